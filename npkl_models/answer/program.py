@@ -1,0 +1,132 @@
+"""What a backend compiles a problem to, and the options that all of them share."""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
+
+import numpy as np
+
+from npkl_models.answer.solution import Iterate, Solution
+from npkl_models.errors import UnsupportedError, unknown
+from npkl_models.model.problem import Problem
+
+logger = logging.getLogger("npkl_models")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Options of every backend.
+
+    Parameters
+    ----------
+    tol : float
+        Target for the relative gap; the eps of a conic solver.
+    max_iter : int, optional
+        Limit on the iterations; None is the backend's own.
+    time_limit : float, optional
+        Seconds.
+    verbose : bool
+        Show progress: log lines, and what a conic solver prints.
+    """
+
+    tol: float = 1e-6
+    max_iter: int | None = None
+    time_limit: float | None = None
+    verbose: bool = False
+
+    def __post_init__(self) -> None:
+        _require(0 < self.tol < 1, "tol must be between 0 and 1", self.tol)
+        _require(self.max_iter is None or self.max_iter >= 1, "max_iter must be >= 1", self.max_iter)
+        _require(
+            self.time_limit is None or self.time_limit > 0, "time_limit must be > 0", self.time_limit
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactorOptions(Options):
+    """Options of the backends that work on a factor V (n x r).
+
+    Parameters
+    ----------
+    rank : "auto", "pataki" or int
+        Columns of V. "auto" starts small and appends the negative eigenvector of the dual slack until
+        the point is certified; "pataki" is the largest r with r(r+1)/2 <= m for m loss values.
+    random_state : int
+        Seed of the random start and of the row order.
+    start : Solution or ndarray of shape (n, r), optional
+        Where to start instead.
+    callback : callable, optional
+        Called with an `Iterate` after every iteration; returning True stops.
+    """
+
+    rank: int | str = "auto"
+    random_state: int | None = 0
+    start: Any = None
+    callback: Callable[[Iterate], bool | None] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        named = self.rank in ("auto", "pataki")
+        number = isinstance(self.rank, (int, np.integer)) and not isinstance(self.rank, bool)
+        _require(
+            named or (number and int(self.rank) >= 1),
+            "rank must be 'auto', 'pataki' or an integer >= 1",
+            self.rank,
+        )
+        _require(self.callback is None or callable(self.callback), "callback must be callable", self.callback)
+
+
+O = TypeVar("O", bound=Options)  # noqa: E741  # the usual letter for a type of options
+
+
+def parse_options(kind: type[O], given: dict[str, Any], backend: str) -> O:
+    """Options of that kind; an unknown name is an error that lists the known ones."""
+    known = [f.name for f in fields(kind)]
+    for name in given:
+        if name not in known:
+            raise unknown(f"option of {backend}", name, known)
+    return kind(**given)
+
+
+@dataclass(frozen=True, eq=False)
+class Program(ABC):
+    """A problem compiled for one backend."""
+
+    problem: Problem
+    backend: str
+    options: Any
+    build_time: float = 0.0
+
+    @abstractmethod
+    def solve(self) -> Solution:
+        """Run the solver."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Cones and sizes, or factor sizes, and the memory they need."""
+
+
+@contextmanager
+def progress_log(verbose: bool) -> Iterator[None]:
+    """Show INFO lines of this library while the block runs, if asked to."""
+    if not verbose or logger.isEnabledFor(logging.INFO):
+        yield
+        return
+    handler, level = logging.StreamHandler(), logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+
+
+def _require(condition: bool, rule: str, got: object) -> None:
+    if not condition:
+        raise UnsupportedError(f"{rule}, got {got!r}")

@@ -1,0 +1,130 @@
+"""Multipliers for a point that came without them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import lsq_linear
+
+from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.model.functionals import Functional
+from npkl_models.model.problem import Problem
+from npkl_models.model.regularizers import TracePower
+from npkl_models.model.terms import Multipliers
+
+KINK = 1e-4  # a value so close to a kink may take any subgradient there
+ACTIVE = 1e-6  # relative distance at which a row-norm bound counts as reached
+DENSE_ENTRIES = 2e7
+
+
+def recover_multipliers(problem: Problem, V: Array) -> Multipliers:
+    """Multipliers that make V (n x r) as stationary as possible.
+
+    Where a loss is smooth y is its derivative. What stays open - subgradients at kinks, multipliers
+    of equalities and of rows at their bound - is chosen to make ||S(y) V + P V|| smallest, P being a
+    subgradient of the regulariser: a least-squares problem with bounds.
+    """
+    y = problem.derivatives(V)
+    unknowns = _Unknowns(problem, V)
+    for k, term in enumerate(problem.terms):
+        if term.loss.smooth:
+            continue
+        z = term.functional.value_of_factor(V)
+        low, high = term.loss.subdifferential(z, term.target, term.weight, KINK)
+        open_ = np.flatnonzero(high - low > 0.5 * term.weight * KINK)
+        unknowns.add_values(("term", k, open_), term.functional, open_, low[open_], high[open_])
+        y.terms[k][open_] = 0.0
+    for k, part in enumerate(problem.equalities):
+        every = np.arange(part.functional.size)
+        free = np.full(every.size, np.inf)
+        unknowns.add_values(("equality", k, every), part.functional, every, -free, free)
+    if problem.regularizer.row_multipliers and V.size:
+        diagonal = np.einsum("ir,ir->i", V, V)
+        active = np.flatnonzero(diagonal >= problem.regularizer.trace_bound(1) * (1 - ACTIVE))
+        unknowns.add_rows(active)
+    offset = np.asarray(problem.slack(y) @ V)
+    if isinstance(problem.regularizer, TracePower):
+        offset = offset + unknowns.add_trace_power(problem.regularizer, V)
+    if not unknowns.columns or not V.size:
+        return y
+    return unknowns.solve(y, offset)
+
+
+class _Unknowns:
+    """Columns of the least-squares problem and what each of them stands for."""
+
+    def __init__(self, problem: Problem, V: Array) -> None:
+        self.problem, self.V = problem, V
+        self.columns: list[Matrix] = []
+        self.meaning: list[tuple[str, int, Index]] = []
+        self.low: list[Array] = []
+        self.high: list[Array] = []
+
+    def add_values(
+        self, meaning: tuple[str, int, Index], f: Functional, which: Index, low: Array, high: Array
+    ) -> None:
+        if not which.size:
+            return
+        t, r = f.triplets(), self.V.shape[1]
+        column = np.full(f.size, -1)
+        column[which] = np.arange(which.size)
+        chosen = column[t.owner] >= 0
+        i, j, c = t.row[chosen], t.column[chosen], 0.5 * t.coefficient[chosen]
+        u = np.repeat(column[t.owner[chosen]], r)
+        a = np.tile(np.arange(r), i.size)
+        rows = np.concatenate([np.repeat(i, r) * r + a, np.repeat(j, r) * r + a])
+        data = np.concatenate([(c[:, None] * self.V[j]).ravel(), (c[:, None] * self.V[i]).ravel()])
+        shape = (self.V.size, which.size)
+        block = sp.coo_array((data, (rows, np.concatenate([u, u]))), shape=shape)
+        self._append(meaning, block.tocsc(), low, high)
+
+    def add_rows(self, active: Index) -> None:
+        if not active.size:
+            return
+        r = self.V.shape[1]
+        rows = np.repeat(active, r) * r + np.tile(np.arange(r), active.size)
+        entries = (self.V[active].ravel(), (rows, np.repeat(np.arange(active.size), r)))
+        block = sp.coo_array(entries, shape=(self.V.size, active.size)).tocsc()
+        zero = np.zeros(active.size)
+        self._append(("rows", 0, active), block, zero, zero + np.inf)
+
+    def add_trace_power(self, R: TracePower, V: Array) -> Array:
+        """The known gradient of a penalty; a column with an unknown factor for a bound."""
+        W, s, Rt = np.linalg.svd(V, full_matrices=False)
+        direction: Array = (W * s ** (2 * R.p - 1)) @ Rt
+        if R.penalty is not None:
+            return R.penalty * direction
+        one = np.zeros(1)
+        block = sp.csc_array(direction.reshape(-1, 1))
+        self._append(("regulariser", 0, np.zeros(0, dtype=np.intp)), block, one, one + np.inf)
+        return np.zeros_like(V)
+
+    def _append(self, meaning: tuple[str, int, Index], A: Matrix, low: Array, high: Array) -> None:
+        self.columns.append(A)
+        self.meaning.append(meaning)
+        self.low.append(low)
+        self.high.append(high)
+
+    def solve(self, y: Multipliers, offset: Array) -> Multipliers:
+        A, b = sp.hstack(self.columns, format="csr"), -offset.ravel()
+        if self.problem.basis is not None:
+            n, r = self.V.shape
+            Q = sp.kron(sp.csr_array(self.problem.basis.Q.T), sp.eye_array(r), format="csr")
+            A, b = Q @ A, Q @ b
+        bounds = (np.concatenate(self.low), np.concatenate(self.high))
+        small = A.shape[0] * A.shape[1] <= DENSE_ENTRIES
+        x = lsq_linear(
+            A.toarray() if small else A, b, bounds, method="bvls" if small else "trf", tol=1e-14
+        ).x
+        terms, equalities, rows, at = list(y.terms), list(y.equalities), y.rows, 0
+        for (kind, k, where), low in zip(self.meaning, self.low, strict=True):
+            part, at = x[at : at + low.size], at + low.size
+            if kind == "term":
+                terms[k][where] = part
+            elif kind == "equality":
+                equalities[k][where] = part
+            elif kind == "rows" and rows is not None:
+                rows[where] = part
+        return replace(y, terms=tuple(terms), equalities=tuple(equalities), rows=rows)

@@ -1,0 +1,164 @@
+"""Ways to make a dual point feasible whose slack misses PSD by ``eps``.
+
+Each repair takes (problem, y, eps, objective) with S(y) >= -eps I proved (S plus the regulariser's shift) and returns the bound
+it can give with the multipliers that give it, or None where it does not apply. The best of them is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from npkl_models.linalg import Array
+from npkl_models.model.functionals import Entries, Functional
+from npkl_models.model.problem import Problem
+from npkl_models.model.terms import Multipliers
+
+Repaired = tuple[float, Multipliers] | None
+
+
+def best_repair(
+    problem: Problem, y: Multipliers, eps: float, objective: float
+) -> tuple[str, float, Multipliers]:
+    """(name, bound, multipliers) of the best repair; bound -inf if none applies."""
+    if eps == 0.0:
+        return "none needed", -problem.conjugate_sum(y), y
+    best: tuple[str, float, Multipliers] = ("no repair applies", float("-inf"), y)
+    if not np.isfinite(eps):
+        return best
+    for name, repair in REPAIRS.items():
+        found = repair(problem, y, eps, objective)
+        if found is not None and found[0] > best[1]:
+            best = (name, *found)
+    return best
+
+
+def shift(problem: Problem, y: Multipliers, eps: float, objective: float) -> Repaired:
+    """Losses on every K_ii whose multipliers may grow take y_ii + eps."""
+    parts, covered = list(y.terms), np.zeros(problem.n, dtype=bool)
+    for k, term in enumerate(problem.terms):
+        lift = _diagonal_lift(term.functional, covered, eps)
+        shifted = parts[k] + lift
+        allowed = term.loss.in_domain(shifted, term.target, term.weight)
+        lift = np.where(allowed, lift, 0.0)
+        parts[k] = parts[k] + lift
+        if lift.any():
+            covered[term.functional.indices[0][lift > 0]] = True
+    if not covered.all():
+        return None
+    shifted_y = replace(y, terms=tuple(parts))
+    return -problem.conjugate_sum(shifted_y), shifted_y
+
+
+def equality_shift(problem: Problem, y: Multipliers, eps: float, objective: float) -> Repaired:
+    """Equalities on every K_ii take nu_ii + eps."""
+    parts, covered = list(y.equalities), np.zeros(problem.n, dtype=bool)
+    for k, equality in enumerate(problem.equalities):
+        lift = _diagonal_lift(equality.functional, covered, eps)
+        parts[k] = parts[k] + lift
+        if lift.any():
+            covered[equality.functional.indices[0][lift > 0]] = True
+    if not covered.all():
+        return None
+    shifted_y = replace(y, equalities=tuple(parts))
+    return -problem.conjugate_sum(shifted_y), shifted_y
+
+
+def scale(problem: Problem, y: Multipliers, eps: float, objective: float) -> Repaired:
+    """With C (plus shift) >= delta I, s y has a PSD slack for s = delta / (delta + eps)."""
+    if not _zero_in_domains(problem):
+        return None
+    delta = problem.cost_floor + problem.regularizer.shift
+    if not (np.isfinite(delta) and delta > 0):
+        return None
+    scaled = y.scaled(delta / (delta + eps))
+    return -problem.conjugate_sum(scaled), scaled
+
+
+def rows(problem: Problem, y: Multipliers, eps: float, objective: float) -> Repaired:
+    """Multipliers of a row-norm bound take d + eps."""
+    if not problem.regularizer.row_multipliers or y.rows is None:
+        return None
+    raised = replace(y, rows=y.rows + eps)
+    return -problem.conjugate_sum(raised), raised
+
+
+def trace(problem: Problem, y: Multipliers, eps: float, objective: float) -> Repaired:
+    """<S, K*> >= -eps tr K* for an optimal K*, whose trace the data bound."""
+    tau = trace_bound(problem, objective)
+    if not np.isfinite(tau):
+        return None
+    return -problem.conjugate_sum(y) - tau * eps, y
+
+
+REPAIRS: dict[str, Callable[[Problem, Multipliers, float, float], Repaired]] = {
+    "shift": shift,
+    "scale": scale,
+    "rows": rows,
+    "equality shift": equality_shift,
+    "trace bound": trace,
+}
+
+
+def trace_bound(problem: Problem, objective: float) -> float:
+    """A proved upper bound on the trace of every optimal kernel, inf if there is none.
+
+    From the regulariser; from equalities on the diagonal; from C >= delta I with non-negative
+    losses, where delta tr K <= objective; from square-like losses w_i (K_ii - t_i)^2 on the whole
+    diagonal, where tr K <= sum t + sqrt(sum 1/w * objective) by Cauchy-Schwarz.
+    """
+    bounds = [problem.regularizer.trace_bound(problem.n)]
+    fixed = np.full(problem.n, np.inf)
+    for part in problem.equalities:
+        i = _diagonal_of(part.functional)
+        fixed[part.functional.indices[0][i]] = part.value[i]
+    bounds.append(float(np.sum(fixed)))
+    if all(term.loss.nonnegative for term in problem.terms):
+        floor = problem.cost_floor + problem.regularizer.shift
+        if floor > 0:
+            bounds.append(objective / floor)
+        bounds.append(_from_diagonal_losses(problem, objective, max(0.0, -floor)))
+    return min(bounds)
+
+
+def _from_diagonal_losses(problem: Problem, objective: float, mu: float) -> float:
+    """With C >= -mu I: x = tr K - sum t solves x^2 <= (sum 1/w) (objective + mu (sum t + x))."""
+    weight, target = np.zeros(problem.n), np.zeros(problem.n)
+    for term in problem.terms:
+        if term.loss.quadratic and term.loss.curvature > 0:
+            i = _diagonal_of(term.functional)
+            index = term.functional.indices[0][i]
+            weight[index] = 0.5 * term.loss.curvature * term.weight[i]
+            target[index] = term.target[i]
+    if not (weight > 0).all() or not np.isfinite(mu):
+        return float("inf")
+    W, t = float(np.sum(1 / weight)), float(np.sum(target))
+    inside = (W * mu) ** 2 + 4 * W * max(objective + mu * t, 0.0)
+    return t + 0.5 * (W * mu + float(np.sqrt(inside)))
+
+
+def _zero_in_domains(problem: Problem) -> bool:
+    return all(
+        bool(np.all(t.loss.in_domain(np.zeros(t.functional.size), t.target, t.weight)))
+        for t in problem.terms
+    )
+
+
+def _diagonal_of(functional: Functional) -> Array:
+    """Mask of the values that are entries K_ii."""
+    if not isinstance(functional, Entries):
+        return np.zeros(functional.size, dtype=bool)
+    i, j = functional.indices
+    return i == j
+
+
+def _diagonal_lift(functional: Functional, covered: Array, eps: float) -> Array:
+    """eps on the first value K_ii of each point not yet covered, 0 elsewhere."""
+    lift = np.zeros(functional.size)
+    where = np.flatnonzero(_diagonal_of(functional))
+    if where.size:
+        points, first = np.unique(functional.indices[0][where], return_index=True)
+        lift[where[first[~covered[points]]]] = eps
+    return lift

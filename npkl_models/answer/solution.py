@@ -1,0 +1,199 @@
+"""What every backend returns: `Solution`, its `Status` and its `History`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from npkl_models.answer.certificate import Certificate, certify
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array, gram_eigenvalues, numerical_rank
+from npkl_models.model.problem import Problem
+from npkl_models.model.terms import Multipliers
+
+DENSE_LIMIT = 20_000
+
+
+class Status(Enum):
+    """Outcome of a solve; the text is the advice."""
+
+    OPTIMAL = "certified optimal within the tolerance"
+    LOCALLY_SOLVED = (
+        "stationary, but not certified within the tolerance: raise the rank or lower tol, "
+        "and look at certificate.min_eigenvalue"
+    )
+    INACCURATE = (
+        "the solver stopped with a point that its certificate does not confirm within the "
+        "tolerance: ask the solver for more accuracy or use another"
+    )
+    INFEASIBLE = "the constraints contradict each other: see problem.diagnose()"
+    UNBOUNDED = "the objective has no lower bound: add a regulariser with a bound"
+    ITERATION_LIMIT = "stopped at max_iter: raise it, or start from this solution"
+    TIME_LIMIT = "stopped at time_limit: raise it, or start from this solution"
+    STOPPED = "stopped by the callback or from the keyboard; this is the best point so far"
+    FAILED = "the solver broke down: see the message, and try another backend"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Iterate(NamedTuple):
+    """One line of a history; also what a callback sees, with the current factor V."""
+
+    iteration: int
+    seconds: float
+    objective: float
+    bound: float
+    residual: float
+    rank: int
+    V: Array | None = None
+
+
+@dataclass(frozen=True)
+class History:
+    """Columns over the iterations; ``bound`` is nan where none was computed."""
+
+    iteration: Array = field(default_factory=lambda: np.zeros(0))
+    seconds: Array = field(default_factory=lambda: np.zeros(0))
+    objective: Array = field(default_factory=lambda: np.zeros(0))
+    bound: Array = field(default_factory=lambda: np.zeros(0))
+    residual: Array = field(default_factory=lambda: np.zeros(0))
+    rank: Array = field(default_factory=lambda: np.zeros(0))
+
+    @classmethod
+    def of(cls, rows: Sequence[Iterate]) -> History:
+        """From the iterates in order."""
+        if not rows:
+            return cls()
+        table = np.array([row[:6] for row in rows], dtype=float)
+        return cls(*(table[:, k].copy() for k in range(6)))
+
+    def __len__(self) -> int:
+        return int(self.iteration.size)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A point, what its solver claims of it, and what is proved of it.
+
+    Attributes
+    ----------
+    problem : Problem
+    backend : str
+    status : Status
+        OPTIMAL only if the certificate confirms it.
+    V : ndarray of shape (n, r) or None
+        Factor of the kernel, K = V V'; None if the solver left no point.
+    objective : float
+        Recomputed from V, never taken over from the solver.
+    reported_objective : float
+        The solver's own number.
+    multipliers : Multipliers or None
+        The solver's dual point.
+    iterations : int
+    build_time, solve_time : float
+        Seconds to set the program up, and to solve it, certificate included.
+    history : History
+    message : str
+        The solver's words, or the reason for the backend.
+    """
+
+    problem: Problem = field(repr=False)
+    backend: str
+    status: Status
+    V: Array | None = field(repr=False)
+    objective: float
+    reported_objective: float
+    multipliers: Multipliers | None = field(repr=False, default=None)
+    iterations: int = 0
+    build_time: float = 0.0
+    solve_time: float = 0.0
+    history: History = field(repr=False, default_factory=History)
+    message: str = ""
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """The proof of how good this point is; computed on first use unless the solver did."""
+        if self.V is None:
+            raise ProblemError(f"{self.backend} left no point to certify (status {self.status})")
+        return certify(self.problem, self.V, self.multipliers, kind="factor")
+
+    @property
+    def K(self) -> Array:
+        """The kernel V V' (n x n)."""
+        return self.dense()
+
+    def dense(self, force: bool = False) -> Array:
+        """The kernel V V' as an n x n array; above 20,000 points only with ``force=True``."""
+        if self.V is None:
+            raise ProblemError(f"{self.backend} left no kernel (status {self.status})")
+        if self.problem.n > DENSE_LIMIT and not force:
+            raise ProblemError(
+                f"a dense kernel of {self.problem.n} points takes {8e-9 * self.problem.n**2:.1f} GB; "
+                "work with V, or call dense(force=True)"
+            )
+        out: Array = self.V @ self.V.T
+        return out
+
+    @property
+    def U(self) -> Array:
+        """U (s x s) of K = Q U Q' for a problem with a basis."""
+        if self.problem.basis is None or self.V is None:
+            raise ProblemError("U exists only for a solved problem with a basis")
+        W = self.problem.basis.Q.T @ self.V
+        out: Array = W @ W.T
+        return out
+
+    @property
+    def rank(self) -> int:
+        """Numerical rank of the kernel (eigenvalues above 1e-7 of the largest)."""
+        return 0 if self.V is None else numerical_rank(self.V)
+
+    @property
+    def trace(self) -> float:
+        """tr K."""
+        return 0.0 if self.V is None else float(np.sum(gram_eigenvalues(self.V)))
+
+    def is_optimal(self, tol: float = 1e-6) -> bool:
+        """Whether the certificate confirms a relative gap of at most ``tol``."""
+        return self.V is not None and self.certificate.certifies(tol)
+
+    def summary(self) -> str:
+        """A few lines: status and advice, objective, certificate, rank, times."""
+        lines = [f"{self.backend}: {self.status} - {self.status.value}"]
+        if self.V is not None:
+            lines += [
+                f"objective {self.objective:.10g} (reported {self.reported_objective:.10g}), "
+                f"rank {self.rank}, {self.iterations} iterations",
+                f"certificate: {self.certificate}",
+            ]
+        lines.append(f"build {self.build_time:.3f} s, solve {self.solve_time:.3f} s")
+        if self.message:
+            lines.append(self.message)
+        return "\n".join(lines)
+
+    def save(self, path: str | Path) -> Path:
+        """Write problem and answer to one .npz file (arrays and JSON, no pickle)."""
+        from npkl_models.answer.storage import save
+
+        return save(self, path)
+
+    @staticmethod
+    def load(path: str | Path) -> Solution:
+        """Read back what `save` wrote."""
+        from npkl_models.answer.storage import load
+
+        return load(path)
+
+
+def with_certificate(solution: Solution, certificate: Certificate | None) -> Solution:
+    """The solution with its certificate already in place."""
+    if certificate is not None:
+        solution.__dict__["certificate"] = certificate
+    return solution

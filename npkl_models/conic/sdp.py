@@ -1,0 +1,130 @@
+"""The exact SDP over K, with an explicit link z = A(K) whose dual is the certificate's y."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+
+from npkl_models.answer.program import Program
+from npkl_models.answer.solution import Solution
+from npkl_models.conic.runner import ConicOptions, choose_solver, finish, predicted_bytes, run
+from npkl_models.linalg import Array
+from npkl_models.model.problem import Problem
+from npkl_models.model.regularizers import TracePower
+from npkl_models.model.terms import Multipliers
+from npkl_models.model.trace_cones import needs_majorisation
+
+MAJORISATION_ORDER = 40  # beyond, one semidefinite pair per eigenvalue is hopeless
+
+
+@dataclass(frozen=True)
+class Model:
+    """The CVXPY problem and the constraints whose duals are read back."""
+
+    problem: cp.Problem
+    unknown: cp.Variable
+    links: list[Any]
+    equalities: list[Any]
+    rows: Any
+
+
+def supports(problem: Problem) -> str | None:
+    """None, or why the exact SDP cannot take this problem."""
+    R = problem.regularizer
+    if isinstance(R, TracePower) and problem.order > MAJORISATION_ORDER:
+        powers = {R.p, R.conjugate_exponent} if R.p not in (1.0, 2.0, 4.0) else set()
+        if any(map(needs_majorisation, powers)):
+            return (
+                f"tr K^{R.p:g} goes through majorisation, for order up to {MAJORISATION_ORDER} "
+                f"(got {problem.order}); p = 1, 2 and 4 have a form of fixed size"
+            )
+    return None
+
+
+def build(problem: Problem) -> Model:
+    """Write the problem in CVXPY; weights scale with the parameter gamma, their largest value."""
+    Q = None if problem.basis is None else problem.basis.Q
+    K = cp.Variable((problem.order, problem.order), symmetric=True, name="K" if Q is None else "U")
+    vector = cp.vec(K, order="C")
+    cost = sp.csr_array(problem.restrict(problem.cost)).reshape((1, -1))
+    objective = cost @ vector
+    top = max((float(term.weight.max()) for term in problem.terms), default=1.0)
+    gamma = cp.Parameter(nonneg=True, name="gamma", value=top)
+    links = []
+    losses = []
+    for term in problem.terms:
+        z = cp.Variable(term.functional.size)
+        links.append(z == term.functional.operator(Q) @ vector)
+        losses.append((term.weight / top) @ term.loss.cvxpy_value(z, term.target))
+    if losses:
+        objective = objective + gamma * cp.sum(cp.hstack(losses))
+    equalities = [e.functional.operator(Q) @ vector == e.value for e in problem.equalities]
+    diagonal = cp.diag(K) if Q is None else cp.diag(Q @ K @ Q.T)
+    penalty, constraints, rows = problem.regularizer.cvxpy_primal(K, diagonal)
+    every = [K >> 0, *links, *equalities, *constraints, *([] if rows is None else [rows])]
+    return Model(cp.Problem(cp.Minimize(objective + penalty), every), K, links, equalities, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class SDPProgram(Program):
+    """Exact SDP; see `build`."""
+
+    options: ConicOptions
+    model: Model | None = None
+
+    @classmethod
+    def compile(cls, problem: Problem, options: ConicOptions) -> SDPProgram:
+        """Check the solver and its memory, then write the CVXPY problem."""
+        started = time.perf_counter()
+        choose_solver(options.solver, problem.order)
+        model = build(problem)
+        return cls(problem, "sdp", options, time.perf_counter() - started, model)
+
+    def solve(self) -> Solution:
+        assert self.model is not None
+        outcome = run(self.model.problem, self.options, self.problem.order)
+        U = self.model.unknown.value
+        return finish(
+            self.problem, self.backend, outcome, lifted(self.problem, U), self._multipliers(),
+            self.options.tol, self.build_time,
+        )  # fmt: skip
+
+    def _multipliers(self) -> Multipliers | None:
+        assert self.model is not None
+        model = self.model
+        read = [c.dual_value for c in (*model.links, *model.equalities)]
+        if any(value is None for value in read):
+            return None
+        y = tuple(-np.atleast_1d(value) for value in read[: len(model.links)])
+        nu = tuple(np.atleast_1d(value) for value in read[len(model.links) :])
+        rows = None if model.rows is None else np.maximum(np.atleast_1d(model.rows.dual_value), 0.0)
+        return Multipliers(y, nu, rows)
+
+    def describe(self) -> str:
+        return describe_cones(self.problem, self.options, "primal SDP over K")
+
+
+def lifted(problem: Problem, U: Array | None) -> Array | None:
+    """K = Q U Q' from what the solver returned."""
+    if U is None or not np.isfinite(U).all():
+        return None
+    if problem.basis is None:
+        return np.asarray(U)
+    out: Array = problem.basis.Q @ U @ problem.basis.Q.T
+    return out
+
+
+def describe_cones(problem: Problem, options: ConicOptions, what: str) -> str:
+    """Sizes of the conic program and the memory its solver will need."""
+    solver = choose_solver(options.solver, problem.order)
+    size = problem.order * (problem.order + 1) // 2
+    return (
+        f"{what}: one PSD cone of order {problem.order} ({size} unknowns), {problem.n_pairs} loss "
+        f"values, {sum(e.functional.size for e in problem.equalities)} equalities, regulariser "
+        f"{problem.regularizer.name}; {solver}, about {predicted_bytes(solver, problem.order) / 1e6:.3g} MB"
+    )

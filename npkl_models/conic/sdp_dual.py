@@ -1,0 +1,117 @@
+"""The exact SDP in its dual form: maximise the certificate's bound over y; K is the dual of S >= 0."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+
+from npkl_models.answer.program import Program
+from npkl_models.answer.solution import Solution, Status
+from npkl_models.conic.runner import ConicOptions, Outcome, choose_solver, finish, run
+from npkl_models.conic.sdp import describe_cones, lifted
+from npkl_models.model.problem import Problem
+from npkl_models.model.terms import Multipliers
+
+
+@dataclass(frozen=True)
+class DualModel:
+    """The CVXPY problem, its multipliers, and the constraint whose dual is the kernel."""
+
+    problem: cp.Problem
+    y: list[cp.Variable]
+    nu: list[cp.Variable]
+    rows: Any
+    slack: Any
+
+
+def build(problem: Problem) -> DualModel:
+    """maximise -sum f*(y) - nu'b - R*(-S(y)), with R* written as ``slack >> 0``."""
+    Q = None if problem.basis is None else problem.basis.Q
+    order = problem.order
+    S: Any = cp.Constant(sp.csc_array(problem.restrict(problem.cost)))
+    paid: list[Any] = []
+    constraints: list[Any] = []
+    y, nu = [], []
+    for term in problem.terms:
+        part = cp.Variable(term.functional.size)
+        conjugate, domain = term.loss.cvxpy_conjugate(part, term.target, term.weight)
+        S = S + _adjoint(term.functional.operator(Q), part, order)
+        paid.append(conjugate)
+        constraints += domain
+        y.append(part)
+    for equality in problem.equalities:
+        part = cp.Variable(equality.functional.size)
+        S = S + _adjoint(equality.functional.operator(Q), part, order)
+        paid.append(equality.value @ part)
+        nu.append(part)
+
+    def lift(d: Any) -> Any:
+        return cp.diag(d) if Q is None else Q.T @ cp.diag(d) @ Q
+
+    support = problem.regularizer.cvxpy_support(S, problem.n, lift)
+    slack = 0.5 * (support.slack + support.slack.T) >> 0
+    every = [slack, *constraints, *support.constraints]
+    cost = cp.sum(cp.hstack(paid)) + support.value
+    return DualModel(cp.Problem(cp.Minimize(cost), every), y, nu, support.rows, slack)
+
+
+def _adjoint(A: Any, part: Any, order: int) -> Any:
+    """sum_e part_e M_e (order x order), symmetric, from the operator matrix A."""
+    transpose = np.arange(order * order).reshape(order, order).T.ravel()
+    half = 0.5 * (A + A[:, transpose])
+    return cp.reshape(half.T @ part, (order, order), order="C")
+
+
+def _as_primal(outcome: Outcome) -> Outcome:
+    """What the outcome of the minimised dual says of the primal problem."""
+    swap = {Status.INFEASIBLE: Status.UNBOUNDED, Status.UNBOUNDED: Status.INFEASIBLE}
+    status = swap.get(outcome.status, outcome.status)
+    return replace(outcome, status=status, value=-outcome.value)
+
+
+@dataclass(frozen=True, eq=False)
+class DualSDPProgram(Program):
+    """Exact dual SDP; see `build`."""
+
+    options: ConicOptions
+    model: DualModel | None = None
+
+    @classmethod
+    def compile(cls, problem: Problem, options: ConicOptions) -> DualSDPProgram:
+        """Check the solver and its memory, then write the CVXPY problem."""
+        started = time.perf_counter()
+        choose_solver(options.solver, problem.order)
+        model = build(problem)
+        return cls(problem, "sdp_dual", options, time.perf_counter() - started, model)
+
+    def solve(self) -> Solution:
+        assert self.model is not None
+        outcome = _as_primal(run(self.model.problem, self.options, self.problem.order))
+        K = self.model.slack.dual_value
+        if K is not None:
+            K = 0.5 * (K + K.T)
+        return finish(
+            self.problem, self.backend, outcome, lifted(self.problem, K), self._multipliers(),
+            self.options.tol, self.build_time,
+        )  # fmt: skip
+
+    def _multipliers(self) -> Multipliers | None:
+        assert self.model is not None
+        model = self.model
+        every = [*model.y, *model.nu, *([] if model.rows is None else [model.rows])]
+        if any(variable.value is None for variable in every):
+            return None
+        rows = None if model.rows is None else np.atleast_1d(model.rows.value)
+        return Multipliers(
+            tuple(np.atleast_1d(v.value) for v in model.y),
+            tuple(np.atleast_1d(v.value) for v in model.nu),
+            rows,
+        )
+
+    def describe(self) -> str:
+        return describe_cones(self.problem, self.options, "dual SDP over y")

@@ -1,0 +1,216 @@
+"""Block coordinate descent on the rows of V, a colour class at a time.
+
+Source: Hu & Kwok, IEEE TNNLS 26(9), 2015, algorithm 1. Points of one colour do not interact, so updating
+them at once is the same as one after the other. Beyond the source: soft K_ii terms by a secular equation, losses
+with kinks by the method of multipliers (the printed row program stalls, see docs), extrapolation,
+and a certificate that tells when to stop.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from npkl_models.answer.program import FactorOptions, Program
+from npkl_models.answer.solution import Solution
+from npkl_models.errors import UnsupportedError
+from npkl_models.linalg import Array
+from npkl_models.lowrank.anderson import Extrapolation
+from npkl_models.lowrank.coloring import color_classes, color_graph
+from npkl_models.lowrank.edges import EdgeModel, Structure, entry_reason, structure
+from npkl_models.lowrank.loop import Engine, drive
+from npkl_models.lowrank.rank import starting_factor
+from npkl_models.lowrank.rows import RowProblem, minimise_rows, minimise_rows_by_dual
+from npkl_models.lowrank.table import Incidence
+from npkl_models.model.problem import Problem
+from npkl_models.model.regularizers import NoRegularizer, RowNormBound
+from npkl_models.model.terms import Multipliers
+
+MAX_SWEEPS = 20_000
+BETA_GROWTH = 2.0
+BETA_MAX = 1e4
+PROGRESS = 0.5  # multipliers must shrink the misfit by this factor, else beta grows
+
+
+@dataclass(frozen=True, kw_only=True)
+class BCDOptions(FactorOptions):
+    """Options of bcd.
+
+    Parameters
+    ----------
+    nonsmooth : {"multipliers", "row_qp"}
+        How a loss with a kink is handled: by the method of multipliers, or by the row programs of the
+        source, which descend but may stall away from a minimum.
+    extrapolation : bool
+        Anderson extrapolation every five sweeps, kept only when the objective falls.
+    """
+
+    nonsmooth: str = "multipliers"
+    extrapolation: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.nonsmooth not in ("multipliers", "row_qp"):
+            raise UnsupportedError(
+                f"nonsmooth must be 'multipliers' or 'row_qp', got {self.nonsmooth!r}"
+            )
+
+
+def supports(problem: Problem) -> str | None:
+    """None, or why bcd cannot take this problem."""
+    reason = entry_reason(problem)
+    if reason is not None:
+        return reason
+    if not isinstance(problem.regularizer, (NoRegularizer, RowNormBound)):
+        return f"takes no regulariser or a row-norm bound, got {problem.regularizer.name}"
+    pairs = structure(problem)
+    confined = isinstance(problem.regularizer, RowNormBound)
+    curved = problem.cost.diagonal() + pairs.linear > 0
+    if not confined and not bool(np.all(curved | (pairs.quadratic > 0))):
+        return "needs a positive cost or a square loss on every diagonal entry, else rows are unbounded"
+    return None
+
+
+class BCDEngine(Engine):
+    """Sweeps over the colour classes."""
+
+    def __init__(self, problem: Problem, pairs: Structure, options: BCDOptions, V: Array) -> None:
+        self.problem, self.pairs, self.options = problem, pairs, options
+        self.model = EdgeModel(pairs, beta=float(np.max(pairs.weight, initial=1.0)))
+        self.by_dual = options.nonsmooth == "row_qp" and not self.model.smooth
+        self.radius = getattr(problem.regularizer, "b", None)
+        C = problem.cost
+        self.mu0 = 2 * (C.diagonal() + pairs.linear)
+        off = C.copy()
+        off.setdiag(0)
+        off.eliminate_zeros()
+        self.colors = color_graph(abs(off) + pairs.incidence(), options.random_state)
+        incidence = Incidence(pairs)
+        self.classes = [
+            [(table, off[table.points]) for table in incidence.tables(points)]
+            for points in color_classes(self.colors)
+        ]
+        self.extrapolation = Extrapolation() if options.extrapolation else None
+        self.misfit = np.inf
+        self.smooth_residual = np.inf
+        self.restart(V)
+
+    def restart(self, V: Array) -> None:
+        self.V = V.copy()
+        if self.extrapolation is not None:
+            self.extrapolation.clear()
+        self.merit = self._evaluate()
+
+    def iterate(self) -> None:
+        self.sweep()
+        self.merit = self._evaluate()
+        if self.extrapolation is not None:
+            trial = self.extrapolation.propose(self.V)
+            if trial is not None:
+                self._try(self.problem.regularizer.rescale(trial))
+        if not self.model.smooth and not self.by_dual:
+            self._update_multipliers()
+
+    def sweep(self) -> None:
+        """One pass over all colours; the smooth model of the objective never rises."""
+        V = self.V
+        update = minimise_rows_by_dual if self.by_dual else minimise_rows
+        for tables in self.classes:
+            for table, C_off in tables:
+                points = table.points
+                rows = RowProblem(
+                    self.mu0[points], self.pairs.quadratic[points], 2 * (C_off @ V),
+                    V[table.neighbor], table.pair, table.valid, self.radius,
+                )  # fmt: skip
+                V[points] = update(rows, self.model, V[points])
+
+    def multipliers(self) -> Multipliers:
+        z = self.pairs.pair_values(self.V)
+        return self.model.multipliers(self.problem, self.V, z, self.row_multipliers)
+
+    def _try(self, V: Array) -> None:
+        """Keep an extrapolated point if the merit falls."""
+        kept, merit = (self.V, self.objective, self.residual), self.merit
+        self.V = V
+        self.merit = self._evaluate()
+        if not self.merit < merit:
+            self.V, self.objective, self.residual = kept
+            self.merit = merit
+
+    def _evaluate(self) -> float:
+        """Set objective and residual at V; return the smooth merit that sweeps decrease."""
+        V, pairs = self.V, self.pairs
+        CV = self.problem.cost @ V
+        z = pairs.pair_values(V)
+        value, y, _ = self.model.evaluate(z) if z.size else (z, z, z)
+        linear = float(np.sum(V * CV)) + pairs.diagonal_value(V)
+        self.objective = self.problem.objective_of_factor(V)
+        s = np.einsum("ir,ir->i", V, V)
+        SV = CV + (pairs.linear + 2 * pairs.quadratic * s)[:, None] * V
+        if z.size:
+            np.add.at(SV, pairs.i, 0.5 * y[:, None] * V[pairs.j])
+            np.add.at(SV, pairs.j, 0.5 * y[:, None] * V[pairs.i])
+        self.row_multipliers = None
+        if self.radius is not None:
+            pull = -np.einsum("ir,ir->i", SV, V) / self.radius**2
+            tight = s >= self.radius**2 * (1 - 1e-9)
+            self.row_multipliers = np.where(tight, np.maximum(pull, 0.0), 0.0)
+            SV = SV + self.row_multipliers[:, None] * V
+        size = 1 + 2 * abs(self.objective)
+        self.smooth_residual = float(np.linalg.norm(SV) * np.linalg.norm(V)) / size
+        self.residual = self.smooth_residual
+        if not self.model.smooth:
+            self.residual += (0.0 if np.isinf(self.misfit) else self.misfit) / size
+        return linear + float(np.sum(value))
+
+    def _update_multipliers(self) -> None:
+        """Once the smooth model is nearly stationary, move the multipliers; beta grows when they lag."""
+        z = self.pairs.pair_values(self.V)
+        if self.smooth_residual > max(1e-10, 0.3 * min(self.misfit, 1.0)):
+            return
+        step = self.model.update_multipliers(z)
+        misfit = step * float(np.sum(self.pairs.weight)) / (1 + 2 * abs(self.objective))
+        if misfit > PROGRESS * self.misfit and self.model.beta < BETA_MAX:
+            self.model.beta *= BETA_GROWTH
+        self.misfit = misfit
+        if self.extrapolation is not None:
+            self.extrapolation.clear()
+        self.merit = self._evaluate()
+
+
+@dataclass(frozen=True, eq=False)
+class BCDProgram(Program):
+    """Block coordinate descent, coloured and ready to run."""
+
+    options: BCDOptions
+    engine: BCDEngine | None = None
+
+    @classmethod
+    def compile(cls, problem: Problem, options: BCDOptions) -> BCDProgram:
+        """Colour the graph and lay the tables out."""
+        started = time.perf_counter()
+        pairs = structure(problem)
+        if options.nonsmooth == "row_qp" and (np.any(pairs.quadratic > 0) or problem.regularizer.row_multipliers):
+            raise UnsupportedError(
+                "nonsmooth='row_qp' takes neither a loss on the diagonal nor a row-norm bound; "
+                "use nonsmooth='multipliers'"
+            )
+        engine = BCDEngine(problem, pairs, options, starting_factor(problem, options))
+        return cls(problem, "bcd", options, time.perf_counter() - started, engine)
+
+    def solve(self) -> Solution:
+        assert self.engine is not None
+        return drive(
+            self.problem, self.backend, self.options, self.engine, MAX_SWEEPS, self.build_time
+        )
+
+    def describe(self) -> str:
+        assert self.engine is not None
+        V = self.engine.V
+        return (
+            f"V is {V.shape[0]} x {V.shape[1]}, {int(self.engine.colors.max()) + 1} colours, "
+            f"{self.engine.pairs.size} pairs, {self.problem.cost.nnz} cost entries; about "
+            f"{8e-6 * (6 * V.size + 4 * self.problem.cost.nnz):.3g} MB"
+        )

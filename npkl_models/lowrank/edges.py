@@ -1,0 +1,205 @@
+"""What a low-rank solver needs to know of a problem on entries: pairs, diagonal, smooth models.
+
+`EdgeModel` is the only place where a loss meets a solver: values, derivatives and curvatures on
+any subset of the pairs. A loss with a kink is replaced by its Moreau envelope shifted by multipliers
+(the method of multipliers); the derivative of that envelope always lies in the domain of the conjugate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.model.functionals import Entries
+from npkl_models.model.losses import Loss
+from npkl_models.model.problem import Problem
+from npkl_models.model.terms import Multipliers
+
+
+@dataclass(frozen=True)
+class Block:
+    """A stretch of pairs that share a loss, and where they come from."""
+
+    loss: Loss
+    term: int
+    start: int
+    stop: int
+    source: Index  # position of each pair in its term
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """Pairs i < j, and a quadratic b_i s + a_i s^2 in each s = K_ii."""
+
+    n: int
+    i: Index
+    j: Index
+    target: Array
+    weight: Array
+    blocks: tuple[Block, ...]
+    linear: Array  # b
+    quadratic: Array  # a
+
+    @property
+    def size(self) -> int:
+        """Number of pairs."""
+        return int(self.i.size)
+
+    def incidence(self) -> Matrix:
+        """Pattern (n x n) of the pairs, both orders."""
+        data = np.ones(2 * self.size)
+        rows, columns = np.concatenate([self.i, self.j]), np.concatenate([self.j, self.i])
+        return sp.coo_array((data, (rows, columns)), shape=(self.n, self.n)).tocsr()
+
+    def pair_values(self, V: Array, U: Array | None = None) -> Array:
+        """v_i'u_j of each pair (u = v by default)."""
+        W = V if U is None else U
+        out: Array = np.einsum("er,er->e", V[self.i], W[self.j])
+        return out
+
+    def diagonal_value(self, V: Array) -> float:
+        """sum_i b_i s_i + a_i s_i^2, up to a constant the loss on the diagonal."""
+        s = np.einsum("ir,ir->i", V, V)
+        return float(self.linear @ s + self.quadratic @ s**2)
+
+
+def entry_reason(problem: Problem) -> str | None:
+    """Why a row-wise solver cannot take the problem, None if it can."""
+    if problem.basis is not None:
+        return "works on the rows of V, not in a basis"
+    if problem.equalities:
+        return "has no hard equalities"
+    for term in problem.terms:
+        if not isinstance(term.functional, Entries):
+            return f"needs losses on entries K_ij, got {term.functional.kind}"
+        i, j = term.functional.indices
+        if bool(np.any(i == j)) and not term.loss.quadratic:
+            return f"needs a square or linear loss on the diagonal, got {term.loss.name}"
+    return None
+
+
+def structure(problem: Problem) -> Structure:
+    """Split the terms of a problem on entries into pairs and diagonal."""
+    linear, quadratic = np.zeros(problem.n), np.zeros(problem.n)
+    blocks: list[Block] = []
+    parts: list[tuple[Index, Index, Array, Array]] = []
+    at = 0
+    for k, term in enumerate(problem.terms):
+        i, j = term.functional.indices
+        own, off = np.flatnonzero(i == j), np.flatnonzero(i != j)
+        zero = np.zeros(own.size)
+        np.add.at(linear, i[own], term.weight[own] * term.loss.derivative(zero, term.target[own]))
+        np.add.at(quadratic, i[own], 0.5 * term.weight[own] * term.loss.curvature)
+        if off.size:
+            blocks.append(Block(term.loss, k, at, at + off.size, off))
+            parts.append((i[off], j[off], term.target[off], term.weight[off]))
+            at += off.size
+    i, j, target, weight = (
+        np.concatenate(column) if parts else np.zeros(0, dtype=np.intp if a < 2 else float)
+        for a, column in enumerate(zip(*parts, strict=True) if parts else [()] * 4)
+    )
+    return Structure(problem.n, i, j, target, weight, tuple(blocks), linear, quadratic)
+
+
+class EdgeModel:
+    """Smooth model of the losses of the pairs.
+
+    Smooth losses stand as they are. A loss with a kink is replaced by
+    min_u f(u) + y (z - u) + beta / 2 (z - u)^2, whose derivative is y + beta (z - u).
+
+    Attributes
+    ----------
+    y : ndarray of shape (m,)
+        Multipliers of the pairs with a kinked loss.
+    beta : float
+        Penalty of the same.
+    """
+
+    def __init__(self, pairs: Structure, beta: float = 1.0) -> None:
+        self.pairs = pairs
+        self.y = np.zeros(pairs.size)
+        self.beta = beta
+        self.smooth = all(block.loss.smooth for block in pairs.blocks)
+        self.quadratic = all(block.loss.quadratic for block in pairs.blocks)
+        self._owner = np.zeros(pairs.size, dtype=np.intp)
+        for k, block in enumerate(pairs.blocks):
+            self._owner[block.start : block.stop] = k
+
+    def evaluate(self, z: Array, which: Index | None = None) -> tuple[Array, Array, Array]:
+        """(value, derivative, second derivative) at values z of the pairs ``which`` (all by default)."""
+        if which is None:
+            which = np.arange(self.pairs.size)
+        if len(self.pairs.blocks) == 1:
+            return self._block(self.pairs.blocks[0], z, which)
+        out = np.zeros((3, *z.shape))
+        owner = self._owner[which] if which.size else which
+        for k, block in enumerate(self.pairs.blocks):
+            mask = owner == k
+            out[:, mask] = self._block(block, z[mask], which[mask])
+        return out[0], out[1], out[2]
+
+    def curvature(self, which: Index) -> Array:
+        """Upper bound on the second derivative of each pair."""
+        bound = np.array([_bound(b.loss, self.beta) for b in self.pairs.blocks])
+        weight = np.where([b.loss.smooth for b in self.pairs.blocks], 1.0, 0.0)
+        owner = self._owner[which]
+        out: Array = bound[owner] * np.where(weight[owner] > 0, self.pairs.weight[which], 1.0)
+        return out
+
+    def value(self, z: Array) -> float:
+        """Sum over all pairs."""
+        return float(np.sum(self.evaluate(z)[0])) if z.size else 0.0
+
+    def derivative(self, z: Array) -> Array:
+        """Derivative of each pair."""
+        return self.evaluate(z)[1] if z.size else z
+
+    def prox(self, x: Array, step: Array, which: Index) -> Array:
+        """argmin_z step f_e(z) + (z - x)^2 / 2 for the pairs ``which``, with the losses as they are."""
+        out = np.empty_like(x)
+        owner = self._owner[which]
+        for k, block in enumerate(self.pairs.blocks):
+            m = owner == k
+            e = which[m]
+            scaled = step[m] * self.pairs.weight[e]
+            out[m] = block.loss.prox(x[m], self.pairs.target[e], scaled)
+        return out
+
+    def update_multipliers(self, z: Array) -> float:
+        """y <- y + beta (z - u) on the kinked pairs; returns the largest |z - u|."""
+        new = self.derivative(z)
+        step = 0.0
+        for block in self.pairs.blocks:
+            if not block.loss.smooth:
+                part = slice(block.start, block.stop)
+                moved = np.abs(new[part] - self.y[part])
+                step = max(step, float(np.max(moved, initial=0.0)) / self.beta)
+                self.y[part] = new[part]
+        return step
+
+    def multipliers(self, problem: Problem, V: Array, z: Array, rows: Array | None) -> Multipliers:
+        """The dual point of the whole problem that belongs to this model at V."""
+        derivative = self.derivative(z)
+        y = problem.derivatives(V)
+        for block in self.pairs.blocks:
+            y.terms[block.term][block.source] = derivative[block.start : block.stop]
+        return Multipliers(y.terms, y.equalities, rows)
+
+    def _block(self, block: Block, z: Array, which: Index) -> tuple[Array, Array, Array]:
+        t, w = self.pairs.target[which], self.pairs.weight[which]
+        f = block.loss
+        if f.smooth:
+            return w * f.value(z, t), w * f.derivative(z, t), w * f.second_derivative(z, t)
+        beta, y = self.beta, self.y[which]
+        x = z + y / beta
+        u = f.prox(x, t, w / beta)
+        miss = z - u
+        slope = beta * (1 - f.prox_slope(x, t, w / beta))
+        return w * f.value(u, t) + (y + 0.5 * beta * miss) * miss, y + beta * miss, slope
+
+
+def _bound(loss: Loss, beta: float) -> float:
+    return loss.curvature if loss.smooth else beta

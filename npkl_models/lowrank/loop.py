@@ -1,0 +1,151 @@
+"""The one iterative loop of all factor solvers.
+
+An engine improves a factor; the loop records, reports, respects limits, asks for a certificate when the
+engine has settled, appends a column where the certificate shows a way down, and names the status.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from npkl_models.answer.certificate import Certificate, certify
+from npkl_models.answer.program import FactorOptions, logger, progress_log
+from npkl_models.answer.solution import History, Iterate, Solution, Status, with_certificate
+from npkl_models.linalg import Array
+from npkl_models.lowrank.rank import escape
+from npkl_models.model.problem import Problem
+from npkl_models.model.terms import Multipliers
+
+FIRST_LOOK = 10.0  # certify once the residual is below this multiple of tol, then at a tenth each time
+SMALLEST_RESIDUAL = 1e-15
+PATIENCE = 400  # iterations without a better residual after which an engine counts as stuck
+LOG_EVERY = 100
+
+
+class Engine(ABC):
+    """A solver of the factorised problem, one iteration at a time."""
+
+    V: Array
+    objective: float
+    residual: float  # scale-free estimate of the relative gap that non-stationarity costs
+
+    @abstractmethod
+    def iterate(self) -> None:
+        """One iteration; sets V, objective and residual."""
+
+    @abstractmethod
+    def multipliers(self) -> Multipliers:
+        """A dual point in the domain of the conjugates."""
+
+    @abstractmethod
+    def restart(self, V: Array) -> None:
+        """Go on from another factor, perhaps with another number of columns."""
+
+
+@dataclass
+class _Run:
+    """State of one solve."""
+
+    problem: Problem
+    options: FactorOptions
+    engine: Engine
+    started: float
+    rows: list[Iterate]
+    certificate: Certificate | None = None
+    threshold: float = 0.0
+    best: float = np.inf
+    best_at: int = 0
+    escaped_at: float = np.inf
+
+
+def drive(
+    problem: Problem, backend: str, options: FactorOptions, engine: Engine, max_iter: int,
+    build_time: float, message: str = "",
+) -> Solution:  # fmt: skip
+    """Run the engine until its point is certified, or a limit is reached."""
+    run = _Run(problem, options, engine, time.perf_counter(), [])
+    run.threshold = FIRST_LOOK * options.tol
+    status = Status.ITERATION_LIMIT
+    with progress_log(options.verbose):
+        try:
+            for iteration in range(1, (options.max_iter or max_iter) + 1):
+                engine.iterate()
+                outcome = _after(run, iteration)
+                if outcome is not None:
+                    status = outcome
+                    break
+        except KeyboardInterrupt:
+            status = Status.STOPPED
+    V = problem.regularizer.rescale(engine.V)
+    certificate = run.certificate
+    if status is not Status.OPTIMAL:
+        certificate = certify(problem, V, engine.multipliers(), kind="factor", tol=options.tol)
+        if certificate.certifies(options.tol) and status is not Status.STOPPED:
+            status = Status.OPTIMAL
+    assert certificate is not None
+    solution = Solution(
+        problem, backend, status, V, certificate.objective, engine.objective, engine.multipliers(),
+        len(run.rows), build_time, time.perf_counter() - run.started, History.of(run.rows), message,
+    )  # fmt: skip
+    return with_certificate(solution, certificate)
+
+
+def _after(run: _Run, iteration: int) -> Status | None:
+    """Bookkeeping after an iteration; a status ends the run."""
+    engine, options = run.engine, run.options
+    if not np.isfinite(engine.objective):
+        return Status.FAILED
+    seconds = time.perf_counter() - run.started
+    settled = engine.residual <= run.threshold
+    if engine.residual < 0.9 * run.best:
+        run.best, run.best_at = engine.residual, iteration
+    stuck = iteration - run.best_at > PATIENCE
+    bound, outcome = float("nan"), None
+    if settled or stuck:
+        outcome, bound = _look(run, iteration, stuck)
+    row = Iterate(
+        iteration, seconds, engine.objective, bound, engine.residual, engine.V.shape[1]
+    )
+    run.rows.append(row)
+    if iteration % LOG_EVERY == 0:
+        logger.info(
+            "iteration %d: objective %.10g, residual %.1e, rank %d", iteration, engine.objective,
+            engine.residual, engine.V.shape[1],
+        )  # fmt: skip
+    if outcome is not None:
+        return outcome
+    if options.callback is not None and options.callback(row._replace(V=engine.V)):
+        return Status.STOPPED
+    if options.time_limit is not None and seconds > options.time_limit:
+        return Status.TIME_LIMIT
+    return None
+
+
+def _look(run: _Run, iteration: int, stuck: bool) -> tuple[Status | None, float]:
+    """Certify; then stop, escape to a higher rank, or ask for a smaller residual."""
+    problem, options, engine = run.problem, run.options, run.engine
+    found = certify(problem, engine.V, engine.multipliers(), kind="factor", tol=options.tol)
+    run.certificate = found
+    if found.certifies(options.tol):
+        return Status.OPTIMAL, found.bound
+    cost_of_negative = -found.min_eigenvalue * float(np.sum(engine.V**2))
+    needed = options.tol * (1 + abs(found.objective) + abs(found.bound))
+    stationary = cost_of_negative > engine.residual * (1 + 2 * abs(found.objective))
+    grows = options.rank == "auto" and engine.V.shape[1] < problem.n
+    if grows and stationary and (cost_of_negative > 0.1 * needed or not np.isfinite(needed)):
+        logger.info(
+            "iteration %d: smallest eigenvalue %.1e, a column is appended to %d",
+            iteration, found.min_eigenvalue, engine.V.shape[1],
+        )  # fmt: skip
+        engine.restart(escape(problem, engine.V, found.direction))
+        run.threshold = FIRST_LOOK * options.tol
+        run.best, run.best_at = np.inf, iteration
+        return None, found.bound
+    if stuck or run.threshold < SMALLEST_RESIDUAL:
+        return Status.LOCALLY_SOLVED, found.bound
+    run.threshold = 0.1 * min(run.threshold, engine.residual)
+    return None, found.bound

@@ -1,0 +1,76 @@
+"""Ranks: where to start, and how to leave a point whose rank is too small."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from npkl_models.answer.certificate import as_factor
+from npkl_models.answer.program import FactorOptions
+from npkl_models.linalg import Array
+from npkl_models.model.problem import Problem
+
+AUTO_RANK = 8  # optimal ranks of these problems are tiny; a certificate tells when they are not
+NULL_COLUMN = 1e-12  # share of the largest eigenvalue below which a column is dropped
+
+
+def pataki_rank(m: int, n: int) -> int:
+    """Largest r <= n with r (r + 1) / 2 <= m (Pataki 1998; the rule of the papers)."""
+    return int(np.clip((np.sqrt(8 * m + 1) - 1) // 2, 1, n))
+
+
+def starting_factor(problem: Problem, options: FactorOptions) -> Array:
+    """The given start, or a random V (n x r) with rows of norm about one."""
+    rank = {"auto": min(AUTO_RANK, problem.n), "pataki": pataki_rank(problem.n_pairs, problem.n)}.get(
+        str(options.rank)
+    ) or int(options.rank)
+    rng = np.random.default_rng(options.random_state)
+    if options.start is None:
+        V = rng.standard_normal((problem.n, rank)) / np.sqrt(rank)
+        return problem.regularizer.rescale(V)
+    V = as_factor(problem, getattr(options.start, "V", options.start), "factor").copy()
+    if options.rank != "auto" and V.shape[1] != rank:
+        V = fit_columns(V, rank, rng)
+    return problem.regularizer.rescale(V)
+
+
+def fit_columns(V: Array, rank: int, rng: np.random.Generator) -> Array:
+    """V with ``rank`` columns: the leading ones of V V', or padded with tiny noise."""
+    U, s, _ = np.linalg.svd(V, full_matrices=False)
+    rotated: Array = (U * s)[:, :rank]
+    lack = rank - rotated.shape[1]
+    if lack <= 0:
+        return rotated
+    noise = 1e-3 * rng.standard_normal((V.shape[0], lack)) / np.sqrt(V.shape[0])
+    return np.hstack([rotated, noise])
+
+
+def drop_null_columns(V: Array) -> Array:
+    """The same kernel with as few columns as it needs (at least one)."""
+    U, s, _ = np.linalg.svd(V, full_matrices=False)
+    keep = s**2 > NULL_COLUMN * s[0] ** 2
+    keep[0] = True
+    out: Array = (U * s)[:, keep]
+    return out
+
+
+def escape(problem: Problem, V: Array, direction: Array) -> Array:
+    """Leave a point of too small a rank: append sqrt(t) u, u a negative direction of the slack.
+
+    Along K + t u u' the objective is convex in t with the slope u'Su < 0 at 0, so an exact line search
+    goes down. (Burer & Monteiro 2003; Laue 2012 for this use.)
+    """
+    base = drop_null_columns(V)
+    u = direction.reshape(-1, 1)
+
+    def objective(t: float) -> float:
+        trial = problem.regularizer.rescale(np.hstack([base, np.sqrt(t) * u]))
+        return problem.objective_of_factor(trial)
+
+    start = problem.objective_of_factor(base)
+    high = max(1e-3 * float(np.sum(base**2)), 1e-6)
+    while objective(2 * high) < objective(high) and high < 1e12:
+        high *= 2
+    found = minimize_scalar(objective, bounds=(0.0, 2 * high), method="bounded", options={"xatol": 1e-8 * high})
+    t = float(found.x) if found.fun < start else 1e-6 * high
+    return problem.regularizer.rescale(np.hstack([base, np.sqrt(t) * u]))

@@ -1,0 +1,78 @@
+"""A problem in words and in LaTeX, made from the faces of its parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from npkl_models.linalg import Array
+from npkl_models.model.problem import Problem
+from npkl_models.model.regularizers import NoRegularizer, TracePower
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """`text` for reading, `latex` for typesetting; prints as the text."""
+
+    text: str
+    latex: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_latex_(self) -> str:
+        return f"$${self.latex}$$"
+
+
+def explain(problem: Problem) -> Explanation:
+    """Describe what is minimised, over what, subject to what."""
+    sums = [r"\langle C, K \rangle"]
+    lines = [
+        f"{problem.name or 'problem'}: learn a positive semidefinite kernel K over {problem.n} points.",
+        f"minimise <C, K>, C sparse with {problem.cost.nnz} entries,",
+    ]
+    for term in problem.terms:
+        z = term.functional.latex
+        weight = _constant(term.weight)
+        body = term.loss.latex.replace("z", f"({z})" if len(z) > 6 else z)
+        factor = "w_e" if weight is None else f"{weight:g}"
+        sums.append(rf"{factor} \sum_{{e \le {term.functional.size}}} {body}")
+        kind = f"{term.loss.name} loss of {term.functional.size} {term.functional.kind}"
+        lines.append(f"  + {kind} ({term.name}), weight {_range(term.weight)}, {_targets(term.target)},")
+    rules = [r"K \succeq 0"]
+    R = problem.regularizer
+    if isinstance(R, TracePower) and R.penalty is not None:
+        sums.append(R.latex)
+        lines.append(f"  + {R.penalty / R.p:g} tr K^{R.p:g},")
+    elif type(R) is not NoRegularizer:
+        rules.append(R.latex)
+    for part in problem.equalities:
+        rules.append(rf"{part.functional.latex} = b_e \; (e \le {part.functional.size})")
+        lines.append(f"  subject to {part.functional.size} {part.name} constraints,")
+    if problem.basis is not None:
+        rules.append(rf"K = Q U Q',\; U \in S_+^{{{problem.basis.size}}}")
+        lines.append(f"  with K = Q U Q' over a basis of {problem.basis.size} vectors,")
+    if type(R) is not NoRegularizer and len(rules) > 1 and R.latex in rules:
+        lines.append(f"  subject to {_plain(R.latex)},")
+    lines[-1] = lines[-1].rstrip(",") + "."
+    latex = r"\min_{K} \; " + " + ".join(sums) + r" \quad \text{s.t. } " + r",\; ".join(rules)
+    return Explanation("\n".join(lines), latex)
+
+
+def _constant(values: Array) -> float | None:
+    return float(values[0]) if values.min() == values.max() else None
+
+
+def _range(values: Array) -> str:
+    one = _constant(values)
+    return f"{one:g}" if one is not None else f"{values.min():g} to {values.max():g}"
+
+
+def _targets(values: Array) -> str:
+    one = _constant(values)
+    return f"target {one:g}" if one is not None else f"targets {values.min():g} to {values.max():g}"
+
+
+def _plain(latex: str) -> str:
+    for old, new in ((r"\operatorname{tr} ", "tr "), (r"\le", "<="), ("{", ""), ("}", "")):
+        latex = latex.replace(old, new)
+    return latex

@@ -1,0 +1,167 @@
+"""The named problems of the literature, each with its weights as printed there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array
+from npkl_models.model.functionals import Entries
+from npkl_models.model.losses import Loss, get_loss
+from npkl_models.model.pairs import Pairs
+from npkl_models.model.problem import Problem
+from npkl_models.model.regularizers import NoRegularizer, Regularizer, RowNormBound, TracePower
+from npkl_models.model.terms import LossTerm
+
+
+def pcp(L: Any, pairs: Pairs, gamma: float = 1.0) -> Problem:
+    r"""Pairwise constraint propagation.
+
+    .. math::
+
+        \min_{K \succeq 0} \operatorname{tr}(LK)
+        + \gamma \sum_{(i,j)} c_{ij} (K_{ij} - t_{ij})^2 + \frac\gamma2 \sum_i (K_{ii} - 1)^2
+
+    with t = 1 for must-links, 0 for cannot-links, and confidences c.
+
+    Parameters
+    ----------
+    L : matrix of shape (n, n)
+        Graph Laplacian.
+    pairs : Pairs
+    gamma : float
+        Positive.
+
+    Notes
+    -----
+    Hu & Kwok, "Efficient Kernel Learning from Side Information Using ADMM", IJCAI 2013, eq. (1). Their set T
+    holds a pair in both orders, hence gamma for a stored pair and gamma / 2 for a diagonal entry.
+    """
+    weight = _positive("gamma", gamma)
+    n = _matching(L, pairs)
+    diagonal = np.arange(n)
+    return Problem(
+        cost=L,
+        terms=(
+            _pair_term(pairs, "square", (pairs.sign > 0).astype(float), weight),
+            LossTerm(Entries(n, (diagonal, diagonal)), "square", 1.0, weight / 2, "diagonal"),
+        ),
+        name="pcp",
+    )
+
+
+def npkl(
+    L: Any,
+    pairs: Pairs,
+    loss: str | Loss = "squared_hinge",
+    gamma: float = 1.0,
+    row_norm: float | None = None,
+) -> Problem:
+    r"""Non-parametric kernel learning with any loss.
+
+    .. math::
+
+        \min_{K \succeq 0} \operatorname{tr}(LK) + \gamma \sum_{(i,j)} c_{ij}\,
+        \mathrm{loss}(K_{ij}; \pm 1) \qquad [K_{ii} \le b^2]
+
+    Parameters
+    ----------
+    L : matrix of shape (n, n)
+        Graph Laplacian, usually ``laplacian(X, shift=delta)`` with delta > 0.
+    pairs : Pairs
+    loss : {"square", "hinge", "squared_hinge", "linear"} or Loss
+        The linear loss needs ``row_norm``.
+    gamma : float
+        Positive.
+    row_norm : float, optional
+        b, the bound on the norm of a row of the factor.
+
+    Notes
+    -----
+    Hu & Kwok, "Scalable Nonparametric Low-Rank Kernel Learning Using Block Coordinate Descent", IEEE TNNLS 26(9), 2015,
+    eqs. (1), (3) and (29).
+    """
+    weight = _positive("gamma", gamma)
+    chosen = get_loss(loss)
+    if not chosen.nonnegative and row_norm is None:
+        raise ProblemError(
+            f"the {chosen.name} loss is unbounded below without a bound on K, got row_norm=None; "
+            "give row_norm=b, or use simple_npkl with bound= or penalty="
+        )
+    _matching(L, pairs)
+    regularizer: Regularizer = NoRegularizer() if row_norm is None else RowNormBound(row_norm)
+    return Problem(
+        L, (_pair_term(pairs, chosen, pairs.sign, weight),), (), regularizer, name="npkl"
+    )
+
+
+def simple_npkl(
+    L: Any,
+    pairs: Pairs,
+    loss: str | Loss = "squared_hinge",
+    C: float = 1.0,
+    p: float = 2,
+    bound: float | None = None,
+    penalty: float | None = None,
+) -> Problem:
+    r"""SimpleNPKL: any loss, and tr K^p bounded by B or penalised with weight G / p.
+
+    .. math::
+
+        \min_{K \succeq 0} \operatorname{tr}(LK) + w \sum_{(i,j)} c_{ij}\, \mathrm{loss}(K_{ij}; \pm 1)
+        \quad\text{s.t. } \operatorname{tr} K^p \le B \quad
+        \left[\text{or } + \tfrac{G}{p} \operatorname{tr} K^p\right]
+
+    with w = C for the hinge and linear losses and C / 2 for the squared ones.
+
+    Parameters
+    ----------
+    L : matrix of shape (n, n)
+    pairs : Pairs
+    loss : {"square", "hinge", "squared_hinge", "linear"} or Loss
+    C : float
+        Positive.
+    p : float
+        At least 1.
+    bound, penalty : float
+        B or G, exactly one of them, positive.
+
+    Notes
+    -----
+    Zhuang, Tsang & Hoi, "A Family of Simple Non-Parametric Kernel Learning Algorithms", JMLR 12, 2011, eqs. (10), (12), (21)
+    and (26).
+    """
+    chosen = get_loss(loss)
+    weight = _positive("C", C) * (0.5 if chosen.curvature == 2.0 else 1.0)
+    _matching(L, pairs)
+    return Problem(
+        L,
+        (_pair_term(pairs, chosen, pairs.sign, weight),),
+        (),
+        TracePower(p, bound=bound, penalty=penalty),
+        name="simple_npkl",
+    )
+
+
+FORMULATIONS = {"pcp": pcp, "npkl": npkl, "simple_npkl": simple_npkl}
+
+
+def _pair_term(pairs: Pairs, loss: str | Loss, target: Array, weight: float) -> LossTerm:
+    return LossTerm(Entries(pairs.n, (pairs.i, pairs.j)), loss, target, weight * pairs.confidence)
+
+
+def _positive(name: str, value: float) -> float:
+    if not (np.isfinite(value) and value > 0):
+        raise ProblemError(f"{name} must be positive and finite, got {value}")
+    return float(value)
+
+
+def _matching(L: Any, pairs: Pairs) -> int:
+    shape = np.shape(L)
+    if len(shape) == 2 and shape[0] == shape[1] and shape[0] != pairs.n:
+        raise ProblemError(
+            f"Laplacian and pairs must be over the same points, got {shape[0]} and {pairs.n}"
+        )
+    return pairs.n

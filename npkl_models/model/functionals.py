@@ -1,0 +1,172 @@
+"""Linear functionals z_e = <M_e, K> with sparse symmetric M_e.
+
+A functional is given by triplets: z_e is the sum of ``coefficient * K[row, column]`` over the
+triplets that ``owner`` assigns to e. A new kind only has to name its triplets; value on a kernel,
+value on a factor, adjoint and restriction to a basis follow.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array, Index, Matrix
+
+
+class Triplets(NamedTuple):
+    """The non-zeros of all M_e: z[owner] += coefficient * K[row, column]."""
+
+    owner: Index
+    row: Index
+    column: Index
+    coefficient: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Functional(ABC):
+    """A linear map from kernels (n x n) to values z (m,)."""
+
+    n: int
+    indices: tuple[Index, ...]
+    kind: ClassVar[str]
+    arity: ClassVar[int]
+    latex: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        given = tuple(_as_indices(part, self.kind, self.n) for part in self.indices)
+        if len(given) != self.arity or len({part.size for part in given}) != 1:
+            raise ProblemError(
+                f"{self.kind} must have {self.arity} index arrays of one length, "
+                f"got lengths {[part.size for part in given]}"
+            )
+        object.__setattr__(self, "indices", given)
+
+    @property
+    def size(self) -> int:
+        """m, the number of values."""
+        return int(self.indices[0].size)
+
+    @abstractmethod
+    def triplets(self) -> Triplets:
+        """The non-zeros of all M_e, one ordered index pair each."""
+
+    @cached_property
+    def _triplets(self) -> Triplets:
+        return self.triplets()
+
+    def value(self, K: Array) -> Array:
+        """z on a dense kernel K (n x n)."""
+        t = self._triplets
+        return self._sum(t.coefficient * K[t.row, t.column])
+
+    def value_of_factor(self, V: Array) -> Array:
+        """z on K = V V' from row dot products of V (n x r); K is never formed."""
+        return self.value_of_product(V, V)
+
+    def value_of_product(self, V: Array, U: Array) -> Array:
+        """z on the (possibly asymmetric) product V U', read in the order of the indices."""
+        t = self._triplets
+        return self._sum(t.coefficient * np.einsum("er,er->e", V[t.row], U[t.column]))
+
+    def adjoint(self, y: Array) -> Matrix:
+        """sum_e y_e M_e as a symmetric sparse array (n x n)."""
+        t = self._triplets
+        half = 0.5 * t.coefficient * np.asarray(y, dtype=float)[t.owner]
+        rows, columns = np.concatenate([t.row, t.column]), np.concatenate([t.column, t.row])
+        return sp.coo_array(
+            (np.concatenate([half, half]), (rows, columns)), shape=(self.n, self.n)
+        ).tocsr()
+
+    def operator(self, Q: Array | None = None) -> Matrix:
+        """The matrix A with z = A vec(K), or z = A vec(U) for K = Q U Q' (row-major vec)."""
+        t = self._triplets
+        if Q is None:
+            return sp.coo_array(
+                (t.coefficient, (t.owner, t.row * self.n + t.column)),
+                shape=(self.size, self.n * self.n),
+            ).tocsr()
+        s = Q.shape[1]
+        outer = (t.coefficient[:, None, None] * Q[t.row][:, :, None] * Q[t.column][:, None, :])
+        A = np.zeros((self.size, s * s))
+        np.add.at(A, t.owner, outer.reshape(-1, s * s))
+        return A
+
+    def _sum(self, contributions: Array) -> Array:
+        if contributions.size == self.size:
+            return contributions
+        out: Array = np.bincount(
+            self._triplets.owner, weights=contributions, minlength=self.size
+        ).astype(float)
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Entries(Functional):
+    """z_e = K[i_e, j_e]."""
+
+    kind = "entries"
+    arity = 2
+    latex = r"K_{ij}"
+
+    def triplets(self) -> Triplets:
+        i, j = self.indices
+        return Triplets(np.arange(i.size), i, j, np.ones(i.size))
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredDistances(Functional):
+    """z_e = K[i, i] + K[j, j] - 2 K[i, j], the squared distance in feature space."""
+
+    kind = "squared distances"
+    arity = 2
+    latex = r"K_{ii} + K_{jj} - 2 K_{ij}"
+
+    def triplets(self) -> Triplets:
+        i, j = self.indices
+        return _distance(i, j, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceDifferences(Functional):
+    """z_e = D_ij - D_ik with D the squared distances (a relative comparison)."""
+
+    kind = "distance differences"
+    arity = 3
+    latex = r"D_{ij} - D_{ik}"
+
+    def triplets(self) -> Triplets:
+        i, j, k = self.indices
+        parts = zip(_distance(i, j, 1.0), _distance(i, k, -1.0), strict=True)
+        return Triplets(*(np.concatenate(pair) for pair in parts))
+
+
+FUNCTIONALS: dict[str, type[Functional]] = {
+    cls.kind: cls for cls in (Entries, SquaredDistances, DistanceDifferences)
+}
+
+
+def _distance(i: Index, j: Index, sign: float) -> Triplets:
+    owner, one = np.arange(i.size), np.ones(i.size)
+    return Triplets(
+        np.tile(owner, 3),
+        np.concatenate([i, j, i]),
+        np.concatenate([i, j, j]),
+        sign * np.concatenate([one, one, -2 * one]),
+    )
+
+
+def _as_indices(values: Sequence[int] | Index, kind: str, n: int) -> Index:
+    out = np.atleast_1d(np.asarray(values))
+    if out.ndim != 1 or (out.size and out.dtype.kind not in "iu"):
+        raise ProblemError(f"indices of {kind} must be one-dimensional integers, got {out.dtype}")
+    if out.size and (out.min() < 0 or out.max() >= n):
+        bad = out[(out < 0) | (out >= n)][:5].tolist()
+        raise ProblemError(f"indices of {kind} must lie in 0..{n - 1}, got {bad}")
+    return out.astype(np.intp)

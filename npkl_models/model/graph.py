@@ -1,0 +1,166 @@
+"""Neighbourhood graphs: affinity, Laplacian, Laplacian eigenbasis.
+
+The construction follows Hu & Kwok, IJCAI 2013, section 4: Gaussian affinities on a k-nearest-neighbour graph, the width being
+half the average distance between a point and its ten nearest neighbours.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import eigsh
+from sklearn.neighbors import NearestNeighbors
+
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import DENSE_EIGH, Array, Matrix, dense
+from npkl_models.model.basis import Basis
+
+WIDTH_NEIGHBORS = 10
+
+
+def knn_affinity(
+    X: Any,
+    n_neighbors: int = 5,
+    sigma: float | str = "auto",
+    metric: str = "euclidean",
+) -> Matrix:
+    """Symmetric Gaussian affinity S of the k-nearest-neighbour graph.
+
+    S_ij = exp(-d(x_i, x_j)^2 / (2 sigma^2)) where j is among the neighbours of i or i among those of
+    j, 0 elsewhere and on the diagonal.
+
+    Parameters
+    ----------
+    X : array_like or sparse of shape (n, d)
+    n_neighbors : int
+        1 to n - 1.
+    sigma : float or "auto"
+        Width, in the units of the metric. "auto" is half the average distance to the ten nearest neighbours, and 1 where
+        all of these are 0.
+    metric : str
+        Any metric of `sklearn.neighbors.NearestNeighbors`.
+
+    Raises
+    ------
+    ProblemError
+        For non-finite X, ``n_neighbors`` out of range, or a width that is not positive.
+    """
+    X = check_points(X)
+    n = X.shape[0]
+    if not 1 <= n_neighbors < n:
+        raise ProblemError(f"n_neighbors must be between 1 and n - 1 = {n - 1}, got {n_neighbors}")
+    reach = min(max(n_neighbors, WIDTH_NEIGHBORS), n - 1)
+    search = NearestNeighbors(n_neighbors=reach, metric=metric).fit(X)
+    distance, neighbor = search.kneighbors()
+    width = float(distance[:, :WIDTH_NEIGHBORS].mean()) / 2 if sigma == "auto" else sigma
+    if sigma == "auto" and width == 0.0:
+        width = 1.0
+    if isinstance(width, str) or not (np.isfinite(width) and width > 0):
+        raise ProblemError(f"sigma must be positive or 'auto', got {sigma!r}")
+    near, j = distance[:, :n_neighbors], neighbor[:, :n_neighbors]
+    weight = np.exp(-((near / width) ** 2) / 2)
+    i = np.repeat(np.arange(n), n_neighbors)
+    S = sp.coo_array((weight.ravel(), (i, j.ravel())), shape=(n, n)).tocsr()
+    return S.maximum(S.T).tocsr()
+
+
+def laplacian(
+    X_or_affinity: Any,
+    n_neighbors: int = 5,
+    normalized: bool = True,
+    shift: float = 0.0,
+    sigma: float | str = "auto",
+    metric: str = "euclidean",
+) -> Matrix:
+    """Graph Laplacian of points or of an affinity, plus ``shift`` on the diagonal.
+
+    Normalised: (1 + shift) I - D^(-1/2) S D^(-1/2) (Hu & Kwok 2015, eq. (1), with shift for their
+    delta); else shift I + D - S.
+
+    Parameters
+    ----------
+    X_or_affinity : array_like or sparse
+        Points (n x d), or a symmetric non-negative affinity (n x n) if sparse and square or if
+        ``metric="precomputed"``.
+    n_neighbors, sigma, metric
+        As in `knn_affinity`; unused for an affinity.
+
+    Returns
+    -------
+    scipy.sparse.csr_array of shape (n, n)
+    """
+    given = X_or_affinity
+    square = sp.issparse(given) and given.shape[0] == given.shape[1]
+    if metric == "precomputed" or square:
+        S = _check_affinity(given)
+    else:
+        S = knn_affinity(given, n_neighbors, sigma, metric)
+    if not (np.isfinite(shift) and shift >= 0):
+        raise ProblemError(f"shift must be a finite number >= 0, got {shift}")
+    n = S.shape[0]
+    degree = np.asarray(S.sum(axis=1)).ravel()
+    if not normalized:
+        return (sp.diags_array(degree + shift) - S).tocsr()
+    root = np.where(degree > 0, 1 / np.sqrt(np.where(degree > 0, degree, 1.0)), 0.0)
+    half = sp.diags_array(root)
+    return (sp.diags_array(np.full(n, 1.0 + shift)) - half @ S @ half).tocsr()
+
+
+def eigenbasis(L: Matrix, size: int, skip: int = 0) -> Basis:
+    """Eigenvectors of the ``size`` smallest eigenvalues of L after the first ``skip``.
+
+    Each column's largest entry is positive, so that the answer does not depend on the run.
+    """
+    n = L.shape[0]
+    if size < 1 or skip < 0 or size + skip > n:
+        raise ProblemError(
+            f"size must be at least 1 and size + skip at most n = {n}, got {size} and {skip}"
+        )
+    values, vectors = _smallest(L, size + skip)
+    values, vectors = values[skip:], vectors[:, skip:]
+    lead = vectors[np.argmax(np.abs(vectors), axis=0), np.arange(size)]
+    return Basis(vectors * np.sign(lead), values)
+
+
+def _smallest(L: Matrix, count: int) -> tuple[Array, Array]:
+    n = L.shape[0]
+    if n <= DENSE_EIGH or count > n // 2:
+        values, vectors = np.linalg.eigh(dense(L))
+        return values[:count], vectors[:, :count]
+    scale = float(abs(L).max())
+    start = np.random.default_rng(0).standard_normal(n)
+    values, vectors = eigsh(sp.csc_array(L), k=count, sigma=-1e-4 * scale, which="LM", v0=start)
+    order = np.argsort(values)
+    return values[order], np.linalg.qr(vectors[:, order])[0]
+
+
+def check_points(X: Any) -> Any:
+    """X as a finite two-dimensional float array (or sparse matrix)."""
+    if sp.issparse(X):
+        X = sp.csr_array(X).astype(float)
+        entries = X.data
+    else:
+        X = np.asarray(X, dtype=float)
+        entries = X
+    if X.ndim != 2 or X.shape[0] < 2:
+        raise ProblemError(f"X must have shape (n, d) with n >= 2, got {X.shape}")
+    if not np.isfinite(entries).all():
+        bad = "NaN" if np.isnan(entries).any() else "infinity"
+        raise ProblemError(f"X must be finite, got {bad}")
+    return X
+
+
+def _check_affinity(S: Any) -> Matrix:
+    S = sp.csr_array(S).astype(float)
+    if S.shape[0] != S.shape[1]:
+        raise ProblemError(f"an affinity must be square, got {S.shape}")
+    if not np.isfinite(S.data).all() or (S.data < 0).any():
+        raise ProblemError("an affinity must be finite and non-negative")
+    if abs(S - S.T).max() > 1e-10 * max(1.0, abs(S).max()):
+        raise ProblemError("an affinity must be symmetric")
+    S = S.copy()
+    S.setdiag(0)
+    S.eliminate_zeros()
+    return S

@@ -1,0 +1,267 @@
+"""Must-link and cannot-link pairs: the side information of a problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from scipy.sparse.csgraph import connected_components
+
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array, Index
+
+ENUMERATE = 2_000_000  # up to so many candidate pairs are listed rather than drawn
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Validated pairs over n points, each stored once with i < j.
+
+    Parameters
+    ----------
+    n : int
+        Number of points.
+    must_link, cannot_link : array_like of int, shape (m, 2)
+        Index pairs; the order within a pair does not matter, a repeated pair counts once.
+    weights : array_like of shape (n_must + n_cannot,), optional
+        Positive confidence of each pair, must-links first; multiplies the loss. With weights no
+        pair may be repeated.
+
+    Raises
+    ------
+    ProblemError
+        For a self pair, an index out of range, a pair on both lists, or bad weights; the pairs are
+        named.
+    """
+
+    n: int
+    must_link: Any
+    cannot_link: Any
+    weights: Any = None
+
+    def __post_init__(self) -> None:
+        must = _ordered(self.must_link, "must_link", self.n)
+        cannot = _ordered(self.cannot_link, "cannot_link", self.n)
+        if not len(must) + len(cannot):
+            raise ProblemError("pairs must hold at least one must-link or cannot-link, got none")
+        given = len(must) + len(cannot)
+        must, cannot = _distinct(must), _distinct(cannot)
+        both = _codes(must, self.n)[np.isin(_codes(must, self.n), _codes(cannot, self.n))]
+        if both.size:
+            named = [(int(c) // self.n, int(c) % self.n) for c in both[:5]]
+            raise ProblemError(f"a pair must not be on both lists, got {named}")
+        if self.weights is not None:
+            weights = np.asarray(self.weights, dtype=float).ravel()
+            if given != len(must) + len(cannot):
+                raise ProblemError("with weights no pair must be repeated, got repeated pairs")
+            if weights.size != given or not (np.isfinite(weights).all() and (weights > 0).all()):
+                raise ProblemError(
+                    f"weights must be {given} positive finite numbers, got {weights.size} in all, "
+                    f"{int(np.sum(~(weights > 0)))} of them not positive"
+                )
+            object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "must_link", must)
+        object.__setattr__(self, "cannot_link", cannot)
+
+    @classmethod
+    def from_labels(
+        cls,
+        y: ArrayLike,
+        n_must: int,
+        n_cannot: int,
+        random_state: int | np.random.Generator | None = None,
+    ) -> Pairs:
+        """Draw distinct pairs uniformly: within a class for must-links, across for cannot-links.
+
+        Raises
+        ------
+        ProblemError
+            If the labels have fewer such pairs than asked for.
+        """
+        labels = np.unique(np.asarray(y).ravel(), return_inverse=True)[1]
+        n = labels.size
+        rng = np.random.default_rng(random_state)
+        counts = np.bincount(labels).astype(float)
+        n_same = int(np.sum(counts * (counts - 1)) / 2)
+        n_other = n * (n - 1) // 2 - n_same
+        order = np.argsort(labels, kind="stable")
+        first = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.intp)
+        share = counts**2  # ordered draws with i = j rejected leave n_c (n_c - 1)
+
+        def draw_same(size: int) -> Index:
+            c = rng.choice(counts.size, size=size, p=share / share.sum())
+            members = (rng.random((size, 2)) * counts[c, None]).astype(np.intp)
+            return order[first[c, None] + members]
+
+        def draw_other(size: int) -> Index:
+            return rng.integers(0, n, size=(size, 2))
+
+        def keep_other(pairs: Index) -> Index:
+            return pairs[labels[pairs[:, 0]] != labels[pairs[:, 1]]]
+
+        def keep_same(pairs: Index) -> Index:
+            return pairs[labels[pairs[:, 0]] == labels[pairs[:, 1]]]
+
+        must = _sample(n, n_must, n_same, "must-link", draw_same, keep_same, rng)
+        cannot = _sample(n, n_cannot, n_other, "cannot-link", draw_other, keep_other, rng)
+        return cls(n, must, cannot)
+
+    @classmethod
+    def from_arrays(cls, pairs: ArrayLike, y: ArrayLike, n: int) -> Pairs:
+        """From (m, 2) indices and signs y (+1 must-link, -1 cannot-link)."""
+        table, sign = np.asarray(pairs), np.asarray(y).ravel()
+        if table.ndim != 2 or table.shape != (sign.size, 2) or not np.isin(sign, (-1, 1)).all():
+            raise ProblemError(
+                "pairs must have shape (m, 2) and y must hold m values +1 or -1, "
+                f"got shapes {table.shape} and {sign.shape}"
+            )
+        return cls(n, table[sign == 1], table[sign == -1])
+
+    def __len__(self) -> int:
+        return len(self.must_link) + len(self.cannot_link)
+
+    def __repr__(self) -> str:
+        return (
+            f"Pairs(n={self.n}, {len(self.must_link)} must-links, "
+            f"{len(self.cannot_link)} cannot-links)"
+        )
+
+    @cached_property
+    def _table(self) -> Index:
+        out: Index = np.concatenate([self.must_link, self.cannot_link])
+        return out
+
+    @property
+    def i(self) -> Index:
+        """Smaller index of each pair, must-links first."""
+        return self._table[:, 0]
+
+    @property
+    def j(self) -> Index:
+        """Larger index of each pair."""
+        return self._table[:, 1]
+
+    @property
+    def sign(self) -> Array:
+        """+1 for a must-link, -1 for a cannot-link."""
+        return np.repeat([1.0, -1.0], [len(self.must_link), len(self.cannot_link)])
+
+    @property
+    def confidence(self) -> Array:
+        """The weights, 1 where none were given."""
+        out: Array = np.ones(len(self)) if self.weights is None else self.weights
+        return out
+
+    def groups(self) -> tuple[int, Index]:
+        """Number of must-link components and the component of each point."""
+        count, label = components(self.n, self.must_link)
+        return count, label
+
+    def conflicts(self) -> Index:
+        """Cannot-link pairs whose two points a chain of must-links joins, shape (c, 2)."""
+        label = self.groups()[1]
+        out: Index = self.cannot_link[label[self.cannot_link[:, 0]] == label[self.cannot_link[:, 1]]]
+        return out
+
+    def closure(self) -> Pairs:
+        """All pairs that follow: must-links are transitive and carry cannot-links along.
+
+        Raises
+        ------
+        ProblemError
+            If a cannot-link contradicts a chain of must-links.
+        """
+        contradictions = self.conflicts()
+        if len(contradictions):
+            raise ProblemError(
+                "cannot-links must not contradict a chain of must-links, got "
+                f"{contradictions[:5].tolist()}"
+            )
+        count, label = self.groups()
+        membership = sp.csr_array(
+            (np.ones(self.n), (np.arange(self.n), label)), shape=(self.n, count)
+        )
+        same = sp.triu(membership @ membership.T, k=1).tocoo()
+        across = np.sort(label[self.cannot_link], axis=1)
+        apart = sp.csr_array(
+            (np.ones(len(across)), (across[:, 0], across[:, 1])), shape=(count, count)
+        )
+        other = (membership @ apart @ membership.T).tocoo()
+        return Pairs(
+            self.n,
+            np.stack([same.row, same.col], axis=1),
+            np.stack([other.row, other.col], axis=1),
+        )
+
+    def connected_components_ratio(self) -> float:
+        """Number of must-link components over n: 1 with no must-link, small with many."""
+        return self.groups()[0] / self.n
+
+
+def components(n: int, edges: Index) -> tuple[int, Index]:
+    """Connected components of the graph on n points with those (m, 2) edges."""
+    graph = sp.coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n))
+    count, label = connected_components(graph, directed=False)
+    return int(count), label.astype(np.intp)
+
+
+def _codes(pairs: Index, n: int) -> Index:
+    return pairs[:, 0] * n + pairs[:, 1]
+
+
+def _distinct(pairs: Index) -> Index:
+    if not len(pairs):
+        return pairs
+    first = np.unique(pairs, axis=0, return_index=True)[1]
+    return pairs[np.sort(first)]
+
+
+def _ordered(values: Any, name: str, n: int) -> Index:
+    pairs = np.asarray(values if values is not None else [])
+    if not pairs.size:
+        return np.zeros((0, 2), dtype=np.intp)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise ProblemError(
+            f"{name} must be integers of shape (m, 2), got {pairs.dtype} of shape {pairs.shape}"
+        )
+    outside = (pairs < 0).any(axis=1) | (pairs >= n).any(axis=1)
+    if outside.any():
+        raise ProblemError(f"{name} must index points 0..{n - 1}, got {pairs[outside][:5].tolist()}")
+    own = pairs[:, 0] == pairs[:, 1]
+    if own.any():
+        raise ProblemError(
+            f"{name} must join two different points, got self pairs {pairs[own][:5].tolist()}"
+        )
+    return np.sort(pairs, axis=1).astype(np.intp)
+
+
+def _sample(
+    n: int,
+    size: int,
+    available: int,
+    name: str,
+    draw: Callable[[int], Index],
+    keep: Callable[[Index], Index],
+    rng: np.random.Generator,
+) -> Index:
+    """``size`` distinct pairs that pass ``keep``, uniform, in random order."""
+    if size < 0 or size > available:
+        raise ProblemError(
+            f"number of {name} pairs must be between 0 and the {available} that exist, got {size}"
+        )
+    if n * (n - 1) // 2 <= ENUMERATE and 4 * size > available:
+        pairs = keep(np.stack(np.triu_indices(n, k=1), axis=1))
+        return pairs[rng.choice(len(pairs), size=size, replace=False)]
+    codes = np.zeros(0, dtype=np.intp)
+    while codes.size < size:
+        drawn = np.sort(draw(2 * (size - codes.size) + 16), axis=1)
+        drawn = keep(drawn[drawn[:, 0] != drawn[:, 1]])
+        codes = np.concatenate([codes, _codes(drawn, n)])
+        codes = codes[np.sort(np.unique(codes, return_index=True)[1])]
+    chosen = codes[:size]
+    return np.stack([chosen // n, chosen % n], axis=1)

@@ -1,0 +1,283 @@
+"""The problem, written once as data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array, Matrix, gram_eigenvalues, min_eigenvalue, norm_bound, symmetrize
+from npkl_models.model.basis import Basis
+from npkl_models.model.regularizers import NoRegularizer, Regularizer
+from npkl_models.model.terms import Equality, LossTerm, Multipliers
+
+if TYPE_CHECKING:  # the one arrow that points down, and only from inside methods
+    from npkl_models.answer.solution import Solution
+    from npkl_models.backends import Program
+    from npkl_models.model.diagnosis import Finding
+    from npkl_models.model.explain import Explanation
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    r"""Learn a PSD kernel matrix K (n x n) from a cost matrix and losses on its values.
+
+    .. math::
+
+        \min_{K \succeq 0} \; \langle C, K\rangle + \sum_e w_e\, \mathrm{loss}(z_e; t_e) + R(K)
+        \quad\text{s.t.}\quad z_e = \langle M_e, K\rangle,\; z_k = b_k,\; K = Q U Q'
+
+    Parameters
+    ----------
+    cost : sparse or dense matrix of shape (n, n)
+        C, symmetric and finite; a graph Laplacian in most problems.
+    terms : sequence of LossTerm
+        At least one.
+    equalities : sequence of Equality
+    regularizer : Regularizer
+    basis : Basis, optional
+        Restricts K to Q U Q' with U (s x s) PSD.
+    name : str
+
+    Raises
+    ------
+    ProblemError
+        If the parts do not fit each other; the text says which.
+    """
+
+    cost: Any
+    terms: Any
+    equalities: Any = ()
+    regularizer: Regularizer = NoRegularizer()
+    basis: Basis | None = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        cost = _symmetric(self.cost)
+        terms = (self.terms,) if isinstance(self.terms, LossTerm) else tuple(self.terms)
+        equalities = tuple(self.equalities)
+        if not terms and not equalities:
+            raise ProblemError("a problem must have at least one loss term or equality, got none")
+        for part in (*terms, *equalities):
+            if part.functional.n != cost.shape[0]:
+                raise ProblemError(
+                    f"{part.name} must be over the {cost.shape[0]} points of the cost matrix, "
+                    f"got a functional over {part.functional.n}"
+                )
+        if self.basis is not None and self.basis.n != cost.shape[0]:
+            raise ProblemError(
+                f"basis must have {cost.shape[0]} rows as the cost matrix, got {self.basis.n}"
+            )
+        object.__setattr__(self, "cost", cost)
+        object.__setattr__(self, "terms", terms)
+        object.__setattr__(self, "equalities", equalities)
+
+    # ------------------------------------------------------------------ sizes
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return int(self.cost.shape[0])
+
+    @property
+    def order(self) -> int:
+        """Order of the PSD unknown: n, or the size of the basis."""
+        return self.n if self.basis is None else self.basis.size
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of values in all loss terms."""
+        return sum(term.functional.size for term in self.terms)
+
+    def __repr__(self) -> str:
+        terms = ", ".join(f"{t.functional.size} {t.name} {t.loss.name}" for t in self.terms)
+        basis = "" if self.basis is None else f", basis of {self.basis.size}"
+        return (
+            f"Problem({self.name or 'unnamed'}: n={self.n}, {terms}, "
+            f"regularizer={self.regularizer.name}{basis})"
+        )
+
+    # ----------------------------------------------------------------- primal
+
+    def objective(self, K: Array) -> float:
+        """The objective at a dense kernel K (n x n); constraints are not looked at."""
+        linear = float(np.sum(self.cost.multiply(K)))
+        total = linear + sum(term.value(term.functional.value(K)) for term in self.terms)
+        if type(self.regularizer) is NoRegularizer:
+            return total
+        return total + self.regularizer.value(np.linalg.eigvalsh(symmetrize(K)))
+
+    def objective_of_factor(self, V: Array) -> float:
+        """The objective at K = V V' for a factor V (n x r); K is never formed."""
+        linear = float(np.sum(V * (self.cost @ V)))
+        total = linear + sum(
+            term.value(z) for term, z in zip(self.terms, self.values(V), strict=True)
+        )
+        if type(self.regularizer) is NoRegularizer:
+            return total
+        return total + self.regularizer.value(gram_eigenvalues(V))
+
+    def values(self, V: Array) -> tuple[Array, ...]:
+        """z of each loss term at K = V V'."""
+        return tuple(term.functional.value_of_factor(V) for term in self.terms)
+
+    def violation(self, V: Array) -> float:
+        """Largest violation of regulariser and equalities at V V', relative to their size."""
+        diagonal = np.einsum("ir,ir->i", V, V)
+        worst = self.regularizer.violation(gram_eigenvalues(V), diagonal)
+        for part in self.equalities:
+            error = np.abs(part.functional.value_of_factor(V) - part.value)
+            worst = max(worst, float(np.max(error / (1 + np.abs(part.value)), initial=0.0)))
+        return worst
+
+    # ------------------------------------------------------------------- dual
+
+    def derivatives(self, V: Array) -> Multipliers:
+        """y_e = f_e'(z_e) at K = V V'; equalities and rows get zero."""
+        y = tuple(term.derivative(z) for term, z in zip(self.terms, self.values(V), strict=True))
+        nu = tuple(np.zeros(part.functional.size) for part in self.equalities)
+        rows = np.zeros(self.n) if self.regularizer.row_multipliers else None
+        return Multipliers(y, nu, rows)
+
+    def slack(self, y: Multipliers | Sequence[Array]) -> Matrix:
+        """S(y) = C + sum_e y_e M_e (+ multipliers of equalities and rows), sparse (n x n)."""
+        y = self.as_multipliers(y)
+        S = self.cost
+        for term, part in zip(self.terms, y.terms, strict=True):
+            S = S + term.functional.adjoint(part)
+        for equality, nu in zip(self.equalities, y.equalities, strict=True):
+            S = S + equality.functional.adjoint(nu)
+        if y.rows is not None:
+            S = S + sp.diags_array(y.rows)
+        return sp.csr_array(S)
+
+    def restrict(self, S: Matrix) -> Matrix:
+        """Q'SQ (s x s) if there is a basis, else S itself."""
+        if self.basis is None:
+            return S
+        Q = self.basis.Q
+        return symmetrize(Q.T @ (S @ Q))
+
+    def conjugate_sum(self, y: Multipliers | Sequence[Array]) -> float:
+        """sum_e f_e*(y_e) + sum_k nu_k b_k + b^2 sum d: what a dual bound pays, +inf off the domain."""
+        y = self.as_multipliers(y)
+        total = sum(t.conjugate(part) for t, part in zip(self.terms, y.terms, strict=True))
+        total += sum(float(e.value @ nu) for e, nu in zip(self.equalities, y.equalities, strict=True))
+        if y.rows is not None:
+            if np.min(y.rows, initial=0.0) < 0:
+                return float("inf")
+            total += self.regularizer.trace_bound(1) * float(np.sum(y.rows))
+        return float(total)
+
+    def dual_bound(self, y: Multipliers | Sequence[Array]) -> float:
+        """-sum f*(y) - nu'b - R*(-S(y)), a lower bound on the optimum; -inf where that is all.
+
+        Evaluated at y as it stands, by a full eigendecomposition; `certify` repairs y first, at any
+        size, and says how rigorous its bound is. A slack negative by no more than rounding counts as PSD.
+        """
+        S = np.asarray(_dense(self.restrict(self.slack(y))))
+        values = np.linalg.eigvalsh(S)
+        rounding = 1e-14 * self.order * norm_bound(S)
+        spectrum = np.where(np.abs(values) <= rounding, 0.0, -values)
+        return -self.conjugate_sum(y) - self.regularizer.support(spectrum)
+
+    def as_multipliers(self, y: Multipliers | Sequence[Array] | Array) -> Multipliers:
+        """y as `Multipliers`: one array per loss term (one array will do for a single term)."""
+        if not isinstance(y, Multipliers):
+            if len(self.terms) == 1 and isinstance(y, np.ndarray) and y.ndim == 1:
+                y = (y,)
+            nu = tuple(np.zeros(part.functional.size) for part in self.equalities)
+            y = Multipliers(tuple(np.asarray(part, dtype=float) for part in y), nu)
+        sizes = [part.functional.size for part in (*self.terms, *self.equalities)]
+        got = [part.size for part in (*y.terms, *y.equalities)]
+        if sizes != got or len(y.terms) != len(self.terms):
+            raise ProblemError(f"multipliers must have sizes {sizes}, got {got}")
+        return y
+
+    @cached_property
+    def cost_floor(self) -> float:
+        """A proved lower bound on the smallest eigenvalue of C (of Q'CQ), -inf where none is at hand."""
+        found = min_eigenvalue(self.restrict(self.cost))
+        return found.lower if found.rigour == "proved" else float("-inf")
+
+    # --------------------------------------------------------------- variants
+
+    def with_basis(self, basis: Basis) -> Problem:
+        """The same problem over K = Q U Q'."""
+        return replace(self, basis=basis)
+
+    # ------------------------------------------------------- what is done with it
+
+    def compatible_backends(self) -> dict[str, str | None]:
+        """None for each backend that takes this problem, else the reason why not."""
+        from npkl_models import backends
+
+        return {name: b.supports(self) for name, b in backends.REGISTRY.items()}
+
+    def compile(self, backend: str = "auto", **options: Any) -> Program:
+        """A program that solves this problem by that backend; see `npkl_models.compile`."""
+        from npkl_models import backends
+
+        return backends.compile(self, backend, **options)
+
+    def solve(self, backend: str = "auto", **options: Any) -> Solution:
+        """Solve by that backend; see `npkl_models.solve`."""
+        from npkl_models import backends
+
+        return backends.solve(self, backend, **options)
+
+    def to_cvxpy(self) -> Any:
+        """The exact SDP as a `cvxpy.Problem`; gamma, B, G and b_squared are its parameters."""
+        from npkl_models.conic.sdp import build
+
+        return build(self).problem
+
+    def explain(self) -> Explanation:
+        """The problem in words and in LaTeX."""
+        from npkl_models.model.explain import explain
+
+        return explain(self)
+
+    def _repr_latex_(self) -> str:
+        return f"$${self.explain().latex}$$"
+
+    def diagnose(self) -> tuple[Finding, ...]:
+        """Contradictions, disconnection, unboundedness and bad scaling, in words."""
+        from npkl_models.model.diagnosis import diagnose
+
+        return diagnose(self)
+
+
+def _dense(A: Matrix) -> Array:
+    out: Array = A.toarray() if sp.issparse(A) else np.asarray(A)
+    return out
+
+
+def _symmetric(cost: Any) -> Matrix:
+    """The cost as a symmetric CSR array, or a ProblemError."""
+    C = sp.csr_array(cost).astype(float)
+    if C.ndim != 2 or C.shape[0] != C.shape[1]:
+        raise ProblemError(f"cost matrix (Laplacian) must be square, got shape {C.shape}")
+    if C.shape[0] < 2:
+        raise ProblemError(f"cost matrix (Laplacian) must have at least 2 rows, got {C.shape[0]}")
+    if not np.isfinite(C.data).all():
+        bad = sp.coo_array(C)
+        where = np.flatnonzero(~np.isfinite(bad.data))[:3]
+        raise ProblemError(
+            "cost matrix (Laplacian) must be finite, got NaN or infinity at "
+            f"{[(int(bad.row[k]), int(bad.col[k])) for k in where]}"
+        )
+    skew = sp.coo_array(abs(C - C.T))
+    scale = float(abs(C).max()) if C.nnz else 0.0
+    if skew.nnz and skew.data.max() > 1e-10 * max(scale, 1e-300):
+        k = int(np.argmax(skew.data))
+        raise ProblemError(
+            "cost matrix (Laplacian) must be symmetric, got a difference of "
+            f"{skew.data[k]:.2e} at ({int(skew.row[k])}, {int(skew.col[k])})"
+        )
+    return sp.csr_array((C + C.T) * 0.5)

@@ -1,0 +1,266 @@
+"""Regularisers R(K) on the spectrum or the diagonal of a kernel, and their support functions.
+
+The support R*(Z) = sup over PSD K of <Z, K> - R(K) is what a dual bound needs. It is finite for
+every Z where R confines K (``finite_support``); otherwise it is 0 for Z <= ``shift`` I and
+infinite beyond, or is paid for by multipliers of the rows (``row_multipliers``).
+
+Source: Zhuang, Tsang & Hoi, JMLR 12 (2011), eqs. (11)-(14) and propositions 1 and 2; Hu & Kwok, IEEE TNNLS 26
+(2015), eq. (29) for the row norms.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array, schatten_norm
+from npkl_models.model.trace_cones import (
+    Cvx,
+    CvxSupport,
+    bound_support,
+    penalty_support,
+    trace_power,
+)
+
+
+@dataclass(frozen=True)
+class Regularizer(ABC):
+    """A convex function of a PSD kernel, or the indicator of a convex set of kernels."""
+
+    name: ClassVar[str]
+    row_multipliers: ClassVar[bool] = False
+
+    @property
+    def finite_support(self) -> bool:
+        """Whether R*(Z) is finite for every Z."""
+        return False
+
+    @property
+    def shift(self) -> float:
+        """Largest s with R*(s I) = 0."""
+        return 0.0
+
+    @property
+    @abstractmethod
+    def latex(self) -> str:
+        """The formula."""
+
+    def value(self, eigenvalues: Array) -> float:
+        """What is added to the objective; 0 for a constraint."""
+        return 0.0
+
+    def violation(self, eigenvalues: Array, diagonal: Array) -> float:
+        """By which fraction a constraint is exceeded (0 when it holds)."""
+        return 0.0
+
+    def rescale(self, V: Array) -> Array:
+        """The factor V (n x r) shrunk until the constraint holds."""
+        return V
+
+    def trace_bound(self, n: int) -> float:
+        """Upper bound on tr K that the constraint implies."""
+        return float("inf")
+
+    def support(self, eigenvalues: Array) -> float:
+        """R*(Z) from the eigenvalues of Z, +inf where it is."""
+        return 0.0 if np.max(eigenvalues, initial=-np.inf) <= self.shift else float("inf")
+
+    def cvxpy_primal(self, K: Cvx, diagonal: Cvx) -> tuple[Cvx, list[Cvx], Cvx | None]:
+        """R(K) in CVXPY as (penalty, constraints, row constraint whose dual is d)."""
+        return 0.0, [], None
+
+    def cvxpy_support(self, S: Cvx, n: int, lift: Callable[[Cvx], Cvx]) -> CvxSupport:
+        """R*(-S) in CVXPY; ``lift`` maps row multipliers d (n,) to the matrix added to S."""
+        return CvxSupport(0.0, S, [], None)
+
+
+@dataclass(frozen=True)
+class NoRegularizer(Regularizer):
+    """R = 0."""
+
+    name = "none"
+    latex = ""
+
+
+@dataclass(frozen=True)
+class TracePower(Regularizer):
+    """tr K^p <= bound, or penalty / p * tr K^p.
+
+    Parameters
+    ----------
+    p : float
+        At least 1.
+    bound, penalty : float
+        Exactly one of the two, positive (B and G in the source).
+    """
+
+    p: float = 2.0
+    bound: float | None = None
+    penalty: float | None = None
+    name = "trace_power"
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.p) and self.p >= 1):
+            raise ProblemError(f"p must be a finite number >= 1, got {self.p}")
+        if (self.bound is None) == (self.penalty is None):
+            raise ProblemError(
+                "exactly one of bound and penalty must be given, "
+                f"got bound={self.bound}, penalty={self.penalty}"
+            )
+        for label, number in (("bound B", self.bound), ("penalty G", self.penalty)):
+            if number is not None and not (np.isfinite(number) and number > 0):
+                raise ProblemError(f"{label} must be positive and finite, got {number}")
+
+    @property
+    def latex(self) -> str:
+        power = r"\operatorname{tr} K" + ("" if self.p == 1 else f"^{{{self.p:g}}}")
+        if self.bound is not None:
+            return rf"{power} \le {self.bound:g}"
+        return rf"\frac{{{self.penalty:g}}}{{{self.p:g}}} {power}"
+
+    @property
+    def finite_support(self) -> bool:
+        return self.bound is not None or self.p > 1
+
+    @property
+    def shift(self) -> float:
+        return (self.penalty or 0.0) if self.p == 1 else 0.0
+
+    @property
+    def conjugate_exponent(self) -> float:
+        """q with 1/p + 1/q = 1."""
+        return self.p / (self.p - 1) if self.p > 1 else float("inf")
+
+    def value(self, eigenvalues: Array) -> float:
+        if self.penalty is None:
+            return 0.0
+        return self.penalty / self.p * float(np.sum(np.maximum(eigenvalues, 0) ** self.p))
+
+    def violation(self, eigenvalues: Array, diagonal: Array) -> float:
+        if self.bound is None:
+            return 0.0
+        radius = self.bound ** (1 / self.p)
+        return max(0.0, schatten_norm(np.maximum(eigenvalues, 0), self.p) / radius - 1)
+
+    def rescale(self, V: Array) -> Array:
+        excess = self.violation(np.linalg.svd(V, compute_uv=False) ** 2, np.zeros(0))
+        return V / np.sqrt(1 + excess)
+
+    def trace_bound(self, n: int) -> float:
+        if self.bound is None:
+            return float("inf")
+        return float(n ** (1 - 1 / self.p) * self.bound ** (1 / self.p))
+
+    def support(self, eigenvalues: Array) -> float:
+        positive = np.maximum(eigenvalues, 0.0)
+        if self.bound is not None:
+            return self.bound ** (1 / self.p) * schatten_norm(positive, self.conjugate_exponent)
+        if self.p == 1:
+            return super().support(eigenvalues)
+        q, G = self.conjugate_exponent, self.penalty or 0.0
+        return float(np.sum(positive**q)) / (q * G ** (q - 1))
+
+    def maximiser(self, eigenvalues: Array) -> Array:
+        """Eigenvalues of the K that attains R*(Z), in the eigenbasis of Z (p > 1; p = 1 with a bound)."""
+        positive = np.maximum(eigenvalues, 0.0)
+        top = float(np.max(positive, initial=0.0))
+        if top == 0.0:
+            return np.zeros_like(positive)
+        if self.p == 1:
+            ties = positive >= top * (1 - 1e-12)
+            return (self.bound or 0.0) * ties / np.sum(ties)
+        if self.bound is None:
+            out: Array = (positive / (self.penalty or 1.0)) ** (1 / (self.p - 1))
+            return out
+        shape = (positive / top) ** (1 / (self.p - 1))
+        return self.bound ** (1 / self.p) * shape / schatten_norm(shape, self.p)
+
+    def cvxpy_primal(self, K: Cvx, diagonal: Cvx) -> tuple[Cvx, list[Cvx], Cvx | None]:
+        form, constraints = trace_power(K, self.p)
+        if self.penalty is not None:
+            G = _parameter("G", self.penalty)
+            return G * (form / self.p), constraints, None
+        return 0.0, [*constraints, form <= _parameter("B", self.bound)], None
+
+    def cvxpy_support(self, S: Cvx, n: int, lift: Callable[[Cvx], Cvx]) -> CvxSupport:
+        if self.bound is not None:
+            return bound_support(S, self.p, self.bound)
+        return penalty_support(S, self.p, self.penalty or 0.0)
+
+    def gradient(self, V: Array, SV: Array) -> tuple[Array, Array]:
+        """A subgradient of R at K = V V' as (W, mu), meaning W diag(mu) W' with W'W = I.
+
+        For a bound the multiplier is the least-squares one, from S V + kappa K^(p-1) V = 0.
+        """
+        if self.p == 1 or not V.size:
+            return V[:, :0], np.zeros(0)
+        W, s, R = np.linalg.svd(V, full_matrices=False)
+        powers = s ** (2 * (self.p - 1))
+        if self.penalty is not None:
+            return W, self.penalty * powers
+        direction = (W * (powers * s)) @ R
+        size = float(np.sum(direction**2))
+        kappa = max(0.0, -float(np.sum(SV * direction)) / size) if size else 0.0
+        return W, kappa * powers
+
+
+@dataclass(frozen=True)
+class RowNormBound(Regularizer):
+    """K_ii <= b^2 for every point: the rows of a factor have norm at most b."""
+
+    b: float = 1.0
+    name = "row_norm"
+    row_multipliers = True
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.b) and self.b > 0):
+            raise ProblemError(f"row-norm bound b must be positive and finite, got {self.b}")
+
+    @property
+    def latex(self) -> str:
+        return rf"K_{{ii}} \le {self.b:g}^2"
+
+    def violation(self, eigenvalues: Array, diagonal: Array) -> float:
+        top = float(np.sqrt(np.max(diagonal, initial=0.0)))
+        return max(0.0, top / self.b - 1)
+
+    def rescale(self, V: Array) -> Array:
+        norms = np.sqrt(np.einsum("ir,ir->i", V, V))
+        return V * np.minimum(1.0, self.b / np.maximum(norms, self.b))[:, None]
+
+    def trace_bound(self, n: int) -> float:
+        return n * self.b**2
+
+    def support(self, eigenvalues: Array) -> float:
+        """Upper bound b^2 n max(0, lambda_max(Z)), from equal row multipliers.
+
+        The exact support is the minimum of b^2 sum d over d >= 0 with Diag(d) >= Z, itself an SDP.
+        """
+        return self.b**2 * eigenvalues.size * max(0.0, float(np.max(eigenvalues, initial=0.0)))
+
+
+    def cvxpy_primal(self, K: Cvx, diagonal: Cvx) -> tuple[Cvx, list[Cvx], Cvx | None]:
+        rows = diagonal <= _parameter("b_squared", self.b**2)
+        return 0.0, [], rows
+
+    def cvxpy_support(self, S: Cvx, n: int, lift: Callable[[Cvx], Cvx]) -> CvxSupport:
+        import cvxpy as cp
+
+        d = cp.Variable(n, nonneg=True)
+        return CvxSupport(self.b**2 * cp.sum(d), S + lift(d), [], d)
+
+
+REGULARIZERS: dict[str, type[Regularizer]] = {
+    cls.name: cls for cls in (NoRegularizer, TracePower, RowNormBound)
+}
+
+
+def _parameter(name: str, value: float | None) -> Cvx:
+    import cvxpy as cp
+
+    return cp.Parameter(nonneg=True, name=name, value=value)
