@@ -20,7 +20,9 @@ from npkl_models.lowrank.rank import escape
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 
-FIRST_LOOK = 10.0  # certify once the residual is below this multiple of tol, then at a tenth each time
+FIRST_LOOK = 1e3  # certify once the residual is below this multiple of tol
+NEXT_LOOK = 0.3  # and again each time it has fallen by this factor ...
+CERTIFICATE_SHARE = 0.25  # ... as long as certificates take no more than this share of the time
 SMALLEST_RESIDUAL = 1e-15
 PATIENCE = 400  # iterations without a better residual after which an engine counts as stuck
 LOG_EVERY = 100
@@ -59,7 +61,7 @@ class _Run:
     threshold: float = 0.0
     best: float = np.inf
     best_at: int = 0
-    escaped_at: float = np.inf
+    certifying: float = 0.0
 
 
 def drive(
@@ -80,6 +82,13 @@ def drive(
                     break
         except KeyboardInterrupt:
             status = Status.STOPPED
+    if status is Status.FAILED:
+        return Solution(
+            problem, backend, status, None, float("nan"), engine.objective,
+            iterations=len(run.rows), build_time=build_time,
+            solve_time=time.perf_counter() - run.started, history=History.of(run.rows),
+            message="the iterates left the finite numbers",
+        )  # fmt: skip
     V = problem.regularizer.rescale(engine.V)
     certificate = run.certificate
     if status is not Status.OPTIMAL:
@@ -100,7 +109,8 @@ def _after(run: _Run, iteration: int) -> Status | None:
     if not np.isfinite(engine.objective):
         return Status.FAILED
     seconds = time.perf_counter() - run.started
-    settled = engine.residual <= run.threshold
+    affordable = run.certifying <= CERTIFICATE_SHARE * seconds or engine.residual <= options.tol
+    settled = engine.residual <= run.threshold and affordable
     if engine.residual < 0.9 * run.best:
         run.best, run.best_at = engine.residual, iteration
     stuck = iteration - run.best_at > PATIENCE
@@ -130,6 +140,7 @@ def _look(run: _Run, iteration: int, stuck: bool) -> tuple[Status | None, float]
     problem, options, engine = run.problem, run.options, run.engine
     found = certify(problem, engine.V, engine.multipliers(), kind="factor", tol=options.tol)
     run.certificate = found
+    run.certifying += found.seconds
     if found.certifies(options.tol):
         return Status.OPTIMAL, found.bound
     cost_of_negative = -found.min_eigenvalue * float(np.sum(engine.V**2))
@@ -147,5 +158,5 @@ def _look(run: _Run, iteration: int, stuck: bool) -> tuple[Status | None, float]
         return None, found.bound
     if stuck or run.threshold < SMALLEST_RESIDUAL:
         return Status.LOCALLY_SOLVED, found.bound
-    run.threshold = 0.1 * min(run.threshold, engine.residual)
+    run.threshold = NEXT_LOOK * min(run.threshold, engine.residual)
     return None, found.bound

@@ -1,0 +1,213 @@
+"""KL-ADMM: K = V U' with V = U, each side's rows solved for all at once.
+
+Source: Hu & Kwok, IJCAI 2013, algorithm 1, eqs. (7)-(15) and (25); their d_i must read T_ij v_j. The
+square loss stays inside the row systems. Any other loss, which they leave to future work, is split:
+zeta = v_i'u_j for both orders of a pair, half of the loss on each, scaled multipliers on the
+split; zeta is then a proximal step.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from npkl_models.answer.program import FactorOptions, Program
+from npkl_models.answer.solution import Solution
+from npkl_models.errors import UnsupportedError
+from npkl_models.linalg import Array, norm_bound
+from npkl_models.lowrank.edges import EdgeModel, Structure, entry_reason, structure
+from npkl_models.lowrank.loop import Engine, drive
+from npkl_models.lowrank.rank import starting_factor
+from npkl_models.lowrank.rows import shifted_solve
+from npkl_models.lowrank.table import Incidence, Table
+from npkl_models.model.problem import Problem
+from npkl_models.model.regularizers import NoRegularizer
+from npkl_models.model.terms import Multipliers
+
+MAX_ITERATIONS = 20_000
+FLOOR_FACTOR = 1.5
+DIVERGENCE = 1e3  # an objective this much above the start's means that rho is too small
+BALANCE = 10.0  # residuals further apart than this move rho (eq. (15))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ADMMOptions(FactorOptions):
+    """Options of admm.
+
+    Parameters
+    ----------
+    rho : float
+        First penalty on V = U.
+    rho_floor : float, optional
+        Smallest value that balancing may give it (10 in the source); None is 1.5 ||C||, below which the
+        alternation may diverge. It is doubled, and the run begun again, when it does.
+    sigma : float
+        Penalty on the split of a loss that is not quadratic.
+    """
+
+    rho: float = 10.0
+    rho_floor: float | None = None
+    sigma: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("rho", "rho_floor", "sigma"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise UnsupportedError(f"{name} must be > 0, got {value!r}")
+
+
+def supports(problem: Problem) -> str | None:
+    """None, or why admm cannot take this problem."""
+    reason = entry_reason(problem)
+    if reason is not None:
+        return reason
+    if not isinstance(problem.regularizer, NoRegularizer):
+        return f"takes no regulariser, got {problem.regularizer.name}"
+    return None
+
+
+class ADMMEngine(Engine):
+    """V, U and their multiplier Lambda; split values zeta with scaled multipliers mu, both orders."""
+
+    def __init__(self, problem: Problem, pairs: Structure, options: ADMMOptions, V: Array) -> None:
+        self.problem, self.pairs, self.options = problem, pairs, options
+        self.model = EdgeModel(pairs)
+        floor = FLOOR_FACTOR * norm_bound(problem.cost)
+        self.floor = floor if options.rho_floor is None else options.rho_floor
+        self.rho = max(options.rho, self.floor)
+        self.split = np.zeros(pairs.size, dtype=bool)
+        self.halved = np.zeros(pairs.size)  # curvature of half the loss, where it is quadratic
+        self.pull = np.zeros(pairs.size)  # its derivative at 0
+        for block in pairs.blocks:
+            part = slice(block.start, block.stop)
+            self.split[part] = not block.loss.quadratic
+            if block.loss.quadratic:
+                weight, target = pairs.weight[part], pairs.target[part]
+                zero = np.zeros(block.stop - block.start)
+                self.halved[part] = 0.5 * weight * block.loss.curvature
+                self.pull[part] = 0.5 * weight * block.loss.derivative(zero, target)
+        self.tables = Incidence(pairs).tables(np.arange(pairs.n))
+        self.zeta = np.zeros((2, pairs.size))
+        self.mu = np.zeros((2, pairs.size))
+        self.restart(V)
+
+    def restart(self, V: Array) -> None:
+        self.start = V.copy()
+        self.zeta[:] = self.pairs.pair_values(V)
+        self.V = V.copy()
+        self.U = V.copy()
+        self.Lambda = np.zeros_like(V)
+        self.objective = self.start_objective = self.problem.objective_of_factor(V)
+        self.residual = np.inf
+
+    def iterate(self) -> None:
+        before = self.V
+        self.V = self._solve(self.U, -self.Lambda, transposed=False)
+        self.U = self._solve(self.V, self.Lambda, transposed=True)
+        self.Lambda = self.Lambda + self.rho * (self.V - self.U)
+        misfit = self._update_split()
+        primal = float(np.linalg.norm(self.V - self.U))
+        dual = self.rho * float(np.linalg.norm(self.V - before))
+        self._measure(misfit)
+        if not self.objective <= DIVERGENCE * (1 + abs(self.start_objective)):
+            self.floor *= 2
+            self.rho = max(2 * self.rho, self.floor)
+            self.mu[:] = 0.0
+            self.restart(self.start)
+            return
+        if primal > BALANCE * dual:
+            self.rho *= 2
+        elif dual > BALANCE * primal:
+            self.rho = max(self.rho / 2, self.floor)
+
+    def multipliers(self) -> Multipliers:
+        z = self.pairs.pair_values(self.V)
+        y = self.problem.derivatives(self.V)
+        split = self.options.sigma * (self.mu[0] + self.mu[1])
+        derivative = np.where(self.split, split, self.model.derivative(z))
+        for block in self.pairs.blocks:
+            y.terms[block.term][block.source] = derivative[block.start : block.stop]
+        return y
+
+    def _solve(self, U: Array, multiplier: Array, transposed: bool) -> Array:
+        """All rows of one side, the other held: (rho I + sum h_j u_j u_j') v = c, eqs. (11)-(13)."""
+        pairs, sigma = self.pairs, self.options.sigma
+        c = self.rho * U - self.problem.cost @ U + multiplier - pairs.linear[:, None] * U
+        out = np.empty_like(U)
+        for table in self.tables:
+            P, h, pull = self._row_pairs(table, U, transposed, sigma)
+            C = c[table.points] - np.einsum("bkr,bk->br", P, pull)
+            W = np.sqrt(h)[:, :, None] * P
+            own = pairs.quadratic[table.points]
+            if np.any(own > 0):
+                self_row = np.sqrt(2 * own)[:, None] * U[table.points]
+                W = np.concatenate([W, self_row[:, None, :]], axis=1)
+            out[table.points] = shifted_solve(np.full(len(C), self.rho), W, C)
+        return out
+
+    def _row_pairs(
+        self, table: Table, U: Array, transposed: bool, sigma: float
+    ) -> tuple[Array, Array, Array]:
+        """Rows of the pairs, their curvatures and their derivatives at 0."""
+        e = table.pair
+        order = (table.second ^ transposed).astype(np.intp)
+        wanted = self.zeta[order, e] - self.mu[order, e]
+        h = np.where(self.split[e], sigma, self.halved[e])
+        pull = np.where(self.split[e], -sigma * wanted, self.pull[e])
+        return U[table.neighbor], np.where(table.valid, h, 0.0), np.where(table.valid, pull, 0.0)
+
+    def _update_split(self) -> float:
+        """Proximal step on the split values; returns the norm of the misfit z - zeta."""
+        if not self.split.any():
+            return 0.0
+        which = np.flatnonzero(self.split)
+        step = np.full(which.size, 0.5 / self.options.sigma)
+        total = 0.0
+        for order in range(2):
+            first, second = (self.V, self.U) if order == 0 else (self.U, self.V)
+            z = self.pairs.pair_values(first, second)[which]
+            self.zeta[order, which] = self.model.prox(z + self.mu[order, which], step, which)
+            miss = z - self.zeta[order, which]
+            self.mu[order, which] += miss
+            total += float(np.sum(np.abs(miss) * self.pairs.weight[which]))
+        return 0.5 * total
+
+    def _measure(self, misfit: float) -> None:
+        V = self.V
+        self.objective = self.problem.objective_of_factor(V)
+        SV = self.problem.slack(self.multipliers()) @ V
+        size = 1 + 2 * abs(self.objective)
+        self.residual = (float(np.linalg.norm(SV) * np.linalg.norm(V)) + misfit) / size
+
+
+@dataclass(frozen=True, eq=False)
+class ADMMProgram(Program):
+    """KL-ADMM, laid out and ready to run."""
+
+    options: ADMMOptions
+    engine: ADMMEngine | None = None
+
+    @classmethod
+    def compile(cls, problem: Problem, options: ADMMOptions) -> ADMMProgram:
+        """Lay the row tables out and draw the start."""
+        started = time.perf_counter()
+        engine = ADMMEngine(problem, structure(problem), options, starting_factor(problem, options))
+        return cls(problem, "admm", options, time.perf_counter() - started, engine)
+
+    def solve(self) -> Solution:
+        assert self.engine is not None
+        return drive(
+            self.problem, self.backend, self.options, self.engine, MAX_ITERATIONS, self.build_time
+        )
+
+    def describe(self) -> str:
+        assert self.engine is not None
+        V = self.engine.V
+        return (
+            f"V and U are {V.shape[0]} x {V.shape[1]}, {self.engine.pairs.size} pairs, "
+            f"{int(self.engine.split.sum())} of them split; about "
+            f"{8e-6 * (12 * V.size + 4 * self.problem.cost.nnz):.3g} MB"
+        )
