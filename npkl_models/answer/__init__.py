@@ -1,0 +1,1 @@
+"""What comes back: solution and certificate."""

@@ -102,6 +102,9 @@ class Solution:
     history : History
     message : str
         The solver's words, or the reason for the backend.
+    kernel_min_eigenvalue : float
+        Smallest eigenvalue of the kernel as the solver left it, before the repair that cut its
+        negative part; 0 for a factor.
     """
 
     problem: Problem = field(repr=False)
@@ -116,6 +119,7 @@ class Solution:
     solve_time: float = 0.0
     history: History = field(repr=False, default_factory=History)
     message: str = ""
+    kernel_min_eigenvalue: float = 0.0
 
     @cached_property
     def certificate(self) -> Certificate:

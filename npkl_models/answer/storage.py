@@ -21,7 +21,10 @@ from npkl_models.model.terms import Equality, LossTerm, Multipliers
 
 FORMAT = 1
 _HISTORY = ("iteration", "seconds", "objective", "bound", "residual", "rank")
-_SCALARS = ("objective", "reported_objective", "iterations", "build_time", "solve_time", "message")
+_SCALARS = (
+    "objective", "reported_objective", "iterations", "build_time", "solve_time", "message",
+    "kernel_min_eigenvalue",
+)  # fmt: skip
 
 
 def save(solution: Solution, path: str | Path) -> Path:

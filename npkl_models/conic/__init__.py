@@ -1,0 +1,1 @@
+"""Exact routes through CVXPY."""

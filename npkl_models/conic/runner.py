@@ -9,17 +9,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import cvxpy as cp
+import numpy as np
 from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC
 
 from npkl_models.answer.certificate import as_factor, certify
 from npkl_models.answer.program import Options
 from npkl_models.answer.solution import Iterate, History, Solution, Status, with_certificate
 from npkl_models.errors import UnsupportedError, unknown
-from npkl_models.linalg import Array
+from npkl_models.linalg import DENSE_EIGH, Array
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 
 INTERIOR_POINT_ORDER = 60  # the largest order at which Clarabel is the default
+EPS_SHARE = 0.1  # of tol; the eps of a conic solver is looser than the gap of its repaired point
 CLARABEL_COPIES = 7  # measured peak memory over the bare (n(n+1)/2)^2 numbers
 
 _NAMES: dict[str, tuple[tuple[str, ...], str, str | None]] = {
@@ -39,12 +41,24 @@ class ConicOptions(Options):
     ----------
     solver : str, optional
         Any solver with PSD cones that CVXPY finds; None takes CLARABEL up to order 60, SCS beyond.
+    eps : float, optional
+        The solver's own tolerance; None is a tenth of ``tol``, so that the repaired and certified point
+        usually reaches ``tol``.
     solver_options : dict
         Handed to the solver as they are.
     """
 
     solver: str | None = None
+    eps: float | None = None
     solver_options: dict[str, Any] = field(default_factory=dict)
+
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.eps is not None and not 0 < self.eps < 1:
+            raise UnsupportedError(f"eps must be between 0 and 1, got {self.eps!r}")
+        if self.solver is not None and self.solver.upper() not in psd_solvers():
+            raise unknown("conic solver", self.solver, psd_solvers())
 
 
 @dataclass(frozen=True)
@@ -75,11 +89,9 @@ def choose_solver(solver: str | None, order: int) -> str:
     Raises
     ------
     UnsupportedError
-        If the solver is unknown, or predicted to need more memory than the machine has.
+        If the solver is predicted to need more memory than the machine has.
     """
     chosen = solver.upper() if solver else "CLARABEL" if order <= INTERIOR_POINT_ORDER else "SCS"
-    if chosen not in psd_solvers():
-        raise unknown("conic solver", solver, psd_solvers())
     need = predicted_bytes(chosen, order)
     have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if need > have:
@@ -139,6 +151,7 @@ def finish(
             iterations=outcome.iterations, build_time=build_time, solve_time=outcome.seconds,
             message=outcome.message,
         )  # fmt: skip
+    lowest = float(np.linalg.eigvalsh(kernel)[0]) if problem.n <= DENSE_EIGH else float("nan")
     V = problem.regularizer.rescale(as_factor(problem, kernel, "kernel"))
     certificate = certify(problem, V, multipliers, kind="factor", tol=tol)
     status = outcome.status
@@ -153,7 +166,7 @@ def finish(
     )  # fmt: skip
     solution = Solution(
         problem, backend, status, V, certificate.objective, outcome.value, multipliers,
-        outcome.iterations, build_time, seconds, History.of([last]), outcome.message,
+        outcome.iterations, build_time, seconds, History.of([last]), outcome.message, lowest,
     )  # fmt: skip
     return with_certificate(solution, certificate)
 
@@ -161,15 +174,15 @@ def finish(
 def _arguments(solver: str, options: ConicOptions) -> dict[str, Any]:
     out: dict[str, Any] = {}
     if solver not in _NAMES:
-        limited = options.max_iter is not None or options.time_limit is not None
-        if limited or options.tol != Options.tol:
+        if any(v is not None for v in (options.max_iter, options.time_limit, options.eps)):
             raise UnsupportedError(
-                f"tol, max_iter and time_limit are known for {', '.join(_NAMES)}, got {solver}; give "
+                f"eps, max_iter and time_limit are known for {', '.join(_NAMES)}, got {solver}; give "
                 "its own names in solver_options"
             )
         return dict(options.solver_options)
     tolerances, iterations, seconds = _NAMES[solver]
-    out.update(dict.fromkeys(tolerances, options.tol))
+    eps = EPS_SHARE * options.tol if options.eps is None else options.eps
+    out.update(dict.fromkeys(tolerances, eps))
     if options.max_iter is not None:
         out[iterations] = options.max_iter
     elif solver == "SCS":

@@ -1,0 +1,1 @@
+"""Data sets: bundled, from a folder, downloaded, synthetic."""

@@ -1,0 +1,1 @@
+"""Fast routes over a factor V."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from npkl_models.answer.program import FactorOptions, Program
+from npkl_models.answer.recovery import recover_multipliers
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array
@@ -104,13 +105,18 @@ class BCDEngine(Engine):
         self.merit = self._evaluate()
 
     def iterate(self) -> None:
+        before = self.V.copy() if self.by_dual else self.V
         self.sweep()
         self.merit = self._evaluate()
+        if self.by_dual:  # the source's own measure of progress
+            change = float(np.linalg.norm(self.V - before))
+            self.residual = change / max(float(np.linalg.norm(self.V)), 1e-300)
+            return
         if self.extrapolation is not None:
             trial = self.extrapolation.propose(self.V)
             if trial is not None:
                 self._try(self.problem.regularizer.rescale(trial))
-        if not self.model.smooth and not self.by_dual:
+        if not self.model.smooth:
             self._update_multipliers()
 
     def sweep(self) -> None:
@@ -127,6 +133,8 @@ class BCDEngine(Engine):
                 V[points] = update(rows, self.model, V[points])
 
     def multipliers(self) -> Multipliers:
+        if self.by_dual:
+            return recover_multipliers(self.problem, self.V)
         z = self.pairs.pair_values(self.V)
         return self.model.multipliers(self.problem, self.V, z, self.row_multipliers)
 

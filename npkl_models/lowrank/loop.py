@@ -156,6 +156,8 @@ def _look(run: _Run, iteration: int, stuck: bool) -> tuple[Status | None, float]
         run.threshold = FIRST_LOOK * options.tol
         run.best, run.best_at = np.inf, iteration
         return None, found.bound
+    if stuck and engine.residual > FIRST_LOOK * options.tol:
+        return Status.INACCURATE, found.bound
     if stuck or run.threshold < SMALLEST_RESIDUAL:
         return Status.LOCALLY_SOLVED, found.bound
     run.threshold = NEXT_LOOK * min(run.threshold, engine.residual)

@@ -24,6 +24,7 @@ from npkl_models.lowrank.edges import EdgeModel
 
 INNER_STEPS = 20
 SECULAR_STEPS = 60
+DUAL_PASSES = 200
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def minimise_rows_by_dual(rows: RowProblem, model: EdgeModel, v: Array) -> Array
     y = np.zeros(rows.pairs.shape)
     norm = np.einsum("bkr,bkr->bk", rows.P, rows.P) / rows.mu0[:, None]
     v = -rows.g / rows.mu0[:, None]
-    for _ in range(200):
+    for _ in range(DUAL_PASSES):
         largest = 0.0
         for k in range(y.shape[1]):
             step = np.maximum(norm[:, k], 1e-300)
@@ -103,7 +104,7 @@ def minimise_rows_by_dual(rows: RowProblem, model: EdgeModel, v: Array) -> Array
             y[:, k] += change
             v -= (change / rows.mu0)[:, None] * rows.P[:, k]
             largest = max(largest, float(np.max(np.abs(change), initial=0.0)))
-        if largest <= 1e-12:
+        if largest <= 1e-11:
             break
     return v
 

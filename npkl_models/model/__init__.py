@@ -1,0 +1,1 @@
+"""What is asked: pairs, graph, losses, regularisers, the problem."""

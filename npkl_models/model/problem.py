@@ -215,21 +215,21 @@ class Problem:
 
     def compatible_backends(self) -> dict[str, str | None]:
         """None for each backend that takes this problem, else the reason why not."""
-        from npkl_models import backends
+        from npkl_models.backends import REGISTRY
 
-        return {name: b.supports(self) for name, b in backends.REGISTRY.items()}
+        return {name: backend.supports(self) for name, backend in REGISTRY.items()}
 
     def compile(self, backend: str = "auto", **options: Any) -> Program:
         """A program that solves this problem by that backend; see `npkl_models.compile`."""
-        from npkl_models import backends
+        from npkl_models.backends import compile
 
-        return backends.compile(self, backend, **options)
+        return compile(self, backend, **options)
 
     def solve(self, backend: str = "auto", **options: Any) -> Solution:
         """Solve by that backend; see `npkl_models.solve`."""
-        from npkl_models import backends
+        from npkl_models.backends import solve
 
-        return backends.solve(self, backend, **options)
+        return solve(self, backend, **options)
 
     def to_cvxpy(self) -> Any:
         """The exact SDP as a `cvxpy.Problem`; gamma, B, G and b_squared are its parameters."""

@@ -1,0 +1,78 @@
+"""A modelling layer for non-parametric kernel learning.
+
+Write a problem once; solve it exactly or fast; see proved how good each answer is.
+"""
+
+from npkl_models._version import __version__
+from npkl_models.answer.certificate import Certificate, certify
+from npkl_models.answer.program import Program
+from npkl_models.answer.solution import History, Iterate, Solution, Status
+from npkl_models.backends import Backend, backends, choose_backend, compile, solve
+from npkl_models.crosscheck import CrossCheck, crosscheck
+from npkl_models.data import datasets
+from npkl_models.errors import (
+    MissingDependencyError,
+    NPKLError,
+    ProblemError,
+    SolverError,
+    UnsupportedError,
+)
+from npkl_models.model import formulations
+from npkl_models.model.basis import Basis
+from npkl_models.model.formulations import npkl, pcp, simple_npkl
+from npkl_models.model.functionals import DistanceDifferences, Entries, SquaredDistances
+from npkl_models.model.graph import eigenbasis, knn_affinity, laplacian
+from npkl_models.model.losses import LOSSES, Hinge, Linear, Loss, Square, SquaredHinge
+from npkl_models.model.pairs import Pairs
+from npkl_models.model.problem import Problem
+from npkl_models.model.regularizers import NoRegularizer, RowNormBound, TracePower
+from npkl_models.model.terms import Equality, LossTerm, Multipliers
+
+__all__ = [
+    "LOSSES",
+    "Backend",
+    "Basis",
+    "Certificate",
+    "CrossCheck",
+    "DistanceDifferences",
+    "Entries",
+    "Equality",
+    "Hinge",
+    "History",
+    "Iterate",
+    "Linear",
+    "Loss",
+    "LossTerm",
+    "MissingDependencyError",
+    "Multipliers",
+    "NPKLError",
+    "NoRegularizer",
+    "Pairs",
+    "Problem",
+    "ProblemError",
+    "Program",
+    "RowNormBound",
+    "Solution",
+    "SolverError",
+    "Square",
+    "SquaredDistances",
+    "SquaredHinge",
+    "Status",
+    "TracePower",
+    "UnsupportedError",
+    "__version__",
+    "backends",
+    "certify",
+    "choose_backend",
+    "compile",
+    "crosscheck",
+    "datasets",
+    "eigenbasis",
+    "formulations",
+    "knn_affinity",
+    "laplacian",
+    "npkl",
+    "pcp",
+    "simple_npkl",
+    "solve",
+]

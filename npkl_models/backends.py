@@ -1,0 +1,165 @@
+"""The registry of backends, the choice among them, and solving by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+from npkl_models.answer.program import Options, Program, parse_options
+from npkl_models.answer.solution import Solution
+from npkl_models.conic import runner, sdp, sdp_dual
+from npkl_models.errors import UnsupportedError, unknown
+from npkl_models.lowrank import admm, bcd
+from npkl_models.model.problem import Problem
+
+CONIC_ORDER = 500  # beyond, no installed conic solver returns in reasonable time
+
+__all__ = ["REGISTRY", "Backend", "Program", "backends", "choose_backend", "compile", "solve"]
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A way to solve a problem.
+
+    Attributes
+    ----------
+    name : str
+    family : {"conic", "lowrank", "spectral"}
+    summary : str
+        One line.
+    supports : callable
+        Problem -> None, or the reason why this backend cannot take it.
+    options : type
+        The dataclass of its options.
+    """
+
+    name: str
+    family: str
+    summary: str
+    supports: Callable[[Problem], str | None]
+    options: type[Options]
+    program: Callable[[Problem, Any], Program]
+
+    def compile(self, problem: Problem, **options: Any) -> Program:
+        """Check problem and options, and set the program up.
+
+        Raises
+        ------
+        UnsupportedError
+            If the backend cannot take the problem, or does not know an option.
+        """
+        parsed = parse_options(self.options, options, self.name)
+        reason = self.supports(problem)
+        if reason is not None:
+            able = [name for name, b in REGISTRY.items() if b.supports(problem) is None]
+            raise UnsupportedError(
+                f"{self.name} cannot take this problem: it {reason}; "
+                + (f"these can: {', '.join(able)}" if able else "no other backend can either")
+            )
+        return self.program(problem, parsed)
+
+    @property
+    def option_names(self) -> tuple[str, ...]:
+        """Names of the options it takes."""
+        return tuple(f.name for f in fields(self.options))
+
+
+REGISTRY: dict[str, Backend] = {
+    backend.name: backend
+    for backend in (
+        Backend(
+            "bcd", "lowrank", "block coordinate descent on the rows of V, certified",
+            bcd.supports, bcd.BCDOptions, bcd.BCDProgram.compile,
+        ),
+        Backend(
+            "admm", "lowrank", "KL-ADMM, K = V U' with V = U, certified",
+            admm.supports, admm.ADMMOptions, admm.ADMMProgram.compile,
+        ),
+        Backend(
+            "sdp", "conic", "the exact SDP over K, through CVXPY",
+            sdp.supports, runner.ConicOptions, sdp.SDPProgram.compile,
+        ),
+        Backend(
+            "sdp_dual", "conic", "the exact SDP in its dual form, through CVXPY",
+            sdp.supports, runner.ConicOptions, sdp_dual.DualSDPProgram.compile,
+        ),
+    )
+}  # fmt: skip
+
+
+def backends() -> dict[str, Backend]:
+    """All backends by name, in the order in which they are preferred."""
+    return dict(REGISTRY)
+
+
+def get_backend(name: str) -> Backend:
+    """The backend of that name, or an error that lists them."""
+    if name not in REGISTRY:
+        raise unknown("backend", name, ["auto", *REGISTRY])
+    return REGISTRY[name]
+
+
+def choose_backend(problem: Problem) -> tuple[str, str]:
+    """The first backend in the registry that takes the problem, and why.
+
+    Returns
+    -------
+    (name, reason)
+
+    Raises
+    ------
+    UnsupportedError
+        If none does, with each backend's reason.
+    """
+    declined: list[str] = []
+    for name, backend in REGISTRY.items():
+        reason = backend.supports(problem)
+        if reason is None and backend.family == "conic" and problem.order > CONIC_ORDER:
+            reason = f"is hopeless at order {problem.order} (limit {CONIC_ORDER} unless asked by name)"
+        if reason is None:
+            why = f"{name}: {backend.summary}"
+            return name, why + (f"; passed over: {'; '.join(declined)}" if declined else "")
+        declined.append(f"{name} {reason}")
+    raise UnsupportedError(f"no backend takes this problem: {'; '.join(declined)}")
+
+
+def compile(problem: Problem, backend: str = "auto", **options: Any) -> Program:
+    """Set a problem up for a backend.
+
+    Parameters
+    ----------
+    problem : Problem
+    backend : str
+        A name from `backends`, or "auto" for the choice of `choose_backend`.
+    **options
+        See the backend's options; common ones are tol, max_iter, time_limit and verbose.
+
+    Returns
+    -------
+    Program
+        With ``solve()`` and ``describe()``.
+    """
+    name = choose_backend(problem)[0] if backend == "auto" else backend
+    return get_backend(name).compile(problem, **options)
+
+
+def solve(problem: Problem, backend: str = "auto", **options: Any) -> Solution:
+    """Solve a problem by a backend; parameters as in `compile`.
+
+    Returns
+    -------
+    Solution
+        With status, factor and certificate. Its message names the reason for an automatic choice.
+    """
+    if backend != "auto":
+        return compile(problem, backend, **options).solve()
+    name, reason = choose_backend(problem)
+    solution = get_backend(name).compile(problem, **options).solve()
+    words = f"backend chosen: {reason}"
+    return _with_message(solution, f"{words}\n{solution.message}" if solution.message else words)
+
+
+def _with_message(solution: Solution, message: str) -> Solution:
+    object.__setattr__(solution, "message", message)
+    return solution

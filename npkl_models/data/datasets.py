@@ -1,0 +1,196 @@
+"""The data sets of the papers by name.
+
+A set comes from scikit-learn where it is bundled there; else from a data folder (``data_home``, or the
+environment variable ``NPKL_DATA_HOME``) that holds ``NAME.csv.gz`` or ``NAME.libsvm.gz``; else it is
+downloaded from OpenML or the LIBSVM page. Synthetic sets are drawn.
+"""
+
+from __future__ import annotations
+
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from npkl_models.data import synthetic
+from npkl_models.data.readers import read_csv, read_libsvm
+from npkl_models.errors import NPKLError, ProblemError, unknown
+from npkl_models.linalg import Array, Index
+
+FOLDER_VARIABLE = "NPKL_DATA_HOME"
+LIBSVM_PAGE = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
+
+
+class DatasetUnavailableError(NPKLError, OSError):
+    """The set is neither bundled nor in the data folder, and could not be downloaded."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Points and classes: X (n x d), y (n,) integers from 0, and where they came from."""
+
+    name: str
+    X: Array
+    y: Index
+    origin: str
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return int(self.y.size)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a set can be had."""
+
+    file: str = ""  # stem of the file in a data folder
+    bundled: str = ""  # name of the loader in sklearn.datasets
+    openml: str = ""
+    openml_version: int = 1
+    libsvm: str = ""  # path below the LIBSVM page
+    n_features: int | None = None
+    generate: Callable[..., tuple[Array, Index]] | None = None
+
+
+def _adult(k: int) -> Source:
+    return Source(f"a{k}a", libsvm=f"binary/a{k}a", n_features=123)
+
+
+SOURCES: dict[str, Source] = {
+    "iris": Source("iris", bundled="load_iris"),
+    "wine": Source("wine", bundled="load_wine"),
+    "breast_cancer": Source("breast_cancer", bundled="load_breast_cancer"),
+    "digits": Source("digits", bundled="load_digits"),
+    "glass": Source("glass", openml="glass"),
+    "heart": Source("heart", openml="heart-statlog"),
+    "sonar": Source("sonar", openml="sonar"),
+    "soybean_small": Source("soybean_small", openml="soybean-small"),
+    "protein": Source("protein"),
+    "ionosphere": Source("ionosphere", openml="ionosphere"),
+    "australian": Source("australian", openml="Australian", openml_version=4),
+    "usps": Source("usps_train", libsvm="multiclass/usps.bz2"),
+    "isolet": Source("isolet", openml="isolet"),
+    "mnist": Source("mnist_t10k", openml="mnist_784"),
+    **{f"a{k}a": _adult(k) for k in range(1, 10)},
+    "two_gaussians": Source(generate=synthetic.two_gaussians),
+    "chessboard": Source(generate=synthetic.chessboard),
+    "double_spiral": Source(generate=synthetic.double_spiral),
+    "xor": Source(generate=synthetic.xor),
+    "swiss_roll": Source(generate=synthetic.swiss_roll),
+}
+
+
+def names() -> list[str]:
+    """All names that `load` knows."""
+    return list(SOURCES)
+
+
+def load(name: str, data_home: str | Path | None = None, **generator: Any) -> Dataset:
+    """A data set by name.
+
+    Parameters
+    ----------
+    name : str
+        One of `names`; "-" and "_" are the same.
+    data_home : path, optional
+        Folder to look into before anything else; default is the environment variable NPKL_DATA_HOME.
+    **generator
+        For a synthetic set: n, random_state and what its generator takes.
+
+    Raises
+    ------
+    UnsupportedError
+        If the name is not known.
+    DatasetUnavailableError
+        If the set can be had nowhere; the text says where was looked and what to do.
+    """
+    key = name.replace("-", "_").lower()
+    if key not in SOURCES:
+        raise unknown("data set", name, SOURCES)
+    source = SOURCES[key]
+    if source.generate is not None:
+        X, y = source.generate(**generator)
+        return Dataset(key, X, y, "generated")
+    if generator:
+        raise ProblemError(f"{key} is not a synthetic set, got options {sorted(generator)}")
+    folder = Path(data_home) if data_home else _folder_from_environment()
+    found = None if folder is None else _from_folder(key, source, folder)
+    if found is not None:
+        return found
+    if source.bundled:
+        return _bundled(key, source)
+    return _download(key, source, folder)
+
+
+def _folder_from_environment() -> Path | None:
+    value = os.environ.get(FOLDER_VARIABLE)
+    return Path(value) if value else None
+
+
+def _from_folder(key: str, source: Source, folder: Path) -> Dataset | None:
+    if not folder.is_dir():
+        raise DatasetUnavailableError(f"data_home must be a folder, got {folder}")
+    for stem in (source.file, key):
+        for suffix in (".csv.gz", ".csv"):
+            path = folder / f"{stem}{suffix}"
+            if path.is_file():
+                return Dataset(key, *read_csv(path), str(path))
+        for suffix in (".libsvm.gz", ".libsvm"):
+            path = folder / f"{stem}{suffix}"
+            if path.is_file():
+                return Dataset(key, *read_libsvm(path, source.n_features), str(path))
+    return None
+
+
+def _bundled(key: str, source: Source) -> Dataset:
+    from sklearn import datasets as bundled
+
+    X, y = getattr(bundled, source.bundled)(return_X_y=True)
+    return Dataset(key, np.asarray(X, float), np.asarray(y, np.intp), "scikit-learn")
+
+
+def _download(key: str, source: Source, folder: Path | None) -> Dataset:
+    where = f"folder {folder}" if folder else f"no folder (set data_home= or {FOLDER_VARIABLE})"
+    if not (source.openml or source.libsvm):
+        raise DatasetUnavailableError(
+            f"data set {key!r} has no public download; looked in {where} for {source.file}.csv.gz"
+        )
+    try:
+        if source.openml:
+            X, y = _openml(source)
+        else:
+            X, y = _libsvm(key, source)
+    except (OSError, urllib.error.URLError) as error:
+        origin = "OpenML" if source.openml else "the LIBSVM page"
+        raise DatasetUnavailableError(
+            f"data set {key!r} could not be downloaded from {origin} ({error}); looked in {where}; "
+            f"put {source.file}.csv.gz or {source.file}.libsvm.gz into a data folder to work offline"
+        ) from error
+    return Dataset(key, X, y, "OpenML" if source.openml else "LIBSVM")
+
+
+def _openml(source: Source) -> tuple[Array, Index]:
+    from sklearn.datasets import fetch_openml
+
+    bunch = fetch_openml(
+        source.openml, version=source.openml_version, as_frame=False, parser="liac-arff", n_retries=1
+    )
+    labels = np.unique(bunch.target, return_inverse=True)[1]
+    return np.asarray(bunch.data, dtype=float), labels.astype(np.intp)
+
+
+def _libsvm(key: str, source: Source) -> tuple[Array, Index]:
+    from sklearn.datasets import get_data_home
+
+    target = Path(get_data_home()) / f"npkl_{key}{Path(source.libsvm).suffix or '.libsvm'}"
+    if not target.is_file():
+        with urllib.request.urlopen(f"{LIBSVM_PAGE}/{source.libsvm}", timeout=30) as reply:
+            content = reply.read()
+        target.write_bytes(content)
+    return read_libsvm(target, source.n_features)
