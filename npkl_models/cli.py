@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 import npkl_models
+from npkl_models.backends import Backend
 from npkl_models.crosscheck import COLUMNS, CrossCheck, cells, crosscheck
 from npkl_models.data import datasets
 from npkl_models.errors import NPKLError
@@ -24,6 +27,8 @@ from npkl_models.model.losses import LOSSES
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.problem import Problem
 
+NARROW_COLUMNS = ("backend", "status", "objective", "certified gap", "rigour", "seconds", "verdict")
+WIDE = 120  # terminal columns that the whole table needs
 SUBSET = 60  # points of the second table, for an interior-point reference
 AGREES, DISAGREES, USAGE = 0, 1, 2
 
@@ -109,19 +114,16 @@ def _run(
         def progress(label: str) -> None:
             status.update(f"{problem.name}, n = {problem.n}: {label} is running")
 
-        return crosscheck(
-            problem, backends, n_jobs=options.jobs, progress=progress,
-            tol=options.tol, random_state=options.seed,
-        ) if _any_random(backends) else crosscheck(
-            problem, backends, n_jobs=options.jobs, progress=progress, tol=options.tol
-        )  # fmt: skip
+        given: dict[str, Any] = {"tol": options.tol}
+        if any("random_state" in b.option_names for b in _chosen(backends)):
+            given["random_state"] = options.seed
+        return crosscheck(problem, backends, n_jobs=options.jobs, progress=progress, **given)
 
 
-def _any_random(backends: Sequence[str] | None) -> bool:
-    """Whether a backend takes a seed."""
+def _chosen(backends: Sequence[str] | None) -> list[Backend]:
     known = npkl_models.backends()
-    names = known if backends is None else [b.split("[")[0] for b in backends]
-    return any("random_state" in known[n].option_names for n in names if n in known)
+    names = list(known) if backends is None else [label.split("[")[0] for label in backends]
+    return [known[name] for name in names if name in known]
 
 
 def _problem(X: Array, y: Index, options: argparse.Namespace) -> Problem:
@@ -134,9 +136,7 @@ def _problem(X: Array, y: Index, options: argparse.Namespace) -> Problem:
     if options.formulation == "npkl":
         return npkl_models.npkl(L, pairs, options.loss, options.gamma, options.row_norm)
     bound = n if options.bound is None and options.penalty is None else options.bound
-    return npkl_models.simple_npkl(
-        L, pairs, options.loss, options.gamma, options.p, bound, options.penalty
-    )
+    return npkl_models.simple_npkl(L, pairs, options.loss, options.gamma, options.p, bound, options.penalty)
 
 
 def _subset(X: Array, y: Index, n: int, seed: int) -> tuple[Array, Index]:
@@ -147,13 +147,18 @@ def _subset(X: Array, y: Index, n: int, seed: int) -> tuple[Array, Index]:
 
 
 def _show(console: Console, found: CrossCheck, title: str) -> None:
-    table = Table(title=title, caption=found.headline(), caption_justify="left")
-    for name in COLUMNS:
-        table.add_column(name, justify="left" if name in ("backend", "status", "verdict") else "right")
+    shown = COLUMNS if console.width >= WIDE else NARROW_COLUMNS
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name in shown:
+        left = name in ("backend", "status", "verdict")
+        table.add_column(name, justify="left" if left else "right", no_wrap=name != "verdict")
     for row in found.rows:
         tone = "green" if row.verdict == "agrees" else "dim" if not row.ran else "red"
-        table.add_row(*cells(row)[:-1], f"[{tone}]{row.verdict}[/{tone}]")
+        text = dict(zip(COLUMNS, cells(row), strict=True))
+        text["verdict"] = f"[{tone}]{escape(text['verdict'])}[/{tone}]"
+        table.add_row(*(text[name] for name in shown))
     console.print(table)
+    console.print(f"{found.headline()}\n", markup=False, highlight=False)
 
 
 if __name__ == "__main__":

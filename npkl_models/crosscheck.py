@@ -1,4 +1,4 @@
-"""One problem, every backend, one table: do the answers agree, and what is proved of each?"""
+"""One problem, every backend, one table: whether the answers agree, and what is proved of each."""
 
 from __future__ import annotations
 
@@ -278,9 +278,7 @@ def _known(name: str, options: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in options.items() if k in REGISTRY[name].option_names}
 
 
-def _solve(
-    problem: Problem, name: str, own: dict[str, Any], options: dict[str, Any]
-) -> Solution | str:
+def _solve(problem: Problem, name: str, own: dict[str, Any], options: dict[str, Any]) -> Solution | str:
     """The solution, or why there is none."""
     backend = REGISTRY[name]
     reason = backend.supports(problem)
@@ -318,10 +316,7 @@ def _row(
     certificate = found.certificate
     scale = 1 + abs(objective)
     difference = (certificate.objective - objective) / scale
-    if (
-        certificate.objective < bound - agreement * scale
-        or certificate.bound > objective + agreement * scale
-    ):
+    if certificate.objective < bound - agreement * scale or certificate.bound > objective + agreement * scale:
         verdict = "outside the proved bracket"
     elif difference > agreement or found.status is Status.FAILED:
         verdict = f"worse by {difference:.1e}"

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from npkl_models.errors import unknown
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
+Mask = NDArray[np.bool_]
 Index = NDArray[np.intp]
 Matrix = Any  # a scipy sparse array or a dense ndarray; both take `@`
 

@@ -1,8 +1,8 @@
 """One certificate for every solver: a lower bound on the optimum from any dual point.
 
-For y in the domain of the conjugates, S = C + sum_e y_e M_e and
-``-sum f*(y) - nu'b - R*(-S)`` bounds the optimum from below. Where R* would be infinite because S is not quite
-PSD, y is repaired first. How the smallest eigenvalue of S is known decides the rigour of the bound.
+For y in the domain of the conjugates, S = C + sum_e y_e M_e and ``-sum f*(y) - nu'b - R*(-S)``
+bounds the optimum from below. Where R* would be infinite because S is not quite PSD, y is repaired
+first. How the smallest eigenvalue of S is known decides the rigour of the bound.
 """
 
 from __future__ import annotations
@@ -87,9 +87,7 @@ class Certificate:
     def certifies(self, tol: float) -> bool:
         """Whether the point is feasible and proved (or probably) optimal within ``tol``."""
         return (
-            self.rigour in ("proved", "probable")
-            and self.relative_gap <= tol
-            and self.violation <= FEASIBLE
+            self.rigour in ("proved", "probable") and self.relative_gap <= tol and self.violation <= FEASIBLE
         )
 
     def __str__(self) -> str:
@@ -136,10 +134,10 @@ def certify(
     Certificate
     """
     started = time.perf_counter()
-    if hasattr(point, "problem") and hasattr(point, "V"):
-        multipliers = multipliers or point.multipliers
-        point = point.V
-    V = problem.regularizer.rescale(as_factor(problem, point, kind))
+    if not isinstance(point, np.ndarray):
+        multipliers = multipliers or getattr(point, "multipliers", None)
+        kind = "factor" if hasattr(point, "V") else kind
+    V = problem.regularizer.rescale(as_factor(problem, getattr(point, "V", point), kind))
     objective = problem.objective_of_factor(V)
     y = recover_multipliers(problem, V) if multipliers is None else multipliers
     y = project_multipliers(problem, problem.as_multipliers(y))

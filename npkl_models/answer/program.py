@@ -42,9 +42,7 @@ class Options:
     def __post_init__(self) -> None:
         _require(0 < self.tol < 1, "tol must be between 0 and 1", self.tol)
         _require(self.max_iter is None or self.max_iter >= 1, "max_iter must be >= 1", self.max_iter)
-        _require(
-            self.time_limit is None or self.time_limit > 0, "time_limit must be > 0", self.time_limit
-        )
+        _require(self.time_limit is None or self.time_limit > 0, "time_limit must be > 0", self.time_limit)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +79,7 @@ class FactorOptions(Options):
         _require(self.callback is None or callable(self.callback), "callback must be callable", self.callback)
 
 
-O = TypeVar("O", bound=Options)  # noqa: E741  # the usual letter for a type of options
+O = TypeVar("O", bound=Options)  # the usual letter for a type of options
 
 
 def parse_options(kind: type[O], given: dict[str, Any], backend: str) -> O:

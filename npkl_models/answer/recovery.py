@@ -110,14 +110,12 @@ class _Unknowns:
     def solve(self, y: Multipliers, offset: Array) -> Multipliers:
         A, b = sp.hstack(self.columns, format="csr"), -offset.ravel()
         if self.problem.basis is not None:
-            n, r = self.V.shape
+            r = self.V.shape[1]
             Q = sp.kron(sp.csr_array(self.problem.basis.Q.T), sp.eye_array(r), format="csr")
             A, b = Q @ A, Q @ b
         bounds = (np.concatenate(self.low), np.concatenate(self.high))
         small = A.shape[0] * A.shape[1] <= DENSE_ENTRIES
-        x = lsq_linear(
-            A.toarray() if small else A, b, bounds, method="bvls" if small else "trf", tol=1e-14
-        ).x
+        x = lsq_linear(A.toarray() if small else A, b, bounds, method="bvls" if small else "trf", tol=1e-14).x
         terms, equalities, rows, at = list(y.terms), list(y.equalities), y.rows, 0
         for (kind, k, where), low in zip(self.meaning, self.low, strict=True):
             part, at = x[at : at + low.size], at + low.size

@@ -1,7 +1,8 @@
 """Ways to make a dual point feasible whose slack misses PSD by ``eps``.
 
-Each repair takes (problem, y, eps, objective) with S(y) >= -eps I proved (S plus the regulariser's shift) and returns the bound
-it can give with the multipliers that give it, or None where it does not apply. The best of them is used.
+Each repair takes (problem, y, eps, objective) with S(y) >= -eps I proved (S plus the regulariser's
+shift) and returns the bound it can give with the multipliers that give it, or None where it does not
+apply. The best of them is used.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from npkl_models.linalg import Array
+from npkl_models.linalg import Array, Mask
 from npkl_models.model.functionals import Entries, Functional
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
@@ -141,12 +142,11 @@ def _from_diagonal_losses(problem: Problem, objective: float, mu: float) -> floa
 
 def _zero_in_domains(problem: Problem) -> bool:
     return all(
-        bool(np.all(t.loss.in_domain(np.zeros(t.functional.size), t.target, t.weight)))
-        for t in problem.terms
+        bool(np.all(t.loss.in_domain(np.zeros(t.functional.size), t.target, t.weight))) for t in problem.terms
     )
 
 
-def _diagonal_of(functional: Functional) -> Array:
+def _diagonal_of(functional: Functional) -> Mask:
     """Mask of the values that are entries K_ii."""
     if not isinstance(functional, Entries):
         return np.zeros(functional.size, dtype=bool)
@@ -154,8 +154,8 @@ def _diagonal_of(functional: Functional) -> Array:
     return i == j
 
 
-def _diagonal_lift(functional: Functional, covered: Array, eps: float) -> Array:
-    """eps on the first value K_ii of each point not yet covered, 0 elsewhere."""
+def _diagonal_lift(functional: Functional, covered: Mask, eps: float) -> Array:
+    """Eps on the first value K_ii of each point not yet covered, 0 elsewhere."""
     lift = np.zeros(functional.size)
     where = np.flatnonzero(_diagonal_of(functional))
     if where.size:

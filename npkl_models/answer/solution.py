@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from npkl_models.answer.certificate import Certificate, certify
-from npkl_models.errors import ProblemError
+from npkl_models.errors import ProblemError, SolverError
 from npkl_models.linalg import Array, gram_eigenvalues, numerical_rank
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
@@ -125,7 +125,7 @@ class Solution:
     def certificate(self) -> Certificate:
         """The proof of how good this point is; computed on first use unless the solver did."""
         if self.V is None:
-            raise ProblemError(f"{self.backend} left no point to certify (status {self.status})")
+            raise SolverError(f"{self.backend} left no point to certify (status {self.status})")
         return certify(self.problem, self.V, self.multipliers, kind="factor")
 
     @property
@@ -136,7 +136,7 @@ class Solution:
     def dense(self, force: bool = False) -> Array:
         """The kernel V V' as an n x n array; above 20,000 points only with ``force=True``."""
         if self.V is None:
-            raise ProblemError(f"{self.backend} left no kernel (status {self.status})")
+            raise SolverError(f"{self.backend} left no kernel (status {self.status})")
         if self.problem.n > DENSE_LIMIT and not force:
             raise ProblemError(
                 f"a dense kernel of {self.problem.n} points takes {8e-9 * self.problem.n**2:.1f} GB; "
@@ -161,7 +161,7 @@ class Solution:
 
     @property
     def trace(self) -> float:
-        """tr K."""
+        """Tr K."""
         return 0.0 if self.V is None else float(np.sum(gram_eigenvalues(self.V)))
 
     def is_optimal(self, tol: float = 1e-6) -> bool:

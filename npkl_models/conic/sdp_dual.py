@@ -30,7 +30,7 @@ class DualModel:
 
 
 def build(problem: Problem) -> DualModel:
-    """maximise -sum f*(y) - nu'b - R*(-S(y)), with R* written as ``slack >> 0``."""
+    """Maximise -sum f*(y) - nu'b - R*(-S(y)), with R* written as ``slack >> 0``."""
     Q = None if problem.basis is None else problem.basis.Q
     order = problem.order
     S: Any = cp.Constant(sp.csc_array(problem.restrict(problem.cost)))

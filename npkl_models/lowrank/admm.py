@@ -199,9 +199,7 @@ class ADMMProgram(Program):
 
     def solve(self) -> Solution:
         assert self.engine is not None
-        return drive(
-            self.problem, self.backend, self.options, self.engine, MAX_ITERATIONS, self.build_time
-        )
+        return drive(self.problem, self.backend, self.options, self.engine, MAX_ITERATIONS, self.build_time)
 
     def describe(self) -> str:
         assert self.engine is not None

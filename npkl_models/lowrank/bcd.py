@@ -1,9 +1,9 @@
 """Block coordinate descent on the rows of V, a colour class at a time.
 
-Source: Hu & Kwok, IEEE TNNLS 26(9), 2015, algorithm 1. Points of one colour do not interact, so updating
-them at once is the same as one after the other. Beyond the source: soft K_ii terms by a secular equation, losses
-with kinks by the method of multipliers (the printed row program stalls, see docs), extrapolation,
-and a certificate that tells when to stop.
+Source: Hu & Kwok, IEEE TNNLS 26(9), 2015, algorithm 1. Points of one colour do not
+interact, so updating them at once is the same as one after the other. Beyond the source: soft K_ii terms
+by a secular equation, losses with kinks by the method of multipliers (the printed row program stalls,
+see docs), extrapolation, and a certificate that tells when to stop.
 """
 
 from __future__ import annotations
@@ -54,9 +54,7 @@ class BCDOptions(FactorOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.nonsmooth not in ("multipliers", "row_qp"):
-            raise UnsupportedError(
-                f"nonsmooth must be 'multipliers' or 'row_qp', got {self.nonsmooth!r}"
-            )
+            raise UnsupportedError(f"nonsmooth must be 'multipliers' or 'row_qp', got {self.nonsmooth!r}")
 
 
 def supports(problem: Problem) -> str | None:
@@ -200,7 +198,9 @@ class BCDProgram(Program):
         """Colour the graph and lay the tables out."""
         started = time.perf_counter()
         pairs = structure(problem)
-        if options.nonsmooth == "row_qp" and (np.any(pairs.quadratic > 0) or problem.regularizer.row_multipliers):
+        if options.nonsmooth == "row_qp" and (
+            np.any(pairs.quadratic > 0) or problem.regularizer.row_multipliers
+        ):
             raise UnsupportedError(
                 "nonsmooth='row_qp' takes neither a loss on the diagonal nor a row-norm bound; "
                 "use nonsmooth='multipliers'"
@@ -210,9 +210,7 @@ class BCDProgram(Program):
 
     def solve(self) -> Solution:
         assert self.engine is not None
-        return drive(
-            self.problem, self.backend, self.options, self.engine, MAX_SWEEPS, self.build_time
-        )
+        return drive(self.problem, self.backend, self.options, self.engine, MAX_SWEEPS, self.build_time)
 
     def describe(self) -> str:
         assert self.engine is not None

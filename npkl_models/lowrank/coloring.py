@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.linalg import Index, Matrix
+from npkl_models.linalg import Index, Mask, Matrix
 
 
 def color_graph(A: Matrix, random_state: int | np.random.Generator | None = 0) -> Index:
@@ -42,7 +42,7 @@ def color_graph(A: Matrix, random_state: int | np.random.Generator | None = 0) -
     return color
 
 
-def _smallest_free(ready: Index, row: Index, col: Index, color: Index) -> Index:
+def _smallest_free(ready: Mask, row: Index, col: Index, color: Index) -> Index:
     """Smallest colour that no coloured neighbour has, for each point of the mask ``ready``."""
     points = np.flatnonzero(ready)
     position = np.full(color.size, -1)

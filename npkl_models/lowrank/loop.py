@@ -117,9 +117,7 @@ def _after(run: _Run, iteration: int) -> Status | None:
     bound, outcome = float("nan"), None
     if settled or stuck:
         outcome, bound = _look(run, iteration, stuck)
-    row = Iterate(
-        iteration, seconds, engine.objective, bound, engine.residual, engine.V.shape[1]
-    )
+    row = Iterate(iteration, seconds, engine.objective, bound, engine.residual, engine.V.shape[1])
     run.rows.append(row)
     if iteration % LOG_EVERY == 0:
         logger.info(

@@ -71,6 +71,8 @@ def escape(problem: Problem, V: Array, direction: Array) -> Array:
     high = max(1e-3 * float(np.sum(base**2)), 1e-6)
     while objective(2 * high) < objective(high) and high < 1e12:
         high *= 2
-    found = minimize_scalar(objective, bounds=(0.0, 2 * high), method="bounded", options={"xatol": 1e-8 * high})
+    found = minimize_scalar(
+        objective, bounds=(0.0, 2 * high), method="bounded", options={"xatol": 1e-8 * high}
+    )
     t = float(found.x) if found.fun < start else 1e-6 * high
     return problem.regularizer.rescale(np.hstack([base, np.sqrt(t) * u]))

@@ -4,13 +4,13 @@ The row problem of point i, all other rows held, is
 
     minimise over v:  mu0/2 ||v||^2 + a ||v||^4 + g'v + sum_j f_j(p_j'v)   [||v|| <= b]
 
-with the rows p_j of the pairs of i. With the f_j replaced by quadratics of curvature h_j (exact for the square
-loss, a Newton step for piecewise quadratic ones) the minimiser solves
+with the rows p_j of the pairs of i. With the f_j replaced by quadratics of curvature h_j (exact for
+the square loss, a Newton step for piecewise quadratic ones) the minimiser solves
 
     (mu I + P'HP) v = c,    mu = mu0 + 4 a ||v||^2    [mu larger and ||v|| = b at the bound],
 
-one secular equation in mu, as in a trust region. Its left-hand side is handled through the smaller of the two Gram
-matrices P'HP (r x r) and H^(1/2) P P' H^(1/2) (k x k), the Sherman-Morrison-Woodbury way.
+one secular equation in mu, as in a trust region. Its left-hand side is handled through the smaller of
+the two Gram matrices P'HP (r x r) and H^(1/2) P P' H^(1/2) (k x k), the Sherman-Morrison-Woodbury way.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npkl_models.linalg import Array, Index
+from npkl_models.linalg import Array, Index, Mask
 from npkl_models.lowrank.edges import EdgeModel
 
 INNER_STEPS = 20
@@ -36,7 +36,7 @@ class RowProblem:
     g: Array  # (b, r)
     P: Array  # (b, k, r)
     pairs: Index  # (b, k)
-    valid: Array  # (b, k)
+    valid: Mask  # (b, k)
     radius: float | None = None
 
     def value(self, v: Array, f: Array) -> Array:
@@ -96,7 +96,7 @@ def minimise_rows_by_dual(rows: RowProblem, model: EdgeModel, v: Array) -> Array
     v = -rows.g / rows.mu0[:, None]
     for _ in range(DUAL_PASSES):
         largest = 0.0
-        for k in range(y.shape[1]):
+        for k in range(rows.pairs.shape[1]):
             step = np.maximum(norm[:, k], 1e-300)
             z = np.einsum("br,br->b", rows.P[:, k], v)
             u = model.prox(z + step * y[:, k], step, rows.pairs[:, k])
@@ -151,7 +151,7 @@ def solve_quadratic(rows: RowProblem, h: Array, c: Array, old: Array) -> Array:
 
 def shifted_solve(mu: Array, W: Array, c: Array) -> Array:
     """(mu I + W'W)^-1 c for each row, through the smaller Gram matrix (mu > 0)."""
-    k, r = W.shape[1:]
+    _, k, r = W.shape
     if not k:
         return c / mu[:, None]
     if k >= r:
@@ -175,7 +175,7 @@ def _norm2(mu: Array, spectrum: Array, energy: Array) -> tuple[Array, Array]:
 
 
 def _secular(rows: RowProblem, spectrum: Array, energy: Array, low: Array, s_old: Array) -> Array:
-    """mu with ||v(mu)||^2 = (mu - mu0) / (4 a), or = b^2 where that would exceed the bound."""
+    """Mu with ||v(mu)||^2 = (mu - mu0) / (4 a), or = b^2 where that would exceed the bound."""
     total = energy.sum(axis=1)
     quartic = rows.quartic
     with np.errstate(divide="ignore", over="ignore"):

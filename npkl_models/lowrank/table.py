@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npkl_models.linalg import Array, Index
+from npkl_models.linalg import Index, Mask
 from npkl_models.lowrank.edges import Structure
 
 SPLIT_ABOVE = 256  # a batch larger than this is cut by degree, so that little padding is computed
@@ -30,8 +30,8 @@ class Table:
     points: Index
     neighbor: Index
     pair: Index
-    second: Array
-    valid: Array
+    second: Mask
+    valid: Mask
 
 
 class Incidence:
@@ -53,9 +53,7 @@ class Incidence:
         if points.size <= SPLIT_ABOVE:
             return [self._table(points, int(degree.max(initial=0)))] if points.size else []
         level = np.ceil(np.log2(np.maximum(degree, 0.5))).astype(int)  # -1 without pairs
-        return [
-            self._table(points[level == a], int(degree[level == a].max())) for a in np.unique(level)
-        ]
+        return [self._table(points[level == a], int(degree[level == a].max())) for a in np.unique(level)]
 
     def _table(self, points: Index, width: int) -> Table:
         slot = np.arange(width)

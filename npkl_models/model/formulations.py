@@ -80,8 +80,8 @@ def npkl(
 
     Notes
     -----
-    Hu & Kwok, "Scalable Nonparametric Low-Rank Kernel Learning Using Block Coordinate Descent", IEEE TNNLS 26(9), 2015,
-    eqs. (1), (3) and (29).
+    Hu & Kwok, "Scalable Nonparametric Low-Rank Kernel Learning Using Block Coordinate Descent",
+    IEEE TNNLS 26(9), 2015, eqs. (1), (3) and (29).
     """
     weight = _positive("gamma", gamma)
     chosen = get_loss(loss)
@@ -92,9 +92,7 @@ def npkl(
         )
     _matching(L, pairs)
     regularizer: Regularizer = NoRegularizer() if row_norm is None else RowNormBound(row_norm)
-    return Problem(
-        L, (_pair_term(pairs, chosen, pairs.sign, weight),), (), regularizer, name="npkl"
-    )
+    return Problem(L, (_pair_term(pairs, chosen, pairs.sign, weight),), (), regularizer, name="npkl")
 
 
 def simple_npkl(
@@ -130,8 +128,8 @@ def simple_npkl(
 
     Notes
     -----
-    Zhuang, Tsang & Hoi, "A Family of Simple Non-Parametric Kernel Learning Algorithms", JMLR 12, 2011, eqs. (10), (12), (21)
-    and (26).
+    Zhuang, Tsang & Hoi, "A Family of Simple Non-Parametric Kernel Learning Algorithms", JMLR 12,
+    2011, eqs. (10), (12), (21) and (26).
     """
     chosen = get_loss(loss)
     weight = _positive("C", C) * (0.5 if chosen.curvature == 2.0 else 1.0)
@@ -161,7 +159,5 @@ def _positive(name: str, value: float) -> float:
 def _matching(L: Any, pairs: Pairs) -> int:
     shape = np.shape(L)
     if len(shape) == 2 and shape[0] == shape[1] and shape[0] != pairs.n:
-        raise ProblemError(
-            f"Laplacian and pairs must be over the same points, got {shape[0]} and {pairs.n}"
-        )
+        raise ProblemError(f"Laplacian and pairs must be over the same points, got {shape[0]} and {pairs.n}")
     return pairs.n

@@ -62,16 +62,16 @@ class Functional(ABC):
         return self.triplets()
 
     def value(self, K: Array) -> Array:
-        """z on a dense kernel K (n x n)."""
+        """Z on a dense kernel K (n x n)."""
         t = self._triplets
         return self._sum(t.coefficient * K[t.row, t.column])
 
     def value_of_factor(self, V: Array) -> Array:
-        """z on K = V V' from row dot products of V (n x r); K is never formed."""
+        """Z on K = V V' from row dot products of V (n x r); K is never formed."""
         return self.value_of_product(V, V)
 
     def value_of_product(self, V: Array, U: Array) -> Array:
-        """z on the (possibly asymmetric) product V U', read in the order of the indices."""
+        """Z on the (possibly asymmetric) product V U', read in the order of the indices."""
         t = self._triplets
         return self._sum(t.coefficient * np.einsum("er,er->e", V[t.row], U[t.column]))
 
@@ -80,9 +80,7 @@ class Functional(ABC):
         t = self._triplets
         half = 0.5 * t.coefficient * np.asarray(y, dtype=float)[t.owner]
         rows, columns = np.concatenate([t.row, t.column]), np.concatenate([t.column, t.row])
-        return sp.coo_array(
-            (np.concatenate([half, half]), (rows, columns)), shape=(self.n, self.n)
-        ).tocsr()
+        return sp.coo_array((np.concatenate([half, half]), (rows, columns)), shape=(self.n, self.n)).tocsr()
 
     def operator(self, Q: Array | None = None) -> Matrix:
         """The matrix A with z = A vec(K), or z = A vec(U) for K = Q U Q' (row-major vec)."""
@@ -93,7 +91,7 @@ class Functional(ABC):
                 shape=(self.size, self.n * self.n),
             ).tocsr()
         s = Q.shape[1]
-        outer = (t.coefficient[:, None, None] * Q[t.row][:, :, None] * Q[t.column][:, None, :])
+        outer = t.coefficient[:, None, None] * Q[t.row][:, :, None] * Q[t.column][:, None, :]
         A = np.zeros((self.size, s * s))
         np.add.at(A, t.owner, outer.reshape(-1, s * s))
         return A
@@ -101,9 +99,9 @@ class Functional(ABC):
     def _sum(self, contributions: Array) -> Array:
         if contributions.size == self.size:
             return contributions
-        out: Array = np.bincount(
-            self._triplets.owner, weights=contributions, minlength=self.size
-        ).astype(float)
+        out: Array = np.bincount(self._triplets.owner, weights=contributions, minlength=self.size).astype(
+            float
+        )
         return out
 
 

@@ -1,7 +1,7 @@
 """Neighbourhood graphs: affinity, Laplacian, Laplacian eigenbasis.
 
-The construction follows Hu & Kwok, IJCAI 2013, section 4: Gaussian affinities on a k-nearest-neighbour graph, the width being
-half the average distance between a point and its ten nearest neighbours.
+The construction follows Hu & Kwok, IJCAI 2013, section 4: Gaussian affinities on a k-nearest-neighbour
+graph, the width being half the average distance between a point and its ten nearest neighbours.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def knn_affinity(
     n_neighbors : int
         1 to n - 1.
     sigma : float or "auto"
-        Width, in the units of the metric. "auto" is half the average distance to the ten nearest neighbours, and 1 where
-        all of these are 0.
+        Width, in the units of the metric. "auto" is half the average distance to the ten nearest
+        neighbours, and 1 where all of these are 0.
     metric : str
         Any metric of `sklearn.neighbors.NearestNeighbors`.
 
@@ -115,9 +115,7 @@ def eigenbasis(L: Matrix, size: int, skip: int = 0) -> Basis:
     """
     n = L.shape[0]
     if size < 1 or skip < 0 or size + skip > n:
-        raise ProblemError(
-            f"size must be at least 1 and size + skip at most n = {n}, got {size} and {skip}"
-        )
+        raise ProblemError(f"size must be at least 1 and size + skip at most n = {n}, got {size} and {skip}")
     values, vectors = _smallest(L, size + skip)
     values, vectors = values[skip:], vectors[:, skip:]
     lead = vectors[np.argmax(np.abs(vectors), axis=0), np.arange(size)]

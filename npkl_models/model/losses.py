@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from npkl_models.errors import unknown
-from npkl_models.linalg import Array
+from npkl_models.linalg import Array, Mask
 
 CvxExpression = Any
 CvxConstraints = list[Any]
@@ -55,10 +55,9 @@ class Loss(ABC):
     def project(self, y: Array, t: Array, w: Array) -> Array:
         """The nearest y in the domain of f*."""
 
-    def in_domain(self, y: Array, t: Array, w: Array, atol: float = 1e-12) -> Array:
+    def in_domain(self, y: Array, t: Array, w: Array, atol: float = 1e-12) -> Mask:
         """Where y lies in the domain of f*, up to ``atol``."""
-        out: Array = np.abs(y - self.project(y, t, w)) <= atol * (1 + np.abs(w))
-        return out
+        return np.abs(y - self.project(y, t, w)) <= atol * (1 + np.abs(w))
 
     def subdifferential(self, z: Array, t: Array, w: Array, atol: float) -> tuple[Array, Array]:
         """Interval of the subgradients of f on [z - atol, z + atol], as (lower, upper)."""
@@ -77,9 +76,7 @@ class Loss(ABC):
         """The vector loss(z; t) as a convex CVXPY expression."""
 
     @abstractmethod
-    def cvxpy_conjugate(
-        self, y: CvxExpression, t: Array, w: Array
-    ) -> tuple[CvxExpression, CvxConstraints]:
+    def cvxpy_conjugate(self, y: CvxExpression, t: Array, w: Array) -> tuple[CvxExpression, CvxConstraints]:
         """f*(y), summed, as a convex CVXPY expression, and the constraints of its domain."""
 
 
@@ -119,9 +116,7 @@ class Square(Loss):
 
         return cp.square(z - t)
 
-    def cvxpy_conjugate(
-        self, y: CvxExpression, t: Array, w: Array
-    ) -> tuple[CvxExpression, CvxConstraints]:
+    def cvxpy_conjugate(self, y: CvxExpression, t: Array, w: Array) -> tuple[CvxExpression, CvxConstraints]:
         import cvxpy as cp
 
         return cp.sum_squares(cp.multiply(0.5 / np.sqrt(w), y)) + y @ t, []
@@ -165,9 +160,7 @@ class Hinge(Loss):
 
         return cp.pos(1 - cp.multiply(t, z))
 
-    def cvxpy_conjugate(
-        self, y: CvxExpression, t: Array, w: Array
-    ) -> tuple[CvxExpression, CvxConstraints]:
+    def cvxpy_conjugate(self, y: CvxExpression, t: Array, w: Array) -> tuple[CvxExpression, CvxConstraints]:
         import cvxpy as cp
 
         a = cp.multiply(-t, y)
@@ -210,9 +203,7 @@ class SquaredHinge(Loss):
 
         return cp.square(cp.pos(1 - cp.multiply(t, z)))
 
-    def cvxpy_conjugate(
-        self, y: CvxExpression, t: Array, w: Array
-    ) -> tuple[CvxExpression, CvxConstraints]:
+    def cvxpy_conjugate(self, y: CvxExpression, t: Array, w: Array) -> tuple[CvxExpression, CvxConstraints]:
         import cvxpy as cp
 
         quadratic = cp.sum_squares(cp.multiply(0.5 / np.sqrt(w), y))
@@ -255,9 +246,7 @@ class Linear(Loss):
 
         return cp.multiply(-t, z)
 
-    def cvxpy_conjugate(
-        self, y: CvxExpression, t: Array, w: Array
-    ) -> tuple[CvxExpression, CvxConstraints]:
+    def cvxpy_conjugate(self, y: CvxExpression, t: Array, w: Array) -> tuple[CvxExpression, CvxConstraints]:
         return 0.0, [y == -w * t]
 
 

@@ -126,10 +126,7 @@ class Pairs:
         return len(self.must_link) + len(self.cannot_link)
 
     def __repr__(self) -> str:
-        return (
-            f"Pairs(n={self.n}, {len(self.must_link)} must-links, "
-            f"{len(self.cannot_link)} cannot-links)"
-        )
+        return f"Pairs(n={self.n}, {len(self.must_link)} must-links, {len(self.cannot_link)} cannot-links)"
 
     @cached_property
     def _table(self) -> Index:
@@ -179,18 +176,13 @@ class Pairs:
         contradictions = self.conflicts()
         if len(contradictions):
             raise ProblemError(
-                "cannot-links must not contradict a chain of must-links, got "
-                f"{contradictions[:5].tolist()}"
+                f"cannot-links must not contradict a chain of must-links, got {contradictions[:5].tolist()}"
             )
         count, label = self.groups()
-        membership = sp.csr_array(
-            (np.ones(self.n), (np.arange(self.n), label)), shape=(self.n, count)
-        )
+        membership = sp.csr_array((np.ones(self.n), (np.arange(self.n), label)), shape=(self.n, count))
         same = sp.triu(membership @ membership.T, k=1).tocoo()
         across = np.sort(label[self.cannot_link], axis=1)
-        apart = sp.csr_array(
-            (np.ones(len(across)), (across[:, 0], across[:, 1])), shape=(count, count)
-        )
+        apart = sp.csr_array((np.ones(len(across)), (across[:, 0], across[:, 1])), shape=(count, count))
         other = (membership @ apart @ membership.T).tocoo()
         return Pairs(
             self.n,
@@ -234,9 +226,7 @@ def _ordered(values: Any, name: str, n: int) -> Index:
         raise ProblemError(f"{name} must index points 0..{n - 1}, got {pairs[outside][:5].tolist()}")
     own = pairs[:, 0] == pairs[:, 1]
     if own.any():
-        raise ProblemError(
-            f"{name} must join two different points, got self pairs {pairs[own][:5].tolist()}"
-        )
+        raise ProblemError(f"{name} must join two different points, got self pairs {pairs[own][:5].tolist()}")
     return np.sort(pairs, axis=1).astype(np.intp)
 
 

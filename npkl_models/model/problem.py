@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Matrix, gram_eigenvalues, min_eigenvalue, norm_bound, symmetrize
 from npkl_models.model.basis import Basis
 from npkl_models.model.regularizers import NoRegularizer, Regularizer
-from npkl_models.model.terms import Equality, LossTerm, Multipliers
+from npkl_models.model.terms import LossTerm, Multipliers
 
 if TYPE_CHECKING:  # the one arrow that points down, and only from inside methods
     from npkl_models.answer.solution import Solution
@@ -53,7 +53,7 @@ class Problem:
     cost: Any
     terms: Any
     equalities: Any = ()
-    regularizer: Regularizer = NoRegularizer()
+    regularizer: Regularizer = field(default_factory=NoRegularizer)
     basis: Basis | None = None
     name: str = ""
 
@@ -70,9 +70,7 @@ class Problem:
                     f"got a functional over {part.functional.n}"
                 )
         if self.basis is not None and self.basis.n != cost.shape[0]:
-            raise ProblemError(
-                f"basis must have {cost.shape[0]} rows as the cost matrix, got {self.basis.n}"
-            )
+            raise ProblemError(f"basis must have {cost.shape[0]} rows as the cost matrix, got {self.basis.n}")
         object.__setattr__(self, "cost", cost)
         object.__setattr__(self, "terms", terms)
         object.__setattr__(self, "equalities", equalities)
@@ -115,15 +113,13 @@ class Problem:
     def objective_of_factor(self, V: Array) -> float:
         """The objective at K = V V' for a factor V (n x r); K is never formed."""
         linear = float(np.sum(V * (self.cost @ V)))
-        total = linear + sum(
-            term.value(z) for term, z in zip(self.terms, self.values(V), strict=True)
-        )
+        total = linear + sum(term.value(z) for term, z in zip(self.terms, self.values(V), strict=True))
         if type(self.regularizer) is NoRegularizer:
             return total
         return total + self.regularizer.value(gram_eigenvalues(V))
 
     def values(self, V: Array) -> tuple[Array, ...]:
-        """z of each loss term at K = V V'."""
+        """Z of each loss term at K = V V'."""
         return tuple(term.functional.value_of_factor(V) for term in self.terms)
 
     def violation(self, V: Array) -> float:
@@ -187,7 +183,7 @@ class Problem:
         return -self.conjugate_sum(y) - self.regularizer.support(spectrum)
 
     def as_multipliers(self, y: Multipliers | Sequence[Array] | Array) -> Multipliers:
-        """y as `Multipliers`: one array per loss term (one array will do for a single term)."""
+        """Y as `Multipliers`: one array per loss term (one array will do for a single term)."""
         if not isinstance(y, Multipliers):
             if len(self.terms) == 1 and isinstance(y, np.ndarray) and y.ndim == 1:
                 y = (y,)

@@ -133,7 +133,7 @@ class TracePower(Regularizer):
 
     @property
     def conjugate_exponent(self) -> float:
-        """q with 1/p + 1/q = 1."""
+        """Q with 1/p + 1/q = 1."""
         return self.p / (self.p - 1) if self.p > 1 else float("inf")
 
     def value(self, eigenvalues: Array) -> float:
@@ -242,7 +242,6 @@ class RowNormBound(Regularizer):
         The exact support is the minimum of b^2 sum d over d >= 0 with Diag(d) >= Z, itself an SDP.
         """
         return self.b**2 * eigenvalues.size * max(0.0, float(np.max(eigenvalues, initial=0.0)))
-
 
     def cvxpy_primal(self, K: Cvx, diagonal: Cvx) -> tuple[Cvx, list[Cvx], Cvx | None]:
         rows = diagonal <= _parameter("b_squared", self.b**2)

@@ -102,9 +102,7 @@ class Multipliers:
     def scaled(self, s: float) -> Multipliers:
         """All of them times s."""
         rows = None if self.rows is None else s * self.rows
-        return Multipliers(
-            tuple(s * y for y in self.terms), tuple(s * nu for nu in self.equalities), rows
-        )
+        return Multipliers(tuple(s * y for y in self.terms), tuple(s * nu for nu in self.equalities), rows)
 
 
 def _vector(values: Any, size: int, what: str) -> Array:
