@@ -1,0 +1,87 @@
+"""Problems that the tests share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import npkl_models as nm
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+PAPER_SETS = ("iris", "wine", "glass", "soybean_small")
+
+
+def side_information(name: str, n: int | None = None, data_home: Path | None = None, seed: int = 0):
+    """Laplacian (5-NN, delta = 0.1) and 0.6 n + 0.6 n pairs of a data set or a random part of it."""
+    data = nm.datasets.load(name, data_home=data_home)
+    chosen = np.random.default_rng(seed).permutation(data.n)[: n or data.n]
+    X, y = data.X[chosen], data.y[chosen]
+    count = int(0.6 * len(y))
+    return nm.laplacian(X, 5, shift=0.1), nm.Pairs.from_labels(y, count, count, seed)
+
+
+def build(kind: str, L, pairs) -> nm.Problem:
+    """A problem by a short name: "pcp", "npkl:hinge", "row:linear", "B2:square", "G4:hinge"."""
+    if kind == "pcp":
+        return nm.pcp(L, pairs)
+    form, loss = kind.split(":")
+    if form == "npkl":
+        return nm.npkl(L, pairs, loss)
+    if form == "row":
+        return nm.npkl(L, pairs, loss, row_norm=0.9)
+    p, n = float(form[1:]), pairs.n
+    if form[0] == "B":
+        return nm.simple_npkl(L, pairs, loss, p=p, bound=float(n))
+    return nm.simple_npkl(L, pairs, loss, p=p, penalty=3.0 if p == 1 else 0.5)
+
+
+NONNEGATIVE = tuple(name for name, loss in nm.LOSSES.items() if loss.nonnegative)
+KINDS = (
+    "pcp",
+    *(f"npkl:{name}" for name in NONNEGATIVE),
+    *(f"row:{name}" for name in nm.LOSSES),
+    *(f"B{p}:{name}" for p in (1, 2, 4) for name in nm.LOSSES),
+    *(f"G{p}:{name}" for p in (1, 2, 4) for name in nm.LOSSES),
+)
+"""Every loss with every kind of regulariser."""
+
+
+@pytest.fixture(scope="session")
+def small() -> Callable[[str], nm.Problem]:
+    """Problems on 24 points of iris, by short name, each built once."""
+    L, pairs = side_information("iris", 24)
+    built: dict[str, nm.Problem] = {}
+
+    def get(kind: str) -> nm.Problem:
+        if kind not in built:
+            built[kind] = build(kind, L, pairs)
+        return built[kind]
+
+    return get
+
+
+@pytest.fixture(scope="session")
+def exact(small) -> Callable[[str], nm.Solution]:
+    """The exact SDP's answer to the same problems, each solved once."""
+    solved: dict[str, nm.Solution] = {}
+
+    def get(kind: str) -> nm.Solution:
+        if kind not in solved:
+            solved[kind] = small(kind).solve("sdp", solver="CLARABEL", eps=1e-9)
+        return solved[kind]
+
+    return get
+
+
+@pytest.fixture(scope="session")
+def paper_data() -> Path:
+    """The folder with the papers' sets, from NPKL_DATA_HOME; skips where there is none."""
+    value = os.environ.get(nm.datasets.FOLDER_VARIABLE)
+    if not value or not Path(value).is_dir():
+        pytest.skip(f"the papers' sets are not here: set {nm.datasets.FOLDER_VARIABLE}")
+    return Path(value)

@@ -1,0 +1,255 @@
+"""The problem as data: values, duality, texts, diagnosis, bad input."""
+
+import logging
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import KINDS, side_information
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import npkl_models as nm
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_objective_of_kernel_and_factor_agree(small, kind):
+    problem = small(kind)
+    V = np.random.default_rng(0).normal(size=(problem.n, 3))
+    assert problem.objective_of_factor(V) == pytest.approx(problem.objective(V @ V.T), rel=1e-10)
+
+
+def test_objective_of_pcp_is_the_papers_sum():
+    """Equation (1) of KL-ADMM, its set T with both orders of a pair, term by term."""
+    L, pairs = side_information("iris", 20)
+    gamma = 0.7
+    rng = np.random.default_rng(0)
+    V = rng.normal(size=(20, 4))
+    K = V @ V.T
+    T = {(i, i): 1.0 for i in range(20)}
+    for i, j in pairs.must_link:
+        T[i, j] = T[j, i] = 1.0
+    for i, j in pairs.cannot_link:
+        T[i, j] = T[j, i] = 0.0
+    wanted = np.trace(K @ L.toarray()) + gamma / 2 * sum((K[e] - t) ** 2 for e, t in T.items())
+    assert nm.pcp(L, pairs, gamma).objective(K) == pytest.approx(wanted)
+
+
+def test_weights_of_the_other_formulations():
+    L, pairs = side_information("iris", 20)
+    assert np.all(nm.npkl(L, pairs, "hinge", gamma=3.0).terms[0].weight == 3.0)
+    for loss, weight in (("square", 2.0), ("squared_hinge", 2.0), ("hinge", 4.0), ("linear", 4.0)):
+        problem = nm.simple_npkl(L, pairs, loss, C=4.0, bound=1.0)
+        assert np.all(problem.terms[0].weight == weight)
+    sure = nm.Pairs(20, pairs.must_link, pairs.cannot_link, weights=np.full(len(pairs), 0.5))
+    assert np.all(nm.npkl(L, sure, "hinge", gamma=3.0).terms[0].weight == 1.5)
+
+
+def random_multipliers(problem, rng, size):
+    y = []
+    for term in problem.terms:
+        drawn = size * rng.normal(size=term.functional.size)
+        y.append(term.loss.project(drawn, term.target, term.weight))
+    rows = np.abs(rng.normal(size=problem.n)) if problem.regularizer.row_multipliers else None
+    return nm.Multipliers(tuple(y), (), rows)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(seed=st.integers(0, 10_000), rank=st.integers(1, 24), size=st.floats(0.01, 10))
+@settings(max_examples=15)
+def test_weak_duality(small, kind, seed, rank, size):
+    """bound(y) <= objective(K) for any feasible K and any y in the domain; repaired or not."""
+    problem = small(kind)
+    rng = np.random.default_rng(seed)
+    V = problem.regularizer.rescale(rng.normal(size=(problem.n, rank)) * size)
+    objective = problem.objective_of_factor(V)
+    y = random_multipliers(problem, rng, size)
+    scale = 1 + abs(objective)
+    assert problem.dual_bound(y) <= objective + 1e-9 * scale
+    certificate = nm.certify(problem, V, y)
+    assert certificate.bound <= objective + 1e-9 * scale
+    assert certificate.objective == pytest.approx(objective)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_repaired_multipliers_give_the_bound_again(small, kind):
+    """A certificate can be checked: its multipliers, as they stand, give its bound."""
+    problem = small(kind)
+    V = np.random.default_rng(0).normal(size=(problem.n, 4))
+    certificate = nm.certify(problem, V)
+    if certificate.repair == "trace bound":
+        return  # that bound charges the trace, not the multipliers
+    nudged = certificate.multipliers
+    assert problem.dual_bound(nudged) == pytest.approx(certificate.bound, rel=1e-6, abs=1e-6)
+
+
+def test_basis_restricts_the_problem():
+    L, pairs = side_information("iris", 24)
+    problem = nm.pcp(L, pairs).with_basis(nm.eigenbasis(L, 5))
+    solution = problem.solve("sdp", eps=1e-9)
+    dual = problem.solve("sdp_dual", eps=1e-9)
+    assert solution.is_optimal(1e-6)
+    assert dual.objective == pytest.approx(solution.objective, rel=1e-6)
+    Q = problem.basis.Q
+    np.testing.assert_allclose(Q @ solution.U @ Q.T, solution.K, atol=1e-8)
+    assert nm.certify(problem, solution.K).certifies(1e-6)
+    full = nm.pcp(L, pairs).solve("bcd")
+    assert solution.objective >= full.certificate.bound
+    assert problem.compatible_backends()["bcd"] == "works on the rows of V, not in a basis"
+
+
+def test_equalities_are_solved_and_certified():
+    L, pairs = side_information("iris", 20)
+    n = np.arange(20)
+    diagonal = nm.Equality(nm.Entries(20, (n, n)), 1.0, "unit diagonal")
+    term = nm.LossTerm(nm.Entries(20, (pairs.i, pairs.j)), "hinge", pairs.sign)
+    problem = nm.Problem(L, (term,), (diagonal,), name="max-cut-like")
+    primal = problem.solve("sdp", eps=1e-9)
+    dual = problem.solve("sdp_dual", eps=1e-9)
+    assert primal.status is nm.Status.OPTIMAL
+    assert dual.objective == pytest.approx(primal.objective, rel=1e-6)
+    np.testing.assert_allclose(np.diag(primal.K), 1.0, atol=1e-6)
+    recovered = nm.certify(problem, primal.K)
+    assert recovered.bound == pytest.approx(primal.objective, rel=1e-4)
+    assert recovered.repair in ("equality shift", "scale", "none needed", "trace bound")
+
+
+def test_distances_as_losses_are_solved_and_certified():
+    """The other functionals go through the same doors."""
+    rng = np.random.default_rng(0)
+    L = nm.laplacian(rng.normal(size=(12, 2)), 3, shift=0.1)
+    i, j, k = np.arange(10), np.arange(1, 11), np.arange(2, 12)
+    distances = nm.LossTerm(nm.SquaredDistances(12, (i, j)), "square", 1.0, name="edges")
+    order = nm.LossTerm(nm.DistanceDifferences(12, (i, j, k)), "hinge", -1.0, name="order")
+    problem = nm.Problem(L, (distances, order), (), nm.TracePower(2, bound=5.0))
+    primal, dual = problem.solve("sdp", eps=1e-9), problem.solve("sdp_dual", eps=1e-9)
+    assert primal.is_optimal(1e-6)
+    assert dual.objective == pytest.approx(primal.objective, rel=1e-6)
+    assert "squared distances" in problem.compatible_backends()["bcd"]
+
+
+# ---------------------------------------------------------------------------------- texts, diagnosis
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_explanation_names_the_parts(small, kind):
+    problem = small(kind)
+    explained = problem.explain()
+    assert problem.terms[0].loss.name in explained.text
+    assert str(problem.n) in str(explained)
+    assert explained.latex.startswith(r"\min_{K}")
+    assert problem._repr_latex_() == f"$${explained.latex}$$"
+    assert problem.regularizer.latex in explained.latex
+
+
+def test_diagnosis_of_a_healthy_problem_is_empty(small):
+    connected = nm.laplacian(np.random.default_rng(0).normal(size=(24, 2)), 6, shift=0.1)
+    pairs = nm.Pairs.from_labels(np.arange(24) % 2, 10, 10, 0)
+    assert nm.npkl(connected, pairs).diagnose() == ()
+
+
+def test_diagnosis_finds_what_is_wrong():
+    ring = np.roll(np.eye(8), 1, axis=1)
+    S = sp.csr_array(sp.block_diag([ring + ring.T, np.ones((2, 2)) - np.eye(2)]))
+    L = nm.laplacian(S, shift=0.1)
+    pairs = nm.Pairs(10, [(0, 1), (1, 2)], [(0, 2), (3, 5)])
+    findings = {f.kind: str(f) for f in nm.npkl(L, pairs, gamma=1e9).diagnose()}
+    assert "[[0, 2]]" in findings["contradiction"]
+    assert "2 components" in findings["disconnection"]
+    assert "2 points" in findings["isolation"]
+    assert "factor of" in findings["scaling"]
+    term = nm.LossTerm(nm.Entries(10, (pairs.i, pairs.j)), "linear", pairs.sign, 5.0)
+    findings = {f.kind: str(f) for f in nm.Problem(L, term).diagnose()}
+    assert "minus infinity" in findings["unboundedness"]
+    flat = nm.npkl(nm.laplacian(S), pairs)
+    assert "shift=delta" in {f.kind: str(f) for f in flat.diagnose()}["unboundedness"]
+
+
+def test_to_cvxpy_has_parameters_and_is_dpp(small):
+    program = small("B2:hinge").to_cvxpy()
+    assert program.is_dcp(dpp=True)
+    parameters = {p.name(): p for p in program.parameters()}
+    assert set(parameters) == {"gamma", "B"}
+    program.solve(solver="CLARABEL")
+    before = program.value
+    parameters["gamma"].value *= 2
+    program.solve(solver="CLARABEL")
+    assert program.value > before
+    L, pairs = side_information("iris", 24)
+    doubled = nm.simple_npkl(L, pairs, "hinge", C=2.0, bound=24.0).solve("sdp")
+    assert program.value == pytest.approx(doubled.objective, rel=1e-5)
+
+
+# ----------------------------------------------------------------------------------------- bad input
+
+
+def good():
+    return side_information("iris", 12)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda L: L[:, :5], "must be square"),
+        (lambda L: L + sp.coo_array(([1.0], ([0], [7])), shape=(12, 12)), r"symmetric.*\(0, 7\)|\(7, 0\)"),
+        (lambda L: L.toarray() * np.where(np.eye(12) > 0, np.nan, 1), r"finite.*\(0, 0\)"),
+        (lambda L: L.toarray() * np.inf, "finite"),
+        (lambda L: L[:11, :11], "same points, got 11 and 12"),
+        (lambda L: np.zeros((1, 1)), "same points"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:invalid value encountered")
+def test_bad_laplacians(spoil, message):
+    L, pairs = good()
+    with pytest.raises(nm.ProblemError, match=message):
+        nm.pcp(spoil(L), pairs)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda L, P: nm.pcp(L, P, gamma=0), nm.ProblemError, "gamma must be positive"),
+        (lambda L, P: nm.npkl(L, P, gamma=-1), nm.ProblemError, "gamma must be positive.*got -1"),
+        (lambda L, P: nm.simple_npkl(L, P, C=0, bound=1), nm.ProblemError, "C must be positive"),
+        (lambda L, P: nm.simple_npkl(L, P, bound=-3), nm.ProblemError, "bound B must be positive"),
+        (lambda L, P: nm.simple_npkl(L, P, p=0.9, bound=3), nm.ProblemError, "p must be.*got 0.9"),
+        (lambda L, P: nm.simple_npkl(L, P), nm.ProblemError, "exactly one of bound and penalty"),
+        (lambda L, P: nm.npkl(L, P, "linear"), nm.ProblemError, "unbounded below.*row_norm=b"),
+        (lambda L, P: nm.npkl(L, P, "huber"), nm.UnsupportedError, "unknown loss 'huber'; known are: hinge"),
+        (lambda L, P: nm.pcp(L, P).solve("sdpp"), nm.UnsupportedError, "unknown backend 'sdpp'.*bcd"),
+        (lambda L, P: nm.pcp(L, P).solve(tool=1), nm.UnsupportedError, "unknown option of bcd 'tool'.*tol"),
+        (lambda L, P: nm.pcp(L, P).solve(rank=0), nm.UnsupportedError, "rank must be.*got 0"),
+        (lambda L, P: nm.pcp(L, P).solve(rank="big"), nm.UnsupportedError, "rank must be.*'big'"),
+        (lambda L, P: nm.pcp(L, P).solve(tol=0), nm.UnsupportedError, "tol must be between 0 and 1"),
+        (lambda L, P: nm.pcp(L, P).solve(max_iter=0), nm.UnsupportedError, "max_iter must be >= 1"),
+        (lambda L, P: nm.pcp(L, P).solve(time_limit=0), nm.UnsupportedError, "time_limit must be > 0"),
+        (lambda L, P: nm.pcp(L, P).solve(callback=3), nm.UnsupportedError, "callback must be callable"),
+        (lambda L, P: nm.pcp(L, P).solve("admm", rho=0), nm.UnsupportedError, "rho must be > 0"),
+        (lambda L, P: nm.pcp(L, P).solve("bcd", nonsmooth="x"), nm.UnsupportedError, "nonsmooth must be"),
+        (lambda L, P: nm.pcp(L, P).solve("sdp", solver="X"), nm.UnsupportedError, "unknown conic solver 'X'.*SCS"),
+        (lambda L, P: nm.pcp(L, P).solve("sdp", eps=2), nm.UnsupportedError, "eps must be between"),
+        (
+            lambda L, P: nm.simple_npkl(L, P, bound=1).solve("bcd"),
+            nm.UnsupportedError,
+            "bcd cannot take this problem.*trace_power; these can: sdp, sdp_dual",
+        ),
+        (lambda L, P: nm.pcp(L, P).solve(start=np.ones((3, 2))), nm.ProblemError, "finite factor"),
+        (lambda L, P: nm.certify(nm.pcp(L, P), np.ones(3)), nm.ProblemError, "finite factor"),
+        (lambda L, P: nm.certify(nm.pcp(L, P), np.ones((12, 2)), kind="x"), nm.UnsupportedError, "kind of point"),
+        (lambda L, P: nm.Problem(L, ()), nm.ProblemError, "at least one loss term"),
+        (lambda L, P: nm.pcp(L, P).dual_bound([np.zeros(3)]), nm.ProblemError, "multipliers must have sizes"),
+        (lambda L, P: nm.LossTerm(nm.Entries(3, ([0], [1])), "hinge", 0.5), nm.ProblemError, r"\+1 or -1, got \[0.5\]"),
+        (lambda L, P: nm.LossTerm(nm.Entries(3, ([0], [1])), "hinge", 1, 0.0), nm.ProblemError, "weights of pairs must be positive"),
+        (lambda L, P: nm.Entries(3, ([0], [3])), nm.ProblemError, "must lie in 0..2"),
+        (lambda L, P: nm.Entries(3, ([0, 1], [2])), nm.ProblemError, "of one length"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_named(call, error, message):
+    with pytest.raises(error, match=message):
+        call(*good())
+
+
+def test_verbose_shows_progress_without_a_print(caplog, small):
+    with caplog.at_level(logging.INFO, logger="npkl_models"):
+        small("npkl:hinge").solve("admm", tol=1e-12, max_iter=200)
+    assert any("iteration 100" in record.message for record in caplog.records)

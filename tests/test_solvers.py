@@ -1,0 +1,270 @@
+"""Every backend on every kind of problem: status, certificate, agreement, invariance, limits."""
+
+import time
+
+import numpy as np
+import pytest
+from conftest import KINDS, build, side_information
+
+import npkl_models as nm
+from npkl_models.backends import REGISTRY
+
+LOWRANK = [name for name, backend in REGISTRY.items() if backend.family == "lowrank"]
+RAN: set[str] = set()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("backend", REGISTRY)
+def test_backend_reaches_the_exact_optimum(small, exact, backend, kind):
+    problem = small(kind)
+    reason = problem.compatible_backends()[backend]
+    if reason is not None:
+        with pytest.raises(nm.UnsupportedError, match="cannot take this problem"):
+            problem.solve(backend)
+        return
+    RAN.add(backend)
+    reference = exact(kind)
+    assert reference.is_optimal(1e-6)
+    solution = problem.solve(backend)
+    assert solution.status is nm.Status.OPTIMAL
+    assert solution.certificate.rigour == "proved"
+    assert solution.certificate.certifies(1e-6)
+    assert solution.objective == pytest.approx(problem.objective(solution.K), rel=1e-9)
+    scale = 1 + abs(reference.objective)
+    assert abs(solution.objective - reference.objective) <= 1e-5 * scale
+    assert solution.certificate.bound <= reference.objective + 1e-9 * scale
+
+
+def test_every_backend_ran():
+    assert set(REGISTRY) == RAN
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_point_from_elsewhere_is_certified(small, exact, kind):
+    """`certify` recovers the multipliers of a kernel that comes without any."""
+    certificate = nm.certify(small(kind), exact(kind).K)
+    assert certificate.rigour == "proved"
+    assert certificate.relative_gap <= 1e-4
+
+
+@pytest.mark.parametrize("kind", ["pcp", "npkl:hinge", "npkl:square", "row:linear"])
+def test_permuting_the_points_changes_nothing(kind):
+    L, pairs = side_information("iris", 40)
+    order = np.random.default_rng(1).permutation(40)
+    where = np.argsort(order)
+    moved = nm.Pairs(40, where[pairs.must_link[:, ::-1]], where[pairs.cannot_link])
+    here = build(kind, L, pairs).solve()
+    there = build(kind, L[order][:, order], moved).solve()
+    gap = here.certificate.gap + there.certificate.gap
+    assert abs(here.objective - there.objective) <= gap + 1e-12
+    np.testing.assert_allclose(there.K[np.ix_(where, where)], here.K, atol=2e-2)
+
+
+@pytest.mark.parametrize("backend", LOWRANK)
+def test_rotating_the_start_changes_nothing(small, backend):
+    problem = small("pcp")
+    rng = np.random.default_rng(0)
+    V = rng.normal(size=(problem.n, 5))
+    R = np.linalg.qr(rng.normal(size=(5, 5)))[0]
+    first = problem.solve(backend, start=V, max_iter=5)
+    second = problem.solve(backend, start=V @ R, max_iter=5)
+    np.testing.assert_allclose(first.K, second.K, atol=1e-8)
+
+
+@pytest.mark.parametrize("backend", LOWRANK)
+@pytest.mark.parametrize("rank", ["auto", "pataki", 6])
+def test_ranks(small, backend, rank):
+    problem = small("npkl:squared_hinge")
+    solution = problem.solve(backend, rank=rank)
+    assert solution.status is nm.Status.OPTIMAL
+    if rank == 6:
+        assert solution.V.shape[1] == 6
+    if rank == "pataki":
+        r, m = solution.V.shape[1], problem.n_pairs
+        assert r * (r + 1) // 2 <= m < (r + 1) * (r + 2) // 2
+
+
+@pytest.mark.parametrize("backend", LOWRANK)
+def test_a_rank_too_small_is_shown_and_left(small, exact, backend):
+    """At rank 1 the point is stationary, not optimal: the certificate says so, "auto" goes on from it."""
+    problem = small("pcp")
+    stuck = problem.solve(backend, rank=1, max_iter=3000)
+    assert stuck.status is not nm.Status.OPTIMAL
+    assert stuck.certificate.min_eigenvalue < -1e-3
+    assert not stuck.is_optimal(1e-4)
+    assert stuck.objective > exact("pcp").objective + 1e-3
+    left = problem.solve(backend, start=stuck, rank="auto")
+    assert left.status is nm.Status.OPTIMAL
+    assert left.rank > 1
+
+
+@pytest.mark.parametrize("backend", LOWRANK)
+def test_limits_and_stops_return_the_best_point(small, backend):
+    problem = small("npkl:square")
+    start = problem.objective_of_factor(np.random.default_rng(0).normal(size=(24, 8)) / np.sqrt(8))
+    seen = []
+
+    def after_three(state):
+        seen.append(state)
+        return state.iteration == 3
+
+    def interrupted(state):
+        if state.iteration == 3:
+            raise KeyboardInterrupt
+
+    options = {"tol": 1e-14}
+    runs = {
+        nm.Status.STOPPED: problem.solve(backend, callback=after_three, **options),
+        nm.Status.ITERATION_LIMIT: problem.solve(backend, max_iter=3, **options),
+        nm.Status.TIME_LIMIT: problem.solve(
+            backend, callback=lambda state: time.sleep(0.02) and None, time_limit=0.05, **options
+        ),
+    }
+    for status, solution in runs.items():
+        assert solution.status is status
+        assert solution.objective < start
+        assert np.isfinite(solution.certificate.bound)
+        assert solution.history.iteration[-1] == solution.iterations
+    broken = problem.solve(backend, callback=interrupted, **options)
+    assert broken.status is nm.Status.STOPPED
+    assert broken.certificate.bound <= broken.objective
+    assert [s.iteration for s in seen] == [1, 2, 3]
+    assert seen[0].V.shape == (24, 8)
+
+
+def test_a_loose_tolerance_never_yields_optimal_by_itself(small):
+    """A solver that stops early is not believed: its status comes from the certificate."""
+    loose = small("B2:hinge").solve("sdp", solver="SCS", eps=1e-2)
+    assert loose.status is nm.Status.INACCURATE
+    assert loose.certificate.relative_gap > 1e-6
+    assert "solver stopped" in loose.status.value
+
+
+def test_conic_statuses():
+    L, pairs = side_information("iris", 12)
+    n = np.arange(12)
+    wall = [
+        nm.Equality(nm.Entries(12, (n, n)), 1.0),
+        nm.Equality(nm.Entries(12, (n[:1], n[1:2])), 2.0),
+    ]
+    impossible = nm.Problem(L, nm.pcp(L, pairs).terms, wall)
+    bottomless = nm.Problem(
+        L, nm.LossTerm(nm.Entries(12, (pairs.i, pairs.j)), "linear", pairs.sign, 9.0)
+    )
+    for backend in ("sdp", "sdp_dual"):
+        for solver in ("CLARABEL", "SCS"):
+            found = impossible.solve(backend, solver=solver)
+            assert found.status is nm.Status.INFEASIBLE
+            assert found.V is None
+            assert bottomless.solve(backend, solver=solver).status is nm.Status.UNBOUNDED
+    with pytest.raises(nm.SolverError, match="left no point"):
+        _ = found.certificate
+    with pytest.raises(nm.SolverError, match="left no kernel"):
+        _ = found.K
+    assert "INFEASIBLE" in found.summary()
+
+
+def test_bcd_never_goes_up(small):
+    for kind in ("pcp", "npkl:square", "npkl:squared_hinge", "row:linear", "row:squared_hinge"):
+        history = small(kind).solve("bcd", tol=1e-9, rank=6).history
+        rise = np.diff(history.objective)
+        assert np.all(rise <= 1e-11 * np.abs(history.objective[0]))
+
+
+def test_the_printed_row_program_stalls_and_says_so(small, exact):
+    """Hu & Kwok 2015, algorithm 1 with the hinge loss: descends, and stops above the optimum."""
+    problem = small("npkl:hinge")
+    printed = problem.solve("bcd", nonsmooth="row_qp", rank=8, max_iter=600)
+    assert np.all(np.diff(printed.history.objective) <= 1e-9)
+    assert printed.objective > exact("npkl:hinge").objective * 1.005
+    assert printed.status is not nm.Status.OPTIMAL
+    assert problem.solve("bcd").objective == pytest.approx(exact("npkl:hinge").objective, rel=1e-5)
+    with pytest.raises(nm.UnsupportedError, match="takes neither a loss on the diagonal"):
+        small("row:hinge").solve("bcd", nonsmooth="row_qp")
+
+
+def test_mixed_losses_in_one_problem():
+    L, pairs = side_information("iris", 30)
+    must, cannot = pairs.must_link.T, pairs.cannot_link.T
+    n = np.arange(30)
+    terms = (
+        nm.LossTerm(nm.Entries(30, tuple(must)), "hinge", 1.0, 2.0, "must"),
+        nm.LossTerm(nm.Entries(30, tuple(cannot)), "squared_hinge", -1.0, 0.5, "cannot"),
+        nm.LossTerm(nm.Entries(30, (n, n)), "square", 1.0, 0.3, "diagonal"),
+    )
+    problem = nm.Problem(L, terms)
+    reference = problem.solve("sdp", eps=1e-9)
+    for backend in LOWRANK:
+        solution = problem.solve(backend)
+        assert solution.status is nm.Status.OPTIMAL
+        assert solution.objective == pytest.approx(reference.objective, rel=1e-5)
+
+
+def test_other_solvers_need_their_own_option_names(small, monkeypatch):
+    from npkl_models.conic import runner
+
+    options = runner.ConicOptions(solver_options={"a": 1})
+    assert runner._arguments("SDPA", options) == {"a": 1}
+    with pytest.raises(nm.UnsupportedError, match="solver_options"):
+        runner._arguments("SDPA", runner.ConicOptions(max_iter=3))
+    with pytest.raises(nm.UnsupportedError, match="takes no time_limit"):
+        runner._arguments("CVXOPT", runner.ConicOptions(time_limit=3))
+
+
+def test_hopeless_memory_is_refused_with_the_prediction():
+    L, pairs = side_information("breast_cancer")
+    with pytest.raises(nm.UnsupportedError, match=r"order 569.*needs about \d+ GB.*SCS"):
+        nm.pcp(L, pairs).solve("sdp", solver="CLARABEL")
+
+
+def test_automatic_choice_gives_its_reason(small):
+    name, reason = nm.choose_backend(small("pcp"))
+    assert name == "bcd"
+    assert "block coordinate descent" in reason
+    name, reason = nm.choose_backend(small("B2:hinge"))
+    assert name == "sdp"
+    assert "trace_power" in reason
+    assert "backend chosen: bcd" in small("pcp").solve().message
+    L, pairs = side_information("breast_cancer")
+    with pytest.raises(nm.UnsupportedError, match="hopeless at order 569"):
+        nm.choose_backend(nm.simple_npkl(L, pairs, bound=569.0))
+
+
+@pytest.mark.parametrize("backend", REGISTRY)
+def test_programs_describe_themselves(small, backend):
+    program = small("pcp").compile(backend)
+    text = program.describe()
+    assert "MB" in text
+    assert "24" in text
+    assert program.build_time >= 0
+
+
+@pytest.mark.parametrize("kind", ["pcp", "row:hinge", "B2:square", "G1:hinge"])
+def test_solutions_survive_the_disk(small, exact, tmp_path, kind):
+    solution = exact(kind)
+    path = solution.save(tmp_path / "answer")
+    back = nm.Solution.load(path)
+    np.testing.assert_array_equal(back.V, solution.V)
+    assert back.status is solution.status
+    assert back.objective == solution.objective
+    assert back.problem.objective_of_factor(back.V) == pytest.approx(solution.objective)
+    assert back.certificate.bound == pytest.approx(solution.certificate.bound, abs=1e-6)
+    assert back.problem.name == solution.problem.name
+    again = back.problem.solve("sdp", eps=1e-9)
+    assert again.objective == pytest.approx(solution.objective, rel=1e-6)
+    with pytest.raises(nm.ProblemError, match="written by Solution.save"):
+        np.savez(tmp_path / "other.npz", a=np.zeros(2))
+        nm.Solution.load(tmp_path / "other.npz")
+
+
+def test_large_kernels_are_not_formed_by_accident(small):
+    solution = small("pcp").solve()
+    assert solution.trace == pytest.approx(np.trace(solution.K))
+    n = 20_001
+    big = nm.Problem(
+        nm.laplacian(np.random.default_rng(0).normal(size=(n, 2)), 3),
+        nm.LossTerm(nm.Entries(n, ([0], [1])), "square", 1.0),
+    )
+    held = nm.Solution(big, "bcd", nm.Status.STOPPED, np.ones((n, 1)), 0.0, 0.0)
+    with pytest.raises(nm.ProblemError, match=r"20001 points takes 3.2 GB"):
+        _ = held.K
