@@ -27,6 +27,7 @@ UNIT = float(np.finfo(np.float64).eps) / 2  # unit roundoff
 DENSE_EIGH = 1_500  # largest order for a full symmetric eigendecomposition
 DENSE_CHOLESKY = 10_000  # largest order for a dense Cholesky proof
 LANCZOS_STEPS = 400
+NEAR_NULL = 1e-3  # of the norm: a direction q with |S q| above it is not deflated
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +100,7 @@ def norm_bound(S: Matrix) -> float:
     return float(abs(S).sum(axis=1).max()) if S.shape[0] else 0.0
 
 
-def orthonormal_range(V: Array, rtol: float = 1e-9) -> Array:
+def orthonormal_range(V: Array, rtol: float = 1e-6) -> Array:
     """Orthonormal basis (n x k) of the range of V, its negligible directions dropped."""
     if not V.size:
         return np.zeros((V.shape[0], 0))
@@ -190,16 +191,17 @@ def _by_cholesky(S: Matrix, guess: EigenBound, accuracy: float) -> EigenBound:
     diagonal = A.diagonal().copy()
     rounding = (n + 2) * UNIT / (1 - (n + 2) * UNIT)
     scale = norm_bound(S)
-    shift = max(-guess.estimate, 0.0) + max(accuracy, 16 * n * UNIT * scale)
+    margin = max(accuracy, 16 * n * UNIT * scale)
     for _ in range(12):
+        shift = margin - guess.estimate
         A[np.diag_indices(n)] = diagonal + shift
-        trace = float(A.diagonal().sum())
+        trace = float(np.abs(A.diagonal()).sum())
         try:
             scipy.linalg.cholesky(A, lower=True, check_finite=False)
         except scipy.linalg.LinAlgError:
-            shift = max(4 * shift, UNIT * scale)
+            margin = 4 * margin
             continue
-        lower = -shift - rounding * abs(trace) - 2 * UNIT * (scale + shift)
+        lower = -shift - rounding * trace - 2 * UNIT * (scale + abs(shift))
         return EigenBound(lower, guess.estimate, "proved", guess.vector)
     return guess
 
@@ -215,8 +217,10 @@ def _by_lanczos(
     """
     n = S.shape[0]
     Q = orthonormal_range(V) if V is not None else np.zeros((n, 0))
-    k = Q.shape[1]
     SQ = S @ Q
+    near_null = np.linalg.norm(SQ, axis=0) <= NEAR_NULL * norm_bound(S)  # others would couple
+    Q, SQ = Q[:, near_null], SQ[:, near_null]
+    k = Q.shape[1]
     inner, rotation = np.linalg.eigh(symmetrize(Q.T @ SQ)) if k else (np.zeros(0), np.zeros((0, 0)))
     coupling = float(np.linalg.norm(SQ - Q @ (Q.T @ SQ), 2)) if k else 0.0
     if k == n:
@@ -247,8 +251,8 @@ def _by_lanczos(
             theta, coefficients = float(values[0]), vectors[:, 0]
             epsilon = (log_term / (2 * j - 1)) ** 2
             lower = (theta - epsilon * upper) / (1 - epsilon) if epsilon < 1 else -np.inf
-            if j == n - k:
-                lower = theta - 4 * n * UNIT * upper
+            if b <= 1e-13 * upper or j == n - k:  # an invariant subspace: theta is exact almost surely
+                lower = theta - b - 4 * n * UNIT * upper
             if exhausted or _smaller_eigenvalue(inner, coupling, lower) >= -accuracy:
                 break
         beta.append(b)

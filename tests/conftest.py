@@ -37,7 +37,8 @@ def build(kind: str, L, pairs) -> nm.Problem:
     p, n = float(form[1:]), pairs.n
     if form[0] == "B":
         return nm.simple_npkl(L, pairs, loss, p=p, bound=float(n))
-    return nm.simple_npkl(L, pairs, loss, p=p, penalty=3.0 if p == 1 else 0.5)
+    penalty = 0.5 if p > 1 else 3.0 if loss == "linear" else 1.0  # linear: else unbounded at p = 1
+    return nm.simple_npkl(L, pairs, loss, p=p, penalty=penalty)
 
 
 NONNEGATIVE = tuple(name for name, loss in nm.LOSSES.items() if loss.nonnegative)

@@ -114,9 +114,7 @@ def test_closure_and_conflicts():
     pairs = nm.Pairs(6, [(0, 1), (1, 2), (3, 4)], [(2, 3)])
     closed = pairs.closure()
     assert {tuple(p) for p in closed.must_link.tolist()} == {(0, 1), (0, 2), (1, 2), (3, 4)}
-    assert {tuple(p) for p in closed.cannot_link.tolist()} == {
-        (a, b) for a in (0, 1, 2) for b in (3, 4)
-    }
+    assert {tuple(p) for p in closed.cannot_link.tolist()} == {(a, b) for a in (0, 1, 2) for b in (3, 4)}
     assert pairs.connected_components_ratio() == pytest.approx(3 / 6)
     bad = nm.Pairs(4, [(0, 1), (1, 2)], [(0, 2)])
     assert bad.conflicts().tolist() == [[0, 2]]

@@ -86,17 +86,13 @@ def test_cvxpy_primal_form_is_exact(R):
     assert problem.value == pytest.approx(R.support(np.linalg.eigvalsh(A + A.T)), rel=1e-5)
 
 
-@pytest.mark.parametrize(
-    "R", [*BOUNDS, *PENALTIES, TracePower(1, penalty=9.0), RowNormBound(0.7)], ids=str
-)
+@pytest.mark.parametrize("R", [*BOUNDS, *PENALTIES, TracePower(1, penalty=9.0), RowNormBound(0.7)], ids=str)
 def test_cvxpy_support_is_exact(R):
     A = np.random.default_rng(4).normal(size=(3, 3))
     S = A + A.T
     support = R.cvxpy_support(cp.Constant(S), 3, cp.diag)
     slack = support.slack
-    problem = cp.Problem(
-        cp.Minimize(support.value), [0.5 * (slack + slack.T) >> 0, *support.constraints]
-    )
+    problem = cp.Problem(cp.Minimize(support.value), [0.5 * (slack + slack.T) >> 0, *support.constraints])
     problem.solve(solver="CLARABEL")
     wanted = R.support(-np.linalg.eigvalsh(S))
     if isinstance(R, RowNormBound):  # R.support is an upper bound there

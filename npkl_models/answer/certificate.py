@@ -15,7 +15,7 @@ import numpy as np
 
 from npkl_models.answer.recovery import recover_multipliers
 from npkl_models.answer.repairs import best_repair
-from npkl_models.errors import ProblemError, unknown
+from npkl_models.errors import ProblemError, SolverError, unknown
 from npkl_models.linalg import (
     DENSE_EIGH,
     UNIT,
@@ -137,7 +137,10 @@ def certify(
     if not isinstance(point, np.ndarray):
         multipliers = multipliers or getattr(point, "multipliers", None)
         kind = "factor" if hasattr(point, "V") else kind
-    V = problem.regularizer.rescale(as_factor(problem, getattr(point, "V", point), kind))
+    point = getattr(point, "V", point)
+    if point is None:
+        raise SolverError("a solution without a point has nothing to certify; see its status")
+    V = problem.regularizer.rescale(as_factor(problem, point, kind))
     objective = problem.objective_of_factor(V)
     y = recover_multipliers(problem, V) if multipliers is None else multipliers
     y = project_multipliers(problem, problem.as_multipliers(y))

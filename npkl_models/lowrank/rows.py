@@ -169,8 +169,9 @@ def _apart(x: Array) -> Array:
 def _norm2(mu: Array, spectrum: Array, energy: Array) -> tuple[Array, Array]:
     """s(mu) = sum energy / (mu + spectrum)^2 and its derivative."""
     shifted = mu[:, None] + spectrum
-    ratio = np.where(energy > 0, energy / _apart(shifted) ** 2, 0.0)
-    slope = np.where(energy > 0, ratio / _apart(shifted), 0.0)
+    shifted = np.where(energy > 0, np.maximum(shifted, 1e-100), 1.0)
+    ratio = energy / shifted**2
+    slope = ratio / shifted
     return ratio.sum(axis=1), -2 * slope.sum(axis=1)
 
 

@@ -1,0 +1,118 @@
+"""Rigour levels and repairs of the certificate."""
+
+import numpy as np
+import pytest
+from conftest import KINDS, side_information
+
+import npkl_models as nm
+from npkl_models.answer.repairs import REPAIRS, trace_bound
+
+METHODS = {"eigh": "proved", "cholesky": "proved", "lanczos": "probable", "ritz": "estimated"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", METHODS)
+def test_every_rigour_on_every_problem(small, exact, method, kind):
+    problem, reference = small(kind), exact(kind)
+    found = nm.certify(problem, reference, method=method)
+    assert found.rigour == METHODS[method]
+    assert found.bound <= reference.objective + 1e-7
+    assert found.certifies(1e-3) == (method != "ritz")
+    assert ("fails with probability" in str(found)) == (method == "lanczos")
+
+
+def poor(problem):
+    """Multipliers whose slack is far from PSD: the derivatives at a random point."""
+    V = np.random.default_rng(3).normal(size=(problem.n, 2))
+    return problem.derivatives(V)
+
+
+@pytest.mark.parametrize("name", REPAIRS)
+def test_every_repair_is_valid_where_it_applies(small, exact, name):
+    """From a slack that is not PSD each repair still gives a bound, below the optimum and finite."""
+    applied = 0
+    problems = {kind: (small(kind), exact(kind)) for kind in KINDS if kind[0] not in "B"}
+    L, pairs = side_information("iris", 24)
+    n = np.arange(24)
+    unit = nm.Equality(nm.Entries(24, (n, n)), 1.0)
+    fixed = nm.Problem(L, nm.npkl(L, pairs, "hinge").terms, (unit,))
+    problems["unit diagonal"] = (fixed, fixed.solve("sdp", eps=1e-9))
+    for kind, (problem, solution) in problems.items():
+        if problem.regularizer.finite_support:
+            continue
+        y = poor(problem)
+        S = problem.slack(y).toarray()
+        eps = max(0.0, -float(np.linalg.eigvalsh(S)[0]) - problem.regularizer.shift) + 1e-9
+        if eps < 1e-6:
+            continue
+        repaired = REPAIRS[name](problem, y, eps, solution.objective)
+        if repaired is None:
+            continue
+        applied += 1
+        bound, multipliers = repaired
+        assert np.isfinite(bound), kind
+        assert bound <= solution.objective + 1e-7, kind
+        if name != "trace bound":
+            S = problem.slack(multipliers).toarray()
+            assert np.linalg.eigvalsh(S)[0] + problem.regularizer.shift >= -1e-9, kind
+    assert applied >= 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_trace_bound_is_above_the_optimal_trace(small, exact, kind):
+    bound = trace_bound(small(kind), exact(kind).objective)
+    assert exact(kind).trace <= bound * (1 + 1e-6) + 1e-6
+
+
+def test_no_repair_means_no_bound_and_says_so():
+    """A singular Laplacian, no trace bound, a slack that is not PSD: nothing can be proved."""
+    L, pairs = side_information("iris", 24)
+    problem = nm.npkl(nm.laplacian(np.random.default_rng(0).normal(size=(24, 2)), 4), pairs, "hinge")
+    y = [-pairs.sign]
+    found = nm.certify(problem, np.ones((24, 1)), nm.Multipliers(tuple(y)))
+    assert found.rigour == "none"
+    assert found.bound == -np.inf
+    assert found.relative_gap == np.inf
+    assert found.repair == "no repair applies"
+    assert not found.certifies(0.5)
+
+
+@pytest.mark.parametrize("kind", ["B2:hinge", "B4:square", "G2:squared_hinge", "B1:hinge"])
+def test_trace_power_bound_from_the_low_rank_part_alone(small, exact, monkeypatch, kind):
+    """Beyond the order of a full eigendecomposition the bound comes from S + P + eps I >= 0."""
+    from npkl_models.answer import certificate
+
+    full = nm.certify(small(kind), exact(kind))
+    monkeypatch.setattr(certificate, "DENSE_EIGH", 10)
+    found = nm.certify(small(kind), exact(kind))
+    assert found.rigour == "proved"
+    assert found.bound <= full.bound + 1e-9
+    assert found.relative_gap <= 1e-4
+
+
+def test_an_infeasible_point_is_not_certified():
+    L, pairs = side_information("iris", 20)
+    n = np.arange(20)
+    unit = nm.Equality(nm.Entries(20, (n, n)), 1.0)
+    problem = nm.Problem(L, nm.npkl(L, pairs, "hinge").terms, (unit,))
+    best = problem.solve("sdp", eps=1e-9)
+    cheat = nm.certify(problem, 0.9 * best.K, best.multipliers)
+    assert cheat.violation == pytest.approx(0.05, rel=0.01)
+    assert not cheat.certifies(1.0)
+
+
+def test_points_outside_the_constraint_are_shrunk_first(small):
+    problem = small("row:linear")
+    found = nm.certify(problem, 10 * np.ones((24, 2)))
+    inside = problem.regularizer.rescale(np.ones((24, 2)))
+    assert found.objective == pytest.approx(problem.objective_of_factor(inside))
+
+
+def test_kernels_and_factors_are_told_apart(small, exact):
+    problem, solution = small("pcp"), exact("pcp")
+    from_kernel = nm.certify(problem, solution.K)
+    from_factor = nm.certify(problem, solution.V)
+    assert from_kernel.objective == pytest.approx(from_factor.objective, rel=1e-9)
+    symmetric = np.diag(np.arange(24.0))
+    as_factor = nm.certify(problem, symmetric, kind="factor")
+    assert as_factor.objective == pytest.approx(problem.objective(symmetric @ symmetric))

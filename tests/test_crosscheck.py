@@ -1,0 +1,312 @@
+"""The cross-check table, the command line, and the data sets behind it."""
+
+import gzip
+import json
+import urllib.request
+
+import numpy as np
+import pytest
+from conftest import KINDS, side_information
+
+import npkl_models as nm
+from npkl_models.backends import REGISTRY
+from npkl_models.cli import main
+from npkl_models.crosscheck import COLUMNS, cells
+from npkl_models.data import datasets, synthetic
+from npkl_models.data.readers import read_csv
+
+
+@pytest.mark.parametrize("kind", ["pcp", "npkl:hinge", "row:linear", "B2:squared_hinge"])
+def test_all_backends_agree(small, kind):
+    table = nm.crosscheck(small(kind))
+    assert [row.backend for row in table.rows] == list(REGISTRY)
+    assert table.agrees
+    assert table.bound <= table.objective
+    for row in table.rows:
+        reason = small(kind).compatible_backends()[row.backend]
+        if reason is None:
+            assert row.verdict == "agrees"
+            assert row.relative_gap <= 1e-6
+            assert row.kernel_distance <= 0.02
+            assert row.seconds > 0
+        else:
+            assert row.verdict == f"not run: {reason}"
+            assert not row.ran
+
+
+def test_a_wrong_answer_is_caught(small, monkeypatch):
+    """A backend with a worse point, one with an impossible bound, and one that breaks."""
+    problem = small("pcp")
+    good = problem.solve("bcd")
+    worse = problem.solve("admm", rank=1, max_iter=50)
+    table = nm.crosscheck(problem, ["bcd"])
+    assert table.agrees
+    import sys
+
+    from npkl_models import crosscheck as _  # noqa: F401  # the function shadows the module
+
+    module = sys.modules["npkl_models.crosscheck"]
+    answers = {"bcd": good, "admm": worse, "sdp": "not run: broken", "sdp_dual": good}
+    monkeypatch.setattr(module, "_solve", lambda problem, name, own, options: answers[name])
+    table = module.crosscheck(problem)
+    verdicts = {row.backend: row.verdict for row in table.rows}
+    assert verdicts["bcd"] == "agrees"
+    assert verdicts["admm"].startswith("worse by")
+    assert verdicts["sdp"] == "not run: broken"
+    assert not table.agrees
+    row = module._row("bcd", good, good.objective + 1, good.objective + 2, None, 1e-5)
+    assert row.verdict == "outside the proved bracket"
+
+
+def test_forms_of_the_table(small, tmp_path):
+    table = nm.crosscheck(small("B2:hinge"), ["bcd", "sdp[SCS]", "sdp[CLARABEL]"], reference="sdp[SCS]")
+    assert table.reference == "sdp[SCS]"
+    data = json.loads(table.to_json())
+    assert data["problem"]["n"] == 24
+    assert data["versions"]["npkl_models"] == nm.__version__
+    rows = {row["backend"]: row for row in data["rows"]}
+    assert rows["bcd"]["objective"] is None
+    assert {
+        "backend",
+        "status",
+        "objective",
+        "bound",
+        "relative_gap",
+        "rigour",
+        "rank",
+        "seconds",
+        "verdict",
+    } <= set(rows["sdp[SCS]"])
+    markdown = table.to_markdown().splitlines()
+    assert len(markdown) == 2 + 3
+    assert all(line.count("|") == len(COLUMNS) + 1 + 2 * ("K ref" in line) for line in markdown)
+    assert "optimum" in str(table)
+    frame = table.to_frame()
+    assert list(frame.index) == ["bcd", "sdp[SCS]", "sdp[CLARABEL]"]
+    ax = table.plot()
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["sdp[SCS]", "sdp[CLARABEL]"]
+    page = table.report(tmp_path / "page.html").read_text()
+    assert "trace_power" in page
+    assert page.count("<tr") == 4
+    assert all(len(cells(row)) == len(COLUMNS) for row in table.rows)
+
+
+def test_processes_give_the_same_table(small):
+    alone = nm.crosscheck(small("npkl:square"), ["bcd", "admm"])
+    together = nm.crosscheck(small("npkl:square"), ["bcd", "admm"], n_jobs=2)
+    assert [r.objective for r in alone.rows] == [r.objective for r in together.rows]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"backends": ["nope"]}, nm.UnsupportedError, "unknown backend 'nope'"),
+        ({"backends": []}, nm.ProblemError, "at least one backend"),
+        ({"backends": ["bcd[SCS]"]}, nm.ProblemError, "bcd takes no solver"),
+        ({"backends": ["bcd"], "reference": "sdp"}, nm.UnsupportedError, "unknown reference"),
+        ({"colour": 3}, nm.UnsupportedError, "unknown option 'colour'"),
+        ({"tol": -1}, nm.UnsupportedError, "tol must be between"),
+    ],
+)
+def test_bad_calls(small, arguments, error, message):
+    with pytest.raises(error, match=message):
+        nm.crosscheck(small("pcp"), **arguments)
+
+
+# --------------------------------------------------------------------------------------- command line
+
+
+def test_command_compares_and_writes(tmp_path, capsys):
+    target, page = tmp_path / "table.json", tmp_path / "table.html"
+    code = main(["crosscheck", "--n", "40", "--json", str(target), "--report", str(page)])
+    shown = capsys.readouterr().out
+    assert code == 0
+    assert "all agree" in shown
+    assert "bcd" in shown
+    data = json.loads(target.read_text())
+    assert {row["verdict"] for row in data["rows"]} == {"agrees"}
+    assert "<table>" in page.read_text()
+
+
+def test_default_command_adds_a_subset_for_the_interior_point(tmp_path, capsys):
+    """iris, pcp, every backend: SCS at full size, Clarabel on 60 points."""
+    target = tmp_path / "table.json"
+    assert main(["crosscheck", "--json", str(target)]) == 0
+    data = json.loads(target.read_text())
+    assert data["problem"]["n"] == 150
+    assert data["subset"]["problem"]["n"] == 60
+    assert {row["backend"] for row in data["rows"]} == set(REGISTRY)
+    assert data["agrees"]
+    assert data["subset"]["agrees"]
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--formulation", "npkl", "--loss", "hinge", "--n", "30"],
+        ["--formulation", "npkl", "--loss", "linear", "--row-norm", "1", "--n", "30"],
+        ["--formulation", "simple_npkl", "--loss", "square", "--n", "20"],
+        ["--formulation", "simple_npkl", "--loss", "hinge", "--p", "4", "--penalty", "1", "--n", "20"],
+        ["--data", "xor", "--backends", "bcd,sdp[SCS]"],
+    ],
+)
+def test_command_on_other_problems(arguments, capsys):
+    assert main(["crosscheck", *arguments]) == 0
+    assert "agrees" in capsys.readouterr().out
+
+
+def test_command_says_when_one_disagrees(capsys, monkeypatch):
+    import sys
+
+    module = sys.modules["npkl_models.crosscheck"]
+    real = module._solve
+
+    def hasty(problem, name, own, options):
+        return real(problem, name, own, options | {"max_iter": 2} if name == "admm" else options)
+
+    monkeypatch.setattr(module, "_solve", hasty)
+    assert main(["crosscheck", "--n", "40", "--backends", "bcd,admm"]) == 1
+    assert "worse by" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--data", "irs"], "unknown data set 'irs'"),
+        (["--backends", "bcd,foo"], "unknown backend 'foo'"),
+        (["--formulation", "npkl", "--loss", "linear"], "row_norm"),
+        (["--n", "1"], "--n must be between"),
+        (["--n-neighbors", "500"], "n_neighbors must be"),
+        (["--gamma", "-1"], "gamma must be positive"),
+        (["--data", "glass", "--data-home", "/nowhere"], "data_home must be a folder"),
+    ],
+)
+def test_bad_usage_is_status_2(arguments, message, capsys):
+    assert main(["crosscheck", *arguments]) == 2
+    assert message in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_unknown_arguments_are_status_2(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["crosscheck", "--frobnicate"])
+    assert stop.value.code == 2
+    capsys.readouterr()
+
+
+# ------------------------------------------------------------------------------------------ data sets
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "classes"),
+    [
+        ("iris", (150, 4), 3),
+        ("wine", (178, 13), 3),
+        ("breast_cancer", (569, 30), 2),
+        ("digits", (1797, 64), 10),
+    ],
+)
+def test_bundled_sets(name, shape, classes):
+    data = datasets.load(name)
+    assert data.X.shape == shape
+    assert np.unique(data.y).tolist() == list(range(classes))
+    assert data.origin == "scikit-learn"
+
+
+@pytest.mark.parametrize("name", [n for n, s in datasets.SOURCES.items() if s.generate])
+def test_synthetic_sets_are_reproducible_and_balanced(name):
+    first, second = (datasets.load(name, n=200, random_state=3) for _ in range(2))
+    np.testing.assert_array_equal(first.X, second.X)
+    assert first.X.shape[0] == first.y.size == 200
+    counts = np.bincount(first.y)
+    assert counts.min() >= 0.3 * 200 / counts.size
+    assert not np.array_equal(first.X, datasets.load(name, n=200, random_state=4).X)
+
+
+def test_two_gaussians_are_the_papers():
+    X, y = synthetic.two_gaussians(20_000, 10, 0)
+    np.testing.assert_allclose(X[y == 0].mean(axis=0), 1, atol=0.05)
+    np.testing.assert_allclose(X[y == 1].mean(axis=0), -1, atol=0.05)
+    np.testing.assert_allclose(np.cov(X[y == 0].T), np.eye(10), atol=0.06)
+
+
+def test_a_data_folder_comes_first(tmp_path, monkeypatch):
+    with gzip.open(tmp_path / "iris.csv.gz", "wt") as file:
+        file.write("f0,f1,label\n1,2,0\n3,4,1\n")
+    with gzip.open(tmp_path / "a1a.libsvm.gz", "wt") as file:
+        file.write("-1 3:1 11:1\n+1 5:1\n")
+    data = datasets.load("iris", tmp_path)
+    assert data.X.tolist() == [[1, 2], [3, 4]]
+    assert data.origin.endswith("iris.csv.gz")
+    monkeypatch.setenv(datasets.FOLDER_VARIABLE, str(tmp_path))
+    adult = datasets.load("a1a")
+    assert adult.X.shape == (2, 123)
+    assert adult.y.tolist() == [0, 1]
+    assert adult.X[0, 2] == adult.X[0, 10] == adult.X[1, 4] == 1
+
+
+def test_offline_says_where_was_looked(monkeypatch, tmp_path):
+    monkeypatch.delenv(datasets.FOLDER_VARIABLE, raising=False)
+
+    def offline(*arguments, **options):
+        raise OSError("no network")
+
+    monkeypatch.setattr(urllib.request, "urlopen", offline)
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", offline)
+    monkeypatch.setattr("sklearn.datasets.get_data_home", lambda: str(tmp_path))
+    for name in ("glass", "a3a", "usps"):
+        with pytest.raises(datasets.DatasetUnavailableError, match="no network.*looked in no folder"):
+            datasets.load(name)
+    with pytest.raises(datasets.DatasetUnavailableError, match="protein.*no public download"):
+        datasets.load("protein", tmp_path)
+
+
+def test_downloads_are_read(monkeypatch, tmp_path):
+    import bz2
+
+    class Reply:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            return None
+
+        def read(self):
+            return bz2.compress(b"1 1:0.5 3:2\n2 2:1\n")
+
+    class Bunch:
+        data, target = np.eye(3), np.array(["b", "a", "b"])
+
+    monkeypatch.delenv(datasets.FOLDER_VARIABLE, raising=False)
+    monkeypatch.setattr(urllib.request, "urlopen", lambda *a, **k: Reply())
+    monkeypatch.setattr("sklearn.datasets.get_data_home", lambda: str(tmp_path))
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", lambda *a, **k: Bunch())
+    usps = datasets.load("usps")
+    assert usps.X.tolist() == [[0.5, 0, 2], [0, 1, 0]]
+    assert usps.origin == "LIBSVM"
+    glass = datasets.load("glass")
+    assert glass.y.tolist() == [1, 0, 1]
+    assert glass.origin == "OpenML"
+
+
+def test_bad_data_calls(tmp_path):
+    with pytest.raises(nm.UnsupportedError, match="unknown data set 'mars'; known are: a1a"):
+        datasets.load("mars")
+    with pytest.raises(nm.ProblemError, match="not a synthetic set"):
+        datasets.load("iris", n=3)
+    (tmp_path / "bad.csv").write_text("a,b,label\n1,2\n")
+    with pytest.raises((nm.ProblemError, ValueError)):
+        read_csv(tmp_path / "bad.csv")
+
+
+# --------------------------------------------------------------------------- the papers' sets, in full
+
+
+def test_kinds_cover_every_loss_and_regulariser():
+    assert {k.split(":")[1] for k in KINDS if ":" in k} == set(nm.LOSSES)
+    L, pairs = side_information("iris", 12)
+    from conftest import build
+
+    from npkl_models.model.regularizers import REGULARIZERS
+
+    assert {build(k, L, pairs).regularizer.name for k in KINDS} == set(REGULARIZERS)

@@ -1,0 +1,116 @@
+"""Eigenvalue bounds of every rigour, and the small matrix functions."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import npkl_models as nm
+from npkl_models import linalg
+
+METHODS = {"eigh": "proved", "cholesky": "proved", "lanczos": "probable", "ritz": "estimated"}
+
+
+def matrix_with_null_factor(n, r, margin, seed):
+    """A sparse-ish symmetric S with S V = 0 and spectrum in [margin, 1] on the complement."""
+    rng = np.random.default_rng(seed)
+    Q = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    values = np.concatenate([np.zeros(r), rng.uniform(margin, 1, n - r)])
+    return (Q * values) @ Q.T, Q[:, :r] @ rng.normal(size=(r, r))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(
+    n=st.integers(2, 60),
+    r=st.integers(0, 5),
+    margin=st.floats(-0.5, 0.9),
+    seed=st.integers(0, 999),
+)
+@settings(max_examples=25)
+def test_bounds_are_below_and_say_how_they_are_known(method, n, r, margin, seed):
+    r = min(r, n - 1)
+    S, V = matrix_with_null_factor(n, r, margin, seed)
+    true = float(np.linalg.eigvalsh(S)[0])
+    found = linalg.min_eigenvalue(S, V, method=method)
+    if method == "lanczos":
+        assert found.rigour in ("probable", "proved")
+    else:
+        assert found.rigour == METHODS[method]
+    assert found.estimate >= true - 1e-10
+    if method == "ritz":
+        assert found.lower >= true - 1e-10  # the wrong side: that is why it proves nothing
+    else:
+        assert found.lower <= true + 1e-12
+        assert found.lower >= (min(true, 0.0) if method == "lanczos" else true) - 1e-6
+    rayleigh = float(found.vector @ S @ found.vector)
+    assert rayleigh == pytest.approx(found.estimate, abs=1e-8)
+    assert np.linalg.norm(found.vector) == pytest.approx(1)
+
+
+def test_lanczos_needs_few_steps_for_a_margin_and_tells_when_it_has_too_few(monkeypatch):
+    n, r = 3000, 6
+    rng = np.random.default_rng(0)
+    d = np.concatenate([np.zeros(r), np.linspace(0.05, 1, n - r)])
+    S, V = sp.diags_array(d).tocsr(), np.eye(n)[:, :r] @ rng.normal(size=(r, r))
+    found = linalg.min_eigenvalue(S, V, method="lanczos", accuracy=1e-9)
+    assert found.rigour == "probable"
+    assert found.failure_probability == 1e-6
+    assert found.lower >= -1e-9
+    monkeypatch.setattr(linalg, "LANCZOS_STEPS", 8)
+    assert linalg.min_eigenvalue(S, V, method="lanczos").rigour == "estimated"
+
+
+def test_lanczos_fails_no_more_often_than_it_says():
+    """With a failure probability of 0.2 the bound must be wrong in at most about a fifth of the runs."""
+    n = 400
+    d = np.concatenate([[-0.2], np.linspace(0, 1, n - 1)])
+    S = sp.diags_array(d).tocsr()
+    wrong = 0
+    for seed in range(60):
+        found = linalg.min_eigenvalue(
+            S, method="lanczos", accuracy=0.5, failure_probability=0.2, random_state=seed
+        )
+        wrong += found.lower > -0.2
+    assert wrong <= 20
+
+
+def test_cholesky_proof_pays_for_rounding():
+    rng = np.random.default_rng(0)
+    V = rng.normal(size=(300, 5))
+    S = np.eye(300) - V @ np.linalg.inv(V.T @ V) @ V.T
+    found = linalg.min_eigenvalue(S, V, method="cholesky")
+    assert found.rigour == "proved"
+    assert -1e-9 < found.lower <= np.linalg.eigvalsh(S)[0]
+
+
+def test_low_rank_update_is_what_it_says():
+    rng = np.random.default_rng(0)
+    W = np.linalg.qr(rng.normal(size=(9, 2)))[0]
+    S = sp.random_array((9, 9), density=0.4, rng=rng)
+    S = (S + S.T).tocsr()
+    update = linalg.LowRankUpdate(S, W, np.array([2.0, 3.0]))
+    full = S.toarray() + (W * [2.0, 3.0]) @ W.T
+    np.testing.assert_allclose(linalg.dense(update), full)
+    np.testing.assert_allclose(update @ W, full @ W)
+    assert linalg.norm_bound(update) >= np.linalg.norm(full, 2)
+
+
+def test_psd_factor_cuts_the_negative_part():
+    A = np.random.default_rng(0).normal(size=(6, 6))
+    A = A + A.T
+    V = linalg.psd_factor(A)
+    values, vectors = np.linalg.eigh(A)
+    np.testing.assert_allclose(V @ V.T, (vectors * np.maximum(values, 0)) @ vectors.T, atol=1e-10)
+    assert linalg.numerical_rank(V) == int(np.sum(values > 0))
+
+
+def test_unknown_method():
+    with pytest.raises(nm.UnsupportedError, match="unknown eigenvalue method 'magic'"):
+        linalg.min_eigenvalue(np.eye(3), method="magic")
+
+
+@pytest.mark.parametrize("values", [np.array([3.0, 4.0]), np.array([1e200, 1e200])])
+def test_schatten_norm_does_not_overflow(values):
+    assert linalg.schatten_norm(values, 2) == pytest.approx(float(np.hypot(*values)))
+    assert linalg.schatten_norm(values, np.inf) == values.max()

@@ -1,0 +1,168 @@
+"""Colouring, tables, and the exact minimisation over rows against brute force."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+import npkl_models as nm
+from npkl_models.lowrank.anderson import Extrapolation
+from npkl_models.lowrank.coloring import color_classes, color_graph
+from npkl_models.lowrank.edges import EdgeModel, structure
+from npkl_models.lowrank.rows import RowProblem, minimise_rows, minimise_rows_by_dual, solve_quadratic
+from npkl_models.lowrank.table import Incidence
+
+
+@given(n=st.integers(1, 60), density=st.floats(0, 1), seed=st.integers(0, 999))
+@settings(max_examples=40)
+def test_colouring_is_proper_and_frugal(n, density, seed):
+    rng = np.random.default_rng(seed)
+    A = sp.csr_array(np.triu(rng.random((n, n)) < density, 1).astype(float))
+    A = (A + A.T).tocsr()
+    color = color_graph(A, seed)
+    coo = A.tocoo()
+    assert np.all(color[coo.row] != color[coo.col])
+    degree = np.diff(A.indptr)
+    assert color.max(initial=0) <= degree.max(initial=0)  # as any greedy colouring
+    classes = color_classes(color)
+    assert sorted(np.concatenate(classes).tolist()) == list(range(n))
+
+
+def test_tables_hold_every_pair_of_every_point():
+    rng = np.random.default_rng(0)
+    n = 700
+    labels = rng.integers(0, 3, n)
+    pairs = nm.Pairs.from_labels(labels, 900, 900, 0)
+    problem = nm.npkl(nm.laplacian(rng.normal(size=(n, 2)), 4, shift=0.1), pairs)
+    held = structure(problem)
+    found = set()
+    for table in Incidence(held).tables(np.arange(n)):
+        for b, point in enumerate(table.points):
+            for k in np.flatnonzero(table.valid[b]):
+                e = table.pair[b, k]
+                mine, other = (held.j, held.i) if table.second[b, k] else (held.i, held.j)
+                assert mine[e] == point
+                assert other[e] == table.neighbor[b, k]
+                found.add((int(e), bool(table.second[b, k])))
+    assert len(found) == 2 * held.size
+
+
+def batch(seed, b=4, k=3, r=5, loss="square", quartic=True, radius=None):
+    rng = np.random.default_rng(seed)
+    pairs = nm.Pairs(2 * b * k, [(2 * e, 2 * e + 1) for e in range(b * k)], [])
+    problem = nm.npkl(sp.eye_array(2 * b * k).tocsr(), pairs, loss, row_norm=1.0)
+    model = EdgeModel(structure(problem))
+    model.y = 0.3 * rng.normal(size=b * k)
+    rows = RowProblem(
+        rng.uniform(0.5, 3, b) - (2 if quartic else 0),
+        rng.uniform(0.2, 1, b) if quartic else np.zeros(b),
+        rng.normal(size=(b, r)),
+        rng.normal(size=(b, k, r)),
+        np.arange(b * k).reshape(b, k),
+        rng.random((b, k)) < 0.8,
+        radius,
+    )
+    return rows, model, rng
+
+
+def row_value(rows, model, v):
+    z = np.einsum("bkr,br->bk", rows.P, v)
+    f = model.evaluate(z, rows.pairs)[0] if z.size else z
+    return rows.value(v, f)
+
+
+@pytest.mark.parametrize("loss", nm.LOSSES)
+@pytest.mark.parametrize("quartic", [True, False])
+@pytest.mark.parametrize("radius", [None, 0.6])
+@pytest.mark.parametrize("k", [0, 1, 3, 7])
+def test_rows_are_minimised_exactly(loss, quartic, radius, k):
+    """The batched secular equation against a general minimiser from many starts."""
+    rows, model, rng = batch(k, k=k or 1, loss=loss, quartic=quartic, radius=radius)
+    if k == 0:
+        rows = RowProblem(
+            rows.mu0, rows.quartic, rows.g, rows.P[:, :0], rows.pairs[:, :0], rows.valid[:, :0], radius
+        )
+    start = rng.normal(size=rows.g.shape) * 0.3
+    v = start
+    for _ in range(5):
+        v = minimise_rows(rows, model, v)
+    if radius is not None:
+        assert np.all(np.linalg.norm(v, axis=1) <= radius + 1e-9)
+    mine = row_value(rows, model, v)
+    for b in range(len(mine)):
+        one = rows.take(np.array([b]))
+
+        def objective(x, one=one):
+            return float(row_value(one, model, x[None])[0])
+
+        limit = [] if radius is None else [{"type": "ineq", "fun": lambda x: radius**2 - x @ x}]
+        best = min(
+            minimize(
+                objective, 0.5 * rng.normal(size=start.shape[1]), constraints=limit,
+                method="SLSQP", options={"ftol": 1e-13, "maxiter": 500},
+            ).fun
+            for _ in range(6)
+        )  # fmt: skip
+        assert mine[b] <= best + 1e-6 * (1 + abs(best))
+
+
+@given(seed=st.integers(0, 999))
+@settings(max_examples=30)
+def test_row_steps_never_go_up(seed):
+    for loss in nm.LOSSES:
+        rows, model, rng = batch(seed, loss=loss)
+        v = rng.normal(size=rows.g.shape)
+        assert np.all(
+            row_value(rows, model, minimise_rows(rows, model, v)) <= row_value(rows, model, v) + 1e-12
+        )
+
+
+def test_hard_case_of_the_secular_equation():
+    """Nothing pulls (c = 0): the minimiser still has the norm that the quartic asks for."""
+    rows, model, rng = batch(0, quartic=True)
+    rows = RowProblem(-np.ones(4), np.ones(4), 0 * rows.g, rows.P, rows.pairs, rows.valid)
+    old = rng.normal(size=(4, 5))
+    v = solve_quadratic(rows, np.ones((4, 3)) * rows.valid, 0 * rows.g, old)
+    np.testing.assert_allclose(np.sum(v**2, axis=1), 0.25, rtol=1e-6)
+    np.testing.assert_allclose(np.einsum("bkr,br->bk", rows.P, v) * rows.valid, 0, atol=1e-8)
+
+
+def test_row_program_of_the_source_by_its_dual():
+    """The kinked row problem, exactly, against a general minimiser of its smooth form."""
+    rows, model, rng = batch(3, loss="hinge", quartic=False)
+    model.y[:] = 0
+    v = minimise_rows_by_dual(rows, model, rng.normal(size=rows.g.shape))
+    t, w = model.pairs.target[rows.pairs], model.pairs.weight[rows.pairs]
+
+    def true_value(x):
+        z = np.einsum("bkr,br->bk", rows.P, x)
+        return rows.value(x, w * np.maximum(0, 1 - t * z))
+
+    for _ in range(300):
+        nearby = v + rng.normal(size=v.shape) * 10 ** rng.uniform(-5, 0)
+        assert np.all(true_value(v) <= true_value(nearby) + 1e-9)
+
+
+def test_shifted_envelope_is_smooth_and_in_the_domain():
+    rows, model, rng = batch(0, loss="hinge")
+    z = np.linspace(-2, 3, model.pairs.size)
+    value, slope, bend = model.evaluate(z)
+    h = 1e-6
+    ahead, behind = model.evaluate(z + h)[0], model.evaluate(z - h)[0]
+    np.testing.assert_allclose(slope, (ahead - behind) / (2 * h), atol=1e-5)
+    block = model.pairs.blocks[0]
+    assert np.all(block.loss.in_domain(slope, model.pairs.target, model.pairs.weight))
+    assert np.all(bend <= model.curvature(np.arange(model.pairs.size)))
+
+
+def test_extrapolation_solves_a_linear_iteration():
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    A, b = (Q * [0.9, 0.5, 0.2, -0.3]) @ Q.T, rng.normal(size=(4, 1))
+    x, rule, proposed = np.zeros((4, 1)), Extrapolation(), None
+    for _ in range(6):
+        x = A @ x + b
+        proposed = rule.propose(x)
+    np.testing.assert_allclose(proposed, np.linalg.solve(np.eye(4) - A, b), atol=1e-6)
