@@ -16,7 +16,7 @@ PENALTIES = [TracePower(p, penalty=0.7) for p in (1.5, 2, 3, 4)]
 def test_support_is_attained_by_the_maximiser_and_by_nothing_better(R, seed):
     rng = np.random.default_rng(seed)
     A = rng.normal(size=(6, 6))
-    values, vectors = np.linalg.eigh(A + A.T)
+    values, _vectors = np.linalg.eigh(A + A.T)
     best = R.maximiser(values)
     assert R.violation(best, np.zeros(0)) <= 1e-12
     attained = float(values @ best) - R.value(best)

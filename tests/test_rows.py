@@ -121,7 +121,7 @@ def test_row_steps_never_go_up(seed):
 
 def test_hard_case_of_the_secular_equation():
     """Nothing pulls (c = 0): the minimiser still has the norm that the quartic asks for."""
-    rows, model, rng = batch(0, quartic=True)
+    rows, _model, rng = batch(0, quartic=True)
     rows = RowProblem(-np.ones(4), np.ones(4), 0 * rows.g, rows.P, rows.pairs, rows.valid)
     old = rng.normal(size=(4, 5))
     v = solve_quadratic(rows, np.ones((4, 3)) * rows.valid, 0 * rows.g, old)
@@ -146,9 +146,9 @@ def test_row_program_of_the_source_by_its_dual():
 
 
 def test_shifted_envelope_is_smooth_and_in_the_domain():
-    rows, model, rng = batch(0, loss="hinge")
+    _rows, model, _rng = batch(0, loss="hinge")
     z = np.linspace(-2, 3, model.pairs.size)
-    value, slope, bend = model.evaluate(z)
+    _value, slope, bend = model.evaluate(z)
     h = 1e-6
     ahead, behind = model.evaluate(z + h)[0], model.evaluate(z - h)[0]
     np.testing.assert_allclose(slope, (ahead - behind) / (2 * h), atol=1e-5)

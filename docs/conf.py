@@ -1,0 +1,11 @@
+project = "npkl_models"
+author = "the npkl_models developers"
+copyright = "2026, " + author
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax", "numpydoc", "myst_parser"]
+myst_enable_extensions = ["dollarmath", "amsmath"]
+numpydoc_show_class_members = False
+autosummary_generate = True
+autodoc_typehints = "none"
+exclude_patterns = ["_build"]
+html_theme = "alabaster"
+html_theme_options = {"description": "One problem, exact and fast solvers, one certificate"}

@@ -1,0 +1,25 @@
+"""Compare every backend on one problem, and draw how well each answer is proved.
+
+What to see: all bars are green (the answers agree), and the fast solvers prove their own gap as well as the
+exact ones, in less time.
+"""
+
+import sys
+
+import matplotlib.pyplot as plt
+
+import npkl_models as nm
+
+data = nm.datasets.load("iris")
+pairs = nm.Pairs.from_labels(data.y, n_must=90, n_cannot=90, random_state=0)
+problem = nm.npkl(nm.laplacian(data.X, shift=0.1), pairs, loss="hinge")
+
+table = nm.crosscheck(problem)
+print(table)
+ax = table.plot()
+ax.set_title(f"{problem.name}, hinge loss, n = {problem.n}")
+if len(sys.argv) > 1:
+    ax.figure.savefig(sys.argv[1], dpi=120)
+else:
+    plt.show()
+assert table.agrees
