@@ -1,7 +1,7 @@
 """How the floor of ADMM's penalty decides its speed.
 
-What to see: the number of iterations grows in proportion to the floor; the default, 1.5 ||C||, is the smallest that
-is safe, the source's 10 is several times slower on a normalised Laplacian.
+What to see: the number of iterations grows in proportion to the floor. The default, 1.5 ||C||, is several
+times smaller than the source's 10 on a normalised Laplacian.
 """
 
 import npkl_models as nm

@@ -8,7 +8,7 @@ from npkl_models.answer.certificate import Certificate, certify
 from npkl_models.answer.program import Program
 from npkl_models.answer.solution import History, Iterate, Solution, Status
 from npkl_models.backends import Backend, backends, choose_backend, compile, solve
-from npkl_models.crosscheck import CrossCheck, crosscheck
+from npkl_models.crosscheck import crosscheck
 from npkl_models.data import datasets
 from npkl_models.errors import (
     MissingDependencyError,
@@ -27,6 +27,7 @@ from npkl_models.model.pairs import Pairs
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import NoRegularizer, RowNormBound, TracePower
 from npkl_models.model.terms import Equality, LossTerm, Multipliers
+from npkl_models.table import CrossCheck
 
 __all__ = [
     "LOSSES",

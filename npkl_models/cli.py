@@ -17,7 +17,7 @@ from rich.table import Table
 
 import npkl_models
 from npkl_models.backends import Backend
-from npkl_models.crosscheck import COLUMNS, CrossCheck, cells, crosscheck
+from npkl_models.crosscheck import crosscheck
 from npkl_models.data import datasets
 from npkl_models.errors import NPKLError
 from npkl_models.linalg import Array, Index
@@ -26,6 +26,7 @@ from npkl_models.model.graph import laplacian
 from npkl_models.model.losses import LOSSES
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.problem import Problem
+from npkl_models.table import COLUMNS, CrossCheck, cells
 
 NARROW_COLUMNS = ("backend", "status", "objective", "certified gap", "rigour", "seconds", "verdict")
 WIDE = 120  # terminal columns that the whole table needs

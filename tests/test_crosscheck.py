@@ -11,9 +11,9 @@ from conftest import KINDS, side_information
 import npkl_models as nm
 from npkl_models.backends import REGISTRY
 from npkl_models.cli import main
-from npkl_models.crosscheck import COLUMNS, cells
 from npkl_models.data import datasets, synthetic
 from npkl_models.data.readers import read_csv
+from npkl_models.table import COLUMNS, cells
 
 
 @pytest.mark.parametrize("kind", ["pcp", "npkl:hinge", "row:linear", "B2:squared_hinge"])

@@ -49,7 +49,7 @@ class Certificate:
     bound : float
         Lower bound on the optimum, -inf if none could be given.
     gap, relative_gap : float
-        objective - bound, and that over 1 + |objective| + |bound| (DIMACS error 5).
+        ``objective - bound``, and that over ``1 + |objective| + |bound|`` (DIMACS error 5).
     min_eigenvalue : float
         Best approximation of the smallest eigenvalue of the dual slack S before repair; for a
         trace-power regulariser of S plus its subgradient. Negative at a point that is stationary but
@@ -150,7 +150,7 @@ def certify(
     trace = max(float(np.sum(V**2)), 1e-12)
     options: dict[str, Any] = {
         "method": method,
-        "accuracy": 0.1 * tol * (1 + 2 * abs(objective)) / trace,
+        "accuracy": min(0.1 * tol * (1 + 2 * abs(objective)) / trace, tol * norm_bound(S)),
         "failure_probability": failure_probability,
         "random_state": random_state,
     }
@@ -183,7 +183,7 @@ def certify(
 
 
 def relative_gap(objective: float, bound: float) -> float:
-    """(objective - bound) / (1 + |objective| + |bound|), inf without a bound."""
+    """``(objective - bound) / (1 + |objective| + |bound|)``, inf without a bound."""
     if not np.isfinite(bound):
         return float("inf")
     return (objective - bound) / (1 + abs(objective) + abs(bound))
