@@ -35,6 +35,21 @@ def test_backend_reaches_the_exact_optimum(small, exact, backend, kind):
     assert solution.certificate.bound <= reference.objective + 1e-9 * scale
 
 
+@pytest.mark.parametrize("p", [1.5, 3.0])
+@pytest.mark.parametrize("loss", nm.LOSSES)
+@pytest.mark.parametrize("how", ["bound", "penalty"])
+def test_general_powers_go_through_majorisation(p, loss, how):
+    L, pairs = side_information("iris", 9)
+    problem = nm.simple_npkl(L, pairs, loss, p=p, **{how: 4.0 if how == "bound" else 0.5})
+    primal, dual = (problem.solve(b, eps=1e-9) for b in ("sdp", "sdp_dual"))
+    assert primal.certificate.certifies(1e-6)
+    assert dual.objective == pytest.approx(primal.objective, rel=1e-6)
+    assert dual.certificate.bound <= primal.objective + 1e-9
+    L, pairs = side_information("iris", 60)
+    large = nm.simple_npkl(L, pairs, loss, p=p, bound=4.0)
+    assert "majorisation, for order up to 40 (got 60)" in large.compatible_backends()["sdp"]
+
+
 def test_every_backend_ran():
     assert set(REGISTRY) == RAN
 

@@ -169,7 +169,7 @@ class EdgeModel:
         return out
 
     def update_multipliers(self, z: Array) -> float:
-        """Y <- y + beta (z - u) on the kinked pairs; returns the largest |z - u|."""
+        """Set y to y + beta (z - u) on the kinked pairs; returns the largest |z - u|."""
         new = self.derivative(z)
         step = 0.0
         for block in self.pairs.blocks:

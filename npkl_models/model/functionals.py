@@ -62,16 +62,16 @@ class Functional(ABC):
         return self.triplets()
 
     def value(self, K: Array) -> Array:
-        """Z on a dense kernel K (n x n)."""
+        """Values z on a dense kernel K (n x n)."""
         t = self._triplets
         return self._sum(t.coefficient * K[t.row, t.column])
 
     def value_of_factor(self, V: Array) -> Array:
-        """Z on K = V V' from row dot products of V (n x r); K is never formed."""
+        """Values z on K = V V' from row dot products of V (n x r); K is never formed."""
         return self.value_of_product(V, V)
 
     def value_of_product(self, V: Array, U: Array) -> Array:
-        """Z on the (possibly asymmetric) product V U', read in the order of the indices."""
+        """Values z on the (possibly asymmetric) product V U', read in the order of the indices."""
         t = self._triplets
         return self._sum(t.coefficient * np.einsum("er,er->e", V[t.row], U[t.column]))
 

@@ -119,7 +119,7 @@ class Problem:
         return total + self.regularizer.value(gram_eigenvalues(V))
 
     def values(self, V: Array) -> tuple[Array, ...]:
-        """Z of each loss term at K = V V'."""
+        """Values z of each loss term at K = V V'."""
         return tuple(term.functional.value_of_factor(V) for term in self.terms)
 
     def violation(self, V: Array) -> float:
