@@ -10,7 +10,7 @@ from npkl_models.answer.program import Options, Program, parse_options
 from npkl_models.answer.solution import Solution
 from npkl_models.conic import runner, sdp, sdp_dual
 from npkl_models.errors import UnsupportedError, unknown
-from npkl_models.lowrank import admm, bcd
+from npkl_models.lowrank import admm, bcd, burer_monteiro
 from npkl_models.model.problem import Problem
 
 CONIC_ORDER = 500  # beyond, no installed conic solver returns in reasonable time
@@ -71,6 +71,16 @@ REGISTRY: dict[str, Backend] = {
         Backend(
             "bcd", "lowrank", "block coordinate descent on the rows of V, certified",
             bcd.supports, bcd.BCDOptions, bcd.BCDProgram.compile,
+        ),
+        Backend(
+            "burer_monteiro", "lowrank", "trust-region Newton on the factor V, certified",
+            burer_monteiro.supports, burer_monteiro.BurerMonteiroOptions,
+            burer_monteiro.BurerMonteiroProgram.compile,
+        ),
+        Backend(
+            "hybrid", "lowrank", "the rank staircase: burer_monteiro from a small rank upwards",
+            burer_monteiro.supports, burer_monteiro.BurerMonteiroOptions,
+            burer_monteiro.compile_hybrid,
         ),
         Backend(
             "admm", "lowrank", "KL-ADMM, K = V U' with V = U, certified",

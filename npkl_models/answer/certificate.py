@@ -51,8 +51,8 @@ class Certificate:
     gap, relative_gap : float
         ``objective - bound``, and that over ``1 + |objective| + |bound|`` (DIMACS error 5).
     min_eigenvalue : float
-        Best approximation of the smallest eigenvalue of the dual slack S before repair; for a
-        trace-power regulariser of S plus its subgradient. Negative at a point that is stationary but
+        Best approximation of the smallest eigenvalue of the dual slack S before repair, plus the
+        subgradient of a trace-power regulariser (for p = 1 a multiple of I). Negative at a point that is stationary but
         not optimal.
     rigour : {"proved", "probable", "estimated", "none"}
         How the bound is known; only the first two count as certified.
@@ -165,13 +165,14 @@ def certify(
         upper = objective if problem.violation(V) <= FEASIBLE else float("inf")
         repair, bound, y = best_repair(problem, y, shortfall, upper)
         rigour = found.rigour if np.isfinite(bound) else "none"
+    level = problem.regularizer.shift + _trace_multiplier(problem, S, W)
     gap = objective - bound
     return Certificate(
         objective=objective,
         bound=bound,
         gap=gap,
         relative_gap=relative_gap(objective, bound),
-        min_eigenvalue=found.estimate,
+        min_eigenvalue=found.estimate + level,
         rigour=rigour,
         repair=repair,
         failure_probability=found.failure_probability,
@@ -224,6 +225,14 @@ def project_multipliers(problem: Problem, y: Multipliers) -> Multipliers:
     if problem.regularizer.row_multipliers:
         rows = np.maximum(np.zeros(problem.n) if rows is None else rows, 0.0)
     return replace(y, terms=terms, rows=rows)
+
+
+def _trace_multiplier(problem: Problem, S: Any, W: Array) -> float:
+    """The kappa of tr K <= B with S W + kappa W = 0 in the least-squares sense; 0 for other regularisers."""
+    R = problem.regularizer
+    if not isinstance(R, TracePower) or R.p > 1 or R.bound is None or not W.any():
+        return 0.0
+    return max(0.0, -float(np.sum(W * (S @ W))) / float(np.sum(W**2)))
 
 
 def _trace_power_bound(

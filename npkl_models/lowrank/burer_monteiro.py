@@ -1,0 +1,148 @@
+"""Burer-Monteiro: minimise over V itself, with exact gradient and Hessian products; and its rank staircase.
+
+Sources: Burer & Monteiro, Math. Program. 95 (2003), for the factorisation and the augmented Lagrangian; Laue,
+ICML 2012, and Journee, Bach, Absil & Sepulchre, SIAM J. Optim. 20 (2010), for the staircase (`hybrid`).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from npkl_models.answer.program import FactorOptions, Program
+from npkl_models.answer.solution import Solution
+from npkl_models.errors import unknown
+from npkl_models.linalg import Array
+from npkl_models.lowrank.loop import Engine, drive
+from npkl_models.lowrank.minimisers import MINIMISERS
+from npkl_models.lowrank.objective import FactorObjective
+from npkl_models.lowrank.rank import starting_factor
+from npkl_models.model.problem import Problem
+from npkl_models.model.regularizers import TracePower
+from npkl_models.model.terms import Multipliers
+
+MAX_ITERATIONS = 5_000
+STAIRCASE_START = 2
+BETA_GROWTH = 3.0
+BETA_MAX = 1e7
+INEXACT = 0.3  # the smooth problem is solved to this share of the misfit before multipliers move
+
+
+@dataclass(frozen=True, kw_only=True)
+class BurerMonteiroOptions(FactorOptions):
+    """Options of burer_monteiro and hybrid.
+
+    Parameters
+    ----------
+    method : {"newton", "lbfgs"}
+        Truncated Newton in a trust region, or limited-memory BFGS.
+    """
+
+    method: str = "newton"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.method not in MINIMISERS:
+            raise unknown("method", self.method, MINIMISERS)
+
+
+def supports(problem: Problem) -> str | None:
+    """None, or why the factorised solvers cannot take this problem."""
+    R = problem.regularizer
+    if isinstance(R, TracePower) and R.p != int(R.p):
+        return f"needs an integer p in tr K^p, got {R.p:g}"
+    return None
+
+
+class BurerMonteiroEngine(Engine):
+    """One trust-region or quasi-Newton step at a time; multipliers move when the smooth problem is nearly solved."""
+
+    def __init__(self, problem: Problem, options: BurerMonteiroOptions, V: Array) -> None:
+        self.problem = problem
+        weights = [float(term.weight.max()) for term in problem.terms]
+        self.f = FactorObjective(problem, beta=max(weights, default=1.0))
+        self.minimiser = MINIMISERS[options.method]()
+        self.misfit = np.inf
+        self.restart(V)
+
+    def restart(self, V: Array) -> None:
+        W = V if self.problem.basis is None else self.problem.basis.Q.T @ V
+        if isinstance(self.problem.regularizer, TracePower):
+            W = self.problem.regularizer.rescale(W)
+        self.point = self.f.at(W)
+        self.minimiser.reset()
+        self._measure()
+
+    def iterate(self) -> None:
+        self.point = self.minimiser.step(self.f, self.point)
+        self._measure()
+        if not self.f.smooth and self.stationarity <= max(1e-12, INEXACT * min(self.misfit, 1e-2)):
+            misfit = self.f.update_multipliers(self.point) / self._size()
+            if misfit > 0.25 * self.misfit and self.f.beta < BETA_MAX:
+                self.f.beta *= BETA_GROWTH
+                self.f.spectral.beta *= BETA_GROWTH
+            self.misfit = misfit
+            self.point = self.f.at(self.point.W)
+            self.minimiser.reset()
+            self._measure()
+
+    def multipliers(self) -> Multipliers:
+        return self.f.multipliers(self.point)
+
+    def _size(self) -> float:
+        return 1 + 2 * abs(self.objective)
+
+    def _measure(self) -> None:
+        self.V = self.point.V
+        smooth = self.f.smooth
+        self.objective = self.point.value if smooth else self.problem.objective_of_factor(self.V)
+        slope = 0.5 * float(np.linalg.norm(self.point.gradient))
+        self.stationarity = slope * float(np.linalg.norm(self.point.W)) / self._size()
+        self.residual = self.stationarity + (0.0 if smooth else self.misfit)
+
+
+@dataclass(frozen=True, eq=False)
+class BurerMonteiroProgram(Program):
+    """The factorised problem, laid out and ready to run."""
+
+    options: BurerMonteiroOptions
+    engine: BurerMonteiroEngine | None = None
+
+    @classmethod
+    def compile(cls, problem: Problem, options: BurerMonteiroOptions) -> BurerMonteiroProgram:
+        """Lay the patterns out and draw the start."""
+        return _compile(problem, options, "burer_monteiro", options)
+
+    def solve(self) -> Solution:
+        assert self.engine is not None
+        return drive(
+            self.problem, self.backend, self.options, self.engine, MAX_ITERATIONS, self.build_time
+        )
+
+    def describe(self) -> str:
+        assert self.engine is not None
+        W, f = self.engine.point.W, self.engine.f
+        return (
+            f"the factor is {W.shape[0]} x {W.shape[1]}, {f.size} values, {int(f.augmented.sum())} of them "
+            f"through multipliers, slack with {f.S.nnz} entries; about "
+            f"{8e-6 * (14 * self.engine.V.size + 6 * f.S.nnz):.3g} MB"
+        )
+
+
+def compile_hybrid(problem: Problem, options: BurerMonteiroOptions) -> BurerMonteiroProgram:
+    """The rank staircase: burer_monteiro from rank 2, a column at a time."""
+    start = options
+    if options.rank == "auto" and options.start is None:
+        start = replace(options, rank=min(STAIRCASE_START, problem.n))
+    return _compile(problem, start, "hybrid", options)
+
+
+def _compile(
+    problem: Problem, start: BurerMonteiroOptions, name: str, options: BurerMonteiroOptions
+) -> BurerMonteiroProgram:
+    started = time.perf_counter()
+    V = starting_factor(problem, start)
+    engine = BurerMonteiroEngine(problem, options, V)
+    return BurerMonteiroProgram(problem, name, options, time.perf_counter() - started, engine)

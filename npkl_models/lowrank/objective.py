@@ -1,0 +1,235 @@
+"""The factorised objective f(V) with gradient and Hessian products, for any problem.
+
+f(V) = <C V, V> + sum_e phi_e(z_e(V)) + R(V V'), where phi_e is the loss if that is smooth, and else the shifted
+Moreau envelope of the loss or of the indicator of a constraint: every equality and every row-norm bound is a
+channel with a proximal map, like a loss with a kink. With a basis V = Q W and the unknown is W.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.lowrank.spectral_term import SpectralTerm
+from npkl_models.model.functionals import Entries, Functional
+from npkl_models.model.problem import Problem
+from npkl_models.model.terms import Multipliers
+
+Prox = Callable[[Array, float], tuple[Array, Array, Array]]  # x, beta -> u, f(u), slope of the prox
+
+
+@dataclass
+class Channel:
+    """A stretch of values with one rule."""
+
+    functional: Functional
+    start: int
+    stop: int
+    smooth: Callable[[Array], tuple[Array, Array, Array]] | None = None  # value, slope, bend
+    prox: Prox | None = None
+
+
+class FactorObjective:
+    """Value, gradient and Hessian products of f at a factor.
+
+    Attributes
+    ----------
+    y : ndarray
+        Multipliers of the channels with a proximal map.
+    beta : float
+        Their penalty.
+    """
+
+    def __init__(self, problem: Problem, beta: float = 1.0) -> None:
+        self.problem = problem
+        self.Q = None if problem.basis is None else problem.basis.Q
+        self.channels = _channels(problem)
+        self.size = self.channels[-1].stop if self.channels else 0
+        self.beta = beta
+        self.y = np.zeros(self.size)
+        self.augmented = np.zeros(self.size, dtype=bool)
+        for channel in self.channels:
+            self.augmented[channel.start : channel.stop] = channel.prox is not None
+        self.spectral = SpectralTerm(problem.regularizer)
+        self.smooth = not self.augmented.any() and not self.spectral.constrained
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        """Index arrays and the sparse patterns of S and of the values' part of the Hessian."""
+        owner, row, column, coefficient = [], [], [], []
+        for channel in self.channels:
+            t = channel.functional.triplets()
+            owner.append(t.owner + channel.start)
+            row.append(t.row)
+            column.append(t.column)
+            coefficient.append(t.coefficient)
+        self.owner, self.row, self.column = map(np.concatenate, (owner, row, column))
+        self.coefficient = np.concatenate(coefficient)
+        self.identity = self.owner.size == self.size and bool(np.all(np.diff(self.owner) == 1))
+        n = self.problem.n
+        rows = np.concatenate([self.row, self.column])
+        columns = np.concatenate([self.column, self.row])
+        ones = np.ones(rows.size)
+        self.pairs: Matrix = sp.coo_array((ones, (rows, columns)), shape=(n, n)).tocsr()
+        self.pairs.sort_indices()
+        C = self.problem.cost
+        pattern = self.pairs.copy()
+        pattern.data[:] = 0.0
+        self.S: Matrix = (abs(C) + abs(self.pairs)).tocsr()
+        self.S.sort_indices()
+        self.in_pairs = _positions(self.pairs, rows, columns)
+        self.in_S = _positions(self.S, rows, columns)
+        self.cost_data = np.zeros(self.S.nnz)
+        coo = sp.coo_array(C)
+        self.cost_data[_positions(self.S, coo.row, coo.col)] = coo.data
+        self.S.data = self.cost_data.copy()
+
+    def lift(self, W: Array) -> Array:
+        """V = Q W, or W itself without a basis."""
+        return W if self.Q is None else self.Q @ W
+
+    def drop(self, G: Array) -> Array:
+        """The gradient in W from the gradient in V."""
+        return G if self.Q is None else self.Q.T @ G
+
+    def values(self, V: Array) -> Array:
+        """All z at V V'."""
+        return self._sum(np.einsum("er,er->e", V[self.row], V[self.column]))
+
+    def at(self, W: Array) -> Point:
+        """Evaluate value and gradient at a factor."""
+        V = self.lift(W)
+        z = self.values(V)
+        value, slope, bend = self.rules(z)
+        CV = self.problem.cost @ V
+        self._set(self.S, self.in_S, slope, self.cost_data)
+        SV = self.S @ V
+        spectral, gradient = self.spectral.value_and_gradient(W)
+        total = float(np.sum(V * CV)) + float(np.sum(value)) + spectral
+        return Point(W, V, z, total, slope, bend, 2 * (self.drop(SV) + gradient))
+
+    def hessian(self, point: Point) -> Callable[[Array], Array]:
+        """D -> Hessian of f at the point applied to D."""
+        self._set(self.S, self.in_S, point.slope, self.cost_data)
+        S, pairs, V = self.S.copy(), self.pairs.copy(), point.V
+        bent = bool(np.any(point.bend))
+        second = self.spectral.hessian(point.W)
+
+        def product(D: Array) -> Array:
+            E = self.lift(D)
+            out = S @ E
+            if bent:
+                change = np.einsum("er,er->e", V[self.row], E[self.column])
+                change += np.einsum("er,er->e", E[self.row], V[self.column])
+                self._set(pairs, self.in_pairs, point.bend * self._sum(change), None)
+                out += pairs @ V
+            return 2 * (self.drop(out) + second(D))
+
+        return product
+
+    def rules(self, z: Array) -> tuple[Array, Array, Array]:
+        """(value, slope, bend) of every phi_e at z."""
+        out = np.zeros((3, self.size))
+        for channel in self.channels:
+            part = slice(channel.start, channel.stop)
+            if channel.smooth is not None:
+                out[:, part] = channel.smooth(z[part])
+                continue
+            assert channel.prox is not None
+            y, beta = self.y[part], self.beta
+            u, f, slope = channel.prox(z[part] + y / beta, beta)
+            miss = z[part] - u
+            out[:, part] = f + (y + 0.5 * beta * miss) * miss, y + beta * miss, beta * (1 - slope)
+        return out[0], out[1], out[2]
+
+    def update_multipliers(self, point: Point) -> float:
+        """Move all multipliers; returns the cost of the misfit sum |y step| that is left."""
+        new = np.where(self.augmented, point.slope, 0.0)
+        miss = np.abs(new - self.y) / self.beta
+        self.y = new
+        cost = float(np.sum(miss[self.augmented] * (np.abs(new[self.augmented]) + self._scale())))
+        return cost + self.spectral.update_multiplier(point.W)
+
+    def _scale(self) -> float:
+        weights = [float(term.weight.mean()) for term in self.problem.terms]
+        return max(weights, default=1.0)
+
+    def multipliers(self, point: Point) -> Multipliers:
+        """The dual point of the problem that belongs to this point."""
+        parts = [point.slope[c.start : c.stop] for c in self.channels]
+        m, k = len(self.problem.terms), len(self.problem.equalities)
+        rows = np.maximum(parts[m + k], 0.0) if self.problem.regularizer.row_multipliers else None
+        return Multipliers(tuple(parts[:m]), tuple(parts[m : m + k]), rows)
+
+    def _sum(self, contributions: Array) -> Array:
+        if self.identity:
+            return self.coefficient * contributions
+        return np.bincount(
+            self.owner, weights=self.coefficient * contributions, minlength=self.size
+        ).astype(float)
+
+    def _set(self, A: Matrix, where: Index, y: Array, base: Array | None) -> None:
+        half = 0.5 * self.coefficient * y[self.owner]
+        data = np.bincount(where, weights=np.concatenate([half, half]), minlength=A.nnz)
+        A.data = data if base is None else base + data
+
+
+@dataclass(frozen=True)
+class Point:
+    """f and its first derivatives at a factor W (V = Q W)."""
+
+    W: Array
+    V: Array
+    z: Array
+    value: float
+    slope: Array
+    bend: Array
+    gradient: Array
+
+
+def _channels(problem: Problem) -> list[Channel]:
+    out: list[Channel] = []
+    at = 0
+
+    def add(functional: Functional, **rule: object) -> None:
+        nonlocal at
+        out.append(Channel(functional, at, at + functional.size, **rule))  # type: ignore[arg-type]
+        at += functional.size
+
+    for term in problem.terms:
+        f, t, w = term.loss, term.target, term.weight
+        if f.smooth:
+            add(
+                term.functional,
+                smooth=lambda z, f=f, t=t, w=w: (
+                    w * f.value(z, t), w * f.derivative(z, t), w * f.second_derivative(z, t)
+                ),
+            )  # fmt: skip
+        else:
+            def prox(x: Array, beta: float, f=f, t=t, w=w) -> tuple[Array, Array, Array]:  # type: ignore[no-untyped-def]
+                u = f.prox(x, t, w / beta)
+                return u, w * f.value(u, t), f.prox_slope(x, t, w / beta)
+
+            add(term.functional, prox=prox)
+    for part in problem.equalities:
+        b = part.value
+        add(part.functional, prox=lambda x, beta, b=b: (b, np.zeros_like(b), np.zeros_like(b)))
+    if problem.regularizer.row_multipliers:
+        top = problem.regularizer.trace_bound(1)
+        every = np.arange(problem.n)
+        add(
+            Entries(problem.n, (every, every)),
+            prox=lambda x, beta: (np.minimum(x, top), np.zeros_like(x), (x < top).astype(float)),
+        )
+    return out
+
+
+def _positions(A: Matrix, rows: Index, columns: Index) -> Index:
+    """Where the entries (row, column) stand in the data of a CSR array with sorted indices."""
+    n = A.shape[1]
+    keys = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr)) * n + A.indices
+    return np.searchsorted(keys, rows.astype(np.intp) * n + columns)
