@@ -83,7 +83,7 @@ def test_trace_power_bound_from_the_low_rank_part_alone(small, exact, monkeypatc
     from npkl_models.answer import certificate
 
     full = nm.certify(small(kind), exact(kind))
-    monkeypatch.setattr(certificate, "DENSE_EIGH", 10)
+    monkeypatch.setattr(certificate, "DENSE_SPECTRUM", 10)
     found = nm.certify(small(kind), exact(kind))
     assert found.rigour == "proved"
     assert found.bound <= full.bound + 1e-9

@@ -17,7 +17,7 @@ from npkl_models.answer.recovery import recover_multipliers
 from npkl_models.answer.repairs import best_repair
 from npkl_models.errors import ProblemError, SolverError, unknown
 from npkl_models.linalg import (
-    DENSE_EIGH,
+    DENSE_SPECTRUM,
     UNIT,
     Array,
     EigenBound,
@@ -110,6 +110,7 @@ def certify(
     tol: float = 1e-6,
     failure_probability: float = 1e-6,
     random_state: int | None = 0,
+    quick: bool = False,
 ) -> Certificate:
     """Bound the optimum of a problem and the gap of a point, wherever the point came from.
 
@@ -128,6 +129,8 @@ def certify(
         The relative gap that matters; iterative methods stop when it is reached.
     failure_probability : float
         Of a randomised bound.
+    quick : bool
+        Give up on a sharp bound as soon as it is clear that the point is not optimal.
 
     Returns
     -------
@@ -153,11 +156,13 @@ def certify(
         "accuracy": min(0.1 * tol * (1 + 2 * abs(objective)) / trace, tol * norm_bound(S)),
         "failure_probability": failure_probability,
         "random_state": random_state,
+        "quick": quick,
     }
     if isinstance(problem.regularizer, TracePower) and problem.regularizer.finite_support:
         gradient = problem.regularizer.gradient(W, S @ W)
         found = min_eigenvalue(LowRankUpdate(S, *gradient), W, **options)
-        bound, rigour = _trace_power_bound(problem, problem.regularizer, y, S, gradient, found)
+        whole = method in ("auto", "eigh") and S.shape[0] <= DENSE_SPECTRUM
+        bound, rigour = _trace_power_bound(problem, problem.regularizer, y, S, gradient, found, whole)
         repair = "regulariser"
     else:
         found = min_eigenvalue(S, W, **options)
@@ -242,17 +247,20 @@ def _trace_power_bound(
     S: Any,
     gradient: tuple[Array, Array],
     found: EigenBound,
+    whole: bool,
 ) -> tuple[float, Rigour]:
-    """-sum f* - R*(-S): from all eigenvalues of S if the order allows.
+    """-sum f* - R*(-S): from the whole spectrum of S if the order allows.
 
     Else from S + P + eps I >= 0 with P the (low-rank, PSD) subgradient of R at the point: then
     -S <= P + eps I, and R* is monotone.
     """
     paid = problem.conjugate_sum(y)
     order = S.shape[0]
-    if order <= DENSE_EIGH and found.rigour == "proved":
+    if whole:
         spectrum = -np.linalg.eigvalsh(dense(S)) + 4 * order * UNIT * norm_bound(S)
         return -paid - R.support(spectrum), "proved"
+    if not np.isfinite(found.lower):
+        return float("-inf"), "none"
     eps = max(0.0, -found.lower)
     mu = gradient[1]
     majorant = np.concatenate([mu + eps, np.full(order - mu.size, eps)])

@@ -16,7 +16,7 @@ from npkl_models.answer.certificate import as_factor, certify
 from npkl_models.answer.program import Options
 from npkl_models.answer.solution import History, Iterate, Solution, Status, with_certificate
 from npkl_models.errors import UnsupportedError, unknown
-from npkl_models.linalg import DENSE_EIGH, Array
+from npkl_models.linalg import DENSE_SPECTRUM, Array
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 
@@ -150,7 +150,7 @@ def finish(
             iterations=outcome.iterations, build_time=build_time, solve_time=outcome.seconds,
             message=outcome.message,
         )  # fmt: skip
-    lowest = float(np.linalg.eigvalsh(kernel)[0]) if problem.n <= DENSE_EIGH else float("nan")
+    lowest = float(np.linalg.eigvalsh(kernel)[0]) if problem.n <= DENSE_SPECTRUM else float("nan")
     V = problem.regularizer.rescale(as_factor(problem, kernel, "kernel"))
     certificate = certify(problem, V, multipliers, kind="factor", tol=tol)
     if not certificate.certifies(tol):  # multipliers recovered from the kernel may be the better ones

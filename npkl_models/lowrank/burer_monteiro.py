@@ -117,9 +117,7 @@ class BurerMonteiroProgram(Program):
 
     def solve(self) -> Solution:
         assert self.engine is not None
-        return drive(
-            self.problem, self.backend, self.options, self.engine, MAX_ITERATIONS, self.build_time
-        )
+        return drive(self.problem, self.backend, self.options, self.engine, MAX_ITERATIONS, self.build_time)
 
     def describe(self) -> str:
         assert self.engine is not None

@@ -136,7 +136,7 @@ def _after(run: _Run, iteration: int) -> Status | None:
 def _look(run: _Run, iteration: int, stuck: bool) -> tuple[Status | None, float]:
     """Certify; then stop, escape to a higher rank, or ask for a smaller residual."""
     problem, options, engine = run.problem, run.options, run.engine
-    found = certify(problem, engine.V, engine.multipliers(), kind="factor", tol=options.tol)
+    found = certify(problem, engine.V, engine.multipliers(), kind="factor", tol=options.tol, quick=True)
     run.certificate = found
     run.certifying += found.seconds
     if found.certifies(options.tol):

@@ -105,11 +105,11 @@ class FactorObjective:
         V = self.lift(W)
         z = self.values(V)
         value, slope, bend = self.rules(z)
-        CV = self.problem.cost @ V
         self._set(self.S, self.in_S, slope, self.cost_data)
         SV = self.S @ V
         spectral, gradient = self.spectral.value_and_gradient(W)
-        total = float(np.sum(V * CV)) + float(np.sum(value)) + spectral
+        linear = float(np.sum(V * SV)) - float(slope @ z)  # <C, VV'>, since <S, VV'> = <C, VV'> + y'z
+        total = linear + float(np.sum(value)) + spectral
         return Point(W, V, z, total, slope, bend, 2 * (self.drop(SV) + gradient))
 
     def hessian(self, point: Point) -> Callable[[Array], Array]:
@@ -168,9 +168,9 @@ class FactorObjective:
     def _sum(self, contributions: Array) -> Array:
         if self.identity:
             return self.coefficient * contributions
-        return np.bincount(
-            self.owner, weights=self.coefficient * contributions, minlength=self.size
-        ).astype(float)
+        return np.bincount(self.owner, weights=self.coefficient * contributions, minlength=self.size).astype(
+            float
+        )
 
     def _set(self, A: Matrix, where: Index, y: Array, base: Array | None) -> None:
         half = 0.5 * self.coefficient * y[self.owner]
@@ -210,6 +210,7 @@ def _channels(problem: Problem) -> list[Channel]:
                 ),
             )  # fmt: skip
         else:
+
             def prox(x: Array, beta: float, f=f, t=t, w=w) -> tuple[Array, Array, Array]:  # type: ignore[no-untyped-def]
                 u = f.prox(x, t, w / beta)
                 return u, w * f.value(u, t), f.prox_slope(x, t, w / beta)

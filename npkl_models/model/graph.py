@@ -14,7 +14,7 @@ from scipy.sparse.linalg import eigsh
 from sklearn.neighbors import NearestNeighbors
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import DENSE_EIGH, Array, Matrix, dense
+from npkl_models.linalg import DENSE_SPECTRUM, Array, Matrix, dense
 from npkl_models.model.basis import Basis
 
 WIDTH_NEIGHBORS = 10
@@ -124,7 +124,7 @@ def eigenbasis(L: Matrix, size: int, skip: int = 0) -> Basis:
 
 def _smallest(L: Matrix, count: int) -> tuple[Array, Array]:
     n = L.shape[0]
-    if n <= DENSE_EIGH or count > n // 2:
+    if n <= DENSE_SPECTRUM or count > n // 2:
         values, vectors = np.linalg.eigh(dense(L))
         return values[:count], vectors[:, :count]
     scale = float(abs(L).max())
