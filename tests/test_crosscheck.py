@@ -48,7 +48,7 @@ def test_a_wrong_answer_is_caught(small, monkeypatch):
     module = sys.modules["npkl_models.crosscheck"]
     answers = {"bcd": good, "admm": worse, "sdp": "not run: broken", "sdp_dual": good}
     monkeypatch.setattr(module, "_solve", lambda problem, name, own, options: answers[name])
-    table = module.crosscheck(problem)
+    table = module.crosscheck(problem, list(answers))
     verdicts = {row.backend: row.verdict for row in table.rows}
     assert verdicts["bcd"] == "agrees"
     assert verdicts["admm"].startswith("worse by")

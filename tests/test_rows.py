@@ -166,3 +166,40 @@ def test_extrapolation_solves_a_linear_iteration():
         x = A @ x + b
         proposed = rule.propose(x)
     np.testing.assert_allclose(proposed, np.linalg.solve(np.eye(4) - A, b), atol=1e-6)
+
+
+@pytest.mark.parametrize(("kind", "r"), [("pcp", 8), ("pcp", 3), ("npkl:square", 5), ("row:linear", 4)])
+def test_compiled_and_numpy_kernels_make_the_same_sweep(small, kind, r):
+    from npkl_models.lowrank.bcd import BCDOptions, BCDProgram
+
+    start = np.random.default_rng(0).normal(size=(24, r))
+    engines = [
+        BCDProgram.compile(small(kind), BCDOptions(start=start, rank=r, kernel=kernel)).engine
+        for kernel in ("numpy", "numba")
+    ]
+    engines[1].order = engines[0].order
+    for sweep in range(5):
+        for engine in engines:
+            engine.sweep()
+        np.testing.assert_allclose(engines[1].V, engines[0].V, rtol=1e-9, atol=1e-11, err_msg=str(sweep))
+
+
+@pytest.mark.parametrize("kind", ["pcp", "npkl:square", "row:linear", "npkl:squared_hinge"])
+def test_solving_without_numba(small, monkeypatch, kind):
+    from npkl_models.lowrank import compiled
+
+    fast = small(kind).solve("bcd")
+    monkeypatch.setattr(compiled, "numba", None)
+    slow = small(kind).solve("bcd")
+    assert slow.status is fast.status is nm.Status.OPTIMAL
+    assert abs(slow.objective - fast.objective) <= slow.certificate.gap + fast.certificate.gap
+    if kind == "pcp":
+        with pytest.raises(nm.MissingDependencyError, match=r"npkl_models\[fast\]"):
+            small(kind).solve("bcd", kernel="numba")
+
+
+def test_a_forced_kernel_says_what_it_cannot_do(small):
+    with pytest.raises(nm.UnsupportedError, match="square and linear losses only"):
+        small("npkl:hinge").solve("bcd", kernel="numba")
+    with pytest.raises(nm.UnsupportedError, match="kernel must be"):
+        small("pcp").solve("bcd", kernel="gpu")

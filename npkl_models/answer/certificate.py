@@ -15,16 +15,14 @@ import numpy as np
 
 from npkl_models.answer.recovery import recover_multipliers
 from npkl_models.answer.repairs import best_repair
+from npkl_models.eigenbound import EigenBound, Rigour, min_eigenvalue
 from npkl_models.errors import ProblemError, SolverError, unknown
 from npkl_models.linalg import (
     DENSE_SPECTRUM,
     UNIT,
     Array,
-    EigenBound,
     LowRankUpdate,
-    Rigour,
     dense,
-    min_eigenvalue,
     norm_bound,
     psd_factor,
 )
@@ -52,8 +50,8 @@ class Certificate:
         ``objective - bound``, and that over ``1 + |objective| + |bound|`` (DIMACS error 5).
     min_eigenvalue : float
         Best approximation of the smallest eigenvalue of the dual slack S before repair, plus the
-        subgradient of a trace-power regulariser (for p = 1 a multiple of I). Negative at a point that is stationary but
-        not optimal.
+        subgradient of a trace-power regulariser (for p = 1 a multiple of I). Negative at a point
+        that is stationary but not optimal.
     rigour : {"proved", "probable", "estimated", "none"}
         How the bound is known; only the first two count as certified.
     repair : str

@@ -13,18 +13,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npkl_models.answer.program import FactorOptions, Program
+from npkl_models.answer.program import FactorOptions, Program, logger
 from npkl_models.answer.recovery import recover_multipliers
 from npkl_models.answer.solution import Solution
-from npkl_models.errors import UnsupportedError
-from npkl_models.linalg import Array
+from npkl_models.errors import MissingDependencyError, UnsupportedError
+from npkl_models.linalg import Array, Matrix, positions
+from npkl_models.lowrank import compiled
 from npkl_models.lowrank.anderson import Extrapolation
+from npkl_models.lowrank.burer_monteiro import BurerMonteiroEngine, BurerMonteiroOptions
 from npkl_models.lowrank.coloring import color_classes, color_graph
 from npkl_models.lowrank.edges import EdgeModel, Structure, entry_reason, structure
 from npkl_models.lowrank.loop import Engine, drive
 from npkl_models.lowrank.rank import starting_factor
 from npkl_models.lowrank.rows import RowProblem, minimise_rows, minimise_rows_by_dual
-from npkl_models.lowrank.table import Incidence
+from npkl_models.lowrank.table import Incidence, Table
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import NoRegularizer, RowNormBound
 from npkl_models.model.terms import Multipliers
@@ -32,6 +34,7 @@ from npkl_models.model.terms import Multipliers
 MAX_SWEEPS = 20_000
 BETA_GROWTH = 2.0
 BETA_MAX = 1e4
+PATIENCE, SLOW = 100, 0.1  # sweeps that gain less than this factor are slow
 PROGRESS = 0.5  # multipliers must shrink the misfit by this factor, else beta grows
 
 
@@ -46,15 +49,25 @@ class BCDOptions(FactorOptions):
         source, which descend but may stall away from a minimum.
     extrapolation : bool
         Anderson extrapolation every five sweeps, kept only when the objective falls.
+    kernel : {"auto", "numpy", "numba"}
+        Rows a colour at a time in numpy, or one by one in compiled code (extra ``fast``; square and
+        linear losses). "auto" takes the compiled one where it can.
+    newton : bool
+        Go on with truncated Newton steps on V once sweeps gain less than a digit in a hundred
+        (smooth losses without a row-norm bound).
     """
 
     nonsmooth: str = "multipliers"
     extrapolation: bool = True
+    kernel: str = "auto"
+    newton: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.nonsmooth not in ("multipliers", "row_qp"):
             raise UnsupportedError(f"nonsmooth must be 'multipliers' or 'row_qp', got {self.nonsmooth!r}")
+        if self.kernel not in ("auto", "numpy", "numba"):
+            raise UnsupportedError(f"kernel must be 'auto', 'numpy' or 'numba', got {self.kernel!r}")
 
 
 def supports(problem: Problem) -> str | None:
@@ -85,12 +98,24 @@ class BCDEngine(Engine):
         off = C.copy()
         off.setdiag(0)
         off.eliminate_zeros()
-        self.colors = color_graph(abs(off) + pairs.incidence(), options.random_state)
         incidence = Incidence(pairs)
-        self.classes = [
-            [(table, off[table.points]) for table in incidence.tables(points)]
-            for points in color_classes(self.colors)
-        ]
+        self.incidence, self.off = incidence, off
+        self.compiled = _choose_kernel(options, self.model, self.by_dual)
+        self.classes: list[list[tuple[Table, Matrix]]] = []
+        if self.compiled:  # one row after the other needs no colours
+            self.order = np.random.default_rng(options.random_state).permutation(problem.n)
+        else:
+            colors = color_graph(abs(off) + pairs.incidence(), options.random_state)
+            classes = color_classes(colors)
+            self.order = np.concatenate(classes)
+            for points in classes:
+                tables = incidence.tables(points)
+                self.classes.append([(table, off[table.points]) for table in tables])
+        self.pattern = pairs.incidence()
+        self.pattern.sort_indices()
+        self.where = positions(
+            self.pattern, np.concatenate([pairs.i, pairs.j]), np.concatenate([pairs.j, pairs.i])
+        )
         self.extrapolation = Extrapolation() if options.extrapolation else None
         self.misfit = np.inf
         self.smooth_residual = np.inf
@@ -98,11 +123,16 @@ class BCDEngine(Engine):
 
     def restart(self, V: Array) -> None:
         self.V = V.copy()
+        self.finisher: BurerMonteiroEngine | None = None
+        self.sweeps, self.residual_then = 0, np.inf
         if self.extrapolation is not None:
             self.extrapolation.clear()
         self.merit = self._evaluate()
 
     def iterate(self) -> None:
+        if self.finisher is not None:
+            self._follow(self.finisher)
+            return
         before = self.V.copy() if self.by_dual else self.V
         self.sweep()
         self.merit = self._evaluate()
@@ -116,21 +146,64 @@ class BCDEngine(Engine):
                 self._try(self.problem.regularizer.rescale(trial))
         if not self.model.smooth:
             self._update_multipliers()
+        self._switch_if_slow()
+
+    def _switch_if_slow(self) -> None:
+        self.sweeps += 1
+        if self.sweeps % PATIENCE:
+            return
+        slow = self.residual > SLOW * self.residual_then
+        self.residual_then = self.residual
+        if slow and self.options.newton and self.model.smooth and self.radius is None:
+            logger.info("sweep %d: sweeps have become slow, Newton steps take over", self.sweeps)
+            self.finisher = BurerMonteiroEngine(self.problem, BurerMonteiroOptions(), self.V)
+
+    def _follow(self, finisher: BurerMonteiroEngine) -> None:
+        finisher.iterate()
+        self.V, self.objective, self.residual = finisher.V, finisher.objective, finisher.residual
+
+    @property
+    def kernel_text(self) -> str:
+        """The kernel in words."""
+        return "rows compiled" if self.compiled else f"{len(self.classes)} colours in numpy"
 
     def sweep(self) -> None:
-        """One pass over all colours; the smooth model of the objective never rises."""
-        V = self.V
-        update = minimise_rows_by_dual if self.by_dual else minimise_rows
+        """One pass over all points in the engine's order; the smooth model never rises."""
+        if self.compiled:
+            self._compiled_sweep()
+            return
         for tables in self.classes:
             for table, C_off in tables:
-                points = table.points
-                rows = RowProblem(
-                    self.mu0[points], self.pairs.quadratic[points], 2 * (C_off @ V),
-                    V[table.neighbor], table.pair, table.valid, self.radius,
-                )  # fmt: skip
-                V[points] = update(rows, self.model, V[points])
+                self._update_rows(table, C_off)
+
+    def _compiled_sweep(self) -> None:
+        held, pairs, at = self.incidence, self.pairs, 0
+        _, pull, h = self.model.evaluate(np.zeros(pairs.size))
+        start = np.append(held.start, held.neighbor.size)
+        off, radius = self.off, 0.0 if self.radius is None else float(self.radius)
+        while at < self.order.size:
+            stopped = compiled.sweep(
+                self.order, at, self.V, off.indptr, off.indices, off.data, start, held.neighbor,
+                held.pair, h, pull, self.mu0, pairs.quadratic, radius,
+            )  # fmt: skip
+            if stopped < 0:
+                return
+            point = self.order[stopped : stopped + 1]
+            self._update_rows(held.tables(point)[0], off[point])
+            at = stopped + 1
+
+    def _update_rows(self, table: Table, C_off: Matrix) -> None:
+        V, points = self.V, table.points
+        rows = RowProblem(
+            self.mu0[points], self.pairs.quadratic[points], 2 * (C_off @ V),
+            V[table.neighbor], table.pair, table.valid, self.radius,
+        )  # fmt: skip
+        update = minimise_rows_by_dual if self.by_dual else minimise_rows
+        V[points] = update(rows, self.model, V[points])
 
     def multipliers(self) -> Multipliers:
+        if self.finisher is not None:
+            return self.finisher.multipliers()
         if self.by_dual:
             return recover_multipliers(self.problem, self.V)
         z = self.pairs.pair_values(self.V)
@@ -152,12 +225,15 @@ class BCDEngine(Engine):
         z = pairs.pair_values(V)
         value, y, _ = self.model.evaluate(z) if z.size else (z, z, z)
         linear = float(np.sum(V * CV)) + pairs.diagonal_value(V)
-        self.objective = self.problem.objective_of_factor(V)
+        terms = zip(self.problem.terms, self.problem.values(V), strict=True)
+        self.objective = float(np.sum(V * CV)) + sum(term.value(z) for term, z in terms)
         s = np.einsum("ir,ir->i", V, V)
         SV = CV + (pairs.linear + 2 * pairs.quadratic * s)[:, None] * V
         if z.size:
-            np.add.at(SV, pairs.i, 0.5 * y[:, None] * V[pairs.j])
-            np.add.at(SV, pairs.j, 0.5 * y[:, None] * V[pairs.i])
+            self.pattern.data = np.bincount(
+                self.where, weights=np.concatenate([0.5 * y, 0.5 * y]), minlength=self.pattern.nnz
+            )
+            SV = SV + self.pattern @ V
         self.row_multipliers = None
         if self.radius is not None:
             pull = -np.einsum("ir,ir->i", SV, V) / self.radius**2
@@ -184,6 +260,19 @@ class BCDEngine(Engine):
         if self.extrapolation is not None:
             self.extrapolation.clear()
         self.merit = self._evaluate()
+
+
+def _choose_kernel(options: BCDOptions, model: EdgeModel, by_dual: bool) -> bool:
+    """Whether rows are updated by compiled code."""
+    able = model.quadratic and not by_dual
+    if options.kernel == "numba":
+        if not able:
+            raise UnsupportedError("kernel='numba' takes square and linear losses only; use 'auto'")
+        if not compiled.available():
+            raise MissingDependencyError(
+                "kernel='numba' needs numba; install it with: pip install npkl_models[fast]"
+            )
+    return options.kernel != "numpy" and able and compiled.available()
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +305,7 @@ class BCDProgram(Program):
         assert self.engine is not None
         V = self.engine.V
         return (
-            f"V is {V.shape[0]} x {V.shape[1]}, {int(self.engine.colors.max()) + 1} colours, "
+            f"V is {V.shape[0]} x {V.shape[1]}, {self.engine.kernel_text}, "
             f"{self.engine.pairs.size} pairs, {self.problem.cost.nnz} cost entries; about "
             f"{8e-6 * (6 * V.size + 4 * self.problem.cost.nnz):.3g} MB"
         )

@@ -27,6 +27,7 @@ MAX_ITERATIONS = 5_000
 STAIRCASE_START = 2
 BETA_GROWTH = 3.0
 BETA_MAX = 1e7
+PATIENCE, SLOW = 100, 0.1  # quasi-Newton steps that gain less than this factor are slow
 INEXACT = 0.3  # the smooth problem is solved to this share of the misfit before multipliers move
 
 
@@ -36,16 +37,17 @@ class BurerMonteiroOptions(FactorOptions):
 
     Parameters
     ----------
-    method : {"newton", "lbfgs"}
-        Truncated Newton in a trust region, or limited-memory BFGS.
+    method : {"auto", "newton", "lbfgs"}
+        Truncated Newton in a trust region, or limited-memory BFGS; "auto" begins with the latter and goes
+        over to the former once a hundred steps gain less than a digit.
     """
 
-    method: str = "newton"
+    method: str = "auto"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.method not in MINIMISERS:
-            raise unknown("method", self.method, MINIMISERS)
+        if self.method not in ("auto", *MINIMISERS):
+            raise unknown("method", self.method, ("auto", *MINIMISERS))
 
 
 def supports(problem: Problem) -> str | None:
@@ -57,13 +59,13 @@ def supports(problem: Problem) -> str | None:
 
 
 class BurerMonteiroEngine(Engine):
-    """One trust-region or quasi-Newton step at a time; multipliers move when the smooth problem is nearly solved."""
+    """A Newton or quasi-Newton step at a time; multipliers move when the smooth problem is nearly solved."""
 
     def __init__(self, problem: Problem, options: BurerMonteiroOptions, V: Array) -> None:
         self.problem = problem
         weights = [float(term.weight.max()) for term in problem.terms]
         self.f = FactorObjective(problem, beta=max(weights, default=1.0))
-        self.minimiser = MINIMISERS[options.method]()
+        self.method = options.method
         self.misfit = np.inf
         self.restart(V)
 
@@ -72,12 +74,14 @@ class BurerMonteiroEngine(Engine):
         if isinstance(self.problem.regularizer, TracePower):
             W = self.problem.regularizer.rescale(W)
         self.point = self.f.at(W)
-        self.minimiser.reset()
+        self.minimiser = MINIMISERS["lbfgs" if self.method == "auto" else self.method]()
+        self.steps, self.residual_then = 0, np.inf
         self._measure()
 
     def iterate(self) -> None:
         self.point = self.minimiser.step(self.f, self.point)
         self._measure()
+        self._switch_if_slow()
         if not self.f.smooth and self.stationarity <= max(1e-12, INEXACT * min(self.misfit, 1e-2)):
             misfit = self.f.update_multipliers(self.point) / self._size()
             if misfit > 0.25 * self.misfit and self.f.beta < BETA_MAX:
@@ -87,6 +91,14 @@ class BurerMonteiroEngine(Engine):
             self.point = self.f.at(self.point.W)
             self.minimiser.reset()
             self._measure()
+
+    def _switch_if_slow(self) -> None:
+        self.steps += 1
+        if self.method != "auto" or self.steps % PATIENCE:
+            return
+        if self.residual > SLOW * self.residual_then:
+            self.minimiser = MINIMISERS["newton"]()
+        self.residual_then = self.residual
 
     def multipliers(self) -> Multipliers:
         return self.f.multipliers(self.point)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.linalg import Index, Mask, Matrix
+from npkl_models.linalg import Index, Matrix
 
 
 def color_graph(A: Matrix, random_state: int | np.random.Generator | None = 0) -> Index:
@@ -24,40 +24,48 @@ def color_graph(A: Matrix, random_state: int | np.random.Generator | None = 0) -
         Colours 0, 1, ...; neighbours differ.
     """
     n = A.shape[0]
-    pattern = sp.csr_array(A)
-    coo = pattern.tocoo()
-    keep = (coo.row != coo.col) & (coo.data != 0)
-    row, col = coo.row[keep].astype(np.intp), coo.col[keep].astype(np.intp)
-    degree = np.bincount(row, minlength=n)
+    graph = _pattern(A)
+    degree = np.diff(graph.indptr)
+    row = np.repeat(np.arange(n), degree)
+    col = graph.indices.astype(np.intp)
     rng = np.random.default_rng(random_state)
     priority = np.empty(n, dtype=np.intp)
     priority[np.lexsort((rng.random(n), degree))] = np.arange(n)
+    later = priority[col] > priority[row]  # an edge holds its lower end back until the other is coloured
+    row, col = row[later], col[later]
     color = np.full(n, -1, dtype=np.intp)
     while (color < 0).any():
-        both_open = (color[row] < 0) & (color[col] < 0)
-        highest = np.full(n, -1, dtype=np.intp)
-        np.maximum.at(highest, row[both_open], priority[col[both_open]])
-        ready = (color < 0) & (priority > highest)
-        color[ready] = _smallest_free(ready, row, col, color)
+        held = np.zeros(n, dtype=bool)
+        held[row] = True
+        ready = np.flatnonzero((color < 0) & ~held)
+        color[ready] = _smallest_free(ready, graph, color)
+        waiting = color[col] < 0
+        row, col = row[waiting], col[waiting]
     return color
 
 
-def _smallest_free(ready: Mask, row: Index, col: Index, color: Index) -> Index:
-    """Smallest colour that no coloured neighbour has, for each point of the mask ``ready``."""
-    points = np.flatnonzero(ready)
-    position = np.full(color.size, -1)
-    position[points] = np.arange(points.size)
-    touching = ready[row] & (color[col] >= 0)
-    if not touching.any():
+def _pattern(A: Matrix) -> Matrix:
+    graph = sp.csr_array(A, copy=True)
+    graph.setdiag(0)
+    graph.eliminate_zeros()
+    return graph
+
+
+def _smallest_free(points: Index, graph: Matrix, color: Index) -> Index:
+    """Smallest colour that no coloured neighbour has, for each of the points."""
+    part = graph[points]
+    owner = np.repeat(np.arange(points.size), np.diff(part.indptr))
+    seen = color[part.indices]
+    owner, seen = owner[seen >= 0], seen[seen >= 0]
+    if not seen.size:
         return np.zeros(points.size, dtype=np.intp)
-    width = int(color.max()) + 2
-    taken = np.unique(position[row[touching]] * width + color[col[touching]])
+    width = int(seen.max()) + 2
+    taken = np.unique(owner * width + seen)
     owner, value = taken // width, taken % width
     start = np.searchsorted(owner, np.arange(points.size))
     rank = np.arange(owner.size) - start[owner]
     gap = value != rank  # the first place where the sorted colours skip one
-    count = np.bincount(owner, minlength=points.size)
-    free = count.copy()
+    free = np.bincount(owner, minlength=points.size).astype(np.intp)
     np.minimum.at(free, owner[gap], rank[gap])
     return free
 

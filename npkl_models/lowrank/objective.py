@@ -1,8 +1,8 @@
 """The factorised objective f(V) with gradient and Hessian products, for any problem.
 
-f(V) = <C V, V> + sum_e phi_e(z_e(V)) + R(V V'), where phi_e is the loss if that is smooth, and else the shifted
-Moreau envelope of the loss or of the indicator of a constraint: every equality and every row-norm bound is a
-channel with a proximal map, like a loss with a kink. With a basis V = Q W and the unknown is W.
+f(V) = <C V, V> + sum_e phi_e(z_e(V)) + R(V V'), where phi_e is the loss if that is smooth, and else the
+shifted Moreau envelope of the loss or of the indicator of a constraint: every equality and every row-norm
+bound is a channel with a proximal map, like a loss with a kink. With a basis V = Q W, the unknown is W.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg import Array, Index, Matrix, positions
 from npkl_models.lowrank.spectral_term import SpectralTerm
 from npkl_models.model.functionals import Entries, Functional
 from npkl_models.model.problem import Problem
@@ -81,11 +81,11 @@ class FactorObjective:
         pattern.data[:] = 0.0
         self.S: Matrix = (abs(C) + abs(self.pairs)).tocsr()
         self.S.sort_indices()
-        self.in_pairs = _positions(self.pairs, rows, columns)
-        self.in_S = _positions(self.S, rows, columns)
+        self.in_pairs = positions(self.pairs, rows, columns)
+        self.in_S = positions(self.S, rows, columns)
         self.cost_data = np.zeros(self.S.nnz)
         coo = sp.coo_array(C)
-        self.cost_data[_positions(self.S, coo.row, coo.col)] = coo.data
+        self.cost_data[positions(self.S, coo.row, coo.col)] = coo.data
         self.S.data = self.cost_data.copy()
 
     def lift(self, W: Array) -> Array:
@@ -227,10 +227,3 @@ def _channels(problem: Problem) -> list[Channel]:
             prox=lambda x, beta: (np.minimum(x, top), np.zeros_like(x), (x < top).astype(float)),
         )
     return out
-
-
-def _positions(A: Matrix, rows: Index, columns: Index) -> Index:
-    """Where the entries (row, column) stand in the data of a CSR array with sorted indices."""
-    n = A.shape[1]
-    keys = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr)) * n + A.indices
-    return np.searchsorted(keys, rows.astype(np.intp) * n + columns)

@@ -24,6 +24,7 @@ from npkl_models.lowrank.edges import EdgeModel
 
 INNER_STEPS = 20
 SECULAR_STEPS = 60
+LAST = 1e-8  # Newton squares the error: a step so small is the last one
 DUAL_PASSES = 200
 
 
@@ -211,8 +212,8 @@ def _root(
         step = value / np.maximum(slope - ds, 1e-300)
         newton = mu + step
         inside = (newton > a) & (newton < b)
-        done = np.abs(step) <= 1e-15 * np.abs(mu) + 1e-300
-        mu = np.where(done, mu, np.where(inside, newton, 0.5 * (a + b)))
+        done = np.abs(step) <= LAST * np.abs(mu) + 1e-300
+        mu = np.where(inside | done, newton, 0.5 * (a + b))
         if bool(np.all(done | (b - a <= 1e-15 * np.abs(b)))):
             break
     return mu

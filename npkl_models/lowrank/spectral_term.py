@@ -27,7 +27,7 @@ class SpectralTerm:
     def _powers(self, W: Array) -> tuple[float, list[Array]]:
         """Tr M^p and the powers M^0 .. M^(p-1)."""
         M = W.T @ W
-        powers = [np.eye(M.shape[0])]
+        powers: list[Array] = [np.eye(M.shape[0])]
         for _ in range(self.p - 1):
             powers.append(powers[-1] @ M)
         return float(np.sum(powers[-1] * M)), powers

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from npkl_models.eigenbound import min_eigenvalue
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array, Matrix, gram_eigenvalues, min_eigenvalue, norm_bound, symmetrize
+from npkl_models.linalg import Array, Matrix, gram_eigenvalues, norm_bound, symmetrize
 from npkl_models.model.basis import Basis
 from npkl_models.model.regularizers import NoRegularizer, Regularizer
 from npkl_models.model.terms import LossTerm, Multipliers
