@@ -102,8 +102,8 @@ class BCDEngine(Engine):
         self.incidence, self.off = incidence, off
         self.compiled = _choose_kernel(options, self.model, self.by_dual)
         self.classes: list[list[tuple[Table, Matrix]]] = []
-        if self.compiled:  # one row after the other needs no colours
-            self.order = np.random.default_rng(options.random_state).permutation(problem.n)
+        if self.compiled:  # one row after the other needs no colours, and memory likes their own order
+            self.order = np.arange(problem.n)
         else:
             colors = color_graph(abs(off) + pairs.incidence(), options.random_state)
             classes = color_classes(colors)

@@ -33,14 +33,19 @@ def _decorate(function: Any) -> Any:
 
 
 @_decorate
-def _solve(mu: float, G: Array, k: int, L: Array, b: Array, x: Array) -> None:  # pragma: no cover
-    """X = (mu I + G)^-1 b for the leading k x k block, by Cholesky."""
+def _factor(mu: float, G: Array, k: int, L: Array) -> None:  # pragma: no cover
+    """Cholesky factor of mu I + G, the leading k x k block."""
     for i in range(k):
         for j in range(i + 1):
             total = G[i, j] + (mu if i == j else 0.0)
             for m in range(j):
                 total -= L[i, m] * L[j, m]
             L[i, j] = math.sqrt(max(total, 1e-300)) if i == j else total / L[j, j]
+
+
+@_decorate
+def _solve(L: Array, k: int, b: Array, x: Array) -> None:  # pragma: no cover
+    """Solve L L' x = b."""
     for i in range(k):
         total = b[i]
         for m in range(i):
@@ -54,28 +59,23 @@ def _solve(mu: float, G: Array, k: int, L: Array, b: Array, x: Array) -> None:  
 
 
 @_decorate
-def _at(
-    mu: float, W: Array, G: Array, k: int, L: Array, Wc: Array, x: Array, u: Array, c: Array, v: Array
+def _norm2(
+    mu: float, G: Array, k: int, L: Array, b: Array, x: Array, y: Array, cc: float
 ) -> tuple[float, float]:  # pragma: no cover
-    """V = (mu I + W'W)^-1 c; returns s = ||v||^2 and ds/dmu = -2 v'(mu I + W'W)^-1 v."""
-    r = c.shape[0]
-    _solve(mu, G, k, L, Wc, x)
-    s = 0.0
-    for a in range(r):
-        total = c[a]
-        for j in range(k):
-            total -= W[j, a] * x[j]
-        v[a] = total / mu
-        s += v[a] * v[a]
-    for j in range(k):
-        total = 0.0
-        for a in range(r):
-            total += W[j, a] * v[a]
-        u[j] = total
-    _solve(mu, G, k, L, u, x)
+    """S = ||v||^2 and ds/dmu for v = (mu I + W'W)^-1 c, from b = W c, G = W W' and cc = ||c||^2 alone.
+
+    With x = (mu I + G)^-1 b one has W v = x, s = (cc - x'b - mu x'x) / mu^2 and
+    ds/dmu = -2 (s - x'(mu I + G)^-1 x) / mu.
+    """
+    _factor(mu, G, k, L)
+    _solve(L, k, b, x)
+    _solve(L, k, x, y)
+    s = cc
     inner = 0.0
     for j in range(k):
-        inner += u[j] * x[j]
+        s -= x[j] * (b[j] + mu * x[j])
+        inner += x[j] * y[j]
+    s = s / (mu * mu)
     return s, -2 * (s - inner) / mu
 
 
@@ -92,8 +92,8 @@ def sweep(
     for i in range(start.shape[0] - 1):
         width = max(width, start[i + 1] - start[i])
     W, G, L = np.empty((width, r)), np.empty((width, width)), np.empty((width, width))
-    Wc, x, u = np.empty(width), np.empty(width), np.empty(width)
-    c, v = np.empty(r), np.empty(r)
+    b, x, y = np.empty(width), np.empty(width), np.empty(width)
+    c = np.empty(r)
     for position in range(first, order.shape[0]):
         i = order[position]
         c[:] = 0.0
@@ -112,7 +112,7 @@ def sweep(
             total = 0.0
             for a in range(r):
                 total += W[j, a] * c[a]
-            Wc[j] = total
+            b[j] = total
             for m in range(j + 1):
                 total = 0.0
                 for a in range(r):
@@ -120,11 +120,12 @@ def sweep(
                 G[j, m] = total
                 G[m, j] = total
         mu, q = mu0[i], quartic[i]
+        size = 0.0
+        for a in range(r):
+            size += c[a] * c[a]
         if q > 0.0:
-            size = 0.0
             old = 0.0
             for a in range(r):
-                size += c[a] * c[a]
                 old += V[i, a] * V[i, a]
             if size == 0.0:
                 return position
@@ -132,7 +133,7 @@ def sweep(
             now = min(max(mu + 4 * q * old, 1e-3 * high), high)
             found = False
             for _ in range(STEPS):
-                s, ds = _at(now, W, G, k, L, Wc, x, u, c, v)
+                s, ds = _norm2(now, G, k, L, b, x, y, size)
                 value = s - (now - mu) / (4 * q)
                 if value > 0:
                     low = now
@@ -151,16 +152,11 @@ def sweep(
             mu = now
         elif mu <= 0.0:
             return position
-        s, ds = _at(mu, W, G, k, L, Wc, x, u, c, v)
-        if radius > 0.0 and s > radius * radius:
-            low, high = mu, mu
-            size = 0.0
-            for a in range(r):
-                size += c[a] * c[a]
-            high = max(mu, math.sqrt(size) / radius) + 1e-300
+        if radius > 0.0 and _norm2(mu, G, k, L, b, x, y, size)[0] > radius * radius:
+            low, high = mu, max(mu, math.sqrt(size) / radius) + 1e-300
             now = mu
             for _ in range(STEPS):
-                s, ds = _at(now, W, G, k, L, Wc, x, u, c, v)
+                s, ds = _norm2(now, G, k, L, b, x, y, size)
                 value = s - radius * radius
                 if value > 0:
                     low = now
@@ -173,7 +169,12 @@ def sweep(
                 now = now + step
                 if not low < now < high:
                     now = 0.5 * (low + high)
-            s, ds = _at(now, W, G, k, L, Wc, x, u, c, v)
+            mu = now
+        _factor(mu, G, k, L)
+        _solve(L, k, b, x)
         for a in range(r):
-            V[i, a] = v[a]
+            total = c[a]
+            for j in range(k):
+                total -= W[j, a] * x[j]
+            V[i, a] = total / mu
     return -1
