@@ -196,3 +196,40 @@ def test_bad_bases():
         nm.Basis(np.ones((3, 2)))
     with pytest.raises(nm.ProblemError, match="at most n = 4"):
         nm.eigenbasis(sp.eye_array(4).tocsr(), 5)
+
+
+def test_approximate_neighbours_are_nearly_the_exact_ones():
+    pytest.importorskip("pynndescent", reason="the extra neighbors is not installed")
+    X = np.random.default_rng(0).normal(size=(600, 5))
+    exact = nm.knn_affinity(X, 6)
+    near = nm.knn_affinity(X, 6, search="approximate")
+    shared = exact.astype(bool).multiply(near.astype(bool)).sum()
+    assert shared >= 0.95 * exact.nnz
+    assert near.diagonal().sum() == 0
+
+
+def test_search_by_name():
+    X = np.zeros((12, 2))
+    np.testing.assert_array_equal(
+        nm.knn_affinity(X, 3, search="auto").toarray(), nm.knn_affinity(X, 3).toarray()
+    )
+    with pytest.raises(nm.UnsupportedError, match="unknown search 'magic'"):
+        nm.knn_affinity(X, 3, search="magic")
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "pynndescent", None)
+    with pytest.raises(nm.MissingDependencyError, match=r"npkl_models\[neighbors\]"):
+        nm.knn_affinity(np.random.default_rng(0).normal(size=(30, 2)), 3, search="approximate")
+
+
+def test_own_point_is_dropped_once():
+    from npkl_models.model.graph import _without_self
+
+    neighbor = np.array([[0, 1, 2], [0, 2, 1], [0, 1, 3]])  # the last row misses itself
+    distance = np.arange(9.0).reshape(3, 3)
+    kept, left = _without_self(distance, neighbor)
+    assert left.tolist() == [[1, 2], [0, 2], [0, 1]]
+    assert kept.tolist() == [[1, 2], [3, 4], [6, 7]]

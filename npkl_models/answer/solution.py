@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -167,6 +167,14 @@ class Solution:
     def is_optimal(self, tol: float = 1e-6) -> bool:
         """Whether the certificate confirms a relative gap of at most ``tol``."""
         return self.V is not None and self.certificate.certifies(tol)
+
+    def extend(self, affinity_to_new_points: Any, among_new: Any = None, shift: float = 0.0) -> Array:
+        """Rows of V for new points, from their affinities (m x n); see `npkl_models.answer.extension`."""
+        from npkl_models.answer.extension import extend
+
+        if self.V is None:
+            raise SolverError(f"{self.backend} left no factor to extend (status {self.status})")
+        return extend(self.V, affinity_to_new_points, among_new, shift)
 
     def summary(self) -> str:
         """A few lines: status and advice, objective, certificate, rank, times."""

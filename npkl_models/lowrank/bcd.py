@@ -179,12 +179,13 @@ class BCDEngine(Engine):
     def _compiled_sweep(self) -> None:
         held, pairs, at = self.incidence, self.pairs, 0
         _, pull, h = self.model.evaluate(np.zeros(pairs.size))
+        pull, root = pull[held.pair], np.sqrt(h)[held.pair]
         start = np.append(held.start, held.neighbor.size)
         off, radius = self.off, 0.0 if self.radius is None else float(self.radius)
         while at < self.order.size:
             stopped = compiled.sweep(
                 self.order, at, self.V, off.indptr, off.indices, off.data, start, held.neighbor,
-                held.pair, h, pull, self.mu0, pairs.quadratic, radius,
+                root, pull, self.mu0, pairs.quadratic, radius,
             )  # fmt: skip
             if stopped < 0:
                 return

@@ -20,7 +20,7 @@ except ImportError:  # the extra is not installed
     numba = None  # type: ignore[assignment,unused-ignore]
 
 STEPS = 60
-LAST = 1e-8  # Newton squares the error: a step so small is the last one
+LAST = 1e-6  # Newton squares the error: a step so small is the last one
 
 
 def available() -> bool:
@@ -29,7 +29,9 @@ def available() -> bool:
 
 
 def _decorate(function: Any) -> Any:
-    return function if numba is None else numba.njit(cache=True, fastmath=False)(function)
+    if numba is None:
+        return function
+    return numba.njit(cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})(function)
 
 
 @_decorate
@@ -80,11 +82,32 @@ def _norm2(
 
 
 @_decorate
+def _rational_step(now: float, s: float, ds: float, mu0: float, slope: float) -> float:  # pragma: no cover
+    """The step to the root of the model t^2 s / (t + d)^2 = slope (now + d - mu0), t = -2 s / ds.
+
+    The model has the value and the slope of s(mu) at ``now``, and is exact for a single eigenvalue
+    (More & Sorensen 1983); its own root is found by Newton.
+    """
+    if not ds < 0:
+        return 0.0
+    t = -2 * s / ds
+    d = 0.0
+    for _ in range(8):
+        ratio = t / (t + d)
+        value = s * ratio * ratio - slope * (now + d - mu0)
+        change = value / (slope + 2 * s * ratio * ratio / (t + d))
+        d = max(d + change, -0.9 * t)
+        if abs(change) <= 1e-3 * LAST * now:
+            break
+    return d
+
+
+@_decorate
 def sweep(
     order: Index, first: int, V: Array,
     indptr: Index, indices: Index, data: Array,
-    start: Index, neighbor: Index, pair: Index,
-    h: Array, pull: Array, mu0: Array, quartic: Array, radius: float,
+    start: Index, neighbor: Index, root: Array, pull: Array,
+    mu0: Array, quartic: Array, radius: float,
 ) -> int:  # pragma: no cover  # fmt: skip
     """Update the rows order[first:] one by one; returns the position of a row it cannot do, or -1."""
     r = V.shape[1]
@@ -103,11 +126,11 @@ def sweep(
                 c[a] += weight * V[near, a]
         k = start[i + 1] - start[i]
         for j in range(k):
-            e, near = pair[start[i] + j], neighbor[start[i] + j]
-            root = math.sqrt(h[e])
+            at = start[i] + j
+            near, weight, scale = neighbor[at], pull[at], root[at]
             for a in range(r):
-                c[a] -= pull[e] * V[near, a]
-                W[j, a] = root * V[near, a]
+                c[a] -= weight * V[near, a]
+                W[j, a] = scale * V[near, a]
         for j in range(k):
             total = 0.0
             for a in range(r):
@@ -139,7 +162,7 @@ def sweep(
                     low = now
                 else:
                     high = now
-                step = value / max(1 / (4 * q) - ds, 1e-300)
+                step = _rational_step(now, s, ds, mu, 0.25 / q)
                 if abs(step) <= LAST * now or high - low <= 1e-15 * high:
                     now = now + step
                     found = True
@@ -162,7 +185,7 @@ def sweep(
                     low = now
                 else:
                     high = now
-                step = value / max(-ds, 1e-300)
+                step = 2 * s / -ds * (math.sqrt(s) / radius - 1) if ds < 0 else 0.0
                 if abs(step) <= LAST * now or high - low <= 1e-15 * high:
                     now = now + step
                     break

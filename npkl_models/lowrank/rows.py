@@ -24,7 +24,7 @@ from npkl_models.lowrank.edges import EdgeModel
 
 INNER_STEPS = 20
 SECULAR_STEPS = 60
-LAST = 1e-8  # Newton squares the error: a step so small is the last one
+LAST = 1e-6  # Newton squares the error: a step so small is the last one
 DUAL_PASSES = 200
 
 
