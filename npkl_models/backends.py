@@ -12,6 +12,7 @@ from npkl_models.conic import runner, sdp, sdp_dual
 from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.lowrank import admm, bcd, burer_monteiro
 from npkl_models.model.problem import Problem
+from npkl_models.prediction import Cost, available_bytes, predict
 
 CONIC_ORDER = 500  # beyond, no installed conic solver returns in reasonable time
 
@@ -111,11 +112,12 @@ def get_backend(name: str) -> Backend:
 
 
 def choose_backend(problem: Problem) -> tuple[str, str]:
-    """The first backend in the registry that takes the problem, and why.
+    """The backend with the smallest predicted time that fits into memory, and why.
 
     Returns
     -------
     (name, reason)
+        The reason names the prediction, those of the others, and why some cannot take the problem.
 
     Raises
     ------
@@ -123,15 +125,30 @@ def choose_backend(problem: Problem) -> tuple[str, str]:
         If none does, with each backend's reason.
     """
     declined: list[str] = []
+    costs: dict[str, Cost] = {}
     for name, backend in REGISTRY.items():
-        reason = backend.supports(problem)
-        if reason is None and backend.family == "conic" and problem.order > CONIC_ORDER:
-            reason = f"is hopeless at order {problem.order} (limit {CONIC_ORDER} unless asked by name)"
+        reason = backend.supports(problem) or _hopeless(name, problem)
         if reason is None:
-            why = f"{name}: {backend.summary}"
-            return name, why + (f"; passed over: {'; '.join(declined)}" if declined else "")
-        declined.append(f"{name} {reason}")
-    raise UnsupportedError(f"no backend takes this problem: {'; '.join(declined)}")
+            costs[name] = predict(name, problem)
+        else:
+            declined.append(f"{name} {reason}")
+    if not costs:
+        raise UnsupportedError(f"no backend takes this problem: {'; '.join(declined)}")
+    chosen = min(costs, key=lambda name: costs[name].seconds)
+    others = ", ".join(f"{name} {cost}" for name, cost in costs.items() if name != chosen)
+    words = f"{chosen}: {REGISTRY[chosen].summary}; predicted {costs[chosen]}"
+    words += f" (others: {others})" if others else ""
+    return chosen, words + (f"; cannot: {'; '.join(declined)}" if declined else "")
+
+
+def _hopeless(name: str, problem: Problem) -> str | None:
+    """Why a backend that takes the problem had better not, None if it may."""
+    cost = predict(name, problem)
+    if cost.memory > available_bytes():
+        return f"would need about {cost.memory / 1e9:.3g} GB of memory"
+    if REGISTRY[name].family == "conic" and problem.order > CONIC_ORDER:
+        return f"is hopeless at order {problem.order}, predicted {cost}"
+    return None
 
 
 def compile(problem: Problem, backend: str = "auto", **options: Any) -> Program:

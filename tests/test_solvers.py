@@ -314,3 +314,26 @@ def test_extension_is_the_fixed_point_of_averaging(small):
 def test_bad_extensions(small, A, B, message):
     with pytest.raises(nm.ProblemError, match=message):
         small("pcp").solve().extend(A, B)
+
+
+def test_predictions_grow_with_the_problem_and_refuse_the_hopeless(small):
+    from npkl_models.prediction import predict
+
+    L, pairs = side_information("breast_cancer")
+    large = nm.pcp(L, pairs)
+    for name in REGISTRY:
+        little, much = predict(name, small("pcp")), predict(name, large)
+        assert 0 < little.seconds < much.seconds
+        assert 0 < little.memory < much.memory
+    assert predict("sdp", large).seconds > 100 * predict("bcd", large).seconds
+    name, reason = nm.choose_backend(large)
+    assert name == "bcd"
+    assert "sdp is hopeless at order 569, predicted" in reason
+    assert predict("sdp", nm.simple_npkl(*side_information("iris", 20), p=1.5, bound=9.0)).seconds > 1
+
+
+def test_the_choice_without_a_low_rank_route_is_conic(small):
+    L, pairs = side_information("iris", 20)
+    name, reason = nm.choose_backend(nm.simple_npkl(L, pairs, "hinge", p=1.5, bound=9.0))
+    assert name in ("sdp", "sdp_dual")
+    assert "burer_monteiro needs an integer p" in reason

@@ -1,0 +1,84 @@
+"""What a solve will cost, before it is begun.
+
+The times are orders of magnitude: sizes times constants that ``examples/benchmarks/calibrate.py`` measures on
+two cores. They are for choosing between backends, whose costs differ by powers of ten.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from npkl_models.conic.runner import choose_solver, predicted_bytes
+from npkl_models.lowrank import compiled
+from npkl_models.lowrank.rank import AUTO_RANK
+from npkl_models.model.problem import Problem
+from npkl_models.model.regularizers import NoRegularizer, RowNormBound, TracePower
+from npkl_models.model.trace_cones import needs_majorisation
+
+PRODUCT = 4e-10  # seconds per entry of C and column of V in C @ V
+ROW_COMPILED = 6e-7  # seconds per row of a compiled sweep, beside the product
+ROW_NUMPY = 2e-6  # seconds per row of a numpy sweep, beside the product
+CALL = 2e-4  # seconds of interpreter per iteration
+ITERATIONS = {"bcd": 60, "burer_monteiro": 300, "hybrid": 600, "admm": 2000}
+PRODUCTS = {"bcd": 3.0, "burer_monteiro": 3.0, "hybrid": 3.0, "admm": 6.0}
+KINKED = {"bcd": 4.0, "burer_monteiro": 2.0, "hybrid": 2.0, "admm": 2.0}
+SCS_SECONDS = 4e-7  # times order^3
+CLARABEL_SECONDS = 2e-9  # times order^5
+CVXPY = 0.15  # seconds to compile the smallest conic program
+MAJORISED = 200.0  # how much more a trace power without a form of fixed size costs
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Predicted seconds and bytes of a solve."""
+
+    seconds: float
+    memory: float
+
+    def __str__(self) -> str:
+        return f"{_readable(self.seconds)} and {self.memory / 1e6:.3g} MB"
+
+
+def available_bytes() -> float:
+    """Physical memory of the machine."""
+    return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+
+
+def predict(backend: str, problem: Problem) -> Cost:
+    """Cost of a backend on a problem, from n, the entries of C, the values, the rank and the basis."""
+    if backend in ITERATIONS:
+        return _factor(backend, problem)
+    order = problem.order
+    solver = choose_solver(None, order)
+    seconds = CLARABEL_SECONDS * order**5 if solver == "CLARABEL" else SCS_SECONDS * order**3
+    R = problem.regularizer
+    if isinstance(R, TracePower) and needs_majorisation(R.p):
+        seconds *= MAJORISED
+    return Cost(CVXPY + seconds, predicted_bytes(solver, order))
+
+
+def _factor(backend: str, problem: Problem) -> Cost:
+    rank = min(AUTO_RANK, problem.order)
+    entries = problem.cost.nnz + 2 * problem.n_pairs
+    if problem.basis is not None:
+        entries += 2 * problem.n * problem.basis.size
+    product = PRODUCT * entries * rank
+    rows = 0.0
+    if backend in ("bcd", "admm"):
+        fast = backend == "bcd" and compiled.available() and all(t.loss.quadratic for t in problem.terms)
+        rows = problem.n * (ROW_COMPILED if fast else ROW_NUMPY)
+    seconds = ITERATIONS[backend] * (PRODUCTS[backend] * product + rows + CALL)
+    smooth = all(term.loss.smooth for term in problem.terms) and not problem.equalities
+    if not smooth or not isinstance(problem.regularizer, (NoRegularizer, RowNormBound)):
+        seconds *= KINKED[backend]
+    memory = 8.0 * (30 * problem.n * rank + 8 * entries)
+    return Cost(seconds, memory)
+
+
+def _readable(seconds: float) -> str:
+    if seconds < 1:
+        return f"{1e3 * seconds:.0f} ms"
+    if seconds < 600:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 3600:.1f} hours"
