@@ -177,10 +177,10 @@ def test_compiled_and_numpy_kernels_make_the_same_sweep(small, kind, r):
         BCDProgram.compile(small(kind), BCDOptions(start=start, rank=r, kernel=kernel)).engine
         for kernel in ("numpy", "numba")
     ]
-    engines[1].order = engines[0].order
+    engines[1].sweeper.order = engines[0].sweeper.order
     for sweep in range(5):
         for engine in engines:
-            engine.sweep()
+            engine.sweeper.run(engine.V)
         np.testing.assert_allclose(engines[1].V, engines[0].V, rtol=1e-9, atol=1e-11, err_msg=str(sweep))
 
 

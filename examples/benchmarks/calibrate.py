@@ -16,7 +16,7 @@ for kernel in ("numpy", "numba"):
     if kernel == "numba" and not compiled.available():
         continue
     engine = BCDProgram.compile(P, BCDOptions(start=V, rank=r, kernel=kernel)).engine
-    rows[kernel] = (seconds(engine.sweep, 5) - product * P.cost.nnz * r) / P.n
+    rows[kernel] = (seconds(lambda e=engine: e.sweeper.run(e.V), 5) - product * P.cost.nnz * r) / P.n
 small = problem("iris")
 scs = seconds(lambda: small.solve("sdp", solver="SCS"), 1)
 runs = {}

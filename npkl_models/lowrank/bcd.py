@@ -16,17 +16,14 @@ import numpy as np
 from npkl_models.answer.program import FactorOptions, Program, logger
 from npkl_models.answer.recovery import recover_multipliers
 from npkl_models.answer.solution import Solution
-from npkl_models.errors import MissingDependencyError, UnsupportedError
-from npkl_models.linalg import Array, Matrix, positions
-from npkl_models.lowrank import compiled
+from npkl_models.errors import UnsupportedError
+from npkl_models.linalg import Array, positions
 from npkl_models.lowrank.anderson import Extrapolation
 from npkl_models.lowrank.burer_monteiro import BurerMonteiroEngine, BurerMonteiroOptions
-from npkl_models.lowrank.coloring import color_classes, color_graph
 from npkl_models.lowrank.edges import EdgeModel, Structure, entry_reason, structure
 from npkl_models.lowrank.loop import Engine, drive
 from npkl_models.lowrank.rank import starting_factor
-from npkl_models.lowrank.rows import RowProblem, minimise_rows, minimise_rows_by_dual
-from npkl_models.lowrank.table import Incidence, Table
+from npkl_models.lowrank.sweeps import KERNELS, Sweeper
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import NoRegularizer, RowNormBound
 from npkl_models.model.terms import Multipliers
@@ -66,7 +63,7 @@ class BCDOptions(FactorOptions):
         super().__post_init__()
         if self.nonsmooth not in ("multipliers", "row_qp"):
             raise UnsupportedError(f"nonsmooth must be 'multipliers' or 'row_qp', got {self.nonsmooth!r}")
-        if self.kernel not in ("auto", "numpy", "numba"):
+        if self.kernel not in KERNELS:
             raise UnsupportedError(f"kernel must be 'auto', 'numpy' or 'numba', got {self.kernel!r}")
 
 
@@ -93,24 +90,7 @@ class BCDEngine(Engine):
         self.model = EdgeModel(pairs, beta=float(np.max(pairs.weight, initial=1.0)))
         self.by_dual = options.nonsmooth == "row_qp" and not self.model.smooth
         self.radius = getattr(problem.regularizer, "b", None)
-        C = problem.cost
-        self.mu0 = 2 * (C.diagonal() + pairs.linear)
-        off = C.copy()
-        off.setdiag(0)
-        off.eliminate_zeros()
-        incidence = Incidence(pairs)
-        self.incidence, self.off = incidence, off
-        self.compiled = _choose_kernel(options, self.model, self.by_dual)
-        self.classes: list[list[tuple[Table, Matrix]]] = []
-        if self.compiled:  # one row after the other needs no colours, and memory likes their own order
-            self.order = np.arange(problem.n)
-        else:
-            colors = color_graph(abs(off) + pairs.incidence(), options.random_state)
-            classes = color_classes(colors)
-            self.order = np.concatenate(classes)
-            for points in classes:
-                tables = incidence.tables(points)
-                self.classes.append([(table, off[table.points]) for table in tables])
+        self.sweeper = Sweeper(problem, pairs, self.model, options.kernel, self.by_dual, options.random_state)
         self.pattern = pairs.incidence()
         self.pattern.sort_indices()
         self.where = positions(
@@ -134,7 +114,7 @@ class BCDEngine(Engine):
             self._follow(self.finisher)
             return
         before = self.V.copy() if self.by_dual else self.V
-        self.sweep()
+        self.sweeper.run(self.V)
         self.merit = self._evaluate()
         if self.by_dual:  # the source's own measure of progress
             change = float(np.linalg.norm(self.V - before))
@@ -161,46 +141,6 @@ class BCDEngine(Engine):
     def _follow(self, finisher: BurerMonteiroEngine) -> None:
         finisher.iterate()
         self.V, self.objective, self.residual = finisher.V, finisher.objective, finisher.residual
-
-    @property
-    def kernel_text(self) -> str:
-        """The kernel in words."""
-        return "rows compiled" if self.compiled else f"{len(self.classes)} colours in numpy"
-
-    def sweep(self) -> None:
-        """One pass over all points in the engine's order; the smooth model never rises."""
-        if self.compiled:
-            self._compiled_sweep()
-            return
-        for tables in self.classes:
-            for table, C_off in tables:
-                self._update_rows(table, C_off)
-
-    def _compiled_sweep(self) -> None:
-        held, pairs, at = self.incidence, self.pairs, 0
-        _, pull, h = self.model.evaluate(np.zeros(pairs.size))
-        pull, root = pull[held.pair], np.sqrt(h)[held.pair]
-        start = np.append(held.start, held.neighbor.size)
-        off, radius = self.off, 0.0 if self.radius is None else float(self.radius)
-        while at < self.order.size:
-            stopped = compiled.sweep(
-                self.order, at, self.V, off.indptr, off.indices, off.data, start, held.neighbor,
-                root, pull, self.mu0, pairs.quadratic, radius,
-            )  # fmt: skip
-            if stopped < 0:
-                return
-            point = self.order[stopped : stopped + 1]
-            self._update_rows(held.tables(point)[0], off[point])
-            at = stopped + 1
-
-    def _update_rows(self, table: Table, C_off: Matrix) -> None:
-        V, points = self.V, table.points
-        rows = RowProblem(
-            self.mu0[points], self.pairs.quadratic[points], 2 * (C_off @ V),
-            V[table.neighbor], table.pair, table.valid, self.radius,
-        )  # fmt: skip
-        update = minimise_rows_by_dual if self.by_dual else minimise_rows
-        V[points] = update(rows, self.model, V[points])
 
     def multipliers(self) -> Multipliers:
         if self.finisher is not None:
@@ -263,19 +203,6 @@ class BCDEngine(Engine):
         self.merit = self._evaluate()
 
 
-def _choose_kernel(options: BCDOptions, model: EdgeModel, by_dual: bool) -> bool:
-    """Whether rows are updated by compiled code."""
-    able = model.quadratic and not by_dual
-    if options.kernel == "numba":
-        if not able:
-            raise UnsupportedError("kernel='numba' takes square and linear losses only; use 'auto'")
-        if not compiled.available():
-            raise MissingDependencyError(
-                "kernel='numba' needs numba; install it with: pip install npkl_models[fast]"
-            )
-    return options.kernel != "numpy" and able and compiled.available()
-
-
 @dataclass(frozen=True, eq=False)
 class BCDProgram(Program):
     """Block coordinate descent, coloured and ready to run."""
@@ -306,7 +233,7 @@ class BCDProgram(Program):
         assert self.engine is not None
         V = self.engine.V
         return (
-            f"V is {V.shape[0]} x {V.shape[1]}, {self.engine.kernel_text}, "
+            f"V is {V.shape[0]} x {V.shape[1]}, {self.engine.sweeper}, "
             f"{self.engine.pairs.size} pairs, {self.problem.cost.nnz} cost entries; about "
             f"{8e-6 * (6 * V.size + 4 * self.problem.cost.nnz):.3g} MB"
         )

@@ -1,0 +1,104 @@
+"""A pass over all rows of V, by either of two kernels: a colour at a time, or row by row compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from npkl_models.errors import MissingDependencyError, UnsupportedError
+from npkl_models.linalg import Array, Matrix
+from npkl_models.lowrank import compiled
+from npkl_models.lowrank.coloring import color_classes, color_graph
+from npkl_models.lowrank.edges import EdgeModel, Structure
+from npkl_models.lowrank.rows import RowProblem, minimise_rows, minimise_rows_by_dual
+from npkl_models.lowrank.table import Incidence, Table
+from npkl_models.model.problem import Problem
+
+KERNELS = ("auto", "numpy", "numba")
+
+
+class Sweeper:
+    """Order of the points, and the kernel that minimises over their rows in that order.
+
+    Parameters
+    ----------
+    kernel : {"auto", "numpy", "numba"}
+    by_dual : bool
+        Solve the row problems of the source by their duals, kinks and all.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        pairs: Structure,
+        model: EdgeModel,
+        kernel: str,
+        by_dual: bool,
+        random_state: int | None,
+    ) -> None:
+        self.pairs, self.model, self.by_dual = pairs, model, by_dual
+        self.radius: float | None = getattr(problem.regularizer, "b", None)
+        self.mu0 = 2 * (problem.cost.diagonal() + pairs.linear)
+        self.off = problem.cost.copy()
+        self.off.setdiag(0)
+        self.off.eliminate_zeros()
+        self.incidence = Incidence(pairs)
+        self.compiled = choose_kernel(kernel, model.quadratic and not by_dual)
+        self.classes: list[list[tuple[Table, Matrix]]] = []
+        if self.compiled:  # one row after the other needs no colours, and memory likes their own order
+            self.order = np.arange(problem.n)
+            return
+        classes = color_classes(color_graph(abs(self.off) + pairs.incidence(), random_state))
+        self.order = np.concatenate(classes)
+        for points in classes:
+            tables = self.incidence.tables(points)
+            self.classes.append([(table, self.off[table.points]) for table in tables])
+
+    def __str__(self) -> str:
+        return "rows compiled" if self.compiled else f"{len(self.classes)} colours in numpy"
+
+    def run(self, V: Array) -> None:
+        """One pass, in place; the smooth model of the objective never rises."""
+        if self.compiled:
+            self._run_compiled(V)
+            return
+        for tables in self.classes:
+            for table, C_off in tables:
+                self._update_rows(V, table, C_off)
+
+    def _run_compiled(self, V: Array) -> None:
+        held, at = self.incidence, 0
+        _, pull, h = self.model.evaluate(np.zeros(self.pairs.size))
+        pull, root = pull[held.pair], np.sqrt(h)[held.pair]
+        start = np.append(held.start, held.neighbor.size)
+        off, radius = self.off, 0.0 if self.radius is None else float(self.radius)
+        while at < self.order.size:
+            stopped = compiled.sweep(
+                self.order, at, V, off.indptr, off.indices, off.data, start, held.neighbor,
+                root, pull, self.mu0, self.pairs.quadratic, radius,
+            )  # fmt: skip
+            if stopped < 0:
+                return
+            point = self.order[stopped : stopped + 1]
+            self._update_rows(V, held.tables(point)[0], off[point])
+            at = stopped + 1
+
+    def _update_rows(self, V: Array, table: Table, C_off: Matrix) -> None:
+        points = table.points
+        rows = RowProblem(
+            self.mu0[points], self.pairs.quadratic[points], 2 * (C_off @ V),
+            V[table.neighbor], table.pair, table.valid, self.radius,
+        )  # fmt: skip
+        update = minimise_rows_by_dual if self.by_dual else minimise_rows
+        V[points] = update(rows, self.model, V[points])
+
+
+def choose_kernel(kernel: str, able: bool) -> bool:
+    """Whether rows are updated by compiled code, which takes quadratic losses (``able``)."""
+    if kernel == "numba":
+        if not able:
+            raise UnsupportedError("kernel='numba' takes square and linear losses only; use 'auto'")
+        if not compiled.available():
+            raise MissingDependencyError(
+                "kernel='numba' needs numba; install it with: pip install npkl_models[fast]"
+            )
+    return kernel != "numpy" and able and compiled.available()
