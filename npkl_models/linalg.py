@@ -65,6 +65,12 @@ def psd_factor(K: Array, rtol: float = 0.0) -> Array:
     return out
 
 
+def frobenius(A: Array) -> float:
+    """Frobenius norm; without BLAS, whose threads cost more than the sum on factors of common size."""
+    flat = A.ravel()
+    return float(np.sqrt(np.einsum("i,i->", flat, flat)))
+
+
 def gram_eigenvalues(V: Array) -> Array:
     """The non-zero eigenvalues of V V' (at most r of them), descending."""
     out: Array = np.linalg.svd(V, compute_uv=False) ** 2 if V.size else np.zeros(0)

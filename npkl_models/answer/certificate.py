@@ -151,7 +151,7 @@ def certify(
     trace = max(float(np.sum(V**2)), 1e-12)
     options: dict[str, Any] = {
         "method": method,
-        "accuracy": min(0.1 * tol * (1 + 2 * abs(objective)) / trace, tol * norm_bound(S)),
+        "accuracy": min(0.5 * tol * (1 + 2 * abs(objective)) / trace, tol * norm_bound(S)),
         "failure_probability": failure_probability,
         "random_state": random_state,
         "quick": quick,

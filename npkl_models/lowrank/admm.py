@@ -16,7 +16,7 @@ import numpy as np
 from npkl_models.answer.program import FactorOptions, Program
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import UnsupportedError
-from npkl_models.linalg import Array, norm_bound
+from npkl_models.linalg import Array, frobenius, norm_bound
 from npkl_models.lowrank.edges import EdgeModel, Structure, entry_reason, structure
 from npkl_models.lowrank.loop import Engine, drive
 from npkl_models.lowrank.rank import starting_factor
@@ -109,8 +109,8 @@ class ADMMEngine(Engine):
         self.U = self._solve(self.V, self.Lambda, transposed=True)
         self.Lambda = self.Lambda + self.rho * (self.V - self.U)
         misfit = self._update_split()
-        primal = float(np.linalg.norm(self.V - self.U))
-        dual = self.rho * float(np.linalg.norm(self.V - before))
+        primal = frobenius(self.V - self.U)
+        dual = self.rho * frobenius(self.V - before)
         self._measure(misfit)
         if not self.objective <= DIVERGENCE * (1 + abs(self.start_objective)):
             self.floor *= 2
@@ -180,7 +180,7 @@ class ADMMEngine(Engine):
         self.objective = self.problem.objective_of_factor(V)
         SV = self.problem.slack(self.multipliers()) @ V
         size = 1 + 2 * abs(self.objective)
-        self.residual = (float(np.linalg.norm(SV) * np.linalg.norm(V)) + misfit) / size
+        self.residual = (frobenius(SV) * frobenius(V) + misfit) / size
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from npkl_models.answer.program import FactorOptions, Program, logger
 from npkl_models.answer.recovery import recover_multipliers
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import UnsupportedError
-from npkl_models.linalg import Array, positions
+from npkl_models.linalg import Array, frobenius, positions
 from npkl_models.lowrank.anderson import Extrapolation
 from npkl_models.lowrank.burer_monteiro import BurerMonteiroEngine, BurerMonteiroOptions
 from npkl_models.lowrank.edges import EdgeModel, Structure, entry_reason, structure
@@ -117,8 +117,8 @@ class BCDEngine(Engine):
         self.sweeper.run(self.V)
         self.merit = self._evaluate()
         if self.by_dual:  # the source's own measure of progress
-            change = float(np.linalg.norm(self.V - before))
-            self.residual = change / max(float(np.linalg.norm(self.V)), 1e-300)
+            change = frobenius(self.V - before)
+            self.residual = change / max(frobenius(self.V), 1e-300)
             return
         if self.extrapolation is not None:
             trial = self.extrapolation.propose(self.V)
@@ -182,7 +182,7 @@ class BCDEngine(Engine):
             self.row_multipliers = np.where(tight, np.maximum(pull, 0.0), 0.0)
             SV = SV + self.row_multipliers[:, None] * V
         size = 1 + 2 * abs(self.objective)
-        self.smooth_residual = float(np.linalg.norm(SV) * np.linalg.norm(V)) / size
+        self.smooth_residual = frobenius(SV) * frobenius(V) / size
         self.residual = self.smooth_residual
         if not self.model.smooth:
             self.residual += (0.0 if np.isinf(self.misfit) else self.misfit) / size

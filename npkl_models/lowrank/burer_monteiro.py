@@ -14,7 +14,7 @@ import numpy as np
 from npkl_models.answer.program import FactorOptions, Program
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import unknown
-from npkl_models.linalg import Array
+from npkl_models.linalg import Array, frobenius
 from npkl_models.lowrank.loop import Engine, drive
 from npkl_models.lowrank.minimisers import MINIMISERS
 from npkl_models.lowrank.objective import FactorObjective
@@ -110,8 +110,8 @@ class BurerMonteiroEngine(Engine):
         self.V = self.point.V
         smooth = self.f.smooth
         self.objective = self.point.value if smooth else self.problem.objective_of_factor(self.V)
-        slope = 0.5 * float(np.linalg.norm(self.point.gradient))
-        self.stationarity = slope * float(np.linalg.norm(self.point.W)) / self._size()
+        slope = 0.5 * frobenius(self.point.gradient)
+        self.stationarity = slope * frobenius(self.point.W) / self._size()
         self.residual = self.stationarity + (0.0 if smooth else self.misfit)
 
 

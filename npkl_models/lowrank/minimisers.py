@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from npkl_models.linalg import Array
+from npkl_models.linalg import Array, frobenius
 from npkl_models.lowrank.objective import FactorObjective, Point
 
 CG_STEPS = 200
@@ -35,11 +35,11 @@ class TrustRegion:
         self.radius = 0.0
 
     def step(self, f: FactorObjective, point: Point) -> Point:
-        size = float(np.linalg.norm(point.gradient))
+        size = frobenius(point.gradient)
         if size == 0.0:
             return point
         if self.radius == 0.0:
-            self.radius = 0.25 * max(float(np.linalg.norm(point.W)), 1e-3)
+            self.radius = 0.25 * max(frobenius(point.W), 1e-3)
         forcing = min(0.3, np.sqrt(size / (1 + abs(point.value))))
         product = f.hessian(point)
         for _ in range(20):
@@ -48,7 +48,7 @@ class TrustRegion:
             trial = f.at(point.W + D)
             rounding = 1e-14 * (1 + abs(point.value))
             ratio = (point.value - trial.value + rounding) / (predicted + rounding)
-            length = float(np.linalg.norm(D))
+            length = frobenius(D)
             if ratio < SHRINK or not np.isfinite(ratio):
                 self.radius = 0.25 * length
             elif ratio > GROW and hit:
@@ -71,7 +71,7 @@ def steihaug(
         curvature = float(np.sum(p * Hp))
         step = rho / curvature if curvature > 0 else np.inf
         ahead = D + step * p if np.isfinite(step) else D
-        if not np.isfinite(step) or float(np.linalg.norm(ahead)) >= radius:
+        if not np.isfinite(step) or frobenius(ahead) >= radius:
             pp, dp = float(np.sum(p * p)), float(np.sum(D * p))
             room = radius**2 - float(np.sum(D * D))
             t = (-dp + np.sqrt(max(dp**2 + pp * room, 0.0))) / pp
@@ -104,7 +104,7 @@ class LBFGS:
             D, slope = -point.gradient, -float(np.sum(point.gradient**2))
         if slope == 0.0:
             return point
-        t = 1.0 if self.history else min(1.0, 0.1 * float(np.linalg.norm(point.W)) / np.sqrt(-slope))
+        t = 1.0 if self.history else min(1.0, 0.1 * frobenius(point.W) / np.sqrt(-slope))
         for _ in range(40):
             trial = f.at(point.W + t * D)
             if trial.value <= point.value + ARMIJO * t * slope + 1e-15 * abs(point.value):
@@ -115,7 +115,7 @@ class LBFGS:
             return point
         s, change = t * D, trial.gradient - point.gradient
         sy = float(np.sum(s * change))
-        if sy > 1e-12 * float(np.linalg.norm(s) * np.linalg.norm(change)):
+        if sy > 1e-12 * frobenius(s) * frobenius(change):
             self.history = [*self.history[-self.memory + 1 :], (s, change, sy)]
         return trial
 
