@@ -1,5 +1,6 @@
 """Every example runs and shows what it says; what README and docs print is what the commands print."""
 
+import json
 import runpy
 import subprocess
 import sys
@@ -20,6 +21,28 @@ def test_example_runs(path, tmp_path, monkeypatch, capsys):
     if path.name.startswith("plot_"):
         assert (tmp_path / "picture.png").stat().st_size > 5_000
     assert path.read_text().splitlines()[2].startswith("What to see") or "What to see" in path.read_text()
+
+
+BENCHMARKS = {
+    "sweep.py": ["600", "4"],
+    "certified.py": ["xor", "80"],
+    "against_scs.py": [],
+    "against_lbfgsb.py": ["iris", "8"],
+}
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_benchmark_prints_json(name, tmp_path):
+    """They run and print what they should; what they measure is not a test."""
+    script = EXAMPLES / "benchmarks" / name
+    found = subprocess.run(
+        [sys.executable, str(script), *BENCHMARKS[name]], capture_output=True, text=True, check=True
+    )
+    lines = [json.loads(line) for line in found.stdout.splitlines()]
+    assert lines
+    assert all(line["benchmark"] == script.stem for line in lines)
+    if name == "certified.py":
+        assert all(line["status"] == "OPTIMAL" and line["relative_gap"] <= 1e-6 for line in lines)
 
 
 def test_the_module_is_the_command():
