@@ -115,3 +115,29 @@ def test_unknown_method():
 def test_schatten_norm_does_not_overflow(values):
     assert linalg.schatten_norm(values, 2) == pytest.approx(float(np.hypot(*values)))
     assert linalg.schatten_norm(values, np.inf) == values.max()
+
+
+@pytest.mark.parametrize("shift", [0.05, 0.5])
+def test_perron_floor_is_a_tight_bound_on_laplacians(shift):
+    rng = np.random.default_rng(0)
+    for n in (30, 500):
+        L = nm.laplacian(rng.normal(size=(n, 2)), 4, shift=shift)
+        true = float(np.linalg.eigvalsh(L.toarray())[0])
+        floor = eigenbound.perron_floor(L)
+        assert 0.98 * true <= floor <= true + 1e-14
+    assert eigenbound.perron_floor(-L) == -np.inf
+
+
+def test_large_costs_have_a_proved_floor():
+    """Beyond a full eigendecomposition the scale repair still has its delta."""
+    rng = np.random.default_rng(0)
+    pairs = nm.Pairs.from_labels(np.arange(900) % 3, 400, 400, 0)
+    signed = sp.diags_array(np.full(900, 2.0)) + 0.5 * sp.diags_array(np.ones(899), offsets=1)
+    for cost in (nm.laplacian(rng.normal(size=(900, 3)), 5, shift=0.1), (signed + signed.T) * 0.5):
+        floor = nm.npkl(cost, pairs).cost_floor
+        assert 0 < floor <= np.linalg.eigvalsh(cost.toarray())[0]
+    data = nm.datasets.load("two_gaussians", n=900)
+    pairs = nm.Pairs.from_labels(data.y, 540, 540, 0)
+    found = nm.npkl(nm.laplacian(data.X, 5, shift=0.1), pairs, "hinge").solve(tol=1e-4)
+    assert found.status is nm.Status.OPTIMAL
+    assert found.certificate.repair in ("scale", "none needed")

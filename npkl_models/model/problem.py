@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.eigenbound import min_eigenvalue
+from npkl_models.eigenbound import DENSE_CHOLESKY, DENSE_EIGH, min_eigenvalue, perron_floor
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Matrix, gram_eigenvalues, norm_bound, symmetrize
 from npkl_models.model.basis import Basis
@@ -199,8 +199,14 @@ class Problem:
     @cached_property
     def cost_floor(self) -> float:
         """A proved lower bound on the smallest eigenvalue of C (of Q'CQ), -inf where none is at hand."""
-        found = min_eigenvalue(self.restrict(self.cost))
-        return found.lower if found.rigour == "proved" else float("-inf")
+        C = self.restrict(self.cost)
+        if C.shape[0] <= DENSE_EIGH:
+            return min_eigenvalue(C, method="eigh").lower
+        floor = perron_floor(C) if self.basis is None else float("-inf")
+        if floor > 0 or C.shape[0] > DENSE_CHOLESKY:
+            return floor
+        found = min_eigenvalue(C, method="cholesky")
+        return max(floor, found.lower) if found.rigour == "proved" else floor
 
     # --------------------------------------------------------------- variants
 
