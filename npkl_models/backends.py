@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from npkl_models.answer.program import Options, Program, parse_options
-from npkl_models.answer.solution import Solution
+from npkl_models.answer.solution import Solution, with_certificate
 from npkl_models.conic import runner, sdp, sdp_dual
 from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.lowrank import admm, bcd, burer_monteiro
@@ -188,5 +188,4 @@ def solve(problem: Problem, backend: str = "auto", **options: Any) -> Solution:
 
 
 def _with_message(solution: Solution, message: str) -> Solution:
-    object.__setattr__(solution, "message", message)
-    return solution
+    return with_certificate(replace(solution, message=message), solution.__dict__.get("certificate"))

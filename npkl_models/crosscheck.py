@@ -12,7 +12,7 @@ import numpy as np
 
 from npkl_models.answer.solution import Solution, Status
 from npkl_models.backends import REGISTRY, get_backend
-from npkl_models.errors import NPKLError, ProblemError, unknown
+from npkl_models.errors import NPKLError, ProblemError, UnsupportedError, unknown
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
 from npkl_models.table import CrossCheck, Row
@@ -121,8 +121,10 @@ def _solve(problem: Problem, name: str, own: dict[str, Any], options: dict[str, 
         return f"not run: {reason}"
     try:
         return backend.compile(problem, **_known(name, options) | own).solve()
-    except NPKLError as error:
+    except UnsupportedError as error:  # such as a size that memory cannot hold
         return f"not run: {error}"
+    except NPKLError as error:
+        return f"failed: {error}"
 
 
 def _bracket(solved: dict[str, Solution]) -> tuple[float, float]:

@@ -22,6 +22,7 @@ DENSE_EIGH = 400  # largest order at which a full eigendecomposition is the quic
 DENSE_CHOLESKY = 10_000  # largest order for a dense Cholesky factorisation
 LANCZOS_STEPS = 1_000
 CHEAP_STEPS = 400  # where Cholesky can take over
+LOOKS = 40  # more than the looks at which one Lanczos run may stop: 10, 20, ..., 80, then an eighth more
 PERRON_STEPS = 30
 ROUGH = 0.01  # of a positive eigenvalue: what a Cholesky proof of it may give away
 LANCZOS_MEMORY = 2_000_000  # numbers that the Lanczos basis may take before it is recomputed
@@ -198,7 +199,7 @@ def _by_lanczos(
     if quick and hopeless and k:  # no spectrum on the complement could make up for the coupling
         low = float(inner[0])
         return EigenBound(-np.inf, low, "estimated", Q @ rotation[:, 0], 1.0)
-    log_term = np.log(2 * 1.648 * np.sqrt(n) / failure)  # one half of the failures for each end
+    log_term = np.log(2 * LOOKS * 1.648 * np.sqrt(n) / failure)  # shared by both ends and all looks
     start = rng.standard_normal(n)
     start -= Q @ (Q.T @ start)
     start /= np.linalg.norm(start)

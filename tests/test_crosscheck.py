@@ -46,14 +46,15 @@ def test_a_wrong_answer_is_caught(small, monkeypatch):
     from npkl_models import crosscheck as _  # noqa: F401  # the function shadows the module
 
     module = sys.modules["npkl_models.crosscheck"]
-    answers = {"bcd": good, "admm": worse, "sdp": "not run: broken", "sdp_dual": good}
+    answers = {"bcd": good, "admm": worse, "sdp": "failed: broken", "sdp_dual": good}
     monkeypatch.setattr(module, "_solve", lambda problem, name, own, options: answers[name])
     table = module.crosscheck(problem, list(answers))
     verdicts = {row.backend: row.verdict for row in table.rows}
     assert verdicts["bcd"] == "agrees"
     assert verdicts["admm"].startswith("worse by")
-    assert verdicts["sdp"] == "not run: broken"
+    assert verdicts["sdp"] == "failed: broken"
     assert not table.agrees
+    assert not module.crosscheck(problem, ["bcd", "sdp"]).agrees  # a break alone is a disagreement
     row = module._row("bcd", good, good.objective + 1, good.objective + 2, None, 1e-5)
     assert row.verdict == "outside the proved bracket"
 
