@@ -129,6 +129,21 @@ def test_hard_case_of_the_secular_equation():
     np.testing.assert_allclose(np.einsum("bkr,br->bk", rows.P, v) * rows.valid, 0, atol=1e-8)
 
 
+@pytest.mark.parametrize("k", [2, 3, 6])
+def test_rows_are_exact_where_the_neighbours_are_almost_dependent(k):
+    """Near a low-rank optimum the rows P lie in a few directions; the gradient must still vanish."""
+    rng = np.random.default_rng(k)
+    P = rng.normal(size=(20, k, 2)) @ rng.normal(size=(20, 2, 8)) + 1e-7 * rng.normal(size=(20, k, 8))
+    rows = RowProblem(
+        rng.uniform(-0.5, 1, 20), np.ones(20), rng.normal(size=(20, 8)), P,
+        np.zeros((20, k), dtype=int), np.ones((20, k), dtype=bool),
+    )  # fmt: skip
+    v = solve_quadratic(rows, np.ones((20, k)), -rows.g, rng.normal(size=(20, 8)))
+    level = rows.mu0 + 4 * rows.quartic * np.einsum("br,br->b", v, v)
+    gradient = level[:, None] * v + np.einsum("bkr,bk->br", P, np.einsum("bkr,br->bk", P, v)) + rows.g
+    assert np.abs(gradient).max() <= 1e-7  # the root's own tolerance, squared
+
+
 def test_row_program_of_the_source_by_its_dual():
     """The kinked row problem, exactly, against a general minimiser of its smooth form."""
     rows, model, rng = batch(3, loss="hinge", quartic=False)
@@ -182,6 +197,20 @@ def test_compiled_and_numpy_kernels_make_the_same_sweep(small, kind, r):
         for engine in engines:
             engine.sweeper.run(engine.V)
         np.testing.assert_allclose(engines[1].V, engines[0].V, rtol=1e-9, atol=1e-11, err_msg=str(sweep))
+
+
+@pytest.mark.parametrize("kind", ["pcp", "npkl:square", "row:linear", "row:square"])
+def test_a_compiled_sweep_measures_itself(small, kind):
+    from npkl_models.lowrank.bcd import BCDOptions, BCDProgram
+
+    engine = BCDProgram.compile(small(kind), BCDOptions(rank=5, kernel="numba", extrapolation=False)).engine
+    for _ in range(30):
+        engine.iterate()
+        followed, residual = engine.objective, engine.residual
+        engine.merit = engine._evaluate()
+        assert engine.objective == pytest.approx(followed, rel=1e-12)
+    assert residual <= 20 * max(engine.residual, 1e-12)
+    assert engine.objective == pytest.approx(small(kind).objective_of_factor(engine.V), rel=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["pcp", "npkl:square", "row:linear", "npkl:squared_hinge"])

@@ -99,6 +99,9 @@ class BCDEngine(Engine):
         self.extrapolation = Extrapolation() if options.extrapolation else None
         self.misfit = np.inf
         self.smooth_residual = np.inf
+        self.row_multipliers: Array | None = None
+        zero = np.zeros((problem.n, 1))
+        self.constant = problem.objective_of_factor(zero) - self.model.value(pairs.pair_values(zero))
         self.restart(V)
 
     def restart(self, V: Array) -> None:
@@ -114,8 +117,11 @@ class BCDEngine(Engine):
             self._follow(self.finisher)
             return
         before = self.V.copy() if self.by_dual else self.V
-        self.sweeper.run(self.V)
-        self.merit = self._evaluate()
+        measured = self.sweeper.run(self.V)
+        if measured is None:
+            self.merit = self._evaluate()
+        else:
+            self._follow_sweep(*measured)
         if self.by_dual:  # the source's own measure of progress
             change = frobenius(self.V - before)
             self.residual = change / max(frobenius(self.V), 1e-300)
@@ -138,6 +144,13 @@ class BCDEngine(Engine):
             logger.info("sweep %d: sweeps have become slow, Newton steps take over", self.sweeps)
             self.finisher = BurerMonteiroEngine(self.problem, BurerMonteiroOptions(), self.V)
 
+    def _follow_sweep(self, fall: float, gradient: float) -> None:
+        """What a sweep has measured of itself, in place of an evaluation (smooth models only)."""
+        self.merit -= fall
+        self.objective = self.merit + self.constant
+        self.residual = 0.5 * gradient * frobenius(self.V) / (1 + 2 * abs(self.objective))
+        self.evaluated = False
+
     def _follow(self, finisher: BurerMonteiroEngine) -> None:
         finisher.iterate()
         self.V, self.objective, self.residual = finisher.V, finisher.objective, finisher.residual
@@ -147,16 +160,18 @@ class BCDEngine(Engine):
             return self.finisher.multipliers()
         if self.by_dual:
             return recover_multipliers(self.problem, self.V)
+        if not self.evaluated:
+            self.merit = self._evaluate()
         z = self.pairs.pair_values(self.V)
         return self.model.multipliers(self.problem, self.V, z, self.row_multipliers)
 
     def _try(self, V: Array) -> None:
         """Keep an extrapolated point if the merit falls."""
-        kept, merit = (self.V, self.objective, self.residual), self.merit
+        kept, merit = (self.V, self.objective, self.residual, self.evaluated), self.merit
         self.V = V
         self.merit = self._evaluate()
         if not self.merit < merit:
-            self.V, self.objective, self.residual = kept
+            self.V, self.objective, self.residual, self.evaluated = kept
             self.merit = merit
 
     def _evaluate(self) -> float:
@@ -165,9 +180,8 @@ class BCDEngine(Engine):
         CV = self.problem.cost @ V
         z = pairs.pair_values(V)
         value, y, _ = self.model.evaluate(z) if z.size else (z, z, z)
-        linear = float(np.sum(V * CV)) + pairs.diagonal_value(V)
-        terms = zip(self.problem.terms, self.problem.values(V), strict=True)
-        self.objective = float(np.sum(V * CV)) + sum(term.value(z) for term, z in terms)
+        merit = float(np.sum(V * CV)) + pairs.diagonal_value(V) + float(np.sum(value))
+        self.objective = merit + self.constant if self.model.smooth else self.problem.objective_of_factor(V)
         s = np.einsum("ir,ir->i", V, V)
         SV = CV + (pairs.linear + 2 * pairs.quadratic * s)[:, None] * V
         if z.size:
@@ -186,7 +200,8 @@ class BCDEngine(Engine):
         self.residual = self.smooth_residual
         if not self.model.smooth:
             self.residual += (0.0 if np.isinf(self.misfit) else self.misfit) / size
-        return linear + float(np.sum(value))
+        self.evaluated = True
+        return merit
 
     def _update_multipliers(self) -> None:
         """Once the smooth model is nearly stationary, move the multipliers; beta grows when they lag."""

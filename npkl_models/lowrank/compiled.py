@@ -20,7 +20,7 @@ except ImportError:  # the extra is not installed
     numba = None  # type: ignore[assignment,unused-ignore]
 
 STEPS = 60
-LAST = 1e-6  # Newton squares the error: a step so small is the last one
+LAST = 1e-4  # the next step would be about its square
 
 
 def available() -> bool:
@@ -36,28 +36,32 @@ def _decorate(function: Any) -> Any:
 
 @_decorate
 def _factor(mu: float, G: Array, k: int, L: Array) -> None:  # pragma: no cover
-    """Cholesky factor of mu I + G, the leading k x k block."""
+    """Factors L D L' = mu I + G of the leading k x k block; the diagonal of L holds 1 / D."""
     for i in range(k):
-        for j in range(i + 1):
-            total = G[i, j] + (mu if i == j else 0.0)
+        pivot = G[i, i] + mu
+        for j in range(i):
+            total = G[i, j]
             for m in range(j):
-                total -= L[i, m] * L[j, m]
-            L[i, j] = math.sqrt(max(total, 1e-300)) if i == j else total / L[j, j]
+                total -= L[i, m] * L[m, j]
+            L[j, i] = total  # D_j L_ij, above the diagonal
+            L[i, j] = total * L[j, j]
+            pivot -= total * L[i, j]
+        L[i, i] = 1 / max(pivot, 1e-300)
 
 
 @_decorate
 def _solve(L: Array, k: int, b: Array, x: Array) -> None:  # pragma: no cover
-    """Solve L L' x = b."""
+    """Solve L D L' x = b."""
     for i in range(k):
         total = b[i]
         for m in range(i):
             total -= L[i, m] * x[m]
-        x[i] = total / L[i, i]
+        x[i] = total
     for i in range(k - 1, -1, -1):
-        total = x[i]
+        total = x[i] * L[i, i]
         for m in range(i + 1, k):
             total -= L[m, i] * x[m]
-        x[i] = total / L[i, i]
+        x[i] = total
 
 
 @_decorate
@@ -67,17 +71,20 @@ def _norm2(
     """S = ||v||^2 and ds/dmu for v = (mu I + W'W)^-1 c, from b = W c, G = W W' and cc = ||c||^2 alone.
 
     With x = (mu I + G)^-1 b one has W v = x, s = (cc - x'b - mu x'x) / mu^2 and
-    ds/dmu = -2 (s - x'(mu I + G)^-1 x) / mu.
+    ds/dmu = -2 (s - x'(mu I + G)^-1 x) / mu, where x'(LDL')^-1 x = y'D^-1 y with L y = x.
     """
     _factor(mu, G, k, L)
     _solve(L, k, b, x)
-    _solve(L, k, x, y)
     s = cc
     inner = 0.0
     for j in range(k):
         s -= x[j] * (b[j] + mu * x[j])
-        inner += x[j] * y[j]
-    s = s / (mu * mu)
+        total = x[j]
+        for m in range(j):
+            total -= L[j, m] * y[m]
+        y[j] = total
+        inner += total * total * L[j, j]
+    s = max(s, 0.0) / (mu * mu)
     return s, -2 * (s - inner) / mu
 
 
@@ -97,7 +104,7 @@ def _rational_step(now: float, s: float, ds: float, mu0: float, slope: float) ->
         value = s * ratio * ratio - slope * (now + d - mu0)
         change = value / (slope + 2 * s * ratio * ratio / (t + d))
         d = max(d + change, -0.9 * t)
-        if abs(change) <= 1e-3 * LAST * now:
+        if abs(change) <= 1e-3 * LAST * LAST * now:
             break
     return d
 
@@ -107,15 +114,19 @@ def sweep(
     order: Index, first: int, V: Array,
     indptr: Index, indices: Index, data: Array,
     start: Index, neighbor: Index, root: Array, pull: Array,
-    mu0: Array, quartic: Array, radius: float,
+    mu0: Array, quartic: Array, radius: float, measured: Array,
 ) -> int:  # pragma: no cover  # fmt: skip
-    """Update the rows order[first:] one by one; returns the position of a row it cannot do, or -1."""
+    """Update the rows order[first:] one by one; returns the position of a row it cannot do, or -1.
+
+    To ``measured`` it adds how much the objective fell, and the squares of the gradients that the rows had
+    when their turn came (without the part that a tight norm bound holds).
+    """
     r = V.shape[1]
     width = 1
     for i in range(start.shape[0] - 1):
         width = max(width, start[i + 1] - start[i])
     W, G, L = np.empty((width, r)), np.empty((width, width)), np.empty((width, width))
-    b, x, y = np.empty(width), np.empty(width), np.empty(width)
+    b, x, y, before = np.empty(width), np.empty(width), np.empty(width), np.empty(width)
     c = np.empty(r)
     for position in range(first, order.shape[0]):
         i = order[position]
@@ -136,6 +147,10 @@ def sweep(
             for a in range(r):
                 total += W[j, a] * c[a]
             b[j] = total
+            total = 0.0
+            for a in range(r):
+                total += W[j, a] * V[i, a]
+            before[j] = total
             for m in range(j + 1):
                 total = 0.0
                 for a in range(r):
@@ -143,13 +158,12 @@ def sweep(
                 G[j, m] = total
                 G[m, j] = total
         mu, q = mu0[i], quartic[i]
-        size = 0.0
+        size, old, gain = 0.0, 0.0, 0.0
         for a in range(r):
             size += c[a] * c[a]
+            old += V[i, a] * V[i, a]
+            gain -= c[a] * V[i, a]
         if q > 0.0:
-            old = 0.0
-            for a in range(r):
-                old += V[i, a] * V[i, a]
             if size == 0.0:
                 return position
             low, high = 0.0, max(2 * max(mu, 0.0), (8 * q * size) ** (1 / 3)) + 1e-300
@@ -195,9 +209,22 @@ def sweep(
             mu = now
         _factor(mu, G, k, L)
         _solve(L, k, b, x)
+        level = mu0[i] + 4 * q * old
+        across, steep, new = 0.0, 0.0, 0.0
         for a in range(r):
-            total = c[a]
+            total, pulled = c[a], level * V[i, a] - c[a]
             for j in range(k):
                 total -= W[j, a] * x[j]
+                pulled += W[j, a] * before[j]
+            across += pulled * V[i, a]
+            steep += pulled * pulled
             V[i, a] = total / mu
+            gain += c[a] * V[i, a]
+            new += V[i, a] * V[i, a]
+        for j in range(k):
+            gain += 0.5 * (before[j] * before[j] - x[j] * x[j])
+        if radius > 0.0 and old >= radius * radius * (1 - 1e-9) and across < 0:
+            steep -= across * across / old
+        measured[0] += gain + 0.5 * mu0[i] * (old - new) + q * (old * old - new * new)
+        measured[1] += max(steep, 0.0)
     return -1

@@ -9,8 +9,9 @@ the square loss, a Newton step for piecewise quadratic ones) the minimiser solve
 
     (mu I + P'HP) v = c,    mu = mu0 + 4 a ||v||^2    [mu larger and ||v|| = b at the bound],
 
-one secular equation in mu, as in a trust region. Its left-hand side is handled through the smaller of
-the two Gram matrices P'HP (r x r) and H^(1/2) P P' H^(1/2) (k x k), the Sherman-Morrison-Woodbury way.
+one secular equation in mu, as in a trust region (`secular`). Its left-hand side is handled through the
+smaller of the two Gram matrices P'HP (r x r) and H^(1/2) P P' H^(1/2) (k x k), the
+Sherman-Morrison-Woodbury way.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ import numpy as np
 
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.lowrank.edges import EdgeModel
+from npkl_models.lowrank.secular import GramSystem, SpectralSystem, secular_root
 
 INNER_STEPS = 20
-SECULAR_STEPS = 60
-LAST = 1e-6  # Newton squares the error: a step so small is the last one
 DUAL_PASSES = 200
+TINY_SHIFT = 1e-9  # mu below it: the hard case of the secular equation is near
 
 
 @dataclass(frozen=True)
@@ -119,35 +120,26 @@ def _step(rows: RowProblem, z: Array, slope: Array, h: Array, old: Array) -> Arr
 
 def solve_quadratic(rows: RowProblem, h: Array, c: Array, old: Array) -> Array:
     """Minimise mu0/2 ||v||^2 + a ||v||^4 + 1/2 v'P'HPv - c'v, ||v|| <= b, for each row."""
-    radial = rows.radius is not None or bool(np.any(rows.quartic > 0))
-    k, r = h.shape[1], c.shape[1]
     W = np.sqrt(h)[:, :, None] * rows.P
-    if not radial:
+    if rows.radius is None and not bool(np.any(rows.quartic > 0)):
         return shifted_solve(rows.mu0, W, c)
-    if k >= r:
-        values, E = np.linalg.eigh(np.einsum("bkr,bks->brs", W, W))
-        directions = np.swapaxes(E, 1, 2)
-        rest = np.zeros_like(c)
-    elif k:
-        values, E = np.linalg.eigh(np.einsum("bkr,blr->bkl", W, W))
-        values = np.maximum(values, 0.0)
-        values = np.where(values > 1e-14 * values[:, -1:], values, 0.0)
-        scale = np.where(values > 0, values, np.inf) ** -0.5
-        directions = np.einsum("bkl,bkr->blr", E, W) * scale[:, :, None]
-        rest = c - np.einsum("bkr,bk->br", directions, np.einsum("bkr,br->bk", directions, c))
-    else:
-        values, directions = np.zeros((len(c), 0)), np.zeros((len(c), 0, r))
-        rest = c
-    alpha = np.einsum("bkr,br->bk", directions, c)
-    low = -values[:, 0] if k >= r else np.zeros(len(c))
-    spectrum = np.concatenate([values, np.zeros((len(c), 1))], axis=1)
-    energy = np.concatenate([alpha**2, np.einsum("br,br->b", rest, rest)[:, None]], axis=1)
-    if k >= r:
-        spectrum, energy = values, alpha**2
-    mu = _secular(rows, spectrum, energy, low, np.einsum("br,br->b", old, old))
-    v = np.einsum("bkr,bk->br", directions, alpha / _apart(mu[:, None] + values))
-    v += rest / _apart(mu)[:, None]
-    return _fill(rows, v, mu, low, directions, values, old)
+    s_old = np.einsum("br,br->b", old, old)
+    if W.shape[1] >= W.shape[2]:
+        return _by_directions(rows, W, c, old, s_old)
+    gram = GramSystem(W, c)
+    mu = secular_root(gram, rows.mu0, rows.quartic, rows.radius, s_old)
+    v = gram.solution(mu)
+    hard = np.flatnonzero(~(mu > TINY_SHIFT))  # (c - W'x) / mu would cancel
+    if hard.size:
+        v[hard] = _by_directions(rows.take(hard), W[hard], c[hard], old[hard], s_old[hard])
+    return v
+
+
+def _by_directions(rows: RowProblem, W: Array, c: Array, old: Array, s_old: Array) -> Array:
+    """The same in the eigenvectors of W'W, for any mu: the hard case takes a null direction more."""
+    system = SpectralSystem(W, c)
+    mu = secular_root(system, rows.mu0, rows.quartic, rows.radius, s_old)
+    return _fill(rows, system.solution(mu), mu, system, old)
 
 
 def shifted_solve(mu: Array, W: Array, c: Array) -> Array:
@@ -163,66 +155,9 @@ def shifted_solve(mu: Array, W: Array, c: Array) -> Array:
     return (c - np.einsum("bkr,bk->br", W, inner)) / mu[:, None]
 
 
-def _apart(x: Array) -> Array:
-    return np.where(np.abs(x) < 1e-300, np.inf, x)
-
-
-def _norm2(mu: Array, spectrum: Array, energy: Array) -> tuple[Array, Array]:
-    """s(mu) = sum energy / (mu + spectrum)^2 and its derivative."""
-    shifted = mu[:, None] + spectrum
-    shifted = np.where(energy > 0, np.maximum(shifted, 1e-100), 1.0)
-    ratio = energy / shifted**2
-    slope = ratio / shifted
-    return ratio.sum(axis=1), -2 * slope.sum(axis=1)
-
-
-def _secular(rows: RowProblem, spectrum: Array, energy: Array, low: Array, s_old: Array) -> Array:
-    """Mu with ||v(mu)||^2 = (mu - mu0) / (4 a), or = b^2 where that would exceed the bound."""
-    total = energy.sum(axis=1)
-    quartic = rows.quartic
-    with np.errstate(divide="ignore", over="ignore"):
-        slope = np.where(quartic > 0, 1 / (4 * np.where(quartic > 0, quartic, 1.0)), 0.0)
-    mu = np.maximum(rows.mu0, low)
-    if bool(np.any(quartic > 0)):
-        reach = np.maximum(2 * np.maximum(rows.mu0 - low, 0), np.cbrt(8 * quartic * total)) + 1e-300
-        start = rows.mu0 + 4 * quartic * s_old
-        found = _root(spectrum, energy, low, low + reach, start, slope, -slope * rows.mu0)
-        mu = np.where(quartic > 0, found, mu)
-    if rows.radius is not None:
-        outside = _norm2(mu, spectrum, energy)[0] > rows.radius**2
-        outside |= (mu <= low) & (rows.quartic == 0)
-        if outside.any():
-            reach = np.sqrt(total) / rows.radius + 1e-300
-            level = np.full(len(mu), rows.radius**2)
-            found = _root(spectrum, energy, low, low + reach, mu, np.zeros_like(mu), level)
-            mu = np.where(outside, np.maximum(found, mu), mu)
-    return mu
-
-
-def _root(
-    spectrum: Array, energy: Array, low: Array, high: Array, start: Array, slope: Array, level: Array
-) -> Array:
-    """Root in [low, high] of the decreasing function s(mu) - slope mu - level: safeguarded Newton."""
-    a, b = low.copy(), high.copy()
-    mu = np.clip(start, a + 1e-3 * (b - a), b)
-    for _ in range(SECULAR_STEPS):
-        s, ds = _norm2(mu, spectrum, energy)
-        value = s - slope * mu - level
-        a, b = np.where(value > 0, mu, a), np.where(value > 0, b, mu)
-        step = value / np.maximum(slope - ds, 1e-300)
-        newton = mu + step
-        inside = (newton > a) & (newton < b)
-        done = np.abs(step) <= LAST * np.abs(mu) + 1e-300
-        mu = np.where(inside | done, newton, 0.5 * (a + b))
-        if bool(np.all(done | (b - a <= 1e-15 * np.abs(b)))):
-            break
-    return mu
-
-
-def _fill(
-    rows: RowProblem, v: Array, mu: Array, low: Array, directions: Array, values: Array, old: Array
-) -> Array:
+def _fill(rows: RowProblem, v: Array, mu: Array, system: SpectralSystem, old: Array) -> Array:
     """The hard case: at mu = low the norm still falls short, a null direction makes it up."""
+    low = system.low
     with np.errstate(divide="ignore", invalid="ignore"):
         wanted = np.where(rows.quartic > 0, (mu - rows.mu0) / (4 * rows.quartic), 0.0)
     if rows.radius is not None:
@@ -232,14 +167,7 @@ def _fill(
     short = (mu - low <= 1e-8 * (1 + np.abs(low))) & (missing > 1e-8 * (1 + wanted))
     if not short.any():
         return v
-    k, r = values.shape[1], v.shape[1]
-    if k >= r:
-        null = directions[:, 0]
-    else:
-        inside = np.einsum("bkr,bk->br", directions, np.einsum("bkr,br->bk", directions, old))
-        null = old - inside
-        size = np.linalg.norm(null, axis=1, keepdims=True)
-        null = np.where(size > 1e-12, null / np.maximum(size, 1e-300), 0.0)
+    null = system.null_direction(old)
     along = np.einsum("br,br->b", v, null)
     tau = -along + np.sqrt(np.maximum(along**2 + missing, 0.0))
     return np.where(short[:, None], v + tau[:, None] * null, v)

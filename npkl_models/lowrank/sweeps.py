@@ -56,17 +56,22 @@ class Sweeper:
     def __str__(self) -> str:
         return "rows compiled" if self.compiled else f"{len(self.classes)} colours in numpy"
 
-    def run(self, V: Array) -> None:
-        """One pass, in place; the smooth model of the objective never rises."""
+    def run(self, V: Array) -> tuple[float, float] | None:
+        """One pass, in place; the smooth model of the objective never rises.
+
+        Returns how much it fell, and the norm of the gradient that the rows had when their turn came; None
+        where the kernel does not measure that.
+        """
         if self.compiled:
-            self._run_compiled(V)
-            return
+            return self._run_compiled(V)
         for tables in self.classes:
             for table, C_off in tables:
                 self._update_rows(V, table, C_off)
+        return None
 
-    def _run_compiled(self, V: Array) -> None:
-        held, at = self.incidence, 0
+    def _run_compiled(self, V: Array) -> tuple[float, float] | None:
+        held, at, whole = self.incidence, 0, True
+        measured = np.zeros(2)
         _, pull, h = self.model.evaluate(np.zeros(self.pairs.size))
         pull, root = pull[held.pair], np.sqrt(h)[held.pair]
         start = np.append(held.start, held.neighbor.size)
@@ -74,13 +79,15 @@ class Sweeper:
         while at < self.order.size:
             stopped = compiled.sweep(
                 self.order, at, V, off.indptr, off.indices, off.data, start, held.neighbor,
-                root, pull, self.mu0, self.pairs.quadratic, radius,
+                root, pull, self.mu0, self.pairs.quadratic, radius, measured,
             )  # fmt: skip
             if stopped < 0:
-                return
+                break
+            whole = False
             point = self.order[stopped : stopped + 1]
             self._update_rows(V, held.tables(point)[0], off[point])
             at = stopped + 1
+        return (float(measured[0]), float(np.sqrt(measured[1]))) if whole else None
 
     def _update_rows(self, V: Array, table: Table, C_off: Matrix) -> None:
         points = table.points

@@ -1,0 +1,183 @@
+"""The secular equation of a batch of row problems: ||v(mu)||^2 = (mu - mu0) / (4 a), or = b^2 at a bound.
+
+v(mu) = (mu I + W'W)^-1 c falls in norm as mu grows. Its norm and the derivative of that come either from
+the Gram matrix WW' of the pairs (fewer than columns, mu > 0) or from the eigenvectors of W'W.
+The steps are those of `compiled`, so that both kernels make the same sweep.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from npkl_models.linalg import Array
+
+STEPS = 60
+FLOOR = 1e-20  # smallest mu of a Gram system
+INNER = 8
+LAST = 1e-4  # the next step would be about its square
+
+
+class System(Protocol):
+    """(mu I + W'W) v = c for a batch of rows."""
+
+    low: Array  # mu stays above it
+    total: Array  # ||c||^2
+
+    def norm2(self, mu: Array) -> tuple[Array, Array]:
+        """||v(mu)||^2 and its derivative."""
+
+    def solution(self, mu: Array) -> Array:
+        """v(mu), shape (b, r)."""
+
+
+class GramSystem:
+    """Through WW' + mu I = L D L', for mu > 0; rows last, so that numpy runs along the batch."""
+
+    def __init__(self, W: Array, c: Array) -> None:
+        self.W, self.c = W, c
+        self.G = np.ascontiguousarray(np.einsum("bkr,blr->klb", W, W))
+        self.b = np.ascontiguousarray(np.einsum("bkr,br->kb", W, c))
+        self.total = np.einsum("br,br->b", c, c)
+        self.low: Array = np.zeros(len(c))
+
+    def norm2(self, mu: Array) -> tuple[Array, Array]:
+        """s = (cc - x'b - mu x'x) / mu^2 and ds/dmu = -2 (s - y'D^-1 y) / mu with L y = x."""
+        mu = np.maximum(mu, FLOOR)
+        L, inverse = self._factor(mu)
+        x = self._solve(L, inverse)
+        s = (self.total - np.einsum("kb,kb->b", x, self.b + mu * x)) / mu**2
+        s = np.maximum(s, 0.0)  # its rounding may pass zero
+        _forward(L, x)
+        return s, -2 * (s - np.einsum("kb,kb->b", x * inverse, x)) / mu
+
+    def solution(self, mu: Array) -> Array:
+        """v = (c - W'x) / mu."""
+        mu = np.maximum(mu, FLOOR)
+        x = self._solve(*self._factor(mu))
+        out: Array = (self.c - np.einsum("bkr,kb->br", self.W, x)) / mu[:, None]
+        return out
+
+    def _factor(self, mu: Array) -> tuple[Array, Array]:
+        """Unit lower L (below the diagonal) and 1 / D."""
+        L, k = self.G.copy(), len(self.G)
+        inverse = np.empty(self.b.shape)
+        for i in range(k):
+            inverse[i] = 1 / np.maximum(L[i, i] + mu, 1e-300)
+            if i + 1 < k:
+                column = L[i + 1 :, i] * inverse[i]
+                L[i + 1 :, i + 1 :] -= column[:, None] * L[i, i + 1 :]
+                L[i + 1 :, i] = column
+        return L, inverse
+
+    def _solve(self, L: Array, inverse: Array) -> Array:
+        x = self.b.copy()
+        _forward(L, x)
+        x *= inverse
+        for i in range(len(x) - 1, 0, -1):
+            x[:i] -= L[i, :i] * x[i]
+        return x
+
+
+class SpectralSystem:
+    """Through the eigenvectors of W'W, for any mu."""
+
+    def __init__(self, W: Array, c: Array) -> None:
+        self.values, self.E = np.linalg.eigh(np.einsum("bkr,bks->brs", W, W))
+        self.alpha = np.einsum("brk,br->bk", self.E, c)
+        self.energy = self.alpha**2
+        self.total = self.energy.sum(axis=1)
+        self.low = -self.values[:, 0]
+
+    def norm2(self, mu: Array) -> tuple[Array, Array]:
+        """Sum of energy / (mu + values)^2, and its derivative."""
+        shifted = mu[:, None] + self.values
+        shifted = np.where(self.energy > 0, np.maximum(shifted, 1e-100), 1.0)
+        ratio = self.energy / shifted**2
+        return ratio.sum(axis=1), -2 * (ratio / shifted).sum(axis=1)
+
+    def solution(self, mu: Array) -> Array:
+        """v(mu), without the components where mu + values is zero."""
+        shifted = mu[:, None] + self.values
+        shifted = np.where(np.abs(shifted) < 1e-300, np.inf, shifted)
+        out: Array = np.einsum("brk,bk->br", self.E, self.alpha / shifted)
+        return out
+
+    def null_direction(self, old: Array) -> Array:
+        """A unit vector of the smallest eigenvalue, on the side of ``old``."""
+        null = self.E[:, :, 0]
+        sign = np.where(np.einsum("br,br->b", null, old) < 0, -1.0, 1.0)
+        out: Array = sign[:, None] * null
+        return out
+
+
+def secular_root(system: System, mu0: Array, quartic: Array, radius: float | None, s_old: Array) -> Array:
+    """Mu with ||v(mu)||^2 = (mu - mu0) / (4 a), or = b^2 where that would exceed the bound."""
+    low, total = system.low, system.total
+    curved = quartic > 0
+    slope = np.where(curved, 0.25 / np.where(curved, quartic, 1.0), 0.0)
+    mu = np.maximum(mu0, low)
+    if bool(np.any(curved)):
+        reach = np.maximum(2 * np.maximum(mu0 - low, 0), np.cbrt(8 * quartic * total)) + 1e-300
+        found = _root(system, low, low + reach, mu0 + 4 * quartic * s_old, slope, -slope * mu0)
+        mu = np.where(curved, found, mu)
+    if radius is None:
+        return mu
+    outside = system.norm2(np.where(mu > low, mu, low + 1e-300))[0] > radius**2
+    outside |= (mu <= low) & ~curved
+    if not outside.any():
+        return mu
+    reach = np.sqrt(total) / radius + 1e-300
+    level = np.full(len(mu), radius**2)
+    found = _root(system, low, low + reach, mu, np.zeros_like(mu), level)
+    return np.where(outside, np.maximum(found, mu), mu)
+
+
+def _root(system: System, low: Array, high: Array, start: Array, slope: Array, level: Array) -> Array:
+    """Root in [low, high] of the decreasing function s(mu) - slope mu - level, safeguarded."""
+    a, b = low.copy(), high.copy()
+    mu = np.clip(start, a + 1e-3 * (b - a), b)
+    going = np.ones(len(mu), dtype=bool)
+    for _ in range(STEPS):
+        s, ds = system.norm2(mu)
+        above = s - slope * mu - level > 0
+        a, b = np.where(going & above, mu, a), np.where(going & ~above, mu, b)
+        step = _rational_step(mu, s, ds, slope, level)
+        last = (np.abs(step) <= LAST * np.abs(mu)) | (b - a <= 1e-15 * np.abs(b))
+        moved = mu + step
+        moved = np.where(last | ((a < moved) & (moved < b)), moved, 0.5 * (a + b))
+        mu = np.where(going, moved, mu)
+        going &= ~last
+        if not going.any():
+            break
+    return mu
+
+
+def _rational_step(mu: Array, s: Array, ds: Array, slope: Array, level: Array) -> Array:
+    """The step to the root of the model t^2 s / (t + d)^2 = slope (mu + d) + level, t = -2 s / ds.
+
+    The model has the value and the slope of s at mu, and is exact for a single eigenvalue (More &
+    Sorensen 1983); its own root is found by Newton.
+    """
+    falls = ds < 0
+    t = np.where(falls, -2 * s / np.where(falls, ds, -1.0), 1.0)
+    flat = slope == 0
+    d = np.zeros_like(mu)
+    if flat.any():
+        d = np.where(flat, t * (np.sqrt(s / np.where(flat, level, 1.0)) - 1), 0.0)
+    if not flat.all():
+        for _ in range(INNER):
+            ratio = t / (t + d)
+            model = s * ratio**2
+            change = (model - slope * (mu + d) - level) / (slope + 2 * model / (t + d))
+            change = np.where(flat, 0.0, change)
+            d = np.maximum(d + change, np.where(flat, -np.inf, -0.9 * t))
+            if bool(np.all(np.abs(change) <= 1e-3 * LAST**2 * np.abs(mu))):
+                break
+    return np.where(falls, d, 0.0)
+
+
+def _forward(L: Array, x: Array) -> None:
+    for i in range(len(x) - 1):
+        x[i + 1 :] -= L[i + 1 :, i] * x[i]
