@@ -1,6 +1,6 @@
 """Dense and iterative linear algebra: arrays in, arrays out.
 
-How the smallest eigenvalue of a large matrix is bounded is in `eigenbound`.
+How the smallest eigenvalue of a large matrix is bounded is in `spectrum`.
 """
 
 from __future__ import annotations

@@ -17,10 +17,10 @@ from npkl_models.model.regularizers import NoRegularizer, RowNormBound, TracePow
 from npkl_models.model.trace_cones import needs_majorisation
 
 PRODUCT = 4e-10  # seconds per entry of C and column of V in C @ V
-ROW_COMPILED = 6e-7  # seconds per row of a compiled sweep, beside the product
-ROW_NUMPY = 2e-6  # seconds per row of a numpy sweep, beside the product
+ROW_COMPILED = 4e-7  # seconds per row of a compiled sweep, beside the product
+ROW_NUMPY = 1e-6  # seconds per row of a numpy sweep, beside the product
 CALL = 2e-4  # seconds of interpreter per iteration
-ITERATIONS = {"bcd": 60, "burer_monteiro": 300, "hybrid": 600, "admm": 2000}
+ITERATIONS = {"bcd": 60, "burer_monteiro": 300, "hybrid": 600, "admm": 1000}
 PRODUCTS = {"bcd": 3.0, "burer_monteiro": 3.0, "hybrid": 3.0, "admm": 6.0}
 KINKED = {"bcd": 4.0, "burer_monteiro": 2.0, "hybrid": 2.0, "admm": 2.0}
 SCS_SECONDS = 4e-7  # times order^3

@@ -17,7 +17,7 @@ PACKAGE = ROOT / "npkl_models"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 FLOORS = {
-    "_version": 0, "errors": 0, "linalg": 1, "eigenbound": 2, "model": 3, "data": 4, "answer": 4,
+    "_version": 0, "errors": 0, "linalg": 1, "spectrum": 2, "model": 3, "data": 4, "answer": 4,
     "conic": 5, "lowrank": 5, "table": 6, "prediction": 6, "backends": 7, "crosscheck": 8, "__init__": 9, "cli": 10,
     "__main__": 11,
 }  # fmt: skip

@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import npkl_models as nm
-from npkl_models import eigenbound, linalg
+from npkl_models import linalg
+from npkl_models.spectrum import bounds, factorisation
+from npkl_models.spectrum.perron import perron_floor
 
 METHODS = {"eigh": "proved", "cholesky": "proved", "lanczos": "probable", "ritz": "estimated"}
 
@@ -32,7 +34,7 @@ def test_bounds_are_below_and_say_how_they_are_known(method, n, r, margin, seed)
     r = min(r, n - 1)
     S, V = matrix_with_null_factor(n, r, margin, seed)
     true = float(np.linalg.eigvalsh(S)[0])
-    found = eigenbound.min_eigenvalue(S, V, method=method)
+    found = bounds.min_eigenvalue(S, V, method=method)
     if method == "lanczos":
         assert found.rigour in ("probable", "proved")
     else:
@@ -54,12 +56,12 @@ def test_lanczos_needs_few_steps_for_a_margin_and_tells_when_it_has_too_few(monk
     rng = np.random.default_rng(0)
     d = np.concatenate([np.zeros(r), np.linspace(0.05, 1, n - r)])
     S, V = sp.diags_array(d).tocsr(), np.eye(n)[:, :r] @ rng.normal(size=(r, r))
-    found = eigenbound.min_eigenvalue(S, V, method="lanczos", accuracy=1e-9)
+    found = bounds.min_eigenvalue(S, V, method="lanczos", accuracy=1e-9)
     assert found.rigour == "probable"
     assert found.failure_probability == 1e-6
     assert found.lower >= -1e-9
-    monkeypatch.setattr(eigenbound, "LANCZOS_STEPS", 8)
-    assert eigenbound.min_eigenvalue(S, V, method="lanczos").rigour == "estimated"
+    monkeypatch.setattr(bounds, "LANCZOS_STEPS", 8)
+    assert bounds.min_eigenvalue(S, V, method="lanczos").rigour == "estimated"
 
 
 def test_lanczos_fails_no_more_often_than_it_says():
@@ -69,7 +71,7 @@ def test_lanczos_fails_no_more_often_than_it_says():
     S = sp.diags_array(d).tocsr()
     wrong = 0
     for seed in range(60):
-        found = eigenbound.min_eigenvalue(
+        found = bounds.min_eigenvalue(
             S, method="lanczos", accuracy=0.5, failure_probability=0.2, random_state=seed
         )
         wrong += found.lower > -0.2
@@ -80,9 +82,43 @@ def test_cholesky_proof_pays_for_rounding():
     rng = np.random.default_rng(0)
     V = rng.normal(size=(300, 5))
     S = np.eye(300) - V @ np.linalg.inv(V.T @ V) @ V.T
-    found = eigenbound.min_eigenvalue(S, V, method="cholesky")
+    found = bounds.min_eigenvalue(S, V, method="cholesky")
     assert found.rigour == "proved"
     assert -1e-9 < found.lower <= np.linalg.eigvalsh(S)[0]
+
+
+def test_a_sparse_factorisation_proves_where_fill_is_small():
+    """A long strip of points: far beyond dense orders, and Lanczos is defeated by its clustered spectrum."""
+    n = 12_000
+    rng = np.random.default_rng(0)
+    L = nm.laplacian(np.column_stack([np.linspace(0, 600, n), rng.random(n)]), 4)
+    assert factorisation.can_factorise(L)
+    found = bounds.min_eigenvalue(L, np.ones((n, 1)), accuracy=1e-9)
+    assert found.rigour == "proved"
+    assert -3e-9 <= found.lower <= 0
+    indefinite = (L - 0.01 * sp.eye_array(n)).tocsr()
+    held = bounds.min_eigenvalue(indefinite, method="cholesky", accuracy=1e-9)
+    assert held.rigour == "proved"
+    assert -0.0101 <= held.lower <= -0.01
+    web = nm.laplacian(rng.normal(size=(n, 8)), 10)  # fills up
+    assert not factorisation.can_factorise(web)
+
+
+@given(n=st.integers(2, 40), band=st.integers(1, 4), shift=st.floats(-1, 3), seed=st.integers(0, 99))
+@settings(max_examples=30)
+def test_sparse_floors_are_below(n, band, shift, seed):
+    rng = np.random.default_rng(seed)
+    A = sp.diags_array(
+        [rng.normal(size=n - abs(k)) for k in range(min(band, n))], offsets=range(min(band, n))
+    )
+    S = sp.csc_array(A + A.T)
+    true = float(np.linalg.eigvalsh(S.toarray())[0]) + shift
+    for floor in (factorisation._sparse_floor(S, shift), factorisation._dense_floor(S, shift)):
+        if floor is None:
+            assert true <= 1e-12
+        else:
+            assert -1e-10 <= floor <= max(true, 0.0)
+            assert floor <= true
 
 
 def test_low_rank_update_is_what_it_says():
@@ -108,7 +144,7 @@ def test_psd_factor_cuts_the_negative_part():
 
 def test_unknown_method():
     with pytest.raises(nm.UnsupportedError, match="unknown eigenvalue method 'magic'"):
-        eigenbound.min_eigenvalue(np.eye(3), method="magic")
+        bounds.min_eigenvalue(np.eye(3), method="magic")
 
 
 @pytest.mark.parametrize("values", [np.array([3.0, 4.0]), np.array([1e200, 1e200])])
@@ -123,9 +159,9 @@ def test_perron_floor_is_a_tight_bound_on_laplacians(shift):
     for n in (30, 500):
         L = nm.laplacian(rng.normal(size=(n, 2)), 4, shift=shift)
         true = float(np.linalg.eigvalsh(L.toarray())[0])
-        floor = eigenbound.perron_floor(L)
+        floor = perron_floor(L)
         assert 0.98 * true <= floor <= true + 1e-14
-    assert eigenbound.perron_floor(-L) == -np.inf
+    assert perron_floor(-L) == -np.inf
 
 
 def test_large_costs_have_a_proved_floor():

@@ -100,6 +100,28 @@ def test_ranks(small, backend, rank):
 
 
 @pytest.mark.parametrize("backend", LOWRANK)
+def test_a_proof_can_be_asked_for(backend):
+    data = nm.datasets.load("two_gaussians", n=450)
+    problem = nm.pcp(nm.laplacian(data.X, 10), nm.Pairs.from_labels(data.y, 270, 270, 0))
+    assert problem.solve(backend).certificate.rigour == "probable"
+    proved = problem.solve(backend, rigour="proved")
+    assert proved.status is nm.Status.OPTIMAL
+    assert proved.certificate.rigour == "proved"
+    assert proved.certificate.relative_gap <= 1e-6
+
+
+def test_a_proof_out_of_reach_is_refused(monkeypatch):
+    from npkl_models.spectrum import factorisation
+
+    L, pairs = side_information("breast_cancer", 450)
+    monkeypatch.setattr(factorisation, "DENSE_CHOLESKY", 400)
+    with pytest.raises(nm.UnsupportedError, match="needs a factorisation of the dual slack: at order 450"):
+        nm.pcp(L, pairs).solve("bcd", rigour="proved")
+    with pytest.raises(nm.UnsupportedError, match="rigour must be"):
+        nm.pcp(L, pairs).solve("bcd", rigour="sure")
+
+
+@pytest.mark.parametrize("backend", LOWRANK)
 def test_a_rank_too_small_is_shown_and_left(small, exact, backend):
     """At rank 1 the point is stationary, not optimal: the certificate says so, "auto" goes on from it."""
     problem = small("pcp")
@@ -194,6 +216,24 @@ def test_the_printed_row_program_stalls_and_says_so(small, exact):
     assert problem.solve("bcd").objective == pytest.approx(exact("npkl:hinge").objective, rel=1e-5)
     with pytest.raises(nm.UnsupportedError, match="takes neither a loss on the diagonal"):
         small("row:hinge").solve("bcd", nonsmooth="row_qp")
+
+
+@pytest.mark.parametrize("kind", ["pcp", "npkl:hinge", "G2:squared_hinge", "B2:hinge", "B2:linear"])
+def test_admm_may_leave_the_last_digits_to_others(small, exact, kind):
+    plain = small(kind).solve("admm", relaxation=1.0)
+    assert plain.message == ""
+    polished = small(kind).solve("admm", polish="newton", tol=1e-7)
+    assert "last digits by newton" in polished.message
+    assert plain.status is polished.status is nm.Status.OPTIMAL
+    assert polished.objective == pytest.approx(exact(kind).objective, rel=1e-6)
+    if kind.startswith(("B", "G")):
+        with pytest.raises(nm.UnsupportedError, match="polish='bcd' does not take this problem"):
+            small(kind).solve("admm", polish="bcd")
+    else:
+        assert "last digits by bcd" in small(kind).solve("admm", polish="bcd").message
+    # a rank that is too small is left by whoever has the word
+    left = small(kind).solve("admm", polish="newton", start=np.ones((24, 1)))
+    assert left.status is nm.Status.OPTIMAL
 
 
 def test_mixed_losses_in_one_problem():

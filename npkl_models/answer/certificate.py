@@ -15,7 +15,6 @@ import numpy as np
 
 from npkl_models.answer.recovery import recover_multipliers
 from npkl_models.answer.repairs import best_repair
-from npkl_models.eigenbound import EigenBound, Rigour, min_eigenvalue
 from npkl_models.errors import ProblemError, SolverError, unknown
 from npkl_models.linalg import (
     DENSE_SPECTRUM,
@@ -29,6 +28,8 @@ from npkl_models.linalg import (
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import TracePower
 from npkl_models.model.terms import Multipliers
+from npkl_models.spectrum.bounds import min_eigenvalue
+from npkl_models.spectrum.eigenbound import EigenBound, Rigour
 
 if TYPE_CHECKING:
     from npkl_models.answer.solution import Solution
@@ -122,7 +123,7 @@ def certify(
     kind : {"auto", "factor", "kernel"}
         What an array is; "auto" takes a symmetric n x n array for a kernel.
     method : {"auto", "eigh", "cholesky", "lanczos", "ritz"}
-        How the smallest eigenvalue is bounded; see `npkl_models.linalg.min_eigenvalue`.
+        How the smallest eigenvalue is bounded; see `npkl_models.spectrum.bounds.min_eigenvalue`.
     tol : float
         The relative gap that matters; iterative methods stop when it is reached.
     failure_probability : float

@@ -58,6 +58,9 @@ class FactorOptions(Options):
         Seed of the random start and of the row order.
     start : Solution or ndarray of shape (n, r), optional
         Where to start instead.
+    rigour : {"probable", "proved"}
+        How the gap must be known. By default a bound with a failure probability of 1e-6 will do where a
+        proof would take longer; "proved" asks for a factorisation of the dual slack (see `certify`).
     callback : callable, optional
         Called with an `Iterate` after every iteration; returning True stops.
     """
@@ -65,6 +68,7 @@ class FactorOptions(Options):
     rank: int | str = "auto"
     random_state: int | None = 0
     start: Any = None
+    rigour: str = "probable"
     callback: Callable[[Iterate], bool | None] | None = None
 
     def __post_init__(self) -> None:
@@ -76,6 +80,7 @@ class FactorOptions(Options):
             "rank must be 'auto', 'pataki' or an integer >= 1",
             self.rank,
         )
+        _require(self.rigour in ("probable", "proved"), "rigour must be 'probable' or 'proved'", self.rigour)
         _require(self.callback is None or callable(self.callback), "callback must be callable", self.callback)
 
 

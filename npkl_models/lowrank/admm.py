@@ -3,7 +3,7 @@
 Source: Hu & Kwok, IJCAI 2013, algorithm 1, eqs. (7)-(15) and (25); their d_i must read T_ij v_j. The
 square loss stays inside the row systems. Any other loss, which they leave to future work, is split:
 zeta = v_i'u_j for both orders of a pair, half of the loss on each, scaled multipliers on the
-split; zeta is then a proximal step.
+split; zeta is then a proximal step. tr K^2 is tr(V U'U V') and adds to every row's matrix.
 """
 
 from __future__ import annotations
@@ -15,20 +15,28 @@ import numpy as np
 
 from npkl_models.answer.program import FactorOptions, Program
 from npkl_models.answer.solution import Solution
-from npkl_models.errors import UnsupportedError
+from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.linalg import Array, frobenius, norm_bound
+from npkl_models.lowrank.bcd import BCDEngine, BCDOptions
+from npkl_models.lowrank.bcd import supports as bcd_supports
+from npkl_models.lowrank.burer_monteiro import BurerMonteiroEngine, BurerMonteiroOptions
 from npkl_models.lowrank.edges import EdgeModel, Structure, entry_reason, structure
 from npkl_models.lowrank.loop import Engine, drive
 from npkl_models.lowrank.rank import starting_factor
 from npkl_models.lowrank.rows import shifted_solve
+from npkl_models.lowrank.spectral_term import SpectralTerm
 from npkl_models.lowrank.table import Incidence, Table
 from npkl_models.model.problem import Problem
-from npkl_models.model.regularizers import NoRegularizer
+from npkl_models.model.regularizers import NoRegularizer, TracePower
 from npkl_models.model.terms import Multipliers
 
 MAX_ITERATIONS = 20_000
 FLOOR_FACTOR = 1.5
 DIVERGENCE = 1e3  # an objective this much above the start's means that rho is too small
+POLISHERS = ("none", "newton", "bcd")
+POLISH_BELOW = 1e-3  # residual
+DAMPING = 0.2  # of the weight of tr K^2 <= B, which follows V with a lag
+INEXACT = 0.3  # the rest is solved to this share of the misfit of tr K^2 before its multiplier moves
 BALANCE = 10.0  # residuals further apart than this move rho (eq. (15))
 
 
@@ -45,14 +53,25 @@ class ADMMOptions(FactorOptions):
         alternation may diverge. It is doubled, and the run begun again, when it does.
     sigma : float
         Penalty on the split of a loss that is not quadratic.
+    relaxation : float
+        Over-relaxation of V in the coupling, between 1 (none) and 2.
+    polish : {"none", "newton", "bcd"}
+        Who takes over once the residual is below 1e-3: truncated Newton on V, or sweeps of bcd (no
+        regulariser). The solution's message says so.
     """
 
     rho: float = 10.0
     rho_floor: float | None = None
     sigma: float = 1.0
+    relaxation: float = 1.6
+    polish: str = "none"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not 1 <= self.relaxation < 2:
+            raise UnsupportedError(f"relaxation must be at least 1 and below 2, got {self.relaxation!r}")
+        if self.polish not in POLISHERS:
+            raise unknown("polish", self.polish, POLISHERS)
         for name in ("rho", "rho_floor", "sigma"):
             value = getattr(self, name)
             if value is not None and not value > 0:
@@ -64,8 +83,12 @@ def supports(problem: Problem) -> str | None:
     reason = entry_reason(problem)
     if reason is not None:
         return reason
-    if not isinstance(problem.regularizer, NoRegularizer):
-        return f"takes no regulariser, got {problem.regularizer.name}"
+    R = problem.regularizer
+    if isinstance(R, TracePower) and R.p == 2:
+        return None
+    if not isinstance(R, NoRegularizer):
+        label = f"tr K^{R.p:g}" if isinstance(R, TracePower) else R.name
+        return f"takes no regulariser or tr K^2, got {label}"
     return None
 
 
@@ -75,6 +98,8 @@ class ADMMEngine(Engine):
     def __init__(self, problem: Problem, pairs: Structure, options: ADMMOptions, V: Array) -> None:
         self.problem, self.pairs, self.options = problem, pairs, options
         self.model = EdgeModel(pairs)
+        self.spectral = SpectralTerm(problem.regularizer)
+        self.spectral_misfit = np.inf if self.spectral.constrained else 0.0
         floor = FLOOR_FACTOR * norm_bound(problem.cost)
         self.floor = floor if options.rho_floor is None else options.rho_floor
         self.rho = max(options.rho, self.floor)
@@ -95,7 +120,12 @@ class ADMMEngine(Engine):
         self.restart(V)
 
     def restart(self, V: Array) -> None:
+        if self.finisher is not None:
+            self.finisher.restart(V)
+            self.V, self.objective, self.residual = self.finisher.V, self.finisher.objective, np.inf
+            return
         self.start = V.copy()
+        self.weight = self.spectral.weight(V)
         self.zeta[:] = self.pairs.pair_values(V)
         self.V = V.copy()
         self.U = V.copy()
@@ -104,10 +134,16 @@ class ADMMEngine(Engine):
         self.residual = np.inf
 
     def iterate(self) -> None:
-        before = self.V
-        self.V = self._solve(self.U, -self.Lambda, transposed=False)
-        self.U = self._solve(self.V, self.Lambda, transposed=True)
-        self.Lambda = self.Lambda + self.rho * (self.V - self.U)
+        if self.finisher is not None:
+            self.follow()
+            return
+        before, alpha = self.V, self.options.relaxation
+        target = self.spectral.weight(self.V)
+        self.weight += (DAMPING if self.spectral.constrained else 1.0) * (target - self.weight)
+        self.V = self._solve(self.U, self.rho * self.U - self.Lambda, transposed=False)
+        relaxed = alpha * self.V + (1 - alpha) * self.U
+        self.U = self._solve(self.V, self.rho * relaxed + self.Lambda, transposed=True)
+        self.Lambda = self.Lambda + self.rho * (relaxed - self.U)
         misfit = self._update_split()
         primal = frobenius(self.V - self.U)
         dual = self.rho * frobenius(self.V - before)
@@ -122,8 +158,18 @@ class ADMMEngine(Engine):
             self.rho *= 2
         elif dual > BALANCE * primal:
             self.rho = max(self.rho / 2, self.floor)
+        if self.options.polish != "none" and self.residual <= POLISH_BELOW:
+            self.finisher = self._polisher()
+            self.note = f"last digits by {self.options.polish}"
+
+    def _polisher(self) -> Engine:
+        if self.options.polish == "newton":
+            return BurerMonteiroEngine(self.problem, BurerMonteiroOptions(method="newton"), self.V)
+        return BCDEngine(self.problem, self.pairs, BCDOptions(newton=False), self.V)
 
     def multipliers(self) -> Multipliers:
+        if self.finisher is not None:
+            return self.finisher.multipliers()
         z = self.pairs.pair_values(self.V)
         y = self.problem.derivatives(self.V)
         split = self.options.sigma * (self.mu[0] + self.mu[1])
@@ -132,27 +178,33 @@ class ADMMEngine(Engine):
             y.terms[block.term][block.source] = derivative[block.start : block.stop]
         return y
 
-    def _solve(self, U: Array, multiplier: Array, transposed: bool) -> Array:
-        """All rows of one side, the other held: (rho I + sum h_j u_j u_j') v = c, eqs. (11)-(13)."""
-        pairs, sigma = self.pairs, self.options.sigma
-        c = self.rho * U - self.problem.cost @ U + multiplier - pairs.linear[:, None] * U
+    def _solve(self, U: Array, center: Array, transposed: bool) -> Array:
+        """All rows of one side, the other held: (M + sum h_j u_j u_j') v = c, eqs. (11)-(13).
+
+        M = rho I, and G U'U more with tr K^2. That one is factorised, M = R R', and v = w R^-1.
+        """
+        pairs = self.pairs
+        c = center - self.problem.cost @ U - pairs.linear[:, None] * U
+        level, back = np.full(pairs.n, self.rho), None
+        if self.weight > 0:
+            R = np.linalg.cholesky(self.rho * np.eye(U.shape[1]) + self.weight * (U.T @ U))
+            back = np.linalg.inv(R)
+            U, c, level = U @ back.T, c @ back.T, np.ones(pairs.n)
         out = np.empty_like(U)
         for table in self.tables:
-            P, h, pull = self._row_pairs(table, U, transposed, sigma)
+            P, h, pull = self._row_pairs(table, U, transposed)
             C = c[table.points] - np.einsum("bkr,bk->br", P, pull)
             W = np.sqrt(h)[:, :, None] * P
             own = pairs.quadratic[table.points]
             if np.any(own > 0):
                 self_row = np.sqrt(2 * own)[:, None] * U[table.points]
                 W = np.concatenate([W, self_row[:, None, :]], axis=1)
-            out[table.points] = shifted_solve(np.full(len(C), self.rho), W, C)
-        return out
+            out[table.points] = shifted_solve(level[table.points], W, C)
+        return out if back is None else out @ back
 
-    def _row_pairs(
-        self, table: Table, U: Array, transposed: bool, sigma: float
-    ) -> tuple[Array, Array, Array]:
+    def _row_pairs(self, table: Table, U: Array, transposed: bool) -> tuple[Array, Array, Array]:
         """Rows of the pairs, their curvatures and their derivatives at 0."""
-        e = table.pair
+        e, sigma = table.pair, self.options.sigma
         order = (table.second ^ transposed).astype(np.intp)
         wanted = self.zeta[order, e] - self.mu[order, e]
         h = np.where(self.split[e], sigma, self.halved[e])
@@ -178,9 +230,14 @@ class ADMMEngine(Engine):
     def _measure(self, misfit: float) -> None:
         V = self.V
         self.objective = self.problem.objective_of_factor(V)
-        SV = self.problem.slack(self.multipliers()) @ V
+        SV = self.problem.slack(self.multipliers()) @ V + self.spectral.value_and_gradient(V)[1]
         size = 1 + 2 * abs(self.objective)
         self.residual = (frobenius(SV) * frobenius(V) + misfit) / size
+        if not self.spectral.constrained:
+            return
+        if self.residual <= INEXACT * min(self.spectral_misfit, 1e-2):
+            self.spectral_misfit = self.spectral.update_multiplier(V) / size
+        self.residual += self.spectral_misfit
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,6 +251,9 @@ class ADMMProgram(Program):
     def compile(cls, problem: Problem, options: ADMMOptions) -> ADMMProgram:
         """Lay the row tables out and draw the start."""
         started = time.perf_counter()
+        reason = bcd_supports(problem) if options.polish == "bcd" else None
+        if reason is not None:
+            raise UnsupportedError(f"polish='bcd' does not take this problem, bcd {reason}; use 'newton'")
         engine = ADMMEngine(problem, structure(problem), options, starting_factor(problem, options))
         return cls(problem, "admm", options, time.perf_counter() - started, engine)
 

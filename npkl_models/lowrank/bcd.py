@@ -106,7 +106,7 @@ class BCDEngine(Engine):
 
     def restart(self, V: Array) -> None:
         self.V = V.copy()
-        self.finisher: BurerMonteiroEngine | None = None
+        self.finisher = None
         self.sweeps, self.residual_then = 0, np.inf
         if self.extrapolation is not None:
             self.extrapolation.clear()
@@ -114,7 +114,7 @@ class BCDEngine(Engine):
 
     def iterate(self) -> None:
         if self.finisher is not None:
-            self._follow(self.finisher)
+            self.follow()
             return
         before = self.V.copy() if self.by_dual else self.V
         measured = self.sweeper.run(self.V)
@@ -143,6 +143,7 @@ class BCDEngine(Engine):
         if slow and self.options.newton and self.model.smooth and self.radius is None:
             logger.info("sweep %d: sweeps have become slow, Newton steps take over", self.sweeps)
             self.finisher = BurerMonteiroEngine(self.problem, BurerMonteiroOptions(), self.V)
+            self.note = "last digits by Newton steps"
 
     def _follow_sweep(self, fall: float, gradient: float) -> None:
         """What a sweep has measured of itself, in place of an evaluation (smooth models only)."""
@@ -150,10 +151,6 @@ class BCDEngine(Engine):
         self.objective = self.merit + self.constant
         self.residual = 0.5 * gradient * frobenius(self.V) / (1 + 2 * abs(self.objective))
         self.evaluated = False
-
-    def _follow(self, finisher: BurerMonteiroEngine) -> None:
-        finisher.iterate()
-        self.V, self.objective, self.residual = finisher.V, finisher.objective, finisher.residual
 
     def multipliers(self) -> Multipliers:
         if self.finisher is not None:

@@ -15,10 +15,12 @@ import numpy as np
 from npkl_models.answer.certificate import Certificate, certify
 from npkl_models.answer.program import FactorOptions, logger, progress_log
 from npkl_models.answer.solution import History, Iterate, Solution, Status, with_certificate
+from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array
 from npkl_models.lowrank.rank import escape
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
+from npkl_models.spectrum.factorisation import DENSE_CHOLESKY, can_factorise
 
 FIRST_LOOK = 1e3  # certify once the residual is below this multiple of tol
 NEXT_LOOK = 0.2  # and again each time it has fallen by this factor
@@ -34,10 +36,20 @@ class Engine(ABC):
     V: Array
     objective: float
     residual: float  # scale-free estimate of the relative gap that non-stationarity costs
+    finisher: Engine | None = None  # who has taken over
+    note: str = ""  # what the solution's message should say of this run
 
     @abstractmethod
     def iterate(self) -> None:
         """One iteration; sets V, objective and residual."""
+
+    def follow(self) -> None:
+        """An iteration of the engine that has taken over."""
+        assert self.finisher is not None
+        self.finisher.iterate()
+        self.V, self.objective, self.residual = (
+            self.finisher.V, self.finisher.objective, self.finisher.residual,
+        )  # fmt: skip
 
     @abstractmethod
     def multipliers(self) -> Multipliers:
@@ -68,6 +80,8 @@ def drive(
     build_time: float, message: str = "",
 ) -> Solution:  # fmt: skip
     """Run the engine until its point is certified, or a limit is reached."""
+    if options.rigour == "proved":
+        _require_factorisable(problem, engine)
     run = _Run(problem, options, engine, time.perf_counter(), [])
     run.threshold = FIRST_LOOK * options.tol
     status = Status.ITERATION_LIMIT
@@ -92,14 +106,39 @@ def drive(
     certificate = run.certificate
     if status is not Status.OPTIMAL:
         certificate = certify(problem, V, engine.multipliers(), kind="factor", tol=options.tol)
-        if certificate.certifies(options.tol) and status is not Status.STOPPED:
+        certificate = _as_proved(run, certificate)
+        if _suffices(certificate, options) and status is not Status.STOPPED:
             status = Status.OPTIMAL
     assert certificate is not None
     solution = Solution(
         problem, backend, status, V, certificate.objective, engine.objective, engine.multipliers(),
-        len(run.rows), build_time, time.perf_counter() - run.started, History.of(run.rows), message,
+        len(run.rows), build_time, time.perf_counter() - run.started, History.of(run.rows),
+        "; ".join(part for part in (message, engine.note) if part),
     )  # fmt: skip
     return with_certificate(solution, certificate)
+
+
+def _as_proved(run: _Run, found: Certificate) -> Certificate:
+    """The certificate with a proof of the slack's spectrum, if that was asked for and can be had."""
+    options, engine = run.options, run.engine
+    if options.rigour != "proved" or found.rigour == "proved":
+        return found
+    proof = certify(
+        run.problem, engine.V, engine.multipliers(), kind="factor", method="cholesky", tol=options.tol
+    )
+    return proof if proof.rigour == "proved" else found
+
+
+def _require_factorisable(problem: Problem, engine: Engine) -> None:
+    if not can_factorise(problem.restrict(problem.slack(engine.multipliers()))):
+        raise UnsupportedError(
+            f"rigour='proved' needs a factorisation of the dual slack: at order {problem.order} it is "
+            f"neither below {DENSE_CHOLESKY} nor sparse enough; use rigour='probable'"
+        )
+
+
+def _suffices(found: Certificate, options: FactorOptions) -> bool:
+    return found.certifies(options.tol) and (options.rigour != "proved" or found.rigour == "proved")
 
 
 def _after(run: _Run, iteration: int) -> Status | None:
@@ -135,9 +174,11 @@ def _look(run: _Run, iteration: int, stuck: bool) -> tuple[Status | None, float]
     """Certify; then stop, escape to a higher rank, or ask for a smaller residual."""
     problem, options, engine = run.problem, run.options, run.engine
     found = certify(problem, engine.V, engine.multipliers(), kind="factor", tol=options.tol, quick=True)
-    run.certificate = found
     if found.certifies(options.tol):
-        return Status.OPTIMAL, found.bound
+        run.certificate = found = _as_proved(run, found)
+        if _suffices(found, options):
+            return Status.OPTIMAL, found.bound
+    run.certificate = found
     cost_of_negative = -found.min_eigenvalue * float(np.sum(engine.V**2))
     needed = options.tol * (1 + abs(found.objective) + abs(found.bound))
     stationary = cost_of_negative > CLEARLY * engine.residual * (1 + 2 * abs(found.objective))

@@ -32,6 +32,12 @@ class SpectralTerm:
             powers.append(powers[-1] @ M)
         return float(np.sum(powers[-1] * M)), powers
 
+    def weight(self, W: Array) -> float:
+        """The factor of W M^(p-1) in half of the gradient: G, or what the multiplier makes it."""
+        if self.R is None:
+            return 0.0
+        return self._factors(self._powers(W)[0])[0]
+
     def _factors(self, trace: float) -> tuple[float, float]:
         """First and second derivative of the term as a function of tr M^p / p."""
         if self.R is None:

@@ -8,13 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from npkl_models.eigenbound import min_eigenvalue
 from npkl_models.linalg import Array, Index
 from npkl_models.model.functionals import Entries
 from npkl_models.model.pairs import components
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import NoRegularizer, RowNormBound
 from npkl_models.model.terms import LossTerm
+from npkl_models.spectrum.bounds import min_eigenvalue
 
 SCALE_RATIO = 1e6
 

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.eigenbound import DENSE_CHOLESKY, DENSE_EIGH, min_eigenvalue, perron_floor
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Matrix, gram_eigenvalues, norm_bound, symmetrize
 from npkl_models.model.basis import Basis
 from npkl_models.model.regularizers import NoRegularizer, Regularizer
 from npkl_models.model.terms import LossTerm, Multipliers
+from npkl_models.spectrum.bounds import DENSE_EIGH, min_eigenvalue
+from npkl_models.spectrum.factorisation import DENSE_CHOLESKY
+from npkl_models.spectrum.perron import perron_floor
 
 if TYPE_CHECKING:  # the one arrow that points down, and only from inside methods
     from npkl_models.answer.solution import Solution

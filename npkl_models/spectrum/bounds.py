@@ -1,0 +1,69 @@
+"""The smallest eigenvalue of a symmetric matrix, and how rigorously it is known.
+
+It decides every certificate: by eigendecomposition or Cholesky it is proved, by randomised Lanczos it is
+probable, a Ritz value only estimates it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from npkl_models.errors import unknown
+from npkl_models.linalg import Array, Matrix, dense
+from npkl_models.spectrum.eigenbound import EigenBound
+from npkl_models.spectrum.factorisation import DENSE_CHOLESKY, by_cholesky, by_eigh, can_factorise
+from npkl_models.spectrum.lanczos import by_lanczos
+
+DENSE_EIGH = 400  # largest order at which a full eigendecomposition is the quickest proof
+LANCZOS_STEPS = 1_000
+CHEAP_STEPS = 400  # where Cholesky can take over
+METHODS = ("auto", "eigh", "cholesky", "lanczos", "ritz")
+
+
+def min_eigenvalue(
+    S: Matrix,
+    V: Array | None = None,
+    method: str = "auto",
+    accuracy: float = 0.0,
+    failure_probability: float = 1e-6,
+    random_state: int | np.random.Generator | None = 0,
+    quick: bool = False,
+) -> EigenBound:
+    """Bound the smallest eigenvalue of the symmetric matrix S from below.
+
+    Parameters
+    ----------
+    S : sparse or dense matrix of shape (n, n)
+    V : ndarray of shape (n, r), optional
+        A factor with S V close to zero; Lanczos is deflated by its range.
+    method : {"auto", "eigh", "cholesky", "lanczos", "ritz"}
+        "auto" decomposes small matrices, else runs Lanczos, and falls back on Cholesky where a
+        clustered spectrum defeats that: dense up to order 10,000, sparse where its fill is small.
+    accuracy : float
+        Lanczos stops once the bound is above ``-accuracy`` or its steps are spent;
+        Cholesky shifts by at least this much.
+    failure_probability : float
+        Of the "lanczos" bound (Kuczynski and Wozniakowski 1992, theorem 4.2).
+    quick : bool
+        Give up on a sharp bound as soon as an eigenvalue below ``-accuracy`` is found.
+    """
+    n = S.shape[0]
+    automatic = method == "auto"
+    if automatic:
+        method = "eigh" if n <= DENSE_EIGH else "lanczos"
+    rng = np.random.default_rng(random_state)
+    if method == "eigh":
+        return by_eigh(dense(S))
+    if method not in METHODS:
+        raise unknown("eigenvalue method", method, METHODS)
+    steps = CHEAP_STEPS if automatic and n <= DENSE_CHOLESKY else LANCZOS_STEPS
+    rough = method == "cholesky"
+    found = by_lanczos(S, V, accuracy, failure_probability, rng, steps, rough, quick)
+    if method == "ritz":
+        return EigenBound(found.estimate, found.estimate, "estimated", found.vector, 1.0)
+    if quick and (found.estimate < -accuracy or not np.isfinite(found.lower)):
+        return found
+    beaten = automatic and found.lower < -accuracy and can_factorise(S)  # a clustered spectrum
+    if beaten and quick and found.coupling > accuracy:  # rather go on until V is more stationary
+        return found
+    return by_cholesky(S, found, accuracy) if rough or beaten else found

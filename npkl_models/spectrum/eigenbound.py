@@ -1,0 +1,40 @@
+"""The form in which every route answers for the smallest eigenvalue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from npkl_models.linalg import Array
+
+Rigour = Literal["proved", "probable", "estimated", "none"]
+
+
+@dataclass(frozen=True)
+class EigenBound:
+    """What is known of the smallest eigenvalue of a symmetric matrix.
+
+    Attributes
+    ----------
+    lower : float
+        lambda_min >= lower, in the sense of `rigour`.
+    estimate : float
+        The best approximation of lambda_min (never below lambda_min by more than rounding).
+    rigour : {"proved", "probable", "estimated"}
+        "proved": eigendecomposition or Cholesky, rounding margin included.
+        "probable": randomised Lanczos, fails with at most `failure_probability`.
+        "estimated": a Ritz value, which bounds lambda_min from the wrong side.
+    vector : ndarray of shape (n,)
+        A unit vector whose Rayleigh quotient is `estimate`.
+    failure_probability : float
+        0 for "proved", 1 for "estimated".
+    coupling : float
+        ||(I - QQ')SQ|| for a basis Q of range(V): how far V is from stationary.
+    """
+
+    lower: float
+    estimate: float
+    rigour: Rigour
+    vector: Array
+    failure_probability: float = 0.0
+    coupling: float = 0.0

@@ -1,0 +1,124 @@
+"""Proofs of the smallest eigenvalue: an eigendecomposition, or a factorisation that runs through.
+
+Dense up to order 10,000, in place; sparse at any order where the fill is known to stay small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+from scipy.sparse.linalg import splu
+
+from npkl_models.linalg import UNIT, Array, Index, Matrix, dense, norm_bound
+from npkl_models.spectrum.eigenbound import EigenBound
+from npkl_models.spectrum.lanczos import ROUGH
+
+DENSE_CHOLESKY = 10_000  # largest order for a dense Cholesky factorisation
+SPARSE_FILL = 2e7  # largest envelope for a sparse one
+SPARSE_WORK = 5e10  # largest number of operations of the same
+DENSE_IS_QUICKER = 20.0  # a dense operation is so much quicker than a sparse one
+ATTEMPTS = 12
+
+
+def by_eigh(S: Array) -> EigenBound:
+    """The eigenvalue itself, less the backward error of LAPACK."""
+    values, vectors = scipy.linalg.eigh(S, subset_by_index=[0, 0])
+    margin = 4 * S.shape[0] * UNIT * norm_bound(S)
+    low = float(values[0])
+    return EigenBound(low - margin, low, "proved", vectors[:, 0])
+
+
+def can_factorise(S: Matrix) -> bool:
+    """Whether a factorisation would stay within its memory."""
+    return S.shape[0] <= DENSE_CHOLESKY or sparse_order(S) is not None
+
+
+def by_cholesky(S: Matrix, guess: EigenBound, accuracy: float) -> EigenBound:
+    """Prove lambda_min >= -shift by a factorisation of S + shift I that runs through."""
+    order = sparse_order(S)
+    if order is None and S.shape[0] > DENSE_CHOLESKY:
+        return guess
+    attempt: Callable[[float], float | None]
+    if order is None:
+        attempt = lambda shift: _dense_floor(S, shift)  # noqa: E731
+    else:
+        permuted = sp.csc_array(S[order][:, order])
+        attempt = lambda shift: _sparse_floor(permuted, shift)  # noqa: E731
+    scale = norm_bound(S)
+    base = max(accuracy, 16 * S.shape[0] * UNIT * scale)
+    margin = max(base, ROUGH * guess.estimate)
+    shifts = [4.0**k * margin - guess.estimate for k in range(ATTEMPTS)]
+    if guess.estimate > 0:  # it may be zero and no better known
+        shifts = sorted([base, *shifts])
+    for shift in shifts:
+        floor = attempt(shift)
+        if floor is not None:
+            lower = floor - shift - 2 * UNIT * (scale + abs(shift))
+            return EigenBound(lower, guess.estimate, "proved", guess.vector)
+    return guess
+
+
+def sparse_order(S: Matrix) -> Index | None:
+    """An order of the rows in which a sparse factorisation is quicker than a dense one, and small; or None.
+
+    Its fill stays within the envelope, which reverse Cuthill-McKee makes small (George & Liu 1981).
+    """
+    if not sp.issparse(S):
+        return None
+    pattern = sp.csr_array(S)
+    order = reverse_cuthill_mckee(pattern, symmetric_mode=True).astype(np.intp)
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    row, column = pattern.nonzero()
+    first = place.copy()
+    np.minimum.at(first, row, place[column])
+    width = (place - first).astype(float)
+    work = float(np.sum(width**2))
+    if width.sum() > SPARSE_FILL or work > min(SPARSE_WORK, order.size**3 / 3 / DENSE_IS_QUICKER):
+        return None
+    return order
+
+
+def _dense_floor(S: Matrix, shift: float) -> float | None:
+    """A floor of the spectrum of S + shift I, None if Cholesky breaks down.
+
+    If floating-point Cholesky of A succeeds then lambda_min(A) >= -c tr(A) with
+    c = (n + 2) u / (1 - (n + 2) u) (Rump 2006, "Verification of positive definiteness"). LAPACK works
+    on blocks, in the one array there is.
+    """
+    n = S.shape[0]
+    A = dense(S).T  # in the order of columns, so that it is overwritten
+    A[np.diag_indices(n)] += shift
+    trace = float(np.abs(A.diagonal()).sum())
+    try:
+        scipy.linalg.cholesky(A, lower=True, overwrite_a=True, check_finite=False)
+    except scipy.linalg.LinAlgError:
+        return None
+    rounding = (n + 2) * UNIT
+    return -rounding / (1 - rounding) * trace
+
+
+def _sparse_floor(S: Matrix, shift: float) -> float | None:
+    """The same from S + shift I = L D L' + R with D > 0: the spectrum is above -||R||, R evaluated."""
+    n = S.shape[0]
+    A = sp.csc_array(S + shift * sp.eye_array(n, format="csc"))
+    try:
+        factor = splu(
+            A, permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True, "Equil": False}
+        )
+    except RuntimeError:  # a pivot is zero
+        return None
+    D = factor.U.diagonal()
+    straight = np.array_equal(factor.perm_r, np.arange(n)) and np.array_equal(factor.perm_c, np.arange(n))
+    if not straight or not bool(np.all(D > 0)):
+        return None
+    L = sp.csr_array(factor.L)
+    R = abs(A - (L * D) @ L.T)
+    size = abs(L)
+    magnitude = size @ (D * (size.T @ np.ones(n)))  # row sums of |L| D |L'|
+    terms = float(np.diff(L.indptr).max()) + 3
+    return -float(np.max(R.sum(axis=1) * (1 + n * UNIT) + 2 * terms * UNIT * magnitude))
