@@ -31,8 +31,8 @@ HEAVY = {
     "matplotlib": ("table.py",),
     "pandas": ("table.py",),
     "joblib": ("crosscheck.py",),
-    "rich": ("cli.py",),
-    "sklearn": ("model/graph.py", "data/"),
+    "rich": ("cli.py", "model/neighbors.py"),
+    "sklearn": ("model/neighbors.py", "data/"),
     "numba": ("lowrank/compiled.py",),
 }
 

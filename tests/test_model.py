@@ -198,6 +198,25 @@ def test_bad_bases():
         nm.eigenbasis(sp.eye_array(4).tocsr(), 5)
 
 
+def test_neighbours_in_chunks_are_the_brute_ones_and_show_progress(monkeypatch, capsys):
+    from npkl_models.model import neighbors
+
+    X = np.random.default_rng(0).normal(size=(53, 3))
+    X[7] = X[8] = X[9]  # duplicates may hide a point from its own list
+    monkeypatch.setattr(neighbors, "CHUNK", 10)
+    distance, index = neighbors.nearest_neighbors(X, 4, progress=True)
+    assert "neighbours" in capsys.readouterr().err
+    full = np.linalg.norm(X[:, None] - X[None], axis=2)
+    np.fill_diagonal(full, np.inf)
+    np.testing.assert_allclose(distance, np.sort(full, axis=1)[:, :4], atol=1e-12)
+    assert np.all(index != np.arange(53)[:, None])
+    neighbors.nearest_neighbors(X, 4)
+    assert capsys.readouterr().err == ""
+    assert neighbors._is_large(50_000, 2)
+    assert neighbors._is_large(10_000, 50)
+    assert not neighbors._is_large(49_999, 49)
+
+
 def test_approximate_neighbours_are_nearly_the_exact_ones():
     pytest.importorskip("pynndescent", reason="the extra neighbors is not installed")
     X = np.random.default_rng(0).normal(size=(600, 5))
@@ -226,10 +245,10 @@ def test_a_missing_package_is_named(monkeypatch):
 
 
 def test_own_point_is_dropped_once():
-    from npkl_models.model.graph import _without_self
+    from npkl_models.model.neighbors import _without_self
 
     neighbor = np.array([[0, 1, 2], [0, 2, 1], [0, 1, 3]])  # the last row misses itself
     distance = np.arange(9.0).reshape(3, 3)
-    kept, left = _without_self(distance, neighbor)
+    kept, left = _without_self(distance, neighbor, np.arange(3))
     assert left.tolist() == [[1, 2], [0, 2], [0, 1]]
     assert kept.tolist() == [[1, 2], [3, 4], [6, 7]]

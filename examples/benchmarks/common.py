@@ -20,7 +20,7 @@ def problem(name: str, n: int | None = None, delta: float = 0.0) -> nm.Problem:
     data = nm.datasets.load(name, **({"n": n} if n else {}))
     X = StandardScaler().fit_transform(data.X) if name == "digits" else data.X
     pairs = nm.Pairs.from_labels(data.y, int(0.6 * data.n), int(0.6 * data.n), 0)
-    return nm.pcp(nm.laplacian(X, NEIGHBORS.get(name, 5), shift=delta), pairs)
+    return nm.pcp(nm.laplacian(X, NEIGHBORS.get(name, 5), shift=delta, search="exact"), pairs)
 
 
 def unit(P: nm.Problem, r: int, repeats: int = 15) -> float:

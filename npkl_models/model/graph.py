@@ -11,15 +11,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
-from sklearn.neighbors import NearestNeighbors
 
-from npkl_models.errors import MissingDependencyError, ProblemError, unknown
-from npkl_models.linalg import DENSE_SPECTRUM, Array, Index, Matrix, dense
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import DENSE_SPECTRUM, Array, Matrix, dense
 from npkl_models.model.basis import Basis
+from npkl_models.model.neighbors import nearest_neighbors
 
 WIDTH_NEIGHBORS = 10
-APPROXIMATE_FROM = 50_000  # points (or in high dimension fewer) from which "auto" searches approximately
-HIGH_DIMENSION = 50
 
 
 def knn_affinity(
@@ -27,7 +25,8 @@ def knn_affinity(
     n_neighbors: int = 5,
     sigma: float | str = "auto",
     metric: str = "euclidean",
-    search: str = "exact",
+    search: str = "auto",
+    progress: bool | None = None,
 ) -> Matrix:
     """Symmetric Gaussian affinity S of the k-nearest-neighbour graph.
 
@@ -44,9 +43,11 @@ def knn_affinity(
         neighbours, and 1 where all of these are 0.
     metric : str
         Any metric of `sklearn.neighbors.NearestNeighbors`.
-    search : {"exact", "approximate", "auto"}
-        scikit-learn's search, or pynndescent's (extra ``neighbors``; seeded). "auto" takes the latter
-        from 50,000 points in 50 dimensions on, where it is installed.
+    search : {"auto", "exact", "approximate"}
+        scikit-learn's search, or pynndescent's (extra ``neighbors``; seeded). "auto" takes the latter,
+        where it is installed, from 50,000 points on, or 10,000 in 50 dimensions or more.
+    progress : bool, optional
+        Whether to show a progress bar; None shows one on a terminal from 20,000 points on.
 
     Raises
     ------
@@ -58,7 +59,7 @@ def knn_affinity(
     if not 1 <= n_neighbors < n:
         raise ProblemError(f"n_neighbors must be between 1 and n - 1 = {n - 1}, got {n_neighbors}")
     reach = min(max(n_neighbors, WIDTH_NEIGHBORS), n - 1)
-    distance, neighbor = _neighbors(X, reach, metric, search)
+    distance, neighbor = nearest_neighbors(X, reach, metric, search, progress)
     width = float(distance[:, :WIDTH_NEIGHBORS].mean()) / 2 if sigma == "auto" else sigma
     if sigma == "auto" and width == 0.0:
         width = 1.0
@@ -71,38 +72,6 @@ def knn_affinity(
     return S.maximum(S.T).tocsr()
 
 
-def _neighbors(X: Any, count: int, metric: str, search: str) -> tuple[Array, Index]:
-    """Distances (n, count) and indices of the nearest other points."""
-    if search not in ("exact", "approximate", "auto"):
-        raise unknown("search", search, ("exact", "approximate", "auto"))
-    large = X.shape[0] >= APPROXIMATE_FROM and X.shape[1] >= HIGH_DIMENSION
-    if search == "approximate" or (search == "auto" and large):
-        try:
-            from pynndescent import NNDescent
-        except ImportError as error:
-            if search == "approximate":
-                raise MissingDependencyError(
-                    "approximate neighbours need pynndescent; install it with: "
-                    "pip install npkl_models[neighbors]"
-                ) from error
-        else:
-            found = NNDescent(X, metric=metric, n_neighbors=count + 1, random_state=0)
-            neighbor, distance = found.neighbor_graph
-            return _without_self(distance.astype(float), neighbor.astype(np.intp))
-    distance, neighbor = NearestNeighbors(n_neighbors=count, metric=metric).fit(X).kneighbors()
-    return distance, neighbor
-
-
-def _without_self(distance: Array, neighbor: Index) -> tuple[Array, Index]:
-    """Drop each point from its own list, or the last one where duplicates hid it."""
-    n, k = neighbor.shape
-    own = neighbor == np.arange(n)[:, None]
-    own[~own.any(axis=1), -1] = True
-    keep = ~own
-    keep[keep.sum(axis=1) > k - 1, -1] = False
-    return distance[keep].reshape(n, k - 1), neighbor[keep].reshape(n, k - 1)
-
-
 def laplacian(
     X_or_affinity: Any,
     n_neighbors: int = 5,
@@ -110,7 +79,8 @@ def laplacian(
     shift: float = 0.0,
     sigma: float | str = "auto",
     metric: str = "euclidean",
-    search: str = "exact",
+    search: str = "auto",
+    progress: bool | None = None,
 ) -> Matrix:
     """Graph Laplacian of points or of an affinity, plus ``shift`` on the diagonal.
 
@@ -122,7 +92,7 @@ def laplacian(
     X_or_affinity : array_like or sparse
         Points (n x d), or a symmetric non-negative affinity (n x n) if sparse and square or if
         ``metric="precomputed"``.
-    n_neighbors, sigma, metric, search
+    n_neighbors, sigma, metric, search, progress
         As in `knn_affinity`; unused for an affinity.
 
     Returns
@@ -134,7 +104,7 @@ def laplacian(
     if metric == "precomputed" or square:
         S = _check_affinity(given)
     else:
-        S = knn_affinity(given, n_neighbors, sigma, metric, search)
+        S = knn_affinity(given, n_neighbors, sigma, metric, search, progress)
     if not (np.isfinite(shift) and shift >= 0):
         raise ProblemError(f"shift must be a finite number >= 0, got {shift}")
     n = S.shape[0]

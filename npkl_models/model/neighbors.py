@@ -1,0 +1,76 @@
+"""Nearest neighbours: exact by scikit-learn, approximate by pynndescent, with progress on large sets."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+from sklearn.neighbors import NearestNeighbors
+
+from npkl_models.errors import MissingDependencyError, unknown
+from npkl_models.linalg import Array, Index
+
+APPROXIMATE_FROM = 50_000  # points
+HIGH_DIMENSION, HIGH_FROM = 50, 10_000  # in so many dimensions trees do not help, from fewer points on
+BAR_FROM = 20_000
+CHUNK = 5_000  # points asked for at a time
+SEARCHES = ("auto", "exact", "approximate")
+
+
+def nearest_neighbors(
+    X: Any, count: int, metric: str = "euclidean", search: str = "auto", progress: bool | None = None
+) -> tuple[Array, Index]:
+    """Distances and indices (n, count) of the nearest other points, nearest first."""
+    if search not in SEARCHES:
+        raise unknown("search", search, SEARCHES)
+    shown = progress if progress is not None else X.shape[0] >= BAR_FROM and sys.stderr.isatty()
+    if search == "approximate" or (search == "auto" and _is_large(*X.shape)):
+        found = _approximate(X, count, metric, shown)
+        if found is not None:
+            return found
+        if search == "approximate":
+            raise MissingDependencyError(
+                "approximate neighbours need pynndescent; install it with: pip install npkl_models[neighbors]"
+            )
+    return _exact(X, count, metric, shown)
+
+
+def _is_large(n: int, d: int) -> bool:
+    return n >= APPROXIMATE_FROM or (d >= HIGH_DIMENSION and n >= HIGH_FROM)
+
+
+def _exact(X: Any, count: int, metric: str, shown: bool) -> tuple[Array, Index]:
+    index = NearestNeighbors(n_neighbors=count + 1, metric=metric, n_jobs=-1).fit(X)
+    starts: Any = range(0, X.shape[0], CHUNK)
+    if shown:
+        from rich.console import Console
+        from rich.progress import track
+
+        starts = track(starts, "neighbours", console=Console(stderr=True))
+    parts = []
+    for start in starts:
+        own = np.arange(start, min(start + CHUNK, X.shape[0]))
+        distance, neighbor = index.kneighbors(X[start : start + CHUNK])
+        parts.append(_without_self(distance, neighbor, own))
+    return np.concatenate([d for d, _ in parts]), np.concatenate([i for _, i in parts])
+
+
+def _approximate(X: Any, count: int, metric: str, shown: bool) -> tuple[Array, Index] | None:
+    try:
+        from pynndescent import NNDescent
+    except ImportError:
+        return None
+    found = NNDescent(X, metric=metric, n_neighbors=count + 1, random_state=0, verbose=shown)
+    neighbor, distance = found.neighbor_graph
+    return _without_self(distance.astype(float), neighbor.astype(np.intp), np.arange(X.shape[0]))
+
+
+def _without_self(distance: Array, neighbor: Index, own: Index) -> tuple[Array, Index]:
+    """Drop each point from its own list, or the last one where duplicates hid it."""
+    m, k = neighbor.shape
+    drop = neighbor == own[:, None]
+    drop[~drop.any(axis=1), -1] = True
+    keep = ~drop
+    keep[keep.sum(axis=1) > k - 1, -1] = False
+    return distance[keep].reshape(m, k - 1), neighbor[keep].reshape(m, k - 1)
