@@ -27,7 +27,7 @@ BENCHMARKS = {
     "sweep.py": ["600", "4"],
     "certified.py": ["xor", "80"],
     "against_scs.py": [],
-    "against_lbfgsb.py": ["iris", "8"],
+    "against_generic.py": ["iris", "8"],
 }
 
 

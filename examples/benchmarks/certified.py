@@ -10,10 +10,13 @@ import time
 from common import problem, report, unit
 
 from npkl_models.lowrank import compiled
+from npkl_models.spectrum.factorisation import DENSE_CHOLESKY
 
 name = sys.argv[1] if len(sys.argv) > 1 else "digits"
 P = problem(name, int(sys.argv[2]) if len(sys.argv) > 2 else None)
 runs = {"burer_monteiro": ("burer_monteiro", {}), "bcd_numpy": ("bcd", {"kernel": "numpy"})}
+if P.n <= DENSE_CHOLESKY:
+    runs["bcd_proved"] = ("bcd", {"rigour": "proved"})
 if compiled.available():
     runs["bcd_compiled"] = ("bcd", {"kernel": "numba"})
 for label, (backend, options) in runs.items():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,6 +28,7 @@ CLEARLY = 10.0  # a negative eigenvalue must cost so much more than what is not 
 SMALLEST_RESIDUAL = 1e-15
 PATIENCE = 400  # iterations without a better residual after which an engine counts as stuck
 LOG_EVERY = 100
+FAILURE = 1e-6  # probability that any of a solve's certificates is wrong; look k spends FAILURE / (k (k + 1))
 
 
 class Engine(ABC):
@@ -73,6 +74,31 @@ class _Run:
     threshold: float = 0.0
     best: float = np.inf
     best_at: int = 0
+    looks: int = 0
+
+    def look(self, quick: bool) -> Certificate:
+        """The certificate of the point as it is."""
+        self.looks += 1
+        found = certify(
+            self.problem, self.engine.V, self.engine.multipliers(), kind="factor", tol=self.options.tol,
+            failure_probability=FAILURE / (self.looks * (self.looks + 1)), quick=quick,
+        )  # fmt: skip
+        return replace(found, failure_probability=FAILURE) if found.rigour == "probable" else found
+
+    def proof(self, found: Certificate) -> Certificate:
+        """The same with a proof of the slack's spectrum, if that was asked for and can be had."""
+        if self.options.rigour != "proved" or found.rigour == "proved":
+            return found
+        proof = certify(
+            self.problem, self.engine.V, self.engine.multipliers(), kind="factor", method="cholesky",
+            tol=self.options.tol,
+        )  # fmt: skip
+        return proof if proof.rigour == "proved" else found
+
+    def suffices(self, found: Certificate) -> bool:
+        """Whether the gap is met, as rigorously as was asked for."""
+        enough = self.options.rigour != "proved" or found.rigour == "proved"
+        return enough and found.certifies(self.options.tol)
 
 
 def drive(
@@ -105,9 +131,8 @@ def drive(
     V = problem.regularizer.rescale(engine.V)
     certificate = run.certificate
     if status is not Status.OPTIMAL:
-        certificate = certify(problem, V, engine.multipliers(), kind="factor", tol=options.tol)
-        certificate = _as_proved(run, certificate)
-        if _suffices(certificate, options) and status is not Status.STOPPED:
+        certificate = run.proof(run.look(quick=False))
+        if run.suffices(certificate) and status is not Status.STOPPED:
             status = Status.OPTIMAL
     assert certificate is not None
     solution = Solution(
@@ -118,27 +143,12 @@ def drive(
     return with_certificate(solution, certificate)
 
 
-def _as_proved(run: _Run, found: Certificate) -> Certificate:
-    """The certificate with a proof of the slack's spectrum, if that was asked for and can be had."""
-    options, engine = run.options, run.engine
-    if options.rigour != "proved" or found.rigour == "proved":
-        return found
-    proof = certify(
-        run.problem, engine.V, engine.multipliers(), kind="factor", method="cholesky", tol=options.tol
-    )
-    return proof if proof.rigour == "proved" else found
-
-
 def _require_factorisable(problem: Problem, engine: Engine) -> None:
     if not can_factorise(problem.restrict(problem.slack(engine.multipliers()))):
         raise UnsupportedError(
             f"rigour='proved' needs a factorisation of the dual slack: at order {problem.order} it is "
             f"neither below {DENSE_CHOLESKY} nor sparse enough; use rigour='probable'"
         )
-
-
-def _suffices(found: Certificate, options: FactorOptions) -> bool:
-    return found.certifies(options.tol) and (options.rigour != "proved" or found.rigour == "proved")
 
 
 def _after(run: _Run, iteration: int) -> Status | None:
@@ -173,12 +183,12 @@ def _after(run: _Run, iteration: int) -> Status | None:
 def _look(run: _Run, iteration: int, stuck: bool) -> tuple[Status | None, float]:
     """Certify; then stop, escape to a higher rank, or ask for a smaller residual."""
     problem, options, engine = run.problem, run.options, run.engine
-    found = certify(problem, engine.V, engine.multipliers(), kind="factor", tol=options.tol, quick=True)
+    found = run.look(quick=True)
     if found.certifies(options.tol):
-        run.certificate = found = _as_proved(run, found)
-        if _suffices(found, options):
-            return Status.OPTIMAL, found.bound
+        found = run.proof(found)
     run.certificate = found
+    if run.suffices(found):
+        return Status.OPTIMAL, found.bound
     cost_of_negative = -found.min_eigenvalue * float(np.sum(engine.V**2))
     needed = options.tol * (1 + abs(found.objective) + abs(found.bound))
     stationary = cost_of_negative > CLEARLY * engine.residual * (1 + 2 * abs(found.objective))
