@@ -46,7 +46,32 @@ class Options:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FactorOptions(Options):
+class IterativeOptions(Options):
+    """Options of the backends that iterate in this library.
+
+    Parameters
+    ----------
+    start : Solution or ndarray of shape (n, r), optional
+        A point to start from.
+    rigour : {"probable", "proved"}
+        How the gap must be known. By default a bound with a failure probability of 1e-6 will do where a
+        proof would take longer; "proved" asks for a factorisation of the dual slack (see `certify`).
+    callback : callable, optional
+        Called with an `Iterate` after every iteration; returning True stops.
+    """
+
+    start: Any = None
+    rigour: str = "probable"
+    callback: Callable[[Iterate], bool | None] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require(self.rigour in ("probable", "proved"), "rigour must be 'probable' or 'proved'", self.rigour)
+        _require(self.callback is None or callable(self.callback), "callback must be callable", self.callback)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactorOptions(IterativeOptions):
     """Options of the backends that work on a factor V (n x r).
 
     Parameters
@@ -56,20 +81,10 @@ class FactorOptions(Options):
         the point is certified; "pataki" is the largest r with r(r+1)/2 <= m for m loss values.
     random_state : int
         Seed of the random start and of the row order.
-    start : Solution or ndarray of shape (n, r), optional
-        Where to start instead.
-    rigour : {"probable", "proved"}
-        How the gap must be known. By default a bound with a failure probability of 1e-6 will do where a
-        proof would take longer; "proved" asks for a factorisation of the dual slack (see `certify`).
-    callback : callable, optional
-        Called with an `Iterate` after every iteration; returning True stops.
     """
 
     rank: int | str = "auto"
     random_state: int | None = 0
-    start: Any = None
-    rigour: str = "probable"
-    callback: Callable[[Iterate], bool | None] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -80,8 +95,6 @@ class FactorOptions(Options):
             "rank must be 'auto', 'pataki' or an integer >= 1",
             self.rank,
         )
-        _require(self.rigour in ("probable", "proved"), "rigour must be 'probable' or 'proved'", self.rigour)
-        _require(self.callback is None or callable(self.callback), "callback must be callable", self.callback)
 
 
 O = TypeVar("O", bound=Options)  # the usual letter for a type of options

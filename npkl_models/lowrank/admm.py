@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from npkl_models.answer.loop import drive
 from npkl_models.answer.program import FactorOptions, Program
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import UnsupportedError, unknown
@@ -21,8 +22,7 @@ from npkl_models.lowrank.bcd import BCDEngine, BCDOptions
 from npkl_models.lowrank.bcd import supports as bcd_supports
 from npkl_models.lowrank.burer_monteiro import BurerMonteiroEngine, BurerMonteiroOptions
 from npkl_models.lowrank.edges import EdgeModel, Structure, entry_reason, structure
-from npkl_models.lowrank.loop import Engine, drive
-from npkl_models.lowrank.rank import starting_factor
+from npkl_models.lowrank.rank import FactorEngine, starting_factor
 from npkl_models.lowrank.rows import shifted_solve
 from npkl_models.lowrank.spectral_term import SpectralTerm
 from npkl_models.lowrank.table import Incidence, Table
@@ -92,7 +92,7 @@ def supports(problem: Problem) -> str | None:
     return None
 
 
-class ADMMEngine(Engine):
+class ADMMEngine(FactorEngine):
     """V, U and their multiplier Lambda; split values zeta with scaled multipliers mu, both orders."""
 
     def __init__(self, problem: Problem, pairs: Structure, options: ADMMOptions, V: Array) -> None:
@@ -162,7 +162,7 @@ class ADMMEngine(Engine):
             self.finisher = self._polisher()
             self.note = f"last digits by {self.options.polish}"
 
-    def _polisher(self) -> Engine:
+    def _polisher(self) -> FactorEngine:
         if self.options.polish == "newton":
             return BurerMonteiroEngine(self.problem, BurerMonteiroOptions(method="newton"), self.V)
         return BCDEngine(self.problem, self.pairs, BCDOptions(newton=False), self.V)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from npkl_models.answer.loop import drive
 from npkl_models.answer.program import FactorOptions, Program, logger
 from npkl_models.answer.recovery import recover_multipliers
 from npkl_models.answer.solution import Solution
@@ -21,8 +22,7 @@ from npkl_models.linalg import Array, frobenius, positions
 from npkl_models.lowrank.anderson import Extrapolation
 from npkl_models.lowrank.burer_monteiro import BurerMonteiroEngine, BurerMonteiroOptions
 from npkl_models.lowrank.edges import EdgeModel, Structure, entry_reason, structure
-from npkl_models.lowrank.loop import Engine, drive
-from npkl_models.lowrank.rank import starting_factor
+from npkl_models.lowrank.rank import FactorEngine, starting_factor
 from npkl_models.lowrank.sweeps import KERNELS, Sweeper
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import NoRegularizer, RowNormBound
@@ -82,7 +82,7 @@ def supports(problem: Problem) -> str | None:
     return None
 
 
-class BCDEngine(Engine):
+class BCDEngine(FactorEngine):
     """Sweeps over the colour classes."""
 
     def __init__(self, problem: Problem, pairs: Structure, options: BCDOptions, V: Array) -> None:

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from npkl_models.answer.loop import drive
 from npkl_models.answer.program import FactorOptions, Program
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import unknown
 from npkl_models.linalg import Array, frobenius
-from npkl_models.lowrank.loop import Engine, drive
 from npkl_models.lowrank.minimisers import MINIMISERS
 from npkl_models.lowrank.objective import FactorObjective
-from npkl_models.lowrank.rank import starting_factor
+from npkl_models.lowrank.rank import FactorEngine, starting_factor
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import TracePower
 from npkl_models.model.terms import Multipliers
@@ -58,14 +58,14 @@ def supports(problem: Problem) -> str | None:
     return None
 
 
-class BurerMonteiroEngine(Engine):
+class BurerMonteiroEngine(FactorEngine):
     """A Newton or quasi-Newton step at a time; multipliers move when the smooth problem is nearly solved."""
 
     def __init__(self, problem: Problem, options: BurerMonteiroOptions, V: Array) -> None:
         self.problem = problem
         weights = [float(term.weight.max()) for term in problem.terms]
         self.f = FactorObjective(problem, beta=max(weights, default=1.0))
-        self.method = options.method
+        self.method, self.options = options.method, options
         self.misfit = np.inf
         self.restart(V)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
 from npkl_models.answer.certificate import as_factor
+from npkl_models.answer.loop import Engine
 from npkl_models.answer.program import FactorOptions
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
@@ -75,6 +78,24 @@ def escape(problem: Problem, V: Array, direction: Array) -> Array:
     )
     t = float(found.x) if found.fun < start else 1e-6 * high
     return problem.regularizer.rescale(np.hstack([base, np.sqrt(t) * u]))
+
+
+class FactorEngine(Engine):
+    """A solver of the factorised problem."""
+
+    problem: Problem
+    options: Any  # those of the backend
+    finisher: FactorEngine | None = None
+
+    @abstractmethod
+    def restart(self, V: Array) -> None:
+        """Go on from another factor, perhaps with another number of columns."""
+
+    def grow(self, direction: Array) -> bool:
+        if self.options.rank != "auto" or self.V.shape[1] >= self.problem.n:
+            return False
+        self.restart(escape(self.problem, self.V, direction))
+        return True
 
 
 def _along(problem: Problem, V: Array, u: Array) -> Callable[[float], float]:

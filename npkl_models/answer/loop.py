@@ -1,7 +1,7 @@
-"""The one iterative loop of all factor solvers.
+"""The one loop of all iterative solvers.
 
 An engine improves a factor; the loop records, reports, respects limits, asks for a certificate when the
-engine has settled, appends a column where the certificate shows a way down, and names the status.
+engine has settled, lets the engine grow where the certificate shows a way down, and names the status.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from npkl_models.answer.certificate import Certificate, certify
-from npkl_models.answer.program import FactorOptions, logger, progress_log
+from npkl_models.answer.program import IterativeOptions, logger, progress_log
 from npkl_models.answer.solution import History, Iterate, Solution, Status, with_certificate
 from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array
-from npkl_models.lowrank.rank import escape
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 from npkl_models.spectrum.factorisation import DENSE_CHOLESKY, can_factorise
@@ -32,7 +31,7 @@ FAILURE = 1e-6  # probability that any of a solve's certificates is wrong; look 
 
 
 class Engine(ABC):
-    """A solver of the factorised problem, one iteration at a time."""
+    """A solver, one iteration at a time."""
 
     V: Array
     objective: float
@@ -56,9 +55,9 @@ class Engine(ABC):
     def multipliers(self) -> Multipliers:
         """A dual point in the domain of the conjugates."""
 
-    @abstractmethod
-    def restart(self, V: Array) -> None:
-        """Go on from another factor, perhaps with another number of columns."""
+    def grow(self, direction: Array) -> bool:
+        """Leave a stationary point along a negative direction of the slack; False if it cannot."""
+        return False
 
 
 @dataclass
@@ -66,7 +65,7 @@ class _Run:
     """State of one solve."""
 
     problem: Problem
-    options: FactorOptions
+    options: IterativeOptions
     engine: Engine
     started: float
     rows: list[Iterate]
@@ -102,7 +101,7 @@ class _Run:
 
 
 def drive(
-    problem: Problem, backend: str, options: FactorOptions, engine: Engine, max_iter: int,
+    problem: Problem, backend: str, options: IterativeOptions, engine: Engine, max_iter: int,
     build_time: float, message: str = "",
 ) -> Solution:  # fmt: skip
     """Run the engine until its point is certified, or a limit is reached."""
@@ -182,7 +181,7 @@ def _after(run: _Run, iteration: int) -> Status | None:
 
 def _look(run: _Run, iteration: int, stuck: bool) -> tuple[Status | None, float]:
     """Certify; then stop, escape to a higher rank, or ask for a smaller residual."""
-    problem, options, engine = run.problem, run.options, run.engine
+    options, engine = run.options, run.engine
     found = run.look(quick=True)
     if found.certifies(options.tol):
         found = run.proof(found)
@@ -192,13 +191,12 @@ def _look(run: _Run, iteration: int, stuck: bool) -> tuple[Status | None, float]
     cost_of_negative = -found.min_eigenvalue * float(np.sum(engine.V**2))
     needed = options.tol * (1 + abs(found.objective) + abs(found.bound))
     stationary = cost_of_negative > CLEARLY * engine.residual * (1 + 2 * abs(found.objective))
-    grows = options.rank == "auto" and engine.V.shape[1] < problem.n
-    if grows and (stationary or stuck) and (cost_of_negative > 0.1 * needed or not np.isfinite(needed)):
+    worth = cost_of_negative > 0.1 * needed or not np.isfinite(needed)
+    if (stationary or stuck) and worth and engine.grow(found.direction):
         logger.info(
-            "iteration %d: smallest eigenvalue %.1e, a column is appended to %d",
+            "iteration %d: smallest eigenvalue %.1e, now %d columns",
             iteration, found.min_eigenvalue, engine.V.shape[1],
         )  # fmt: skip
-        engine.restart(escape(problem, engine.V, found.direction))
         run.threshold = FIRST_LOOK * options.tol
         run.best, run.best_at = np.inf, iteration
         return None, found.bound
