@@ -19,14 +19,16 @@ from npkl_models.errors import (
 )
 from npkl_models.model import formulations
 from npkl_models.model.basis import Basis
-from npkl_models.model.formulations import npkl, pcp, simple_npkl
-from npkl_models.model.functionals import DistanceDifferences, Entries, SquaredDistances
-from npkl_models.model.graph import eigenbasis, knn_affinity, laplacian
+from npkl_models.model.eigenbasis import eigenbasis
+from npkl_models.model.formulations import hard_pcp, npkl, pcp, reg_pcp, simple_npkl
+from npkl_models.model.functionals import DistanceDifferences, Entries, SquaredDistances, TotalSum
+from npkl_models.model.graph import knn_affinity, laplacian
 from npkl_models.model.losses import LOSSES, Hinge, Linear, Loss, Square, SquaredHinge
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import NoRegularizer, RowNormBound, TracePower
 from npkl_models.model.terms import Equality, LossTerm, Multipliers
+from npkl_models.model.unfolding import mvu, reg_mvu
 from npkl_models.table import CrossCheck
 
 __all__ = [
@@ -59,6 +61,7 @@ __all__ = [
     "SquaredDistances",
     "SquaredHinge",
     "Status",
+    "TotalSum",
     "TracePower",
     "UnsupportedError",
     "__version__",
@@ -70,10 +73,14 @@ __all__ = [
     "datasets",
     "eigenbasis",
     "formulations",
+    "hard_pcp",
     "knn_affinity",
     "laplacian",
+    "mvu",
     "npkl",
     "pcp",
+    "reg_mvu",
+    "reg_pcp",
     "simple_npkl",
     "solve",
 ]

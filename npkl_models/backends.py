@@ -8,11 +8,12 @@ from typing import Any
 
 from npkl_models.answer.program import Options, Program, parse_options
 from npkl_models.answer.solution import Solution, with_certificate
-from npkl_models.conic import runner, sdp, sdp_dual
+from npkl_models.conic import reduced, runner, sdp, sdp_dual
 from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.lowrank import admm, bcd, burer_monteiro
 from npkl_models.model.problem import Problem
 from npkl_models.prediction import Cost, available_bytes, predict
+from npkl_models.spectral import mfpc
 
 CONIC_ORDER = 500  # beyond, no installed conic solver returns in reasonable time
 
@@ -66,6 +67,10 @@ class Backend:
         return tuple(f.name for f in fields(self.options))
 
 
+def _reduced(form: str) -> Callable[[Problem, Any], Program]:
+    return lambda problem, options: reduced.ReducedProgram.compile(problem, options, reduced.FORMS[form])
+
+
 REGISTRY: dict[str, Backend] = {
     backend.name: backend
     for backend in (
@@ -86,6 +91,22 @@ REGISTRY: dict[str, Backend] = {
         Backend(
             "admm", "lowrank", "KL-ADMM, K = V U' with V = U, certified",
             admm.supports, admm.ADMMOptions, admm.ADMMProgram.compile,
+        ),
+        Backend(
+            "mfpc", "spectral", "fixed-point continuation on U in a basis, certified",
+            mfpc.supports, mfpc.MFPCOptions, mfpc.MFPCProgram.compile,
+        ),
+        Backend(
+            "sqlp", "conic", "the semidefinite-quadratic-linear program over a basis, through CVXPY",
+            reduced.supports, runner.ConicOptions, _reduced("sqlp"),
+        ),
+        Backend(
+            "qsdp", "conic", "the quadratic SDP over a basis, its quadratic as it is, through CVXPY",
+            reduced.supports, runner.ConicOptions, _reduced("qsdp"),
+        ),
+        Backend(
+            "scsdp", "conic", "the Schur-complement SDP over a basis, a baseline for small s",
+            reduced.supports, runner.ConicOptions, _reduced("scsdp"),
         ),
         Backend(
             "sdp", "conic", "the exact SDP over K, through CVXPY",

@@ -56,8 +56,8 @@ class Certificate:
     rigour : {"proved", "probable", "estimated", "none"}
         How the bound is known; only the first two count as certified.
     repair : str
-        How y was made feasible: "none needed", "shift", "scale", "rows", "equality shift", "trace
-        bound", "regulariser" (the support absorbs it) or "no repair applies".
+        How y was made feasible: "none needed", "shift", "scale", "rows", "equality shift", "distances",
+        "trace bound", "regulariser" (the support absorbs it) or "no repair applies".
     failure_probability : float
         Of a "probable" bound.
     violation : float
@@ -66,8 +66,8 @@ class Certificate:
         Spent on the certificate.
     multipliers : Multipliers
         The repaired dual point, which anybody can check with `Problem.dual_bound`.
-    direction : ndarray
-        Unit vector whose Rayleigh quotient is `min_eigenvalue`.
+    direction : ndarray of shape (n,)
+        Unit vector whose Rayleigh quotient is `min_eigenvalue`; in the range of the basis if there is one.
     """
 
     objective: float
@@ -148,7 +148,7 @@ def certify(
     y = project_multipliers(problem, problem.as_multipliers(y))
 
     S = problem.restrict(problem.slack(y))
-    W = V if problem.basis is None else problem.basis.Q.T @ V
+    W = problem.drop(V)
     trace = max(float(np.sum(V**2)), 1e-12)
     options: dict[str, Any] = {
         "method": method,
@@ -183,7 +183,7 @@ def certify(
         violation=problem.violation(V),
         seconds=time.perf_counter() - started,
         multipliers=y,
-        direction=found.vector,
+        direction=problem.lift(found.vector),
     )
 
 

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from npkl_models.linalg import Array, Mask
-from npkl_models.model.functionals import Entries, Functional
+from npkl_models.linalg import Array, LowRankUpdate, Mask
+from npkl_models.model.functionals import Entries, Functional, SquaredDistances, TotalSum
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
+from npkl_models.spectrum.bounds import DENSE_EIGH, min_eigenvalue
+from npkl_models.spectrum.factorisation import DENSE_CHOLESKY
 
 Repaired = tuple[float, Multipliers] | None
 
@@ -67,6 +71,63 @@ def equality_shift(problem: Problem, y: Multipliers, eps: float, objective: floa
     return -problem.conjugate_sum(shifted_y), shifted_y
 
 
+def distances(problem: Problem, y: Multipliers, eps: float, objective: float) -> Repaired:
+    """Squares or equalities on distances take y_e + t: the sum of their M_e is a Laplacian.
+
+    On centred kernels - by a basis, or by a constraint on the total sum, whose multiplier follows - it is
+    positive definite if the graph of the pairs is connected.
+    """
+    floor, centring = distance_floor(problem)
+    if floor <= 0:
+        return None
+    t = eps / floor
+    parts, nus = list(y.terms), list(y.equalities)
+    for k, term in enumerate(problem.terms):
+        if isinstance(term.functional, SquaredDistances):
+            lifted = parts[k] + t
+            if not bool(np.all(term.loss.in_domain(lifted, term.target, term.weight))):
+                return None
+            parts[k] = lifted
+    for k, part in enumerate(problem.equalities):
+        if isinstance(part.functional, SquaredDistances):
+            nus[k] = nus[k] + t
+        elif isinstance(part.functional, TotalSum):
+            nus[k] = nus[k] + t * centring
+    lifted_y = replace(y, terms=tuple(parts), equalities=tuple(nus))
+    return -problem.conjugate_sum(lifted_y), lifted_y
+
+
+def distance_floor(problem: Problem) -> tuple[float, float]:
+    """A proved floor of the spectrum of sum_e M_e over all distances (+ c 11'), and c; computed once."""
+    known = problem.__dict__.get("_distance_floor")
+    if known is None:
+        known = _distance_floor(problem)
+        problem.__dict__["_distance_floor"] = known
+    found: tuple[float, float] = known
+    return found
+
+
+def _distance_floor(problem: Problem) -> tuple[float, float]:
+    M, centring = sp.csr_array(problem.cost.shape), 0.0
+    for part in (*problem.terms, *problem.equalities):
+        if isinstance(part.functional, SquaredDistances):
+            M = M + part.functional.adjoint(np.ones(part.functional.size))
+    if not M.nnz:
+        return float("-inf"), 0.0
+    L: Any = problem.restrict(M)
+    if any(isinstance(part.functional, TotalSum) for part in problem.equalities):
+        centring = float(M.diagonal().mean()) / problem.n
+        L = LowRankUpdate(M, np.full((problem.n, 1), problem.n**-0.5), np.array([centring * problem.n]))
+        if problem.basis is not None:
+            q = problem.basis.Q.sum(axis=0)
+            L = problem.restrict(M) + centring * np.outer(q, q)
+    order = L.shape[0]
+    if order > DENSE_CHOLESKY:
+        return float("-inf"), centring
+    found = min_eigenvalue(L, method="eigh" if order <= DENSE_EIGH else "cholesky")
+    return (found.lower if found.rigour == "proved" else float("-inf")), centring
+
+
 def scale(problem: Problem, y: Multipliers, eps: float, objective: float) -> Repaired:
     """With C (plus shift) >= delta I, s y has a PSD slack for s = delta / (delta + eps)."""
     if not _zero_in_domains(problem):
@@ -99,6 +160,7 @@ REPAIRS: dict[str, Callable[[Problem, Multipliers, float, float], Repaired]] = {
     "scale": scale,
     "rows": rows,
     "equality shift": equality_shift,
+    "distances": distances,
     "trace bound": trace,
 }
 

@@ -12,11 +12,11 @@ import cvxpy as cp
 import numpy as np
 from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC
 
-from npkl_models.answer.certificate import as_factor, certify
+from npkl_models.answer.certificate import certify
 from npkl_models.answer.program import Options
 from npkl_models.answer.solution import History, Iterate, Solution, Status, with_certificate
 from npkl_models.errors import UnsupportedError, unknown
-from npkl_models.linalg import DENSE_SPECTRUM, Array
+from npkl_models.linalg import Array, psd_factor, symmetrize
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 
@@ -137,21 +137,25 @@ def finish(
     problem: Problem,
     backend: str,
     outcome: Outcome,
-    kernel: Array | None,
+    found: Array | None,
     multipliers: Multipliers | None,
     tol: float,
     build_time: float,
 ) -> Solution:
-    """Repair the kernel, recompute its objective, certify it, and only then name the status."""
+    """Repair what was found (K, or U in a basis), recompute its objective, certify, then name the status."""
     started = time.perf_counter()
-    if kernel is None or outcome.status in (Status.INFEASIBLE, Status.UNBOUNDED, Status.FAILED):
+    if (
+        found is None
+        or not np.isfinite(found).all()
+        or outcome.status in (Status.INFEASIBLE, Status.UNBOUNDED, Status.FAILED)
+    ):
         return Solution(
             problem, backend, outcome.status, None, float("nan"), outcome.value,
             iterations=outcome.iterations, build_time=build_time, solve_time=outcome.seconds,
             message=outcome.message,
         )  # fmt: skip
-    lowest = float(np.linalg.eigvalsh(kernel)[0]) if problem.n <= DENSE_SPECTRUM else float("nan")
-    V = problem.regularizer.rescale(as_factor(problem, kernel, "kernel"))
+    lowest = float(np.linalg.eigvalsh(symmetrize(found))[0])
+    V = problem.regularizer.rescale(problem.lift(psd_factor(found)))
     certificate = certify(problem, V, multipliers, kind="factor", tol=tol)
     if not certificate.certifies(tol):  # multipliers recovered from the kernel may be the better ones
         other = certify(problem, V, kind="factor", tol=tol)

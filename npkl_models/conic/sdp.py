@@ -13,7 +13,6 @@ import scipy.sparse as sp
 from npkl_models.answer.program import Program
 from npkl_models.answer.solution import Solution
 from npkl_models.conic.runner import ConicOptions, choose_solver, finish, predicted_bytes, run
-from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import TracePower
 from npkl_models.model.terms import Multipliers
@@ -90,7 +89,7 @@ class SDPProgram(Program):
         outcome = run(self.model.problem, self.options, self.problem.order)
         U = self.model.unknown.value
         return finish(
-            self.problem, self.backend, outcome, lifted(self.problem, U), self._multipliers(),
+            self.problem, self.backend, outcome, None if U is None else np.asarray(U), self._multipliers(),
             self.options.tol, self.build_time,
         )  # fmt: skip
 
@@ -107,16 +106,6 @@ class SDPProgram(Program):
 
     def describe(self) -> str:
         return describe_cones(self.problem, self.options, "primal SDP over K")
-
-
-def lifted(problem: Problem, U: Array | None) -> Array | None:
-    """K = Q U Q' from what the solver returned."""
-    if U is None or not np.isfinite(U).all():
-        return None
-    if problem.basis is None:
-        return np.asarray(U)
-    out: Array = problem.basis.Q @ U @ problem.basis.Q.T
-    return out
 
 
 def describe_cones(problem: Problem, options: ConicOptions, what: str) -> str:

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from npkl_models.answer.program import Program
 from npkl_models.answer.solution import Solution, Status
 from npkl_models.conic.runner import ConicOptions, Outcome, choose_solver, finish, run
-from npkl_models.conic.sdp import describe_cones, lifted
+from npkl_models.conic.sdp import describe_cones
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 
@@ -96,7 +96,7 @@ class DualSDPProgram(Program):
         if K is not None:
             K = 0.5 * (K + K.T)
         return finish(
-            self.problem, self.backend, outcome, lifted(self.problem, K), self._multipliers(),
+            self.problem, self.backend, outcome, K, self._multipliers(),
             self.options.tol, self.build_time,
         )  # fmt: skip
 

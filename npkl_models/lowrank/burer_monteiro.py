@@ -70,7 +70,7 @@ class BurerMonteiroEngine(FactorEngine):
         self.restart(V)
 
     def restart(self, V: Array) -> None:
-        W = V if self.problem.basis is None else self.problem.basis.Q.T @ V
+        W = self.problem.drop(V)
         if isinstance(self.problem.regularizer, TracePower):
             W = self.problem.regularizer.rescale(W)
         self.point = self.f.at(W)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
+from npkl_models.model.basis import Basis
 from npkl_models.model.functionals import Entries
 from npkl_models.model.losses import Loss, get_loss
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import NoRegularizer, Regularizer, RowNormBound, TracePower
-from npkl_models.model.terms import LossTerm
+from npkl_models.model.terms import Equality, LossTerm
+from npkl_models.model.unfolding import mvu, reg_mvu
 
 
 def pcp(L: Any, pairs: Pairs, gamma: float = 1.0) -> Problem:
@@ -143,7 +147,83 @@ def simple_npkl(
     )
 
 
-FORMULATIONS = {"pcp": pcp, "npkl": npkl, "simple_npkl": simple_npkl}
+def hard_pcp(L: Any, pairs: Pairs) -> Problem:
+    r"""Pairwise constraint propagation with hard constraints.
+
+    .. math::
+
+        \min_{K \succeq 0} \operatorname{tr}(LK) \quad\text{s.t.}\quad
+        K_{ii} = 1, \quad K_{ij} = 1 \text{ (must-link)}, \quad K_{ij} = 0 \text{ (cannot-link)}
+
+    Parameters
+    ----------
+    L : matrix of shape (n, n)
+    pairs : Pairs
+
+    Raises
+    ------
+    ProblemError
+        If a chain of must-links joins the two points of a cannot-link; the chain is named. Without such a
+        contradiction there is a feasible kernel.
+
+    Notes
+    -----
+    Li, Liu & Tang, ICML 2008; Wu, thesis 2009, eqs. (3.5)-(3.9).
+    """
+    n = _matching(L, pairs)
+    chains = pairs.contradictions()
+    if chains:
+        shown = "; ".join(" - ".join(map(str, chain)) for chain in chains[:3])
+        raise ProblemError(
+            f"must-links and cannot-links must not contradict each other, got {len(chains)} cannot-links "
+            f"whose points a chain of must-links joins: {shown}"
+        )
+    diagonal = np.arange(n)
+    equalities = [Equality(Entries(n, (diagonal, diagonal)), 1.0, "diagonal")]
+    for links, value, name in ((pairs.must_link, 1.0, "must-link"), (pairs.cannot_link, 0.0, "cannot-link")):
+        if len(links):
+            equalities.append(Equality(Entries(n, (links[:, 0], links[:, 1])), value, name))
+    return Problem(L, (), equalities, name="hard_pcp")
+
+
+def reg_pcp(basis: Basis, pairs: Pairs) -> Problem:
+    r"""Graph-regularised pairwise constraint propagation: squares alone, smoothness by the basis.
+
+    .. math::
+
+        \min_{U \succeq 0} \sum_{(i,j) \in S} c_{ij} \bigl((QUQ')_{ij} - t_{ij}\bigr)^2
+
+    over the pairs (t = 1 for must-links, 0 for cannot-links) and all (i, i) with t = 1.
+
+    Parameters
+    ----------
+    basis : Basis
+        Smallest eigenvectors of the normalised Laplacian; see `eigenbasis`.
+    pairs : Pairs
+
+    Notes
+    -----
+    Li, Liu & Tang, ICCV 2009; Wu, thesis 2009, eq. (3.12).
+    """
+    if basis.n != pairs.n:
+        raise ProblemError(f"basis and pairs must be over the same points, got {basis.n} and {pairs.n}")
+    diagonal = np.arange(basis.n)
+    terms = (
+        _pair_term(pairs, "square", (pairs.sign > 0).astype(float), 1.0),
+        LossTerm(Entries(basis.n, (diagonal, diagonal)), "square", 1.0, 1.0, "diagonal"),
+    )
+    return Problem(sp.csr_array((basis.n, basis.n)), terms, basis=basis, name="reg_pcp")
+
+
+FORMULATIONS: dict[str, Callable[..., Problem]] = {
+    "pcp": pcp,
+    "npkl": npkl,
+    "simple_npkl": simple_npkl,
+    "hard_pcp": hard_pcp,
+    "reg_pcp": reg_pcp,
+    "mvu": mvu,
+    "reg_mvu": reg_mvu,
+}
 
 
 def _pair_term(pairs: Pairs, loss: str | Loss, target: Array, weight: float) -> LossTerm:

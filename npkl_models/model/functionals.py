@@ -19,6 +19,8 @@ import scipy.sparse as sp
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
 
+SVEC_CHUNK = 4_000_000  # numbers that `svec_operator` works on at a time
+
 
 class Triplets(NamedTuple):
     """The non-zeros of all M_e: z[owner] += coefficient * K[row, column]."""
@@ -34,14 +36,14 @@ class Functional(ABC):
     """A linear map from kernels (n x n) to values z (m,)."""
 
     n: int
-    indices: tuple[Index, ...]
+    indices: tuple[Index, ...] = ()
     kind: ClassVar[str]
     arity: ClassVar[int]
     latex: ClassVar[str]
 
     def __post_init__(self) -> None:
         given = tuple(_as_indices(part, self.kind, self.n) for part in self.indices)
-        if len(given) != self.arity or len({part.size for part in given}) != 1:
+        if len(given) != self.arity or len({part.size for part in given}) > 1:
             raise ProblemError(
                 f"{self.kind} must have {self.arity} index arrays of one length, "
                 f"got lengths {[part.size for part in given]}"
@@ -96,6 +98,26 @@ class Functional(ABC):
         np.add.at(A, t.owner, outer.reshape(-1, s * s))
         return A
 
+    def svec_operator(self, Q: Array) -> Array:
+        """The matrix A (m x s(s+1)/2) with z = A svec(U) for K = Q U Q'; see `svec`."""
+        first, second = np.triu_indices(Q.shape[1])
+        scale = np.where(first == second, 0.5, np.sqrt(0.5))
+        t = self._triplets
+        out = np.zeros((self.size, first.size))
+        step = max(1, SVEC_CHUNK // first.size)
+        for start in range(0, t.owner.size, step):
+            part = slice(start, start + step)
+            left, right = Q[t.row[part]], Q[t.column[part]]
+            outer = left[:, first] * right[:, second] + left[:, second] * right[:, first]
+            outer *= t.coefficient[part, None]
+            here, place = np.unique(t.owner[part], return_inverse=True)
+            if here.size == outer.shape[0]:
+                out[t.owner[part]] += scale * outer
+                continue
+            gather = sp.csr_array((np.ones(place.size), (place, np.arange(place.size))))
+            out[here] += scale * (gather @ outer)
+        return out
+
     def _sum(self, contributions: Array) -> Array:
         if contributions.size == self.size:
             return contributions
@@ -145,9 +167,46 @@ class DistanceDifferences(Functional):
         return Triplets(*(np.concatenate(pair) for pair in parts))
 
 
+@dataclass(frozen=True, eq=False)
+class TotalSum(Functional):
+    """The single value z = 1'K1 (zero for a centred kernel); its matrix 11' is dense."""
+
+    kind = "total sum"
+    arity = 0
+    latex = r"\mathbf 1' K \mathbf 1"
+
+    @property
+    def size(self) -> int:
+        return 1
+
+    def triplets(self) -> Triplets:
+        i, j = np.triu_indices(self.n)
+        return Triplets(np.zeros(i.size, dtype=np.intp), i, j, np.where(i == j, 1.0, 2.0))
+
+    def value(self, K: Array) -> Array:
+        return np.array([float(np.sum(K))])
+
+    def value_of_product(self, V: Array, U: Array) -> Array:
+        return np.array([float(V.sum(axis=0) @ U.sum(axis=0))])
+
+    def svec_operator(self, Q: Array) -> Array:
+        q = Q.sum(axis=0)
+        return svec(np.outer(q, q))[None]
+
+
 FUNCTIONALS: dict[str, type[Functional]] = {
-    cls.kind: cls for cls in (Entries, SquaredDistances, DistanceDifferences)
+    cls.kind: cls for cls in (Entries, SquaredDistances, DistanceDifferences, TotalSum)
 }
+
+
+def svec(U: Array) -> Array:
+    """The s(s+1)/2 numbers of a symmetric U, upper triangle by rows, off-diagonal ones times sqrt 2.
+
+    So that <U, W> = svec(U)'svec(W).
+    """
+    first, second = np.triu_indices(len(U))
+    out: Array = U[first, second] * np.where(first == second, 1.0, np.sqrt(2.0))
+    return out
 
 
 def _distance(i: Index, j: Index, sign: float) -> Triplets:

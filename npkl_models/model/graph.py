@@ -1,4 +1,4 @@
-"""Neighbourhood graphs: affinity, Laplacian, Laplacian eigenbasis.
+"""Neighbourhood graphs: affinity and Laplacian.
 
 The construction follows Hu & Kwok, IJCAI 2013, section 4: Gaussian affinities on a k-nearest-neighbour
 graph, the width being half the average distance between a point and its ten nearest neighbours.
@@ -10,11 +10,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import eigsh
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import DENSE_SPECTRUM, Array, Matrix, dense
-from npkl_models.model.basis import Basis
+from npkl_models.linalg import Matrix
 from npkl_models.model.neighbors import nearest_neighbors
 
 WIDTH_NEIGHBORS = 10
@@ -114,32 +112,6 @@ def laplacian(
     root = np.where(degree > 0, 1 / np.sqrt(np.where(degree > 0, degree, 1.0)), 0.0)
     half = sp.diags_array(root)
     return (sp.diags_array(np.full(n, 1.0 + shift)) - half @ S @ half).tocsr()
-
-
-def eigenbasis(L: Matrix, size: int, skip: int = 0) -> Basis:
-    """Eigenvectors of the ``size`` smallest eigenvalues of L after the first ``skip``.
-
-    Each column's largest entry is positive, so that the answer does not depend on the run.
-    """
-    n = L.shape[0]
-    if size < 1 or skip < 0 or size + skip > n:
-        raise ProblemError(f"size must be at least 1 and size + skip at most n = {n}, got {size} and {skip}")
-    values, vectors = _smallest(L, size + skip)
-    values, vectors = values[skip:], vectors[:, skip:]
-    lead = vectors[np.argmax(np.abs(vectors), axis=0), np.arange(size)]
-    return Basis(vectors * np.sign(lead), values)
-
-
-def _smallest(L: Matrix, count: int) -> tuple[Array, Array]:
-    n = L.shape[0]
-    if n <= DENSE_SPECTRUM or count > n // 2:
-        values, vectors = np.linalg.eigh(dense(L))
-        return values[:count], vectors[:, :count]
-    scale = float(abs(L).max())
-    start = np.random.default_rng(0).standard_normal(n)
-    values, vectors = eigsh(sp.csc_array(L), k=count, sigma=-1e-4 * scale, which="LM", v0=start)
-    order = np.argsort(values)
-    return values[order], np.linalg.qr(vectors[:, order])[0]
 
 
 def check_points(X: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import connected_components, shortest_path
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
@@ -163,6 +163,25 @@ class Pairs:
         """Cannot-link pairs whose two points a chain of must-links joins, shape (c, 2)."""
         label = self.groups()[1]
         out: Index = self.cannot_link[label[self.cannot_link[:, 0]] == label[self.cannot_link[:, 1]]]
+        return out
+
+    def contradictions(self) -> list[list[int]]:
+        """For each cannot-link of `conflicts`, a shortest chain of must-links between its two points."""
+        bad = self.conflicts()
+        if not len(bad):
+            return []
+        links = (np.ones(len(self.must_link)), (self.must_link[:, 0], self.must_link[:, 1]))
+        graph = sp.coo_array(links, shape=(self.n, self.n)).tocsr()
+        sources, row = np.unique(bad[:, 0], return_inverse=True)
+        before = shortest_path(
+            graph, directed=False, unweighted=True, indices=sources, return_predecessors=True
+        )[1]
+        out = []
+        for (_, end), k in zip(bad.tolist(), row.tolist(), strict=True):
+            chain = [end]
+            while before[k, chain[-1]] >= 0:
+                chain.append(int(before[k, chain[-1]]))
+            out.append(chain[::-1])
         return out
 
     def closure(self) -> Pairs:

@@ -125,6 +125,12 @@ class Problem:
         """Values z of each loss term at K = V V'."""
         return tuple(term.functional.value_of_factor(V) for term in self.terms)
 
+    def values_in_basis(self, U: Array) -> tuple[Array, ...]:
+        """Values z of each loss term at K = Q U Q' for a symmetric U (s x s), PSD or not."""
+        Q = np.eye(self.n) if self.basis is None else self.basis.Q
+        left = Q @ U
+        return tuple(term.functional.value_of_product(left, Q) for term in self.terms)
+
     def violation(self, V: Array) -> float:
         """Largest violation of regulariser and equalities at V V', relative to their size."""
         diagonal = np.einsum("ir,ir->i", V, V)
@@ -161,6 +167,14 @@ class Problem:
             return S
         Q = self.basis.Q
         return symmetrize(Q.T @ (S @ Q))
+
+    def lift(self, W: Array) -> Array:
+        """The factor V (n x r) of K from a factor of the unknown: Q W if there is a basis, else W itself."""
+        return W if self.basis is None else self.basis.Q @ W
+
+    def drop(self, V: Array) -> Array:
+        """Q'V (s x r) if there is a basis, else V itself."""
+        return V if self.basis is None else self.basis.Q.T @ V
 
     def conjugate_sum(self, y: Multipliers | Sequence[Array]) -> float:
         """sum_e f_e*(y_e) + sum_k nu_k b_k + b^2 sum d: what a dual bound pays, +inf off the domain."""

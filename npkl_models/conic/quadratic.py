@@ -1,0 +1,143 @@
+"""A problem in a basis as a quadratic y'Ay + b'y + c in y = svec(U), and a factor A = B'B."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from scipy.linalg import lapack
+
+from npkl_models.linalg import Array, dense
+from npkl_models.model.functionals import svec
+from npkl_models.model.problem import Problem
+from npkl_models.model.regularizers import NoRegularizer, TracePower
+
+FACTOR_ERROR = 1e-11  # of the largest entry of A: what a factor may miss
+ROWS = 2_000  # loss values whose rows are formed at a time
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedQuadratic:
+    """minimise y'Ay + b'y + c over U >= 0, with y = svec(U) of length s(s+1)/2.
+
+    Attributes
+    ----------
+    A : ndarray of shape (p, p)
+        Positive semidefinite.
+    b : ndarray of shape (p,)
+    c : float
+    B : ndarray of shape (rank, p)
+        A = B'B.
+    method : str
+        How B was found: "Cholesky", "pivoted Cholesky" or "eigenvalues".
+    equalities : tuple of (ndarray of shape (k, p), ndarray of shape (k,))
+        Linear constraints E y = e.
+    order : int
+        s.
+
+    Notes
+    -----
+    Wu, thesis 2009, eqs. (3.13)-(3.14). There y = vec(U), so A counts each off-diagonal entry twice
+    and has up to s^2 rows.
+    """
+
+    A: Array
+    b: Array
+    c: float
+    B: Array
+    method: str
+    equalities: tuple[tuple[Array, Array], ...]
+    order: int
+
+    @property
+    def rank(self) -> int:
+        """Numerical rank of A."""
+        return len(self.B)
+
+    def gradient(self, y: Array) -> Array:
+        """2 A y + b."""
+        out: Array = 2 * (self.B.T @ (self.B @ y)) + self.b
+        return out
+
+    def pseudo_solve(self, g: Array) -> Array:
+        """A^+ g, by A^+ = B'(BB')^-2 B for B of full row rank."""
+        if not self.rank:
+            return np.zeros_like(g)
+        factor = scipy.linalg.cho_factor(self.B @ self.B.T)
+        out: Array = self.B.T @ scipy.linalg.cho_solve(factor, scipy.linalg.cho_solve(factor, self.B @ g))
+        return out
+
+    @classmethod
+    def of(cls, problem: Problem) -> ReducedQuadratic:
+        """The quadratic of a problem whose losses are quadratic and which has a basis."""
+        assert problem.basis is not None
+        Q, s = problem.basis.Q, problem.basis.size
+        p = s * (s + 1) // 2
+        A, b, c = np.zeros((p, p)), svec(dense(problem.restrict(problem.cost))), 0.0
+        for term in problem.terms:
+            zero = np.zeros(term.functional.size)
+            c += term.value(zero)
+            slope, bend = term.derivative(zero), 0.5 * term.loss.curvature * term.weight
+            rows = term.functional.svec_operator(Q)
+            b = b + slope @ rows
+            if term.loss.curvature > 0:
+                for start in range(0, len(rows), ROWS):
+                    part = slice(start, start + ROWS)
+                    scaled = np.sqrt(bend[part])[:, None] * rows[part]
+                    A += scaled.T @ scaled
+        R = problem.regularizer
+        if isinstance(R, TracePower) and R.penalty is not None:
+            if R.p == 1:
+                b = b + R.penalty * svec(np.eye(s))
+            else:
+                A[np.diag_indices(p)] += 0.5 * R.penalty
+        B, method = rank_revealing_factor(A)
+        equalities = tuple((e.functional.svec_operator(Q), e.value) for e in problem.equalities)
+        return cls(A, b, c, B, method, equalities, s)
+
+
+def quadratic_reason(problem: Problem) -> str | None:
+    """Why a problem is not a quadratic over a basis, None if it is."""
+    if problem.basis is None:
+        return "needs a basis, K = Q U Q'; see Problem.with_basis and eigenbasis"
+    for term in problem.terms:
+        if not term.loss.quadratic:
+            return f"needs square or linear losses, got {term.loss.name}"
+    R = problem.regularizer
+    if isinstance(R, NoRegularizer) or (isinstance(R, TracePower) and R.p in (1, 2)):
+        return None
+    got = f"tr K^{R.p:g}" if isinstance(R, TracePower) else R.name
+    return f"takes no regulariser, tr K or tr K^2, got {got}"
+
+
+def smat(y: Array, order: int) -> Array:
+    """The symmetric U with svec(U) = y."""
+    first, second = np.triu_indices(order)
+    U = np.zeros((order, order))
+    U[first, second] = np.where(first == second, 1.0, np.sqrt(0.5)) * y
+    out: Array = U + np.triu(U, 1).T
+    return out
+
+
+def rank_revealing_factor(A: Array) -> tuple[Array, str]:
+    """B with B'B = A and as many rows as the numerical rank of A, and how it was found."""
+    p = len(A)
+    top = float(np.max(A.diagonal(), initial=0.0))
+    if top == 0.0:
+        return np.zeros((0, p)), "eigenvalues"
+    threshold = p * np.finfo(float).eps * top
+    try:
+        B = np.linalg.cholesky(A).T
+        if float(np.min(B.diagonal())) ** 2 > 10 * threshold:
+            return B, "Cholesky"
+    except np.linalg.LinAlgError:
+        pass
+    factor, pivots, rank, _ = lapack.dpstrf(A, tol=threshold)
+    B = np.zeros((rank, p))
+    B[:, pivots - 1] = np.triu(factor)[:rank]
+    if float(np.max(np.abs(B.T @ B - A))) <= FACTOR_ERROR * top:
+        return B, "pivoted Cholesky"
+    values, vectors = np.linalg.eigh(A)
+    kept = values > p * np.finfo(float).eps * values[-1]
+    return np.sqrt(values[kept])[:, None] * vectors[:, kept].T, "eigenvalues"

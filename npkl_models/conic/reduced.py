@@ -1,0 +1,212 @@
+"""Three conic programs for one quadratic over a basis: sqlp, its Schur-complement baseline scsdp, and qsdp.
+
+Source: Wu, "From Semidefinite Programming to Semidefinite-Quadratic-Linear Programming: A Kernel Learning
+Perspective", thesis, 2009, chapter 3; with y = svec(U) in place of vec(U).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+
+from npkl_models.answer.program import Program
+from npkl_models.answer.solution import Solution
+from npkl_models.conic.quadratic import ReducedQuadratic, quadratic_reason, smat
+from npkl_models.conic.runner import ConicOptions, choose_solver, finish, predicted_bytes, run
+from npkl_models.linalg import Array, symmetrize
+from npkl_models.model.functionals import svec
+from npkl_models.model.problem import Problem
+from npkl_models.model.regularizers import NoRegularizer, TracePower
+from npkl_models.model.terms import Multipliers
+
+Cvx = Any
+EPS_SHARE = 1e-3  # of tol: an error in By counts twice in the objective
+
+
+@dataclass(frozen=True)
+class Written:
+    """A quadratic objective written with cones, and the cones in words."""
+
+    objective: Cvx
+    constraints: list[Cvx]
+    cones: str
+
+
+def write_sqlp(quadratic: ReducedQuadratic, B: Array, y: Cvx) -> Written:
+    """||By||^2 as u_1 - u_2 with u_1 + u_2 = 1, u = ((1+mu)/2, (1-mu)/2, By) in a second-order cone.
+
+    Eqs. (3.21)-(3.24).
+    """
+    r = len(B)
+    u = cp.Variable(r + 2, name="u")
+    linked = [] if r == 0 else [B @ y - u[2:] == 0]
+    constraints = [u[0] + u[1] == 1, *linked, cp.SOC(u[0], u[1:])]
+    return Written(u[0] - u[1], constraints, f"a second-order cone of {r + 2}, {r + 1} equations")
+
+
+def write_scsdp(quadratic: ReducedQuadratic, B: Array, y: Cvx) -> Written:
+    """nu >= y'Ay by the Schur complement of I in [[I, A^(1/2) y], [., nu]] >= 0, eqs. (3.15)-(3.16)."""
+    _, singular, vectors = np.linalg.svd(B, full_matrices=False)
+    root = (vectors.T * singular) @ vectors
+    p = len(quadratic.b)
+    nu = cp.Variable((1, 1), name="nu")
+    column = cp.reshape(root @ y, (p, 1), order="C")
+    block = cp.bmat([[np.eye(p), column], [column.T, nu]])
+    return Written(nu[0, 0], [block >> 0], f"a second PSD cone of order {p + 1}")
+
+
+def write_qsdp(quadratic: ReducedQuadratic, B: Array, y: Cvx) -> Written:
+    """y'Ay handed to the solver as it is."""
+    return Written(cp.quad_form(y, cp.psd_wrap(B.T @ B)), [], "a quadratic objective")
+
+
+@dataclass(frozen=True)
+class Form:
+    """One of the three."""
+
+    name: str
+    write: Callable[[ReducedQuadratic, Array, Cvx], Written]
+    order: Callable[[Problem], int]  # of the largest PSD cone
+
+
+def _order(problem: Problem) -> int:
+    return problem.order
+
+
+def _schur_order(problem: Problem) -> int:
+    return problem.order * (problem.order + 1) // 2 + 1
+
+
+FORMS = {
+    form.name: form
+    for form in (
+        Form("sqlp", write_sqlp, _order),
+        Form("scsdp", write_scsdp, _schur_order),
+        Form("qsdp", write_qsdp, _order),
+    )
+}
+
+
+def supports(problem: Problem) -> str | None:
+    """None, or why the problem is not a quadratic over a basis."""
+    return quadratic_reason(problem)
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedProgram(Program):
+    """The quadratic, and the CVXPY problem that one of the three forms makes of it."""
+
+    options: ConicOptions
+    form: Form | None = None
+    quadratic: ReducedQuadratic | None = None
+    model: cp.Problem | None = None
+    unknown: cp.Variable | None = None
+    scale: float = 1.0  # U in units of this
+    unit: float = 1.0  # the objective, less c, in units of this
+    cones: str = ""
+    links: tuple[Any, ...] = ()
+    cone: Any = None
+
+    @classmethod
+    def compile(cls, problem: Problem, options: ConicOptions, form: Form) -> ReducedProgram:
+        """Form the quadratic, factor it, and write the cones; memory is checked first."""
+        started = time.perf_counter()
+        choose_solver(options.solver, form.order(problem))
+        if options.eps is None:
+            options = replace(options, eps=EPS_SHARE * options.tol)
+        q = ReducedQuadratic.of(problem)
+        s = q.order
+        scale, unit = _scales(q)
+        U = cp.Variable((s, s), symmetric=True, name="U")
+        y = _svec_matrix(s) @ cp.vec(U, order="C")
+        written = form.write(q, scale / np.sqrt(unit) * q.B, y)
+        links = tuple(E @ y == e / scale for E, e in q.equalities)
+        cone = U >> 0
+        every = [cone, *written.constraints, *links]
+        R = problem.regularizer
+        if isinstance(R, TracePower) and R.bound is not None:
+            size = cp.trace(U) if R.p == 1 else cp.norm(y)
+            every.append(size <= R.bound ** (1 / R.p) / scale)
+        objective = written.objective + (scale / unit * q.b) @ y
+        model = cp.Problem(cp.Minimize(objective), every)
+        return cls(
+            problem, form.name, options, time.perf_counter() - started,
+            form, q, model, U, scale, unit, written.cones, links, cone,
+        )  # fmt: skip
+
+    def solve(self) -> Solution:
+        assert self.model is not None
+        assert self.unknown is not None
+        assert self.form is not None
+        outcome = run(self.model, self.options, self.form.order(self.problem))
+        assert self.quadratic is not None
+        outcome = replace(outcome, value=self.unit * outcome.value + self.quadratic.c)
+        U = self.unknown.value
+        return finish(
+            self.problem, self.backend, outcome, None if U is None else self.scale * U,
+            self._multipliers(U), self.options.tol, self.build_time,
+        )  # fmt: skip
+
+    def _multipliers(self, U: Array | None) -> Multipliers | None:
+        """The multipliers whose slack is the dual of the PSD cone, as far as the range of A allows.
+
+        Those of the losses are their derivatives at the point y' with 2 A y' + b + E'nu = svec(Z), which is
+        the solution itself up to the solver's accuracy, but makes the slack as good as Z.
+        """
+        assert self.quadratic is not None
+        assert self.cone is not None
+        q, problem = self.quadratic, self.problem
+        read = [link.dual_value for link in self.links]
+        if U is None or self.cone.dual_value is None or any(value is None for value in read):
+            return None
+        size = self.unit / self.scale
+        nu = tuple(np.atleast_1d(value) * size for value in read)
+        y = svec(self.scale * symmetrize(U))
+        lack = svec(symmetrize(self.cone.dual_value)) * size - q.gradient(y)
+        if isinstance(problem.regularizer, NoRegularizer):
+            for (E, _), part in zip(q.equalities, nu, strict=True):
+                lack = lack - E.T @ part
+            y = y + 0.5 * q.pseudo_solve(lack)
+        z = problem.values_in_basis(smat(y, q.order))
+        terms = tuple(term.derivative(part) for term, part in zip(problem.terms, z, strict=True))
+        return Multipliers(terms, nu)
+
+    def describe(self) -> str:
+        assert self.quadratic is not None
+        assert self.form is not None
+        q, order = self.quadratic, self.form.order(self.problem)
+        solver = choose_solver(self.options.solver, order)
+        equations = sum(len(e) for _, e in q.equalities)
+        return (
+            f"{self.backend} over {self.problem.n} points: a PSD cone of order {q.order} "
+            f"({len(q.b)} unknowns), {self.cones}, {equations} further equations; "
+            f"A has rank {q.rank} of {len(q.b)} ({q.method}); "
+            f"{solver}, about {predicted_bytes(solver, order) / 1e6:.3g} MB"
+        )
+
+
+def _scales(q: ReducedQuadratic) -> tuple[float, float]:
+    """Units of U and of the objective: t and t^2 e'Ae for the best multiple t of the identity e.
+
+    Rows of Q are of size sqrt(1/n), so U is of size n; left as it is, mu would drown the ones beside it.
+    """
+    e = svec(np.eye(q.order))
+    bend, slope = float(e @ q.A @ e), float(-q.b @ e)
+    if bend <= 0 or slope <= 0:
+        return 1.0, 1.0
+    t = 0.5 * slope / bend
+    return t, t * t * bend
+
+
+def _svec_matrix(s: int) -> Any:
+    """svec as a sparse matrix on vec(U)."""
+    first, second = np.triu_indices(s)
+    k = np.arange(first.size)
+    one = np.where(first == second, 1.0, np.sqrt(2.0))
+    return sp.coo_array((one, (k, first * s + second)), shape=(k.size, s * s)).tocsr()

@@ -1,0 +1,101 @@
+"""The smooth basis of a graph: eigenvectors of the smallest eigenvalues of its Laplacian."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import eigsh
+
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import DENSE_SPECTRUM, Array, Matrix, dense
+from npkl_models.model.basis import Basis
+
+SAME = 1e-8  # of the spectral scale: eigenvalues closer than this count as one
+SPARE = 5  # eigenvalues computed beyond those asked for, to see where the last one ends
+SHIFT = 1e-4  # of the scale, below zero: where shift-invert Lanczos looks
+
+
+def eigenbasis(L: Matrix, size: int, skip: int = 0) -> Basis:
+    """Eigenvectors of the ``size`` smallest eigenvalues of L after the first ``skip``.
+
+    By shift-invert Lanczos (all eigenvalues for small n). The answer does not depend on the run: of a
+    simple eigenvalue the largest entry of the vector is positive; of a multiple one the basis is the one
+    that is triangular at the points that a pivoted QR factorisation of the eigenspace picks.
+
+    Parameters
+    ----------
+    L : matrix of shape (n, n)
+        A graph Laplacian, normalised or not, perhaps shifted.
+    size : int
+        s, the number of columns.
+    skip : int
+        Leave out so many of the smallest; 1 drops the constant vector of an unnormalised Laplacian, so that
+        every K = Q U Q' is centred.
+
+    Raises
+    ------
+    ProblemError
+        If size + skip is more than n, or ``skip`` cuts through the null space of a disconnected graph.
+
+    Notes
+    -----
+    Weinberger, Sha, Zhu & Saul, NIPS 2007 (regularised MVU); Li, Liu & Tang, ICCV 2009 (regularised PCP).
+    """
+    n = L.shape[0]
+    if size < 1 or skip < 0 or size + skip > n:
+        raise ProblemError(f"size must be at least 1 and size + skip at most n = {n}, got {size} and {skip}")
+    _check_connected(L, skip)
+    scale, spare = max(float(abs(L).max()), 1e-300), SPARE
+    while True:  # until the last eigenvalue asked for has all of its eigenvectors
+        values, vectors = _smallest(L, min(n, size + skip + spare))
+        if values.size == n or values[-1] - values[size + skip - 1] > SAME * scale:
+            break
+        spare *= 2
+    edges = np.flatnonzero(np.diff(values) > SAME * scale) + 1
+    clusters = np.split(np.arange(values.size), edges)
+    columns = np.concatenate([_canonical(vectors[:, c]) for c in clusters], axis=1)
+    kept = slice(skip, skip + size)
+    return Basis(columns[:, kept], values[kept])
+
+
+def _check_connected(L: Matrix, skip: int) -> None:
+    if skip == 0:
+        return
+    graph = sp.csr_array(L).copy()
+    graph.setdiag(0)
+    graph.eliminate_zeros()
+    count, label = connected_components(graph, directed=False)
+    if skip < count:
+        sizes = np.sort(np.bincount(label))[::-1][:5].tolist()
+        raise ProblemError(
+            f"a graph must be connected for skip={skip}, got {count} components (the largest hold {sizes} "
+            f"points): the Laplacian has {count} null vectors, one per component, and leaving out {skip} "
+            "of them is arbitrary; raise n_neighbors, or solve each component by itself"
+        )
+
+
+def _canonical(E: Array) -> Array:
+    """The orthonormal basis of range(E) that does not depend on which one E is."""
+    k = E.shape[1]
+    if k == 1:
+        return E * np.sign(E[np.argmax(np.abs(E[:, 0]).round(12)), 0])
+    points = scipy.linalg.qr(E.T, mode="r", pivoting=True)[1][:k]  # depends on E E' alone
+    Q, R = np.linalg.qr(E @ np.linalg.inv(E[points]))
+    out: Array = Q * np.sign(np.diag(R))
+    return out
+
+
+def _smallest(L: Any, count: int) -> tuple[Array, Array]:
+    n = L.shape[0]
+    if n <= DENSE_SPECTRUM or count > n // 2:
+        values, vectors = np.linalg.eigh(dense(L))
+        return values[:count], vectors[:, :count]
+    scale = float(abs(L).max())
+    start = np.random.default_rng(0).standard_normal(n)
+    values, vectors = eigsh(sp.csc_array(L), k=count, sigma=-SHIFT * scale, which="LM", v0=start)
+    order = np.argsort(values)
+    return values[order], np.linalg.qr(vectors[:, order])[0]
