@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from npkl_models.conic.runner import choose_solver, predicted_bytes
 from npkl_models.lowrank import compiled
-from npkl_models.lowrank.rank import AUTO_RANK
+from npkl_models.lowrank.rank import auto_rank
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import NoRegularizer, RowNormBound, TracePower
 from npkl_models.model.trace_cones import needs_majorisation
@@ -59,7 +59,7 @@ def predict(backend: str, problem: Problem) -> Cost:
 
 
 def _factor(backend: str, problem: Problem) -> Cost:
-    rank = min(AUTO_RANK, problem.order)
+    rank = auto_rank(problem)
     entries = problem.cost.nnz + 2 * problem.n_pairs
     if problem.basis is not None:
         entries += 2 * problem.n * problem.basis.size

@@ -1,4 +1,4 @@
-"""Units of L @ V to a certified relative gap of 1e-6: ``python certified.py NAME [n]``.
+"""Units of L @ V to a certified relative gap of 1e-6: ``python certified.py NAME [n [run ...]]``.
 
 Needs NPKL_DATA_HOME for the sets that are not bundled. rank="auto", certification included, the
 graph not.
@@ -19,7 +19,8 @@ if P.n <= DENSE_CHOLESKY:
     runs["bcd_proved"] = ("bcd", {"rigour": "proved"})
 if compiled.available():
     runs["bcd_compiled"] = ("bcd", {"kernel": "numba"})
-for label, (backend, options) in runs.items():
+for label in sys.argv[3:] or runs:
+    backend, options = runs[label]
     P.solve(backend, max_iter=1, **options)  # compilation and caches
     started = time.perf_counter()
     solution = P.solve(backend, **options)

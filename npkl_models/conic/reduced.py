@@ -26,6 +26,7 @@ from npkl_models.model.regularizers import NoRegularizer, TracePower
 from npkl_models.model.terms import Multipliers
 
 Cvx = Any
+DEFAULT_SOLVER = "SCS"  # on these programs, scaled, quicker than CLARABEL from s = 10 on and more exact
 EPS_SHARE = 1e-3  # of tol: an error in By counts twice in the objective
 
 
@@ -107,7 +108,7 @@ class ReducedProgram(Program):
     quadratic: ReducedQuadratic | None = None
     model: cp.Problem | None = None
     unknown: cp.Variable | None = None
-    scale: float = 1.0  # U in units of this
+    scale: Any = None  # D: the model's unknown is D^-1 U D^-1
     unit: float = 1.0  # the objective, less c, in units of this
     cones: str = ""
     links: tuple[Any, ...] = ()
@@ -117,27 +118,30 @@ class ReducedProgram(Program):
     def compile(cls, problem: Problem, options: ConicOptions, form: Form) -> ReducedProgram:
         """Form the quadratic, factor it, and write the cones; memory is checked first."""
         started = time.perf_counter()
-        choose_solver(options.solver, form.order(problem))
-        if options.eps is None:
-            options = replace(options, eps=EPS_SHARE * options.tol)
+        solver = choose_solver(options.solver or DEFAULT_SOLVER, form.order(problem))
+        eps = EPS_SHARE * options.tol if options.eps is None else options.eps
+        if solver in ("SCS", "CLARABEL") or options.eps is not None:
+            options = replace(options, solver=solver, eps=eps)
         q = ReducedQuadratic.of(problem)
         s = q.order
-        scale, unit = _scales(q)
+        D, unit = _scales(q)
+        first, second = np.triu_indices(s)
+        d = D[first] * D[second]
         U = cp.Variable((s, s), symmetric=True, name="U")
         y = _svec_matrix(s) @ cp.vec(U, order="C")
-        written = form.write(q, scale / np.sqrt(unit) * q.B, y)
-        links = tuple(E @ y == e / scale for E, e in q.equalities)
+        written = form.write(q, q.B * d / np.sqrt(unit), y)
+        links = tuple((E * d / D.max() ** 2) @ y == e / D.max() ** 2 for E, e in q.equalities)
         cone = U >> 0
         every = [cone, *written.constraints, *links]
         R = problem.regularizer
         if isinstance(R, TracePower) and R.bound is not None:
-            size = cp.trace(U) if R.p == 1 else cp.norm(y)
-            every.append(size <= R.bound ** (1 / R.p) / scale)
-        objective = written.objective + (scale / unit * q.b) @ y
+            size = D**2 @ cp.diag(U) if R.p == 1 else cp.norm(cp.multiply(d, y))
+            every.append(size / D.max() ** 2 <= R.bound ** (1 / R.p) / D.max() ** 2)
+        objective = written.objective + (d * q.b / unit) @ y
         model = cp.Problem(cp.Minimize(objective), every)
         return cls(
             problem, form.name, options, time.perf_counter() - started,
-            form, q, model, U, scale, unit, written.cones, links, cone,
+            form, q, model, U, D, unit, written.cones, links, cone,
         )  # fmt: skip
 
     def solve(self) -> Solution:
@@ -149,11 +153,14 @@ class ReducedProgram(Program):
         outcome = replace(outcome, value=self.unit * outcome.value + self.quadratic.c)
         U = self.unknown.value
         return finish(
-            self.problem, self.backend, outcome, None if U is None else self.scale * U,
-            self._multipliers(U), self.options.tol, self.build_time,
+            self.problem, self.backend, outcome, self._unscaled(U),
+            self._multipliers(), self.options.tol, self.build_time,
         )  # fmt: skip
 
-    def _multipliers(self, U: Array | None) -> Multipliers | None:
+    def _unscaled(self, U: Array | None) -> Array | None:
+        return None if U is None else self.scale[:, None] * np.asarray(U) * self.scale
+
+    def _multipliers(self) -> Multipliers | None:
         """The multipliers whose slack is the dual of the PSD cone, as far as the range of A allows.
 
         Those of the losses are their derivatives at the point y' with 2 A y' + b + E'nu = svec(Z), which is
@@ -161,14 +168,16 @@ class ReducedProgram(Program):
         """
         assert self.quadratic is not None
         assert self.cone is not None
-        q, problem = self.quadratic, self.problem
+        assert self.unknown is not None
+        q, problem, U = self.quadratic, self.problem, self._unscaled(self.unknown.value)
         read = [link.dual_value for link in self.links]
         if U is None or self.cone.dual_value is None or any(value is None for value in read):
             return None
-        size = self.unit / self.scale
-        nu = tuple(np.atleast_1d(value) * size for value in read)
-        y = svec(self.scale * symmetrize(U))
-        lack = svec(symmetrize(self.cone.dual_value)) * size - q.gradient(y)
+        top = self.unit / self.scale.max() ** 2
+        nu = tuple(np.atleast_1d(value) * top for value in read)
+        y = svec(symmetrize(U))
+        Z = self.unit * symmetrize(self.cone.dual_value) / (self.scale[:, None] * self.scale)
+        lack = svec(Z) - q.gradient(y)
         if isinstance(problem.regularizer, NoRegularizer):
             for (E, _), part in zip(q.equalities, nu, strict=True):
                 lack = lack - E.T @ part
@@ -191,17 +200,23 @@ class ReducedProgram(Program):
         )
 
 
-def _scales(q: ReducedQuadratic) -> tuple[float, float]:
-    """Units of U and of the objective: t and t^2 e'Ae for the best multiple t of the identity e.
+def _scales(q: ReducedQuadratic) -> tuple[Array, float]:
+    """D for the unknown D^-1 U D^-1, and the unit of the objective.
 
-    Rows of Q are of size sqrt(1/n), so U is of size n; left as it is, mu would drown the ones beside it.
+    D makes the entries of A on the diagonals of U one, times t, the best multiple of the identity in
+    that scale; the objective is then of size one. Left as it is, mu would drown the ones beside it: rows of Q
+    are of size sqrt(1/n), so U is of size n, and a Laplacian's eigenvalues lie powers of ten apart.
     """
-    e = svec(np.eye(q.order))
+    s = q.order
+    first, second = np.triu_indices(s)
+    own = q.A.diagonal()[first == second]
+    D = np.where(own > 0, np.maximum(own, 1e-300), float(np.max(own, initial=1.0))) ** -0.25
+    e = (D[first] * D[second]) * svec(np.eye(s))
     bend, slope = float(e @ q.A @ e), float(-q.b @ e)
     if bend <= 0 or slope <= 0:
-        return 1.0, 1.0
+        return D, 1.0
     t = 0.5 * slope / bend
-    return t, t * t * bend
+    return D * np.sqrt(t), t * t * bend
 
 
 def _svec_matrix(s: int) -> Any:

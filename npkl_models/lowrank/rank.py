@@ -17,6 +17,7 @@ from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import NoRegularizer
 
 AUTO_RANK = 8  # optimal ranks of these problems are tiny; a certificate tells when they are not
+BASIS_SHARE = 3  # of the basis: on the sets of the papers a fifth of it was the optimal rank
 NULL_COLUMN = 1e-12  # share of the largest eigenvalue below which a column is dropped
 
 
@@ -25,9 +26,19 @@ def pataki_rank(m: int, n: int) -> int:
     return int(np.clip((np.sqrt(8 * m + 1) - 1) // 2, 1, n))
 
 
+def auto_rank(problem: Problem) -> int:
+    """Where "auto" begins: 8 columns, more in a large basis, where the optimum takes a share of it."""
+    share = 0 if problem.basis is None else -(-problem.order // BASIS_SHARE)
+    return min(max(AUTO_RANK, share), problem.order)
+
+
+def _n_values(problem: Problem) -> int:
+    return problem.n_pairs + sum(part.functional.size for part in problem.equalities)
+
+
 def starting_factor(problem: Problem, options: FactorOptions) -> Array:
     """The given start, or a random V (n x r) with rows of norm about one."""
-    rank = {"auto": min(AUTO_RANK, problem.n), "pataki": pataki_rank(problem.n_pairs, problem.n)}.get(
+    rank = {"auto": auto_rank(problem), "pataki": pataki_rank(_n_values(problem), problem.order)}.get(
         str(options.rank)
     ) or int(options.rank)
     rng = np.random.default_rng(options.random_state)
@@ -92,7 +103,7 @@ class FactorEngine(Engine):
         """Go on from another factor, perhaps with another number of columns."""
 
     def grow(self, direction: Array) -> bool:
-        if self.options.rank != "auto" or self.V.shape[1] >= self.problem.n:
+        if self.options.rank != "auto" or self.V.shape[1] >= self.problem.order:
             return False
         self.restart(escape(self.problem, self.V, direction))
         return True

@@ -1,5 +1,8 @@
 """Modified fixed-point continuation in a basis: gradient steps on U, its eigenvalues shrunk.
 
+The basis is scaled first, K = (QD) U (QD)', so that the curvature along each of its vectors is one; the
+sources take U as it is, and stall on a Laplacian's basis, whose scales lie powers of ten apart.
+
 Sources: Shang, Jiao & Wang, Pattern Recognition 45(1), 2012, as described by Hu & Kwok, IJCAI 2013; Ma,
 Goldfarb & Chen, Math. Program. 128, 2011, for the continuation; Barzilai & Borwein 1988 for the steps, and
 Birgin, Martinez & Raydan, SIAM J. Optim. 10, 2000, for the line search that makes them safe.
@@ -23,7 +26,7 @@ from npkl_models.model.terms import Multipliers
 
 MAX_ITERATIONS = 20_000
 CONTINUE = 0.25  # by which the shrinkage falls from stage to stage
-STAGES = 12  # at most; the last one has the shrinkage of the problem itself
+STAGES = 12  # the last one is the problem itself
 STAGE_RESIDUAL = 1e-2  # a stage ends here, or after STAGE_STEPS
 STAGE_STEPS = 30
 MEMORY = 8  # the line search compares with the largest of so many objectives
@@ -38,7 +41,7 @@ class MFPCOptions(IterativeOptions):
     Parameters
     ----------
     continuation : bool
-        Begin with a strong shrinkage and weaken it in stages, rather than at the problem's own.
+        Begin with a strong shrinkage of the eigenvalues and weaken it in stages, rather than with none.
     """
 
     continuation: bool = True
@@ -65,23 +68,23 @@ class MFPCEngine(Engine):
     def __init__(self, problem: Problem, options: MFPCOptions) -> None:
         assert problem.basis is not None
         self.problem, self.Q = problem, problem.basis.Q
-        self.C = dense(problem.restrict(problem.cost))
         R = problem.regularizer
-        self.shrinkage = R.shift  # G of (G/1) tr K
         self.limit = R.bound if isinstance(R, TracePower) else None
         s = problem.order
+        self.C = dense(problem.restrict(problem.cost)) + R.shift * np.eye(s)
+        self.D = np.ones(s) if self.limit is not None else _scaling(problem)
         W: Array = np.zeros((s, 1))
         if options.start is not None:
             W = problem.drop(as_factor(problem, getattr(options.start, "V", options.start)))
+        W = W / self.D[:, None]
         self.U: Array = W @ W.T
         self.value, self.gradient = self._evaluate(self.U)
         steepest = float(-np.linalg.eigvalsh(self.gradient)[0])
         self.stages: list[float] = []
         self.recent: list[float] = []
-        if options.continuation and options.start is None and steepest > self.shrinkage:
-            levels = steepest * CONTINUE ** np.arange(1, STAGES)
-            self.stages = [float(mu) for mu in levels if mu > max(self.shrinkage, 1e-6 * steepest)]
-        self.stages.append(self.shrinkage)
+        if options.continuation and options.start is None and steepest > 0:
+            self.stages = [steepest * CONTINUE**k for k in range(1, STAGES)]
+        self.stages.append(0.0)
         self.residual = np.inf
         self.tau = 1.0 / max(frobenius(self.gradient), 1e-300)
         self._enter(self.stages.pop(0))
@@ -121,8 +124,9 @@ class MFPCEngine(Engine):
     def _set_factor(self, values: Array, vectors: Array) -> None:
         kept = values > 1e-14 * max(float(values[-1]), 1e-300)
         kept[-1] = True
-        self.V = self.Q @ (vectors[:, kept] * np.sqrt(np.maximum(values[kept], 0.0)))
-        self.objective = self.value + self.shrinkage * float(values.sum())
+        W = self.D[:, None] * vectors[:, kept] * np.sqrt(np.maximum(values[kept], 0.0))
+        self.V = self.Q @ W
+        self.objective = self.value
 
     def _shrink(self, Y: Array, by: float) -> tuple[Array, Array, Array]:
         """U with the eigenvalues of Y, less ``by``, cut at zero; less still where tr K <= B asks for it."""
@@ -133,13 +137,25 @@ class MFPCEngine(Engine):
         return (vectors * values) @ vectors.T, values, vectors
 
     def _evaluate(self, U: Array) -> tuple[float, Array]:
-        """F(U) = <Q'CQ, U> + losses, and its gradient Q'S Q."""
-        problem = self.problem
+        """F = <Q'CQ, DUD> + G tr(DUD) + losses at D U D, and its gradient D Q'S Q D."""
+        problem, U = self.problem, self.D[:, None] * U * self.D
         value, y = float(np.sum(self.C * U)), []
         for term, z in zip(problem.terms, problem.values_in_basis(U), strict=True):
             value += term.value(z)
             y.append(term.derivative(z))
-        return value, dense(problem.restrict(problem.slack(y)))
+        slope = dense(problem.restrict(problem.slack(y))) + problem.regularizer.shift * np.eye(problem.order)
+        return value, self.D[:, None] * slope * self.D
+
+
+def _scaling(problem: Problem) -> Array:
+    """D with D_a^-4 the curvature of the losses along the kernel q_a q_a'."""
+    assert problem.basis is not None
+    total = np.zeros(problem.order)
+    for a, q in enumerate(problem.basis.Q.T):
+        for term, z in zip(problem.terms, problem.values(q[:, None]), strict=True):
+            total[a] += 0.5 * term.loss.curvature * float(term.weight @ z**2)
+    out: Array = np.where(total > 0, np.maximum(total, 1e-300), max(float(total.max()), 1.0)) ** -0.25
+    return out
 
 
 def _onto_simplex(values: Array, total: float) -> Array:
