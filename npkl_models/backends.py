@@ -13,7 +13,7 @@ from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.lowrank import admm, bcd, burer_monteiro
 from npkl_models.model.problem import Problem
 from npkl_models.prediction import Cost, available_bytes, predict
-from npkl_models.spectral import mfpc
+from npkl_models.spectral import closed_form, mfpc, simple_npkl
 
 CONIC_ORDER = 500  # beyond, no installed conic solver returns in reasonable time
 
@@ -91,6 +91,14 @@ REGISTRY: dict[str, Backend] = {
         Backend(
             "admm", "lowrank", "KL-ADMM, K = V U' with V = U, certified",
             admm.supports, admm.ADMMOptions, admm.ADMMProgram.compile,
+        ),
+        Backend(
+            "simple_npkl", "spectral", "dual ascent, an eigendecomposition a step, certified",
+            simple_npkl.supports, simple_npkl.SimpleNPKLOptions, simple_npkl.SimpleNPKLProgram.compile,
+        ),
+        Backend(
+            "closed_form", "spectral", "the linear loss with tr K^p by one eigendecomposition",
+            closed_form.supports, closed_form.ClosedFormOptions, closed_form.ClosedFormProgram.compile,
         ),
         Backend(
             "mfpc", "spectral", "fixed-point continuation on U in a basis, certified",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -28,6 +29,7 @@ def crosscheck(
     *,
     agreement: float = AGREEMENT,
     progress: Callable[[str], None] | None = None,
+    without_basis: Solution | bool | None = None,
     **options: Any,
 ) -> CrossCheck:
     """Solve a problem by several backends and compare the answers.
@@ -46,6 +48,9 @@ def crosscheck(
         Largest relative difference from the best objective that still counts as agreement.
     progress : callable, optional
         Called with each label before it is solved (with ``n_jobs=1``).
+    without_basis : Solution or bool, optional
+        For a problem in a basis: a solution of the same problem without it, or True to have it solved by
+        "auto". The table then says what the basis costs.
     **options
         Handed to every backend that knows them.
 
@@ -84,7 +89,20 @@ def crosscheck(
         _row(label, found, bound, objective, kernel, agreement)
         for label, found in zip(labels, outcomes, strict=True)
     )
-    return CrossCheck(problem, rows, solved, reference, bound, objective)
+    restriction = _restriction(problem, without_basis, objective)
+    return CrossCheck(problem, rows, solved, reference, bound, objective, restriction)
+
+
+def _restriction(problem: Problem, without_basis: Solution | bool | None, objective: float) -> float:
+    """The optimum in the basis less the proved bound without it, nan where that was not asked for."""
+    if without_basis is None or without_basis is False:
+        return math.nan
+    if problem.basis is None:
+        raise ProblemError("without_basis is for a problem in a basis, got one without")
+    free = replace(problem, basis=None).solve() if without_basis is True else without_basis
+    if free.problem.basis is not None or free.problem.n != problem.n:
+        raise ProblemError("without_basis must be a solution of the same problem without its basis")
+    return objective - free.certificate.bound
 
 
 def _parse(label: str) -> tuple[str, dict[str, Any]]:

@@ -25,6 +25,8 @@ PRODUCTS = {"bcd": 3.0, "burer_monteiro": 3.0, "hybrid": 3.0, "admm": 6.0}
 KINKED = {"bcd": 4.0, "burer_monteiro": 2.0, "hybrid": 2.0, "admm": 2.0}
 SCS_SECONDS = 4e-7  # times order^3
 CLARABEL_SECONDS = 2e-9  # times order^5
+REDUCED = {"sqlp": 3e-6, "qsdp": 2e-6, "scsdp": 0.0}  # times (s (s + 1) / 2)^2
+MFPC_ITERATIONS, MFPC_PRODUCT, MFPC_EIGH = 500, 8e-10, 1e-8
 CVXPY = 0.15  # seconds to compile the smallest conic program
 MAJORISED = 200.0  # how much more a trace power without a form of fixed size costs
 
@@ -49,6 +51,12 @@ def predict(backend: str, problem: Problem) -> Cost:
     """Cost of a backend on a problem, from n, the entries of C, the values, the rank and the basis."""
     if backend in ITERATIONS:
         return _factor(backend, problem)
+    if backend in REDUCED:
+        return _reduced(backend, problem)
+    if backend == "mfpc":
+        n, s = problem.n, problem.order
+        step = MFPC_PRODUCT * n * s**2 + MFPC_EIGH * s**3 + CALL
+        return Cost(MFPC_ITERATIONS * step, 8.0 * (4 * n * s + 8 * s**2))
     order = problem.order
     solver = choose_solver(None, order)
     seconds = CLARABEL_SECONDS * order**5 if solver == "CLARABEL" else SCS_SECONDS * order**3
@@ -74,6 +82,15 @@ def _factor(backend: str, problem: Problem) -> Cost:
         seconds *= KINKED[backend]
     memory = 8.0 * (30 * problem.n * rank + 8 * entries)
     return Cost(seconds, memory)
+
+
+def _reduced(backend: str, problem: Problem) -> Cost:
+    """Conic programs over svec(U): dense in the quadratic, so they grow with the square of its size."""
+    p = problem.order * (problem.order + 1) // 2
+    forming = PRODUCT * problem.n_pairs * p**2
+    if backend == "scsdp":
+        return Cost(CVXPY + forming + SCS_SECONDS * (p + 1) ** 3, predicted_bytes("SCS", p + 1) + 24.0 * p**2)
+    return Cost(CVXPY + forming + REDUCED[backend] * p**2, 8.0 * (12 * p**2 + problem.n_pairs * p))
 
 
 def _readable(seconds: float) -> str:

@@ -61,6 +61,9 @@ class CrossCheck:
         Label whose kernel the others are compared with.
     bound, objective : float
         The best proved bracket of the optimum over all backends.
+    restriction_error : float
+        What the basis costs at most: the best objective with it less the bound without it; nan where the
+        problem without the basis was not solved.
     """
 
     problem: Problem
@@ -69,6 +72,7 @@ class CrossCheck:
     reference: str
     bound: float
     objective: float
+    restriction_error: float = math.nan
 
     @property
     def agrees(self) -> bool:
@@ -86,7 +90,10 @@ class CrossCheck:
 
     def headline(self) -> str:
         """The bracket of the optimum in a sentence."""
-        return f"{self.problem!r}: {self.bound:.9g} <= optimum <= {self.objective:.9g}"
+        line = f"{self.problem!r}: {self.bound:.9g} <= optimum <= {self.objective:.9g}"
+        if math.isfinite(self.restriction_error):
+            line += f"; the basis costs at most {self.restriction_error:.6g}"
+        return line
 
     def to_json(self) -> str:
         """{"problem", "versions", "bracket", "reference", "rows"}; null for what did not run."""
@@ -106,6 +113,7 @@ class CrossCheck:
                 "bracket": [_finite(self.bound), _finite(self.objective)],
                 "reference": self.reference,
                 "agrees": self.agrees,
+                "restriction_error": _finite(self.restriction_error),
                 "rows": [{k: _finite(v) for k, v in asdict(row).items()} for row in self.rows],
             },
             indent=2,

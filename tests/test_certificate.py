@@ -37,6 +37,9 @@ def test_every_repair_is_valid_where_it_applies(small, exact, name):
     unit = nm.Equality(nm.Entries(24, (n, n)), 1.0)
     fixed = nm.Problem(L, nm.npkl(L, pairs, "hinge").terms, (unit,))
     problems["unit diagonal"] = (fixed, fixed.solve("sdp", eps=1e-9))
+    angle = np.linspace(0, 4, 12)
+    arc = nm.mvu(np.stack([np.cos(angle), np.sin(angle)], axis=1), 2, reduce=False)
+    problems["arc"] = (arc, arc.solve("sdp", eps=1e-9))
     for kind, (problem, solution) in problems.items():
         if problem.regularizer.finite_support:
             continue

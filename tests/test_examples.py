@@ -27,6 +27,7 @@ BENCHMARKS = {
     "sweep.py": ["600", "4"],
     "certified.py": ["xor", "80"],
     "against_scs.py": [],
+    "thesis_tables.py": ["digits", "6"],
     "against_generic.py": ["iris", "8"],
 }
 

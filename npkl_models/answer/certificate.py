@@ -84,10 +84,12 @@ class Certificate:
     direction: Array = field(repr=False)
 
     def certifies(self, tol: float) -> bool:
-        """Whether the point is feasible and proved (or probably) optimal within ``tol``."""
-        return (
-            self.rigour in ("proved", "probable") and self.relative_gap <= tol and self.violation <= FEASIBLE
-        )
+        """Whether the point is feasible and proved (or probably) optimal within ``tol``.
+
+        An objective below the bound by more than that shows that a constraint is not met well enough.
+        """
+        known = self.rigour in ("proved", "probable")
+        return known and abs(self.relative_gap) <= tol and self.violation <= FEASIBLE
 
     def __str__(self) -> str:
         label: str = self.rigour

@@ -176,7 +176,8 @@ def trace_bound(problem: Problem, objective: float) -> float:
     fixed = np.full(problem.n, np.inf)
     for part in problem.equalities:
         i = _diagonal_of(part.functional)
-        fixed[part.functional.indices[0][i]] = part.value[i]
+        if i.any():
+            fixed[part.functional.indices[0][i]] = part.value[i]
     bounds.append(float(np.sum(fixed)))
     if all(term.loss.nonnegative for term in problem.terms):
         floor = problem.cost_floor + problem.regularizer.shift

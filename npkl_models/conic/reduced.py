@@ -26,7 +26,7 @@ from npkl_models.model.regularizers import NoRegularizer, TracePower
 from npkl_models.model.terms import Multipliers
 
 Cvx = Any
-DEFAULT_SOLVER = "SCS"  # on these programs, scaled, quicker than CLARABEL from s = 10 on and more exact
+DEFAULT_SOLVER = "SCS"  # on these programs, scaled, quicker than CLARABEL and more exact; not with equalities
 EPS_SHARE = 1e-3  # of tol: an error in By counts twice in the objective
 
 
@@ -111,14 +111,16 @@ class ReducedProgram(Program):
     scale: Any = None  # D: the model's unknown is D^-1 U D^-1
     unit: float = 1.0  # the objective, less c, in units of this
     cones: str = ""
-    links: tuple[Any, ...] = ()
+    links: tuple[Any, ...] = ()  # equalities, each divided by its row's norm
+    rows: tuple[Array, ...] = ()  # those norms
     cone: Any = None
 
     @classmethod
     def compile(cls, problem: Problem, options: ConicOptions, form: Form) -> ReducedProgram:
         """Form the quadratic, factor it, and write the cones; memory is checked first."""
         started = time.perf_counter()
-        solver = choose_solver(options.solver or DEFAULT_SOLVER, form.order(problem))
+        preferred = None if problem.equalities else DEFAULT_SOLVER
+        solver = choose_solver(options.solver or preferred, form.order(problem))
         eps = EPS_SHARE * options.tol if options.eps is None else options.eps
         if solver in ("SCS", "CLARABEL") or options.eps is not None:
             options = replace(options, solver=solver, eps=eps)
@@ -130,7 +132,10 @@ class ReducedProgram(Program):
         U = cp.Variable((s, s), symmetric=True, name="U")
         y = _svec_matrix(s) @ cp.vec(U, order="C")
         written = form.write(q, q.B * d / np.sqrt(unit), y)
-        links = tuple((E * d / D.max() ** 2) @ y == e / D.max() ** 2 for E, e in q.equalities)
+        rows = tuple(np.linalg.norm(E * d, axis=1) for E, _ in q.equalities)
+        links = tuple(
+            (E * d / size[:, None]) @ y == e / size for (E, e), size in zip(q.equalities, rows, strict=True)
+        )
         cone = U >> 0
         every = [cone, *written.constraints, *links]
         R = problem.regularizer
@@ -141,7 +146,7 @@ class ReducedProgram(Program):
         model = cp.Problem(cp.Minimize(objective), every)
         return cls(
             problem, form.name, options, time.perf_counter() - started,
-            form, q, model, U, D, unit, written.cones, links, cone,
+            form, q, model, U, D, unit, written.cones, links, rows, cone,
         )  # fmt: skip
 
     def solve(self) -> Solution:
@@ -173,8 +178,9 @@ class ReducedProgram(Program):
         read = [link.dual_value for link in self.links]
         if U is None or self.cone.dual_value is None or any(value is None for value in read):
             return None
-        top = self.unit / self.scale.max() ** 2
-        nu = tuple(np.atleast_1d(value) * top for value in read)
+        nu = tuple(
+            np.atleast_1d(value) * self.unit / size for value, size in zip(read, self.rows, strict=True)
+        )
         y = svec(symmetrize(U))
         Z = self.unit * symmetrize(self.cone.dual_value) / (self.scale[:, None] * self.scale)
         lack = svec(Z) - q.gradient(y)

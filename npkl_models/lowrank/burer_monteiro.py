@@ -142,9 +142,12 @@ class BurerMonteiroProgram(Program):
 
 
 def compile_hybrid(problem: Problem, options: BurerMonteiroOptions) -> BurerMonteiroProgram:
-    """The rank staircase: burer_monteiro from rank 2, a column at a time."""
+    """The rank staircase: burer_monteiro from rank 2, a column at a time.
+
+    With hard equalities it starts like burer_monteiro, since no kernel of rank 2 may satisfy them.
+    """
     start = options
-    if options.rank == "auto" and options.start is None:
+    if options.rank == "auto" and options.start is None and not problem.equalities:
         start = replace(options, rank=min(STAIRCASE_START, problem.n))
     return _compile(problem, start, "hybrid", options)
 

@@ -27,9 +27,15 @@ def pataki_rank(m: int, n: int) -> int:
 
 
 def auto_rank(problem: Problem) -> int:
-    """Where "auto" begins: 8 columns, more in a large basis, where the optimum takes a share of it."""
-    share = 0 if problem.basis is None else -(-problem.order // BASIS_SHARE)
-    return min(max(AUTO_RANK, share), problem.order)
+    """Where "auto" begins: 8 columns.
+
+    More in a large basis, of which the optimum takes a share; and with hard equalities the rank from which on
+    a second-order stationary point is as a rule optimal (Boumal, Voroninski & Bandeira 2016).
+    """
+    share = 0 if problem.basis is None or problem.equalities else -(-problem.order // BASIS_SHARE)
+    hard = sum(part.functional.size for part in problem.equalities)
+    enough = pataki_rank(hard, problem.order) + 1 if hard else 0
+    return min(max(AUTO_RANK, share, enough), problem.order)
 
 
 def _n_values(problem: Problem) -> int:

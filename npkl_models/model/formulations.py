@@ -147,7 +147,7 @@ def simple_npkl(
     )
 
 
-def hard_pcp(L: Any, pairs: Pairs) -> Problem:
+def hard_pcp(L: Any, pairs: Pairs, reduce: bool = True) -> Problem:
     r"""Pairwise constraint propagation with hard constraints.
 
     .. math::
@@ -159,6 +159,11 @@ def hard_pcp(L: Any, pairs: Pairs) -> Problem:
     ----------
     L : matrix of shape (n, n)
     pairs : Pairs
+    reduce : bool
+        Give the points of a must-link component one row: K = E K' E' with E its indicator, written as a
+        basis (n x number of components, dense). It is the same problem, but K = E E' is then
+        strictly feasible; as printed no feasible K is positive definite, the multipliers may be
+        unbounded, and solvers lose half of their digits.
 
     Raises
     ------
@@ -178,12 +183,19 @@ def hard_pcp(L: Any, pairs: Pairs) -> Problem:
             f"must-links and cannot-links must not contradict each other, got {len(chains)} cannot-links "
             f"whose points a chain of must-links joins: {shown}"
         )
-    diagonal = np.arange(n)
-    equalities = [Equality(Entries(n, (diagonal, diagonal)), 1.0, "diagonal")]
-    for links, value, name in ((pairs.must_link, 1.0, "must-link"), (pairs.cannot_link, 0.0, "cannot-link")):
+    points, must, cannot, basis = np.arange(n), pairs.must_link, pairs.cannot_link, None
+    if reduce and len(must):
+        count, label = pairs.groups()
+        points = np.unique(label, return_index=True)[1]  # a point for each component
+        cannot = points[np.unique(np.sort(label[cannot], axis=1), axis=0)]
+        E = np.zeros((n, count))
+        E[np.arange(n), label] = np.bincount(label)[label] ** -0.5
+        must, basis = must[:0], Basis(E)
+    equalities = [Equality(Entries(n, (points, points)), 1.0, "diagonal")]
+    for links, value, name in ((must, 1.0, "must-link"), (cannot, 0.0, "cannot-link")):
         if len(links):
             equalities.append(Equality(Entries(n, (links[:, 0], links[:, 1])), value, name))
-    return Problem(L, (), equalities, name="hard_pcp")
+    return Problem(L, (), equalities, basis=basis, name="hard_pcp")
 
 
 def reg_pcp(basis: Basis, pairs: Pairs) -> Problem:

@@ -52,8 +52,19 @@ class Loss(ABC):
         """f*(y) of f = w loss, for y in the domain."""
 
     @abstractmethod
+    def conjugate_derivative(self, y: Array, t: Array, w: Array) -> Array:
+        """A subgradient of f* at y in the domain: a z at which f has the slope y."""
+
+    @abstractmethod
     def project(self, y: Array, t: Array, w: Array) -> Array:
         """The nearest y in the domain of f*."""
+
+    def domain(self, t: Array, w: Array) -> tuple[Array, Array]:
+        """The interval on which f* is finite, as (lower, upper), infinite where it has no end."""
+        far = np.full(np.shape(t), 1e300)
+        ends = self.project(-far, t, w), self.project(far, t, w)
+        lower, upper = (np.where(np.abs(end) >= 1e299, np.sign(end) * np.inf, end) for end in ends)
+        return lower, upper
 
     def in_domain(self, y: Array, t: Array, w: Array, atol: float = 1e-12) -> Mask:
         """Where y lies in the domain of f*, up to ``atol``."""
@@ -102,6 +113,9 @@ class Square(Loss):
     def conjugate(self, y: Array, t: Array, w: Array) -> Array:
         return y**2 / (4 * w) + y * t
 
+    def conjugate_derivative(self, y: Array, t: Array, w: Array) -> Array:
+        return y / (2 * w) + t
+
     def project(self, y: Array, t: Array, w: Array) -> Array:
         return y
 
@@ -143,6 +157,9 @@ class Hinge(Loss):
 
     def conjugate(self, y: Array, t: Array, w: Array) -> Array:
         return t * y  # = -a with y = -t a
+
+    def conjugate_derivative(self, y: Array, t: Array, w: Array) -> Array:
+        return np.asarray(t, dtype=float) * np.ones_like(y)
 
     def project(self, y: Array, t: Array, w: Array) -> Array:
         return -t * np.clip(-t * y, 0.0, w)
@@ -189,6 +206,9 @@ class SquaredHinge(Loss):
     def conjugate(self, y: Array, t: Array, w: Array) -> Array:
         return y**2 / (4 * w) + t * y
 
+    def conjugate_derivative(self, y: Array, t: Array, w: Array) -> Array:
+        return y / (2 * w) + t
+
     def project(self, y: Array, t: Array, w: Array) -> Array:
         return -t * np.maximum(-t * y, 0.0)
 
@@ -230,6 +250,9 @@ class Linear(Loss):
         return np.zeros_like(z)
 
     def conjugate(self, y: Array, t: Array, w: Array) -> Array:
+        return np.zeros_like(y)
+
+    def conjugate_derivative(self, y: Array, t: Array, w: Array) -> Array:
         return np.zeros_like(y)
 
     def project(self, y: Array, t: Array, w: Array) -> Array:

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.model.basis import Basis
 from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.functionals import SquaredDistances, TotalSum
 from npkl_models.model.graph import check_points, laplacian
@@ -18,7 +19,7 @@ from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Equality, LossTerm
 
 
-def mvu(X: Any, n_neighbors: int = 4, metric: str = "euclidean") -> Problem:
+def mvu(X: Any, n_neighbors: int = 4, metric: str = "euclidean", reduce: bool = True) -> Problem:
     r"""Maximum variance unfolding.
 
     .. math::
@@ -34,6 +35,10 @@ def mvu(X: Any, n_neighbors: int = 4, metric: str = "euclidean") -> Problem:
         connected.
     metric : str
         Of the distances d_ij.
+    reduce : bool
+        Centre K by a basis of the complement of the constant vector, in place of the constraint
+        1'K1 = 0. It is the same problem, but the constraint forbids any positive definite K, and solvers lose
+        half of their digits to that.
 
     Raises
     ------
@@ -42,19 +47,16 @@ def mvu(X: Any, n_neighbors: int = 4, metric: str = "euclidean") -> Problem:
 
     Notes
     -----
-    Weinberger, Sha & Saul, ICML 2004; Wu, thesis 2009, eqs. (3.1)-(3.4). The matrix of the centring
-    constraint is dense, so this is for small n; `reg_mvu` is centred by its basis.
+    Weinberger, Sha & Saul, ICML 2004; Wu, thesis 2009, eqs. (3.1)-(3.4). Either form of the centring is
+    dense (n x n), so this is for small n; `reg_mvu` has a small basis. Four or more points that are all
+    neighbours of each other may still leave no positive definite K.
     """
     pairs, squared, n = _neighborhood(X, n_neighbors, metric)
-    return Problem(
-        -sp.eye_array(n).tocsr(),
-        (),
-        (
-            Equality(SquaredDistances(n, (pairs[:, 0], pairs[:, 1])), squared, "distances"),
-            Equality(TotalSum(n), 0.0, "centring"),
-        ),
-        name="mvu",
-    )
+    kept = Equality(SquaredDistances(n, (pairs[:, 0], pairs[:, 1])), squared, "distances")
+    cost = -sp.eye_array(n).tocsr()
+    if reduce:
+        return Problem(cost, (), (kept,), basis=_centred_basis(n), name="mvu")
+    return Problem(cost, (), (kept, Equality(TotalSum(n), 0.0, "centring")), name="mvu")
 
 
 def reg_mvu(
@@ -108,6 +110,14 @@ def _neighborhood(X: Any, n_neighbors: int, metric: str) -> tuple[Index, Array, 
             "points) that could move apart without limit; raise n_neighbors"
         )
     return pairs, distance.ravel()[first] ** 2, n
+
+
+def _centred_basis(n: int) -> Basis:
+    """Orthonormal complement of the constant vector: columns 2..n of the reflection that maps it to e_1."""
+    v = np.full(n, n**-0.5)
+    v[0] += 1.0
+    reflection = np.eye(n) - np.outer(v, v) / v[0]
+    return Basis(reflection[:, 1:])
 
 
 def _graph(pairs: Index, n: int) -> Matrix:

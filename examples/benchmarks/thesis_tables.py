@@ -1,0 +1,74 @@
+"""Wu 2009, Tables 3.1 and 3.2 anew: ``python thesis_tables.py {swiss_roll,digits,usps} [s ...] [--cap S]``.
+
+A line of JSON for each size s and program; USPS needs NPKL_DATA_HOME, scikit-learn's digits take its place.
+Every run has a cap on its seconds; a program that is predicted not to fit is left out, with the prediction.
+"""
+
+import argparse
+import time
+
+import numpy as np
+from common import report
+
+import npkl_models as nm
+from npkl_models.prediction import predict
+
+SIZES = (10, 15, 20, 25, 30, 35, 40, 50, 60, 80, 100)
+NU = 100.0
+
+
+def class_pairs(y, per_class: int = 20, per_couple: int = 20) -> nm.Pairs:
+    """20 must-links in each class and 20 cannot-links between every two, as in section 3.4."""
+    rng = np.random.default_rng(0)
+    members = [np.flatnonzero(y == c) for c in np.unique(y)]
+    must, cannot = [], []
+    for a, own in enumerate(members):
+        couples = np.stack(np.triu_indices(own.size, 1), axis=1)
+        must.append(own[couples[rng.choice(len(couples), per_class, replace=False)]])
+        for other in members[a + 1 :]:
+            codes = rng.choice(own.size * other.size, per_couple, replace=False)
+            cannot.append(np.stack([own[codes // other.size], other[codes % other.size]], axis=1))
+    return nm.Pairs(y.size, np.concatenate(must), np.concatenate(cannot))
+
+
+def problems(name: str):
+    """Size -> problem of the table."""
+    if name == "swiss_roll":
+        X = nm.datasets.load("swiss_roll", n=2000, random_state=2).X
+        return lambda s: nm.reg_mvu(X, 4, s, NU)
+    data = nm.datasets.load(name)
+    first = np.concatenate([np.flatnonzero(data.y == c)[:200] for c in range(10)])
+    L, pairs = nm.laplacian(data.X[first], 20), class_pairs(data.y[first])
+    return lambda s: nm.reg_pcp(nm.eigenbasis(L, s), pairs)
+
+
+parser = argparse.ArgumentParser()
+parser.add_argument("name", nargs="?", default="digits", choices=("swiss_roll", "digits", "usps"))
+parser.add_argument("sizes", nargs="*", type=int, default=SIZES)
+parser.add_argument("--cap", type=float, default=120.0)
+given = parser.parse_args()
+build = problems(given.name)
+for s in given.sizes:
+    problem = build(s)
+    for backend in ("scsdp", "sqlp", "qsdp", "mfpc", "burer_monteiro"):
+        row = {"benchmark": "thesis_tables", "data": given.name, "s": s, "backend": backend}
+        cost = predict(backend, problem)
+        if cost.seconds > 3 * given.cap:
+            report(**row, skipped=f"predicted {cost}")
+            continue
+        started = time.perf_counter()
+        try:
+            program = problem.compile(backend, time_limit=given.cap)
+        except nm.UnsupportedError as error:
+            report(**row, skipped=str(error))
+            continue
+        solution = program.solve()
+        seconds = time.perf_counter() - started
+        rank = getattr(getattr(program, "quadratic", None), "rank", None)
+        report(
+            **row, status=solution.status.name, seconds=round(seconds, 2), iterations=solution.iterations,
+            rank_of_A=rank, objective=solution.objective, **(
+                {"relative_gap": solution.certificate.relative_gap, "rank": solution.rank}
+                if solution.V is not None else {}
+            ),
+        )  # fmt: skip

@@ -1,0 +1,81 @@
+"""The linear loss with tr K^p: the kernel in closed form, from the positive eigenvalues of one matrix.
+
+Source: Zhuang, Tsang & Hoi, JMLR 12, 2011, Props. 1 and 2.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from npkl_models.answer.certificate import certify
+from npkl_models.answer.program import Options, Program
+from npkl_models.answer.solution import History, Iterate, Solution, Status, with_certificate
+from npkl_models.model.problem import Problem
+from npkl_models.model.regularizers import TracePower
+from npkl_models.spectral.positive import positive_part
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClosedFormOptions(Options):
+    """Options of closed_form: those of every backend; ``max_iter`` is a limit on the eigenpairs."""
+
+
+def supports(problem: Problem) -> str | None:
+    """None, or why there is no closed form."""
+    R = problem.regularizer
+    if not isinstance(R, TracePower) or not R.finite_support:
+        got = f"{R.name}, whose penalty at p = 1 is linear" if isinstance(R, TracePower) else R.name
+        return f"needs tr K^p, bounded or (p > 1) penalised, got {got}"
+    if problem.equalities:
+        return "has no hard equalities"
+    for term in problem.terms:
+        if term.loss.curvature != 0:
+            return f"needs the linear loss, got {term.loss.name}"
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedFormProgram(Program):
+    """One eigendecomposition."""
+
+    options: ClosedFormOptions
+
+    @classmethod
+    def compile(cls, problem: Problem, options: ClosedFormOptions) -> ClosedFormProgram:
+        """Nothing to set up."""
+        return cls(problem, "closed_form", options)
+
+    def solve(self) -> Solution:
+        started = time.perf_counter()
+        problem, R = self.problem, self.problem.regularizer
+        assert isinstance(R, TracePower)
+        y = problem.derivatives(np.zeros((problem.n, 1)))
+        A = -problem.restrict(problem.slack(y))
+        m = problem.n_pairs
+        guess = int((np.sqrt(8 * m + 1) - 1) // 2)  # Prop. 4
+        part = positive_part(A, guess if R.p > 1 else 1, most=self.options.max_iter)
+        weights = R.maximiser(part.values) if part.values.size else np.zeros(0)
+        kept = weights > 0
+        W = part.vectors[:, kept] * np.sqrt(weights[kept])
+        V = problem.lift(W) if W.shape[1] else np.zeros((problem.n, 1))
+        certificate = certify(problem, V, y, kind="factor", tol=self.options.tol)
+        status = Status.OPTIMAL if certificate.certifies(self.options.tol) else Status.INACCURATE
+        seconds = time.perf_counter() - started
+        row = Iterate(
+            1, seconds, certificate.objective, certificate.bound, certificate.relative_gap, V.shape[1]
+        )
+        words = f"{part.values.size} positive eigenvalues"
+        if not part.complete:
+            words += f"; others up to {part.tail:.2e} were not computed"
+        solution = Solution(
+            problem, self.backend, status, V, certificate.objective, certificate.objective, y, 1, 0.0,
+            seconds, History.of([row]), words,
+        )  # fmt: skip
+        return with_certificate(solution, certificate)
+
+    def describe(self) -> str:
+        order = self.problem.order
+        return f"one eigendecomposition of order {order}, about {8e-6 * 5 * order**2:.3g} MB"

@@ -1,0 +1,101 @@
+"""The concave dual of a problem with tr K^p, evaluated with its gradient and its primal point.
+
+D(y, nu) = -sum f*(y) - nu'b - R*(-S(y, nu)). At every y the maximiser K(y) of <-S, K> - R(K) is a feasible kernel, so an
+evaluation gives a bound, an objective, and their gap. Source: Zhuang, Tsang & Hoi, JMLR 12, 2011, eqs. (14), (20), (24), (25).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from npkl_models.answer.certificate import relative_gap
+from npkl_models.linalg import Array
+from npkl_models.model.problem import Problem
+from npkl_models.model.regularizers import TracePower
+from npkl_models.model.terms import Multipliers
+from npkl_models.spectral.positive import positive_part
+
+
+@dataclass(frozen=True)
+class DualPoint:
+    """D and its gradient at x = (y, nu), and the kernel that belongs to it."""
+
+    x: Array
+    bound: float
+    gradient: Array
+    objective: float
+    violation: float  # norm of the equalities' misfit
+    V: Array
+    rank: int
+
+    @property
+    def relative_gap(self) -> float:
+        """Of this point alone."""
+        return relative_gap(self.objective, self.bound)
+
+
+class Dual:
+    """Evaluates the dual; counts eigendecompositions."""
+
+    def __init__(self, problem: Problem) -> None:
+        assert isinstance(problem.regularizer, TracePower)
+        self.problem, self.R = problem, problem.regularizer
+        self.evaluations = 0
+        self.sizes = [part.functional.size for part in (*problem.terms, *problem.equalities)]
+        self.lower, self.upper = self._domain()
+        self._rank, self._start = 8, None
+
+    def _domain(self) -> tuple[Array, Array]:
+        ends = [term.loss.domain(term.target, term.weight) for term in self.problem.terms]
+        free = [np.full(part.functional.size, np.inf) for part in self.problem.equalities]
+        lower = np.concatenate([*(low for low, _ in ends), *(-part for part in free)])
+        upper = np.concatenate([*(high for _, high in ends), *free])
+        return lower, upper
+
+    def first(self) -> Array:
+        """The derivatives of the losses at K = 0."""
+        return self.join(self.problem.derivatives(np.zeros((self.problem.n, 1))))
+
+    def project(self, x: Array) -> Array:
+        """The nearest x in the domain."""
+        return np.clip(x, self.lower, self.upper)
+
+    def split(self, x: Array) -> Multipliers:
+        """X as multipliers."""
+        parts = np.split(x, np.cumsum(self.sizes)[:-1])
+        m = len(self.problem.terms)
+        return Multipliers(tuple(parts[:m]), tuple(parts[m:]))
+
+    def join(self, y: Multipliers) -> Array:
+        """Multipliers as one vector, projected to the domain."""
+        return self.project(np.concatenate([*y.terms, *y.equalities]))
+
+    def at(self, x: Array) -> DualPoint:
+        """One eigendecomposition."""
+        problem, y = self.problem, self.split(x)
+        self.evaluations += 1
+        A = -problem.restrict(problem.slack(y))
+        part = positive_part(A, self._rank, self._start)
+        self._rank = part.values.size
+        if part.values.size:
+            self._start = part.vectors.sum(axis=1)
+        weights = self.R.maximiser(part.values) if part.values.size else part.values
+        W = part.vectors * np.sqrt(weights)
+        V = problem.lift(W) if W.shape[1] else np.zeros((problem.n, 1))
+        spectrum = part.values
+        if part.tail > 0:  # what Lanczos has not looked for is no larger than the last it found
+            spectrum = np.concatenate([spectrum, np.full(A.shape[0] - spectrum.size, part.tail)])
+        bound = -problem.conjugate_sum(y) - self.R.support(spectrum)
+        values = problem.values(V)
+        slopes = [
+            term.loss.conjugate_derivative(own, term.target, term.weight)
+            for term, own in zip(problem.terms, y.terms, strict=True)
+        ]
+        misfits = [part.functional.value_of_factor(V) - part.value for part in problem.equalities]
+        gradient = np.concatenate([*(z - s for z, s in zip(values, slopes, strict=True)), *misfits])
+        objective = float(np.sum(V * (problem.cost @ V))) + self.R.value(weights)
+        objective += sum(term.value(z) for term, z in zip(problem.terms, values, strict=True))
+        violation = float(np.linalg.norm(np.concatenate([*misfits, np.zeros(1)])))
+        return DualPoint(x, bound, gradient, objective, violation, V, int(weights.size))

@@ -1,0 +1,230 @@
+"""SimpleNPKL: ascent on the dual, an eigendecomposition a step; every iterate carries its own gap.
+
+Source: Zhuang, Tsang & Hoi, "A Family of Simple Non-Parametric Kernel Learning Algorithms", JMLR 12, 2011, sections 4
+and 5. Their rule is a projected gradient step; ours, the default, is bounded quasi-Newton on the same dual.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.optimize import minimize
+
+from npkl_models.answer.certificate import certify
+from npkl_models.answer.program import IterativeOptions, Program, progress_log
+from npkl_models.answer.solution import History, Iterate, Solution, Status, with_certificate
+from npkl_models.errors import UnsupportedError, unknown
+from npkl_models.linalg import Array
+from npkl_models.model.problem import Problem
+from npkl_models.model.regularizers import TracePower
+from npkl_models.spectral.dual import Dual, DualPoint
+
+MAX_EVALUATIONS = 1_000
+MEMORY = 30  # pairs of the quasi-Newton matrix
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimpleNPKLOptions(IterativeOptions):
+    """Options of simple_npkl; an iteration is an eigendecomposition.
+
+    Parameters
+    ----------
+    rule : {"quasi_newton", "accelerated", "gradient"}
+        Bounded L-BFGS; Nesterov's accelerated projected gradient with backtracking; or the source's projected
+        gradient, with the step of its Prop. 6 for a penalty and p = 2, and 1/t otherwise.
+    """
+
+    rule: str = "quasi_newton"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rule not in RULES:
+            raise unknown("rule", self.rule, RULES)
+
+
+def supports(problem: Problem) -> str | None:
+    """None, or why simple_npkl cannot take this problem."""
+    R = problem.regularizer
+    if not isinstance(R, TracePower):
+        return f"needs tr K^p, bounded or penalised, got {R.name}"
+    if R.p == 1:
+        return "needs p > 1, or the dual has kinks; closed_form takes p = 1 with the linear loss"
+    return None
+
+
+class _Done(Exception):
+    """The ascent has ended, with this status."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(status.name)
+        self.status = status
+
+
+@dataclass
+class Ascent:
+    """Evaluations of the dual, recorded; the best bound and the best kernel among them."""
+
+    dual: Dual
+    options: SimpleNPKLOptions
+    started: float
+    rows: list[Iterate] = field(default_factory=list)
+    best: DualPoint | None = None  # the highest bound
+    kernel: DualPoint | None = None  # the lowest objective
+
+    def __call__(self, x: Array) -> DualPoint:
+        """The dual at x; raises `_Done` at the target or a limit."""
+        point, options = self.dual.at(x), self.options
+        if self.best is None or point.bound > self.best.bound:
+            self.best = point
+        equal = not self.dual.problem.equalities
+        if self.kernel is None or (equal and point.objective < self.kernel.objective):
+            self.kernel = point
+        if not equal:
+            self.kernel = point  # the objective means something only as the equalities are met
+        seconds = time.perf_counter() - self.started
+        row = Iterate(
+            len(self.rows) + 1, seconds, point.objective, point.bound, point.relative_gap, point.rank
+        )
+        self.rows.append(row)
+        gap = self.kernel.objective - self.best.bound
+        size = 1 + abs(self.kernel.objective) + abs(self.best.bound)
+        if abs(gap) <= options.tol * size and self.kernel.violation <= options.tol:
+            raise _Done(Status.OPTIMAL)
+        if not np.isfinite(point.bound):
+            raise _Done(Status.FAILED)
+        if options.callback is not None and options.callback(row._replace(V=point.V)):
+            raise _Done(Status.STOPPED)
+        if options.time_limit is not None and seconds > options.time_limit:
+            raise _Done(Status.TIME_LIMIT)
+        if len(self.rows) >= (options.max_iter or MAX_EVALUATIONS):
+            raise _Done(Status.ITERATION_LIMIT)
+        return point
+
+
+def quasi_newton(ascent: Ascent, x: Array) -> None:
+    """L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995), begun again while that helps."""
+    bounds = list(zip(ascent.dual.lower, ascent.dual.upper, strict=True))
+
+    def downhill(x: Array) -> tuple[float, Array]:
+        point = ascent(x)
+        return -point.bound, -point.gradient
+
+    options = {"maxcor": MEMORY, "ftol": 0.0, "gtol": 0.0, "maxiter": 10**6, "maxfun": 10**6}
+    before = -np.inf
+    while True:
+        found = minimize(downhill, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        x = np.asarray(found.x)
+        if not -found.fun > before:
+            return
+        before = -float(found.fun)
+
+
+def accelerated(ascent: Ascent, x: Array) -> None:
+    """Nesterov's method with a backtracking step and restarts where the bound falls."""
+    step, momentum = 1.0, 1.0
+    here = ahead = ascent(x)
+    while True:
+        while True:
+            new = ascent(ascent.dual.project(ahead.x + step * ahead.gradient))
+            move = new.x - ahead.x
+            model = ahead.bound + float(ahead.gradient @ move) - float(move @ move) / (2 * step)
+            if new.bound >= model - 1e-14 * abs(model) or step < 1e-14:
+                break
+            step *= 0.5
+        if new.bound < here.bound:
+            if ahead is here:
+                return
+            ahead, momentum = here, 1.0
+            continue
+        following = 0.5 * (1 + np.sqrt(1 + 4 * momentum**2))
+        trial = ascent.dual.project(new.x + (momentum - 1) / following * (new.x - here.x))
+        here, momentum, step = new, following, 1.2 * step
+        ahead = new if np.array_equal(trial, new.x) else ascent(trial)
+
+
+def gradient(ascent: Ascent, x: Array) -> None:
+    """The source's rule: step 1 / (m / G + 1 / C) (Prop. 6, penalty and p = 2), 1 / t otherwise."""
+    problem = ascent.dual.problem
+    R, point, t = problem.regularizer, ascent(x), 0
+    assert isinstance(R, TracePower)
+    curvature = max(float(np.max(1 / (2 * term.weight))) for term in problem.terms)
+    while True:
+        t += 1
+        step = 1.0 / t
+        if R.penalty is not None and R.p == 2:
+            step = 1 / (x.size / R.penalty + curvature)
+        new = ascent(ascent.dual.project(point.x + step * point.gradient))
+        if np.array_equal(new.x, point.x):
+            return
+        point = new
+
+
+RULES: dict[str, Callable[[Ascent, Array], None]] = {
+    "quasi_newton": quasi_newton,
+    "accelerated": accelerated,
+    "gradient": gradient,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class SimpleNPKLProgram(Program):
+    """Dual ascent, ready to run."""
+
+    options: SimpleNPKLOptions
+    dual: Dual | None = None
+
+    @classmethod
+    def compile(cls, problem: Problem, options: SimpleNPKLOptions) -> SimpleNPKLProgram:
+        """Lay the dual out."""
+        started = time.perf_counter()
+        if isinstance(options.start, np.ndarray):
+            raise UnsupportedError("simple_npkl starts from a Solution with multipliers, got an array")
+        return cls(problem, "simple_npkl", options, time.perf_counter() - started, Dual(problem))
+
+    def solve(self) -> Solution:
+        assert self.dual is not None
+        dual, options = self.dual, self.options
+        given = getattr(options.start, "multipliers", None)
+        x = dual.first() if given is None else dual.join(given)
+        ascent = Ascent(dual, options, time.perf_counter())
+        status = Status.LOCALLY_SOLVED
+        with progress_log(options.verbose):
+            try:
+                RULES[options.rule](ascent, x)
+            except _Done as done:
+                status = done.status
+            except KeyboardInterrupt:
+                status = Status.STOPPED
+        return self._answer(ascent, status)
+
+    def _answer(self, ascent: Ascent, status: Status) -> Solution:
+        assert ascent.best is not None
+        assert ascent.kernel is not None
+        problem, options = self.problem, self.options
+        y = ascent.dual.split(ascent.best.x)
+        V = problem.regularizer.rescale(ascent.kernel.V)
+        method = "cholesky" if options.rigour == "proved" and problem.order > 400 else "auto"
+        certificate = certify(problem, V, y, kind="factor", tol=options.tol, method=method)
+        if status in (Status.OPTIMAL, Status.LOCALLY_SOLVED, Status.ITERATION_LIMIT):
+            enough = options.rigour != "proved" or certificate.rigour == "proved"
+            if certificate.certifies(options.tol) and enough:
+                status = Status.OPTIMAL
+            elif status is Status.OPTIMAL:
+                status = Status.INACCURATE
+        solution = Solution(
+            problem, self.backend, status, V, certificate.objective, ascent.kernel.objective, y,
+            len(ascent.rows), self.build_time, time.perf_counter() - ascent.started,
+            History.of(ascent.rows), f"{ascent.dual.evaluations} eigendecompositions",
+        )  # fmt: skip
+        return with_certificate(solution, certificate)
+
+    def describe(self) -> str:
+        assert self.dual is not None
+        order = self.problem.order
+        return (
+            f"{self.dual.lower.size} dual variables; an eigendecomposition of order {order} an iteration, about "
+            f"{8e-6 * 5 * order**2:.3g} MB"
+        )
