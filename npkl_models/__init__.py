@@ -29,6 +29,8 @@ from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import NoRegularizer, RowNormBound, TracePower
 from npkl_models.model.terms import Equality, LossTerm, Multipliers
 from npkl_models.model.unfolding import mvu, reg_mvu
+from npkl_models.path import Path, regularization_path
+from npkl_models.spectral.equivalence import equivalent_bound, equivalent_penalty
 from npkl_models.table import CrossCheck
 
 __all__ = [
@@ -51,6 +53,7 @@ __all__ = [
     "NPKLError",
     "NoRegularizer",
     "Pairs",
+    "Path",
     "Problem",
     "ProblemError",
     "Program",
@@ -72,6 +75,8 @@ __all__ = [
     "crosscheck",
     "datasets",
     "eigenbasis",
+    "equivalent_bound",
+    "equivalent_penalty",
     "formulations",
     "hard_pcp",
     "knn_affinity",
@@ -81,6 +86,7 @@ __all__ = [
     "pcp",
     "reg_mvu",
     "reg_pcp",
+    "regularization_path",
     "simple_npkl",
     "solve",
 ]

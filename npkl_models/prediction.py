@@ -26,6 +26,8 @@ KINKED = {"bcd": 4.0, "burer_monteiro": 2.0, "hybrid": 2.0, "admm": 2.0}
 SCS_SECONDS = 4e-7  # times order^3
 CLARABEL_SECONDS = 2e-9  # times order^5
 REDUCED = {"sqlp": 3e-6, "qsdp": 2e-6, "scsdp": 0.0}  # times (s (s + 1) / 2)^2
+EIGENDECOMPOSITIONS = {"simple_npkl": 200, "closed_form": 1}
+EIGH = 2e-10  # seconds, times order^3
 MFPC_ITERATIONS, MFPC_PRODUCT, MFPC_EIGH = 500, 8e-10, 1e-8
 CVXPY = 0.15  # seconds to compile the smallest conic program
 MAJORISED = 200.0  # how much more a trace power without a form of fixed size costs
@@ -53,6 +55,10 @@ def predict(backend: str, problem: Problem) -> Cost:
         return _factor(backend, problem)
     if backend in REDUCED:
         return _reduced(backend, problem)
+    if backend in EIGENDECOMPOSITIONS:
+        count = EIGENDECOMPOSITIONS[backend]
+        one = EIGH * problem.order**3 + PRODUCT * problem.cost.nnz * problem.order + 5 * CALL
+        return Cost(count * one, 8.0 * 5 * problem.order**2)
     if backend == "mfpc":
         n, s = problem.n, problem.order
         step = MFPC_PRODUCT * n * s**2 + MFPC_EIGH * s**3 + CALL

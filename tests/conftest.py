@@ -26,10 +26,12 @@ def side_information(name: str, n: int | None = None, data_home: Path | None = N
 
 
 def build(kind: str, L, pairs) -> nm.Problem:
-    """A problem by a short name: "pcp", "npkl:hinge", "row:linear", "B2:square", "G4:hinge"."""
+    """A problem by a short name: "pcp", "npkl:hinge", "row:linear", "B2:square", "G4:hinge", "basis:pcp"."""
     if kind == "pcp":
         return nm.pcp(L, pairs)
-    form, loss = kind.split(":")
+    form, loss = kind.split(":", 1)
+    if form == "basis":
+        return build(loss, L, pairs).with_basis(nm.eigenbasis(L, 8))
     if form == "npkl":
         return nm.npkl(L, pairs, loss)
     if form == "row":
@@ -48,6 +50,7 @@ KINDS = (
     *(f"row:{name}" for name in nm.LOSSES),
     *(f"B{p}:{name}" for p in (1, 2, 4) for name in nm.LOSSES),
     *(f"G{p}:{name}" for p in (1, 2, 4) for name in nm.LOSSES),
+    *(f"basis:{kind}" for kind in ("pcp", "npkl:hinge", "npkl:squared_hinge", "B2:square", "G2:linear")),
 )
 """Every loss with every kind of regulariser."""
 

@@ -18,8 +18,8 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 FLOORS = {
     "_version": 0, "errors": 0, "linalg": 1, "spectrum": 2, "model": 3, "data": 4, "answer": 4,
-    "conic": 5, "lowrank": 5, "spectral": 5, "table": 6, "prediction": 6, "backends": 7, "crosscheck": 8, "__init__": 9, "cli": 10,
-    "__main__": 11,
+    "conic": 5, "lowrank": 5, "spectral": 5, "table": 6, "prediction": 6, "backends": 7, "crosscheck": 8, "path": 8, "applications": 9, "__init__": 10, "cli": 11,
+    "__main__": 12,
 }  # fmt: skip
 """Imports may only point to a lower floor, or stay in the same room."""
 
@@ -29,10 +29,10 @@ UPWARD = {("model/problem.py", "npkl_models.backends"), ("model/problem.py", "np
 HEAVY = {
     "cvxpy": ("conic/", "model/losses.py", "model/regularizers.py", "model/trace_cones.py"),
     "matplotlib": ("table.py",),
-    "pandas": ("table.py",),
+    "pandas": ("table.py", "path.py"),
     "joblib": ("crosscheck.py",),
     "rich": ("cli.py", "model/neighbors.py"),
-    "sklearn": ("model/neighbors.py", "data/"),
+    "sklearn": ("model/neighbors.py", "data/", "applications/"),
     "numba": ("lowrank/compiled.py",),
 }
 

@@ -16,6 +16,7 @@ def test_faces_of_a_functional_agree(kind):
     n, m = 7, 11
     cls = FUNCTIONALS[kind]
     f = cls(n, tuple(rng.integers(0, n, m) for _ in range(cls.arity)))
+    m = f.size
     V = rng.normal(size=(n, 3))
     K = V @ V.T
     z = f.value(K)

@@ -231,7 +231,7 @@ def test_bad_laplacians(spoil, message):
         (
             lambda L, P: nm.simple_npkl(L, P, bound=1).solve("bcd"),
             nm.UnsupportedError,
-            "bcd cannot take this problem.*trace_power; these can: burer_monteiro, hybrid, sdp, sdp_dual",
+            "bcd cannot take this problem.*trace_power; these can: burer_monteiro, hybrid, admm, simple_npkl, sdp, sdp_dual",
         ),
         (lambda L, P: nm.pcp(L, P).solve(start=np.ones((3, 2))), nm.ProblemError, "finite factor"),
         (lambda L, P: nm.certify(nm.pcp(L, P), np.ones(3)), nm.ProblemError, "finite factor"),

@@ -279,13 +279,20 @@ def test_automatic_choice_gives_its_reason(small):
     assert "trace_power" in reason
     assert "backend chosen: bcd" in small("pcp").solve().message
     L, pairs = side_information("breast_cancer")
-    with pytest.raises(nm.UnsupportedError, match=r"no backend takes.*integer p.*majorisation"):
-        nm.choose_backend(nm.simple_npkl(L, pairs, p=1.5, bound=569.0))
+    assert nm.choose_backend(nm.simple_npkl(L, pairs, p=1.5, bound=569.0))[0] == "simple_npkl"
+    n = L.shape[0]
+    odd = nm.Problem(
+        L,
+        nm.LossTerm(nm.DistanceDifferences(n, ([0], [1], [2])), "linear", 1.0),
+        regularizer=nm.RowNormBound(1.0),
+    )
+    assert nm.choose_backend(odd)[0] == "burer_monteiro"
 
 
 @pytest.mark.parametrize("backend", REGISTRY)
 def test_programs_describe_themselves(small, backend):
-    program = small("pcp").compile(backend)
+    takers = (k for k in ("pcp", "basis:pcp", "G2:linear") if small(k).compatible_backends()[backend] is None)
+    program = small(next(takers)).compile(backend)
     text = program.describe()
     assert "MB" in text
     assert "24" in text
@@ -362,6 +369,8 @@ def test_predictions_grow_with_the_problem_and_refuse_the_hopeless(small):
     L, pairs = side_information("breast_cancer")
     large = nm.pcp(L, pairs)
     for name in REGISTRY:
+        if "basis" in (REGISTRY[name].supports(large) or ""):
+            continue
         little, much = predict(name, small("pcp")), predict(name, large)
         assert 0 < little.seconds < much.seconds
         assert 0 < little.memory < much.memory
@@ -372,8 +381,8 @@ def test_predictions_grow_with_the_problem_and_refuse_the_hopeless(small):
     assert predict("sdp", nm.simple_npkl(*side_information("iris", 20), p=1.5, bound=9.0)).seconds > 1
 
 
-def test_the_choice_without_a_low_rank_route_is_conic(small):
+def test_the_choice_without_a_low_rank_route_is_spectral(small):
     L, pairs = side_information("iris", 20)
     name, reason = nm.choose_backend(nm.simple_npkl(L, pairs, "hinge", p=1.5, bound=9.0))
-    assert name in ("sdp", "sdp_dual")
+    assert name == "simple_npkl"
     assert "burer_monteiro needs an integer p" in reason

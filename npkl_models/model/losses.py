@@ -63,7 +63,7 @@ class Loss(ABC):
         """The interval on which f* is finite, as (lower, upper), infinite where it has no end."""
         far = np.full(np.shape(t), 1e300)
         ends = self.project(-far, t, w), self.project(far, t, w)
-        lower, upper = (np.where(np.abs(end) >= 1e299, np.sign(end) * np.inf, end) for end in ends)
+        lower, upper = (np.where(np.abs(end) >= 1e299, np.copysign(np.inf, end), end) for end in ends)
         return lower, upper
 
     def in_domain(self, y: Array, t: Array, w: Array, atol: float = 1e-12) -> Mask:

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components, shortest_path
 
-from npkl_models.errors import ProblemError
+from npkl_models.errors import ProblemError, unknown
 from npkl_models.linalg import Array, Index
 
 ENUMERATE = 2_000_000  # up to so many candidate pairs are listed rather than drawn
@@ -208,6 +208,55 @@ class Pairs:
             np.stack([same.row, same.col], axis=1),
             np.stack([other.row, other.col], axis=1),
         )
+
+    def select(
+        self,
+        fraction: float,
+        kernel: Any = None,
+        criterion: str = "margin",
+        random_state: int | np.random.Generator | None = None,
+    ) -> Pairs:
+        """The pairs of the points that a kernel is least sure of, or of random points.
+
+        Parameters
+        ----------
+        fraction : float
+            Share of the points that have pairs, in (0, 1].
+        kernel : Solution or ndarray of shape (n, r)
+            A factor V of the kernel K = V V' that is asked; needed for "margin".
+        criterion : {"margin", "random"}
+            "margin" takes the points with the smallest ``|sum_j T_ij K_ij| / l_i``, T_ij = +-1 for the l_i
+            pairs of i.
+        random_state : int
+            For "random".
+
+        Notes
+        -----
+        Zhuang, Tsang & Hoi, JMLR 12, 2011, section 5.3. Every pair that has a chosen point is kept.
+        """
+        if not 0 < fraction <= 1:
+            raise ProblemError(f"fraction must be above 0 and at most 1, got {fraction}")
+        if criterion not in ("margin", "random"):
+            raise unknown("criterion", criterion, ("margin", "random"))
+        ends = np.concatenate([self.i, self.j])
+        points, place, count = np.unique(ends, return_inverse=True, return_counts=True)
+        size = int(np.ceil(fraction * points.size))
+        if criterion == "random":
+            chosen = np.random.default_rng(random_state).choice(points, size=size, replace=False)
+        else:
+            V = np.asarray(getattr(kernel, "V", kernel), dtype=float)
+            if V.ndim != 2 or V.shape[0] != self.n:
+                raise ProblemError(
+                    f"the margin criterion needs a kernel: a Solution or a factor of {self.n} rows, "
+                    f"got {type(kernel).__name__}"
+                )
+            agreement = self.sign * np.einsum("er,er->e", V[self.i], V[self.j])
+            margin = np.abs(np.bincount(place, weights=np.tile(agreement, 2)) / count)
+            chosen = points[np.argsort(margin, kind="stable")[:size]]
+        kept = np.isin(self.i, chosen) | np.isin(self.j, chosen)
+        must = kept[: len(self.must_link)]
+        weights = None if self.weights is None else self.weights[kept]
+        return Pairs(self.n, self.must_link[must], self.cannot_link[kept[len(self.must_link) :]], weights)
 
     def connected_components_ratio(self) -> float:
         """Number of must-link components over n: 1 with no must-link, small with many."""

@@ -1,7 +1,8 @@
 """The concave dual of a problem with tr K^p, evaluated with its gradient and its primal point.
 
-D(y, nu) = -sum f*(y) - nu'b - R*(-S(y, nu)). At every y the maximiser K(y) of <-S, K> - R(K) is a feasible kernel, so an
-evaluation gives a bound, an objective, and their gap. Source: Zhuang, Tsang & Hoi, JMLR 12, 2011, eqs. (14), (20), (24), (25).
+D(y, nu) = -sum f*(y) - nu'b - R*(-S(y, nu)). At every y the maximiser K(y) of <-S, K> - R(K) is a feasible
+kernel, so an evaluation gives a bound, an objective, and their gap. Source: Zhuang, Tsang & Hoi, JMLR 12,
+2011, eqs. (14), (20), (24), (25).
 """
 
 from __future__ import annotations
@@ -88,14 +89,22 @@ class Dual:
         if part.tail > 0:  # what Lanczos has not looked for is no larger than the last it found
             spectrum = np.concatenate([spectrum, np.full(A.shape[0] - spectrum.size, part.tail)])
         bound = -problem.conjugate_sum(y) - self.R.support(spectrum)
-        values = problem.values(V)
-        slopes = [
+        return DualPoint(
+            x, bound, self.gradient(y, V), problem.objective_of_factor(V), self.violation(V), V, weights.size
+        )
+
+    def gradient(self, y: Multipliers, V: Array) -> Array:
+        """The values of V V' less those at which the losses have the slopes y; the equalities' misfits."""
+        slopes = (
             term.loss.conjugate_derivative(own, term.target, term.weight)
-            for term, own in zip(problem.terms, y.terms, strict=True)
-        ]
-        misfits = [part.functional.value_of_factor(V) - part.value for part in problem.equalities]
-        gradient = np.concatenate([*(z - s for z, s in zip(values, slopes, strict=True)), *misfits])
-        objective = float(np.sum(V * (problem.cost @ V))) + self.R.value(weights)
-        objective += sum(term.value(z) for term, z in zip(problem.terms, values, strict=True))
-        violation = float(np.linalg.norm(np.concatenate([*misfits, np.zeros(1)])))
-        return DualPoint(x, bound, gradient, objective, violation, V, int(weights.size))
+            for term, own in zip(self.problem.terms, y.terms, strict=True)
+        )
+        values = zip(self.problem.values(V), slopes, strict=True)
+        return np.concatenate([*(z - s for z, s in values), *self._misfits(V)])
+
+    def violation(self, V: Array) -> float:
+        """Norm of the equalities' misfits."""
+        return float(np.linalg.norm(np.concatenate([*self._misfits(V), np.zeros(1)])))
+
+    def _misfits(self, V: Array) -> list[Array]:
+        return [part.functional.value_of_factor(V) - part.value for part in self.problem.equalities]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
-from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from npkl_models.linalg import Array, Matrix, dense
 
@@ -48,12 +48,13 @@ def positive_part(
         values, vectors = scipy.linalg.eigh(dense(A), driver="evd", check_finite=False)
         kept = np.flatnonzero(values > 0)[::-1]
         return PositivePart(values[kept], vectors[:, kept], 0.0, True)
+    operator = LinearOperator((n, n), matvec=lambda v: A @ v, dtype=float)
     limit = int(SHARE * n) if most is None else min(most, int(SHARE * n))
     count = min(max(guess, 1) + MARGIN, limit)
     begin = np.random.default_rng(0).standard_normal(n) if start is None else start
     while True:
         try:
-            values, vectors = eigsh(A, k=count, which="LA", v0=begin)
+            values, vectors = eigsh(operator, k=count, which="LA", v0=begin)
         except ArpackNoConvergence as partial:
             values, vectors = partial.eigenvalues, partial.eigenvectors
         order = np.argsort(values)[::-1]

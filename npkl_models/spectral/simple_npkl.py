@@ -1,28 +1,30 @@
 """SimpleNPKL: ascent on the dual, an eigendecomposition a step; every iterate carries its own gap.
 
-Source: Zhuang, Tsang & Hoi, "A Family of Simple Non-Parametric Kernel Learning Algorithms", JMLR 12, 2011, sections 4
-and 5. Their rule is a projected gradient step; ours, the default, is bounded quasi-Newton on the same dual.
+Source: Zhuang, Tsang & Hoi, "A Family of Simple Non-Parametric Kernel Learning Algorithms", JMLR 12, 2011,
+sections 4 and 5. Their rule is a projected gradient step; ours, the default, is bounded quasi-Newton.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.optimize import minimize
 
-from npkl_models.answer.certificate import certify
+from npkl_models.answer.certificate import certify, relative_gap
 from npkl_models.answer.program import IterativeOptions, Program, progress_log
 from npkl_models.answer.solution import History, Iterate, Solution, Status, with_certificate
 from npkl_models.errors import UnsupportedError, unknown
-from npkl_models.linalg import Array
+from npkl_models.linalg import Array, norm_bound
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import TracePower
 from npkl_models.spectral.dual import Dual, DualPoint
+from npkl_models.spectral.proximal import GROWTH, ProximalDual, inner_ascent
 
-MAX_EVALUATIONS = 1_000
+MAX_EVALUATIONS = 3_000
+DIRECT = 50  # evaluations of the dual itself before proximal points take over
 MEMORY = 30  # pairs of the quasi-Newton matrix
 
 
@@ -73,6 +75,16 @@ class Ascent:
     rows: list[Iterate] = field(default_factory=list)
     best: DualPoint | None = None  # the highest bound
     kernel: DualPoint | None = None  # the lowest objective
+    offered: bool = False  # the kernel came from `offer`
+
+    def offer(self, V: Array) -> None:
+        """A feasible kernel from elsewhere, kept if it is the best."""
+        objective = self.dual.problem.objective_of_factor(V)
+        assert self.kernel is not None
+        if self.dual.problem.equalities or objective < self.kernel.objective:
+            violation = self.dual.violation(V)
+            self.kernel = replace(self.kernel, V=V, objective=objective, violation=violation, rank=V.shape[1])
+            self.offered = True
 
     def __call__(self, x: Array) -> DualPoint:
         """The dual at x; raises `_Done` at the target or a limit."""
@@ -82,12 +94,14 @@ class Ascent:
         equal = not self.dual.problem.equalities
         if self.kernel is None or (equal and point.objective < self.kernel.objective):
             self.kernel = point
-        if not equal:
+        if not equal and not self.offered:
             self.kernel = point  # the objective means something only as the equalities are met
         seconds = time.perf_counter() - self.started
+        shown = self.kernel if self.offered else point
         row = Iterate(
-            len(self.rows) + 1, seconds, point.objective, point.bound, point.relative_gap, point.rank
-        )
+            self.dual.evaluations, seconds, shown.objective, point.bound,
+            relative_gap(shown.objective, point.bound), shown.rank,
+        )  # fmt: skip
         self.rows.append(row)
         gap = self.kernel.objective - self.best.bound
         size = 1 + abs(self.kernel.objective) + abs(self.best.bound)
@@ -99,27 +113,39 @@ class Ascent:
             raise _Done(Status.STOPPED)
         if options.time_limit is not None and seconds > options.time_limit:
             raise _Done(Status.TIME_LIMIT)
-        if len(self.rows) >= (options.max_iter or MAX_EVALUATIONS):
+        if self.dual.evaluations >= (options.max_iter or MAX_EVALUATIONS):
             raise _Done(Status.ITERATION_LIMIT)
         return point
 
 
 def quasi_newton(ascent: Ascent, x: Array) -> None:
-    """L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995), begun again while that helps."""
+    """L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995); proximal points once it has had its share of evaluations."""
     bounds = list(zip(ascent.dual.lower, ascent.dual.upper, strict=True))
 
     def downhill(x: Array) -> tuple[float, Array]:
         point = ascent(x)
         return -point.bound, -point.gradient
 
-    options = {"maxcor": MEMORY, "ftol": 0.0, "gtol": 0.0, "maxiter": 10**6, "maxfun": 10**6}
-    before = -np.inf
+    options = {"maxcor": MEMORY, "ftol": 0.0, "gtol": 0.0, "maxiter": DIRECT, "maxfun": DIRECT}
+    minimize(downhill, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    assert ascent.best is not None
+    proximal_points(ascent, ascent.best.x)
+
+
+def proximal_points(ascent: Ascent, x: Array) -> None:
+    """Proximal problems in turn; see `proximal`."""
+    assert ascent.kernel is not None
+    dual, problem = ascent.dual, ascent.dual.problem
+    W, singular, _ = np.linalg.svd(problem.drop(ascent.kernel.V), full_matrices=False)
+    mu = singular**2
+    reach = dual.R.bound ** (1 / dual.R.p) if dual.R.bound else 1.0
+    sigma = max(float(np.linalg.norm(mu)), 1e-3 * reach) / max(1.0, norm_bound(problem.cost))
     while True:
-        found = minimize(downhill, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-        x = np.asarray(found.x)
-        if not -found.fun > before:
-            return
-        before = -float(found.fun)
+        step = ProximalDual(dual, W, mu, sigma)
+        x = inner_ascent(step, x)
+        W, mu, sigma = step.vectors, step.weights, GROWTH * sigma
+        ascent.offer(step.factor())
+        ascent(x)
 
 
 def accelerated(ascent: Ascent, x: Array) -> None:
@@ -216,7 +242,7 @@ class SimpleNPKLProgram(Program):
                 status = Status.INACCURATE
         solution = Solution(
             problem, self.backend, status, V, certificate.objective, ascent.kernel.objective, y,
-            len(ascent.rows), self.build_time, time.perf_counter() - ascent.started,
+            ascent.dual.evaluations, self.build_time, time.perf_counter() - ascent.started,
             History.of(ascent.rows), f"{ascent.dual.evaluations} eigendecompositions",
         )  # fmt: skip
         return with_certificate(solution, certificate)
@@ -225,6 +251,6 @@ class SimpleNPKLProgram(Program):
         assert self.dual is not None
         order = self.problem.order
         return (
-            f"{self.dual.lower.size} dual variables; an eigendecomposition of order {order} an iteration, about "
-            f"{8e-6 * 5 * order**2:.3g} MB"
+            f"{self.dual.lower.size} dual variables; an eigendecomposition of order {order} an iteration, "
+            f"about {8e-6 * 5 * order**2:.3g} MB"
         )

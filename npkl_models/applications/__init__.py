@@ -1,0 +1,1 @@
+"""What a learnt kernel is good for."""

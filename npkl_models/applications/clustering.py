@@ -1,0 +1,57 @@
+"""Kernel k-means on a solution, and the accuracy of the papers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.cluster import KMeans
+from sklearn.metrics import rand_score
+
+from npkl_models.answer.solution import Solution
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array, Index, psd_factor
+
+
+def kernel_kmeans(kernel: Any, n_clusters: int, n_init: int = 20, random_state: int | None = 0) -> Index:
+    """Kernel k-means: k-means on the rows of a factor V, since ||v_i - v_j||^2 is the distance in K = V V'.
+
+    Parameters
+    ----------
+    kernel : Solution, or ndarray of shape (n, r) or (n, n)
+        A solution, a factor, or a symmetric kernel matrix.
+    n_clusters : int
+    n_init : int
+        Restarts, of which the best is kept.
+    random_state : int
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+    """
+    V = _factor(kernel)
+    if not 1 <= n_clusters <= len(V):
+        raise ProblemError(f"n_clusters must be between 1 and n = {len(V)}, got {n_clusters}")
+    labels = KMeans(n_clusters, n_init=n_init, random_state=random_state).fit_predict(V)
+    return np.asarray(labels, dtype=np.intp)
+
+
+def cluster_accuracy(labels: ArrayLike, clusters: ArrayLike) -> float:
+    """Share of the pairs of points on which two partitions agree: the papers' accuracy, the Rand index.
+
+    Zhuang, Tsang & Hoi, JMLR 12, 2011, section 7.2 (Hoi, Jin & Lyu 2007; Rand 1971).
+    """
+    return float(rand_score(np.asarray(labels), np.asarray(clusters)))
+
+
+def _factor(kernel: Any) -> Array:
+    if isinstance(kernel, Solution):
+        if kernel.V is None:
+            raise ProblemError("a solution without a point has no kernel to cluster; see its status")
+        return kernel.V
+    A = np.asarray(kernel, dtype=float)
+    if A.ndim != 2 or not np.isfinite(A).all():
+        raise ProblemError(f"a kernel must be a finite factor or matrix, got shape {A.shape}")
+    square = A.shape[0] == A.shape[1]
+    return psd_factor(A) if square and np.allclose(A, A.T) else A

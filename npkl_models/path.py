@@ -1,0 +1,123 @@
+"""The same problem along a parameter, each solve begun at its neighbour's answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from npkl_models.answer.solution import Solution
+from npkl_models.backends import REGISTRY, choose_backend
+from npkl_models.errors import MissingDependencyError, ProblemError, unknown
+from npkl_models.linalg import Array
+from npkl_models.model.problem import Problem
+from npkl_models.model.regularizers import TracePower
+
+PARAMETERS = ("bound", "penalty", "p", "weight")
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """Solutions along a parameter, in ascending order of its values."""
+
+    parameter: str
+    values: Array
+    solutions: tuple[Solution, ...]
+
+    @property
+    def objective(self) -> Array:
+        """Objective of each solution."""
+        return np.array([solution.objective for solution in self.solutions])
+
+    @property
+    def relative_gap(self) -> Array:
+        """Certified relative gap of each."""
+        return np.array([solution.certificate.relative_gap for solution in self.solutions])
+
+    @property
+    def rank(self) -> Array:
+        """Rank of each."""
+        return np.array([solution.rank for solution in self.solutions])
+
+    @property
+    def iterations(self) -> Array:
+        """Iterations of each."""
+        return np.array([solution.iterations for solution in self.solutions])
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame, a row per value (needs the extra ``frame``)."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingDependencyError(
+                "to_frame needs pandas; install it with: pip install npkl_models[frame]"
+            ) from error
+        columns = ("objective", "relative_gap", "rank", "iterations")
+        return pd.DataFrame({name: getattr(self, name) for name in columns}, index=self.values).rename_axis(
+            self.parameter
+        )
+
+
+def regularization_path(
+    problem: Problem, parameter: str, values: Sequence[float], backend: str = "auto", **options: Any
+) -> Path:
+    """Solve a problem for several values of a parameter.
+
+    Parameters
+    ----------
+    problem : Problem
+    parameter : {"bound", "penalty", "p", "weight"}
+        B, G or p of tr K^p; or a factor on the weights of all losses (C, gamma).
+    values : sequence of float
+    backend : str
+        "auto" chooses once, for the problem as given.
+    **options
+        Of the backend.
+
+    Returns
+    -------
+    Path
+
+    Notes
+    -----
+    The value nearest to the problem's own is solved first; from there the path goes up and down, each solve
+    warm-started by the one beside it where the backend takes a start.
+    """
+    grid = np.unique(np.asarray(values, dtype=float))
+    if not grid.size or not np.isfinite(grid).all():
+        raise ProblemError(f"values must be finite numbers, at least one, got {values!r}")
+    name = choose_backend(problem)[0] if backend == "auto" else backend
+    takes_start = name in REGISTRY and "start" in REGISTRY[name].option_names
+    first = int(np.argmin(np.abs(grid - _own(problem, parameter))))
+    found: dict[int, Solution] = {}
+    for k in (*range(first, grid.size), *range(first - 1, -1, -1)):
+        beside = found.get(k - 1) or found.get(k + 1)
+        warm = {"start": beside} if takes_start and beside is not None and beside.V is not None else {}
+        found[k] = with_parameter(problem, parameter, float(grid[k])).solve(name, **warm, **options)
+    return Path(parameter, grid, tuple(found[k] for k in range(grid.size)))
+
+
+def with_parameter(problem: Problem, parameter: str, value: float) -> Problem:
+    """The problem with another value of a parameter of `regularization_path`."""
+    if parameter not in PARAMETERS:
+        raise unknown("parameter", parameter, PARAMETERS)
+    if parameter == "weight":
+        if value <= 0:
+            raise ProblemError(f"weight must be positive, got {value}")
+        return replace(problem, terms=tuple(replace(t, weight=value * t.weight) for t in problem.terms))
+    return replace(problem, regularizer=replace(_trace_power(problem, parameter), **{parameter: value}))
+
+
+def _own(problem: Problem, parameter: str) -> float:
+    if parameter not in PARAMETERS:
+        raise unknown("parameter", parameter, PARAMETERS)
+    return 1.0 if parameter == "weight" else float(getattr(_trace_power(problem, parameter), parameter))
+
+
+def _trace_power(problem: Problem, parameter: str) -> TracePower:
+    R = problem.regularizer
+    if not isinstance(R, TracePower) or getattr(R, parameter) is None:
+        raise ProblemError(f"{parameter} must be a parameter of the problem's regulariser, got {R!r}")
+    return R

@@ -1,0 +1,42 @@
+"""tr K^p bounded and penalised are one family: the B of a G and the G of a B."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from npkl_models.answer.solution import Solution
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import gram_eigenvalues
+from npkl_models.model.regularizers import TracePower
+from npkl_models.spectral.positive import positive_part
+
+
+def equivalent_bound(solution: Solution) -> float:
+    """The bound B = tr K^p for which the bounded problem has the solution of this penalised one."""
+    R = _trace_power(solution)
+    if R.penalty is None:
+        raise ProblemError("equivalent_bound needs a solution of a problem with penalty=, got bound=")
+    assert solution.V is not None
+    return float(np.sum(gram_eigenvalues(solution.V) ** R.p))
+
+
+def equivalent_penalty(solution: Solution) -> float:
+    """The penalty G for which the penalised problem has the solution of this bounded one.
+
+    G = (tr A_+^(p/(p-1)) / B)^((p-1)/p) with A = -S at the solution's multipliers (Zhuang, Tsang & Hoi, JMLR
+    12, 2011, after Prop. 2); 0 where the bound does not bind.
+    """
+    R = _trace_power(solution)
+    if R.bound is None or R.p == 1:
+        raise ProblemError("equivalent_penalty needs a solution of a problem with bound= and p > 1")
+    problem, y = solution.problem, solution.certificate.multipliers
+    values = positive_part(-problem.restrict(problem.slack(y))).values
+    q = R.conjugate_exponent
+    return float((np.sum(values**q) / R.bound) ** (1 / q))
+
+
+def _trace_power(solution: Solution) -> TracePower:
+    R = solution.problem.regularizer
+    if not isinstance(R, TracePower):
+        raise ProblemError(f"the problem must have tr K^p, got {R.name}")
+    return R

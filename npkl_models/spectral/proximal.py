@@ -1,0 +1,85 @@
+"""Proximal points, for a bound on tr K^p that does not bind.
+
+Then R* has its kink at the solution: no maximiser K(y) comes near it, and no ascent on the dual alone closes
+the gap. Each outer step minimises the objective plus ||K - K_c||^2 / (2 sigma) over the feasible kernels, by its own
+smooth dual, and moves the centre K_c to the answer (Rockafellar 1976; for semidefinite programs Zhao, Sun & Toh,
+SIAM J. Optim. 20, 2010).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import minimize
+
+from npkl_models.linalg import Array, LowRankUpdate, schatten_norm
+from npkl_models.spectral.dual import Dual
+from npkl_models.spectral.positive import positive_part
+
+INNER = 40  # eigendecompositions of one proximal problem
+GROWTH = 2.0  # of sigma, from one to the next
+BISECTIONS = 60
+
+
+class ProximalDual:
+    """Value, gradient and kernel of the dual of one proximal problem, the centre given as W diag(mu) W'."""
+
+    def __init__(self, dual: Dual, W: Array, mu: Array, sigma: float) -> None:
+        self.dual, self.W, self.mu, self.sigma = dual, W, mu, sigma
+        self.vectors, self.weights = W, mu
+
+    def __call__(self, x: Array) -> tuple[float, Array]:
+        """Minus the value, and minus the gradient, at x."""
+        dual, problem, sigma = self.dual, self.dual.problem, self.sigma
+        y = dual.split(x)
+        S = problem.restrict(problem.slack(y))
+        dual.evaluations += 1
+        part = positive_part(LowRankUpdate(-sigma * S, self.W, self.mu), self.mu.size)
+        E, weights = part.vectors, onto_ball(part.values, dual.R.p, dual.R.bound or np.inf)
+        self.vectors, self.weights = E, weights
+        cross = float(np.sum((self.W.T @ E) ** 2 * self.mu[:, None] * weights))
+        apart = float(weights @ weights) + float(self.mu @ self.mu) - 2 * cross
+        reached = -float(np.sum(weights * np.sum(E * (S @ E), axis=0))) - apart / (2 * sigma)
+        V = self.factor()
+        return problem.conjugate_sum(y) + reached, -dual.gradient(y, V)
+
+    def factor(self) -> Array:
+        """The factor V (n x r) of the kernel at the last x."""
+        W = self.vectors * np.sqrt(self.weights)
+        V = self.dual.problem.lift(W)
+        return V if V.shape[1] else np.zeros((self.dual.problem.n, 1))
+
+
+def onto_ball(values: Array, p: float, bound: float) -> Array:
+    """The nearest non-negative vector with sum lambda^p <= B, for non-negative values."""
+    if schatten_norm(values, p) ** p <= bound:
+        return values
+    if p == 2:
+        return values * np.sqrt(bound / float(values @ values))
+    low, high = 0.0, 1.0
+    while np.sum(_shrunk(values, p, high) ** p) > bound:
+        low, high = high, 2 * high
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (low + high)
+        inside = np.sum(_shrunk(values, p, middle) ** p) <= bound
+        low, high = (low, middle) if inside else (middle, high)
+    return _shrunk(values, p, high)
+
+
+def _shrunk(values: Array, p: float, mu: float) -> Array:
+    """Lambda with lambda + mu p lambda^(p-1) = value, by bisection in each."""
+    low, high = np.zeros_like(values), values.copy()
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (low + high)
+        above = middle + mu * p * middle ** (p - 1) > values
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return low
+
+
+def inner_ascent(proximal: ProximalDual, x: Array) -> Array:
+    """The best x of one proximal problem that ``INNER`` eigendecompositions find."""
+    bounds = list(zip(proximal.dual.lower, proximal.dual.upper, strict=True))
+    options = {"maxcor": 30, "ftol": 0.0, "gtol": 0.0, "maxiter": INNER, "maxfun": INNER}
+    found = minimize(proximal, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    out: Array = np.asarray(found.x)
+    proximal(out)
+    return out
