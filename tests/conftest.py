@@ -50,6 +50,7 @@ KINDS = (
     *(f"row:{name}" for name in nm.LOSSES),
     *(f"B{p}:{name}" for p in (1, 2, 4) for name in nm.LOSSES),
     *(f"G{p}:{name}" for p in (1, 2, 4) for name in nm.LOSSES),
+    *("B1.5:hinge", "B3:square", "G1.5:squared_hinge", "G3:linear"),
     *(f"basis:{kind}" for kind in ("pcp", "npkl:hinge", "npkl:squared_hinge", "B2:square", "G2:linear")),
 )
 """Every loss with every kind of regulariser."""

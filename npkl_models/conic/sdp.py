@@ -36,11 +36,11 @@ def supports(problem: Problem) -> str | None:
     """None, or why the exact SDP cannot take this problem."""
     R = problem.regularizer
     if isinstance(R, TracePower) and problem.order > MAJORISATION_ORDER:
-        powers = {R.p, R.conjugate_exponent} if R.p not in (1.0, 2.0, 4.0) else set()
+        powers = {R.p, R.conjugate_exponent} if needs_majorisation(R.p) else set()
         if any(map(needs_majorisation, powers)):
             return (
                 f"tr K^{R.p:g} goes through majorisation, for order up to {MAJORISATION_ORDER} "
-                f"(got {problem.order}); p = 1, 2 and 4 have a form of fixed size"
+                f"(got {problem.order}); p = 1, 1.5, 2, 3 and 4 have a form of fixed size"
             )
     return None
 

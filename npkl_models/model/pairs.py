@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,8 +13,7 @@ from scipy.sparse.csgraph import connected_components, shortest_path
 
 from npkl_models.errors import ProblemError, unknown
 from npkl_models.linalg import Array, Index
-
-ENUMERATE = 2_000_000  # up to so many candidate pairs are listed rather than drawn
+from npkl_models.model.drawing import draw_pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +105,8 @@ class Pairs:
         def keep_same(pairs: Index) -> Index:
             return pairs[labels[pairs[:, 0]] == labels[pairs[:, 1]]]
 
-        must = _sample(n, n_must, n_same, "must-link", draw_same, keep_same, rng)
-        cannot = _sample(n, n_cannot, n_other, "cannot-link", draw_other, keep_other, rng)
+        must = draw_pairs(n, n_must, n_same, "must-link", draw_same, keep_same, rng)
+        cannot = draw_pairs(n, n_cannot, n_other, "cannot-link", draw_other, keep_other, rng)
         return cls(n, must, cannot)
 
     @classmethod
@@ -296,30 +294,3 @@ def _ordered(values: Any, name: str, n: int) -> Index:
     if own.any():
         raise ProblemError(f"{name} must join two different points, got self pairs {pairs[own][:5].tolist()}")
     return np.sort(pairs, axis=1).astype(np.intp)
-
-
-def _sample(
-    n: int,
-    size: int,
-    available: int,
-    name: str,
-    draw: Callable[[int], Index],
-    keep: Callable[[Index], Index],
-    rng: np.random.Generator,
-) -> Index:
-    """``size`` distinct pairs that pass ``keep``, uniform, in random order."""
-    if size < 0 or size > available:
-        raise ProblemError(
-            f"number of {name} pairs must be between 0 and the {available} that exist, got {size}"
-        )
-    if n * (n - 1) // 2 <= ENUMERATE and 4 * size > available:
-        pairs = keep(np.stack(np.triu_indices(n, k=1), axis=1))
-        return pairs[rng.choice(len(pairs), size=size, replace=False)]
-    codes = np.zeros(0, dtype=np.intp)
-    while codes.size < size:
-        drawn = np.sort(draw(2 * (size - codes.size) + 16), axis=1)
-        drawn = keep(drawn[drawn[:, 0] != drawn[:, 1]])
-        codes = np.concatenate([codes, _codes(drawn, n)])
-        codes = codes[np.sort(np.unique(codes, return_index=True)[1])]
-    chosen = codes[:size]
-    return np.stack([chosen // n, chosen % n], axis=1)

@@ -1,8 +1,9 @@
 """CVXPY forms of tr K^p and of the support functions that belong to it.
 
 p = 1 and 2 are the trace and the Frobenius norm. p = 4 goes through Schur complements: X >= K^2 and
-tr X^2. Any other p goes through majorisation: f(lambda(K)) <= s for a symmetric, convex and
-increasing f iff some decreasing x >= 0 weakly majorises lambda(K) with f(x) <= s (Ben-Tal &
+tr X^2; p = 3/2 and 3, conjugate to each other, through two blocks of order 2n (after Fawzi & Saunderson,
+Linear Algebra Appl. 513, 2017). Any other p goes through majorisation: f(lambda(K)) <= s for a symmetric,
+convex and increasing f iff some decreasing x >= 0 weakly majorises lambda(K) with f(x) <= s (Ben-Tal &
 Nemirovski, Lectures on Modern Convex Optimization, section 4.2). That takes one semidefinite pair
 for each eigenvalue, so it is for small orders only.
 """
@@ -27,7 +28,7 @@ class CvxSupport(NamedTuple):
 
 def needs_majorisation(p: float) -> bool:
     """Whether tr K^p has no form of fixed size here."""
-    return p not in (1.0, 2.0, 4.0)
+    return p not in (1.0, 1.5, 2.0, 3.0, 4.0)
 
 
 def trace_power(K: Cvx, p: float) -> tuple[Cvx, list[Cvx]]:
@@ -42,6 +43,8 @@ def trace_power(K: Cvx, p: float) -> tuple[Cvx, list[Cvx]]:
     if p == 4:
         X = cp.Variable((n, n), symmetric=True)
         return cp.sum_squares(X), [cp.bmat([[X, K], [K, np.eye(n)]]) >> 0]
+    if p in TOWERS:
+        return TOWERS[p](K, 1.0)
     x, constraints = _majorant(K)
     return cp.sum(cp.power(x, p)), constraints
 
@@ -61,8 +64,13 @@ def bound_support(S: Cvx, p: float, B: float) -> CvxSupport:
     P = cp.Variable((n, n), symmetric=True)
     if p == 2:
         return CvxSupport(radius * cp.norm(P, "fro"), S + P, [P >> 0], None)
+    q = p / (p - 1)
+    if q in TOWERS:  # ||P||_q <= t iff tr P^q / t^(q-1) <= t
+        t = cp.Variable(nonneg=True)
+        form, constraints = TOWERS[q](P, t)
+        return CvxSupport(radius * t, S + P, [P >> 0, form <= t, *constraints], None)
     x, constraints = _majorant(P)
-    norm = cp.pnorm(x, p / (p - 1))
+    norm = cp.pnorm(x, q)
     return CvxSupport(radius * norm, S + P, [P >> 0, *constraints], None)
 
 
@@ -80,6 +88,29 @@ def penalty_support(S: Cvx, p: float, G: float) -> CvxSupport:
     P = cp.Variable((n, n), symmetric=True)
     form, constraints = trace_power(P, q)
     return CvxSupport(form / (q * G ** (q - 1)), S + P, [P >> 0, *constraints], None)
+
+
+def _cube(K: Cvx, t: Cvx) -> tuple[Cvx, list[Cvx]]:
+    """Tr K^3 / t^2: Z >= K^2 / t and T >= Z K^-1 Z, whose trace is smallest at Z = K^2 / t."""
+    import cvxpy as cp
+
+    n = K.shape[0]
+    Z, T = (cp.Variable((n, n), symmetric=True) for _ in range(2))
+    blocks = [cp.bmat([[t * np.eye(n), K], [K, Z]]) >> 0, cp.bmat([[T, Z], [Z, K]]) >> 0]
+    return cp.trace(T), blocks
+
+
+def _three_halves(K: Cvx, t: Cvx) -> tuple[Cvx, list[Cvx]]:
+    """Tr K^(3/2) / t^(1/2): W^2 <= t K, hence W <= (t K)^(1/2), and T >= K W^-1 K."""
+    import cvxpy as cp
+
+    n = K.shape[0]
+    W, T = (cp.Variable((n, n), symmetric=True) for _ in range(2))
+    blocks = [cp.bmat([[K, W], [W, t * np.eye(n)]]) >> 0, cp.bmat([[T, K], [K, W]]) >> 0]
+    return cp.trace(T), blocks
+
+
+TOWERS = {1.5: _three_halves, 3.0: _cube}
 
 
 def _majorant(K: Cvx) -> tuple[Cvx, list[Cvx]]:

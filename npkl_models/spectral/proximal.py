@@ -1,9 +1,9 @@
 """Proximal points, for a bound on tr K^p that does not bind.
 
 Then R* has its kink at the solution: no maximiser K(y) comes near it, and no ascent on the dual alone closes
-the gap. Each outer step minimises the objective plus ||K - K_c||^2 / (2 sigma) over the feasible kernels, by its own
-smooth dual, and moves the centre K_c to the answer (Rockafellar 1976; for semidefinite programs Zhao, Sun & Toh,
-SIAM J. Optim. 20, 2010).
+the gap. Each outer step minimises the objective plus ||K - K_c||^2 / (2 sigma) over the feasible kernels, by
+its own smooth dual, and moves the centre K_c to the answer (Rockafellar 1976; for semidefinite programs Zhao,
+Sun & Toh, SIAM J. Optim. 20, 2010).
 """
 
 from __future__ import annotations

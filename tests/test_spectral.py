@@ -1,0 +1,250 @@
+"""SimpleNPKL and closed forms: gaps, ascent rules, Lanczos, equivalence, paths, selection, clustering."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import side_information
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import npkl_models as nm
+from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
+from npkl_models.spectral import positive
+from npkl_models.spectral.dual import Dual
+from npkl_models.spectral.proximal import onto_ball
+
+
+def simple(loss, n=40, p=2.0, **how):
+    L, pairs = side_information("iris", n)
+    return nm.simple_npkl(L, pairs, loss, p=p, **(how or {"bound": float(n)}))
+
+
+SETTINGS = [
+    (p, how) for p in (1.5, 2.0, 3.0, 4.0) for how in ({"bound": 1.0}, {"bound": 40.0}, {"penalty": 1.0})
+]
+
+
+@pytest.mark.parametrize("loss", nm.LOSSES)
+@pytest.mark.parametrize(("p", "how"), SETTINGS)
+def test_dual_ascent_closes_its_gap(loss, p, how):
+    """To 1e-8 (hinge 1e-6) from every setting of the source's tables, in few eigendecompositions."""
+    tol = 1e-6 if loss == "hinge" else 1e-8
+    found = simple(loss, p=p, **how).solve("simple_npkl", tol=tol)
+    assert found.status is nm.Status.OPTIMAL
+    assert found.certificate.rigour == "proved"
+    assert found.certificate.relative_gap <= tol
+    assert found.iterations <= (30 if p == 2 and loss in ("square", "squared_hinge") else 60)
+    if p == int(p):
+        other = found.problem.solve("burer_monteiro")
+        assert other.objective == pytest.approx(found.objective, abs=1e-5 * (1 + abs(found.objective)))
+
+
+@pytest.mark.parametrize("loss", ["square", "hinge", "squared_hinge"])
+@pytest.mark.parametrize("rule", ["quasi_newton", "accelerated", "gradient"])
+def test_rules_of_ascent_agree(loss, rule):
+    problem = simple(loss, penalty=2.0)
+    best = problem.solve("simple_npkl", tol=1e-8 if loss != "hinge" else 1e-6)
+    found = problem.solve("simple_npkl", rule=rule, tol=1e-4, max_iter=600)
+    assert found.status is nm.Status.OPTIMAL
+    assert np.all(found.history.bound <= best.objective + 1e-9)
+    assert np.all(found.history.objective >= best.certificate.bound - 1e-9)
+    if rule == "gradient" and loss != "hinge":  # Prop. 6: the bound never falls
+        assert np.all(np.diff(found.history.bound) >= -1e-10)
+
+
+@pytest.mark.parametrize("loss", ["square", "hinge", "squared_hinge"])
+def test_a_bound_that_does_not_bind_is_met_by_proximal_points(loss):
+    problem = simple(loss, bound=4000.0)
+    found = problem.solve("simple_npkl")
+    assert found.status is nm.Status.OPTIMAL
+    assert found.iterations > 50
+    assert found.objective == pytest.approx(problem.solve("burer_monteiro").objective, rel=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["square", "squared_hinge", "hinge"])
+@pytest.mark.parametrize("kind", ["entries", "distances", "basis", "equality"])
+def test_the_dual_has_the_gradient_it_says(loss, kind):
+    problem = simple(loss, n=16, bound=5.0)
+    rng = np.random.default_rng(0)
+    if kind == "distances":
+        i, j = rng.permutation(16)[:10].reshape(2, 5)
+        sign = np.where(rng.random(5) < 0.5, -1.0, 1.0)
+        problem = replace(problem, terms=(nm.LossTerm(nm.SquaredDistances(16, (i, j)), loss, sign),))
+    if kind == "basis":
+        problem = problem.with_basis(nm.eigenbasis(problem.cost, 6))
+    if kind == "equality":
+        problem = replace(problem, equalities=(nm.Equality(nm.Entries(16, ([0], [0])), 0.3),))
+    dual = Dual(problem)
+    x = dual.project(dual.first() + 0.3 * rng.normal(size=dual.lower.size))
+    point, h = dual.at(x), 1e-6
+    assert point.bound <= point.objective or kind == "equality"
+    assert point.bound == pytest.approx(problem.dual_bound(dual.split(x)), abs=1e-8)
+    for k in range(min(5, x.size)):
+        step = np.zeros_like(x)
+        step[k] = h
+        if not (np.all(dual.project(x + step) == x + step) and np.all(dual.project(x - step) == x - step)):
+            continue
+        slope = (dual.at(x + step).bound - dual.at(x - step).bound) / (2 * h)
+        assert slope == pytest.approx(point.gradient[k], abs=1e-5)
+    solved = problem.solve("simple_npkl")
+    assert solved.status is nm.Status.OPTIMAL
+    exact = problem.solve("sdp", eps=1e-9)
+    assert solved.objective == pytest.approx(exact.objective, abs=1e-5 * (1 + abs(exact.objective)))
+
+
+@pytest.mark.parametrize("p", [1.0, 1.5, 2.0, 3.0])
+@pytest.mark.parametrize("how", [{"bound": 20.0}, {"penalty": 0.7}])
+def test_closed_forms_are_optimal(p, how):
+    problem = simple("linear", n=24, p=p, **how)
+    if p == 1 and "penalty" in how:
+        assert "penalty at p = 1 is linear" in problem.compatible_backends()["closed_form"]
+        return
+    found = problem.solve("closed_form")
+    assert found.status is nm.Status.OPTIMAL
+    assert found.certificate.relative_gap <= 1e-9
+    exact = problem.solve("sdp", eps=1e-9)
+    assert found.objective == pytest.approx(exact.objective, rel=1e-6)
+    if p == 1:
+        assert found.rank == 1
+
+
+def test_ties_share_the_trace_equally():
+    """Prop. 1 at p = 1: the largest eigenvalue of A has multiplicity two."""
+    cost = sp.diags_array([-2.0, -2.0, 0.0, 1.0, 1.0]).tocsr()
+    term = nm.LossTerm(nm.Entries(5, ([3], [4])), "linear", 1.0, 1e-3)
+    problem = nm.Problem(cost, term, regularizer=nm.TracePower(1, bound=6.0))
+    found = problem.solve("closed_form")
+    np.testing.assert_allclose(np.diag(found.K), [3, 3, 0, 0, 0], atol=1e-9)
+    assert found.objective == pytest.approx(-12)
+
+
+def test_lanczos_finds_the_same_positive_part(monkeypatch):
+    problem = simple("linear", n=120, bound=50.0)
+    dense = problem.solve("closed_form")
+    monkeypatch.setattr(positive, "FULL", 20)
+    sparse = problem.solve("closed_form")
+    assert sparse.message == dense.message
+    assert sparse.objective == pytest.approx(dense.objective, rel=1e-9)
+    hinge = simple("squared_hinge", n=120, bound=50.0)
+    assert hinge.solve("simple_npkl").status is nm.Status.OPTIMAL
+    short = problem.solve("closed_form", max_iter=3)
+    assert "were not computed" in short.message
+    assert short.status is nm.Status.INACCURATE
+    assert short.objective > dense.objective
+    part = positive.positive_part(-problem.slack(problem.derivatives(np.zeros((120, 1)))), most=5)
+    assert not part.complete
+    assert part.tail == part.values[-1] > 0
+
+
+@given(p=st.sampled_from([1.5, 2.0, 3.0]), seed=st.integers(0, 99))
+@settings(max_examples=30)
+def test_projection_onto_the_ball(p, seed):
+    rng = np.random.default_rng(seed)
+    v = rng.random(6) * 3
+    inside = onto_ball(v, p, 2.0)
+    assert np.sum(inside**p) <= 2.0 * (1 + 1e-9)
+    for _ in range(50):  # no feasible point is nearer
+        other = rng.random(6) * 3
+        other *= min(1.0, (2.0 / np.sum(other**p)) ** (1 / p))
+        assert np.sum((v - inside) ** 2) <= np.sum((v - other) ** 2) + 1e-9
+
+
+@pytest.mark.parametrize("p", [1.5, 2.0, 3.0])
+def test_bound_and_penalty_are_one_family(p):
+    """Zhuang et al. 2011, after Prop. 2: the conversion gives the same kernel, both ways."""
+    penalised = simple("squared_hinge", p=p, penalty=0.8)
+    there = penalised.solve("simple_npkl", tol=1e-9)
+    B = nm.equivalent_bound(there)
+    bounded = replace(penalised, regularizer=nm.TracePower(p, bound=B))
+    back = bounded.solve("simple_npkl", tol=1e-9)
+    np.testing.assert_allclose(back.K, there.K, atol=1e-4)
+    assert nm.equivalent_penalty(back) == pytest.approx(0.8, rel=1e-3)
+    with pytest.raises(nm.ProblemError, match="needs a solution of a problem with penalty="):
+        nm.equivalent_bound(back)
+    with pytest.raises(nm.ProblemError, match="bound= and p > 1"):
+        nm.equivalent_penalty(there)
+
+
+@pytest.mark.parametrize("parameter", ["bound", "p", "weight"])
+def test_paths_are_warm_and_right(parameter):
+    problem = simple("squared_hinge", bound=20.0)
+    values = {"bound": [5, 10, 20, 40], "p": [1.5, 2, 3], "weight": [0.5, 1, 2]}[parameter]
+    path = nm.regularization_path(problem, parameter, values, "simple_npkl")
+    assert np.all(path.relative_gap <= 1e-6)
+    assert list(path.to_frame().index) == sorted(values)
+    cold = [nm.path.with_parameter(problem, parameter, v).solve("simple_npkl") for v in values]
+    np.testing.assert_allclose(path.objective, [s.objective for s in cold], rtol=1e-5)
+    if parameter == "bound":
+        assert np.all(np.diff(path.objective) < 0)
+        assert np.all(path.rank >= 1)
+    for backend in ("burer_monteiro", "sdp"):
+        if parameter != "p":
+            again = nm.regularization_path(problem, parameter, values[:2], backend)
+            np.testing.assert_allclose(again.objective, path.objective[:2], rtol=1e-5)
+
+
+def test_bad_paths():
+    problem = simple("hinge")
+    with pytest.raises(nm.UnsupportedError, match="unknown parameter 'B'"):
+        nm.regularization_path(problem, "B", [1.0])
+    with pytest.raises(nm.ProblemError, match="penalty must be a parameter of the problem's regulariser"):
+        nm.regularization_path(problem, "penalty", [1.0])
+    with pytest.raises(nm.ProblemError, match="values must be finite numbers"):
+        nm.regularization_path(problem, "bound", [])
+    with pytest.raises(nm.UnsupportedError, match="unknown rule 'newton'"):
+        problem.solve("simple_npkl", rule="newton")
+    assert "needs p > 1" in simple("hinge", p=1.0, bound=3.0).compatible_backends()["simple_npkl"]
+    assert "needs the linear loss, got hinge" in problem.compatible_backends()["closed_form"]
+
+
+def test_selected_pairs_are_those_of_uncertain_points(small):
+    L, pairs = side_information("iris", 60)
+    kernel = nm.simple_npkl(L, pairs, "linear", bound=60.0).solve("closed_form")
+    chosen = pairs.select(0.3, kernel)
+    assert 0 < len(chosen) < len(pairs)
+    K, T = kernel.K, np.zeros((60, 60))
+    T[pairs.i, pairs.j] = T[pairs.j, pairs.i] = pairs.sign
+    count = np.count_nonzero(T, axis=1)
+    margin = np.abs(np.sum(T * K, axis=1)) / np.maximum(count, 1)
+    margin[count == 0] = np.inf
+    points = np.argsort(margin, kind="stable")[: int(np.ceil(0.3 * np.sum(count > 0)))]
+    expected = np.isin(pairs.i, points) | np.isin(pairs.j, points)
+    assert len(chosen) == int(expected.sum())
+    assert {tuple(p) for p in chosen.must_link} <= {tuple(p) for p in pairs.must_link}
+    assert len(pairs.select(1.0, kernel)) == len(pairs)
+    first, second = (pairs.select(0.3, criterion="random", random_state=s) for s in (0, 0))
+    np.testing.assert_array_equal(first.i, second.i)
+    for backend in ("bcd", "simple_npkl"):
+        problem = nm.npkl(L, chosen) if backend == "bcd" else nm.simple_npkl(L, chosen, bound=60.0)
+        assert problem.solve(backend).status is nm.Status.OPTIMAL
+    with pytest.raises(nm.ProblemError, match="the margin criterion needs a kernel"):
+        pairs.select(0.3)
+    with pytest.raises(nm.ProblemError, match="fraction must be above 0"):
+        pairs.select(0.0, kernel)
+    with pytest.raises(nm.UnsupportedError, match="unknown criterion"):
+        pairs.select(0.3, kernel, "best")
+    weighted = nm.Pairs(60, pairs.must_link, pairs.cannot_link, np.arange(1.0, 1 + len(pairs)))
+    kept = weighted.select(0.3, kernel)
+    assert set(kept.weights) <= set(weighted.weights)
+
+
+def test_kernel_kmeans_and_the_papers_accuracy():
+    data = nm.datasets.load("iris")
+    L, pairs = side_information("iris")
+    found = nm.simple_npkl(L, pairs, "squared_hinge", bound=150.0).solve("simple_npkl")
+    clusters = kernel_kmeans(found, 3)
+    np.testing.assert_array_equal(clusters, kernel_kmeans(found.V, 3))
+    order = np.random.default_rng(0).permutation(data.n)
+    labels = data.y[order]
+    same = labels[:, None] == labels
+    guess = (labels > 0).astype(int)
+    agree = same == (guess[:, None] == guess)
+    expected = agree[np.triu_indices(data.n, 1)].mean()
+    assert cluster_accuracy(labels, guess) == pytest.approx(expected)
+    assert cluster_accuracy(labels, labels) == 1.0
+    full = kernel_kmeans(found.K, 3)
+    assert cluster_accuracy(full, clusters) > 0.99
+    with pytest.raises(nm.ProblemError, match="n_clusters must be between 1 and n = 150"):
+        kernel_kmeans(found, 0)
