@@ -21,6 +21,7 @@ from npkl_models.crosscheck import crosscheck
 from npkl_models.data import datasets
 from npkl_models.errors import NPKLError
 from npkl_models.linalg import Array, Index
+from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.formulations import FORMULATIONS
 from npkl_models.model.graph import laplacian
 from npkl_models.model.losses import LOSSES
@@ -30,6 +31,7 @@ from npkl_models.table import COLUMNS, CrossCheck, cells
 
 NARROW_COLUMNS = ("backend", "status", "objective", "certified gap", "rigour", "seconds", "verdict")
 WIDE = 120  # terminal columns that the whole table needs
+BASIS = 20  # size of the basis of reg_pcp and reg_mvu
 SUBSET = 60  # points of the second table, for an interior-point reference
 AGREES, DISAGREES, USAGE = 0, 1, 2
 
@@ -76,6 +78,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--p", type=float, default=2.0, help="power of the trace regulariser, for simple_npkl")
     add("--bound", type=float, metavar="B", help="tr K^p <= B, for simple_npkl; n if no --penalty")
     add("--penalty", type=float, metavar="G", help="G/p tr K^p instead, for simple_npkl")
+    add("--n-basis", type=int, metavar="S", help="K = QUQ' over S eigenvectors; 20 for reg_pcp and reg_mvu")
+    add("--nu", type=float, default=100.0, help="weight of the distances, for reg_mvu")
     add("--tol", type=float, default=1e-6, help="target of the relative gap")
     add("--seed", type=int, default=0, help="of pairs, subset and starts")
     add("--jobs", type=int, default=1, help="processes")
@@ -92,11 +96,11 @@ def _crosscheck(options: argparse.Namespace) -> int:
     found = _run(console, _problem(X, y, options), backends, options)
     document: dict[str, Any] = json.loads(found.to_json())
     agrees = found.agrees
-    _show(console, found, f"{data.name} ({data.origin})")
+    _show(console, found, f"{data.name} ({data.origin})", backends is not None)
     if backends is None and len(y) > SUBSET:
         small = _problem(*_subset(X, y, SUBSET, options.seed), options)
         second = _run(console, small, None, options)
-        _show(console, second, f"{data.name}, {SUBSET} points (interior point as the reference)")
+        _show(console, second, f"{data.name}, {SUBSET} points (interior point as the reference)", False)
         document["subset"] = json.loads(second.to_json())
         agrees = agrees and second.agrees
     if options.json is not None:
@@ -128,16 +132,29 @@ def _chosen(backends: Sequence[str] | None) -> list[Backend]:
 
 
 def _problem(X: Array, y: Index, options: argparse.Namespace) -> Problem:
+    name, size = options.formulation, options.n_basis or BASIS
+    if name == "mvu":
+        return npkl_models.mvu(X, options.n_neighbors)
+    if name == "reg_mvu":
+        return npkl_models.reg_mvu(X, options.n_neighbors, size, options.nu)
     n = len(y)
     count = round(options.pairs * n)
     pairs = Pairs.from_labels(y, count, count, options.seed)
     L = laplacian(X, options.n_neighbors, shift=options.delta)
-    if options.formulation == "pcp":
-        return npkl_models.pcp(L, pairs, options.gamma)
-    if options.formulation == "npkl":
-        return npkl_models.npkl(L, pairs, options.loss, options.gamma, options.row_norm)
-    bound = n if options.bound is None and options.penalty is None else options.bound
-    return npkl_models.simple_npkl(L, pairs, options.loss, options.gamma, options.p, bound, options.penalty)
+    if name == "hard_pcp":
+        return npkl_models.hard_pcp(L, pairs)
+    if name == "reg_pcp":
+        return npkl_models.reg_pcp(eigenbasis(L, size), pairs)
+    if name == "pcp":
+        problem = npkl_models.pcp(L, pairs, options.gamma)
+    elif name == "npkl":
+        problem = npkl_models.npkl(L, pairs, options.loss, options.gamma, options.row_norm)
+    else:
+        bound = n if options.bound is None and options.penalty is None else options.bound
+        problem = npkl_models.simple_npkl(
+            L, pairs, options.loss, options.gamma, options.p, bound, options.penalty
+        )
+    return problem if options.n_basis is None else problem.with_basis(eigenbasis(L, options.n_basis))
 
 
 def _subset(X: Array, y: Index, n: int, seed: int) -> tuple[Array, Index]:
@@ -147,18 +164,22 @@ def _subset(X: Array, y: Index, n: int, seed: int) -> tuple[Array, Index]:
     return X[chosen], y[chosen]
 
 
-def _show(console: Console, found: CrossCheck, title: str) -> None:
+def _show(console: Console, found: CrossCheck, title: str, named: bool) -> None:
     shown = COLUMNS if console.width >= WIDE else NARROW_COLUMNS
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name in shown:
         left = name in ("backend", "status", "verdict")
         table.add_column(name, justify="left" if left else "right", no_wrap=name != "verdict")
-    for row in found.rows:
+    declined = {name: why for name, why in found.problem.compatible_backends().items() if why and not named}
+    for row in (row for row in found.rows if row.backend not in declined):
         tone = "green" if row.verdict == "agrees" else "dim" if not row.ran else "red"
         text = dict(zip(COLUMNS, cells(row), strict=True))
         text["verdict"] = f"[{tone}]{escape(text['verdict'])}[/{tone}]"
         table.add_row(*(text[name] for name in shown))
     console.print(table)
+    if declined:
+        reasons = "; ".join(f"{name} {why}" for name, why in declined.items())
+        console.print(f"Not for this problem: {reasons}", style="dim", markup=False, highlight=False)
     console.print(f"{found.headline()}\n", markup=False, highlight=False)
 
 

@@ -131,6 +131,42 @@ def test_command_compares_and_writes(tmp_path, capsys):
     assert "<table>" in page.read_text()
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--formulation", "hard_pcp", "--n", "30"],
+        ["--formulation", "reg_pcp", "--n-basis", "6"],
+        ["--formulation", "simple_npkl", "--n", "30", "--loss", "linear", "--bound", "20"],
+        ["--formulation", "npkl", "--n", "30", "--n-basis", "6", "--loss", "square"],
+        ["--formulation", "mvu", "--n", "12", "--data", "two_gaussians", "--n-neighbors", "3"],
+        [
+            "--formulation",
+            "reg_mvu",
+            "--data",
+            "swiss_roll",
+            "--n",
+            "200",
+            "--n-basis",
+            "6",
+            "--n-neighbors",
+            "6",
+        ],
+    ],
+    ids=lambda a: a[1],
+)
+def test_every_formulation_has_its_command(arguments, tmp_path, capsys):
+    target = tmp_path / "table.json"
+    code = main(["crosscheck", *arguments, "--json", str(target)])
+    shown = capsys.readouterr().out
+    assert "Not for this problem: " in shown
+    data = json.loads(target.read_text())
+    assert data["problem"]["name"] == arguments[1]
+    if arguments[1] != "mvu":  # its cliques may leave no interior, and then solvers lose digits
+        assert code == 0, shown
+    ran = [row for row in data["rows"] if row["objective"] is not None]
+    assert len(ran) >= 3
+
+
 def test_default_command_adds_a_subset_for_the_interior_point(tmp_path, capsys):
     """iris, pcp, every backend: SCS at full size, Clarabel on 60 points."""
     target = tmp_path / "table.json"

@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-ARGUMENTS = {"plot_crosscheck.py": ["picture.png"], "hinge_stall.py": ["20"]}
+ARGUMENTS = {
+    "plot_crosscheck.py": ["picture.png"],
+    "plot_ascent_rules.py": ["picture.png"],
+    "hinge_stall.py": ["20"],
+}
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda p: p.name)
@@ -28,6 +32,7 @@ BENCHMARKS = {
     "certified.py": ["xor", "80"],
     "against_scs.py": [],
     "thesis_tables.py": ["digits", "6"],
+    "spectral.py": ["iris"],
     "against_generic.py": ["iris", "8"],
 }
 
@@ -44,6 +49,19 @@ def test_benchmark_prints_json(name, tmp_path):
     assert all(line["benchmark"] == script.stem for line in lines)
     if name == "certified.py":
         assert all(line["status"] == "OPTIMAL" and line["relative_gap"] <= 1e-6 for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("simple_npkl_tables.py", ["1", "iris"]), ("active_selection.py", ["iris", "1"])],
+)
+def test_scripts_on_the_papers_run(name, arguments):
+    script = EXAMPLES / "papers" / name
+    found = subprocess.run(
+        [sys.executable, str(script), *arguments], capture_output=True, text=True, check=True
+    )
+    assert "iris" in found.stdout
+    assert "What to see" in script.read_text()
 
 
 def test_the_module_is_the_command():
