@@ -67,3 +67,46 @@ def test_fast_solvers_prove_themselves_on_bundled_sets(name, kind):
         solution = problem.solve(backend)
         assert solution.status is nm.Status.OPTIMAL
         assert solution.certificate.certifies(1e-6)
+
+
+NINE = ("chessboard", "glass", "heart", "iris", "protein", "sonar", "soybean_small", "double_spiral", "wine")
+"""The sets of Zhuang, Tsang & Hoi 2011, Table 1."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NINE)
+@pytest.mark.parametrize("loss", nm.LOSSES)
+def test_simple_npkl_on_the_nine_sets(paper_data, name, loss):
+    """Gap 1e-8 (hinge 1e-6) for p in 1.5, 2, 3, 4, B in 1, n, and the penalty; B = 100 n at p = 2 to 1e-6."""
+    L, pairs = side_information(name, data_home=paper_data)
+    n = float(L.shape[0])
+    tol = 1e-6 if loss == "hinge" else 1e-8
+    for p in (1.5, 2.0, 3.0, 4.0):
+        for how in ({"bound": 1.0}, {"bound": n}, {"penalty": 1.0}):
+            problem = nm.simple_npkl(L, pairs, loss, p=p, **how)
+            found = problem.solve("simple_npkl", tol=tol)
+            label = f"p = {p}, {how}: {found.iterations}, gap {found.certificate.relative_gap:.1e}"
+            assert found.certificate.relative_gap <= tol, label
+            if p == 2 and loss in ("square", "squared_hinge"):
+                assert found.iterations <= 30, label
+            if p == 2 and how == {"bound": n}:
+                other = problem.solve("burer_monteiro", time_limit=10)
+                if other.status is nm.Status.OPTIMAL:
+                    scale = 1 + abs(found.objective)
+                    assert abs(other.objective - found.objective) <= 1e-5 * scale, label
+    wide = nm.simple_npkl(L, pairs, loss, p=2, bound=100 * n).solve("simple_npkl", tol=1e-6)
+    print(f"{name}, {loss}, B = 100 n: {wide.iterations}, gap {wide.certificate.relative_gap:.1e}")
+    assert wide.certificate.relative_gap <= 1e-6, f"B = 100 n: {wide.iterations}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NINE)
+@pytest.mark.parametrize("loss", ["square", "hinge", "squared_hinge"])
+def test_simple_npkl_agrees_with_the_sdp(paper_data, name, loss):
+    """On 40 points of each set, for p in 1.5, 2, 3."""
+    L, pairs = side_information(name, 40, paper_data)
+    for p in (1.5, 2.0, 3.0):
+        problem = nm.simple_npkl(L, pairs, loss, p=p, bound=40.0)
+        found, exact = problem.solve("simple_npkl"), problem.solve("sdp", solver="CLARABEL", eps=1e-9)
+        scale = 1 + abs(exact.objective)
+        assert abs(found.objective - exact.objective) <= 1e-5 * scale
