@@ -178,8 +178,8 @@ def _show(console: Console, found: CrossCheck, title: str, named: bool) -> None:
         table.add_row(*(text[name] for name in shown))
     console.print(table)
     if declined:
-        reasons = "; ".join(f"{name} {why}" for name, why in declined.items())
-        console.print(f"Not for this problem: {reasons}", style="dim", markup=False, highlight=False)
+        line = f"Not for this problem: {', '.join(declined)} (--json has the reasons)"
+        console.print(line, style="dim", markup=False, highlight=False)
     console.print(f"{found.headline()}\n", markup=False, highlight=False)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from npkl_models.answer.certificate import certify
-from npkl_models.answer.program import Options, Program
+from npkl_models.answer.program import Options, Program, progress_log
 from npkl_models.answer.solution import History, Iterate, Solution, Status, with_certificate
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import TracePower
@@ -20,7 +20,10 @@ from npkl_models.spectral.positive import positive_part
 
 @dataclass(frozen=True, kw_only=True)
 class ClosedFormOptions(Options):
-    """Options of closed_form: those of every backend; ``max_iter`` is a limit on the eigenpairs."""
+    """Options of closed_form: those of every backend.
+
+    ``max_iter`` is a limit on the eigenpairs; past ``time_limit`` Lanczos asks for no more of them.
+    """
 
 
 def supports(problem: Problem) -> str | None:
@@ -56,7 +59,9 @@ class ClosedFormProgram(Program):
         A = -problem.restrict(problem.slack(y))
         m = problem.n_pairs
         guess = int((np.sqrt(8 * m + 1) - 1) // 2)  # Prop. 4
-        part = positive_part(A, guess if R.p > 1 else 1, most=self.options.max_iter)
+        deadline = started + (self.options.time_limit or np.inf)
+        with progress_log(self.options.verbose):
+            part = positive_part(A, guess if R.p > 1 else 1, most=self.options.max_iter, deadline=deadline)
         weights = R.maximiser(part.values) if part.values.size else np.zeros(0)
         kept = weights > 0
         W = part.vectors[:, kept] * np.sqrt(weights[kept])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
+from npkl_models.answer.program import logger
 from npkl_models.linalg import Array, Matrix, dense
 
 FULL = 3_000  # largest order for a full eigendecomposition
@@ -36,12 +38,16 @@ class PositivePart:
 
 
 def positive_part(
-    A: Matrix, guess: int = 0, start: Array | None = None, most: int | None = None
+    A: Matrix,
+    guess: int = 0,
+    start: Array | None = None,
+    most: int | None = None,
+    deadline: float = np.inf,
 ) -> PositivePart:
     """All positive eigenvalues of A: by a full decomposition up to order 3,000, else by Lanczos.
 
     Lanczos asks for ``guess`` and a few more pairs of the upper end and doubles their number until one of
-    them is not positive, or ``most`` is reached.
+    them is not positive, or ``most`` or the ``deadline`` (of `time.perf_counter`) is reached.
     """
     n = A.shape[0]
     if n <= FULL:
@@ -60,7 +66,8 @@ def positive_part(
         order = np.argsort(values)[::-1]
         values, vectors = values[order], vectors[:, order]
         complete = bool(values.size and values[-1] <= 0)
-        if complete or count >= limit:
+        logger.info("%d pairs of the upper end, the last one %.2e", values.size, values[-1])
+        if complete or count >= limit or time.perf_counter() > deadline:
             break
         count = min(2 * count, limit)
     kept = values > 0

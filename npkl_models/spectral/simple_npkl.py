@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from npkl_models.answer.certificate import certify, relative_gap
-from npkl_models.answer.program import IterativeOptions, Program, progress_log
+from npkl_models.answer.program import IterativeOptions, Program, logger, progress_log
 from npkl_models.answer.solution import History, Iterate, Solution, Status, with_certificate
 from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.linalg import Array, norm_bound
@@ -24,6 +24,7 @@ from npkl_models.spectral.dual import Dual, DualPoint
 from npkl_models.spectral.proximal import GROWTH, ProximalDual, inner_ascent
 
 MAX_EVALUATIONS = 3_000
+LOG_EVERY = 10
 DIRECT = 50  # evaluations of the dual itself before proximal points take over
 MEMORY = 30  # pairs of the quasi-Newton matrix
 
@@ -91,10 +92,10 @@ class Ascent:
         point, options = self.dual.at(x), self.options
         if self.best is None or point.bound > self.best.bound:
             self.best = point
-        equal = not self.dual.problem.equalities
-        if self.kernel is None or (equal and point.objective < self.kernel.objective):
+        free = not self.dual.problem.equalities
+        if self.kernel is None or (free and point.objective < self.kernel.objective):
             self.kernel = point
-        if not equal and not self.offered:
+        if not free and not self.offered:
             self.kernel = point  # the objective means something only as the equalities are met
         seconds = time.perf_counter() - self.started
         shown = self.kernel if self.offered else point
@@ -103,6 +104,11 @@ class Ascent:
             relative_gap(shown.objective, point.bound), shown.rank,
         )  # fmt: skip
         self.rows.append(row)
+        if len(self.rows) % LOG_EVERY == 0:
+            logger.info(
+                "eigendecomposition %d: objective %.10g, bound %.10g, rank %d", row.iteration, row.objective,
+                row.bound, row.rank,
+            )  # fmt: skip
         gap = self.kernel.objective - self.best.bound
         size = 1 + abs(self.kernel.objective) + abs(self.best.bound)
         if abs(gap) <= options.tol * size and self.kernel.violation <= options.tol:
