@@ -110,6 +110,27 @@ def test_closed_forms_are_optimal(p, how):
         assert found.rank == 1
 
 
+def test_limits_stops_and_second_runs():
+    problem = simple("squared_hinge", bound=4000.0)
+    seen = []
+
+    def interrupted(state):
+        seen.append(state.iteration)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    assert (
+        problem.solve("simple_npkl", callback=lambda state: state.iteration == 2).status is nm.Status.STOPPED
+    )
+    assert problem.solve("simple_npkl", max_iter=4).status is nm.Status.ITERATION_LIMIT
+    assert problem.solve("simple_npkl", time_limit=1e-6).status is nm.Status.TIME_LIMIT
+    broken = problem.solve("simple_npkl", callback=interrupted)
+    assert broken.status is nm.Status.STOPPED
+    assert broken.certificate.bound <= broken.objective
+    program = problem.compile("simple_npkl")
+    assert program.solve().iterations == program.solve().iterations > 50
+
+
 def test_ties_share_the_trace_equally():
     """Prop. 1 at p = 1: the largest eigenvalue of A has multiplicity two."""
     cost = sp.diags_array([-2.0, -2.0, 0.0, 1.0, 1.0]).tocsr()

@@ -219,6 +219,7 @@ class SimpleNPKLProgram(Program):
     def solve(self) -> Solution:
         assert self.dual is not None
         dual, options = self.dual, self.options
+        dual.evaluations = 0
         given = getattr(options.start, "multipliers", None)
         x = dual.first() if given is None else dual.join(given)
         ascent = Ascent(dual, options, time.perf_counter())
@@ -229,6 +230,8 @@ class SimpleNPKLProgram(Program):
             except _Done as done:
                 status = done.status
             except KeyboardInterrupt:
+                if ascent.kernel is None:  # not even one point to return
+                    raise
                 status = Status.STOPPED
         return self._answer(ascent, status)
 
