@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from npkl_models.answer.recovery import recover_multipliers
-from npkl_models.answer.repairs import best_repair
+from npkl_models.answer.repairs import best_repair, diagonal_price
 from npkl_models.errors import ProblemError, SolverError, unknown
 from npkl_models.linalg import (
     DENSE_SPECTRUM,
@@ -30,10 +30,12 @@ from npkl_models.model.regularizers import TracePower
 from npkl_models.model.terms import Multipliers
 from npkl_models.spectrum.bounds import min_eigenvalue
 from npkl_models.spectrum.eigenbound import EigenBound, Rigour
+from npkl_models.spectrum.factorisation import DENSE_CHOLESKY
 
 if TYPE_CHECKING:
     from npkl_models.answer.solution import Solution
 
+SPARE = 0.95  # of the gap that is left: what raising the slack's diagonal may cost
 FEASIBLE = 1e-6  # largest relative violation of a constraint that still counts as feasible
 
 
@@ -57,7 +59,8 @@ class Certificate:
         How the bound is known; only the first two count as certified.
     repair : str
         How y was made feasible: "none needed", "shift", "scale", "rows", "equality shift", "distances",
-        "trace bound", "regulariser" (the support absorbs it) or "no repair applies".
+        "trace bound", "regulariser" (the support absorbs it) or "no repair applies"; "local shift" and the like
+        where the diagonal was raised on a few points only.
     failure_probability : float
         Of a "probable" bound.
     violation : float
@@ -166,10 +169,13 @@ def certify(
         bound, rigour = _trace_power_bound(problem, problem.regularizer, y, S, gradient, found, whole)
         repair = "regulariser"
     else:
+        if problem.order > DENSE_CHOLESKY:
+            spare = tol * (1 + 2 * abs(objective)) - max(objective + problem.conjugate_sum(y), 0.0)
+            options |= {"price": diagonal_price(problem, y), "allowance": SPARE * spare}
         found = min_eigenvalue(S, W, **options)
         shortfall = max(0.0, -(found.lower + problem.regularizer.shift))
         upper = objective if problem.violation(V) <= FEASIBLE else float("inf")
-        repair, bound, y = best_repair(problem, y, shortfall, upper)
+        repair, bound, y = best_repair(problem, y, shortfall, upper, found.raised)
         rigour = found.rigour if np.isfinite(bound) else "none"
     level = problem.regularizer.shift + _trace_multiplier(problem, S, W)
     gap = objective - bound

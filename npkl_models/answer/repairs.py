@@ -2,7 +2,7 @@
 
 Each repair takes (problem, y, eps, objective) with S(y) >= -eps I proved (S plus the regulariser's
 shift) and returns the bound it can give with the multipliers that give it, or None where it does not
-apply. The best of them is used.
+apply. The best of them is used. Those that raise the diagonal can do so by a different eps for each point.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.linalg import Array, LowRankUpdate, Mask
+from npkl_models.linalg import Array, Index, LowRankUpdate, Mask
 from npkl_models.model.functionals import Entries, Functional, SquaredDistances, TotalSum
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
@@ -25,46 +25,76 @@ Repaired = tuple[float, Multipliers] | None
 
 
 def best_repair(
-    problem: Problem, y: Multipliers, eps: float, objective: float
+    problem: Problem, y: Multipliers, eps: float, objective: float, raised: Array | None = None
 ) -> tuple[str, float, Multipliers]:
-    """(name, bound, multipliers) of the best repair; bound -inf if none applies."""
-    if eps == 0.0:
+    """(name, bound, multipliers) of the best repair; bound -inf if none applies.
+
+    With ``raised`` the slack is known to be above -eps only after Diag(raised) is added to it.
+    """
+    if eps == 0.0 and raised is None:
         return "none needed", -problem.conjugate_sum(y), y
     best: tuple[str, float, Multipliers] = ("no repair applies", float("-inf"), y)
     if not np.isfinite(eps):
         return best
     for name, repair in REPAIRS.items():
-        found = repair(problem, y, eps, objective)
+        if raised is None:
+            found = repair(problem, y, eps, objective)
+        elif name in DIAGONAL:
+            found = DIAGONAL[name](problem, y, eps + raised, objective)
+        else:
+            continue
         if found is not None and found[0] > best[1]:
-            best = (name, *found)
+            best = (name if raised is None else f"local {name}", *found)
     return best
 
 
-def shift(problem: Problem, y: Multipliers, eps: float, objective: float) -> Repaired:
+def diagonal_price(problem: Problem, y: Multipliers) -> Array | None:
+    """What the bound loses when the slack's diagonal is raised by one at each point; None if it cannot be."""
+    one = np.ones(problem.n)
+    if problem.basis is not None:
+        return None
+    for repair in DIAGONAL.values():
+        found = repair(problem, y, one, float("inf"))
+        if found is None:
+            continue
+        lifted, price = found[1], np.zeros(problem.n)
+        for term, old, new in zip(problem.terms, y.terms, lifted.terms, strict=True):
+            where = np.flatnonzero(new != old)
+            slope = term.loss.conjugate_derivative(old[where], term.target[where], term.weight[where])
+            np.add.at(price, term.functional.indices[0][where], slope)
+        for part, old, new in zip(problem.equalities, y.equalities, lifted.equalities, strict=True):
+            where = np.flatnonzero(new != old)
+            np.add.at(price, part.functional.indices[0][where], part.value[where])
+        if y.rows is not None and lifted.rows is not None:
+            price += problem.regularizer.trace_bound(1) * (lifted.rows - y.rows)
+        return np.maximum(price, 1e-12)
+    return None
+
+
+def shift(problem: Problem, y: Multipliers, eps: float | Array, objective: float) -> Repaired:
     """Losses on every K_ii whose multipliers may grow take y_ii + eps."""
     parts, covered = list(y.terms), np.zeros(problem.n, dtype=bool)
     for k, term in enumerate(problem.terms):
-        lift = _diagonal_lift(term.functional, covered, eps)
-        shifted = parts[k] + lift
+        where, points = _uncovered(term.functional, covered)
+        shifted = parts[k].copy()
+        shifted[where] += np.broadcast_to(eps, problem.n)[points]
         allowed = term.loss.in_domain(shifted, term.target, term.weight)
-        lift = np.where(allowed, lift, 0.0)
-        parts[k] = parts[k] + lift
-        if lift.any():
-            covered[term.functional.indices[0][lift > 0]] = True
+        parts[k] = np.where(allowed, shifted, parts[k])
+        covered[points[allowed[where]]] = True
     if not covered.all():
         return None
     shifted_y = replace(y, terms=tuple(parts))
     return -problem.conjugate_sum(shifted_y), shifted_y
 
 
-def equality_shift(problem: Problem, y: Multipliers, eps: float, objective: float) -> Repaired:
+def equality_shift(problem: Problem, y: Multipliers, eps: float | Array, objective: float) -> Repaired:
     """Equalities on every K_ii take nu_ii + eps."""
     parts, covered = list(y.equalities), np.zeros(problem.n, dtype=bool)
     for k, equality in enumerate(problem.equalities):
-        lift = _diagonal_lift(equality.functional, covered, eps)
-        parts[k] = parts[k] + lift
-        if lift.any():
-            covered[equality.functional.indices[0][lift > 0]] = True
+        where, points = _uncovered(equality.functional, covered)
+        parts[k] = parts[k].copy()
+        parts[k][where] += np.broadcast_to(eps, problem.n)[points]
+        covered[points] = True
     if not covered.all():
         return None
     shifted_y = replace(y, equalities=tuple(parts))
@@ -139,7 +169,7 @@ def scale(problem: Problem, y: Multipliers, eps: float, objective: float) -> Rep
     return -problem.conjugate_sum(scaled), scaled
 
 
-def rows(problem: Problem, y: Multipliers, eps: float, objective: float) -> Repaired:
+def rows(problem: Problem, y: Multipliers, eps: float | Array, objective: float) -> Repaired:
     """Multipliers of a row-norm bound take d + eps."""
     if not problem.regularizer.row_multipliers or y.rows is None:
         return None
@@ -162,6 +192,13 @@ REPAIRS: dict[str, Callable[[Problem, Multipliers, float, float], Repaired]] = {
     "equality shift": equality_shift,
     "distances": distances,
     "trace bound": trace,
+}
+
+
+DIAGONAL: dict[str, Callable[[Problem, Multipliers, Array, float], Repaired]] = {
+    "shift": shift,
+    "rows": rows,
+    "equality shift": equality_shift,
 }
 
 
@@ -217,11 +254,11 @@ def _diagonal_of(functional: Functional) -> Mask:
     return i == j
 
 
-def _diagonal_lift(functional: Functional, covered: Mask, eps: float) -> Array:
-    """Eps on the first value K_ii of each point not yet covered, 0 elsewhere."""
-    lift = np.zeros(functional.size)
+def _uncovered(functional: Functional, covered: Mask) -> tuple[Index, Index]:
+    """(positions, points) of the first value K_ii of each point that is not yet covered."""
     where = np.flatnonzero(_diagonal_of(functional))
-    if where.size:
-        points, first = np.unique(functional.indices[0][where], return_index=True)
-        lift[where[first[~covered[points]]]] = eps
-    return lift
+    if not where.size:
+        return where, where
+    points, first = np.unique(functional.indices[0][where], return_index=True)
+    new = ~covered[points]
+    return where[first[new]], points[new]

@@ -6,13 +6,18 @@ probable, a Ritz value only estimates it.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import scipy.sparse as sp
 
 from npkl_models.errors import unknown
 from npkl_models.linalg import Array, Matrix, dense
 from npkl_models.spectrum.eigenbound import EigenBound
 from npkl_models.spectrum.factorisation import DENSE_CHOLESKY, by_cholesky, by_eigh, can_factorise
 from npkl_models.spectrum.lanczos import by_lanczos
+from npkl_models.spectrum.localised import by_elimination
+from npkl_models.threads import quiet_blas
 
 DENSE_EIGH = 400  # largest order at which a full eigendecomposition is the quickest proof
 LANCZOS_STEPS = 1_000
@@ -28,6 +33,8 @@ def min_eigenvalue(
     failure_probability: float = 1e-6,
     random_state: int | np.random.Generator | None = 0,
     quick: bool = False,
+    price: Array | None = None,
+    allowance: float = 0.0,
 ) -> EigenBound:
     """Bound the smallest eigenvalue of the symmetric matrix S from below.
 
@@ -46,6 +53,11 @@ def min_eigenvalue(
         Of the "lanczos" bound (Kuczynski and Wozniakowski 1992, theorem 4.2).
     quick : bool
         Give up on a sharp bound as soon as an eigenvalue below ``-accuracy`` is found.
+    price : ndarray of shape (n,), optional
+        What it costs to raise each diagonal entry of S by one. Beyond order 10,000 "auto" may do so where S
+        has low eigenvectors that each live on few points; the result says by how much.
+    allowance : float
+        What all of that may cost.
     """
     n = S.shape[0]
     automatic = method == "auto"
@@ -58,7 +70,16 @@ def min_eigenvalue(
         raise unknown("eigenvalue method", method, METHODS)
     steps = CHEAP_STEPS if automatic and n <= DENSE_CHOLESKY else LANCZOS_STEPS
     rough = method == "cholesky"
-    found = by_lanczos(S, V, accuracy, failure_probability, rng, steps, rough, quick)
+    local = automatic and n > DENSE_CHOLESKY and V is not None and sp.issparse(S)
+    share = 0.5 * failure_probability if local else failure_probability
+    with quiet_blas(n):
+        found, hint = by_lanczos(S, V, accuracy, share, rng, steps, rough, quick, local)
+        if hint is not None and V is not None:
+            better = by_elimination(S, V, hint, accuracy, share, rng, steps, price, allowance)
+            if better is not None and (better.lower >= found.lower or better.estimate < found.estimate):
+                found = better
+    if found.rigour == "probable":
+        found = replace(found, failure_probability=failure_probability)
     if method == "ritz":
         return EigenBound(found.estimate, found.estimate, "estimated", found.vector, 1.0)
     if quick and (found.estimate < -accuracy or not np.isfinite(found.lower)):

@@ -30,6 +30,8 @@ class EigenBound:
         0 for "proved", 1 for "estimated".
     coupling : float
         ||(I - QQ')SQ|| for a basis Q of range(V): how far V is from stationary.
+    raised : ndarray of shape (n,), optional
+        What was added to the diagonal: ``lower`` is then a bound for S + Diag(raised).
     """
 
     lower: float
@@ -38,3 +40,4 @@ class EigenBound:
     vector: Array
     failure_probability: float = 0.0
     coupling: float = 0.0
+    raised: Array | None = None

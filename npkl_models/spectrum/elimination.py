@@ -1,0 +1,112 @@
+"""The Schur complement of a matrix on few points, which are eliminated by a sparse factorisation.
+
+With S_AA positive definite, S + eta I is positive semidefinite if T + eta I is, where eta >= 0 and
+T = S_BB - S_BA S_AA^-1 S_AB (Haynsworth 1968). An eigenvector x of S that lives on A, its eigenvalue lambda
+small, has a value near lambda / |x_B|^2 in T: a few Lanczos steps on T see what many on S do not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import splu
+
+from npkl_models.linalg import Array, Index, Matrix, symmetrize
+from npkl_models.threads import shared
+
+ROUNDS = 100  # of raising; each takes away most of a lack
+ENOUGH = 0.9  # of the floor
+CORE = 0.5  # share of a vector's weight on the points that are raised for it
+
+
+class Elimination:
+    """T as an operator on vectors (n,) or (n, k) that vanish on A.
+
+    Parameters
+    ----------
+    S : sparse matrix of shape (n, n)
+    points : ndarray of int
+        A; S_AA must be positive definite.
+
+    Attributes
+    ----------
+    raised : ndarray of shape (n,)
+        What was added to the diagonal of S; zero outside A.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If S_AA is not positive definite.
+    """
+
+    def __init__(self, S: Matrix, points: Index) -> None:
+        self.S, self.points, self.shape = shared(S), points, S.shape
+        rows = sp.csr_array(S[points])
+        self.block = sp.csc_array(rows[:, points])
+        around = np.unique(rows.indices)
+        self.rim = around[~np.isin(around, points)]
+        self.outward = sp.csr_array(rows[:, self.rim].T)
+        self.raise_to(np.zeros(S.shape[0]))
+
+    def raise_to(self, raised: Array) -> None:
+        """Let S + Diag(raised) take the place of S."""
+        own = sp.diags_array(raised[self.points])
+        factor = splu(
+            sp.csc_array(self.block + own), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True, "Equil": False},
+        )  # fmt: skip
+        symmetric = np.array_equal(factor.perm_r, factor.perm_c)
+        if not symmetric or not bool(np.all(factor.U.diagonal() > 0)):
+            raise np.linalg.LinAlgError("the block of the eliminated points is not positive definite")
+        self.raised, self.solve = raised, factor.solve
+
+    def __matmul__(self, X: Array) -> Array:
+        out: Array = self.S @ X
+        out[self.rim] -= self.outward @ self.solve(out[self.points])
+        out[self.points] = 0.0
+        return out
+
+    def within(self, X: Array) -> Array:
+        """X with its rows on A set to zero."""
+        out = X.copy()
+        out[self.points] = 0.0
+        return out
+
+    def extend(self, X: Array) -> Array:
+        """Vectors (n, k) that vanish on A, continued on A such that S X vanishes there; of norm one."""
+        out = X.copy()
+        out[self.points] = -self.solve((self.S @ X)[self.points])
+        normed: Array = out / np.linalg.norm(out, axis=0)
+        return normed
+
+
+def raise_diagonal(held: Elimination, W: Array, floor: float, price: Array, allowance: float) -> bool:
+    """Raise the diagonal on the eliminated points, cheaply, until T is above ``floor`` on range(W), W'W = I.
+
+    While W'TW has an eigenvalue below, its vector is continued on A, and the diagonal raised on the points that
+    carry most of it; W stays as it is, what lives on A follows. False, and nothing raised, if the sum of
+    price times raise would exceed the allowance.
+    """
+    SW = held.S @ W
+    G, H = SW[held.points], symmetrize(W.T @ SW)
+    before, cost = held.raised, price[held.points]
+    for _ in range(ROUNDS):
+        Z = held.solve(G)
+        values, vectors = np.linalg.eigh(symmetrize(H - G.T @ Z))
+        low = np.flatnonzero(values < ENOUGH * floor)
+        if not low.size:
+            return True
+        raised = held.raised.copy()
+        for a in low:
+            weight: Any = (Z @ vectors[:, a]) ** 2
+            order = np.argsort(-weight / cost)
+            total = np.cumsum(weight[order])
+            core = order[: int(np.searchsorted(total, CORE * total[-1])) + 1]
+            raised[held.points[core]] += (floor - values[a]) / float(weight[core].sum())
+        if not float(price @ raised) <= allowance:
+            break
+        held.raise_to(raised)
+    held.raise_to(before)
+    return False
