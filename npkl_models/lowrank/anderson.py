@@ -17,23 +17,26 @@ class Extrapolation:
 
     def __init__(self, memory: int = MEMORY) -> None:
         self.memory = memory
-        self.iterates: list[Array] = []
+        self.known = 0
+        self.points, self.differences = np.zeros((memory + 1, 0)), np.zeros((memory, 0))
 
     def clear(self) -> None:
         """Forget the iterates."""
-        self.iterates = []
+        self.known = 0
 
     def propose(self, V: Array) -> Array | None:
         """Add an iterate; after ``memory`` + 1 of them an extrapolated point, else None."""
-        if self.iterates and self.iterates[-1].shape != V.shape:
+        if self.points.shape[1] != V.size:  # held for good: new memory costs more than the numbers in it
             self.clear()
-        self.iterates.append(V.copy())
-        if len(self.iterates) <= self.memory:
+            self.points = np.empty((self.memory + 1, V.size))
+            self.differences = np.empty((self.memory, V.size))
+        self.points[self.known] = V.ravel()
+        self.known += 1
+        if self.known <= self.memory:
             return None
-        points = np.stack([v.ravel() for v in self.iterates])
         self.clear()
-        differences = np.diff(points, axis=0)
-        gram = differences @ differences.T
+        np.subtract(self.points[1:], self.points[:-1], out=self.differences)
+        gram = self.differences @ self.differences.T
         gram += 1e-12 * np.trace(gram) * np.eye(self.memory)
         try:
             c = np.linalg.solve(gram, np.ones(self.memory))
@@ -42,5 +45,5 @@ class Extrapolation:
         total = float(c.sum())
         if not np.isfinite(total) or abs(total) < 1e-300:
             return None
-        out: Array = (c / total) @ points[1:]
+        out: Array = (c / total) @ self.points[1:]
         return out.reshape(V.shape)

@@ -18,7 +18,7 @@ from npkl_models.answer.program import FactorOptions, Program, logger
 from npkl_models.answer.recovery import recover_multipliers
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import UnsupportedError
-from npkl_models.linalg import Array, frobenius, positions
+from npkl_models.linalg import Array, aligned, frobenius, positions
 from npkl_models.lowrank.anderson import Extrapolation
 from npkl_models.lowrank.burer_monteiro import BurerMonteiroEngine, BurerMonteiroOptions
 from npkl_models.lowrank.edges import EdgeModel, Structure, entry_reason, structure
@@ -27,6 +27,7 @@ from npkl_models.lowrank.sweeps import KERNELS, Sweeper
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import NoRegularizer, RowNormBound
 from npkl_models.model.terms import Multipliers
+from npkl_models.threads import shared
 
 MAX_SWEEPS = 20_000
 BETA_GROWTH = 2.0
@@ -87,6 +88,7 @@ class BCDEngine(FactorEngine):
 
     def __init__(self, problem: Problem, pairs: Structure, options: BCDOptions, V: Array) -> None:
         self.problem, self.pairs, self.options = problem, pairs, options
+        self.cost = shared(problem.cost)
         self.model = EdgeModel(pairs, beta=float(np.max(pairs.weight, initial=1.0)))
         self.by_dual = options.nonsmooth == "row_qp" and not self.model.smooth
         self.radius = getattr(problem.regularizer, "b", None)
@@ -105,7 +107,7 @@ class BCDEngine(FactorEngine):
         self.restart(V)
 
     def restart(self, V: Array) -> None:
-        self.V = V.copy()
+        self.V = aligned(V)
         self.finisher = None
         self.sweeps, self.residual_then = 0, np.inf
         if self.extrapolation is not None:
@@ -165,7 +167,7 @@ class BCDEngine(FactorEngine):
     def _try(self, V: Array) -> None:
         """Keep an extrapolated point if the merit falls."""
         kept, merit = (self.V, self.objective, self.residual, self.evaluated), self.merit
-        self.V = V
+        self.V = aligned(V)
         self.merit = self._evaluate()
         if not self.merit < merit:
             self.V, self.objective, self.residual, self.evaluated = kept
@@ -174,7 +176,7 @@ class BCDEngine(FactorEngine):
     def _evaluate(self) -> float:
         """Set objective and residual at V; return the smooth merit that sweeps decrease."""
         V, pairs = self.V, self.pairs
-        CV = self.problem.cost @ V
+        CV = self.cost @ V
         z = pairs.pair_values(V)
         value, y, _ = self.model.evaluate(z) if z.size else (z, z, z)
         merit = float(np.sum(V * CV)) + pairs.diagonal_value(V) + float(np.sum(value))

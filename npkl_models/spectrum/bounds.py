@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import unknown
-from npkl_models.linalg import Array, Matrix, dense
+from npkl_models.linalg import Array, Matrix, dense, orthonormal_range
 from npkl_models.spectrum.eigenbound import EigenBound
 from npkl_models.spectrum.factorisation import DENSE_CHOLESKY, by_cholesky, by_eigh, can_factorise
 from npkl_models.spectrum.lanczos import by_lanczos
@@ -72,10 +72,11 @@ def min_eigenvalue(
     rough = method == "cholesky"
     local = automatic and n > DENSE_CHOLESKY and V is not None and sp.issparse(S)
     share = 0.5 * failure_probability if local else failure_probability
+    Q = np.zeros((n, 0)) if V is None else orthonormal_range(V)
     with quiet_blas(n):
-        found, hint = by_lanczos(S, V, accuracy, share, rng, steps, rough, quick, local)
-        if hint is not None and V is not None:
-            better = by_elimination(S, V, hint, accuracy, share, rng, steps, price, allowance)
+        found, hint = by_lanczos(S, Q, accuracy, share, rng, steps, rough, quick, local)
+        if hint is not None:
+            better = by_elimination(S, Q, hint, accuracy, share, rng, steps, price, allowance)
             if better is not None and (better.lower >= found.lower or better.estimate < found.estimate):
                 found = better
     if found.rigour == "probable":

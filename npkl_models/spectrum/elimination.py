@@ -18,7 +18,7 @@ from npkl_models.threads import shared
 
 ROUNDS = 100  # of raising; each takes away most of a lack
 ENOUGH = 0.9  # of the floor
-CORE = 0.5  # share of a vector's weight on the points that are raised for it
+CORE = 0.3  # share of a vector's weight on the points that are raised for it
 
 
 class Elimination:

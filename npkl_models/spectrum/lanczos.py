@@ -1,4 +1,4 @@
-"""Randomised Lanczos, deflated by the range of a factor: a probable bound at any order."""
+"""Randomised Lanczos, deflated by what is nearly null: a probable bound at any order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 from scipy.linalg.blas import daxpy
 
-from npkl_models.linalg import UNIT, Array, Matrix, norm_bound, orthonormal_range, symmetrize
+from npkl_models.linalg import UNIT, Array, Matrix, norm_bound, symmetrize
 from npkl_models.spectrum.eigenbound import EigenBound
 from npkl_models.threads import shared
 
@@ -142,7 +142,7 @@ def search(
 
 def by_lanczos(
     S: Matrix,
-    V: Array | None,
+    Q: Array,
     accuracy: float,
     failure: float,
     rng: np.random.Generator,
@@ -151,17 +151,14 @@ def by_lanczos(
     quick: bool,
     local: bool = False,
 ) -> tuple[EigenBound, Array | None]:
-    """Randomised Lanczos on the orthogonal complement of range(V).
+    """Randomised Lanczos on the orthogonal complement of a basis Q (n x k) that S nearly maps to zero.
 
-    With Q a basis of range(V), a = lambda_min(Q'SQ), rho = ||(I - QQ')SQ|| and c a lower
-    bound of the spectrum on the complement, lambda_min(S) is at least the smaller
-    eigenvalue of [[a, rho], [rho, c]]. With ``rough`` it stops at a good estimate, bound or not;
-    with ``quick`` as soon as the estimate is clearly negative; with ``local`` where it would take long and
-    what it has found so far lives on few points, and directions of V that do so are not deflated; that vector
-    is then returned as well.
+    How a bound c on the complement bounds the whole is in `Deflation.whole`. With ``rough`` it stops at a good
+    estimate, bound or not; with ``quick`` as soon as the estimate is clearly negative; with ``local`` where it
+    would take long and what it has found so far lives on few points, and directions of Q that do so are not
+    deflated; that vector is then returned as well.
     """
     n, upper, S = S.shape[0], norm_bound(S), shared(S)
-    Q = orthonormal_range(V) if V is not None else np.zeros((n, 0))
     if local:
         Q = Q[:, ~is_local(Q) | (np.linalg.norm(S @ Q, axis=0) <= tight(accuracy, upper))]
     held = Deflation(S, Q, NEAR_NULL * upper)
