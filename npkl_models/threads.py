@@ -14,6 +14,7 @@ from threadpoolctl import ThreadpoolController
 from npkl_models.linalg import Array, Matrix
 
 WORTHWHILE = 1_000_000  # stored entries from which on a product is shared
+LONG = 50_000  # numbers in a vector from which on idle threads of BLAS disturb
 MOST = 8  # threads
 
 
@@ -64,9 +65,6 @@ def quiet_blas(n: int) -> AbstractContextManager[object]:
     if n < LONG:
         return nullcontext()
     return _controller().limit(limits=1, user_api="blas")
-
-
-LONG = 50_000
 
 
 @cache

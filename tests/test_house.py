@@ -17,9 +17,9 @@ PACKAGE = ROOT / "npkl_models"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 FLOORS = {
-    "_version": 0, "errors": 0, "linalg": 1, "spectrum": 2, "model": 3, "data": 4, "answer": 4,
-    "conic": 5, "lowrank": 5, "spectral": 5, "table": 6, "prediction": 6, "backends": 7, "crosscheck": 8, "path": 8, "applications": 9, "__init__": 10, "cli": 11,
-    "__main__": 12,
+    "_version": 0, "errors": 0, "linalg": 1, "threads": 2, "spectrum": 3, "model": 4, "data": 5, "answer": 5, "conic": 6,
+    "lowrank": 6, "spectral": 6, "table": 7, "prediction": 7, "backends": 8, "crosscheck": 9, "path": 9,
+    "applications": 10, "__init__": 11, "cli": 12, "__main__": 13,
 }  # fmt: skip
 """Imports may only point to a lower floor, or stay in the same room."""
 
@@ -34,6 +34,8 @@ HEAVY = {
     "rich": ("cli.py", "model/neighbors.py"),
     "sklearn": ("model/neighbors.py", "data/", "applications/"),
     "numba": ("lowrank/compiled.py",),
+    "llvmlite": ("lowrank/compiled.py",),
+    "threadpoolctl": ("threads.py",),
 }
 
 

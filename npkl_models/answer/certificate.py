@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from npkl_models.answer.recovery import recover_multipliers
-from npkl_models.answer.repairs import best_repair, diagonal_price
+from npkl_models.answer.repairs import balanced, best_repair, diagonal_price
 from npkl_models.errors import ProblemError, SolverError, unknown
 from npkl_models.linalg import (
     DENSE_SPECTRUM,
@@ -59,8 +59,8 @@ class Certificate:
         How the bound is known; only the first two count as certified.
     repair : str
         How y was made feasible: "none needed", "shift", "scale", "rows", "equality shift", "distances",
-        "trace bound", "regulariser" (the support absorbs it) or "no repair applies"; "local shift" and the like
-        where the diagonal was raised on a few points only.
+        "trace bound", "regulariser" (the support absorbs it) or "no repair applies"; "local shift" and so
+        on where the diagonal was raised on a few points more than on others.
     failure_probability : float
         Of a "probable" bound.
     violation : float
@@ -71,6 +71,8 @@ class Certificate:
         The repaired dual point, which anybody can check with `Problem.dual_bound`.
     direction : ndarray of shape (n,)
         Unit vector whose Rayleigh quotient is `min_eigenvalue`; in the range of the basis if there is one.
+    directions : ndarray of shape (n, m), optional
+        Low eigenvectors of the slack on few points each, where they stood in the way of a bound.
     """
 
     objective: float
@@ -85,6 +87,7 @@ class Certificate:
     seconds: float
     multipliers: Multipliers = field(repr=False)
     direction: Array = field(repr=False)
+    directions: Array | None = field(default=None, repr=False)
 
     def certifies(self, tol: float) -> bool:
         """Whether the point is feasible and proved (or probably) optimal within ``tol``.
@@ -152,7 +155,10 @@ def certify(
     y = recover_multipliers(problem, V) if multipliers is None else multipliers
     y = project_multipliers(problem, problem.as_multipliers(y))
 
+    large = problem.basis is None and problem.n > DENSE_CHOLESKY and not problem.regularizer.finite_support
     S = problem.restrict(problem.slack(y))
+    if large:
+        y, S = balanced(problem, y, V, S)
     W = problem.drop(V)
     trace = max(float(np.sum(V**2)), 1e-12)
     options: dict[str, Any] = {
@@ -169,7 +175,7 @@ def certify(
         bound, rigour = _trace_power_bound(problem, problem.regularizer, y, S, gradient, found, whole)
         repair = "regulariser"
     else:
-        if problem.order > DENSE_CHOLESKY:
+        if large:
             spare = tol * (1 + 2 * abs(objective)) - max(objective + problem.conjugate_sum(y), 0.0)
             options |= {"price": diagonal_price(problem, y), "allowance": SPARE * spare}
         found = min_eigenvalue(S, W, **options)
@@ -192,6 +198,7 @@ def certify(
         seconds=time.perf_counter() - started,
         multipliers=y,
         direction=problem.lift(found.vector),
+        directions=found.directions,
     )
 
 

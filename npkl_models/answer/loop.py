@@ -26,6 +26,7 @@ NEXT_LOOK = 0.2  # and again each time it has fallen by this factor
 CLEARLY = 10.0  # a negative eigenvalue must cost so much more than what is not yet stationary
 SMALLEST_RESIDUAL = 1e-15
 PATIENCE = 400  # iterations without a better residual after which an engine counts as stuck
+SMOOTHING = 5  # iterations between a correction and the next look
 LOG_EVERY = 100
 FAILURE = 1e-6  # probability that any of a solve's certificates is wrong; look k spends FAILURE / (k (k + 1))
 
@@ -59,6 +60,10 @@ class Engine(ABC):
         """Leave a stationary point along a negative direction of the slack; False if it cannot."""
         return False
 
+    def correct(self, directions: Array) -> bool:
+        """Improve in the span of low eigenvectors of the slack; False if it cannot."""
+        return False
+
 
 @dataclass
 class _Run:
@@ -74,6 +79,7 @@ class _Run:
     best: float = np.inf
     best_at: int = 0
     looks: int = 0
+    rest: int = 0  # no look before this iteration
 
     def look(self, quick: bool) -> Certificate:
         """The certificate of the point as it is."""
@@ -156,7 +162,7 @@ def _after(run: _Run, iteration: int) -> Status | None:
     if not np.isfinite(engine.objective):
         return Status.FAILED
     seconds = time.perf_counter() - run.started
-    settled = engine.residual <= run.threshold
+    settled = engine.residual <= run.threshold and iteration >= run.rest
     if engine.residual < 0.9 * run.best:
         run.best, run.best_at = engine.residual, iteration
     stuck = iteration - run.best_at > PATIENCE
@@ -188,6 +194,11 @@ def _look(run: _Run, iteration: int, stuck: bool) -> tuple[Status | None, float]
     run.certificate = found
     if run.suffices(found):
         return Status.OPTIMAL, found.bound
+    if found.directions is not None and engine.correct(found.directions):
+        logger.info("iteration %d: corrected in %d directions", iteration, found.directions.shape[1])
+        run.threshold, run.rest = FIRST_LOOK * options.tol, iteration + SMOOTHING
+        run.best, run.best_at = np.inf, iteration
+        return None, found.bound
     cost_of_negative = -found.min_eigenvalue * float(np.sum(engine.V**2))
     needed = options.tol * (1 + abs(found.objective) + abs(found.bound))
     stationary = cost_of_negative > CLEARLY * engine.residual * (1 + 2 * abs(found.objective))

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.linalg import Array, Index, LowRankUpdate, Mask
+from npkl_models.linalg import Array, Index, LowRankUpdate, Mask, Matrix
 from npkl_models.model.functionals import Entries, Functional, SquaredDistances, TotalSum
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 from npkl_models.spectrum.bounds import DENSE_EIGH, min_eigenvalue
 from npkl_models.spectrum.factorisation import DENSE_CHOLESKY
+from npkl_models.threads import shared
 
 Repaired = tuple[float, Multipliers] | None
 
@@ -46,6 +47,21 @@ def best_repair(
         if found is not None and found[0] > best[1]:
             best = (name if raised is None else f"local {name}", *found)
     return best
+
+
+def balanced(problem: Problem, y: Multipliers, V: Array, S: Matrix) -> tuple[Multipliers, Matrix]:
+    """Y and S = S(y) with the slack's diagonal lowered such that <S, VV'> = 0, if it can be.
+
+    A factor that is a little off in length leaves <S, VV'> > 0, and the bound by so much too low.
+    """
+    inner, size = float(np.sum(V * (shared(S) @ V))), float(np.sum(V**2))
+    level = inner / size + problem.regularizer.shift if size else 0.0
+    if level > 0:
+        for repair in (shift, equality_shift):
+            found = repair(problem, y, -level, float("inf"))
+            if found is not None:
+                return found[1], S - level * sp.eye_array(problem.n, format="csr")
+    return y, S
 
 
 def diagonal_price(problem: Problem, y: Multipliers) -> Array | None:

@@ -13,6 +13,7 @@ from npkl_models.answer.certificate import as_factor
 from npkl_models.answer.loop import Engine
 from npkl_models.answer.program import FactorOptions
 from npkl_models.linalg import Array
+from npkl_models.lowrank.correction import correct
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import NoRegularizer
 
@@ -113,6 +114,12 @@ class FactorEngine(Engine):
             return False
         self.restart(escape(self.problem, self.V, direction))
         return True
+
+    def correct(self, directions: Array) -> bool:
+        better = correct(self.problem, self.V, directions)
+        if better is not None:
+            self.restart(better)
+        return better is not None
 
 
 def _along(problem: Problem, V: Array, u: Array) -> Callable[[float], float]:

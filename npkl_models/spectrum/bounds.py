@@ -76,9 +76,11 @@ def min_eigenvalue(
     with quiet_blas(n):
         found, hint = by_lanczos(S, Q, accuracy, share, rng, steps, rough, quick, local)
         if hint is not None:
-            better = by_elimination(S, Q, hint, accuracy, share, rng, steps, price, allowance)
-            if better is not None and (better.lower >= found.lower or better.estimate < found.estimate):
+            better = by_elimination(S, Q, hint, accuracy, share, rng, steps, price, allowance, quick)
+            if better is not None and (quick or better.lower > found.lower):
                 found = better
+            elif not quick:  # as sharp as it gets without
+                found, _ = by_lanczos(S, Q, accuracy, share, rng, steps, rough, quick)
     if found.rigour == "probable":
         found = replace(found, failure_probability=failure_probability)
     if method == "ritz":

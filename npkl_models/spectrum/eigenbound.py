@@ -32,6 +32,8 @@ class EigenBound:
         ||(I - QQ')SQ|| for a basis Q of range(V): how far V is from stationary.
     raised : ndarray of shape (n,), optional
         What was added to the diagonal: ``lower`` is then a bound for S + Diag(raised).
+    directions : ndarray of shape (n, m), optional
+        Low eigenvectors that each live on few points, where they stood in the way of a sharp bound.
     """
 
     lower: float
@@ -41,3 +43,4 @@ class EigenBound:
     failure_probability: float = 0.0
     coupling: float = 0.0
     raised: Array | None = None
+    directions: Array | None = None

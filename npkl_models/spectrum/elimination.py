@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import splu
+from scipy.sparse.linalg import eigsh, splu
 
 from npkl_models.linalg import Array, Index, Matrix, symmetrize
 from npkl_models.threads import shared
 
+NEAREST = 8  # eigenvectors of the block that are looked at at once
 ROUNDS = 100  # of raising; each takes away most of a lack
 ENOUGH = 0.9  # of the floor
 CORE = 0.3  # share of a vector's weight on the points that are raised for it
@@ -28,17 +29,13 @@ class Elimination:
     ----------
     S : sparse matrix of shape (n, n)
     points : ndarray of int
-        A; S_AA must be positive definite.
+        A.
 
     Attributes
     ----------
     raised : ndarray of shape (n,)
         What was added to the diagonal of S; zero outside A.
 
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If S_AA is not positive definite.
     """
 
     def __init__(self, S: Matrix, points: Index) -> None:
@@ -48,10 +45,19 @@ class Elimination:
         around = np.unique(rows.indices)
         self.rim = around[~np.isin(around, points)]
         self.outward = sp.csr_array(rows[:, self.rim].T)
-        self.raise_to(np.zeros(S.shape[0]))
+        self.raised = np.zeros(S.shape[0])
+
+    def lowest(self, below: float) -> tuple[Array, Array]:
+        """The eigenpairs of S_AA + Diag(raised) that are nearest to -``below``, ascending."""
+        A = sp.csc_array(self.block + sp.diags_array(self.raised[self.points]))
+        values, vectors = eigsh(A, k=min(NEAREST, self.points.size - 1), sigma=-below)
+        return values, vectors
 
     def raise_to(self, raised: Array) -> None:
-        """Let S + Diag(raised) take the place of S."""
+        """Let S + Diag(raised) take the place of S.
+
+        Raises numpy.linalg.LinAlgError if its block of A is not positive definite.
+        """
         own = sp.diags_array(raised[self.points])
         factor = splu(
             sp.csc_array(self.block + own), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
@@ -59,7 +65,7 @@ class Elimination:
         )  # fmt: skip
         symmetric = np.array_equal(factor.perm_r, factor.perm_c)
         if not symmetric or not bool(np.all(factor.U.diagonal() > 0)):
-            raise np.linalg.LinAlgError("the block of the eliminated points is not positive definite")
+            raise np.linalg.LinAlgError("the block of the points is not positive definite")
         self.raised, self.solve = raised, factor.solve
 
     def __matmul__(self, X: Array) -> Array:
@@ -82,11 +88,32 @@ class Elimination:
         return normed
 
 
+def raise_block(held: Elimination, floor: float, price: Array, allowance: float) -> bool:
+    """Raise the diagonal until the block itself is positive definite, its low eigenvalues above ``floor``.
+
+    False if that would cost more than the allowance.
+    """
+    for _ in range(ROUNDS):
+        values, vectors = held.lowest(floor)
+        raised = held.raised.copy()
+        for a in np.flatnonzero(values < 0):
+            raised[held.points] += _core(vectors[:, a], price[held.points], floor - values[a])
+        if not float(price @ raised) <= allowance:
+            return False
+        try:
+            held.raise_to(raised)
+        except np.linalg.LinAlgError:
+            held.raised = raised
+        else:
+            return True
+    return False
+
+
 def raise_diagonal(held: Elimination, W: Array, floor: float, price: Array, allowance: float) -> bool:
     """Raise the diagonal on the eliminated points, cheaply, until T is above ``floor`` on range(W), W'W = I.
 
-    While W'TW has an eigenvalue below, its vector is continued on A, and the diagonal raised on the points that
-    carry most of it; W stays as it is, what lives on A follows. False, and nothing raised, if the sum of
+    While W'TW has an eigenvalue below, its vector is continued on A, and the diagonal raised on the points
+    that carry most of it; W stays as it is, what lives on A follows. False, and nothing raised, if the sum of
     price times raise would exceed the allowance.
     """
     SW = held.S @ W
@@ -100,13 +127,20 @@ def raise_diagonal(held: Elimination, W: Array, floor: float, price: Array, allo
             return True
         raised = held.raised.copy()
         for a in low:
-            weight: Any = (Z @ vectors[:, a]) ** 2
-            order = np.argsort(-weight / cost)
-            total = np.cumsum(weight[order])
-            core = order[: int(np.searchsorted(total, CORE * total[-1])) + 1]
-            raised[held.points[core]] += (floor - values[a]) / float(weight[core].sum())
+            raised[held.points] += _core(Z @ vectors[:, a], cost, floor - values[a])
         if not float(price @ raised) <= allowance:
             break
         held.raise_to(raised)
     held.raise_to(before)
     return False
+
+
+def _core(x: Array, cost: Array, lack: float) -> Array:
+    """A diagonal D with x'Dx = lack on the points that carry most of x for their cost."""
+    weight: Any = x**2
+    order = np.argsort(-weight / cost)
+    total = np.cumsum(weight[order])
+    core = order[: int(np.searchsorted(total, CORE * total[-1])) + 1]
+    out = np.zeros_like(x)
+    out[core] = lack / float(weight[core].sum())
+    return out

@@ -41,7 +41,9 @@ class Deflation:
         Q, SQ = Q[:, fits], SQ[:, fits]
         self.size = Q.shape[1]
         self.Q, self.R = np.asfortranarray(Q), SQ
-        self.inner, self.across, self.coupling = np.zeros(0), np.zeros((0, 0)), 0.0
+        self.inner: Array = np.zeros(0)
+        self.across: Array = np.zeros((0, 0))
+        self.coupling = 0.0
         if self.size:
             self.inner, rotation = np.linalg.eigh(symmetrize(Q.T @ SQ))
             self.Q, SQ = np.asfortranarray(Q @ rotation), SQ @ rotation
@@ -52,12 +54,12 @@ class Deflation:
     def whole(self, complement: float) -> float:
         """A lower bound of the spectrum from one, c, of the spectrum on the complement of Q.
 
-        S - t I >= 0 if Q'SQ - t I - R'R / (c - t) >= 0, by the Schur complement; the largest such t, bisected.
+        S - t I >= 0 if Q'SQ - t I - R'R / (c - t) >= 0, by the Schur complement; bisected for the largest t.
         """
         if not self.size or not np.isfinite(complement):
             return complement
         a, c = float(self.inner[0]), complement
-        low = 0.5 * (a + c - float(np.hypot(a - c, 2 * self.coupling)))  # with |R|^2 in place of R'R
+        low = 0.5 * (a + c - float(np.hypot(a - c, 2 * self.coupling)))  # |R|^2 for R'R
         high = min(a, c)
         for _ in range(50):
             t = 0.5 * (low + high)
@@ -69,7 +71,8 @@ class Deflation:
 
     def lowest(self) -> Array:
         """The unit vector of the smallest inner eigenvalue."""
-        return self.Q[:, 0].copy()
+        out: Array = self.Q[:, 0].copy()
+        return out
 
     def remove(self, x: Array) -> Array:
         """The part of x that is orthogonal to Q."""
@@ -115,9 +118,9 @@ def search(
 ) -> tuple[Ritz, Recurrence]:
     """Lanczos steps on the complement of a deflation until ``stop``, or until there are no more.
 
-    ``count`` Ritz pairs are looked at; ``log_term`` is ln(1.648 sqrt(n) / p), p the probability with which
-    any look may fail (Kuczynski & Wozniakowski 1992, theorem 4.2); ``upper`` bounds the norm, ``dimension`` is
-    that of the space.
+    ``count`` Ritz pairs are looked at; ``log_term`` is ln(1.648 sqrt(n) / p), p the probability with
+    which any look may fail (Kuczynski & Wozniakowski 1992, theorem 4.2); ``upper`` bounds the norm,
+    ``dimension`` is that of the space.
     """
     n = dimension - deflation.size
     run = Recurrence(S, deflation, start, min(steps, n))
@@ -153,10 +156,10 @@ def by_lanczos(
 ) -> tuple[EigenBound, Array | None]:
     """Randomised Lanczos on the orthogonal complement of a basis Q (n x k) that S nearly maps to zero.
 
-    How a bound c on the complement bounds the whole is in `Deflation.whole`. With ``rough`` it stops at a good
-    estimate, bound or not; with ``quick`` as soon as the estimate is clearly negative; with ``local`` where it
-    would take long and what it has found so far lives on few points, and directions of Q that do so are not
-    deflated; that vector is then returned as well.
+    How a bound c on the complement bounds the whole is in `Deflation.whole`. With ``rough`` it stops at a
+    good estimate, bound or not; with ``quick`` as soon as the estimate is clearly negative; with ``local``
+    where it would take long and what it has found so far lives on few points, and directions of Q that do so
+    are not deflated; that vector is then returned as well.
     """
     n, upper, S = S.shape[0], norm_bound(S), shared(S)
     if local:

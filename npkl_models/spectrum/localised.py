@@ -1,27 +1,28 @@
 """The smallest eigenvalue of a large sparse matrix whose low eigenvectors each live on few points.
 
 Outlying groups of points that hang on the rest by weak edges give such vectors, and more of them the
-larger the graph. A Lanczos run on the whole matrix needs long to tell them from zero. Here they are eliminated,
-and where the caller lets the diagonal be raised, those below zero are raised above.
+larger the graph. A Lanczos run on the whole matrix takes long to tell them from zero. Here they are
+eliminated, and where the caller lets the diagonal be raised, those below zero are raised above.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, cg, eigsh
+from scipy.sparse.linalg import LinearOperator, cg
 
 from npkl_models.linalg import UNIT, Array, Mask, Matrix, norm_bound, orthonormal_range
 from npkl_models.spectrum.eigenbound import EigenBound
-from npkl_models.spectrum.elimination import Elimination, raise_diagonal
-from npkl_models.spectrum.lanczos import (
-    LOOKS, Deflation, Recurrence, Ritz, is_local, search, tight,
-)  # fmt: skip
+from npkl_models.spectrum.elimination import Elimination, raise_block, raise_diagonal
+from npkl_models.spectrum.lanczos import LOOKS, Deflation, Recurrence, Ritz, is_local, search, tight
 
 ELIMINATED, MOST = 0.01, 10_000  # share of the points, and how many at most: their factor hardly fills up
 ROUNDS = 5  # Lanczos runs on the Schur complement at most
 LOW = 2.5e-3  # share of the norm: eigenvectors below are deflated, those below zero raised
 FLOORS = (1.0, 0.5, 0.25, 0.1)  # of that, to which they are raised
-FEW = 40  # Ritz pairs that are looked at
+AGAIN = 1 / 3  # of that: in later runs, what is below is still worth another one
+FEW, MODEL = 40, 10.0  # Ritz pairs that are looked at, and up to which multiple of LOW they model the rest
 RAISING = 0.85  # of the allowance; the rest is for what is left of all directions
 SMOOTHING = 40  # steps of refinement of the deflated directions
 COUPLED = 0.3  # of the tight coupling: what is left without refinement
@@ -37,8 +38,12 @@ def by_elimination(
     steps: int,
     price: Array | None,
     allowance: float,
+    quick: bool,
 ) -> EigenBound | None:
     """Lanczos on the Schur complement that is left when the points of a local vector are eliminated.
+
+    Run after run: what the last one found below zero is raised if that may be done, other low eigenvectors
+    are deflated, and the next one starts afresh, which its failure probability asks for.
 
     Parameters
     ----------
@@ -50,6 +55,8 @@ def by_elimination(
         What it costs to raise each diagonal entry of S by one; None if they must not be raised.
     allowance : float
         What all raises may cost, those by the same amount at all points included.
+    quick : bool
+        Give up as soon as it is clear that the accuracy will not be reached.
 
     Returns
     -------
@@ -57,50 +64,51 @@ def by_elimination(
         None if the eliminated block is singular.
     """
     n, upper = S.shape[0], norm_bound(S)
-    few = min(int(ELIMINATED * n), MOST)
-    points = np.argpartition(-np.abs(hint), few)[:few]
+    low = LOW * upper
+    price = price if allowance > 0 else None
+    T = Elimination(S, _largest(hint, min(int(ELIMINATED * n), MOST)))
     try:
-        T = Elimination(S, points)
+        T.raise_to(T.raised)
     except np.linalg.LinAlgError:
-        return _local_direction(S, points)
+        if price is None or not raise_block(T, FLOORS[-1] * low, price, RAISING * allowance):
+            return _local_direction(T)
     except RuntimeError:  # a pivot is zero
         return None
     Q = Q[:, ~is_local(Q)]
-    if allowance <= 0:
-        price = None
     log_term = np.log(2 * ROUNDS * LOOKS * 1.648 * np.sqrt(n) / failure)
-    low = LOW * upper
     W, null = np.zeros((n, 0)), np.zeros((n, 0))
     for attempt in range(ROUNDS):
         if price is not None:
             accuracy = (allowance - float(price @ T.raised)) / float(price.sum())
         held = _deflation(T, Q, null, low, COUPLED * tight(accuracy, upper) if attempt else np.inf)
-        level = low / (1 + 2 * min(attempt, 1)) if attempt < ROUNDS - 1 else 0.0
-
-        def stop(found: Ritz, run: Recurrence, held: Deflation = held, level: float = level) -> bool:
-            theta = found.values
-            seen = bool(theta[0] < level) and bool(np.all(_settled(found, low)[theta < low]))
-            return seen or held.whole(found.lower) >= -accuracy
-
+        if quick and attempt and held.whole(upper) < -accuracy:
+            return _unfinished(T, W)
+        level = low * (AGAIN if attempt else 1.0) if attempt < ROUNDS - 1 else -np.inf
         start = held.remove(T.within(rng.standard_normal(n)))
-        found, run = search(T, held, start, steps, log_term, stop, FEW, upper, n - points.size)
+        stop = _stop(held, low, level, accuracy)
+        found, run = search(T, held, start, steps, log_term, stop, FEW, upper, n - T.points.size)
         bound = min(held.whole(found.lower), 0.0) - 8 * UNIT * upper
         if bound >= -accuracy or found.last:
             break
-        new = run.combine(found.coefficients[:, found.values < 10 * low])
+        new = run.combine(found.coefficients[:, found.values < MODEL * low])
         W = orthonormal_range(np.hstack([W, new]), 1e-3)
-        if price is not None and (found.values[0] < 0 or not attempt):
+        raised = price is not None and (found.values[0] < 0 or not attempt)
+        if price is not None and raised:
             raised = any(raise_diagonal(T, W, f * low, price, RAISING * allowance) for f in FLOORS)
-            null = null[:, :0]
-        else:
-            raised = False
-            null = np.hstack([null, new[:, _settled(found, low)[: new.shape[1]]]])
         if found.values[0] < 0 and not raised:
-            return _negative(S, T.extend(new[:, :1])[:, 0])
+            return _unfinished(T, W)
+        good = _settled(found, low)[: new.shape[1]]
+        null = null[:, :0] if raised else np.hstack([null, new[:, good]])
+    if quick and bound < -accuracy and W.shape[1]:
+        return _unfinished(T, W)
     vector = held.lowest() if held.size else T.extend(run.combine(found.coefficients[:, :1]))[:, 0]
-    raised_by = T.raised if T.raised.any() else None
-    estimate = float(vector @ (S @ vector))
-    return EigenBound(bound, estimate, "probable", vector, failure, held.coupling, raised_by)
+    estimate, added = float(vector @ (S @ vector)), T.raised if T.raised.any() else None
+    return EigenBound(bound, estimate, "probable", vector, failure, held.coupling, added)
+
+
+def _largest(hint: Array, count: int) -> np.ndarray:
+    """The points where a vector is largest."""
+    return np.argpartition(-np.abs(hint), count)[:count]
 
 
 def _settled(found: Ritz, low: float) -> Mask:
@@ -109,19 +117,30 @@ def _settled(found: Ritz, low: float) -> Mask:
     return out
 
 
-def _deflation(T: Elimination, Q: Array, W: Array, low: float, loose: float) -> Deflation:
-    """To be deflated: range(Q) where it is near null, refined if its coupling is above ``loose``, and range(W)."""
+def _stop(held: Deflation, low: float, level: float, accuracy: float) -> Callable[[Ritz, Recurrence], bool]:
+    """Stop when the bound is reached, or when something is below ``level`` and all below ``low`` settled."""
+
+    def stop(found: Ritz, run: Recurrence) -> bool:
+        below = found.values < low
+        seen = bool(found.values[0] < level) and bool(np.all(_settled(found, low)[below]))
+        return seen or held.whole(found.lower) >= -accuracy
+
+    return stop
+
+
+def _deflation(T: Elimination, Q: Array, null: Array, low: float, loose: float) -> Deflation:
+    """Of range(Q) what is near null, refined if its coupling is above ``loose``, and the range of null."""
     held = Deflation(T, np.linalg.qr(T.within(Q))[0], low)
-    if not W.shape[1] and held.coupling <= loose:
+    if not null.shape[1] and held.coupling <= loose:
         return held
-    W = orthonormal_range(held.remove(W), 1e-3)
-    bulk = _refined(T, held.Q, W, 0.3 * loose) if held.coupling > loose else held.Q
-    return Deflation(T, np.linalg.qr(np.hstack([bulk, W]))[0], low)
+    null = orthonormal_range(held.remove(null), 1e-3)
+    bulk = _refined(T, held.Q, null, 0.3 * loose) if held.coupling > loose else held.Q
+    return Deflation(T, np.linalg.qr(np.hstack([bulk, null]))[0], low)
 
 
-def _refined(T: Elimination, bulk: Array, W: Array, wanted: float) -> Array:
-    """The columns of ``bulk`` less what couples them to the rest, W left out of it, by a few steps of CG each."""
-    held = Deflation(T, np.linalg.qr(np.hstack([bulk, W]))[0], np.inf)
+def _refined(T: Elimination, bulk: Array, null: Array, wanted: float) -> Array:
+    """The columns of ``bulk`` less what couples them to the complement of both, by a few steps of CG each."""
+    held = Deflation(T, np.linalg.qr(np.hstack([bulk, null]))[0], np.inf)
 
     def product(x: Array) -> Array:
         return held.remove(T @ held.remove(x)) + held.Q @ (held.Q.T @ x)
@@ -135,15 +154,17 @@ def _refined(T: Elimination, bulk: Array, W: Array, wanted: float) -> Array:
     return T.within(np.column_stack(out))
 
 
-def _negative(S: Matrix, vector: Array) -> EigenBound:
-    estimate = float(vector @ (S @ vector))
-    return EigenBound(-np.inf, estimate, "estimated", vector, 1.0)
+def _unfinished(T: Elimination, W: Array) -> EigenBound:
+    """No bound, but what stands in its way."""
+    X = T.extend(W)
+    quotients = np.einsum("ij,ij->j", X, T.S @ X)
+    low = int(np.argmin(quotients))
+    return EigenBound(-np.inf, float(quotients[low]), "estimated", X[:, low], 1.0, directions=X)
 
 
-def _local_direction(S: Matrix, points: np.ndarray) -> EigenBound:
-    """A direction with negative curvature on the points themselves."""
-    block = S[points][:, points]
-    _, x = eigsh(block, k=1, which="SA", tol=1e-3)
-    vector = np.zeros(S.shape[0])
-    vector[points] = x[:, 0]
-    return _negative(S, vector / np.linalg.norm(vector))
+def _local_direction(T: Elimination) -> EigenBound:
+    """A direction with negative curvature on the eliminated points themselves."""
+    values, vectors = T.lowest(0.0)
+    x = np.zeros(T.shape[0])
+    x[T.points] = vectors[:, int(np.argmin(values))]
+    return EigenBound(-np.inf, float(x @ (T.S @ x)), "estimated", x, 1.0)

@@ -1,0 +1,116 @@
+"""Corrections of a factor in the span of a few vectors, where row-by-row descent creeps.
+
+Sweeps reduce quickly what changes from point to point, and slowly what a whole group of points must do
+together, as a multigrid method without its coarse grid would. The low eigenvectors of the slack are such a
+coarse space: V + X B with a small B is minimised over B alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import minimize
+
+from npkl_models.linalg import Array, Index, Mask, Matrix
+from npkl_models.model.problem import Problem
+from npkl_models.model.terms import LossTerm
+
+SUPPORT = 1e-2  # a point belongs to the support of X where it has more than this share of the largest entry
+EVALUATIONS = 200
+FIRST = 1e-3  # size of the first step off a stationary point
+
+
+def correct(problem: Problem, V: Array, X: Array) -> Array | None:
+    """V + X B (n x r) with a smaller objective, or None if there is none.
+
+    Values that touch the support of X enter exactly, all others by the slope y that they have at V: the
+    model is <S, (V + X B)(V + X B)'> less y'z for the former plus their losses, S = S(y).
+
+    Parameters
+    ----------
+    V : ndarray of shape (n, r)
+    X : ndarray of shape (n, m)
+        m is small.
+    """
+    if problem.equalities or problem.basis is not None or problem.regularizer.finite_support:
+        return None
+    if problem.regularizer.row_multipliers or not all(term.loss.smooth for term in problem.terms):
+        return None
+    y = problem.derivatives(V)
+    S = problem.slack(y)
+    near = np.any(np.abs(X) > SUPPORT * np.abs(X).max(axis=0), axis=1)
+    parts = [_part(term, own, V, near) for term, own in zip(problem.terms, y.terms, strict=True)]
+    SX = S @ X
+    A, G = X.T @ SX, SX.T @ V
+    rng = np.random.default_rng(0)
+    size = FIRST * float(np.sqrt(np.sum(V**2) / V.shape[0]))
+    shape = (X.shape[1], V.shape[1])
+
+    def model(b: Array) -> tuple[float, Array]:
+        B = b.reshape(shape)
+        AB = A @ B
+        value, slope = float(np.sum(B * (2 * G + AB))), 2 * (G + AB)
+        for part in parts:
+            change, gradient = part.beyond_slope(X, V, B)
+            value += change
+            slope += gradient
+        return value, slope.ravel()
+
+    start = size * rng.standard_normal(shape).ravel()
+    options = {"maxiter": EVALUATIONS, "ftol": 1e-14}
+    found = minimize(model, start, jac=True, method="L-BFGS-B", options=options)
+    if not found.fun < 0:
+        return None
+    out: Array = V + X @ found.x.reshape(shape)
+    return out if problem.objective_of_factor(out) < problem.objective_of_factor(V) else None
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The values of a term that touch the support, over the points they concern."""
+
+    term: LossTerm
+    which: Index
+    slope: Array
+    points: Index
+    owner: Index
+    row: Index
+    column: Index
+    coefficient: Array
+    base: Array
+
+    def beyond_slope(self, X: Array, V: Array, B: Array) -> tuple[float, Array]:
+        """What the losses change by at V + X B more than their slopes at V tell, and its gradient in B."""
+        x = X[self.points]
+        M = V[self.points] + x @ B
+        z = self._values(M)
+        loss, t, w = self.term.loss, self.term.target[self.which], self.term.weight[self.which]
+        at = self.base
+        rest = w * (loss.value(z, t) - loss.value(at, t)) - self.slope * (z - at)
+        pull = 0.5 * self.coefficient * (w * loss.derivative(z, t) - self.slope)[self.owner]
+        shape = (self.points.size, self.points.size)
+        Y: Matrix = sp.coo_array((pull, (self.row, self.column)), shape=shape).tocsr()
+        gradient: Array = 2 * (x.T @ (Y @ M + Y.T @ M))
+        return float(np.sum(rest)), gradient
+
+    def _values(self, M: Array) -> Array:
+        parts = self.coefficient * np.einsum("er,er->e", M[self.row], M[self.column])
+        out: Array = np.bincount(self.owner, weights=parts, minlength=self.which.size).astype(float)
+        return out
+
+
+def _part(term: LossTerm, slope: Array, V: Array, near: Mask) -> _Part:
+    t = term.functional.triplets()
+    touched = np.zeros(term.functional.size, dtype=bool)
+    touched[t.owner[near[t.row] | near[t.column]]] = True
+    keep = touched[t.owner]
+    which = np.flatnonzero(touched)
+    place = np.cumsum(touched) - 1
+    points, ends = np.unique(np.concatenate([t.row[keep], t.column[keep]]), return_inverse=True)
+    row, column = np.split(ends, 2)
+    M = V[points]
+    owner, coefficient = place[t.owner[keep]], t.coefficient[keep]
+    part = _Part(term, which, slope[which], points, owner, row, column, coefficient, np.zeros(which.size))
+    return replace(part, base=part._values(M))
