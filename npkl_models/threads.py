@@ -14,7 +14,7 @@ from threadpoolctl import ThreadpoolController
 from npkl_models.linalg import Array, Matrix
 
 WORTHWHILE = 1_000_000  # stored entries from which on a product is shared
-LONG = 50_000  # numbers in a vector from which on idle threads of BLAS disturb
+LONG = 10_000  # numbers in a vector from which on idle threads of BLAS disturb
 MOST = 8  # threads
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from scipy.linalg.blas import daxpy
 
 from npkl_models.linalg import UNIT, Array, Matrix, norm_bound, symmetrize
 from npkl_models.spectrum.eigenbound import EigenBound
@@ -245,15 +244,16 @@ class Recurrence:
         self.basis = np.empty((limit, start.size)) if exact else None
         self.blocks: list[Array] | None = None if exact or not keep else []
         self.current, self.previous = self.start, np.zeros_like(start)
+        self.scratch = np.empty_like(start)
 
     def step(self) -> float:
         """One step; returns the norm of what is left."""
         j, q = len(self.alpha), self.current
         w = np.ascontiguousarray(self.S @ q)
         a = float(q @ w)
-        w = daxpy(q, w, a=-a)
+        w -= np.multiply(q, a, out=self.scratch)
         if j:
-            w = daxpy(self.previous, w, a=-self.beta[-1])
+            w -= np.multiply(self.previous, self.beta[-1], out=self.scratch)
         if self.basis is not None:
             self.basis[j] = q
             B = self.basis[: j + 1]
