@@ -71,13 +71,13 @@ def min_eigenvalue(
     steps = CHEAP_STEPS if automatic and n <= DENSE_CHOLESKY else LANCZOS_STEPS
     rough = method == "cholesky"
     local = automatic and n > DENSE_CHOLESKY and V is not None and sp.issparse(S)
-    share = 0.5 * failure_probability if local else failure_probability
+    share = failure_probability / 3 if local else failure_probability  # three runs at most
     Q = np.zeros((n, 0)) if V is None else orthonormal_range(V)
     with quiet_blas(n):
         found, hint = by_lanczos(S, Q, accuracy, share, rng, steps, rough, quick, local)
         if hint is not None:
             better = by_elimination(S, Q, hint, accuracy, share, rng, steps, price, allowance, quick)
-            if better is not None and (quick or better.lower > found.lower):
+            if quick or better.lower > found.lower:
                 found = better
             elif not quick:  # as sharp as it gets without
                 found, _ = by_lanczos(S, Q, accuracy, share, rng, steps, rough, quick)

@@ -13,10 +13,12 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh, splu
 
-from npkl_models.linalg import Array, Index, Matrix, symmetrize
+from npkl_models.linalg import UNIT, Array, Index, Matrix, symmetrize
 from npkl_models.threads import shared
 
 NEAREST = 8  # eigenvectors of the block that are looked at at once
+LOOSE = 1e-6  # of the norm: how far below zero the block's lowest eigenvalue is looked for
+ROUNDING = 16.0  # units of roundoff in a solve, against the norm
 ROUNDS = 100  # of raising; each takes away most of a lack
 ENOUGH = 0.9  # of the floor
 CORE = 0.3  # share of a vector's weight on the points that are raised for it
@@ -35,7 +37,6 @@ class Elimination:
     ----------
     raised : ndarray of shape (n,)
         What was added to the diagonal of S; zero outside A.
-
     """
 
     def __init__(self, S: Matrix, points: Index) -> None:
@@ -59,14 +60,22 @@ class Elimination:
         Raises numpy.linalg.LinAlgError if its block of A is not positive definite.
         """
         own = sp.diags_array(raised[self.points])
-        factor = splu(
-            sp.csc_array(self.block + own), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
-            options={"SymmetricMode": True, "Equil": False},
-        )  # fmt: skip
+        try:
+            factor = splu(
+                sp.csc_array(self.block + own), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
+                options={"SymmetricMode": True, "Equil": False},
+            )  # fmt: skip
+        except RuntimeError as error:  # a pivot is zero
+            raise np.linalg.LinAlgError("the block of the points is singular") from error
         symmetric = np.array_equal(factor.perm_r, factor.perm_c)
         if not symmetric or not bool(np.all(factor.U.diagonal() > 0)):
             raise np.linalg.LinAlgError("the block of the points is not positive definite")
         self.raised, self.solve = raised, factor.solve
+
+    def rounding(self, upper: float) -> float:
+        """How far rounding in the solves may move T, |S| <= ``upper``: far if the block is near singular."""
+        lowest = max(float(self.lowest(LOOSE * upper)[0].min()), UNIT * upper)
+        return ROUNDING * UNIT * upper**2 / lowest
 
     def __matmul__(self, X: Array) -> Array:
         out: Array = self.S @ X

@@ -14,7 +14,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from npkl_models.linalg import UNIT, Array, Mask, Matrix, norm_bound, orthonormal_range
 from npkl_models.spectrum.eigenbound import EigenBound
-from npkl_models.spectrum.elimination import Elimination, raise_block, raise_diagonal
+from npkl_models.spectrum.elimination import LOOSE, Elimination, raise_block, raise_diagonal
 from npkl_models.spectrum.lanczos import LOOKS, Deflation, Recurrence, Ritz, is_local, search, tight
 
 ELIMINATED, MOST = 0.01, 10_000  # share of the points, and how many at most: their factor hardly fills up
@@ -39,7 +39,7 @@ def by_elimination(
     price: Array | None,
     allowance: float,
     quick: bool,
-) -> EigenBound | None:
+) -> EigenBound:
     """Lanczos on the Schur complement that is left when the points of a local vector are eliminated.
 
     Run after run: what the last one found below zero is raised if that may be done, other low eigenvectors
@@ -57,11 +57,6 @@ def by_elimination(
         What all raises may cost, those by the same amount at all points included.
     quick : bool
         Give up as soon as it is clear that the accuracy will not be reached.
-
-    Returns
-    -------
-    EigenBound or None
-        None if the eliminated block is singular.
     """
     n, upper = S.shape[0], norm_bound(S)
     low = LOW * upper
@@ -71,9 +66,7 @@ def by_elimination(
         T.raise_to(T.raised)
     except np.linalg.LinAlgError:
         if price is None or not raise_block(T, FLOORS[-1] * low, price, RAISING * allowance):
-            return _local_direction(T)
-    except RuntimeError:  # a pivot is zero
-        return None
+            return _local_direction(T, upper)
     Q = Q[:, ~is_local(Q)]
     log_term = np.log(2 * ROUNDS * LOOKS * 1.648 * np.sqrt(n) / failure)
     W, null = np.zeros((n, 0)), np.zeros((n, 0))
@@ -87,7 +80,7 @@ def by_elimination(
         start = held.remove(T.within(rng.standard_normal(n)))
         stop = _stop(held, low, level, accuracy)
         found, run = search(T, held, start, steps, log_term, stop, FEW, upper, n - T.points.size)
-        bound = min(held.whole(found.lower), 0.0) - 8 * UNIT * upper
+        bound = min(held.whole(found.lower), 0.0) - 8 * UNIT * upper - T.rounding(upper)
         if bound >= -accuracy or found.last:
             break
         new = run.combine(found.coefficients[:, found.values < MODEL * low])
@@ -162,9 +155,9 @@ def _unfinished(T: Elimination, W: Array) -> EigenBound:
     return EigenBound(-np.inf, float(quotients[low]), "estimated", X[:, low], 1.0, directions=X)
 
 
-def _local_direction(T: Elimination) -> EigenBound:
+def _local_direction(T: Elimination, upper: float) -> EigenBound:
     """A direction with negative curvature on the eliminated points themselves."""
-    values, vectors = T.lowest(0.0)
+    values, vectors = T.lowest(LOOSE * upper)
     x = np.zeros(T.shape[0])
     x[T.points] = vectors[:, int(np.argmin(values))]
     return EigenBound(-np.inf, float(x @ (T.S @ x)), "estimated", x, 1.0)
