@@ -4,10 +4,10 @@ Write a problem once; solve it exactly or fast; see proved how good each answer 
 """
 
 from npkl_models._version import __version__
-from npkl_models.answer.certificate import Certificate, certify
 from npkl_models.answer.program import Program
 from npkl_models.answer.solution import History, Iterate, Solution, Status
 from npkl_models.backends import Backend, backends, choose_backend, compile, solve
+from npkl_models.certify.certificate import Certificate, certify
 from npkl_models.crosscheck import crosscheck
 from npkl_models.data import datasets
 from npkl_models.errors import (

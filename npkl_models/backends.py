@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from npkl_models.answer.judge import relabelled
 from npkl_models.answer.program import Options, Program, parse_options
 from npkl_models.answer.solution import Solution, with_certificate
 from npkl_models.conic import reduced, runner, sdp, sdp_dual
 from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.lowrank import admm, bcd, burer_monteiro
+from npkl_models.model.centring import Centred, centred
 from npkl_models.model.problem import Problem
 from npkl_models.prediction import Cost, available_bytes, predict
 from npkl_models.spectral import closed_form, mfpc, simple_npkl
@@ -52,19 +54,43 @@ class Backend:
             If the backend cannot take the problem, or does not know an option.
         """
         parsed = parse_options(self.options, options, self.name)
-        reason = self.supports(problem)
+        reason = self.reason(problem)
         if reason is not None:
-            able = [name for name, b in REGISTRY.items() if b.supports(problem) is None]
+            able = [name for name, b in REGISTRY.items() if b.reason(problem) is None]
             raise UnsupportedError(
                 f"{self.name} cannot take this problem: it {reason}; "
                 + (f"these can: {', '.join(able)}" if able else "no other backend can either")
             )
-        return self.program(problem, parsed)
+        face = centred(problem)
+        if face is None:
+            return self.program(problem, parsed)
+        return CentredProgram(problem, self.name, parsed, self.program(face.problem, parsed), face)
+
+    def reason(self, problem: Problem) -> str | None:
+        """Why this backend cannot take the problem, None if it can; centring is a matter of the basis."""
+        face = centred(problem)
+        return self.supports(problem if face is None else face.problem)
 
     @property
     def option_names(self) -> tuple[str, ...]:
         """Names of the options it takes."""
         return tuple(f.name for f in fields(self.options))
+
+
+@dataclass(frozen=True, eq=False)
+class CentredProgram(Program):
+    """A problem with 1'K1 = 0, solved on centred kernels."""
+
+    inner: Program
+    face: Centred
+
+    def solve(self) -> Solution:
+        found = self.inner.solve()
+        y = found.multipliers
+        return relabelled(found, self.problem, None if y is None else self.face.unfold(y))
+
+    def describe(self) -> str:
+        return f"{self.inner.describe()}; centred by a basis of {self.face.problem.order} columns"
 
 
 def _reduced(form: str) -> Callable[[Problem, Any], Program]:
@@ -156,7 +182,7 @@ def choose_backend(problem: Problem) -> tuple[str, str]:
     declined: list[str] = []
     costs: dict[str, Cost] = {}
     for name, backend in REGISTRY.items():
-        reason = backend.supports(problem) or _hopeless(name, problem)
+        reason = backend.reason(problem) or _hopeless(name, problem)
         if reason is None:
             costs[name] = predict(name, problem)
         else:

@@ -134,7 +134,7 @@ def _known(name: str, options: dict[str, Any]) -> dict[str, Any]:
 def _solve(problem: Problem, name: str, own: dict[str, Any], options: dict[str, Any]) -> Solution | str:
     """The solution, or why there is none."""
     backend = REGISTRY[name]
-    reason = backend.supports(problem)
+    reason = backend.reason(problem)
     if reason is not None:
         return f"not run: {reason}"
     try:
@@ -151,7 +151,7 @@ def _bracket(solved: dict[str, Solution]) -> tuple[float, float]:
     for solution in solved.values():
         if solution.certificate.rigour in ("proved", "probable"):
             bounds.append(solution.certificate.bound)
-        if solution.certificate.violation <= AGREEMENT:
+        if solution.certificate.feasible:
             objectives.append(solution.certificate.objective)
     return max(bounds), min(objectives)
 

@@ -19,8 +19,15 @@ Index = NDArray[np.intp]
 Matrix = Any  # a scipy sparse array or a dense ndarray; both take `@`
 
 UNIT = float(np.finfo(np.float64).eps) / 2  # unit roundoff
+TINY = float(np.finfo(np.float64).tiny)  # the smallest normal number: what underflow may lose
 LINE = 64  # bytes of a cache line
 DENSE_SPECTRUM = 1_500  # largest order for all eigenvalues, where all are needed
+
+
+def gamma(operations: float) -> float:
+    """Relative error of that many operations in a row (Higham 2002, lemma 3.1)."""
+    product = operations * UNIT
+    return product / (1 - product) if product < 0.5 else float("inf")
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from npkl_models.conic.runner import choose_solver, predicted_bytes
+from npkl_models.conic.runner import default_solver, predicted_bytes
 from npkl_models.lowrank import compiled
 from npkl_models.lowrank.rank import auto_rank
 from npkl_models.model.problem import Problem
@@ -64,7 +64,7 @@ def predict(backend: str, problem: Problem) -> Cost:
         step = MFPC_PRODUCT * n * s**2 + MFPC_EIGH * s**3 + CALL
         return Cost(MFPC_ITERATIONS * step, 8.0 * (4 * n * s + 8 * s**2))
     order = problem.order
-    solver = choose_solver(None, order)
+    solver = default_solver(None, order)
     seconds = CLARABEL_SECONDS * order**5 if solver == "CLARABEL" else SCS_SECONDS * order**3
     R = problem.regularizer
     if isinstance(R, TracePower) and needs_majorisation(R.p):

@@ -5,7 +5,9 @@ import pytest
 from conftest import KINDS, side_information
 
 import npkl_models as nm
-from npkl_models.answer.repairs import REPAIRS, trace_bound
+from npkl_models import linalg
+from npkl_models.certify.floors import trace_bound
+from npkl_models.certify.repairs import REPAIRS
 
 METHODS = {"eigh": "proved", "cholesky": "proved", "lanczos": "probable", "ritz": "estimated"}
 
@@ -38,13 +40,13 @@ def test_every_repair_is_valid_where_it_applies(small, exact, name):
     fixed = nm.Problem(L, nm.npkl(L, pairs, "hinge").terms, (unit,))
     problems["unit diagonal"] = (fixed, fixed.solve("sdp", eps=1e-9))
     angle = np.linspace(0, 4, 12)
-    arc = nm.mvu(np.stack([np.cos(angle), np.sin(angle)], axis=1), 2, reduce=False)
+    arc = nm.mvu(np.stack([np.cos(angle), np.sin(angle)], axis=1), 2)
     problems["arc"] = (arc, arc.solve("sdp", eps=1e-9))
     for kind, (problem, solution) in problems.items():
         if problem.regularizer.finite_support:
             continue
         y = poor(problem)
-        S = problem.slack(y).toarray()
+        S = linalg.dense(problem.restrict(problem.slack(y)))
         eps = max(0.0, -float(np.linalg.eigvalsh(S)[0]) - problem.regularizer.shift) + 1e-9
         if eps < 1e-6:
             continue
@@ -56,7 +58,7 @@ def test_every_repair_is_valid_where_it_applies(small, exact, name):
         assert np.isfinite(bound), kind
         assert bound <= solution.objective + 1e-7, kind
         if name != "trace bound":
-            S = problem.slack(multipliers).toarray()
+            S = linalg.dense(problem.restrict(problem.slack(multipliers)))
             assert np.linalg.eigvalsh(S)[0] + problem.regularizer.shift >= -1e-9, kind
     assert applied >= 1
 
@@ -83,10 +85,10 @@ def test_no_repair_means_no_bound_and_says_so():
 @pytest.mark.parametrize("kind", ["B2:hinge", "B4:square", "G2:squared_hinge", "B1:hinge"])
 def test_trace_power_bound_from_the_low_rank_part_alone(small, exact, monkeypatch, kind):
     """Beyond the order of a full eigendecomposition the bound comes from S + P + eps I >= 0."""
-    from npkl_models.answer import certificate
+    from npkl_models.certify import bounds
 
     full = nm.certify(small(kind), exact(kind))
-    monkeypatch.setattr(certificate, "DENSE_SPECTRUM", 10)
+    monkeypatch.setattr(bounds, "FULL", 10)
     found = nm.certify(small(kind), exact(kind))
     assert found.rigour == "proved"
     assert found.bound <= full.bound + 1e-9
@@ -100,8 +102,13 @@ def test_an_infeasible_point_is_not_certified():
     problem = nm.Problem(L, nm.npkl(L, pairs, "hinge").terms, (unit,))
     best = problem.solve("sdp", eps=1e-9)
     cheat = nm.certify(problem, 0.9 * best.K, best.multipliers)
-    assert cheat.violation == pytest.approx(0.05, rel=0.01)
-    assert not cheat.certifies(1.0)
+    assert cheat.violation == pytest.approx(0.1, rel=0.01)
+    assert cheat.moved == pytest.approx(1 / 0.9 - 1, rel=0.3)  # a bound on it; its diagonal was restored
+    assert cheat.objective >= best.certificate.bound
+    wall = (unit, nm.Equality(nm.Entries(20, ([0], [1])), 2.0))
+    beyond = nm.certify(nm.Problem(L, problem.terms, wall), 0.9 * best.K)
+    assert not beyond.feasible
+    assert not beyond.certifies(0.999)
 
 
 def test_points_outside_the_constraint_are_shrunk_first(small):

@@ -61,12 +61,12 @@ def test_weak_duality(small, kind, seed, rank, size):
     """bound(y) <= objective(K) for any feasible K and any y in the domain; repaired or not."""
     problem = small(kind)
     rng = np.random.default_rng(seed)
-    V = problem.regularizer.rescale(rng.normal(size=(problem.n, rank)) * size)
+    V = problem.regularizer.rescale(problem.lift(problem.drop(rng.normal(size=(problem.n, rank)) * size)))
     objective = problem.objective_of_factor(V)
     y = random_multipliers(problem, rng, size)
     scale = 1 + abs(objective)
     assert problem.dual_bound(y) <= objective + 1e-9 * scale
-    certificate = nm.certify(problem, V, y)
+    certificate = nm.certify(problem, V, y, kind="factor")
     assert certificate.bound <= objective + 1e-9 * scale
     assert certificate.objective == pytest.approx(objective)
 

@@ -17,6 +17,6 @@ for r in [int(a) for a in sys.argv[2:]] or [16, 64]:
     for kernel in ("numpy", "numba"):
         if kernel == "numba" and not compiled.available():
             continue
-        engine = BCDProgram.compile(P, BCDOptions(start=V, rank=r, kernel=kernel)).engine
+        engine = BCDProgram.compile(P, BCDOptions(start=V, rank=r, kernel=kernel)).engine()
         found[f"{kernel}_units"] = round(seconds(lambda e=engine: e.sweeper.run(e.V), 5) / one, 2)
     report(benchmark="sweep", **found)

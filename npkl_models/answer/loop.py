@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from npkl_models.answer.certificate import Certificate, certify
+from npkl_models.answer.judge import Claim, judge
 from npkl_models.answer.program import IterativeOptions, logger, progress_log
-from npkl_models.answer.solution import History, Iterate, Solution, Status, with_certificate
+from npkl_models.answer.solution import History, Iterate, Solution, Status, with_seconds
+from npkl_models.certify.certificate import Certificate, certify
 from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
@@ -26,8 +28,10 @@ NEXT_LOOK = 0.2  # and again each time it has fallen by this factor
 CLEARLY = 10.0  # a negative eigenvalue must cost so much more than what is not yet stationary
 SMALLEST_RESIDUAL = 1e-15
 PATIENCE = 400  # iterations without a better residual after which an engine counts as stuck
+BROKEN = (np.linalg.LinAlgError, ArithmeticError, ValueError)  # how numbers out of range show themselves
 SMOOTHING = 5  # iterations between a correction and the next look
 LOG_EVERY = 100
+DEEP = 1e12  # an objective so many times the first one's size below zero: the run is falling without limit
 FAILURE = 1e-6  # probability that any of a solve's certificates is wrong; look k spends FAILURE / (k (k + 1))
 
 
@@ -80,6 +84,14 @@ class _Run:
     best_at: int = 0
     looks: int = 0
     rest: int = 0  # no look before this iteration
+    first: float | None = None  # objective
+    trouble: str = ""
+
+    @property
+    def confined(self) -> bool:
+        """Whether the regulariser alone bounds all kernels."""
+        R = self.problem.regularizer
+        return R.finite_support or bool(np.isfinite(R.trace_bound(self.problem.n)))
 
     def look(self, quick: bool) -> Certificate:
         """The certificate of the point as it is."""
@@ -87,6 +99,7 @@ class _Run:
         found = certify(
             self.problem, self.engine.V, self.engine.multipliers(), kind="factor", tol=self.options.tol,
             failure_probability=FAILURE / (self.looks * (self.looks + 1)), quick=quick,
+            random_state=_seed(self.options),
         )  # fmt: skip
         return replace(found, failure_probability=FAILURE) if found.rigour == "probable" else found
 
@@ -96,7 +109,7 @@ class _Run:
             return found
         proof = certify(
             self.problem, self.engine.V, self.engine.multipliers(), kind="factor", method="cholesky",
-            tol=self.options.tol,
+            tol=self.options.tol, random_state=_seed(self.options),
         )  # fmt: skip
         return proof if proof.rigour == "proved" else found
 
@@ -107,45 +120,55 @@ class _Run:
 
 
 def drive(
-    problem: Problem, backend: str, options: IterativeOptions, engine: Engine, max_iter: int,
+    problem: Problem, backend: str, options: IterativeOptions, build: Callable[[], Engine], max_iter: int,
     build_time: float, message: str = "",
 ) -> Solution:  # fmt: skip
-    """Run the engine until its point is certified, or a limit is reached."""
-    if options.rigour == "proved":
-        _require_factorisable(problem, engine)
-    run = _Run(problem, options, engine, time.perf_counter(), [])
-    run.threshold = FIRST_LOOK * options.tol
-    status = Status.ITERATION_LIMIT
-    with progress_log(options.verbose):
-        try:
-            for iteration in range(1, (options.max_iter or max_iter) + 1):
-                engine.iterate()
-                outcome = _after(run, iteration)
-                if outcome is not None:
-                    status = outcome
-                    break
-        except KeyboardInterrupt:
-            status = Status.STOPPED
-    if status is Status.FAILED:
-        return Solution(
-            problem, backend, status, None, float("nan"), engine.objective,
-            iterations=len(run.rows), build_time=build_time,
-            solve_time=time.perf_counter() - run.started, history=History.of(run.rows),
-            message="the iterates left the finite numbers",
+    """Build an engine and run it until its point is certified, or a limit is reached."""
+    started = time.perf_counter()
+    with progress_log(options.verbose), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        engine = build()
+        if options.rigour == "proved":
+            _require_factorisable(problem, engine)
+        run = _Run(problem, options, engine, started, [])
+        run.threshold = FIRST_LOOK * options.tol
+        status = _iterate(run, options.max_iter or max_iter)
+        certificate = run.certificate
+        if status is Status.FAILED:
+            certificate = None
+        elif status is not Status.OPTIMAL:
+            certificate = run.proof(run.look(quick=False))
+        y = certificate.multipliers if certificate is not None else None
+        claim = Claim(
+            engine.V, y, status, engine.objective, len(run.rows), History.of(run.rows),
+            "; ".join(part for part in (message, engine.note, run.trouble) if part), certificate=certificate,
         )  # fmt: skip
-    V = problem.regularizer.rescale(engine.V)
-    certificate = run.certificate
-    if status is not Status.OPTIMAL:
-        certificate = run.proof(run.look(quick=False))
-        if run.suffices(certificate) and status is not Status.STOPPED:
-            status = Status.OPTIMAL
-    assert certificate is not None
-    solution = Solution(
-        problem, backend, status, V, certificate.objective, engine.objective, engine.multipliers(),
-        len(run.rows), build_time, time.perf_counter() - run.started, History.of(run.rows),
-        "; ".join(part for part in (message, engine.note) if part),
-    )  # fmt: skip
-    return with_certificate(solution, certificate)
+        solution = judge(
+            problem, backend, claim, options.tol, rigour=options.rigour, build_time=build_time,
+            random_state=_seed(options),
+        )  # fmt: skip
+    return with_seconds(solution, time.perf_counter() - started)
+
+
+def _iterate(run: _Run, limit: int) -> Status:
+    """Iterations until something ends the run."""
+    try:
+        for iteration in range(1, limit + 1):
+            run.engine.iterate()
+            outcome = _after(run, iteration)
+            if outcome is not None:
+                return outcome
+    except KeyboardInterrupt:
+        return Status.STOPPED
+    except BROKEN as error:
+        if isinstance(error, ValueError) and np.isfinite(run.engine.V).all():
+            raise  # not what becomes of numbers out of range
+        run.trouble = f"{type(error).__name__}: {error}"
+        return Status.FAILED
+    return Status.ITERATION_LIMIT
+
+
+def _seed(options: IterativeOptions) -> int | None:
+    return getattr(options, "random_state", None)
 
 
 def _require_factorisable(problem: Problem, engine: Engine) -> None:
@@ -159,8 +182,12 @@ def _require_factorisable(problem: Problem, engine: Engine) -> None:
 def _after(run: _Run, iteration: int) -> Status | None:
     """Bookkeeping after an iteration; a status ends the run."""
     engine, options = run.engine, run.options
-    if not np.isfinite(engine.objective):
+    if not np.isfinite(engine.objective) or np.isnan(engine.residual):
         return Status.FAILED
+    if run.first is None:
+        run.first = abs(engine.objective)
+    if engine.objective < -DEEP * (1 + run.first) and not run.confined:
+        return Status.UNBOUNDED
     seconds = time.perf_counter() - run.started
     settled = engine.residual <= run.threshold and iteration >= run.rest
     if engine.residual < 0.9 * run.best:

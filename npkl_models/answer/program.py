@@ -6,7 +6,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
 import numpy as np
@@ -116,7 +116,7 @@ class Program(ABC):
     problem: Problem
     backend: str
     options: Any
-    build_time: float = 0.0
+    build_time: float = field(default=0.0, kw_only=True)
 
     @abstractmethod
     def solve(self) -> Solution:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from npkl_models.answer.certificate import Certificate, certify
+from npkl_models.certify.certificate import Certificate, certify
 from npkl_models.errors import ProblemError, SolverError
 from npkl_models.linalg import Array, gram_eigenvalues, numerical_rank
 from npkl_models.model.problem import Problem
@@ -202,6 +202,16 @@ class Solution:
         from npkl_models.answer.storage import load
 
         return load(path)
+
+
+def with_history(solution: Solution, history: History) -> Solution:
+    """The solution with that history, and the certificate it has."""
+    return with_certificate(replace(solution, history=history), solution.__dict__.get("certificate"))
+
+
+def with_seconds(solution: Solution, seconds: float) -> Solution:
+    """The solution with that solve time, and the certificate it has."""
+    return with_certificate(replace(solution, solve_time=seconds), solution.__dict__.get("certificate"))
 
 
 def with_certificate(solution: Solution, certificate: Certificate | None) -> Solution:

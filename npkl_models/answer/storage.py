@@ -68,14 +68,16 @@ def save(solution: Solution, path: str | Path) -> Path:
         "status": solution.status.name,
         **{name: getattr(solution, name) for name in _SCALARS},
     }
-    target = Path(path).with_suffix(".npz")
+    target = _with_suffix(path)
     np.savez_compressed(target, header=np.array(json.dumps(header)), **arrays)
     return target
 
 
 def load(path: str | Path) -> Solution:
     """Read a solution written by `save`."""
-    with np.load(Path(path), allow_pickle=False) as file:
+    if not (Path(path).is_file() or _with_suffix(path).is_file()):
+        raise ProblemError(f"a saved solution must be named, got {path}: there is no file of that name")
+    with np.load(path if Path(path).is_file() else _with_suffix(path), allow_pickle=False) as file:
         data = {name: file[name] for name in file.files}
     if "header" not in data:
         raise ProblemError(f"{path} must be a file written by Solution.save, got no header in it")
@@ -97,6 +99,12 @@ def load(path: str | Path) -> Solution:
         history=History(*(data[f"history.{name}"] for name in _HISTORY)),
         **{name: header[name] for name in _SCALARS},
     )
+
+
+def _with_suffix(path: str | Path) -> Path:
+    """The path that `save` writes to: with .npz at its end, whatever dots are in its name."""
+    text = str(path)
+    return Path(text if text.endswith(".npz") else f"{text}.npz")
 
 
 def _problem(header: dict[str, Any], data: dict[str, Any]) -> Problem:

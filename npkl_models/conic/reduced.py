@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from npkl_models.answer.program import Program
 from npkl_models.answer.solution import Solution
 from npkl_models.conic.quadratic import ReducedQuadratic, quadratic_reason, smat
-from npkl_models.conic.runner import ConicOptions, choose_solver, finish, predicted_bytes, run
+from npkl_models.conic.runner import ConicOptions, ConicRun, Reader, choose_solver, predicted_bytes
 from npkl_models.linalg import Array, symmetrize
 from npkl_models.model.functionals import svec
 from npkl_models.model.problem import Problem
@@ -104,10 +104,10 @@ class ReducedProgram(Program):
     """The quadratic, and the CVXPY problem that one of the three forms makes of it."""
 
     options: ConicOptions
-    form: Form | None = None
-    quadratic: ReducedQuadratic | None = None
-    model: cp.Problem | None = None
-    unknown: cp.Variable | None = None
+    form: Form
+    quadratic: ReducedQuadratic
+    model: cp.Problem
+    unknown: cp.Variable
     scale: Any = None  # D: the model's unknown is D^-1 U D^-1
     unit: float = 1.0  # the objective, less c, in units of this
     cones: str = ""
@@ -145,22 +145,17 @@ class ReducedProgram(Program):
         objective = written.objective + (d * q.b / unit) @ y
         model = cp.Problem(cp.Minimize(objective), every)
         return cls(
-            problem, form.name, options, time.perf_counter() - started,
-            form, q, model, U, D, unit, written.cones, links, rows, cone,
+            problem, form.name, options, form=form, quadratic=q, model=model, unknown=U, scale=D, unit=unit,
+            cones=written.cones, links=links, rows=rows, cone=cone, build_time=time.perf_counter() - started,
         )  # fmt: skip
 
     def solve(self) -> Solution:
-        assert self.model is not None
-        assert self.unknown is not None
-        assert self.form is not None
-        outcome = run(self.model, self.options, self.form.order(self.problem))
-        assert self.quadratic is not None
-        outcome = replace(outcome, value=self.unit * outcome.value + self.quadratic.c)
-        U = self.unknown.value
-        return finish(
-            self.problem, self.backend, outcome, self._unscaled(U),
-            self._multipliers(), self.options.tol, self.build_time,
+        reader = Reader(
+            lambda: self._unscaled(self.unknown.value), self._multipliers,
+            lambda value: self.unit * value + self.quadratic.c,
         )  # fmt: skip
+        run = ConicRun(self.problem, self.backend, self.model, self.options, reader)
+        return run.solve(self.form.order(self.problem), self.build_time)
 
     def _unscaled(self, U: Array | None) -> Array | None:
         return None if U is None else self.scale[:, None] * np.asarray(U) * self.scale
@@ -171,9 +166,6 @@ class ReducedProgram(Program):
         Those of the losses are their derivatives at the point y' with 2 A y' + b + E'nu = svec(Z), which is
         the solution itself up to the solver's accuracy, but makes the slack as good as Z.
         """
-        assert self.quadratic is not None
-        assert self.cone is not None
-        assert self.unknown is not None
         q, problem, U = self.quadratic, self.problem, self._unscaled(self.unknown.value)
         read = [link.dual_value for link in self.links]
         if U is None or self.cone.dual_value is None or any(value is None for value in read):
@@ -193,8 +185,6 @@ class ReducedProgram(Program):
         return Multipliers(terms, nu)
 
     def describe(self) -> str:
-        assert self.quadratic is not None
-        assert self.form is not None
         q, order = self.quadratic, self.form.order(self.problem)
         solver = choose_solver(self.options.solver, order)
         equations = sum(len(e) for _, e in q.equalities)

@@ -12,7 +12,8 @@ import scipy.sparse as sp
 
 from npkl_models.answer.program import Program
 from npkl_models.answer.solution import Solution
-from npkl_models.conic.runner import ConicOptions, choose_solver, finish, predicted_bytes, run
+from npkl_models.conic.runner import ConicOptions, ConicRun, Reader, choose_solver, predicted_bytes
+from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import TracePower
 from npkl_models.model.terms import Multipliers
@@ -74,7 +75,7 @@ class SDPProgram(Program):
     """Exact SDP; see `build`."""
 
     options: ConicOptions
-    model: Model | None = None
+    model: Model
 
     @classmethod
     def compile(cls, problem: Problem, options: ConicOptions) -> SDPProgram:
@@ -82,19 +83,18 @@ class SDPProgram(Program):
         started = time.perf_counter()
         choose_solver(options.solver, problem.order)
         model = build(problem)
-        return cls(problem, "sdp", options, time.perf_counter() - started, model)
+        return cls(problem, "sdp", options, model=model, build_time=time.perf_counter() - started)
 
     def solve(self) -> Solution:
-        assert self.model is not None
-        outcome = run(self.model.problem, self.options, self.problem.order)
+        reader = Reader(self._kernel, self._multipliers)
+        run = ConicRun(self.problem, self.backend, self.model.problem, self.options, reader)
+        return run.solve(self.problem.order, self.build_time)
+
+    def _kernel(self) -> Array | None:
         U = self.model.unknown.value
-        return finish(
-            self.problem, self.backend, outcome, None if U is None else np.asarray(U), self._multipliers(),
-            self.options.tol, self.build_time,
-        )  # fmt: skip
+        return None if U is None else np.asarray(U)
 
     def _multipliers(self) -> Multipliers | None:
-        assert self.model is not None
         model = self.model
         read = [c.dual_value for c in (*model.links, *model.equalities)]
         if any(value is None for value in read):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import cvxpy as cp
@@ -12,8 +12,9 @@ import scipy.sparse as sp
 
 from npkl_models.answer.program import Program
 from npkl_models.answer.solution import Solution, Status
-from npkl_models.conic.runner import ConicOptions, Outcome, choose_solver, finish, run
+from npkl_models.conic.runner import ConicOptions, ConicRun, Reader, choose_solver
 from npkl_models.conic.sdp import describe_cones
+from npkl_models.linalg import Array, symmetrize
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 
@@ -67,11 +68,8 @@ def _adjoint(A: Any, part: Any, order: int) -> Any:
     return cp.reshape(half.T @ part, (order, order), order="C")
 
 
-def _as_primal(outcome: Outcome) -> Outcome:
-    """What the outcome of the minimised dual says of the primal problem."""
-    swap = {Status.INFEASIBLE: Status.UNBOUNDED, Status.UNBOUNDED: Status.INFEASIBLE}
-    status = swap.get(outcome.status, outcome.status)
-    return replace(outcome, status=status, value=-outcome.value)
+SWAPPED = {Status.INFEASIBLE: Status.UNBOUNDED, Status.UNBOUNDED: Status.INFEASIBLE}
+"""What the outcome of the dual says of the primal problem."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +77,7 @@ class DualSDPProgram(Program):
     """Exact dual SDP; see `build`."""
 
     options: ConicOptions
-    model: DualModel | None = None
+    model: DualModel
 
     @classmethod
     def compile(cls, problem: Problem, options: ConicOptions) -> DualSDPProgram:
@@ -87,21 +85,18 @@ class DualSDPProgram(Program):
         started = time.perf_counter()
         choose_solver(options.solver, problem.order)
         model = build(problem)
-        return cls(problem, "sdp_dual", options, time.perf_counter() - started, model)
+        return cls(problem, "sdp_dual", options, model=model, build_time=time.perf_counter() - started)
 
     def solve(self) -> Solution:
-        assert self.model is not None
-        outcome = _as_primal(run(self.model.problem, self.options, self.problem.order))
+        reader = Reader(self._kernel, self._multipliers, lambda value: -value, lambda s: SWAPPED.get(s, s))
+        run = ConicRun(self.problem, self.backend, self.model.problem, self.options, reader)
+        return run.solve(self.problem.order, self.build_time)
+
+    def _kernel(self) -> Array | None:
         K = self.model.slack.dual_value
-        if K is not None:
-            K = 0.5 * (K + K.T)
-        return finish(
-            self.problem, self.backend, outcome, K, self._multipliers(),
-            self.options.tol, self.build_time,
-        )  # fmt: skip
+        return None if K is None else symmetrize(np.asarray(K))
 
     def _multipliers(self) -> Multipliers | None:
-        assert self.model is not None
         model = self.model
         every = [*model.y, *model.nu, *([] if model.rows is None else [model.rows])]
         if any(variable.value is None for variable in every):

@@ -8,7 +8,6 @@ split; zeta is then a proximal step. tr K^2 is tr(V U'U V') and adds to every ro
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -245,27 +244,28 @@ class ADMMProgram(Program):
     """KL-ADMM, laid out and ready to run."""
 
     options: ADMMOptions
-    engine: ADMMEngine | None = None
 
     @classmethod
     def compile(cls, problem: Problem, options: ADMMOptions) -> ADMMProgram:
-        """Lay the row tables out and draw the start."""
-        started = time.perf_counter()
+        """Check that the options fit the problem."""
         reason = bcd_supports(problem) if options.polish == "bcd" else None
         if reason is not None:
             raise UnsupportedError(f"polish='bcd' does not take this problem, bcd {reason}; use 'newton'")
-        engine = ADMMEngine(problem, structure(problem), options, starting_factor(problem, options))
-        return cls(problem, "admm", options, time.perf_counter() - started, engine)
+        return cls(problem, "admm", options)
+
+    def engine(self) -> ADMMEngine:
+        """Lay the row tables out and draw the start."""
+        start = starting_factor(self.problem, self.options)
+        return ADMMEngine(self.problem, structure(self.problem), self.options, start)
 
     def solve(self) -> Solution:
-        assert self.engine is not None
         return drive(self.problem, self.backend, self.options, self.engine, MAX_ITERATIONS, self.build_time)
 
     def describe(self) -> str:
-        assert self.engine is not None
-        V = self.engine.V
+        engine = self.engine()
+        V = engine.V
         return (
-            f"V and U are {V.shape[0]} x {V.shape[1]}, {self.engine.pairs.size} pairs, "
-            f"{int(self.engine.split.sum())} of them split; about "
+            f"V and U are {V.shape[0]} x {V.shape[1]}, {engine.pairs.size} pairs, "
+            f"{int(engine.split.sum())} of them split; about "
             f"{8e-6 * (12 * V.size + 4 * self.problem.cost.nnz):.3g} MB"
         )

@@ -8,22 +8,21 @@ see docs), extrapolation, and a certificate that tells when to stop.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 
 from npkl_models.answer.loop import drive
 from npkl_models.answer.program import FactorOptions, Program, logger
-from npkl_models.answer.recovery import recover_multipliers
 from npkl_models.answer.solution import Solution
+from npkl_models.certify.recovery import recover_multipliers
 from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array, aligned, frobenius, positions
 from npkl_models.lowrank.anderson import Extrapolation
 from npkl_models.lowrank.burer_monteiro import BurerMonteiroEngine, BurerMonteiroOptions
 from npkl_models.lowrank.edges import EdgeModel, Structure, entry_reason, structure
 from npkl_models.lowrank.rank import FactorEngine, starting_factor
-from npkl_models.lowrank.sweeps import KERNELS, Sweeper
+from npkl_models.lowrank.sweeps import KERNELS, Sweeper, choose_kernel
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import NoRegularizer, RowNormBound
 from npkl_models.model.terms import Multipliers
@@ -222,12 +221,10 @@ class BCDProgram(Program):
     """Block coordinate descent, coloured and ready to run."""
 
     options: BCDOptions
-    engine: BCDEngine | None = None
 
     @classmethod
     def compile(cls, problem: Problem, options: BCDOptions) -> BCDProgram:
-        """Colour the graph and lay the tables out."""
-        started = time.perf_counter()
+        """Check that the options fit the problem."""
         pairs = structure(problem)
         if options.nonsmooth == "row_qp" and (
             np.any(pairs.quadratic > 0) or problem.regularizer.row_multipliers
@@ -236,18 +233,24 @@ class BCDProgram(Program):
                 "nonsmooth='row_qp' takes neither a loss on the diagonal nor a row-norm bound; "
                 "use nonsmooth='multipliers'"
             )
-        engine = BCDEngine(problem, pairs, options, starting_factor(problem, options))
-        return cls(problem, "bcd", options, time.perf_counter() - started, engine)
+        choose_kernel(
+            options.kernel, all(b.loss.quadratic for b in pairs.blocks) and options.nonsmooth != "row_qp"
+        )
+        return cls(problem, "bcd", options)
+
+    def engine(self) -> BCDEngine:
+        """Colour the graph, lay the tables out, draw the start."""
+        start = starting_factor(self.problem, self.options)
+        return BCDEngine(self.problem, structure(self.problem), self.options, start)
 
     def solve(self) -> Solution:
-        assert self.engine is not None
         return drive(self.problem, self.backend, self.options, self.engine, MAX_SWEEPS, self.build_time)
 
     def describe(self) -> str:
-        assert self.engine is not None
-        V = self.engine.V
+        engine = self.engine()
+        V = engine.V
         return (
-            f"V is {V.shape[0]} x {V.shape[1]}, {self.engine.sweeper}, "
-            f"{self.engine.pairs.size} pairs, {self.problem.cost.nnz} cost entries; about "
+            f"V is {V.shape[0]} x {V.shape[1]}, {engine.sweeper}, "
+            f"{engine.pairs.size} pairs, {self.problem.cost.nnz} cost entries; about "
             f"{8e-6 * (6 * V.size + 4 * self.problem.cost.nnz):.3g} MB"
         )

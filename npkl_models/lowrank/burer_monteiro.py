@@ -6,7 +6,6 @@ ICML 2012, and Journee, Bach, Absil & Sepulchre, SIAM J. Optim. 20 (2010), for t
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,7 +19,7 @@ from npkl_models.lowrank.minimisers import MINIMISERS
 from npkl_models.lowrank.objective import FactorObjective
 from npkl_models.lowrank.rank import FactorEngine, starting_factor
 from npkl_models.model.problem import Problem
-from npkl_models.model.regularizers import TracePower
+from npkl_models.model.regularizers import NoRegularizer, RowNormBound, TracePower
 from npkl_models.model.terms import Multipliers
 
 MAX_ITERATIONS = 5_000
@@ -55,6 +54,8 @@ def supports(problem: Problem) -> str | None:
     R = problem.regularizer
     if isinstance(R, TracePower) and R.p != int(R.p):
         return f"needs an integer p in tr K^p, got {R.p:g}"
+    if not isinstance(R, (NoRegularizer, RowNormBound, TracePower)):
+        return f"takes no regulariser, row norms or tr K^p, got {R.name}"
     return None
 
 
@@ -120,24 +121,28 @@ class BurerMonteiroProgram(Program):
     """The factorised problem, laid out and ready to run."""
 
     options: BurerMonteiroOptions
-    engine: BurerMonteiroEngine | None = None
+    first: BurerMonteiroOptions | None = None  # those of the first factor, where they are others
 
     @classmethod
     def compile(cls, problem: Problem, options: BurerMonteiroOptions) -> BurerMonteiroProgram:
+        """Nothing to set up."""
+        return cls(problem, "burer_monteiro", options)
+
+    def engine(self) -> BurerMonteiroEngine:
         """Lay the patterns out and draw the start."""
-        return _compile(problem, options, "burer_monteiro", options)
+        start = starting_factor(self.problem, self.first or self.options)
+        return BurerMonteiroEngine(self.problem, self.options, start)
 
     def solve(self) -> Solution:
-        assert self.engine is not None
         return drive(self.problem, self.backend, self.options, self.engine, MAX_ITERATIONS, self.build_time)
 
     def describe(self) -> str:
-        assert self.engine is not None
-        W, f = self.engine.point.W, self.engine.f
+        engine = self.engine()
+        W, f = engine.point.W, engine.f
         return (
             f"the factor is {W.shape[0]} x {W.shape[1]}, {f.size} values, {int(f.augmented.sum())} of them "
             f"through multipliers, slack with {f.S.nnz} entries; about "
-            f"{8e-6 * (14 * self.engine.V.size + 6 * f.S.nnz):.3g} MB"
+            f"{8e-6 * (14 * engine.V.size + 6 * f.S.nnz):.3g} MB"
         )
 
 
@@ -149,13 +154,4 @@ def compile_hybrid(problem: Problem, options: BurerMonteiroOptions) -> BurerMont
     start = options
     if options.rank == "auto" and options.start is None and not problem.equalities:
         start = replace(options, rank=min(STAIRCASE_START, problem.n))
-    return _compile(problem, start, "hybrid", options)
-
-
-def _compile(
-    problem: Problem, start: BurerMonteiroOptions, name: str, options: BurerMonteiroOptions
-) -> BurerMonteiroProgram:
-    started = time.perf_counter()
-    V = starting_factor(problem, start)
-    engine = BurerMonteiroEngine(problem, options, V)
-    return BurerMonteiroProgram(problem, name, options, time.perf_counter() - started, engine)
+    return BurerMonteiroProgram(problem, "hybrid", options, first=start)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.linalg import Array, Index, Matrix, positions
+from npkl_models.linalg import Array, Index, Matrix, norm_bound, positions
 from npkl_models.lowrank.spectral_term import SpectralTerm
 from npkl_models.model.functionals import Entries, Functional
 from npkl_models.model.problem import Problem
@@ -31,6 +31,7 @@ class Channel:
     stop: int
     smooth: Callable[[Array], tuple[Array, Array, Array]] | None = None  # value, slope, bend
     prox: Prox | None = None
+    scale: float = 1.0  # of its penalty
 
 
 class FactorObjective:
@@ -41,7 +42,7 @@ class FactorObjective:
     y : ndarray
         Multipliers of the channels with a proximal map.
     beta : float
-        Their penalty.
+        Their penalty, times the scale of the channel.
     """
 
     def __init__(self, problem: Problem, beta: float = 1.0) -> None:
@@ -52,8 +53,11 @@ class FactorObjective:
         self.beta = beta
         self.y = np.zeros(self.size)
         self.augmented = np.zeros(self.size, dtype=bool)
+        self.scale = np.ones(self.size)
         for channel in self.channels:
-            self.augmented[channel.start : channel.stop] = channel.prox is not None
+            part = slice(channel.start, channel.stop)
+            self.augmented[part] = channel.prox is not None
+            self.scale[part] = channel.scale
         self.spectral = SpectralTerm(problem.regularizer)
         self.smooth = not self.augmented.any() and not self.spectral.constrained
         self._lay_out()
@@ -140,7 +144,7 @@ class FactorObjective:
                 out[:, part] = channel.smooth(z[part])
                 continue
             assert channel.prox is not None
-            y, beta = self.y[part], self.beta
+            y, beta = self.y[part], self.beta * channel.scale
             u, f, slope = channel.prox(z[part] + y / beta, beta)
             miss = z[part] - u
             out[:, part] = f + (y + 0.5 * beta * miss) * miss, y + beta * miss, beta * (1 - slope)
@@ -149,9 +153,10 @@ class FactorObjective:
     def update_multipliers(self, point: Point) -> float:
         """Move all multipliers; returns the cost of the misfit sum |y step| that is left."""
         new = np.where(self.augmented, point.slope, 0.0)
-        miss = np.abs(new - self.y) / self.beta
+        miss = np.abs(new - self.y) / (self.beta * self.scale)
         self.y = new
-        cost = float(np.sum(miss[self.augmented] * (np.abs(new[self.augmented]) + self._scale())))
+        size = np.abs(new) + self._scale() * self.scale
+        cost = float(np.sum(miss[self.augmented] * size[self.augmented]))
         return cost + self.spectral.update_multiplier(point.W)
 
     def _scale(self) -> float:
@@ -191,6 +196,13 @@ class Point:
     gradient: Array
 
 
+def typical_size(problem: Problem) -> float:
+    """Of the entries of a kernel that meets the equalities, by their values; one without any."""
+    values = [np.abs(part.value[part.value != 0]) for part in problem.equalities]
+    every = np.concatenate(values) if values else np.zeros(0)
+    return float(np.mean(every)) if every.size else 1.0
+
+
 def _channels(problem: Problem) -> list[Channel]:
     out: list[Channel] = []
     at = 0
@@ -216,14 +228,17 @@ def _channels(problem: Problem) -> list[Channel]:
                 return u, w * f.value(u, t), f.prox_slope(x, t, w / beta)
 
             add(term.functional, prox=prox)
+    stiffness = norm_bound(problem.cost) or 1.0
+    scale = stiffness / typical_size(problem)
     for part in problem.equalities:
         b = part.value
-        add(part.functional, prox=lambda x, beta, b=b: (b, np.zeros_like(b), np.zeros_like(b)))
+        add(part.functional, prox=lambda x, beta, b=b: (b, np.zeros_like(b), np.zeros_like(b)), scale=scale)
     if problem.regularizer.row_multipliers:
         top = problem.regularizer.trace_bound(1)
         every = np.arange(problem.n)
         add(
             Entries(problem.n, (every, every)),
             prox=lambda x, beta: (np.minimum(x, top), np.zeros_like(x), (x < top).astype(float)),
+            scale=stiffness / top if top < 1 else 1.0,
         )
     return out

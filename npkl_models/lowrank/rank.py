@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from npkl_models.answer.certificate import as_factor
 from npkl_models.answer.loop import Engine
 from npkl_models.answer.program import FactorOptions
+from npkl_models.certify.points import as_factor
 from npkl_models.linalg import Array
 from npkl_models.lowrank.correction import correct
+from npkl_models.lowrank.objective import typical_size
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import NoRegularizer
 
@@ -50,7 +51,7 @@ def starting_factor(problem: Problem, options: FactorOptions) -> Array:
     ) or int(options.rank)
     rng = np.random.default_rng(options.random_state)
     if options.start is None:
-        V = rng.standard_normal((problem.n, rank)) / np.sqrt(rank)
+        V = rng.standard_normal((problem.n, rank)) * np.sqrt(typical_size(problem) / rank)
         return problem.regularizer.rescale(V)
     V = as_factor(problem, getattr(options.start, "V", options.start), "factor").copy()
     if options.rank != "auto" and V.shape[1] != rank:

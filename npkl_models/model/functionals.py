@@ -77,6 +77,19 @@ class Functional(ABC):
         t = self._triplets
         return self._sum(t.coefficient * np.einsum("er,er->e", V[t.row], U[t.column]))
 
+    def size_of_factor(self, V: Array) -> Array:
+        """What rounding in the values on V V' is relative to: the sums of |M_ij| ||v_i|| ||v_j||."""
+        t, norm = self._triplets, np.sqrt(np.einsum("ir,ir->i", V, V))
+        return self._sum(np.abs(t.coefficient) * norm[t.row] * norm[t.column])
+
+    def row_sizes(self, y: Array) -> tuple[Array, Array]:
+        """Row sums of sum_e |y_e| |M_e|, and how many numbers they have (n,) each."""
+        t = self._triplets
+        half = 0.5 * np.abs(t.coefficient * np.asarray(y, dtype=float)[t.owner])
+        ends = np.concatenate([t.row, t.column])
+        size = np.bincount(ends, weights=np.concatenate([half, half]), minlength=self.n)
+        return size.astype(float), np.bincount(ends, minlength=self.n).astype(float)
+
     def adjoint(self, y: Array) -> Matrix:
         """sum_e y_e M_e as a symmetric sparse array (n x n)."""
         t = self._triplets
@@ -188,6 +201,9 @@ class TotalSum(Functional):
 
     def value_of_product(self, V: Array, U: Array) -> Array:
         return np.array([float(V.sum(axis=0) @ U.sum(axis=0))])
+
+    def size_of_factor(self, V: Array) -> Array:
+        return np.array([float(np.sum(np.sqrt(np.einsum("ir,ir->i", V, V))) ** 2)])
 
     def svec_operator(self, Q: Array) -> Array:
         q = Q.sum(axis=0)

@@ -49,7 +49,7 @@ class Loss(ABC):
 
     @abstractmethod
     def conjugate(self, y: Array, t: Array, w: Array) -> Array:
-        """f*(y) of f = w loss, for y in the domain."""
+        """f*(y) of f = w loss, for y in the domain; its rounding at most 16 units of |f*| + 2 |y t|."""
 
     @abstractmethod
     def conjugate_derivative(self, y: Array, t: Array, w: Array) -> Array:
@@ -66,11 +66,12 @@ class Loss(ABC):
         lower, upper = (np.where(np.abs(end) >= 1e299, np.copysign(np.inf, end), end) for end in ends)
         return lower, upper
 
-    def in_domain(self, y: Array, t: Array, w: Array, atol: float = 1e-12) -> Mask:
-        """Where y lies in the domain of f*, up to ``atol``."""
-        return np.abs(y - self.project(y, t, w)) <= atol * (1 + np.abs(w))
+    def in_domain(self, y: Array, t: Array, w: Array) -> Mask:
+        """Where y lies in the domain of f*, without any tolerance: a kernel may be as large as it likes."""
+        inside: Mask = y == self.project(y, t, w)
+        return inside
 
-    def subdifferential(self, z: Array, t: Array, w: Array, atol: float) -> tuple[Array, Array]:
+    def subdifferential(self, z: Array, t: Array, w: Array, atol: float | Array) -> tuple[Array, Array]:
         """Interval of the subgradients of f on [z - atol, z + atol], as (lower, upper)."""
         return w * self.derivative(z - atol, t), w * self.derivative(z + atol, t)
 
@@ -111,7 +112,7 @@ class Square(Loss):
         return np.full_like(z, 2.0)
 
     def conjugate(self, y: Array, t: Array, w: Array) -> Array:
-        return y**2 / (4 * w) + y * t
+        return y * (y / (4 * w)) + y * t
 
     def conjugate_derivative(self, y: Array, t: Array, w: Array) -> Array:
         return y / (2 * w) + t
@@ -204,7 +205,7 @@ class SquaredHinge(Loss):
         return np.where(t * z < 1, 2.0, 0.0)
 
     def conjugate(self, y: Array, t: Array, w: Array) -> Array:
-        return y**2 / (4 * w) + t * y
+        return y * (y / (4 * w)) + t * y
 
     def conjugate_derivative(self, y: Array, t: Array, w: Array) -> Array:
         return y / (2 * w) + t

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components, shortest_path
 
 from npkl_models.errors import ProblemError, unknown
-from npkl_models.linalg import Array, Index
+from npkl_models.linalg import Array, Index, Mask
 from npkl_models.model.drawing import draw_pairs
 
 
@@ -76,12 +76,14 @@ class Pairs:
     ) -> Pairs:
         """Draw distinct pairs uniformly: within a class for must-links, across for cannot-links.
 
+        Points labelled -1, None or NaN are unlabelled, as in scikit-learn: they belong to no pair.
+
         Raises
         ------
         ProblemError
             If the labels have fewer such pairs than asked for.
         """
-        labels = np.unique(np.asarray(y).ravel(), return_inverse=True)[1]
+        known, labels = _labelled(y)
         n = labels.size
         rng = np.random.default_rng(random_state)
         counts = np.bincount(labels).astype(float)
@@ -107,7 +109,7 @@ class Pairs:
 
         must = draw_pairs(n, n_must, n_same, "must-link", draw_same, keep_same, rng)
         cannot = draw_pairs(n, n_cannot, n_other, "cannot-link", draw_other, keep_other, rng)
-        return cls(n, must, cannot)
+        return cls(known.size, np.flatnonzero(known)[must], np.flatnonzero(known)[cannot])
 
     @classmethod
     def from_arrays(cls, pairs: ArrayLike, y: ArrayLike, n: int) -> Pairs:
@@ -266,6 +268,24 @@ def components(n: int, edges: Index) -> tuple[int, Index]:
     graph = sp.coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n))
     count, label = connected_components(graph, directed=False)
     return int(count), label.astype(np.intp)
+
+
+def _labelled(y: ArrayLike) -> tuple[Mask, Index]:
+    """Which points have a label, and the classes 0, 1, ... of those that have."""
+    given = np.asarray(y, dtype=object).ravel()
+    known = np.array([_is_label(value) for value in given.tolist()], dtype=bool)
+    if not known.any():
+        raise ProblemError(
+            "labels must name the class of at least one point, got none (-1, None and NaN are no label)"
+        )
+    kept = np.array(given[known].tolist())
+    classes: Index = np.unique(kept, return_inverse=True)[1].astype(np.intp).ravel()
+    return known, classes
+
+
+def _is_label(value: Any) -> bool:
+    """Not -1, None or NaN."""
+    return value is not None and value == value and not (not isinstance(value, str) and value == -1)
 
 
 def _codes(pairs: Index, n: int) -> Index:

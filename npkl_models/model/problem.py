@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array, Matrix, gram_eigenvalues, norm_bound, symmetrize
+from npkl_models.linalg import Array, Matrix, gamma, gram_eigenvalues, norm_bound, symmetrize
 from npkl_models.model.basis import Basis
 from npkl_models.model.regularizers import NoRegularizer, Regularizer
 from npkl_models.model.terms import LossTerm, Multipliers
-from npkl_models.spectrum.bounds import DENSE_EIGH, min_eigenvalue
-from npkl_models.spectrum.factorisation import DENSE_CHOLESKY
-from npkl_models.spectrum.perron import perron_floor
 
 if TYPE_CHECKING:  # the one arrow that points down, and only from inside methods
     from npkl_models.answer.solution import Solution
@@ -132,12 +128,20 @@ class Problem:
         return tuple(term.functional.value_of_product(left, Q) for term in self.terms)
 
     def violation(self, V: Array) -> float:
-        """Largest violation of regulariser and equalities at V V', relative to their size."""
+        """Largest violation of regulariser, equalities and basis at V V', relative to the data of each.
+
+        An equality's is relative to its value, or where that is zero to the entries of K that enter it.
+        """
         diagonal = np.einsum("ir,ir->i", V, V)
         worst = self.regularizer.violation(gram_eigenvalues(V), diagonal)
         for part in self.equalities:
             error = np.abs(part.functional.value_of_factor(V) - part.value)
-            worst = max(worst, float(np.max(error / (1 + np.abs(part.value)), initial=0.0)))
+            size = np.where(part.value != 0, np.abs(part.value), part.functional.size_of_factor(V))
+            share = np.divide(error, size, out=np.zeros_like(error), where=error > 0)
+            worst = max(worst, float(np.max(share, initial=0.0)))
+        if self.basis is not None and V.any():
+            outside = np.linalg.norm(V - self.lift(self.drop(V))) / np.linalg.norm(V)
+            worst = max(worst, float(outside) if outside > gamma(8 * self.n) else 0.0)
         return worst
 
     # ------------------------------------------------------------------- dual
@@ -180,7 +184,7 @@ class Problem:
         """sum_e f_e*(y_e) + sum_k nu_k b_k + b^2 sum d: what a dual bound pays, +inf off the domain."""
         y = self.as_multipliers(y)
         total = sum(t.conjugate(part) for t, part in zip(self.terms, y.terms, strict=True))
-        total += sum(float(e.value @ nu) for e, nu in zip(self.equalities, y.equalities, strict=True))
+        total += sum(float(np.sum(e.value * nu)) for e, nu in zip(self.equalities, y.equalities, strict=True))
         if y.rows is not None:
             if np.min(y.rows, initial=0.0) < 0:
                 return float("inf")
@@ -190,14 +194,15 @@ class Problem:
     def dual_bound(self, y: Multipliers | Sequence[Array]) -> float:
         """-sum f*(y) - nu'b - R*(-S(y)), a lower bound on the optimum; -inf where that is all.
 
-        Evaluated at y as it stands, by a full eigendecomposition; `certify` repairs y first, at any
-        size, and says how rigorous its bound is. A slack negative by no more than rounding counts as PSD.
+        Evaluated at y as it stands, by a full eigendecomposition, to rounding: a slack negative by no
+        more than that counts as PSD. It is a number to compare with, not a proof; `certify` proves, at
+        any size.
         """
         S = np.asarray(_dense(self.restrict(self.slack(y))))
         values = np.linalg.eigvalsh(S)
         rounding = 1e-14 * self.order * norm_bound(S)
         spectrum = np.where(np.abs(values) <= rounding, 0.0, -values)
-        return -self.conjugate_sum(y) - self.regularizer.support(spectrum)
+        return -self.conjugate_sum(y) - self.regularizer.support(spectrum, self.n)
 
     def as_multipliers(self, y: Multipliers | Sequence[Array] | Array) -> Multipliers:
         """Y as `Multipliers`: one array per loss term (one array will do for a single term)."""
@@ -210,19 +215,12 @@ class Problem:
         got = [part.size for part in (*y.terms, *y.equalities)]
         if sizes != got or len(y.terms) != len(self.terms):
             raise ProblemError(f"multipliers must have sizes {sizes}, got {got}")
+        if self.regularizer.row_multipliers and y.rows is not None and y.rows.shape != (self.n,):
+            raise ProblemError(f"multipliers of the rows must have shape ({self.n},), got {y.rows.shape}")
+        parts = (*y.terms, *y.equalities, *(() if y.rows is None else (y.rows,)))
+        if not all(np.isfinite(part).all() for part in parts):
+            raise ProblemError("multipliers must be finite, got NaN or infinity")
         return y
-
-    @cached_property
-    def cost_floor(self) -> float:
-        """A proved lower bound on the smallest eigenvalue of C (of Q'CQ), -inf where none is at hand."""
-        C = self.restrict(self.cost)
-        if C.shape[0] <= DENSE_EIGH:
-            return min_eigenvalue(C, method="eigh").lower
-        floor = perron_floor(C) if self.basis is None else float("-inf")
-        if floor > 0 or C.shape[0] > DENSE_CHOLESKY:
-            return floor
-        found = min_eigenvalue(C, method="cholesky")
-        return max(floor, found.lower) if found.rigour == "proved" else floor
 
     # --------------------------------------------------------------- variants
 
@@ -236,7 +234,7 @@ class Problem:
         """None for each backend that takes this problem, else the reason why not."""
         from npkl_models.backends import REGISTRY
 
-        return {name: backend.supports(self) for name, backend in REGISTRY.items()}
+        return {name: backend.reason(self) for name, backend in REGISTRY.items()}
 
     def compile(self, backend: str = "auto", **options: Any) -> Program:
         """A program that solves this problem by that backend; see `npkl_models.compile`."""

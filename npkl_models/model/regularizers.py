@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array, schatten_norm
+from npkl_models.linalg import TINY, UNIT, Array, gram_eigenvalues, schatten_norm
 from npkl_models.model.trace_cones import (
     Cvx,
     CvxSupport,
@@ -26,6 +26,8 @@ from npkl_models.model.trace_cones import (
     penalty_support,
     trace_power,
 )
+
+ROUND = 2 * UNIT
 
 
 @dataclass(frozen=True)
@@ -58,16 +60,23 @@ class Regularizer(ABC):
         """By which fraction a constraint is exceeded (0 when it holds)."""
         return 0.0
 
+    def violation_gradient(self, V: Array) -> Array | None:
+        """Derivative in V (n x r) of `violation`, as if it went below zero; None if there is none."""
+        return None
+
     def rescale(self, V: Array) -> Array:
-        """The factor V (n x r) shrunk until the constraint holds."""
+        """The factor V (n x r) shrunk until the constraint holds, rounding included; V itself if it does."""
         return V
 
     def trace_bound(self, n: int) -> float:
         """Upper bound on tr K that the constraint implies."""
         return float("inf")
 
-    def support(self, eigenvalues: Array) -> float:
-        """R*(Z) from the eigenvalues of Z, +inf where it is."""
+    def support(self, eigenvalues: Array, n: int | None = None) -> float:
+        """R*(Z) from the eigenvalues of Z, rounded upwards, +inf where it is.
+
+        ``n`` is the number of points, the order of Z by default; with a basis it is larger.
+        """
         return 0.0 if np.max(eigenvalues, initial=-np.inf) <= self.shift else float("inf")
 
     def cvxpy_primal(self, K: Cvx, diagonal: Cvx) -> tuple[Cvx, list[Cvx], Cvx | None]:
@@ -147,23 +156,41 @@ class TracePower(Regularizer):
         radius = self.bound ** (1 / self.p)
         return max(0.0, schatten_norm(np.maximum(eigenvalues, 0), self.p) / radius - 1)
 
+    def violation_gradient(self, V: Array) -> Array | None:
+        if self.bound is None:
+            return None
+        U, s, R = np.linalg.svd(V, full_matrices=False)
+        norm = schatten_norm(s**2, self.p)
+        if norm == 0.0:
+            return np.zeros_like(V)
+        shares: Array = 2 * s * (s**2 / norm) ** (self.p - 1) / self.bound ** (1 / self.p)
+        return (U * shares) @ R
+
     def rescale(self, V: Array) -> Array:
-        excess = self.violation(np.linalg.svd(V, compute_uv=False) ** 2, np.zeros(0))
-        return V / np.sqrt(1 + excess)
+        excess = self.violation(gram_eigenvalues(V), np.zeros(0))
+        return V * (_inside(V) / np.sqrt(1 + excess)) if excess > 0 else V
 
     def trace_bound(self, n: int) -> float:
         if self.bound is None:
             return float("inf")
         return float(n ** (1 - 1 / self.p) * self.bound ** (1 / self.p))
 
-    def support(self, eigenvalues: Array) -> float:
+    def support(self, eigenvalues: Array, n: int | None = None) -> float:
         positive = np.maximum(eigenvalues, 0.0)
+        q, size = self.conjugate_exponent, positive.size
         if self.bound is not None:
-            return self.bound ** (1 / self.p) * schatten_norm(positive, self.conjugate_exponent)
+            norm = schatten_norm(positive, q)
+            return self.bound ** (1 / self.p) * norm * (1 + (size + 40) * ROUND) if norm else 0.0
         if self.p == 1:
             return super().support(eigenvalues)
-        q, G = self.conjugate_exponent, self.penalty or 0.0
-        return float(np.sum(positive**q)) / (q * G ** (q - 1))
+        G = self.penalty or 0.0
+        share = positive[positive > 0] / G  # (G / q) sum share^q: no power of G alone, which may underflow
+        if not share.size:
+            return 0.0
+        with np.errstate(over="ignore", under="ignore"):
+            total = float(np.sum(share**q)) * G / q
+        rounding = (size + 8 * q * (1 + float(np.max(np.abs(np.log(share)))))) * ROUND
+        return total * (1 + rounding) + size * TINY
 
     def maximiser(self, eigenvalues: Array) -> Array:
         """Eigenvalues of the K that attains R*(Z), in the eigenbasis of Z (p > 1; p = 1 with a bound)."""
@@ -175,7 +202,8 @@ class TracePower(Regularizer):
             ties = positive >= top * (1 - 1e-12)
             return (self.bound or 0.0) * ties / np.sum(ties)
         if self.bound is None:
-            out: Array = (positive / (self.penalty or 1.0)) ** (1 / (self.p - 1))
+            with np.errstate(over="ignore", under="ignore"):
+                out: Array = (positive / (self.penalty or 1.0)) ** (1 / (self.p - 1))
             return out
         shape = (positive / top) ** (1 / (self.p - 1))
         return self.bound ** (1 / self.p) * shape / schatten_norm(shape, self.p)
@@ -231,17 +259,21 @@ class RowNormBound(Regularizer):
 
     def rescale(self, V: Array) -> Array:
         norms = np.sqrt(np.einsum("ir,ir->i", V, V))
-        return V * np.minimum(1.0, self.b / np.maximum(norms, self.b))[:, None]
+        over = norms > self.b
+        if not over.any():
+            return V
+        return V * np.where(over, _inside(V) * self.b / np.maximum(norms, self.b), 1.0)[:, None]
 
     def trace_bound(self, n: int) -> float:
         return n * self.b**2
 
-    def support(self, eigenvalues: Array) -> float:
+    def support(self, eigenvalues: Array, n: int | None = None) -> float:
         """Upper bound b^2 n max(0, lambda_max(Z)), from equal row multipliers.
 
         The exact support is the minimum of b^2 sum d over d >= 0 with Diag(d) >= Z, itself an SDP.
         """
-        return self.b**2 * eigenvalues.size * max(0.0, float(np.max(eigenvalues, initial=0.0)))
+        points = eigenvalues.size if n is None else n  # in a basis Z has fewer rows than there are points
+        return self.b**2 * points * max(0.0, float(np.max(eigenvalues, initial=0.0))) * (1 + 8 * ROUND)
 
     def cvxpy_primal(self, K: Cvx, diagonal: Cvx) -> tuple[Cvx, list[Cvx], Cvx | None]:
         rows = diagonal <= _parameter("b_squared", self.b**2)
@@ -257,6 +289,11 @@ class RowNormBound(Regularizer):
 REGULARIZERS: dict[str, type[Regularizer]] = {
     cls.name: cls for cls in (NoRegularizer, TracePower, RowNormBound)
 }
+
+
+def _inside(V: Array) -> float:
+    """A factor below one that pays for the rounding of norms of rows or columns of V."""
+    return 1 - (sum(V.shape) + 8) * UNIT
 
 
 def _parameter(name: str, value: float | None) -> Cvx:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
-from npkl_models.model.basis import Basis
+from npkl_models.model.centring import complement
 from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.functionals import SquaredDistances, TotalSum
 from npkl_models.model.graph import check_points, laplacian
@@ -55,7 +55,7 @@ def mvu(X: Any, n_neighbors: int = 4, metric: str = "euclidean", reduce: bool = 
     kept = Equality(SquaredDistances(n, (pairs[:, 0], pairs[:, 1])), squared, "distances")
     cost = -sp.eye_array(n).tocsr()
     if reduce:
-        return Problem(cost, (), (kept,), basis=_centred_basis(n), name="mvu")
+        return Problem(cost, (), (kept,), basis=complement(n), name="mvu")
     return Problem(cost, (), (kept, Equality(TotalSum(n), 0.0, "centring")), name="mvu")
 
 
@@ -110,14 +110,6 @@ def _neighborhood(X: Any, n_neighbors: int, metric: str) -> tuple[Index, Array, 
             "points) that could move apart without limit; raise n_neighbors"
         )
     return pairs, distance.ravel()[first] ** 2, n
-
-
-def _centred_basis(n: int) -> Basis:
-    """Orthonormal complement of the constant vector: columns 2..n of the reflection that maps it to e_1."""
-    v = np.full(n, n**-0.5)
-    v[0] += 1.0
-    reflection = np.eye(n) - np.outer(v, v) / v[0]
-    return Basis(reflection[:, 1:])
 
 
 def _graph(pairs: Index, n: int) -> Matrix:

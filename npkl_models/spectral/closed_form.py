@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npkl_models.answer.certificate import certify
+from npkl_models.answer.judge import Claim, judge
 from npkl_models.answer.program import Options, Program, progress_log
-from npkl_models.answer.solution import History, Iterate, Solution, Status, with_certificate
+from npkl_models.answer.solution import History, Iterate, Solution, Status, with_history, with_seconds
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import TracePower
-from npkl_models.spectral.positive import positive_part
+from npkl_models.spectrum.positive import positive_part
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,20 +66,19 @@ class ClosedFormProgram(Program):
         kept = weights > 0
         W = part.vectors[:, kept] * np.sqrt(weights[kept])
         V = problem.lift(W) if W.shape[1] else np.zeros((problem.n, 1))
-        certificate = certify(problem, V, y, kind="factor", tol=self.options.tol)
-        status = Status.OPTIMAL if certificate.certifies(self.options.tol) else Status.INACCURATE
-        seconds = time.perf_counter() - started
-        row = Iterate(
-            1, seconds, certificate.objective, certificate.bound, certificate.relative_gap, V.shape[1]
-        )
         words = f"{part.values.size} positive eigenvalues"
         if not part.complete:
             words += f"; others up to {part.tail:.2e} were not computed"
-        solution = Solution(
-            problem, self.backend, status, V, certificate.objective, certificate.objective, y, 1, 0.0,
-            seconds, History.of([row]), words,
-        )  # fmt: skip
-        return with_certificate(solution, certificate)
+        late = self.options.time_limit is not None and time.perf_counter() > deadline
+        status = Status.TIME_LIMIT if late and not part.complete else Status.OPTIMAL
+        claim = Claim(V, y, status, iterations=1, message=words)
+        solution = judge(problem, self.backend, claim, self.options.tol)
+        seconds = time.perf_counter() - started
+        if solution.V is None:
+            return with_seconds(solution, seconds)
+        found = solution.certificate
+        row = Iterate(1, seconds, found.objective, found.bound, found.relative_gap, V.shape[1])
+        return with_history(with_seconds(solution, seconds), History.of([row]))
 
     def describe(self) -> str:
         order = self.problem.order

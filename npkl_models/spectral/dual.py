@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npkl_models.answer.certificate import relative_gap
+from npkl_models.certify.certificate import relative_gap
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import TracePower
 from npkl_models.model.terms import Multipliers
-from npkl_models.spectral.positive import positive_part
+from npkl_models.spectrum.positive import positive_part
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Dual:
         spectrum = part.values
         if part.tail > 0:  # what Lanczos has not looked for is no larger than the last it found
             spectrum = np.concatenate([spectrum, np.full(A.shape[0] - spectrum.size, part.tail)])
-        bound = -problem.conjugate_sum(y) - self.R.support(spectrum)
+        bound = -problem.conjugate_sum(y) - self.R.support(spectrum, problem.n)
         return DualPoint(
             x, bound, self.gradient(y, V), problem.objective_of_factor(V), self.violation(V), V, weights.size
         )

@@ -10,15 +10,14 @@ Birgin, Martinez & Raydan, SIAM J. Optim. 10, 2000, for the line search that mak
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 
-from npkl_models.answer.certificate import as_factor
 from npkl_models.answer.loop import Engine, drive
 from npkl_models.answer.program import IterativeOptions, Program
 from npkl_models.answer.solution import Solution
+from npkl_models.certify.points import as_factor
 from npkl_models.linalg import Array, dense, frobenius, symmetrize
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import NoRegularizer, TracePower
@@ -171,17 +170,17 @@ class MFPCProgram(Program):
     """Fixed-point continuation, ready to run."""
 
     options: MFPCOptions
-    engine: MFPCEngine | None = None
 
     @classmethod
     def compile(cls, problem: Problem, options: MFPCOptions) -> MFPCProgram:
+        """Nothing to set up."""
+        return cls(problem, "mfpc", options)
+
+    def engine(self) -> MFPCEngine:
         """Lay out the stages of the continuation."""
-        started = time.perf_counter()
-        engine = MFPCEngine(problem, options)
-        return cls(problem, "mfpc", options, time.perf_counter() - started, engine)
+        return MFPCEngine(self.problem, self.options)
 
     def solve(self) -> Solution:
-        assert self.engine is not None
         return drive(self.problem, self.backend, self.options, self.engine, MAX_ITERATIONS, self.build_time)
 
     def describe(self) -> str:

@@ -13,15 +13,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.optimize import minimize
 
-from npkl_models.answer.certificate import certify, relative_gap
+from npkl_models.answer.judge import Claim, judge
 from npkl_models.answer.program import IterativeOptions, Program, logger, progress_log
-from npkl_models.answer.solution import History, Iterate, Solution, Status, with_certificate
+from npkl_models.answer.solution import History, Iterate, Solution, Status, with_seconds
+from npkl_models.certify.certificate import certify, relative_gap
 from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.linalg import Array, norm_bound
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import TracePower
 from npkl_models.spectral.dual import Dual, DualPoint
 from npkl_models.spectral.proximal import GROWTH, ProximalDual, inner_ascent
+from npkl_models.spectrum.positive import FULL
 
 MAX_EVALUATIONS = 3_000
 LOG_EVERY = 10
@@ -90,6 +92,10 @@ class Ascent:
     def __call__(self, x: Array) -> DualPoint:
         """The dual at x; raises `_Done` at the target or a limit."""
         point, options = self.dual.at(x), self.options
+        if not (
+            np.isfinite(point.bound) and np.isfinite(point.objective) and np.isfinite(point.gradient).all()
+        ):
+            raise _Done(Status.FAILED)
         if self.best is None or point.bound > self.best.bound:
             self.best = point
         free = not self.dual.problem.equalities
@@ -113,8 +119,6 @@ class Ascent:
         size = 1 + abs(self.kernel.objective) + abs(self.best.bound)
         if abs(gap) <= options.tol * size and self.kernel.violation <= options.tol:
             raise _Done(Status.OPTIMAL)
-        if not np.isfinite(point.bound):
-            raise _Done(Status.FAILED)
         if options.callback is not None and options.callback(row._replace(V=point.V)):
             raise _Done(Status.STOPPED)
         if options.time_limit is not None and seconds > options.time_limit:
@@ -206,25 +210,22 @@ class SimpleNPKLProgram(Program):
     """Dual ascent, ready to run."""
 
     options: SimpleNPKLOptions
-    dual: Dual | None = None
 
     @classmethod
     def compile(cls, problem: Problem, options: SimpleNPKLOptions) -> SimpleNPKLProgram:
-        """Lay the dual out."""
-        started = time.perf_counter()
+        """Check the start."""
         if isinstance(options.start, np.ndarray):
             raise UnsupportedError("simple_npkl starts from a Solution with multipliers, got an array")
-        return cls(problem, "simple_npkl", options, time.perf_counter() - started, Dual(problem))
+        return cls(problem, "simple_npkl", options)
 
     def solve(self) -> Solution:
-        assert self.dual is not None
-        dual, options = self.dual, self.options
-        dual.evaluations = 0
+        dual, options = Dual(self.problem), self.options
         given = getattr(options.start, "multipliers", None)
         x = dual.first() if given is None else dual.join(given)
         ascent = Ascent(dual, options, time.perf_counter())
         status = Status.LOCALLY_SOLVED
-        with progress_log(options.verbose):
+        quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore")
+        with progress_log(options.verbose), quiet:
             try:
                 RULES[options.rule](ascent, x)
             except _Done as done:
@@ -233,33 +234,32 @@ class SimpleNPKLProgram(Program):
                 if ascent.kernel is None:  # not even one point to return
                     raise
                 status = Status.STOPPED
-        return self._answer(ascent, status)
+            except (np.linalg.LinAlgError, ArithmeticError):
+                status = Status.FAILED
+            return self._answer(ascent, status)
 
     def _answer(self, ascent: Ascent, status: Status) -> Solution:
-        assert ascent.best is not None
-        assert ascent.kernel is not None
+        if ascent.best is None or ascent.kernel is None:
+            return judge(self.problem, self.backend, Claim(None, None, status), self.options.tol)
         problem, options = self.problem, self.options
         y = ascent.dual.split(ascent.best.x)
-        V = problem.regularizer.rescale(ascent.kernel.V)
-        method = "cholesky" if options.rigour == "proved" and problem.order > 400 else "auto"
-        certificate = certify(problem, V, y, kind="factor", tol=options.tol, method=method)
-        if status in (Status.OPTIMAL, Status.LOCALLY_SOLVED, Status.ITERATION_LIMIT):
-            enough = options.rigour != "proved" or certificate.rigour == "proved"
-            if certificate.certifies(options.tol) and enough:
-                status = Status.OPTIMAL
-            elif status is Status.OPTIMAL:
-                status = Status.INACCURATE
-        solution = Solution(
-            problem, self.backend, status, V, certificate.objective, ascent.kernel.objective, y,
-            ascent.dual.evaluations, self.build_time, time.perf_counter() - ascent.started,
-            History.of(ascent.rows), f"{ascent.dual.evaluations} eigendecompositions",
+        V = ascent.kernel.V
+        method = "cholesky" if options.rigour == "proved" and problem.order > FULL else "auto"
+        certificate = None
+        if np.isfinite(problem.objective_of_factor(V)) and np.isfinite(ascent.best.x).all():
+            certificate = certify(problem, V, y, kind="factor", tol=options.tol, method=method)
+        claim = Claim(
+            V, y, status, ascent.kernel.objective, ascent.dual.evaluations, History.of(ascent.rows),
+            f"{ascent.dual.evaluations} eigendecompositions", certificate=certificate,
         )  # fmt: skip
-        return with_certificate(solution, certificate)
+        solution = judge(
+            problem, self.backend, claim, options.tol, rigour=options.rigour, build_time=self.build_time
+        )
+        return with_seconds(solution, time.perf_counter() - ascent.started)
 
     def describe(self) -> str:
-        assert self.dual is not None
         order = self.problem.order
         return (
-            f"{self.dual.lower.size} dual variables; an eigendecomposition of order {order} an iteration, "
-            f"about {8e-6 * 5 * order**2:.3g} MB"
+            f"{Dual(self.problem).lower.size} dual variables; an eigendecomposition of order {order} an "
+            f"iteration, about {8e-6 * 5 * order**2:.3g} MB"
         )

@@ -31,7 +31,7 @@ def min_eigenvalue(
     method: str = "auto",
     accuracy: float = 0.0,
     failure_probability: float = 1e-6,
-    random_state: int | np.random.Generator | None = 0,
+    random_state: int | np.random.Generator | None = None,
     quick: bool = False,
     price: Array | None = None,
     allowance: float = 0.0,
@@ -50,7 +50,7 @@ def min_eigenvalue(
         Lanczos stops once the bound is above ``-accuracy`` or its steps are spent;
         Cholesky shifts by at least this much.
     failure_probability : float
-        Of the "lanczos" bound (Kuczynski and Wozniakowski 1992, theorem 4.2).
+        Of the "lanczos" bound; see `lanczos`.
     quick : bool
         Give up on a sharp bound as soon as an eigenvalue below ``-accuracy`` is found.
     price : ndarray of shape (n,), optional

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
-from npkl_models.linalg import UNIT, Array, Index, Matrix, dense, norm_bound
+from npkl_models.linalg import TINY, UNIT, Array, Index, Matrix, dense, norm_bound
 from npkl_models.spectrum.eigenbound import EigenBound
 from npkl_models.spectrum.lanczos import ROUGH
 
@@ -25,11 +25,17 @@ ATTEMPTS = 12
 
 
 def by_eigh(S: Array) -> EigenBound:
-    """The eigenvalue itself, less the backward error of LAPACK."""
+    """The eigenvalue itself; a Cholesky factorisation of what lies above it makes a proof of it."""
     values, vectors = scipy.linalg.eigh(S, subset_by_index=[0, 0])
-    margin = 4 * S.shape[0] * UNIT * norm_bound(S)
-    low = float(values[0])
-    return EigenBound(low - margin, low, "proved", vectors[:, 0])
+    low, scale = float(values[0]), norm_bound(S)
+    margin = 4 * (S.shape[0] + 4) * UNIT * scale + TINY
+    for k in range(ATTEMPTS):
+        shift = 4.0**k * margin - low
+        floor = _dense_floor(S, shift)
+        if floor is not None:
+            lower = floor - shift - 2 * UNIT * (scale + abs(shift))
+            return EigenBound(lower, low, "proved", vectors[:, 0])
+    return EigenBound(-np.inf, low, "estimated", vectors[:, 0], 1.0)
 
 
 def can_factorise(S: Matrix) -> bool:
@@ -99,7 +105,7 @@ def _dense_floor(S: Matrix, shift: float) -> float | None:
     except scipy.linalg.LinAlgError:
         return None
     rounding = (n + 2) * UNIT
-    return -rounding / (1 - rounding) * trace
+    return -rounding / (1 - rounding) * trace - n * TINY
 
 
 def _sparse_floor(S: Matrix, shift: float) -> float | None:

@@ -1,82 +1,40 @@
-"""Randomised Lanczos, deflated by what is nearly null: a probable bound at any order."""
+"""Randomised Lanczos, deflated by what is nearly null: a probable bound at any order.
+
+The bound is read off the run itself. With the coefficients alpha, beta of the recurrence and an
+eigenvector v to an eigenvalue lambda below all Ritz values theta_1 <= ... <= theta_j, the component of
+the next Lanczos vector along v is that of the start times prod (theta_k - lambda) / prod beta_k, and at
+most one. The start is uniform on the sphere, so that its component is below c with probability at most
+0.8 c sqrt(n): with all other probability
+
+    prod_k (theta_k - lambda) <= prod_k beta_k / c,
+
+which bounds lambda from below. Only the three-term recurrence enters, not the orthogonality of its
+vectors, and one event of the start covers every step: it may be looked at as often as one likes. A
+subspace that is almost invariant is no special case, its last beta is small.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.linalg
 
-from npkl_models.linalg import UNIT, Array, Matrix, norm_bound, symmetrize
+from npkl_models.linalg import UNIT, Array, Matrix, norm_bound
+from npkl_models.spectrum.deflation import NEAR_NULL, Deflation, is_local, tight
 from npkl_models.spectrum.eigenbound import EigenBound
 from npkl_models.threads import shared
 
-LOOKS = 40  # more than the looks at which one Lanczos run may stop: 10, 20, ..., 80, then an eighth more
+NOISE = 8.0  # units of roundoff, against the norm: what a step of the recurrence may be off by
+TRUSTED = 1e-2  # of a beta: what that may be, over the start's component, before the run must end
+SAFE = 0.5  # of the start's component: paid for rounding
+HALVINGS = 50  # of the interval in which the bound is sought, on a logarithmic scale
 ROUGH = 0.01  # of a positive eigenvalue: what a Cholesky proof of it may give away
 REORTHOGONALISED = 2_000_000  # numbers that a Lanczos basis may take to be kept exact
 KEPT = 300_000_000  # and to be kept in single precision, for the vectors that are wanted of it
 BLOCK = 16  # of them in one array
-NEAR_NULL = 1e-3  # of the norm: a direction q with |S q| above it is not deflated
 STALLED, PATIENT = 60, 4.0  # steps after which a run is given up that would need so many times more
-LOCAL = 0.1  # share of the points over which a local vector spreads, by (sum |x|)^2 / sum x^2
-
-
-class Deflation:
-    """An orthonormal basis Q (n x k) that S nearly maps to zero, and what it leaves of that.
-
-    Attributes
-    ----------
-    inner : ndarray of shape (k,)
-        Eigenvalues of Q'SQ, ascending; Q is rotated to their eigenvectors.
-    coupling : float
-        The norm of R = (I - QQ')SQ.
-    """
-
-    def __init__(self, S: Matrix, Q: Array, largest: float) -> None:
-        SQ = S @ Q
-        fits = np.linalg.norm(SQ, axis=0) <= largest
-        Q, SQ = Q[:, fits], SQ[:, fits]
-        self.size = Q.shape[1]
-        self.Q, self.R = np.asfortranarray(Q), SQ
-        self.inner: Array = np.zeros(0)
-        self.across: Array = np.zeros((0, 0))
-        self.coupling = 0.0
-        if self.size:
-            self.inner, rotation = np.linalg.eigh(symmetrize(Q.T @ SQ))
-            self.Q, SQ = np.asfortranarray(Q @ rotation), SQ @ rotation
-            self.R = np.asfortranarray(SQ - self.Q * self.inner)
-            self.across = symmetrize(self.R.T @ self.R)
-            self.coupling = float(np.linalg.norm(self.R, 2))
-
-    def whole(self, complement: float) -> float:
-        """A lower bound of the spectrum from one, c, of the spectrum on the complement of Q.
-
-        S - t I >= 0 if Q'SQ - t I - R'R / (c - t) >= 0, by the Schur complement; bisected for the largest t.
-        """
-        if not self.size or not np.isfinite(complement):
-            return complement
-        a, c = float(self.inner[0]), complement
-        low = 0.5 * (a + c - float(np.hypot(a - c, 2 * self.coupling)))  # |R|^2 for R'R
-        high = min(a, c)
-        for _ in range(50):
-            t = 0.5 * (low + high)
-            if t < c and np.linalg.eigvalsh(np.diag(self.inner - t) - self.across / (c - t))[0] >= 0:
-                low = t
-            else:
-                high = t
-        return low
-
-    def lowest(self) -> Array:
-        """The unit vector of the smallest inner eigenvalue."""
-        out: Array = self.Q[:, 0].copy()
-        return out
-
-    def remove(self, x: Array) -> Array:
-        """The part of x that is orthogonal to Q."""
-        out: Array = x - self.Q @ (self.Q.T @ x) if self.size else x
-        return out
 
 
 @dataclass(frozen=True)
@@ -109,7 +67,7 @@ def search(
     deflation: Deflation,
     start: Array,
     steps: int,
-    log_term: float,
+    component: float,
     stop: Callable[[Ritz, Recurrence], bool],
     count: int,
     upper: float,
@@ -117,29 +75,49 @@ def search(
 ) -> tuple[Ritz, Recurrence]:
     """Lanczos steps on the complement of a deflation until ``stop``, or until there are no more.
 
-    ``count`` Ritz pairs are looked at; ``log_term`` is ln(1.648 sqrt(n) / p), p the probability with
-    which any look may fail (Kuczynski & Wozniakowski 1992, theorem 4.2); ``upper`` bounds the norm,
-    ``dimension`` is that of the space.
+    ``count`` Ritz pairs are looked at; ``component`` is `smallest_component` of the start; ``upper`` bounds
+    the norm, ``dimension`` is that of the space.
     """
     n = dimension - deflation.size
     run = Recurrence(S, deflation, start, min(steps, n))
+    noise = NOISE * UNIT * upper
     look = 10
     while True:
         b = run.step()
         j = len(run.alpha)
-        exhausted = b <= 1e-13 * upper or j == n
+        exhausted = not noise < TRUSTED * component * b  # what follows would be rounding
         last = exhausted or j == run.limit
         if not last and j < look:
             continue
         look = j + max(10, j // 8)
         values, vectors, spread = _extreme_ritz(run.alpha, run.beta[:-1], count)
-        epsilon = (log_term / (2 * j - 1)) ** 2
-        lower = float(values[0]) - epsilon * spread / (1 - 2 * epsilon) if epsilon < 0.25 else -np.inf
-        if exhausted:  # an invariant subspace: the value is exact almost surely
-            lower = float(values[0]) - b - 4 * S.shape[0] * UNIT * upper
+        lower = _lowest(run.alpha, run.beta, noise, SAFE * component)
         found = Ritz(values, b * np.abs(vectors[-1]), vectors, lower, spread, j, last)
         if last or stop(found, run):
             return found, run
+
+
+def smallest_component(dimension: int, failure: float) -> float:
+    """What the component of a uniform unit vector along a fixed one exceeds, but with that probability.
+
+    The density of a component is at most sqrt(n / (2 pi)) for n >= 3, and 0.8 >= 2 / sqrt(2 pi) covers n
+    <= 2.
+    """
+    return failure / (0.8 * float(np.sqrt(max(dimension, 1))))
+
+
+def _lowest(alpha: list[float], beta: list[float], noise: float, component: float) -> float:
+    """The lambda below theta_1 with prod (theta_k - lambda) = prod beta_k / component."""
+    theta = _ritz_values(alpha, beta)
+    wanted = float(np.sum(np.log(np.maximum(beta, noise) + 1e-300))) - float(np.log(component))
+    apart = theta - theta[0]
+    high = wanted / theta.size  # log of a distance at which the product is large enough
+    low = min(high, float(np.log(max(abs(theta[0]), apart[-1], 1e-290))) - 42.0)  # a unit of roundoff
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        enough = float(np.sum(np.log(apart + np.exp(middle)))) >= wanted
+        low, high = (low, middle) if enough else (middle, high)
+    return float(theta[0] - np.exp(high))
 
 
 def by_lanczos(
@@ -166,12 +144,12 @@ def by_lanczos(
     held = Deflation(S, Q, NEAR_NULL * upper)
     if held.size == n:
         low = float(held.inner[0])
-        return EigenBound(low - held.coupling, low, "proved", held.lowest()), None
+        return EigenBound(low - held.coupling - held.rounding(upper), low, "proved", held.lowest()), None
     if quick and held.size and held.whole(upper) < -accuracy:  # no complement could make up for the coupling
         low = float(held.inner[0])
         return EigenBound(-np.inf, low, "estimated", held.lowest(), 1.0, held.coupling), None
 
-    log_term = np.log(2 * LOOKS * 1.648 * np.sqrt(n) / failure)  # shared by both ends and all looks
+    component = smallest_component(n, failure)
     hopes = local
 
     def stop(found: Ritz, run: Recurrence) -> bool:
@@ -185,13 +163,13 @@ def by_lanczos(
             return True
         if hopes and found.steps >= STALLED:
             margin = max(theta + accuracy, accuracy) / max(found.spread, 1e-300)
-            if log_term / np.sqrt(margin) > 2 * PATIENT * found.steps:
+            if -np.log(component) / np.sqrt(margin) > 2 * PATIENT * found.steps:
                 hopes = False
                 return bool(is_local(run.combine(found.coefficients[:, :1]))[0])
         return False
 
     start = held.remove(rng.standard_normal(n))
-    found, run = search(S, held, start, steps, log_term, stop, 1, upper, n)
+    found, run = search(S, held, start, steps, component, stop, 1, upper, n)
     vector, estimate, hint = run.combine(found.coefficients[:, :1]), float(found.values[0]), None
     if local and held.whole(found.lower) < -accuracy and bool(is_local(vector)[0]):
         hint = vector[:, 0]
@@ -200,19 +178,16 @@ def by_lanczos(
         estimate, vector = float(held.inner[0]), held.lowest()
     if not np.isfinite(found.lower):
         return EigenBound(estimate, estimate, "estimated", vector, 1.0), hint
-    bound = held.whole(found.lower) - 4 * UNIT * upper
+    bound = held.whole(found.lower) - held.rounding(upper)
     return EigenBound(bound, estimate, "probable", vector, failure, held.coupling), hint
 
 
-def tight(accuracy: float, upper: float) -> float:
-    """The largest |S q| at which a deflated q costs little: rho^2 / c for a spectrum c on the complement."""
-    return 0.1 * float(np.sqrt(accuracy * upper))
-
-
-def is_local(X: Array) -> Any:
-    """Which columns of X live on few points, by (sum |x|)^2 / sum x^2."""
-    spread = np.abs(X).sum(axis=0) ** 2
-    return spread <= LOCAL * X.shape[0] * np.einsum("ij,ij->j", X, X)
+def _ritz_values(alpha: list[float], beta: list[float]) -> Array:
+    """All eigenvalues of the tridiagonal matrix, ascending; ``beta`` has one number more than it needs."""
+    if len(alpha) == 1:
+        return np.array(alpha)
+    out: Array = scipy.linalg.eigvalsh_tridiagonal(alpha, beta[: len(alpha) - 1])
+    return out
 
 
 def _extreme_ritz(alpha: list[float], beta: list[float], count: int) -> tuple[Array, Array, float]:
@@ -257,7 +232,8 @@ class Recurrence:
         if self.basis is not None:
             self.basis[j] = q
             B = self.basis[: j + 1]
-            w -= B.T @ (B @ w)
+            for _ in range(2):  # once is not enough where little is left
+                w -= B.T @ (B @ w)
         elif self.blocks is not None:
             self._keep(j, q)
         w = self.deflation.remove(w)

@@ -12,10 +12,11 @@ from collections.abc import Callable
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
-from npkl_models.linalg import UNIT, Array, Mask, Matrix, norm_bound, orthonormal_range
+from npkl_models.linalg import Array, Mask, Matrix, norm_bound, orthonormal_range
+from npkl_models.spectrum.deflation import Deflation, is_local, tight
 from npkl_models.spectrum.eigenbound import EigenBound
 from npkl_models.spectrum.elimination import LOOSE, Elimination, raise_block, raise_diagonal
-from npkl_models.spectrum.lanczos import LOOKS, Deflation, Recurrence, Ritz, is_local, search, tight
+from npkl_models.spectrum.lanczos import Recurrence, Ritz, search, smallest_component
 
 ELIMINATED, MOST = 0.01, 10_000  # share of the points, and how many at most: their factor hardly fills up
 ROUNDS = 5  # Lanczos runs on the Schur complement at most
@@ -68,7 +69,7 @@ def by_elimination(
         if price is None or not raise_block(T, FLOORS[-1] * low, price, RAISING * allowance):
             return _local_direction(T, upper)
     Q = Q[:, ~is_local(Q)]
-    log_term = np.log(2 * ROUNDS * LOOKS * 1.648 * np.sqrt(n) / failure)
+    component = smallest_component(n, failure / ROUNDS)
     W, null = np.zeros((n, 0)), np.zeros((n, 0))
     for attempt in range(ROUNDS):
         if price is not None:
@@ -79,8 +80,8 @@ def by_elimination(
         level = low * (AGAIN if attempt else 1.0) if attempt < ROUNDS - 1 else -np.inf
         start = held.remove(T.within(rng.standard_normal(n)))
         stop = _stop(held, low, level, accuracy)
-        found, run = search(T, held, start, steps, log_term, stop, FEW, upper, n - T.points.size)
-        bound = min(held.whole(found.lower), 0.0) - 8 * UNIT * upper - T.rounding(upper)
+        found, run = search(T, held, start, steps, component, stop, FEW, upper, n - T.points.size)
+        bound = min(held.whole(found.lower), 0.0) - held.rounding(upper) - T.rounding(upper)
         if bound >= -accuracy or found.last:
             break
         new = run.combine(found.coefficients[:, found.values < MODEL * low])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import dataclass
 
@@ -9,9 +10,9 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from npkl_models.answer.program import logger
 from npkl_models.linalg import Array, Matrix, dense
 
+logger = logging.getLogger("npkl_models")
 FULL = 3_000  # largest order for a full eigendecomposition
 MARGIN = 10  # eigenpairs asked for beyond those found positive last time
 SHARE = 0.5  # of the order: beyond, Lanczos is no cheaper than everything

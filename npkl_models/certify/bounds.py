@@ -1,0 +1,176 @@
+"""The dual side of a certificate: a proved lower bound on the optimum from multipliers in the domain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from npkl_models.certify import rounding
+from npkl_models.certify.repairs import balanced, best_repair, diagonal_price
+from npkl_models.linalg import UNIT, Array, LowRankUpdate, Matrix, dense, norm_bound
+from npkl_models.model.problem import Problem
+from npkl_models.model.regularizers import TracePower
+from npkl_models.model.terms import Multipliers
+from npkl_models.spectrum.bounds import min_eigenvalue
+from npkl_models.spectrum.eigenbound import EigenBound, Rigour
+from npkl_models.spectrum.factorisation import DENSE_CHOLESKY
+from npkl_models.spectrum.positive import FULL, positive_part
+
+SPARE = 0.95  # of the gap that is left: what raising the slack's diagonal may cost
+BACKWARD = 16  # units of roundoff, times the order: what LAPACK's eigenvalues may be off by, against the norm
+
+
+@dataclass(frozen=True)
+class Dual:
+    """A bound, the multipliers that give it, and what is known of their slack.
+
+    Attributes
+    ----------
+    level : float
+        Added to the eigenvalues of the slack: what the regulariser contributes where it is linear.
+    """
+
+    bound: float
+    rigour: Rigour
+    repair: str
+    y: Multipliers
+    found: EigenBound
+    level: float
+
+
+@dataclass(frozen=True)
+class Query:
+    """What is asked of the spectrum of a slack; see `npkl_models.spectrum.bounds.min_eigenvalue`."""
+
+    method: str
+    tol: float
+    failure_probability: float
+    rng: np.random.Generator
+    quick: bool
+
+
+def project_multipliers(problem: Problem, y: Multipliers) -> Multipliers:
+    """The nearest multipliers in the domain of the conjugates."""
+    terms = tuple(
+        term.loss.project(part, term.target, term.weight)
+        for term, part in zip(problem.terms, y.terms, strict=True)
+    )
+    rows = None
+    if problem.regularizer.row_multipliers:
+        rows = np.maximum(np.zeros(problem.n) if y.rows is None else y.rows, 0.0)
+    return replace(y, terms=terms, rows=rows)
+
+
+def bound_from(
+    problem: Problem, y: Multipliers, V: Array, objective: float, upper: float, query: Query
+) -> Dual:
+    """Bound the optimum of a problem by multipliers y, moved into the domain first.
+
+    Parameters
+    ----------
+    V : ndarray of shape (n, r)
+        A factor that the slack is near to mapping to zero; it helps, and enters no bound.
+    objective, upper : float
+        At V; and an upper bound on the optimum from a feasible point, inf without one.
+    """
+    y = project_multipliers(problem, y)
+    R, W = problem.regularizer, problem.drop(V)
+    S, error = rounding.slack(problem, y)
+    if isinstance(R, TracePower) and R.finite_support:
+        return _finite(problem, R, y, S, error, W, objective, query)
+    large = problem.basis is None and problem.n > DENSE_CHOLESKY
+    options = _options(query, objective, W, S)
+    if large:
+        before = S
+        y, S = balanced(problem, y, V, S)
+        error += 4 * UNIT * norm_bound(before) if S is not before else 0.0
+        needed = query.tol * (1 + 2 * abs(objective))
+        spare = needed - max(objective + problem.conjugate_sum(y), 0.0)
+        options |= {"price": diagonal_price(problem, y), "allowance": SPARE * spare}
+    found = min_eigenvalue(S, W, **options)
+    lower = found.lower - error
+    shortfall = max(0.0, 2 * UNIT * (abs(lower) + R.shift) - (lower + R.shift)) if lower > -np.inf else np.inf
+    repair, bound, y = best_repair(problem, y, shortfall, upper, found.raised)
+    return Dual(
+        bound, found.rigour if np.isfinite(bound) else "none", repair, y, found, R.shift + _kappa(R, S, W)
+    )
+
+
+def _options(query: Query, objective: float, W: Array, S: Matrix) -> dict[str, Any]:
+    trace = max(float(np.sum(W**2)), 1e-12)
+    return {
+        "method": query.method,
+        "accuracy": min(0.5 * query.tol * (1 + 2 * abs(objective)) / trace, query.tol * norm_bound(S)),
+        "failure_probability": query.failure_probability,
+        "random_state": query.rng,
+        "quick": query.quick,
+    }
+
+
+def _kappa(R: Any, S: Matrix, W: Array) -> float:
+    """The kappa of tr K <= B with S W + kappa W = 0 in the least-squares sense; 0 for other regularisers."""
+    if not isinstance(R, TracePower) or R.p > 1 or R.bound is None or not W.any():
+        return 0.0
+    return max(0.0, -float(np.sum(W * (S @ W))) / float(np.sum(W**2)))
+
+
+def _finite(
+    problem: Problem,
+    R: TracePower,
+    y: Multipliers,
+    S: Matrix,
+    error: float,
+    W: Array,
+    objective: float,
+    query: Query,
+) -> Dual:
+    """-sum f* - R*(-S), R* finite: nothing to repair.
+
+    -S <= Z with Z PSD is enough, since R* is monotone. Z is the subgradient of R at the point plus eps I,
+    which a few Lanczos steps or a Cholesky factorisation prove; or, sharper where the point is not quite
+    optimal, the positive part of -S itself.
+    """
+    gradient = R.gradient(W, S @ W)
+    options = _options(query, objective, W, S)
+    options["failure_probability"] /= 2  # there may be two randomised runs
+    found = min_eigenvalue(LowRankUpdate(S, *gradient), W, **options)
+    paid, order, level = rounding.paid(problem, y), S.shape[0], _kappa(R, S, W)
+    whole = query.method in ("auto", "eigh") and order <= FULL
+    best, rigour = float("-inf"), found.rigour
+    if not (whole and not query.quick) and np.isfinite(found.lower):
+        best = -paid - R.support(_spectrum(gradient[1], order, found.lower, error), problem.n)
+    size = 1 + abs(objective) + abs(best)
+    enough = np.isfinite(best) and objective - best <= query.tol * size
+    if not enough and not (query.quick and found.estimate < -options["accuracy"]):
+        if whole:
+            values = -np.linalg.eigvalsh(dense(S)) + BACKWARD * (order + 16) * UNIT * norm_bound(S) + error
+            sharper: tuple[float, Rigour] = (-paid - R.support(values, problem.n), "proved")
+        else:
+            sharper = _by_positive_part(problem, R, S, error, paid, options)
+        if sharper[0] > best:
+            best, rigour = sharper
+    if not np.isfinite(best):
+        best, rigour = float("-inf"), "none"
+    return Dual(best, rigour, "regulariser", y, found, level)
+
+
+def _spectrum(mu: Array, order: int, lower: float, error: float) -> Array:
+    """Eigenvalues of a Z >= -S, from S + W diag(mu) W' >= ``lower``; W is orthonormal to rounding."""
+    eps = max(0.0, -lower + error + 8 * (order + mu.size) * UNIT * float(np.max(np.abs(mu), initial=0.0)))
+    return np.concatenate([mu + eps, np.full(order - mu.size, eps)])
+
+
+def _by_positive_part(
+    problem: Problem, R: TracePower, S: Matrix, error: float, paid: float, options: dict[str, Any]
+) -> tuple[float, Rigour]:
+    part = positive_part(-S)
+    if not part.values.size:
+        found = min_eigenvalue(S, None, **options)
+    else:
+        found = min_eigenvalue(LowRankUpdate(S, part.vectors, part.values), part.vectors, **options)
+    if not np.isfinite(found.lower):
+        return float("-inf"), "none"
+    spectrum = _spectrum(part.values, S.shape[0], found.lower, error)
+    return -paid - R.support(spectrum, problem.n), found.rigour

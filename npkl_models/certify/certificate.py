@@ -1,0 +1,253 @@
+"""One certificate for every solver: a lower bound on the optimum, and the objective of a feasible point.
+
+For y in the domain of the conjugates, S = C + sum_e y_e M_e and ``-sum f*(y) - nu'b - R*(-S)``
+bounds the optimum from below. Where R* would be infinite because S is not quite PSD, y is repaired
+first. How the smallest eigenvalue of S is known decides the rigour of the bound.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from npkl_models.certify import rounding
+from npkl_models.certify.bounds import Query, bound_from
+from npkl_models.certify.points import read_point
+from npkl_models.certify.recovery import recover_multipliers
+from npkl_models.certify.restoration import restore
+from npkl_models.errors import ProblemError, SolverError
+from npkl_models.linalg import Array
+from npkl_models.model.centring import centred
+from npkl_models.model.problem import Problem
+from npkl_models.model.terms import Multipliers
+from npkl_models.spectrum.eigenbound import Rigour
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is proved of a point.
+
+    Attributes
+    ----------
+    objective : float
+        At the judged point, which is the given one with its constraints restored.
+    bound : float
+        Lower bound on the optimum, -inf if none could be given.
+    gap, relative_gap : float
+        ``objective - bound``, and that over ``1 + |objective| + |bound|`` (DIMACS error 5); inf without a
+        bound, and for a point whose constraints could not be restored: its objective bounds nothing.
+    min_eigenvalue : float
+        Best approximation of the smallest eigenvalue of the dual slack S before repair, plus the
+        subgradient of a trace-power regulariser (for p = 1 a multiple of I). Negative at a point
+        that is stationary but not optimal.
+    rigour : {"proved", "probable", "estimated", "none"}
+        How the bound is known; only the first two count as certified.
+    repair : str
+        How y was made feasible: "none needed", "shift", "scale", "rows", "equality shift", "distances",
+        "trace bound", "regulariser" (the support absorbs it) or "no repair applies"; "local shift" and so
+        on where the diagonal was raised on a few points more than on others.
+    failure_probability : float
+        Of a "probable" bound.
+    violation : float
+        Of the constraints, by the point as it was given, relative to their data; see `Problem.violation`.
+    point_min_eigenvalue : float
+        The smallest eigenvalue of a given kernel, if that was below zero by more than rounding.
+    moved : float
+        How far the kernel that was judged is from the given one, relative to that (Frobenius norm).
+    feasible : bool
+        Whether the judged point meets all constraints to rounding.
+    seconds : float
+        Spent on the certificate.
+    multipliers : Multipliers
+        The repaired dual point, which anybody can check with `Problem.dual_bound`.
+    point : ndarray of shape (n, r)
+        A factor of the judged kernel.
+    direction : ndarray of shape (n,)
+        Unit vector whose Rayleigh quotient is `min_eigenvalue`; in the range of the basis if there is one.
+    directions : ndarray of shape (n, m), optional
+        Low eigenvectors of the slack on few points each, where they stood in the way of a bound.
+    """
+
+    objective: float
+    bound: float
+    gap: float
+    relative_gap: float
+    min_eigenvalue: float
+    rigour: Rigour
+    repair: str
+    failure_probability: float
+    violation: float
+    point_min_eigenvalue: float
+    moved: float
+    feasible: bool
+    seconds: float
+    multipliers: Multipliers = field(repr=False)
+    point: Array = field(repr=False)
+    direction: Array = field(repr=False)
+    directions: Array | None = field(default=None, repr=False)
+
+    def certifies(self, tol: float) -> bool:
+        """Whether the point is feasible and proved (or probably) optimal within ``tol``."""
+        return self.feasible and self.rigour in ("proved", "probable") and abs(self.relative_gap) <= tol
+
+    def __str__(self) -> str:
+        label: str = self.rigour
+        if self.rigour == "probable":
+            label += f" (fails with probability {self.failure_probability:.0e})"
+        if self.feasible:
+            text = f"{self.bound:.8g} <= optimum <= {self.objective:.8g}, "
+            text += f"relative gap {self.relative_gap:.1e}, {label}"
+        else:
+            text = (
+                f"{self.bound:.8g} <= optimum, {label}; no upper bound: the point violates a constraint by "
+                f"{self.violation:.1e} and no feasible one was found near it (objective {self.objective:.8g})"
+            )
+        text += f", repair: {self.repair}"
+        changes = []
+        if self.point_min_eigenvalue < 0:
+            changes.append(f"its smallest eigenvalue was {self.point_min_eigenvalue:.1e}")
+        if self.violation > 0 and self.feasible:
+            changes.append(f"it violated a constraint by {self.violation:.1e}")
+        if self.moved > 0:
+            why = f" ({'; '.join(changes)})" if changes else ""
+            text += f"; judged at a kernel {self.moved:.1e} away from the given one{why}"
+        return text
+
+
+def certify(
+    problem: Problem,
+    point: Any,
+    multipliers: Multipliers | None = None,
+    *,
+    kind: str = "auto",
+    method: str = "auto",
+    tol: float = 1e-6,
+    failure_probability: float = 1e-6,
+    random_state: int | None = None,
+    quick: bool = False,
+) -> Certificate:
+    """Bound the optimum of a problem and the gap of a point, wherever the point came from.
+
+    Parameters
+    ----------
+    problem : Problem
+    point : Solution, or ndarray of shape (n, r) or (n, n)
+        A solution, a factor V or a kernel K. Its constraints are restored first (`restore`); the certificate
+        says how far that moved it.
+    multipliers : Multipliers, optional
+        A dual point; without one it is taken from the solution or recovered from the point.
+    kind : {"auto", "factor", "kernel"}
+        What an array is; "auto" takes an n x n array for a kernel, which must be symmetric, any other for
+        a factor.
+    method : {"auto", "eigh", "cholesky", "lanczos", "ritz"}
+        How the smallest eigenvalue is bounded; see `npkl_models.spectrum.bounds.min_eigenvalue`.
+    tol : float
+        The relative gap that matters; iterative methods stop when it is reached.
+    failure_probability : float
+        Of a randomised bound.
+    random_state : int, optional
+        None draws the random starts afresh from the operating system. With a number they follow from it
+        and from the matrix that is tested, so that a run can be repeated.
+    quick : bool
+        Give up on a sharp bound as soon as it is clear that the point is not optimal.
+
+    Returns
+    -------
+    Certificate
+
+    Raises
+    ------
+    ProblemError
+        If the point has a wrong shape, is not finite, or is too large to have a finite objective; or if the
+        multipliers do not fit.
+    """
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+        return _certify(
+            problem, point, multipliers, kind, method, tol, failure_probability, random_state, quick
+        )
+
+
+def _certify(
+    problem: Problem, point: Any, multipliers: Multipliers | None, kind: str, method: str, tol: float,
+    failure_probability: float, random_state: int | None, quick: bool,
+) -> Certificate:  # fmt: skip
+    started = time.perf_counter()
+    if not isinstance(point, np.ndarray):
+        multipliers = multipliers or getattr(point, "multipliers", None)
+        kind = "factor" if hasattr(point, "V") else kind
+    point = getattr(point, "V", point)
+    if point is None:
+        raise SolverError("a solution without a point has nothing to certify; see its status")
+    given = read_point(problem, point, kind)
+    face = centred(problem)
+    inside = problem if face is None else face.problem
+    restored = restore(inside, given.V)
+    V = restored.V
+    objective = inside.objective_of_factor(V)
+    if not np.isfinite(objective):
+        raise ProblemError(
+            f"a point must have a finite objective, got entries up to {np.abs(given.V).max():.1e}"
+        )
+    if multipliers is None:
+        y = recover_multipliers(inside, V)
+    else:
+        y = problem.as_multipliers(multipliers)
+        y = y if face is None else face.fold(y)
+    upper = float("inf")
+    if restored.feasible:
+        upper = objective + rounding.objective(inside, V, objective)
+        upper += sum(
+            float(np.sum(np.abs(nu) * m)) for nu, m in zip(y.equalities, restored.misfits, strict=True)
+        )
+    query = Query(method, tol, failure_probability, fresh(random_state, V, y), quick)
+    dual = bound_from(inside, y, V, objective, upper, query)
+    bound, gap = dual.bound + 0.0, float("inf")
+    if restored.feasible and np.isfinite(bound):
+        gap = objective - bound
+    return Certificate(
+        objective=objective + 0.0,
+        bound=bound,
+        gap=gap,
+        relative_gap=relative_gap(objective, bound) if np.isfinite(gap) else float("inf"),
+        min_eigenvalue=dual.found.estimate + dual.level,
+        rigour=dual.rigour,
+        repair=dual.repair,
+        failure_probability=failure_probability if dual.rigour == "probable" else 0.0,
+        violation=problem.violation(given.V),
+        point_min_eigenvalue=given.min_eigenvalue,
+        moved=given.moved + restored.moved,
+        feasible=restored.feasible,
+        seconds=time.perf_counter() - started,
+        multipliers=dual.y if face is None else face.unfold(dual.y),
+        point=V,
+        direction=inside.lift(dual.found.vector),
+        directions=dual.found.directions,
+    )
+
+
+def of_itself(found: Certificate) -> Certificate:
+    """The same certificate, as one of the point that it judged."""
+    return replace(
+        found, violation=0.0 if found.feasible else found.violation, moved=0.0, point_min_eigenvalue=0.0
+    )
+
+
+def relative_gap(objective: float, bound: float) -> float:
+    """``(objective - bound) / (1 + |objective| + |bound|)``, inf without a bound."""
+    if not np.isfinite(bound):
+        return float("inf")
+    return (objective - bound) / (1 + abs(objective) + abs(bound))
+
+
+def fresh(random_state: int | None, V: Array, y: Multipliers) -> np.random.Generator:
+    """Random numbers that no solver has seen: of the system, or from the number and all that is tested."""
+    if random_state is None:
+        return np.random.default_rng()
+    digest = hashlib.blake2b(digest_size=16)
+    for part in (V, *y.terms, *y.equalities):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return np.random.default_rng([abs(int(random_state)), int.from_bytes(digest.digest(), "little")])

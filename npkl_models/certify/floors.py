@@ -1,0 +1,122 @@
+"""Proved floors of spectra and ceilings of traces, from the data of a problem."""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import scipy.sparse as sp
+
+from npkl_models.certify import rounding
+from npkl_models.linalg import UNIT, Mask
+from npkl_models.model.functionals import Entries, Functional, SquaredDistances
+from npkl_models.model.problem import Problem
+from npkl_models.model.terms import Multipliers
+from npkl_models.spectrum.bounds import DENSE_EIGH, min_eigenvalue
+from npkl_models.spectrum.factorisation import DENSE_CHOLESKY
+from npkl_models.spectrum.perron import perron_floor
+
+_costs: WeakKeyDictionary[Problem, float] = WeakKeyDictionary()
+_distances: WeakKeyDictionary[Problem, float] = WeakKeyDictionary()
+
+
+def cost_floor(problem: Problem) -> float:
+    """A proved lower bound on the smallest eigenvalue of C (of Q'CQ), -inf where none is at hand."""
+    if problem not in _costs:
+        _costs[problem] = _cost_floor(problem)
+    return _costs[problem]
+
+
+def distance_floor(problem: Problem) -> float:
+    """A proved lower bound on the spectrum of sum_e M_e over all distances, -inf where none is at hand."""
+    if problem not in _distances:
+        _distances[problem] = _distance_floor(problem)
+    return _distances[problem]
+
+
+def _cost_floor(problem: Problem) -> float:
+    zero = Multipliers(
+        tuple(np.zeros(part.functional.size) for part in problem.terms),
+        tuple(np.zeros(part.functional.size) for part in problem.equalities),
+    )
+    C, error = rounding.slack(problem, zero)
+    if problem.basis is None:
+        C, error = problem.cost, 0.0  # nothing was computed
+    if C.shape[0] <= DENSE_EIGH:
+        return min_eigenvalue(C, method="eigh").lower - error
+    floor = perron_floor(C) if problem.basis is None else float("-inf")
+    if floor > 0 or C.shape[0] > DENSE_CHOLESKY:
+        return floor
+    found = min_eigenvalue(C, method="cholesky")
+    return max(floor, found.lower - error) if found.rigour == "proved" else floor
+
+
+def _distance_floor(problem: Problem) -> float:
+    ones = [
+        np.full(part.functional.size, float(isinstance(part.functional, SquaredDistances)))
+        for part in (*problem.terms, *problem.equalities)
+    ]
+    if not any(part.any() for part in ones):
+        return float("-inf")
+    free = Problem(sp.csr_array(problem.cost.shape), problem.terms, problem.equalities, basis=problem.basis)
+    m = len(problem.terms)
+    L, error = rounding.slack(free, Multipliers(tuple(ones[:m]), tuple(ones[m:])))
+    if L.shape[0] > DENSE_CHOLESKY:
+        return float("-inf")
+    found = min_eigenvalue(L, method="eigh" if L.shape[0] <= DENSE_EIGH else "cholesky")
+    return found.lower - error if found.rigour == "proved" else float("-inf")
+
+
+def trace_bound(problem: Problem, upper: float) -> float:
+    """A proved upper bound on the trace of every optimal kernel, inf if there is none.
+
+    From the regulariser; from equalities on the diagonal; from C >= delta I with non-negative losses, where
+    delta tr K <= ``upper``; from square losses w_i (K_ii - t_i)^2 on the whole diagonal, where
+    tr K <= sum t + sqrt(sum 1/w * upper) by Cauchy-Schwarz.
+
+    Parameters
+    ----------
+    upper : float
+        An upper bound on the optimum: the objective of a feasible point and its rounding, inf without one.
+    """
+    bounds = [problem.regularizer.trace_bound(problem.n)]
+    fixed = np.full(problem.n, np.inf)
+    for part in problem.equalities:
+        i = diagonal_of(part.functional)
+        if i.any():
+            np.minimum.at(fixed, part.functional.indices[0][i], part.value[i])
+    bounds.append(float(np.sum(fixed)))
+    if upper < np.inf and all(term.loss.nonnegative for term in problem.terms):
+        floor = cost_floor(problem) + problem.regularizer.shift
+        if floor > 0:
+            bounds.append(upper / floor)
+        bounds.append(_from_diagonal_losses(problem, upper, max(0.0, -floor)))
+    return max(min(bounds), 0.0) * (1 + (problem.n + 64) * UNIT)
+
+
+def _from_diagonal_losses(problem: Problem, upper: float, mu: float) -> float:
+    """With C >= -mu I: x = tr K - sum t solves x^2 <= (sum 1/w) (upper + mu (sum t + x))."""
+    weight, target = np.zeros(problem.n), np.zeros(problem.n)
+    for term in problem.terms:
+        if term.loss.quadratic and term.loss.curvature > 0:
+            i = diagonal_of(term.functional)
+            t = term.target
+            i &= (term.loss.value(t, t) == 0) & (term.loss.derivative(t, t) == 0)
+            index = term.functional.indices[0][i]
+            weight[index] = 0.5 * term.loss.curvature * term.weight[i]
+            target[index] = term.target[i]
+    if not (weight > 0).all() or not np.isfinite(mu):
+        return float("inf")
+    W, total = float(np.sum(1 / weight)), float(np.sum(target))
+    inside = (W * mu) ** 2 + 4 * W * max(upper + mu * total, 0.0)
+    size = float(np.sum(np.abs(target)))
+    return total + 0.5 * (W * mu + float(np.sqrt(inside))) + (problem.n + 64) * UNIT * size
+
+
+def diagonal_of(functional: Functional) -> Mask:
+    """Mask of the values that are entries K_ii."""
+    if not isinstance(functional, Entries):
+        return np.zeros(functional.size, dtype=bool)
+    i, j = functional.indices
+    out: Mask = i == j
+    return out

@@ -1,0 +1,80 @@
+"""Reading a point: what was given, and the factor that stands for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from npkl_models.errors import ProblemError, unknown
+from npkl_models.linalg import Array, symmetrize
+from npkl_models.model.problem import Problem
+
+KINDS = ("auto", "factor", "kernel")
+ASYMMETRY = 1e-6  # of the largest entry: beyond, a square array is no kernel with rounding errors
+
+
+@dataclass(frozen=True)
+class Given:
+    """A factor V (n x r) for a point, and what the point was.
+
+    Attributes
+    ----------
+    min_eigenvalue : float
+        Of the kernel as it was given; 0 for a factor, or for a kernel that is PSD to rounding.
+    moved : float
+        ||K - VV'|| / ||K|| in Frobenius norm, for what was symmetrised and cut.
+    """
+
+    V: Array
+    min_eigenvalue: float = 0.0
+    moved: float = 0.0
+
+
+def read_point(problem: Problem, point: Any, kind: str = "auto") -> Given:
+    """The factor of a factor or a kernel; an n x n array is a kernel unless ``kind`` says otherwise.
+
+    Raises
+    ------
+    ProblemError
+        For a wrong shape, numbers that are not finite, or a square array that is far from symmetric and so
+        neither clearly a kernel nor, without ``kind="factor"``, a factor.
+    """
+    if kind not in KINDS:
+        raise unknown("kind of point", kind, KINDS)
+    A = np.asarray(point, dtype=float)
+    n = problem.n
+    if A.ndim != 2 or A.shape[0] != n or not A.shape[1] or not np.isfinite(A).all():
+        raise ProblemError(
+            f"a point must be a finite factor ({n} x r) or kernel ({n} x {n}), got shape {A.shape}"
+        )
+    square = A.shape[1] == n
+    if kind == "factor" or (kind == "auto" and not square):
+        return Given(A)
+    if not square:
+        raise ProblemError(f"a kernel must be {n} x {n}, got shape {A.shape}")
+    skew, size = float(np.abs(A - A.T).max()), float(np.abs(A).max())
+    if skew > ASYMMETRY * size:
+        raise ProblemError(
+            f"a kernel must be symmetric, got a square array with a difference of {skew:.1e} between (i, j) "
+            f"and (j, i), entries up to {size:.1e}; for a factor say kind='factor'"
+        )
+    return _kernel(problem, A)
+
+
+def as_factor(problem: Problem, point: Any, kind: str = "auto") -> Array:
+    """The factor V (n x r) of a factor or kernel; negative eigenvalues of a kernel are cut."""
+    return read_point(problem, point, kind).V
+
+
+def _kernel(problem: Problem, K: Array) -> Given:
+    inside = symmetrize(K if problem.basis is None else problem.drop(problem.drop(K).T))
+    values, vectors = scipy.linalg.eigh(inside)
+    rounding = 4 * len(values) * np.finfo(float).eps * float(np.abs(values).max(initial=0.0))
+    kept = values > 0
+    V = problem.lift(vectors[:, kept] * np.sqrt(values[kept])) if kept.any() else np.zeros((problem.n, 1))
+    distance = float(np.linalg.norm(K - V @ V.T)) / max(float(np.linalg.norm(K)), 1e-300)
+    lowest = float(values[0])
+    return Given(V, lowest if lowest < -rounding else 0.0, distance if distance > 1e-13 * problem.n else 0.0)

@@ -1,0 +1,237 @@
+"""Proofs that a problem has no feasible kernel, or no lower bound.
+
+Infeasible: multipliers nu of the equalities (and d of the rows) for which the bound of the problem
+without cost and losses, whose objective is zero, is above zero. Unbounded: a feasible kernel and a factor
+D with A(DD') = 0 along which the objective falls at a constant rate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import minimize
+
+from npkl_models.certify import rounding
+from npkl_models.certify.bounds import Query, bound_from, project_multipliers
+from npkl_models.certify.floors import diagonal_of
+from npkl_models.certify.restoration import restore
+from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Mask, dense, gamma, gram_eigenvalues, symmetrize
+from npkl_models.model.centring import LARGEST, centred, complement
+from npkl_models.model.functionals import DistanceDifferences, Entries, Functional, SquaredDistances, TotalSum
+from npkl_models.model.problem import Problem
+from npkl_models.model.regularizers import NoRegularizer
+from npkl_models.model.terms import Equality, Multipliers
+from npkl_models.spectrum.bounds import min_eigenvalue
+
+ITERATIONS = 500  # of L-BFGS in the search for multipliers
+EXTRA = 2  # columns more than a second-order stationary point of the search needs
+CLEARLY = 1e-9  # the bound must be above zero by that share of the numbers that it is the sum of
+
+
+def infeasible(problem: Problem, V: Array | None = None) -> bool:
+    """Whether it is proved that no kernel meets the constraints; V (n x r) is where the search begins."""
+    face = centred(problem)
+    problem = problem if face is None else face.problem
+    if not problem.equalities:
+        return False
+    if any(_negative(part) for part in problem.equalities):
+        return True
+    search = _without_losses(problem)
+    for y in _dual_rays(search, V):
+        size = max(float(np.max(np.abs(nu), initial=0.0)) for nu in y.equalities)
+        if not (np.isfinite(size) and size > 0):
+            continue
+        unit = y.scaled(1 / size)
+        query = Query("auto", 1e-6, 1e-9, np.random.default_rng(), False)
+        found = bound_from(search, unit, np.zeros((search.n, 1)), 0.0, np.inf, query)
+        terms = zip(search.equalities, unit.equalities, strict=True)
+        magnitude = sum(float(np.sum(np.abs(part.value * nu))) for part, nu in terms)
+        if found.rigour in ("proved", "probable") and found.bound > CLEARLY * magnitude:
+            return True
+    return False
+
+
+def unbounded(problem: Problem, V: Array | None = None) -> bool:
+    """Whether it is proved that the objective falls without limit; V (n x r) is a point far along the way."""
+    face = centred(problem)
+    problem = problem if face is None else face.problem
+    R = problem.regularizer
+    if R.finite_support or np.isfinite(R.trace_bound(problem.n)):
+        return False
+    zero = np.zeros((problem.n, 1))
+    start = V if V is not None and np.isfinite(V).all() else zero
+    if problem.equalities and not any(restore(problem, X).feasible for X in (zero, *_nearest(problem, None))):
+        return False
+    return any(_falls(problem, D) for D in _directions(problem, start))
+
+
+def _negative(part: Equality) -> bool:
+    """Whether a value that no PSD kernel makes negative must be negative."""
+    return bool(np.any(part.value[_squares(part.functional)] < 0))
+
+
+def _squares(f: Functional) -> Mask:
+    """Which values are never negative on a PSD kernel: K_ii, squared distances, 1'K1."""
+    if isinstance(f, Entries):
+        return diagonal_of(f)
+    return np.full(f.size, isinstance(f, (SquaredDistances, TotalSum)))
+
+
+def _without_losses(problem: Problem) -> Problem:
+    """The constraints alone, over the points that they concern if there is no basis."""
+    confined = np.isfinite(problem.regularizer.trace_bound(problem.n))
+    R = problem.regularizer if confined else NoRegularizer()
+    used = np.unique(np.concatenate([part.functional.triplets().row for part in problem.equalities] + [
+        part.functional.triplets().column for part in problem.equalities]))  # fmt: skip
+    n = problem.n
+    if problem.basis is not None or used.size < 2:
+        return Problem(sp.csr_array((n, n)), (), problem.equalities, R, problem.basis)
+    place = np.zeros(n, dtype=np.intp)
+    place[used] = np.arange(used.size)
+    parts = [
+        replace(
+            part,
+            functional=type(part.functional)(used.size, tuple(place[i] for i in part.functional.indices)),
+        )
+        for part in problem.equalities
+    ]
+    shifted = not R.row_multipliers and used.size <= LARGEST and all(map(_translates, parts))
+    basis = complement(used.size) if shifted else None
+    return Problem(sp.csr_array((used.size, used.size)), (), parts, R, basis)
+
+
+def _translates(part: Equality) -> bool:
+    """Whether the values do not change when all points move alike: any kernel may then be centred."""
+    return isinstance(part.functional, (SquaredDistances, DistanceDifferences))
+
+
+def _dual_rays(problem: Problem, V: Array | None) -> list[Multipliers]:
+    """The misfits where the sum of their squares is smallest, rows that are too long among them."""
+    out = []
+    for X in _nearest(problem, V):
+        nu = tuple(
+            (part.functional.value_of_factor(X) - part.value) / s**2
+            for part, s in zip(problem.equalities, _scales(problem), strict=True)
+        )
+        radius, rows = _radius(problem), None
+        if np.isfinite(radius):
+            rows = np.maximum(np.einsum("ir,ir->i", X, X) - radius, 0.0) / radius**2
+        out.append(Multipliers((), nu, rows))
+    return out
+
+
+def _scales(problem: Problem) -> list[Array]:
+    return [np.maximum(np.abs(part.value), 1e-3 * _size(part.value)) for part in problem.equalities]
+
+
+def _radius(problem: Problem) -> float:
+    return problem.regularizer.trace_bound(1) if problem.regularizer.row_multipliers else np.inf
+
+
+def _nearest(problem: Problem, V: Array | None) -> list[Array]:
+    """Factors at which the sum of squared misfits is smallest, from V and from a random start."""
+    m = sum(part.functional.size for part in problem.equalities)
+    rank = min(int(np.sqrt(2 * m)) + EXTRA, problem.order)
+    rng = np.random.default_rng(0)
+    typical = np.sqrt(max(_size(np.concatenate([part.value for part in problem.equalities])), 1e-300))
+    start = rng.standard_normal((problem.order, rank)) * typical / np.sqrt(rank)
+    starts = [start]
+    if V is not None and V.shape[0] == problem.n and np.isfinite(V).all():
+        starts.insert(0, problem.drop(V))
+    out = []
+    for W in starts:
+        function = partial(_misfit, problem, _scales(problem), _radius(problem), W.shape)
+        options = {"maxiter": ITERATIONS, "ftol": 0.0, "gtol": 1e-14, "maxcor": 20}
+        found = minimize(function, W.ravel(), jac=True, method="L-BFGS-B", options=options)
+        out.append(problem.lift(found.x.reshape(W.shape)))
+    return out
+
+
+def _size(values: Array) -> float:
+    return float(np.max(np.abs(values), initial=0.0)) or 1.0
+
+
+def _misfit(
+    problem: Problem, scales: list[Array], radius: float, shape: tuple[int, ...], x: Array
+) -> tuple[float, Array]:
+    """Half the sum of squared misfits at V V', and its gradient in W."""
+    V = problem.lift(x.reshape(shape))
+    total, gradient = 0.0, np.zeros_like(V)
+    for part, s in zip(problem.equalities, scales, strict=True):
+        miss = (part.functional.value_of_factor(V) - part.value) / s
+        total += 0.5 * float(np.sum(miss**2))
+        gradient += 2 * np.asarray(part.functional.adjoint(miss / s) @ V)
+    if np.isfinite(radius):
+        over = np.maximum(np.einsum("ir,ir->i", V, V) - radius, 0.0) / radius
+        total += 0.5 * float(np.sum(over**2))
+        gradient += 2 * (over / radius)[:, None] * V
+    R = problem.regularizer
+    slope = R.violation_gradient(problem.drop(V))
+    if slope is not None:
+        excess = R.violation(gram_eigenvalues(V), np.zeros(0))
+        total += 0.5 * excess**2
+        if excess > 0:
+            gradient += excess * problem.lift(slope)
+    return total, problem.drop(gradient).ravel()
+
+
+def _directions(problem: Problem, V: Array) -> list[Array]:
+    """Factors along which the objective might fall: the point itself, and low eigenvectors of slacks."""
+    out = [V] if V.any() else []
+    zero = Multipliers(
+        tuple(np.zeros(part.functional.size) for part in problem.terms),
+        tuple(np.zeros(part.functional.size) for part in problem.equalities),
+    )
+    for y in (project_multipliers(problem, zero), problem.derivatives(V)):
+        S, _ = rounding.slack(problem, y)
+        if not np.isfinite(S.data if sp.issparse(S) else S).all():
+            continue
+        out.append(problem.lift(min_eigenvalue(S, method="auto").vector[:, None]))
+        N = _kept_still(problem) if S.shape[0] <= DENSE_SPECTRUM else None
+        if N is not None and N.shape[1]:
+            out.append(problem.lift(N @ np.linalg.eigh(symmetrize(N.T @ (S @ N)))[1][:, :1]))
+    return out
+
+
+def _kept_still(problem: Problem) -> Array | None:
+    """A basis of the directions in which no value moves that is a sum of squares and must not grow."""
+    M, any_ = sp.csr_array(problem.cost.shape), False
+    for part in problem.equalities:
+        M, any_ = M + part.functional.adjoint(_squares(part.functional).astype(float)), True
+    for term in problem.terms:
+        low, high = term.loss.domain(term.target, term.weight)
+        held = _squares(term.functional) & np.isinf(low) & np.isinf(high)
+        M, any_ = M + term.functional.adjoint(held.astype(float)), any_ or bool(held.any())
+    if not any_:
+        return None
+    values, vectors = np.linalg.eigh(dense(problem.restrict(sp.csr_array(M))))
+    out: Array = vectors[:, values <= 1e-12 * max(float(values[-1]), 1.0)]
+    return out
+
+
+def _falls(problem: Problem, D: Array) -> bool:
+    """Whether the objective's rate along K + s DD', s -> inf, is below zero by more than rounding."""
+    D = problem.lift(problem.drop(D))
+    D = D / max(float(np.linalg.norm(D)), 1e-300)
+    unit = (64 + 8 * D.shape[1]) * UNIT
+    for part in problem.equalities:
+        if not bool(
+            np.all(np.abs(part.functional.value_of_factor(D)) <= unit * part.functional.size_of_factor(D))
+        ):
+            return False
+    lengths = np.sqrt(np.einsum("ir,ir->i", D, D))
+    rate = float(np.sum(D * (problem.cost @ D))) + problem.regularizer.shift * float(np.sum(D**2))
+    doubt = gamma(problem.n + 64) * float(lengths @ (abs(problem.cost) @ lengths)) + gamma(64) * abs(rate)
+    for term in problem.terms:
+        z, size = term.functional.value_of_factor(D), term.functional.size_of_factor(D)
+        low, high = term.loss.domain(term.target, term.weight)
+        z = np.where(np.abs(z) <= unit * size, 0.0, z)
+        with np.errstate(invalid="ignore"):
+            ends = [np.where(z == 0, 0.0, z * end) for end in (low, high)]
+        rate += float(np.sum(np.maximum(*ends)))
+        finite = np.where(np.isfinite(low), np.abs(low), 0.0) + np.where(np.isfinite(high), np.abs(high), 0.0)
+        doubt += 2 * unit * float(np.sum(finite * size))
+    return bool(rate < -doubt)

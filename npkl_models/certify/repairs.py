@@ -1,0 +1,200 @@
+"""Ways to make a dual point feasible whose slack misses PSD by ``eps``.
+
+Each repair takes (problem, y, eps, upper) with S(y) >= -eps I proved (S plus the regulariser's shift) and
+returns the bound it can give with the multipliers that give it, or None where it does not apply. The best
+of them is used. Those that raise the diagonal can do so by a different eps for each point. Every change
+of y is rounded such that what it adds to the slack is no less than needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from npkl_models.certify.floors import cost_floor, diagonal_of, distance_floor, trace_bound
+from npkl_models.certify.rounding import multiplier_sizes, paid, raised
+from npkl_models.linalg import UNIT, Array, Index, Mask, Matrix
+from npkl_models.model.functionals import Functional, SquaredDistances
+from npkl_models.model.problem import Problem
+from npkl_models.model.terms import Multipliers
+from npkl_models.threads import shared
+
+Repaired = tuple[float, Multipliers] | None
+
+
+def best_repair(
+    problem: Problem, y: Multipliers, eps: float, upper: float, local: Array | None = None
+) -> tuple[str, float, Multipliers]:
+    """(name, bound, multipliers) of the best repair; bound -inf if none applies.
+
+    With ``local`` the slack is known to be above -eps only after Diag(local) is added to it.
+    """
+    if eps == 0.0 and local is None:
+        return "none needed", -paid(problem, y), y
+    best: tuple[str, float, Multipliers] = ("no repair applies", float("-inf"), y)
+    if not np.isfinite(eps):
+        return best
+    for name, repair in REPAIRS.items():
+        if local is None:
+            found = repair(problem, y, eps, upper)
+        elif name in DIAGONAL:
+            found = DIAGONAL[name](problem, y, eps + local, upper)
+        else:
+            continue
+        if found is not None and found[0] > best[1]:
+            best = (name if local is None else f"local {name}", *found)
+    return best
+
+
+def balanced(problem: Problem, y: Multipliers, V: Array, S: Matrix) -> tuple[Multipliers, Matrix]:
+    """Y and S = S(y) with the slack's diagonal lowered such that <S, VV'> = 0, if it can be.
+
+    A factor that is a little off in length leaves <S, VV'> > 0, and the bound by so much too low.
+    """
+    inner, size = float(np.sum(V * (shared(S) @ V))), float(np.sum(V**2))
+    level = inner / size + problem.regularizer.shift if size else 0.0
+    if level > 0:
+        for repair in (shift, equality_shift):
+            found = repair(problem, y, -level, float("inf"))
+            if found is not None:
+                return found[1], S - level * sp.eye_array(problem.n, format="csr")
+    return y, S
+
+
+def diagonal_price(problem: Problem, y: Multipliers) -> Array | None:
+    """What the bound loses when the slack's diagonal is raised by one at each point; None if it cannot be."""
+    one = np.ones(problem.n)
+    if problem.basis is not None:
+        return None
+    for repair in DIAGONAL.values():
+        found = repair(problem, y, one, float("inf"))
+        if found is None:
+            continue
+        lifted, price = found[1], np.zeros(problem.n)
+        for term, old, new in zip(problem.terms, y.terms, lifted.terms, strict=True):
+            where = np.flatnonzero(new != old)
+            slope = term.loss.conjugate_derivative(old[where], term.target[where], term.weight[where])
+            np.add.at(price, term.functional.indices[0][where], slope)
+        for part, old, new in zip(problem.equalities, y.equalities, lifted.equalities, strict=True):
+            where = np.flatnonzero(new != old)
+            np.add.at(price, part.functional.indices[0][where], part.value[where])
+        if y.rows is not None and lifted.rows is not None:
+            price += problem.regularizer.trace_bound(1) * (lifted.rows - y.rows)
+        return np.maximum(price, 1e-12)
+    return None
+
+
+def shift(problem: Problem, y: Multipliers, eps: float | Array, upper: float) -> Repaired:
+    """Losses on every K_ii whose multipliers may grow take y_ii + eps."""
+    parts, covered = list(y.terms), np.zeros(problem.n, dtype=bool)
+    for k, term in enumerate(problem.terms):
+        where, points = _uncovered(term.functional, covered)
+        shifted = parts[k].copy()
+        shifted[where] = raised(shifted[where], np.broadcast_to(eps, problem.n)[points])
+        allowed = term.loss.in_domain(shifted, term.target, term.weight)
+        parts[k] = np.where(allowed, shifted, parts[k])
+        covered[points[allowed[where]]] = True
+    if not covered.all():
+        return None
+    shifted_y = replace(y, terms=tuple(parts))
+    return -paid(problem, shifted_y), shifted_y
+
+
+def equality_shift(problem: Problem, y: Multipliers, eps: float | Array, upper: float) -> Repaired:
+    """Equalities on every K_ii take nu_ii + eps."""
+    parts, covered = list(y.equalities), np.zeros(problem.n, dtype=bool)
+    for k, equality in enumerate(problem.equalities):
+        where, points = _uncovered(equality.functional, covered)
+        parts[k] = parts[k].copy()
+        parts[k][where] = raised(parts[k][where], np.broadcast_to(eps, problem.n)[points])
+        covered[points] = True
+    if not covered.all():
+        return None
+    shifted_y = replace(y, equalities=tuple(parts))
+    return -paid(problem, shifted_y), shifted_y
+
+
+def distances(problem: Problem, y: Multipliers, eps: float, upper: float) -> Repaired:
+    """Squares or equalities on distances take y_e + t: the sum of their M_e is a Laplacian.
+
+    In a basis of centred kernels it is positive definite if the graph of the pairs is connected.
+    """
+    floor = distance_floor(problem)
+    if floor <= 0:
+        return None
+    t = eps / floor * (1 + 4 * UNIT)
+    parts, nus = list(y.terms), list(y.equalities)
+    for k, term in enumerate(problem.terms):
+        if isinstance(term.functional, SquaredDistances):
+            lifted = raised(parts[k], t)
+            if not bool(np.all(term.loss.in_domain(lifted, term.target, term.weight))):
+                return None
+            parts[k] = lifted
+    for k, part in enumerate(problem.equalities):
+        if isinstance(part.functional, SquaredDistances):
+            nus[k] = raised(nus[k], t)
+    lifted_y = replace(y, terms=tuple(parts), equalities=tuple(nus))
+    return -paid(problem, lifted_y), lifted_y
+
+
+def scale(problem: Problem, y: Multipliers, eps: float, upper: float) -> Repaired:
+    """With C (plus shift) >= delta I, s y has a PSD slack for s = delta / (delta + eps).
+
+    (1 - s) delta >= s (eps + e), where e is what rounding s y may do to the slack.
+    """
+    delta = cost_floor(problem) + problem.regularizer.shift
+    if not (np.isfinite(delta) and delta > 0):
+        return None
+    eps = eps + 4 * UNIT * multiplier_sizes(problem, y)
+    scaled = y.scaled(delta / (delta + eps) * (1 - 8 * UNIT))
+    for term, part in zip(problem.terms, scaled.terms, strict=True):
+        if not bool(np.all(term.loss.in_domain(part, term.target, term.weight))):
+            return None
+    return -paid(problem, scaled), scaled
+
+
+def rows(problem: Problem, y: Multipliers, eps: float | Array, upper: float) -> Repaired:
+    """Multipliers of a row-norm bound take d + eps."""
+    if not problem.regularizer.row_multipliers or y.rows is None:
+        return None
+    lifted = replace(y, rows=raised(y.rows, eps))
+    return -paid(problem, lifted), lifted
+
+
+def trace(problem: Problem, y: Multipliers, eps: float, upper: float) -> Repaired:
+    """<S, K*> >= -eps tr K* for an optimal K*, whose trace the data bound."""
+    tau = trace_bound(problem, upper)
+    if not np.isfinite(tau):
+        return None
+    owed = -paid(problem, y)
+    return owed - tau * eps * (1 + 4 * UNIT) - 2 * UNIT * abs(owed), y
+
+
+REPAIRS: dict[str, Callable[[Problem, Multipliers, float, float], Repaired]] = {
+    "shift": shift,
+    "scale": scale,
+    "rows": rows,
+    "equality shift": equality_shift,
+    "distances": distances,
+    "trace bound": trace,
+}
+
+
+DIAGONAL: dict[str, Callable[[Problem, Multipliers, Array, float], Repaired]] = {
+    "shift": shift,
+    "rows": rows,
+    "equality shift": equality_shift,
+}
+
+
+def _uncovered(functional: Functional, covered: Mask) -> tuple[Index, Index]:
+    """(positions, points) of the first value K_ii of each point that is not yet covered."""
+    where = np.flatnonzero(diagonal_of(functional))
+    if not where.size:
+        return where, where
+    points, first = np.unique(functional.indices[0][where], return_index=True)
+    new = ~covered[points]
+    return where[first[new]], points[new]

@@ -1,0 +1,99 @@
+"""What rounding costs: the distance between the numbers of a certificate and the exact ones.
+
+A bound is a theorem about the numbers in memory only if everything that is computed on the way is paid
+for. Each function here bounds such an error from above, by the sizes of the numbers that entered (not of
+the result, which may be small by cancellation).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from npkl_models.linalg import TINY, UNIT, Array, Matrix, gamma, norm_bound
+from npkl_models.model.problem import Problem
+from npkl_models.model.terms import Multipliers
+
+SUM = 64  # units of roundoff in a sum of numpy (pairwise) and in each of its terms
+
+
+def paid(problem: Problem, y: Multipliers) -> float:
+    """An upper bound on sum f*(y) + nu'b + b^2 sum d; +inf off the domain."""
+    total = problem.conjugate_sum(y)
+    if not math.isfinite(total):
+        return math.inf
+    size, count = 0.0, 0
+    for term, part in zip(problem.terms, y.terms, strict=True):
+        linear = np.abs(part * term.target)
+        size += float(np.sum(np.abs(term.loss.conjugate(part, term.target, term.weight)) + 2 * linear))
+        count += part.size
+    for equality, nu in zip(problem.equalities, y.equalities, strict=True):
+        size += float(np.sum(np.abs(equality.value * nu)))
+        count += nu.size
+    if y.rows is not None:
+        size += problem.regularizer.trace_bound(1) * float(np.sum(y.rows))
+    return total + SUM * UNIT * size + count * TINY
+
+
+def slack(problem: Problem, y: Multipliers) -> tuple[Matrix, float]:
+    """S(y), restricted to the basis, and a bound on the norm of its error.
+
+    S is a sum of numbers that may cancel: its error is up to the row sums of |C| + sum |y_e| |M_e| times
+    a unit for each of them. In a basis come the errors of the product Q'SQ and the defect of Q: K = Q U
+    Q' is meant with the exactly orthonormal basis of the same range.
+    """
+    S = problem.slack(y)
+    size, count = (
+        np.asarray(abs(problem.cost).sum(axis=1)).ravel(),
+        np.diff(problem.cost.indptr).astype(float),
+    )
+    for part, own in (
+        *zip(problem.terms, y.terms, strict=True),
+        *zip(problem.equalities, y.equalities, strict=True),
+    ):
+        one, more = part.functional.row_sizes(own)
+        size, count = size + one, count + more + 1
+    if y.rows is not None:
+        size, count = size + np.abs(y.rows), count + 1
+    error = float(np.max((count + 2) * UNIT * size, initial=0.0)) * (1 + 1e-3) + TINY
+    if problem.basis is None:
+        return S, error
+    Q, whole = problem.basis, norm_bound(S)
+    product = (gamma(float(np.max(count, initial=0.0)) + 2) + gamma(Q.n + 2) + 4 * UNIT) * Q.magnitude * whole
+    reduced = problem.restrict(S)
+    return reduced, error * (1 + Q.defect) + product + 2.5 * Q.defect * (1 + Q.defect) * whole
+
+
+def multiplier_sizes(problem: Problem, y: Multipliers) -> float:
+    """An upper bound on the norm of sum_e |y_e| |M_e| (+ Diag d)."""
+    size = np.zeros(problem.n) if y.rows is None else np.abs(y.rows)
+    for part, own in (
+        *zip(problem.terms, y.terms, strict=True),
+        *zip(problem.equalities, y.equalities, strict=True),
+    ):
+        size = size + part.functional.row_sizes(own)[0]
+    spread = 1.0 if problem.basis is None else problem.basis.magnitude * (1 + problem.basis.defect)
+    return float(np.max(size, initial=0.0)) * spread * (1 + gamma(problem.n + 64))
+
+
+def objective(problem: Problem, V: Array, value: float) -> float:
+    """An upper bound on the error of the objective at V V'."""
+    lengths = np.sqrt(np.einsum("ir,ir->i", V, V))
+    steps = V.shape[1] + 8 + float(np.max(np.diff(problem.cost.indptr), initial=0))
+    linear = float(lengths @ (abs(problem.cost) @ lengths))
+    error = gamma(steps + SUM) * linear
+    for term in problem.terms:
+        z, size = term.functional.value_of_factor(V), term.functional.size_of_factor(V)
+        ends = term.loss.subdifferential(z, term.target, term.weight, gamma(steps) * size)
+        slope = np.maximum(np.abs(ends[0]), np.abs(ends[1]))
+        error += float(np.sum(slope * size)) * gamma(steps + 8)
+        error += SUM * UNIT * float(np.sum(np.abs(term.weight * term.loss.value(z, term.target)) + slope))
+    p = getattr(problem.regularizer, "p", 1.0)
+    return error + gamma(SUM * (p + V.shape[1])) * abs(value) + SUM * UNIT * abs(value)
+
+
+def raised(values: Array, by: float | Array) -> Array:
+    """Values + by, rounded such that what was added is no less than ``by``."""
+    out: Array = values + (by + 4 * UNIT * (np.abs(values) + np.abs(by)))
+    return out

@@ -1,0 +1,109 @@
+"""SCS a stretch at a time, each begun where the last one ended.
+
+CVXPY compiles the program to SCS's data and reads SCS's answers back; in between SCS is called directly,
+so that its factorisation and its scaling are kept from one stretch to the next.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import scs
+from cvxpy.reductions.solvers.conic_solvers.scs_conif import SCS, dims_to_solver_dict
+
+from npkl_models.answer.solution import Status
+
+FIRST, GROWTH, LONGEST = 100, 1.5, 2_000  # iterations of a stretch
+CALIBRATION = 5  # iterations of the first stretch where there is a time limit
+SHARE = 0.5  # of the time that is left: what a stretch may take
+SOLVED, INACCURATE = 1, 2
+UNFINISHED = (INACCURATE, -6, -7)
+STATUSES = {
+    SOLVED: Status.OPTIMAL,
+    INACCURATE: Status.ITERATION_LIMIT,
+    -1: Status.UNBOUNDED,
+    -2: Status.INFEASIBLE,
+    -6: Status.UNBOUNDED,
+    -7: Status.INFEASIBLE,
+}
+
+
+def in_chunks(
+    program: cp.Problem,
+    limit: int,
+    settings: dict[str, Any],
+    look: Callable[[int], Status | None],
+    time_limit: float | None,
+) -> tuple[Status, int, str]:
+    """Run SCS until it says that it is done, ``look`` says so, or a limit is reached.
+
+    Parameters
+    ----------
+    program : cvxpy.Problem
+        Its variables and duals hold SCS's point whenever ``look`` is called.
+    limit : int
+        Iterations in all.
+    settings : dict
+        For SCS.
+
+    Returns
+    -------
+    (status, iterations, message)
+    """
+    started = time.perf_counter()
+    data, chain, inverse = program.get_problem_data(cp.SCS, solver_opts=dict(settings))
+    cone = dims_to_solver_dict(data["dims"])
+    rest = SCS.parse_solver_options({key: value for key, value in settings.items() if key != "verbose"})
+    length, done = min(FIRST if time_limit is None else CALIBRATION, limit), 0
+    point: dict[str, Any] = {}
+    while True:
+        before = time.perf_counter()
+        worker = scs.SCS(_data(data), cone, max_iters=length, verbose=False, **rest | _carried(point))
+        found = worker.solve(**_start(point))
+        done += int(found["info"]["iter"])
+        point = found
+        took = time.perf_counter() - before
+        status = int(found["info"]["status_val"])
+        program.unpack_results(_as_solved(found), chain, inverse)
+        stop = look(done)
+        if stop is not None:
+            return stop, done, f"stopped by us after {done} iterations, it says {found['info']['status']}"
+        if status not in UNFINISHED or done >= limit:
+            return STATUSES.get(status, Status.FAILED), done, str(found["info"]["status"])
+        if status != INACCURATE:  # a suspicion of infeasibility, after a stretch that is too short to tell
+            point, length = {}, int(GROWTH * length)
+        length = min(int(GROWTH * max(length, FIRST)), LONGEST, limit - done)
+        if time_limit is not None:
+            left = SHARE * (time_limit - (time.perf_counter() - started))
+            length = int(np.clip(left / max(took, 1e-9) * found["info"]["iter"], 1, length))
+
+
+def _data(data: dict[str, Any]) -> dict[str, Any]:
+    out = {key: data[key] for key in ("A", "b", "c")}
+    if data.get("P") is not None:
+        out["P"] = data["P"]
+    return out
+
+
+def _start(point: dict[str, Any]) -> dict[str, Any]:
+    if not point or not all(np.isfinite(point[key]).all() for key in ("x", "y", "s")):
+        return {"warm_start": False}
+    return {"warm_start": True, "x": point["x"], "y": point["y"], "s": point["s"]}
+
+
+def _carried(point: dict[str, Any]) -> dict[str, float]:
+    """The scale that SCS has found for itself."""
+    scale = point.get("info", {}).get("scale", 0.0)
+    return {"scale": scale} if scale > 0 else {}
+
+
+def _as_solved(found: dict[str, Any]) -> dict[str, Any]:
+    """An unfinished point under the name of a finished one, so that CVXPY hands it out to be judged."""
+    info = dict(found["info"])
+    if info["status_val"] == INACCURATE:
+        info["status_val"] = SOLVED
+    return {**found, "info": info}

@@ -1,0 +1,1 @@
+"""The permanent adversary: random and hostile problems, points and multipliers, judged in exact arithmetic."""

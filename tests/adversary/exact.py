@@ -1,0 +1,190 @@
+"""Exact values of a dual point, in fractions where they are rational and in 60 digits where they are not."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+
+DIGITS = 60
+INFINITY = mpmath.inf
+
+
+def conjugate(name: str, y: float, t: float, w: float) -> Fraction | None:
+    """f*(y) of f = w loss, None outside its domain."""
+    y, t, w = Fraction(y), Fraction(t), Fraction(w)
+    if name == "square":
+        return y * y / (4 * w) + y * t
+    if name == "linear":
+        return Fraction(0) if y == -w * t else None
+    a = -t * y
+    if a < 0 or (name == "hinge" and a > w):
+        return None
+    return -a if name == "hinge" else a * a / (4 * w) - a
+
+
+def loss_value(name: str, z: Fraction, t: float, w: float) -> Fraction:
+    """w loss(z; t)."""
+    t, w = Fraction(t), Fraction(w)
+    if name == "square":
+        return w * (z - t) ** 2
+    if name == "linear":
+        return -w * t * z
+    short = max(Fraction(0), 1 - t * z)
+    return w * (short if name == "hinge" else short**2)
+
+
+def paid(problem, y) -> Fraction | None:
+    """sum f*(y) + nu'b + b^2 sum d; None outside the domains."""
+    total = Fraction(0)
+    for term, part in zip(problem.terms, y.terms, strict=True):
+        for v, t, w in zip(part.tolist(), term.target.tolist(), term.weight.tolist(), strict=True):
+            one = conjugate(term.loss.name, v, t, w)
+            if one is None:
+                return None
+            total += one
+    for part, nu in zip(problem.equalities, y.equalities, strict=True):
+        total += sum(Fraction(b) * Fraction(v) for b, v in zip(part.value.tolist(), nu.tolist(), strict=True))
+    if problem.regularizer.row_multipliers and y.rows is not None:
+        if min(y.rows) < 0:
+            return None
+        total += Fraction(problem.regularizer.b) ** 2 * sum(map(Fraction, y.rows.tolist()))
+    return total
+
+
+def slack(problem, y) -> list[list[Fraction]]:
+    """S(y), in the basis if there is one."""
+    n = problem.n
+    S = [[Fraction(v) for v in row] for row in problem.cost.toarray().tolist()]
+    parts = (*zip(problem.terms, y.terms, strict=True), *zip(problem.equalities, y.equalities, strict=True))
+    for part, own in parts:
+        t = part.functional.triplets()
+        for e, i, j, c in zip(
+            t.owner.tolist(), t.row.tolist(), t.column.tolist(), t.coefficient.tolist(), strict=True
+        ):
+            half = Fraction(c) * Fraction(float(own[e])) / 2
+            S[i][j] += half
+            S[j][i] += half
+    if problem.regularizer.row_multipliers and y.rows is not None:
+        for i in range(n):
+            S[i][i] += Fraction(float(y.rows[i]))
+    return S if problem.basis is None else reduce(problem.basis.Q, S)
+
+
+def reduce(Q: np.ndarray, S: list[list[Fraction]]) -> list[list[Fraction]]:
+    """Q'SQ."""
+    columns = [[Fraction(v) for v in column] for column in Q.T.tolist()]
+    left = [[sum(a * b for a, b in zip(row, q, strict=True)) for row in S] for q in columns]
+    return [[sum(a * b for a, b in zip(part, q, strict=True)) for q in columns] for part in left]
+
+
+def is_psd(A: list[list[Fraction]]) -> bool:
+    """Whether a symmetric matrix of fractions is positive semidefinite, by LDL' in exact arithmetic."""
+    A = [row[:] for row in A]
+    for k in range(len(A)):
+        pivot = A[k][k]
+        if pivot < 0 or (pivot == 0 and any(A[i][k] for i in range(k + 1, len(A)))):
+            return False
+        if pivot == 0:
+            continue
+        for i in range(k + 1, len(A)):
+            if A[i][k]:
+                ratio = A[i][k] / pivot
+                for j in range(k, len(A)):
+                    A[i][j] -= ratio * A[k][j]
+    return True
+
+
+def dual_value(problem, y):
+    """-sum f* - nu'b - R*(-S(y)) exactly (a fraction or 60 digits), -inf where that is all."""
+    owed = paid(problem, y)
+    if owed is None:
+        return -INFINITY
+    S, R = slack(problem, y), problem.regularizer
+    if R.name == "trace_power" and R.finite_support:
+        return -real(owed) - support(R, spectrum(problem, S))
+    if R.name == "trace_power":
+        S = _shifted(problem, S, Fraction(R.penalty))
+    return -owed if is_psd(S) else -INFINITY
+
+
+def _shifted(problem, S, G: Fraction):
+    """S + G I, in a basis S + G Q'Q."""
+    n = len(S)
+    one = [[Fraction(int(i == j)) for j in range(problem.n)] for i in range(problem.n)]
+    one = one if problem.basis is None else reduce(problem.basis.Q, one)
+    return [[S[i][j] + G * one[i][j] for j in range(n)] for i in range(n)]
+
+
+def spectrum(problem, S) -> list:
+    """Eigenvalues of S; in a basis those for the orthonormal basis of the same range."""
+    with mpmath.workdps(DIGITS):
+        A = mpmath.matrix([[real(v) for v in row] for row in S])
+        if problem.basis is not None:
+            Q = mpmath.matrix(problem.basis.Q.tolist())
+            inverse = mpmath.inverse(mpmath.cholesky(Q.T * Q))
+            A = inverse * A * inverse.T
+        return list(mpmath.eigsy((A + A.T) / 2, eigvals_only=True))
+
+
+def support(R, eigenvalues):
+    """R*(-S) from the eigenvalues of S."""
+    with mpmath.workdps(DIGITS):
+        positive = [max(-v, mpmath.mpf(0)) for v in eigenvalues]
+        p = mpmath.mpf(R.p)
+        if R.p == 1:
+            return mpmath.mpf(R.bound) * max(positive)
+        q = p / (p - 1)
+        powers = mpmath.fsum(v**q for v in positive)
+        if R.bound is not None:
+            return mpmath.mpf(R.bound) ** (1 / p) * powers ** (1 / q)
+        G = mpmath.mpf(R.penalty)
+        return G / q * mpmath.fsum((v / G) ** q for v in positive)
+
+
+def objective(problem, V):
+    """The objective at V V', V taken as it stands in memory; the regulariser in 60 digits."""
+    rows = [[Fraction(v) for v in row] for row in V.tolist()]
+
+    def K(i: int, j: int) -> Fraction:
+        return sum((a * b for a, b in zip(rows[i], rows[j], strict=True)), Fraction(0))
+
+    C = problem.cost.tocoo()
+    total = sum(
+        (
+            Fraction(v) * K(i, j)
+            for i, j, v in zip(C.row.tolist(), C.col.tolist(), C.data.tolist(), strict=True)
+        ),
+        Fraction(0),
+    )
+    for term in problem.terms:
+        z = values(term.functional, K)
+        for v, t, w in zip(z, term.target.tolist(), term.weight.tolist(), strict=True):
+            total += loss_value(term.loss.name, v, t, w)
+    R = problem.regularizer
+    if R.name != "trace_power" or R.penalty is None:
+        return total
+    with mpmath.workdps(DIGITS):
+        M = mpmath.matrix(V.T.tolist()) * mpmath.matrix(V.tolist())
+        lam = mpmath.eigsy(M, eigvals_only=True)
+        return real(total) + mpmath.mpf(R.penalty) / mpmath.mpf(R.p) * mpmath.fsum(
+            max(v, 0) ** mpmath.mpf(R.p) for v in lam
+        )
+
+
+def values(functional, K) -> list[Fraction]:
+    """The values of a functional on the kernel given by its entries."""
+    out = [Fraction(0)] * functional.size
+    t = functional.triplets()
+    for e, i, j, c in zip(
+        t.owner.tolist(), t.row.tolist(), t.column.tolist(), t.coefficient.tolist(), strict=True
+    ):
+        out[e] += Fraction(c) * K(i, j)
+    return out
+
+
+def real(x):
+    """A fraction in 60 digits."""
+    with mpmath.workdps(DIGITS):
+        return mpmath.mpf(x.numerator) / x.denominator if isinstance(x, Fraction) else mpmath.mpf(x)

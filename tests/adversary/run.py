@@ -1,0 +1,88 @@
+"""The adversary's own command: ``python tests/adversary/run.py --minutes 30`` tries until the time is up.
+
+Prints what it tried and every false claim, foreign exception and hang; its exit status is 1 if there was any.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import numpy as np
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from adversary.strategies import problems
+from adversary.trial import Tally, Trial
+
+BATCH = 40  # problems that are drawn at once
+
+
+def attack(number: int, size: int, rounds: int, solving: bool, deadline: float = float("inf")) -> Tally:
+    """Try ``size`` problems; with ``solving`` every backend on each."""
+    tally = Tally()
+
+    @seed(number)
+    @settings(
+        max_examples=size, database=None, deadline=None, derandomize=False, phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(problems(largest=6 if number % 4 else 12))
+    def once(problem) -> None:
+        if time.time() > deadline:
+            return
+        tally.counts["problems"] += 1
+        trial = Trial(problem, tally)
+        trial.certificates(np.random.default_rng(number), rounds)
+        if solving:
+            trial.solves()
+
+    once()
+    return tally
+
+
+def _batch(arguments: tuple[int, int, bool, float]) -> Tally:
+    number, rounds, solving, deadline = arguments
+    return attack(number, BATCH, rounds, solving, deadline)
+
+
+def main() -> int:
+    """Run until the time is up."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument(
+        "--every", type=int, default=5, help="batches of certificates for one that solves as well"
+    )
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    started, total, number = time.time(), Tally(), options.seed
+    deadline = started + 60 * options.minutes
+    with ProcessPoolExecutor(options.processes) as pool:
+        while time.time() < deadline:
+            jobs = [
+                (number + k, 2, (number + k) % options.every == 0, deadline)
+                for k in range(options.processes * 4)
+            ]
+            for tally in pool.map(_batch, jobs):
+                total.add(tally)
+            number += len(jobs)
+            print(f"{(time.time() - started) / 60:.1f} min: {dict(total.counts)}", flush=True)
+    print(total)
+    for name in ("false", "foreign", "hangs"):
+        for text in getattr(total, name)[:20]:
+            print(f"{name}: {text}\n")
+    if options.json is not None:
+        options.json.write_text(json.dumps(asdict(total), indent=1))
+    return int(bool(total.false or total.foreign or total.hangs))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

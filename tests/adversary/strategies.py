@@ -1,0 +1,191 @@
+"""Problems, points and multipliers that were thought up to break certificates and solvers."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from hypothesis import strategies as st
+
+import npkl_models as nm
+
+EXPONENTS = st.sampled_from([0, 0, 0, 0, -1, 1, -3, 3, -6, 6, -8, 8])
+GRAPHS = ("random", "path", "cliques", "isolated", "complete", "duplicates", "weighted")
+COSTS = (
+    "laplacian",
+    "laplacian",
+    "unshifted",
+    "identity",
+    "zero",
+    "negative",
+    "indefinite",
+    "rank_one",
+    "cancelling",
+)
+POWERS = (1.0, 1.01, 1.5, 2.0, 2.0, 3.0, 4.0, 7.0)
+
+
+def graph(kind: str, n: int, rng: np.random.Generator) -> np.ndarray:
+    """A symmetric affinity matrix."""
+    A = np.zeros((n, n))
+    if kind == "path":
+        A[np.arange(n - 1), np.arange(1, n)] = 1.0
+    elif kind == "cliques":
+        label = np.arange(n) // 2
+        A = (label[:, None] == label).astype(float)
+    elif kind == "complete":
+        A += 1.0
+    elif kind == "duplicates":  # points at distance zero
+        A = np.kron(np.ones((2, 2)), np.ones(((n + 1) // 2,) * 2))[:n, :n]
+    else:
+        A = (rng.random((n, n)) < 0.5).astype(float)
+        if kind == "weighted":
+            A *= 10.0 ** rng.uniform(-8, 2, (n, n))
+        if kind == "isolated":
+            A[0] = A[:, 0] = 0.0
+    A = np.triu(A, 1)
+    return A + A.T
+
+
+def cost(kind: str, n: int, rng: np.random.Generator, shape: str) -> np.ndarray:
+    """A cost matrix of size about one."""
+    if kind in ("laplacian", "unshifted"):
+        A = graph(shape, n, rng)
+        degree = A.sum(axis=1)
+        root = np.where(degree > 0, degree, 1.0) ** -0.5
+        return (1.1 if kind == "laplacian" else 1.0) * np.eye(n) - root[:, None] * A * root
+    if kind == "identity":
+        return np.eye(n)
+    if kind == "zero":
+        return np.zeros((n, n))
+    if kind == "negative":
+        return -np.eye(n)
+    x = rng.normal(size=(n, 1))
+    if kind == "rank_one":
+        return x @ x.T
+    B = rng.normal(size=(n, n))
+    if kind == "cancelling":  # PSD with an eigenvalue that is all rounding
+        u = x / np.linalg.norm(x)
+        return B @ B.T - (B @ B.T @ u) @ u.T - u @ (u.T @ B @ B.T) + (u.T @ B @ B.T @ u) * (u @ u.T)
+    return B + B.T
+
+
+@st.composite
+def functionals(draw, n: int):
+    """A few values of a kernel over n points."""
+    kind = draw(st.sampled_from(["diagonal", "diagonal", "entries", "entries", "distances", "differences"]))
+    m = draw(st.integers(1, 4))
+    point = st.integers(0, n - 1)
+    if kind == "diagonal":
+        every = draw(st.booleans())
+        i = list(range(n)) if every else draw(st.lists(point, min_size=1, max_size=3))
+        return nm.Entries(n, (i, i))
+    columns = [draw(st.lists(point, min_size=m, max_size=m)) for _ in range(3)]
+    if kind == "entries":
+        return nm.Entries(n, tuple(columns[:2]))
+    if kind == "distances":
+        return nm.SquaredDistances(n, (columns[0], [(i + 1) % n for i in columns[0]]))
+    return nm.DistanceDifferences(n, tuple(columns))
+
+
+@st.composite
+def terms(draw, n: int):
+    """A loss term at some scale."""
+    functional = draw(functionals(n))
+    loss = draw(st.sampled_from(list(nm.LOSSES)))
+    weight = draw(st.sampled_from([1.0, 1.0, 0.3, 2.0, 1 / 3])) * 10.0 ** draw(EXPONENTS)
+    if nm.LOSSES[loss].sign_targets:
+        target = draw(
+            st.lists(st.sampled_from([-1.0, 1.0]), min_size=functional.size, max_size=functional.size)
+        )
+    else:
+        target = draw(st.sampled_from([0.0, 1.0, -0.7, 1e-6])) * 10.0 ** draw(
+            st.sampled_from([0, 0, 0, -4, 4])
+        )
+    return nm.LossTerm(functional, loss, target, weight)
+
+
+@st.composite
+def regularizers(draw):
+    """None, a row norm or a trace power."""
+    kind = draw(st.sampled_from(["none", "none", "row", "bound", "penalty"]))
+    size = draw(st.sampled_from([1.0, 0.7, 3.0])) * 10.0 ** draw(EXPONENTS)
+    if kind == "none":
+        return nm.NoRegularizer()
+    if kind == "row":
+        return nm.RowNormBound(size)
+    return nm.TracePower(draw(st.sampled_from(POWERS)), **{kind: size})
+
+
+@st.composite
+def equalities(draw, n: int, rng: np.random.Generator):
+    """Often those of some kernel, sometimes of none."""
+    kind = draw(
+        st.sampled_from(["none"] * 6 + ["unit", "unit", "of a kernel", "one", "centred", "impossible"])
+    )
+    size = 10.0 ** draw(EXPONENTS)
+    every = (np.arange(n), np.arange(n))
+    if kind == "none":
+        return ()
+    if kind == "unit":
+        return (nm.Equality(nm.Entries(n, every), size),)
+    if kind == "one":
+        return (nm.Equality(nm.Entries(n, ([0], [0])), size),)
+    if kind == "centred":
+        return (nm.Equality(nm.TotalSum(n), 0.0),)
+    if kind == "impossible":
+        return (nm.Equality(nm.Entries(n, every), size), nm.Equality(nm.Entries(n, ([0], [1])), 3 * size))
+    f = draw(functionals(n))
+    X = rng.normal(size=(n, draw(st.integers(1, n))))
+    return (nm.Equality(f, size * f.value(X @ X.T)),)
+
+
+@st.composite
+def problems(draw, largest: int = 6):
+    """A problem over two to ``largest`` points."""
+    n = draw(st.integers(2, largest))
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    C = 10.0 ** draw(EXPONENTS) * cost(draw(st.sampled_from(COSTS)), n, rng, draw(st.sampled_from(GRAPHS)))
+    chosen = draw(st.lists(terms(n), max_size=3))
+    hard = draw(equalities(n, rng))
+    if not chosen and not hard:
+        chosen = [draw(terms(n))]
+    basis = None
+    if draw(st.sampled_from([False, False, False, True])):
+        s = draw(st.integers(1, n))
+        Q = np.linalg.qr(rng.normal(size=(n, s)))[0]
+        basis = nm.Basis(Q if draw(st.booleans()) else np.eye(n)[:, :s])
+    return nm.Problem(sp.csr_array(C), chosen, hard, draw(regularizers()), basis)
+
+
+def points(problem, rng: np.random.Generator):
+    """(name, point, kind): random, degenerate and hostile."""
+    n, size = problem.n, 10.0 ** rng.choice([0, 0, 0, -4, -8, 3, 6])
+    V = size * rng.normal(size=(n, int(rng.integers(1, n + 1))))
+    yield "random", V, "factor"
+    yield "zero", np.zeros((n, 1)), "factor"
+    yield "ones", size * np.ones((n, 1)), "factor"
+    K = V @ V.T
+    yield "kernel", K, "kernel"
+    yield "not quite PSD", K - 0.1 * size**2 * np.eye(n), "kernel"
+
+
+def multipliers(problem, V: np.ndarray, rng: np.random.Generator):
+    """(name, multipliers): from the point, from nowhere, and next to the edges of domains."""
+    yield "recovered", None
+    own = problem.derivatives(V)
+    noise = 10.0 ** rng.choice([-14, -8, -3, 0, 4])
+    nu = tuple(10.0 ** rng.choice([-6, 0, 6]) * rng.normal(size=part.size) for part in own.equalities)
+    rows = None if own.rows is None else np.abs(rng.normal(size=problem.n)) * 10.0 ** rng.choice([-6, 0, 6])
+    yield (
+        "noisy",
+        nm.Multipliers(
+            tuple(y + noise * np.abs(y).max() * rng.normal(size=y.size) for y in own.terms), nu, rows
+        ),
+    )
+    edge = tuple(
+        np.nextafter(
+            t.loss.project(rng.normal(size=y.size) * 1e9, t.target, t.weight), rng.choice([-np.inf, np.inf])
+        )
+        for t, y in zip(problem.terms, own.terms, strict=True)
+    )
+    yield "edge", nm.Multipliers(edge, nu, rows)

@@ -1,0 +1,174 @@
+"""One problem on trial: certificates of many points, then every backend; what is claimed against what is true."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+
+import mpmath
+import numpy as np
+import scipy.sparse as sp
+
+import npkl_models as nm
+from adversary import exact
+from adversary.strategies import multipliers, points
+from npkl_models.model.centring import centred
+
+TIME_LIMIT = 2.0  # seconds that a backend is given
+PATIENCE = 8.0  # and by which it may be late, on a busy machine: a hang is something else
+AGREEMENT = 4e-6  # of two objectives that are both certified to 1e-6
+
+
+class FalseClaim(AssertionError):
+    """Something that was said is not true."""
+
+
+@dataclass
+class Tally:
+    """What was tried, and what came of it."""
+
+    counts: Counter = field(default_factory=Counter)
+    false: list[str] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list)
+    hangs: list[str] = field(default_factory=list)
+    slowest: float = 0.0
+
+    def add(self, other: Tally) -> None:
+        self.counts += other.counts
+        for name in ("false", "foreign", "hangs"):
+            getattr(self, name).extend(getattr(other, name))
+        self.slowest = max(self.slowest, other.slowest)
+
+    def __str__(self) -> str:
+        lines = [f"{name:<46}{count:>10,}" for name, count in sorted(self.counts.items())]
+        bad = [("false claims", self.false), ("foreign exceptions", self.foreign), ("hangs", self.hangs)]
+        lines += [f"{name:<46}{len(found):>10,}" for name, found in bad]
+        lines.append(f"{'seconds of the slowest solve, limit ' + str(TIME_LIMIT):<46}{self.slowest:>10.2f}")
+        return "\n".join(lines)
+
+
+@dataclass
+class Trial:
+    """What is known of one problem: the highest bound and the lowest objective that were claimed."""
+
+    problem: nm.Problem
+    tally: Tally
+    bound: float = -np.inf
+    upper: float = np.inf
+    said: str = ""
+
+    def certificates(self, rng: np.random.Generator, rounds: int = 1) -> None:
+        """Certify points with multipliers of all kinds."""
+        for _ in range(rounds):
+            for name, point, kind in points(self.problem, rng):
+                V = point if kind == "factor" else np.ones((self.problem.n, 1))
+                for how, y in multipliers(self.problem, V, rng):
+                    self._certify(f"{name} point, {how} multipliers", point, kind, y)
+
+    def solves(self) -> None:
+        """Every backend that takes the problem."""
+        objectives: dict[str, float] = {}
+        for backend, reason in self.problem.compatible_backends().items():
+            if reason is None:
+                self._solve(backend, objectives)
+
+    def _certify(self, name: str, point, kind: str, y) -> None:
+        self.tally.counts["certificates"] += 1
+        try:
+            found = _quietly(lambda: nm.certify(self.problem, point, y, kind=kind))
+        except nm.NPKLError:
+            self.tally.counts["certificates refused"] += 1
+            return
+        except Exception as error:  # the adversary's very question
+            self.tally.foreign.append(f"certify: {type(error).__name__}: {error}; {name}; {self._words()}")
+            return
+        self.judge(found, name)
+
+    def _solve(self, backend: str, objectives: dict[str, float]) -> None:
+        self.tally.counts["solves"] += 1
+        started = time.perf_counter()
+        try:
+            solution = _quietly(lambda: self.problem.solve(backend, time_limit=TIME_LIMIT))
+        except nm.NPKLError:
+            self.tally.counts["solves refused"] += 1
+            return
+        except Exception as error:
+            self.tally.foreign.append(f"{backend}: {type(error).__name__}: {error}; {self._words()}")
+            return
+        seconds = time.perf_counter() - started
+        self.tally.slowest = max(self.tally.slowest, seconds)
+        if seconds > TIME_LIMIT + PATIENCE:
+            self.tally.hangs.append(f"{backend}: {seconds:.1f} s; {self._words()}")
+        self.tally.counts[f"solves {solution.status}"] += 1
+        if solution.status is nm.Status.INFEASIBLE and np.isfinite(self.upper):
+            self._false(f"{backend} says INFEASIBLE, a kernel of objective {self.upper} is feasible")
+        if solution.status is nm.Status.UNBOUNDED and np.isfinite(self.bound):
+            self._false(f"{backend} says UNBOUNDED, {self.bound} is a bound")
+        if solution.V is None:
+            return
+        self.judge(solution.certificate, backend)
+        if solution.status is nm.Status.OPTIMAL:
+            objectives[backend] = solution.objective
+            for other, value in objectives.items():
+                if abs(value - solution.objective) > AGREEMENT * (1 + abs(value) + abs(solution.objective)):
+                    self._false(f"{backend} and {other} are both OPTIMAL, {solution.objective} and {value}")
+
+    def judge(self, found: nm.Certificate, name: str) -> None:
+        """The claims of a certificate, against exact arithmetic and against all other claims."""
+        claim = found.bound if found.rigour in ("proved", "probable") else -np.inf
+        if np.isnan(found.bound) or np.isnan(found.objective):
+            self._false(f"{name}: bound {found.bound}, objective {found.objective}")
+        if np.isfinite(claim) and found.repair != "trace bound" and self._rational():
+            self.tally.counts["bounds checked in exact arithmetic"] += 1
+            true = exact.dual_value(*self._plain(found))
+            if not mpmath.mpf(claim) <= exact.real(true):
+                self._false(
+                    f"{name}: bound {claim!r} is above the exact {float(true)!r}, repair {found.repair}"
+                )
+        if found.feasible:
+            self.tally.counts["feasible points"] += 1
+            true = float(exact.objective(self.problem, found.point))
+            doubt = 1e-9 * (1 + abs(true)) * self._condition()
+            if abs(true - found.objective) > 1e-7 * (1 + abs(true)) * self._condition():
+                self._false(f"{name}: objective {found.objective!r}, exactly {true!r}")
+            self.upper = min(self.upper, true + doubt * bool(self.problem.equalities or self.problem.basis))
+        if claim > self.bound:
+            self.bound, self.said = claim, name
+        if self.bound > self.upper and not (self.bound - self.upper <= 1e-13 * abs(self.upper)):
+            self._false(f"bound {self.bound!r} of {self.said} is above {self.upper!r}, feasible by {name}")
+            self.bound = -np.inf
+
+    def _rational(self) -> bool:
+        return centred(self.problem) is None
+
+    def _plain(self, found: nm.Certificate):
+        return self.problem, found.multipliers
+
+    def _condition(self) -> float:
+        """How much larger the numbers in an objective may be than the objective."""
+        sizes = [1.0, *(float(np.max(np.abs(t.weight * (1 + t.target**2)))) for t in self.problem.terms)]
+        return max(sizes)
+
+    def _false(self, text: str) -> None:
+        self.tally.false.append(f"{text}; {self._words()}")
+
+    def _words(self) -> str:
+        P = self.problem
+        parts = [
+            f"{type(t.functional).__name__}{[i.tolist() for i in t.functional.indices]} {t.loss.name} t={t.target.tolist()} w={t.weight.tolist()}"
+            for t in P.terms
+        ]
+        hard = [
+            f"{type(e.functional).__name__}{[i.tolist() for i in e.functional.indices]} = {e.value.tolist()}"
+            for e in P.equalities
+        ]
+        basis = None if P.basis is None else P.basis.Q.tolist()
+        return f"C={sp.csr_array(P.cost).toarray().tolist()}, terms={parts}, equalities={hard}, {P.regularizer}, basis={basis}"
+
+
+def _quietly(call):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return call()

@@ -1,0 +1,473 @@
+"""What was once claimed and was not true: each case found by an adversary, as it was found."""
+
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import side_information
+
+import npkl_models as nm
+from npkl_models.model.terms import Multipliers
+
+E, T, Eq, Problem = nm.Entries, nm.LossTerm, nm.Equality, nm.Problem
+Status = nm.Status
+
+
+def D(n):
+    """Every (i, i)."""
+    return np.arange(n), np.arange(n)
+
+
+# ------------------------------------------------------------------------------- domains, without tolerance
+
+
+def test_a_multiplier_next_to_the_domain_is_not_in_it():
+    """C = 1e6 - 1e-7 against a linear loss of weight 1e6 on K_ii: unbounded below by 1e-7 tr K."""
+    unbounded = Problem((1e6 - 1e-7) * np.eye(3), [T(E(3, D(3)), "linear", 1, 1e6)])
+    found = nm.certify(unbounded, np.ones((3, 1)))
+    assert found.bound == -np.inf
+    assert found.rigour == "none"
+    assert not found.certifies(0.5)
+    for loss in nm.LOSSES.values():
+        t, w = np.ones(3), np.full(3, 1e6)
+        y = loss.project(np.array([-1e6, 0.0, 7.0]), t, w)
+        assert loss.in_domain(y, t, w).all()
+        if loss.name != "square":
+            assert not loss.in_domain(np.nextafter(y, np.inf), t, w)[1:].any() or loss.name != "linear"
+    linear = nm.LOSSES["linear"]
+    assert not linear.in_domain(np.full(3, -1e6 * (1 - 1e-15)), np.ones(3), np.full(3, 1e6)).any()
+
+
+def test_a_row_norm_pays_for_the_same():
+    confined = Problem(
+        (1e6 - 1e-7) * np.eye(3), [T(E(3, D(3)), "linear", 1, 1e6)], regularizer=nm.RowNormBound(1e5)
+    )
+    optimum = -3e10 * 1e-7  # K = 1e10 I
+    found = nm.certify(confined, np.ones((3, 1)))
+    assert found.bound <= optimum
+    assert confined.objective_of_factor(1e5 * np.eye(3)) == pytest.approx(optimum, rel=1e-3)
+
+
+def test_a_hinge_on_the_diagonal_lifts_no_negative_cost():
+    """C = -1e-7 I is unbounded below, whatever the hinge of weight 1e6 on K_ii costs near zero."""
+    P = Problem(-1e-7 * np.eye(3), [T(E(3, D(3)), "hinge", 1, 1e6)])
+    assert nm.certify(P, np.ones((3, 1))).bound == -np.inf
+    assert P.solve("burer_monteiro").status is Status.UNBOUNDED
+
+
+def test_zero_is_not_in_the_domain_of_a_small_linear_loss():
+    P = Problem(1e-13 * np.eye(3), [T(E(3, D(3)), "linear", 1, 1e-12)])
+    found = nm.certify(P, np.ones((3, 1)))
+    assert found.bound == -np.inf
+
+
+# ----------------------------------------------------------------- violations, relative to what they concern
+
+
+@pytest.mark.parametrize("backend", ["burer_monteiro", "hybrid", "sdp", "sdp_dual"])
+def test_small_equalities_are_met_to_rounding(backend):
+    """tr K = 3e-7 at a price of 1e7: a violation of 1e-7 is all there is."""
+    P = Problem(1e7 * np.eye(3), [], [Eq(E(3, D(3)), 1e-7)])
+    solution = P.solve(backend)
+    assert solution.status is Status.OPTIMAL
+    assert solution.objective == pytest.approx(3, rel=1e-6)
+    np.testing.assert_allclose(np.diag(solution.K), 1e-7, rtol=1e-12)
+    assert P.violation(np.zeros((3, 1))) == 1.0
+
+
+@pytest.mark.parametrize("backend", ["burer_monteiro", "sdp", "sdp_dual"])
+def test_a_basis_that_cannot_meet_small_equalities_is_infeasible(backend):
+    """K = Q U Q' of rank 2 with K_ii = 1e-7 for all i, and K_01 = -1e-7 = K_02 = K_12, which no kernel has."""
+    n = 6
+    Q = np.linalg.qr(np.vander(np.linspace(-1, 1, n), 2))[0]
+    off = Eq(E(n, ([0, 0, 1], [1, 2, 2])), -1e-7)
+    P = Problem(np.eye(n), [], [Eq(E(n, D(n)), 1e-7), off], basis=nm.Basis(Q))
+    solution = P.solve(backend)
+    assert solution.status is Status.INFEASIBLE
+    assert solution.V is None
+
+
+def test_a_total_sum_of_zero_moves_no_objective():
+    """Centring by a constraint: the upper bound is the objective of a centred kernel, never below the optimum."""
+    angle = np.linspace(0, 4, 12)
+    X = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    by_constraint, by_basis = (nm.mvu(X, 2, reduce=reduce) for reduce in (False, True))
+    for backend in ("sdp", "sdp_dual", "burer_monteiro"):
+        first, second = by_constraint.solve(backend), by_basis.solve(backend)
+        assert first.problem is by_constraint
+        for solution in (first, second):
+            found = solution.certificate
+            assert found.bound <= found.objective + 1e-9
+            assert abs(float(np.sum(solution.K))) <= 1e-9
+        assert first.certificate.bound <= second.certificate.objective + 1e-9
+        assert second.certificate.bound <= first.certificate.objective + 1e-9
+    shifted = by_basis.solve("sdp").V + 1e-4  # not centred: 1'K1 = 1e-4 or so
+    judged = nm.certify(by_constraint, shifted)
+    assert judged.violation > 0
+    assert judged.moved > 0
+    assert judged.objective >= by_basis.solve("sdp").certificate.bound - 1e-9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_bracket_is_never_upside_down(seed):
+    rng = np.random.default_rng(seed)
+    n = 10
+    L = nm.laplacian(rng.normal(size=(n, 2)), 3, shift=0.1)
+    i, j = np.arange(n - 1), np.arange(1, n)
+    Y = rng.normal(size=(n, 2))
+    squared = np.sum((Y[i] - Y[j]) ** 2, axis=1)
+    P = Problem(L, [], [Eq(nm.SquaredDistances(n, (i, j)), squared), Eq(nm.TotalSum(n), 0.0)])
+    for backend in ("sdp", "sdp_dual", "burer_monteiro"):
+        found = P.solve(backend).certificate
+        assert found.feasible
+        assert found.bound <= found.objective + 1e-9 * abs(found.objective)
+
+
+# ------------------------------------------------------------------------- what an infeasible point may not do
+
+
+def test_an_infeasible_point_enters_no_trace_bound():
+    """K_00 = 1e-7: the optimum is 1e-7, and no multiplier proves 100."""
+    P = Problem(np.eye(3), [], [Eq(E(3, ([0], [0])), 1e-7)])
+    found = nm.certify(P, np.zeros((3, 1)), Multipliers((), (np.array([-1e9]),)))
+    assert found.bound <= 1e-7
+    assert found.objective == pytest.approx(1e-7)
+    assert found.violation == 1.0
+    assert found.moved > 0
+
+
+def test_a_point_outside_the_basis_is_seen():
+    n = 12
+    Q = np.full((n, 1), n**-0.5)
+    P = Problem(np.eye(n), [T(E(n, ([0], [1])), "hinge", 1.0, 1e3)], basis=nm.Basis(Q))
+    V = np.zeros((n, 1))
+    V[:2] = 1.0
+    found = nm.certify(P, V)
+    assert found.bound <= 12 * (1 + 1e-12)  # K = 11', feasible
+    assert found.violation > 0.5
+    assert found.moved > 0.5
+    assert "judged at a kernel" in str(found)
+
+
+def test_no_upper_bound_is_printed_for_a_point_that_cannot_be_restored():
+    L, pairs = side_information("iris", 24)
+    P = nm.hard_pcp(L, pairs)
+    found = nm.certify(P, np.zeros((24, 1)))
+    assert not found.feasible
+    assert found.gap == found.relative_gap == np.inf
+    assert "optimum <=" not in str(found)
+    assert "no upper bound" in str(found)
+    assert not found.certifies(0.9)
+
+
+# -------------------------------------------------------------------------- supports, rounding, bases, chance
+
+
+@pytest.mark.parametrize("G", [6e-4, 1e-5, 1e-30, 1e4])
+@pytest.mark.parametrize("p", [1.01, 1.001, 1.5])
+def test_the_support_of_a_penalty_neither_under_nor_overflows(p, G):
+    """C = -1.05 G I: each eigenvalue minimises -1.05 G k + G/p k^p at k = 1.05^(q-1)."""
+    mpmath = pytest.importorskip("mpmath")
+    n = 3
+    C = -1.05 * G
+    P = Problem(
+        C * np.eye(n), [T(E(n, ([0], [1])), "hinge", 1.0, 1e-300)], regularizer=nm.TracePower(p, penalty=G)
+    )
+    with mpmath.workdps(60):
+        q = 1 / (1 - 1 / mpmath.mpf(p))
+        share = -mpmath.mpf(C) / mpmath.mpf(G)
+        optimum = -n * mpmath.mpf(G) / q * share**q
+        found = nm.certify(P, np.zeros((n, 1)), [np.zeros(1)])
+        if np.isfinite(found.bound):
+            assert mpmath.mpf(found.bound) <= optimum
+            assert mpmath.mpf(found.bound) >= optimum * (1 + mpmath.mpf(1e-9)) - mpmath.mpf(1e-290)
+        else:
+            assert found.rigour == "none"
+            assert share**q * G > mpmath.mpf(1e300)
+
+
+def test_rounding_when_the_slack_is_formed_is_paid_for():
+    """-1e-11 I plus and minus 1e6: the sum is zero in memory, -1e-11 in truth, and b^2 = 1e12."""
+    terms = [T(E(3, D(3)), "linear", s, 1e6) for s in (1, -1)]
+    P = Problem(-1e-11 * np.eye(3), terms, regularizer=nm.RowNormBound(1e6))
+    for found in (nm.certify(P, np.ones((3, 1))), P.solve("burer_monteiro").certificate):
+        assert found.bound <= -30
+    assert P.solve("burer_monteiro").status is not Status.OPTIMAL
+
+
+def test_a_row_norm_in_a_basis_counts_points():
+    n = 8
+    Q = np.full((n, 1), n**-0.5)
+    P = Problem(
+        -np.eye(n), [T(E(n, ([0], [1])), "hinge", 1.0, 1e-6)], regularizer=nm.RowNormBound(1.0),
+        basis=nm.Basis(Q),
+    )  # fmt: skip
+    optimum = -n  # K = 11'
+    assert P.dual_bound([np.zeros(1)]) <= optimum + 1e-9
+    assert nm.certify(P, np.ones((n, 1))).bound <= optimum + 1e-9
+
+
+def test_a_crooked_basis_is_straightened_and_the_rest_paid_for():
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.normal(size=(20, 4)))[0]
+    basis = nm.Basis(Q + 5e-10 * rng.normal(size=Q.shape))
+    assert np.max(np.abs(basis.Q.T @ basis.Q - np.eye(4))) < 1e-14
+    assert 0 < basis.defect < 1e-13
+    assert np.linalg.norm(basis.Q - Q) < 1e-7
+    with pytest.raises(nm.ProblemError, match="orthonormal columns"):
+        nm.Basis(Q + 1e-6 * rng.normal(size=Q.shape))
+
+
+def test_an_almost_invariant_subspace_is_no_proof():
+    """diag(1, ..., 1, 1 - 1e-10): a start that hardly sees the last vector ends after one step."""
+    from npkl_models.spectrum.bounds import min_eigenvalue
+
+    S = sp.diags_array(np.r_[np.ones(449), 1 - 1e-10]).tocsr()
+    wrong = sum(
+        min_eigenvalue(S, method="lanczos", random_state=seed).lower > 1 - 1e-10 for seed in range(2_000)
+    )
+    assert wrong == 0
+
+
+def test_a_vector_that_a_known_start_cannot_see_is_seen():
+    """C = I - 2vv' with v orthogonal to what default_rng(0) draws, for the solver and for a look alike."""
+    n = 500
+    u = [
+        np.random.default_rng(0).standard_normal((n, 8)),
+        np.random.default_rng(0).standard_normal(n)[:, None],
+    ]
+    v = np.random.default_rng(1).standard_normal(n)
+    Q = np.linalg.qr(np.hstack(u))[0]
+    v -= Q @ (Q.T @ v)
+    v -= Q @ (Q.T @ v)
+    v /= np.linalg.norm(v)
+    P = Problem(np.eye(n) - 2 * np.outer(v, v), [T(E(n, D(n)), "square", 0.0, 1e-2)])
+    feasible = P.objective_of_factor(np.sqrt(5.0) * v[:, None])
+    assert feasible < -3
+    found = nm.certify(P, np.zeros((n, 1)), random_state=0)
+    assert found.bound <= feasible
+    assert not found.certifies(1e-3)
+    assert P.solve("burer_monteiro", rank=1).certificate.bound <= feasible
+
+
+# ------------------------------------------------------------------------------- what solvers say of a problem
+
+
+def test_the_word_of_a_solver_is_not_repeated():
+    """INFEASIBLE and UNBOUNDED are proved or not said, whatever the limits."""
+    L, pairs = side_information("iris", 24)
+    problem = nm.npkl(L, pairs, "linear", row_norm=1.0)  # bounded
+    healthy = nm.pcp(L, pairs)
+    for backend in ("sdp", "sdp_dual"):
+        for solver in ("SCS", "CLARABEL"):
+            for options in ({"max_iter": 1}, {"max_iter": 3}, {"eps": 0.9}):
+                for P in (problem, healthy):
+                    status = P.solve(backend, solver=solver, **options).status
+                    assert status not in (Status.INFEASIBLE, Status.UNBOUNDED), (backend, solver, options)
+
+
+def test_the_multipliers_of_a_solution_are_those_of_its_certificate(tmp_path, small):
+    for kind in ("pcp", "npkl:hinge", "row:hinge", "B2:square"):
+        for backend in ("sdp", "burer_monteiro"):
+            solution = small(kind).solve(backend)
+            assert solution.status is Status.OPTIMAL
+            back = nm.Solution.load(solution.save(tmp_path / f"{kind.replace(':', '_')}_{backend}"))
+            assert back.certificate.certifies(2e-6)
+            assert nm.certify(small(kind), solution.V, solution.multipliers, kind="factor").certifies(2e-6)
+
+
+def test_certify_does_not_guess_and_says_what_it_moved(small):
+    problem = small("pcp")
+    best = problem.solve("burer_monteiro", tol=1e-8)
+    K = best.K
+    noise = np.triu(1e-8 * np.random.default_rng(0).normal(size=K.shape), 1)
+    bent = nm.certify(problem, K + noise)
+    assert 1e-10 < bent.moved < 1e-6
+    assert bent.objective == pytest.approx(best.objective, rel=1e-6)
+    with pytest.raises(nm.ProblemError, match="must be symmetric.*kind='factor'"):
+        nm.certify(problem, np.random.default_rng(0).normal(size=K.shape))
+    low = nm.certify(problem, K - 0.1 * np.eye(len(K)))
+    assert low.point_min_eigenvalue == pytest.approx(-0.1, abs=1e-6)
+    assert low.moved > 1e-3
+    assert "smallest eigenvalue was -1.0e-01" in str(low)
+    ball = Problem(np.eye(5), [T(E(5, ([0], [1])), "hinge", 1.0)], regularizer=nm.TracePower(2, bound=2.0))
+    outside = nm.certify(ball, 20 * np.eye(5))
+    assert outside.violation == pytest.approx(20 * 5**0.5 / 2**0.5 - 1)
+    assert outside.moved > 0.9
+    assert outside.feasible
+    exact = nm.certify(problem, best)
+    assert exact.moved == exact.violation == exact.point_min_eigenvalue == 0
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_dual_ascent_and_its_certificate_agree_above_the_order_of_small_matrices(seed):
+    """The certificate of a dual point is as good as its dual value, at any order."""
+    data = nm.datasets.load("two_gaussians", n=450)
+    pairs = nm.Pairs.from_labels(data.y, 270, 270, seed)
+    problem = nm.simple_npkl(nm.laplacian(data.X, 10), pairs, "squared_hinge", bound=450.0)
+    solution = problem.solve("simple_npkl", tol=1e-6)
+    assert solution.status is Status.OPTIMAL
+    best = np.nanmax(solution.history.bound)
+    assert solution.certificate.bound >= best - 1e-8 * abs(best)
+
+
+# ------------------------------------------------------------------------------------------ crashes and hangs
+
+
+def test_the_default_prices_every_backend_at_every_size():
+    n = 40_000
+    L = nm.laplacian(sp.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[1, -1]).tocsr(), shift=0.1)
+    P = nm.npkl(L, nm.Pairs(n, [(0, 1), (5, 6)], [(2, 9)]), "hinge")
+    name, reason = nm.choose_backend(P)
+    assert name in ("bcd", "burer_monteiro")
+    assert "GB" in reason
+
+
+@pytest.mark.parametrize(("size", "count"), [(2, 201), (2, 400), (3, 150), (5, 81), (7, 100)])
+@pytest.mark.parametrize("loss", ["square", "squared_hinge", "hinge"])
+def test_identical_cliques_are_solved(size, count, loss):
+    n = size * count
+    block = np.ones((size, size)) - np.eye(size)
+    L = nm.laplacian(sp.block_diag([block] * count).tocsr(), shift=0.1)
+    pairs = nm.Pairs.from_labels(np.arange(n) // size % 3, 60, 60, 0)
+    solution = nm.npkl(L, pairs, loss).solve(time_limit=20)
+    assert solution.status in (Status.OPTIMAL, Status.TIME_LIMIT)
+    assert np.isfinite(solution.certificate.bound)
+    assert solution.certificate.bound <= solution.objective + 1e-9
+
+
+BOTTOMLESS = {
+    "linear": lambda: Problem(np.eye(4), [T(E(4, ([0, 1], [1, 2])), "linear", 1, 9.0)]),
+    "cost": lambda: Problem(np.diag([1.0, -1, 1, 1]), [T(E(4, ([0], [2])), "hinge", 1)]),
+    "equalities": lambda: Problem(-np.eye(4), [], [Eq(E(4, ([0], [0])), 1.0)]),
+    "penalty": lambda: Problem(
+        np.eye(4), [T(E(4, ([0], [1])), "linear", 1, 30.0)], regularizer=nm.TracePower(1, penalty=0.5)
+    ),
+    "centred": lambda: Problem(
+        -np.eye(5), [], [Eq(nm.TotalSum(5), 0.0), Eq(nm.SquaredDistances(5, ([0], [1])), 1.0)]
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BOTTOMLESS)
+def test_every_backend_says_unbounded_and_none_breaks(kind):
+    P = BOTTOMLESS[kind]()
+    for backend, reason in P.compatible_backends().items():
+        if reason is None:
+            solution = P.solve(backend, time_limit=20)
+            assert solution.status is Status.UNBOUNDED, backend
+            assert solution.V is None
+
+
+IMPOSSIBLE = {
+    "wall": lambda: [Eq(E(4, D(4)), 1.0), Eq(E(4, ([0], [1])), 2.0)],
+    "negative": lambda: [Eq(E(4, ([0], [0])), -1.0)],
+    "distances": lambda: [Eq(nm.SquaredDistances(4, ([0, 1, 0], [1, 2, 2])), [1.0, 1.0, 9.0])],
+    "twice": lambda: [Eq(E(4, D(4)), 1.0), Eq(E(4, ([0], [0])), 2.0)],
+    "small": lambda: [Eq(E(4, D(4)), 1e-9), Eq(E(4, ([0], [1])), 2e-9)],
+}
+
+
+@pytest.mark.parametrize("kind", IMPOSSIBLE)
+def test_every_backend_says_infeasible_and_none_breaks(kind):
+    P = Problem(np.eye(4), [T(E(4, ([2], [3])), "hinge", 1.0)], IMPOSSIBLE[kind]())
+    for backend, reason in P.compatible_backends().items():
+        if reason is None:
+            solution = P.solve(backend, time_limit=20)
+            assert solution.status is Status.INFEASIBLE, (backend, solution.summary())
+
+
+def test_numbers_out_of_range_end_in_an_error_of_ours():
+    P = Problem(np.eye(3), [T(E(3, ([0], [1])), "square", 1.0)])
+    with pytest.raises(nm.ProblemError, match="multipliers must be finite"):
+        nm.certify(P, np.ones((3, 1)), [np.array([np.nan])])
+    with pytest.raises(nm.ProblemError, match="finite objective, got entries up to 1.0e\\+160"):
+        nm.certify(P, np.full((3, 1), 1e160))
+    tiny = Problem(
+        -np.eye(3), [T(E(3, ([0], [1])), "hinge", 1.0)], regularizer=nm.TracePower(1.001, penalty=1e-30)
+    )
+    solution = tiny.solve("simple_npkl")
+    assert solution.status in (Status.FAILED, Status.INACCURATE)
+
+
+def test_a_conic_solver_keeps_its_time_and_its_caller_informed():
+    data = nm.datasets.load("iris")
+    pairs = nm.Pairs.from_labels(data.y, 90, 90, 0)
+    P = nm.npkl(nm.laplacian(data.X, 5), pairs, "hinge")  # no shift: SCS would need many minutes
+    started = time.perf_counter()
+    solution = P.solve("sdp", time_limit=3.0, tol=1e-12)
+    assert solution.status is Status.TIME_LIMIT
+    assert time.perf_counter() - started < 20
+    seen = []
+    stopped = P.solve("sdp", tol=1e-12, callback=lambda state: seen.append(state) or len(seen) == 2)
+    assert stopped.status is Status.STOPPED
+    assert [s.iteration for s in seen] == sorted(s.iteration for s in seen)
+    assert np.isfinite(seen[-1].objective)
+    assert seen[-1].V.shape[0] == 150
+
+
+def test_a_conic_solver_stops_on_the_certified_gap():
+    """Asked for eps = 1e-12 it would go on; the gap is proved long before."""
+    L, pairs = side_information("iris", 60)
+    solution = nm.pcp(L, pairs).solve("sdp", solver="SCS", eps=1e-14, tol=1e-4)
+    assert solution.status is Status.OPTIMAL
+    assert solution.iterations < 2_000
+    assert len(solution.history) >= 1
+
+
+def test_a_program_solved_twice_gives_the_same_answer(small):
+    for backend in nm.backends():
+        kinds = ("pcp", "B2:hinge", "G2:linear", "basis:pcp")
+        kind = next(k for k in kinds if small(k).compatible_backends()[backend] is None)
+        program = small(kind).compile(backend)
+        first, second = program.solve(), program.solve()
+        assert first.iterations == second.iterations, backend
+        np.testing.assert_array_equal(first.V, second.V)
+
+
+def test_a_regulariser_that_a_backend_does_not_know_is_refused():
+    class Mine(type(nm.NoRegularizer()).__mro__[1]):
+        name = "mine"
+        latex = "mine"
+
+    P = Problem(np.eye(3), [T(E(3, ([0], [1])), "square", 1.0)], regularizer=Mine())
+    for backend in ("burer_monteiro", "hybrid", "bcd", "admm", "simple_npkl", "closed_form"):
+        assert P.compatible_backends()[backend] is not None, backend
+        with pytest.raises(nm.UnsupportedError, match="cannot take this problem"):
+            P.compile(backend)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.array([0, 0, 1, 1, -1, -1, 0, 1]),
+        [0, 0, 1, 1, None, None, 0, 1],
+        [0.0, 0.0, 1.0, 1.0, np.nan, np.nan, 0.0, 1.0],
+        np.array(["a", "a", "b", "b", None, np.nan, "a", "b"], dtype=object),
+    ],
+)
+def test_unlabelled_points_belong_to_no_pair(y):
+    pairs = nm.Pairs.from_labels(y, 6, 9, 0)
+    assert pairs.n == 8
+    assert not np.isin([4, 5], np.concatenate([pairs.i, pairs.j])).any()
+    assert len(pairs) == 15
+    with pytest.raises(nm.ProblemError, match="must-link"):
+        nm.Pairs.from_labels(y, 7, 1, 0)
+
+
+def test_labels_that_are_all_there_draw_what_they_drew():
+    y = np.arange(30) % 3
+    first, second = (nm.Pairs.from_labels(labels, 20, 20, 3) for labels in (y, [str(v) for v in y]))
+    np.testing.assert_array_equal(first.must_link, second.must_link)
+    with pytest.raises(nm.ProblemError, match="got none"):
+        nm.Pairs.from_labels([None, None], 0, 0)
+
+
+@pytest.mark.parametrize("name", ["a", "a.npz", "with.dots", "with.dots.npz"])
+def test_a_solution_is_loaded_by_the_name_it_was_saved_under(tmp_path, small, name):
+    solution = small("pcp").solve()
+    solution.save(tmp_path / name)
+    assert nm.Solution.load(tmp_path / name).objective == solution.objective
+    with pytest.raises(nm.ProblemError, match="no file"):
+        nm.Solution.load(tmp_path / "nothing")
