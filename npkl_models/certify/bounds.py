@@ -157,8 +157,12 @@ def _finite(
 
 
 def _spectrum(mu: Array, order: int, lower: float, error: float) -> Array:
-    """Eigenvalues of a Z >= -S, from S + W diag(mu) W' >= ``lower``; W is orthonormal to rounding."""
-    eps = max(0.0, -lower + error + 8 * (order + mu.size) * UNIT * float(np.max(np.abs(mu), initial=0.0)))
+    """Eigenvalues of a Z >= -S, from S + W diag(mu) W' >= ``lower``; W is orthonormal to rounding.
+
+    Forming the sum costs up to (k + 2) k units of roundoff of the largest mu.
+    """
+    units = 8 * order + (mu.size + 8) ** 2
+    eps = max(0.0, -lower + error + units * UNIT * float(np.max(np.abs(mu), initial=0.0)))
     return np.concatenate([mu + eps, np.full(order - mu.size, eps)])
 
 

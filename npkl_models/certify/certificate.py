@@ -35,10 +35,13 @@ class Certificate:
     ----------
     objective : float
         At the judged point, which is the given one with its constraints restored.
+    upper : float
+        Upper bound on the optimum: that objective and what rounding may have hidden of it, what is left of a
+        violation included at the price of its multiplier; inf for a point that could not be restored.
     bound : float
         Lower bound on the optimum, -inf if none could be given.
     gap, relative_gap : float
-        ``objective - bound``, and that over ``1 + |objective| + |bound|`` (DIMACS error 5); inf without a
+        ``upper - bound``, and that over ``1 + |objective| + |bound|`` (DIMACS error 5); inf without a
         bound, and for a point whose constraints could not be restored: its objective bounds nothing.
     min_eigenvalue : float
         Best approximation of the smallest eigenvalue of the dual slack S before repair, plus the
@@ -73,6 +76,7 @@ class Certificate:
     """
 
     objective: float
+    upper: float
     bound: float
     gap: float
     relative_gap: float
@@ -99,7 +103,7 @@ class Certificate:
         if self.rigour == "probable":
             label += f" (fails with probability {self.failure_probability:.0e})"
         if self.feasible:
-            text = f"{self.bound:.8g} <= optimum <= {self.objective:.8g}, "
+            text = f"{self.bound:.8g} <= optimum <= {self.upper:.8g}, "
             text += f"relative gap {self.relative_gap:.1e}, {label}"
         else:
             text = (
@@ -207,12 +211,13 @@ def _certify(
     dual = bound_from(inside, y, V, objective, upper, query)
     bound, gap = dual.bound + 0.0, float("inf")
     if restored.feasible and np.isfinite(bound):
-        gap = objective - bound
+        gap = upper - bound
     return Certificate(
         objective=objective + 0.0,
+        upper=upper,
         bound=bound,
         gap=gap,
-        relative_gap=relative_gap(objective, bound) if np.isfinite(gap) else float("inf"),
+        relative_gap=relative_gap(upper, bound),
         min_eigenvalue=dual.found.estimate + dual.level,
         rigour=dual.rigour,
         repair=dual.repair,
@@ -237,8 +242,8 @@ def of_itself(found: Certificate) -> Certificate:
 
 
 def relative_gap(objective: float, bound: float) -> float:
-    """``(objective - bound) / (1 + |objective| + |bound|)``, inf without a bound."""
-    if not np.isfinite(bound):
+    """``(objective - bound) / (1 + |objective| + |bound|)``, inf without a bound on either side."""
+    if not (np.isfinite(objective) and np.isfinite(bound)):
         return float("inf")
     return (objective - bound) / (1 + abs(objective) + abs(bound))
 

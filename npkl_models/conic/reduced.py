@@ -132,7 +132,7 @@ class ReducedProgram(Program):
         U = cp.Variable((s, s), symmetric=True, name="U")
         y = _svec_matrix(s) @ cp.vec(U, order="C")
         written = form.write(q, q.B * d / np.sqrt(unit), y)
-        rows = tuple(np.linalg.norm(E * d, axis=1) for E, _ in q.equalities)
+        rows = tuple(_lengths(E * d) for E, _ in q.equalities)
         links = tuple(
             (E * d / size[:, None]) @ y == e / size for (E, e), size in zip(q.equalities, rows, strict=True)
         )
@@ -213,6 +213,12 @@ def _scales(q: ReducedQuadratic) -> tuple[Array, float]:
         return D, 1.0
     t = 0.5 * slope / bend
     return D * np.sqrt(t), t * t * bend
+
+
+def _lengths(rows: Array) -> Array:
+    """Norms of rows, one for a row that is zero."""
+    size = np.linalg.norm(rows, axis=1)
+    return np.where(size > 0, size, 1.0)
 
 
 def _svec_matrix(s: int) -> Any:

@@ -86,8 +86,8 @@ def penalty_support(S: Cvx, p: float, G: float) -> CvxSupport:
         return CvxSupport(cp.sum_squares(W) / G + cp.trace(T), S - Y - Y.T, [block], None)
     q = p / (p - 1)
     P = cp.Variable((n, n), symmetric=True)
-    form, constraints = trace_power(P, q)
-    return CvxSupport(form / (q * G ** (q - 1)), S + P, [P >> 0, *constraints], None)
+    form, constraints = trace_power(P, q)  # of P = Z / G: a power of G alone might overflow
+    return CvxSupport((G / q) * form, S + G * P, [P >> 0, *constraints], None)
 
 
 def _cube(K: Cvx, t: Cvx) -> tuple[Cvx, list[Cvx]]:

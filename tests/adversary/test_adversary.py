@@ -1,0 +1,74 @@
+"""A slice of the adversary; its own command runs for as long as it is given: ``python tests/adversary/run.py``."""
+
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+
+import npkl_models as nm
+from adversary import exact
+from adversary.run import attack
+from adversary.trial import Tally, Trial
+
+
+def show(tally: Tally) -> str:
+    return "\n".join([str(tally), *tally.false[:3], *tally.foreign[:3], *tally.hangs[:3]])
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_no_certificate_is_false(number, record_property):
+    tally = attack(1_000 + number, 30, 1, solving=False)
+    record_property("tried", dict(tally.counts))
+    print(tally)
+    assert tally.counts["certificates"] >= 200
+    assert tally.counts["bounds checked in exact arithmetic"] >= 20
+    assert not (tally.false or tally.foreign), show(tally)
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_no_solver_claims_what_is_not_so(number, record_property):
+    tally = attack(2_000 + number, 12, 1, solving=True)
+    record_property("tried", dict(tally.counts))
+    print(tally)
+    assert tally.counts["solves"] >= 20
+    assert not (tally.false or tally.foreign or tally.hangs), show(tally)
+
+
+# ----------------------------------------------------------------- the judge itself is judged on closed forms
+
+
+def test_exact_values_of_closed_forms():
+    n = 3
+    half = nm.Problem(np.eye(n), [nm.LossTerm(nm.Entries(n, ([0], [0])), "square", 1.0, 1.0)])
+    y = nm.Multipliers((np.array([-1.0]),))  # S = diag(0, 1, 1), f* = 1/4 - 1
+    assert exact.dual_value(half, y) == Fraction(3, 4)
+    assert exact.objective(half, np.array([[1.0], [0.0], [0.0]])) == 1
+    assert exact.dual_value(half, nm.Multipliers((np.array([-1.0000000000000002]),))) == -mpmath.inf
+    ball = nm.Problem(-np.eye(n), half.terms, regularizer=nm.TracePower(2, bound=3.0))
+    value = exact.dual_value(ball, nm.Multipliers((np.zeros(1),)))
+    assert abs(value + 3) < mpmath.mpf(10) ** -50  # sqrt(3) ||I||_F
+    hinge = nm.Problem(np.eye(n), [nm.LossTerm(nm.Entries(n, ([0], [1])), "hinge", 1.0, 2.0)])
+    assert exact.paid(hinge, nm.Multipliers((np.array([-2.0]),))) == -2
+    assert exact.paid(hinge, nm.Multipliers((np.array([-2.0000000000000004]),))) is None
+    assert not exact.is_psd([[Fraction(0), Fraction(1)], [Fraction(1), Fraction(5)]])
+    assert exact.is_psd([[Fraction(1), Fraction(1)], [Fraction(1), Fraction(1)]])
+
+
+@pytest.mark.parametrize("lie", ["bound", "feasible", "objective"])
+def test_the_trial_sees_a_lie(lie):
+    """A certificate with one number changed is found out."""
+    from dataclasses import replace
+
+    problem = nm.Problem(np.eye(2), [nm.LossTerm(nm.Entries(2, ([0, 1], [0, 1])), "square", 1.0, 1.0)])
+    honest = problem.solve("burer_monteiro").certificate
+    tally = Tally()
+    Trial(problem, tally).judge(honest, "honest")
+    assert not tally.false
+    lies = {
+        "bound": replace(honest, bound=honest.bound + 1e-3),
+        "feasible": replace(honest, multipliers=nm.Multipliers((np.full(2, -3.0),))),
+        "objective": replace(honest, objective=honest.objective + 1e-3),
+    }
+    Trial(problem, tally).judge(lies[lie], lie)
+    assert tally.false
