@@ -1,8 +1,8 @@
-"""What a sound certificate costs: seconds of ``certify``, of this version and of another one, in the same run.
+"""What a sound certificate costs: seconds of ``certify``, of this version and of another one, in one run.
 
-``python soundness.py --before REVISION [NAME ...]`` checks that revision out into a temporary folder and has both
-versions certify the same points in turn; a line of JSON for each set (medians of five). a1a and a4a need
-NPKL_DATA_HOME.
+``python soundness.py --before REVISION [NAME ...]`` checks that revision out into a temporary folder and
+has both versions certify the same points in turn; a line of JSON for each set (medians of five). a1a and
+a4a need NPKL_DATA_HOME.
 """
 
 import argparse
@@ -56,14 +56,13 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         old = Path(place) / "before"
-        subprocess.run(
-            ["git", "-C", HERE, "worktree", "add", "-q", "--detach", old, options.before], check=True
-        )
+        tree = ["git", "-C", HERE, "worktree"]
+        subprocess.run([*tree, "add", "-q", "--detach", old, options.before], check=True)
         try:
             for name in options.names:
                 compare(name, old, Path(place) / f"{name}.npz")
         finally:
-            subprocess.run(["git", "-C", HERE, "worktree", "remove", "--force", old], check=True)
+            subprocess.run([*tree, "remove", "--force", old], check=True)
 
 
 def compare(name: str, old: Path, where: Path) -> None:

@@ -55,6 +55,7 @@ def restore(problem: Problem, V: Array) -> Restored:
         V = _shrunk(problem, V)
     elif problem.basis is None and all(diagonal_of(part.functional).all() for part in problem.equalities):
         V = _scaled_rows(problem, V)
+        V = V if _feasible(problem, V)[0] else _newton(problem, V)
     else:
         V = _newton(problem, V)
     feasible, misfits = _feasible(problem, V)
