@@ -6,13 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+import numpy as np
+
 from npkl_models.answer.judge import relabelled
 from npkl_models.answer.program import Options, Program, parse_options
 from npkl_models.answer.solution import Solution, with_certificate
-from npkl_models.conic import reduced, runner, sdp, sdp_dual
-from npkl_models.errors import UnsupportedError, unknown
+from npkl_models.conic import reduced, sdp, sdp_dual, solvers
+from npkl_models.errors import SolverError, UnsupportedError, unknown
 from npkl_models.lowrank import admm, bcd, burer_monteiro
-from npkl_models.model.centring import Centred, centred
+from npkl_models.model.faces import Face, face_of
 from npkl_models.model.problem import Problem
 from npkl_models.prediction import Cost, available_bytes, predict
 from npkl_models.spectral import closed_form, mfpc, simple_npkl
@@ -61,14 +63,17 @@ class Backend:
                 f"{self.name} cannot take this problem: it {reason}; "
                 + (f"these can: {', '.join(able)}" if able else "no other backend can either")
             )
-        face = centred(problem)
-        if face is None:
-            return self.program(problem, parsed)
-        return CentredProgram(problem, self.name, parsed, self.program(face.problem, parsed), face)
+        face = face_of(problem)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            try:
+                program = self.program(problem if face is None else face.problem, parsed)
+            except (np.linalg.LinAlgError, ArithmeticError) as error:
+                raise SolverError(f"{self.name} could not set the problem up: {error}") from error
+        return program if face is None else FaceProgram(problem, self.name, parsed, program, face)
 
     def reason(self, problem: Problem) -> str | None:
-        """Why this backend cannot take the problem, None if it can; centring is a matter of the basis."""
-        face = centred(problem)
+        """Why this backend cannot take the problem, None if it can, on its face."""
+        face = face_of(problem)
         return self.supports(problem if face is None else face.problem)
 
     @property
@@ -78,11 +83,11 @@ class Backend:
 
 
 @dataclass(frozen=True, eq=False)
-class CentredProgram(Program):
-    """A problem with 1'K1 = 0, solved on centred kernels."""
+class FaceProgram(Program):
+    """A problem whose equalities leave no interior, solved on their face."""
 
     inner: Program
-    face: Centred
+    face: Face
 
     def solve(self) -> Solution:
         found = self.inner.solve()
@@ -90,7 +95,7 @@ class CentredProgram(Program):
         return relabelled(found, self.problem, None if y is None else self.face.unfold(y))
 
     def describe(self) -> str:
-        return f"{self.inner.describe()}; centred by a basis of {self.face.problem.order} columns"
+        return f"{self.inner.describe()}; on a face with a basis of {self.face.problem.order} columns"
 
 
 def _reduced(form: str) -> Callable[[Problem, Any], Program]:
@@ -132,23 +137,23 @@ REGISTRY: dict[str, Backend] = {
         ),
         Backend(
             "sqlp", "conic", "the semidefinite-quadratic-linear program over a basis, through CVXPY",
-            reduced.supports, runner.ConicOptions, _reduced("sqlp"),
+            reduced.supports, solvers.ConicOptions, _reduced("sqlp"),
         ),
         Backend(
             "qsdp", "conic", "the quadratic SDP over a basis, its quadratic as it is, through CVXPY",
-            reduced.supports, runner.ConicOptions, _reduced("qsdp"),
+            reduced.supports, solvers.ConicOptions, _reduced("qsdp"),
         ),
         Backend(
             "scsdp", "conic", "the Schur-complement SDP over a basis, a baseline for small s",
-            reduced.supports, runner.ConicOptions, _reduced("scsdp"),
+            reduced.supports, solvers.ConicOptions, _reduced("scsdp"),
         ),
         Backend(
             "sdp", "conic", "the exact SDP over K, through CVXPY",
-            sdp.supports, runner.ConicOptions, sdp.SDPProgram.compile,
+            sdp.supports, solvers.ConicOptions, sdp.SDPProgram.compile,
         ),
         Backend(
             "sdp_dual", "conic", "the exact SDP in its dual form, through CVXPY",
-            sdp.supports, runner.ConicOptions, sdp_dual.DualSDPProgram.compile,
+            sdp.supports, solvers.ConicOptions, sdp_dual.DualSDPProgram.compile,
         ),
     )
 }  # fmt: skip

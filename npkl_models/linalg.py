@@ -89,7 +89,9 @@ def frobenius(A: Array) -> float:
 
 
 def gram_eigenvalues(V: Array) -> Array:
-    """The non-zero eigenvalues of V V' (at most r of them), descending."""
+    """The non-zero eigenvalues of V V' (at most r of them), descending; infinite for numbers out of range."""
+    if not np.isfinite(V).all():
+        return np.full(min(V.shape), np.inf)
     out: Array = np.linalg.svd(V, compute_uv=False) ** 2 if V.size else np.zeros(0)
     return out
 
@@ -103,8 +105,8 @@ def numerical_rank(V: Array, rtol: float = 1e-7) -> int:
 def schatten_norm(values: Array, q: float) -> float:
     """(sum |x|^q)^(1/q), and max |x| for q = inf; scaled against overflow."""
     top = float(np.max(np.abs(values), initial=0.0))
-    if top == 0.0 or np.isinf(q):
-        return top
+    if top == 0.0 or np.isinf(q) or not np.isfinite(top):
+        return top if top == top else float("inf")
     return top * float(np.sum((np.abs(values) / top) ** q) ** (1.0 / q))
 
 
@@ -113,6 +115,15 @@ def norm_bound(S: Matrix) -> float:
     if isinstance(S, LowRankUpdate):
         return norm_bound(S.S) + float(np.max(np.abs(S.mu), initial=0.0))
     return float(abs(S).sum(axis=1).max()) if S.shape[0] else 0.0
+
+
+def longest_row(S: Matrix) -> int:
+    """Number of products in a row of S X, at most."""
+    if isinstance(S, LowRankUpdate):
+        return longest_row(S.S) + 2 * S.mu.size
+    if sp.issparse(S):
+        return int(np.diff(sp.csr_array(S).indptr).max(initial=0))
+    return int(S.shape[0])
 
 
 def orthonormal_range(V: Array, rtol: float = 1e-6) -> Array:

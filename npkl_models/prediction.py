@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from npkl_models.conic.runner import default_solver, predicted_bytes
+from npkl_models.conic.solvers import default_solver, predicted_bytes
 from npkl_models.lowrank import compiled
 from npkl_models.lowrank.rank import auto_rank
 from npkl_models.model.problem import Problem

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # two processes share two cores
+
 from collections.abc import Callable
 from pathlib import Path
 

@@ -98,10 +98,10 @@ def test_a_total_sum_of_zero_moves_no_objective():
         assert first.problem is by_constraint
         for solution in (first, second):
             found = solution.certificate
-            assert found.bound <= found.objective + 1e-9
+            assert found.bound <= found.upper
             assert abs(float(np.sum(solution.K))) <= 1e-9
-        assert first.certificate.bound <= second.certificate.objective + 1e-9
-        assert second.certificate.bound <= first.certificate.objective + 1e-9
+        assert first.certificate.bound <= second.certificate.upper
+        assert second.certificate.bound <= first.certificate.upper
     shifted = by_basis.solve("sdp").V + 1e-4  # not centred: 1'K1 = 1e-4 or so
     judged = nm.certify(by_constraint, shifted)
     assert judged.violation > 0
@@ -121,7 +121,7 @@ def test_a_bracket_is_never_upside_down(seed):
     for backend in ("sdp", "sdp_dual", "burer_monteiro"):
         found = P.solve(backend).certificate
         assert found.feasible
-        assert found.bound <= found.objective + 1e-9 * abs(found.objective)
+        assert found.bound <= found.upper
 
 
 # ------------------------------------------------------------------------- what an infeasible point may not do
@@ -471,3 +471,201 @@ def test_a_solution_is_loaded_by_the_name_it_was_saved_under(tmp_path, small, na
     assert nm.Solution.load(tmp_path / name).objective == solution.objective
     with pytest.raises(nm.ProblemError, match="no file"):
         nm.Solution.load(tmp_path / "nothing")
+
+
+# --------------------------------------------------------- found by a second reader, in the cures of the above
+
+
+def test_chance_is_not_lost_to_underflow():
+    """A slack of size 1e-160, whose squares are zero."""
+    n = 500
+    v = np.full(n, n**-0.5)
+    P = Problem(
+        1e-160 * (np.eye(n) - 2 * np.outer(v, v)), [T(E(n, ([0], [1])), "hinge", 1.0, 1e-300)],
+        regularizer=nm.RowNormBound(1e80),
+    )  # fmt: skip
+    feasible = nm.certify(P, np.full((n, 1), 0.99e80)).objective
+    assert feasible < -400
+    assert nm.certify(P, np.zeros((n, 1))).bound <= feasible
+
+
+@pytest.mark.parametrize("scale", [1e-250, 1e-120, 1e120, 1e250])
+def test_bounds_of_any_scale_are_those_of_one(scale):
+    from npkl_models.spectrum.bounds import min_eigenvalue
+
+    rng = np.random.default_rng(0)
+    for n in (50, 450):
+        S = rng.normal(size=(n, n))
+        S = S @ S.T / n + 0.1 * np.eye(n)
+        own, other = (min_eigenvalue(A, random_state=0) for A in (S, S * scale))
+        assert other.lower == pytest.approx(own.lower * scale, rel=1e-6)
+        assert other.estimate == pytest.approx(own.estimate * scale, rel=1e-6)
+
+
+@pytest.mark.parametrize("kappa", [1e-5, 1e-7, 1e-8, 1e-12])
+def test_bounded_by_a_hair_is_not_unbounded(kappa):
+    """x_1 = x_0 + e: kappa |x_0|^2 - 2 x_0'e - 1, whose optimum is -(1 + kappa) / kappa."""
+    P = Problem(np.diag([1 + kappa, -1.0]), [], [Eq(nm.SquaredDistances(2, ([0], [1])), 1.0)])
+    for backend in ("burer_monteiro", "sdp", "sdp_dual"):
+        solution = P.solve(backend, time_limit=10)
+        assert solution.status not in (Status.UNBOUNDED, Status.INFEASIBLE)
+        if solution.V is not None:
+            assert solution.certificate.bound <= -(1 + kappa) / kappa * (1 - 1e-9)
+
+
+def test_equalities_without_an_interior_give_no_false_upper_bound():
+    """K_00 = K_11 = K_01 = 1 forces v_0 = v_1, and the optimum is 0; a rotation by 1e-7 costs 0.05."""
+    M = 1e6
+    C = np.zeros((3, 3))
+    C[0, 2] = C[2, 0] = M / 2
+    C[1, 2] = C[2, 1] = -M / 2
+    P = Problem(C, [], [Eq(E(3, ([0, 1, 2, 0], [0, 1, 2, 1])), 1.0)])
+    V = np.array([[1, -0.5e-7], [1, 0.5e-7], [0, 1]])
+    V /= np.linalg.norm(V, axis=1)[:, None]
+    for y in (None, Multipliers((), (np.zeros(4),))):
+        found = nm.certify(P, V, y)
+        assert found.upper >= -1e-9
+        assert found.bound <= 1e-9
+    wide = np.hstack([V, np.zeros((3, 20_000))])
+    assert nm.certify(P, wide).upper >= -1e-9
+    for backend in ("burer_monteiro", "sdp"):
+        answer = P.solve(backend).certificate
+        assert answer.bound <= 1e-9
+        assert answer.upper >= -1e-9
+        assert answer.upper - answer.bound <= 1e-7 * M
+
+
+def test_must_links_as_equalities_and_as_a_basis_are_the_same_problem():
+    L, pairs = side_information("iris", 30)
+    printed, reduced = (nm.hard_pcp(L, pairs, reduce=r) for r in (False, True))
+    for backend in ("burer_monteiro", "sdp"):
+        first, second = printed.solve(backend), reduced.solve(backend)
+        assert first.status is second.status is Status.OPTIMAL
+        assert first.objective == pytest.approx(second.objective, rel=1e-5)
+        assert first.problem is printed
+        assert [part.shape for part in first.multipliers.equalities] == [
+            e.value.shape for e in printed.equalities
+        ]
+
+
+def test_points_that_coincide_or_vanish_are_faces():
+    n = 5
+    L = nm.laplacian(np.random.default_rng(0).normal(size=(n, 2)), 2, shift=0.1)
+    same = Problem(L, [T(E(n, ([0], [3])), "hinge", 1.0)], [Eq(nm.SquaredDistances(n, ([0], [1])), 0.0)])
+    gone = Problem(L, [T(E(n, ([0], [3])), "hinge", 1.0)], [Eq(E(n, ([2], [2])), 0.0)])
+    for P in (same, gone):
+        answers = [P.solve(b) for b in ("burer_monteiro", "sdp", "sdp_dual")]
+        assert all(a.status is Status.OPTIMAL for a in answers)
+        assert answers[0].objective == pytest.approx(answers[1].objective, rel=1e-5)
+    V = same.solve("burer_monteiro").V
+    np.testing.assert_allclose(V[0], V[1], atol=1e-15)
+    assert not gone.solve("burer_monteiro").V[2].any()
+
+
+def test_points_far_away_are_measured_by_their_distances():
+    P = Problem(1e-20 * np.eye(2), [], [Eq(nm.SquaredDistances(2, ([0], [1])), 4.0)])
+    found = nm.certify(P, np.array([[1e9], [1e9]]), Multipliers((), (np.zeros(1),)))
+    assert not found.feasible or P.violation(found.point) < 1e-9
+    C = np.zeros((3, 3))
+    C[0, 2] = C[2, 0] = 0.5
+    C[1, 2] = C[2, 1] = -0.5
+    hard = [Eq(E(3, ([2], [2])), 1.0), Eq(nm.SquaredDistances(3, ([0], [1])), 1e-6)]
+    for size in (1e3, 1e5, 1e9):
+        found = nm.certify(Problem(C, [], hard), np.array([[size, -50], [size, 50.0], [0, 1]]))
+        assert found.upper >= -1e-3 * (1 + 1e-9)
+
+
+def test_weights_and_powers_at_the_end_of_the_range():
+    mpmath = pytest.importorskip("mpmath")
+    heavy = Problem(1e299 * np.eye(2), [T(E(2, ([0], [0])), "square", -1e-2, 1e308)])
+    found = nm.certify(heavy, np.zeros((2, 1)), [np.array([1.5e308])])
+    assert found.bound <= found.upper
+    with mpmath.workdps(60):
+        B, p = 1e300, 1.3220156770381633
+        P = Problem(
+            -np.eye(2), [T(E(2, ([0], [1])), "square", 0.0, 1.0)], regularizer=nm.TracePower(p, bound=B)
+        )
+        found = nm.certify(P, np.eye(2), [np.zeros(1)], quick=True, kind="factor")
+        true = -(mpmath.mpf(B) ** (1 / mpmath.mpf(p))) * mpmath.mpf(2) ** (1 - 1 / mpmath.mpf(p))
+        assert mpmath.mpf(found.bound) <= true
+    tiny = Problem(
+        -1e130 * np.eye(2),
+        [T(E(2, ([0], [1])), "square", 0.0, 1.0)],
+        regularizer=nm.TracePower(2.0, penalty=1e300),
+    )
+    assert nm.certify(tiny, np.zeros((2, 1))).bound <= -1e-40
+    for b in (1e160, 1e-200):
+        with pytest.raises(nm.ProblemError, match="between 1e-150 and 1e150"):
+            nm.RowNormBound(b)
+
+
+EXTREME = {
+    "total sum": lambda: Problem(np.eye(3), [T(nm.TotalSum(3), "square", 1.0, 1.0)]),
+    "small sum": lambda: Problem(
+        4 * np.eye(3), [], [Eq(nm.TotalSum(3), 1e-300)], nm.TracePower(1.01, bound=1e200)
+    ),
+    "small entry": lambda: Problem(
+        np.eye(3), [], [Eq(E(3, ([0], [1])), 1e-100)], nm.TracePower(3.0, bound=1e-300)
+    ),
+    "large diagonal": lambda: Problem(np.eye(3), [], [Eq(E(3, D(3)), 1e300)], nm.TracePower(3.0, bound=1.0)),
+    "heavy": lambda: Problem(
+        np.eye(3), [T(E(3, ([0], [1])), "hinge", 1.0, 1e300)], (), nm.TracePower(1.5, bound=1e200)
+    ),
+    "large cost": lambda: Problem(1e250 * np.eye(3), [T(E(3, ([0], [1])), "hinge", 1.0, 1.0)]),
+    "scales": lambda: Problem(
+        np.diag([-1e-300, 0.0, 1.0]),
+        [T(E(3, ([1], [1])), "square", 0.0, 1.0)],
+        (),
+        nm.TracePower(2.0, bound=1.0),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", EXTREME)
+def test_extreme_numbers_end_in_a_status_or_an_error_of_ours(kind):
+    P = EXTREME[kind]()
+    for backend in ("auto", *(b for b, reason in P.compatible_backends().items() if reason is None)):
+        try:
+            solution = P.solve(backend, time_limit=5)
+        except nm.NPKLError:
+            continue
+        assert isinstance(solution.status, Status)
+    for size in (1e160, 1e-160, 1.0, 1.7e308):
+        for kind_of in ("factor", "kernel"):
+            try:
+                found = nm.certify(P, size * np.eye(3), kind=kind_of)
+            except nm.NPKLError:
+                continue
+            assert not np.isnan(found.bound)
+            assert found.bound <= found.upper
+
+
+def test_options_of_certify_that_mean_nothing_are_refused():
+    P = Problem(np.eye(3), [T(E(3, ([0], [1])), "square", 1.0)])
+    for bad in ({"failure_probability": 5.0}, {"failure_probability": 0.0}, {"tol": np.nan}, {"tol": 0.0}):
+        with pytest.raises(nm.UnsupportedError, match="must be"):
+            nm.certify(P, np.ones((3, 1)), **bad)
+
+
+def test_numpy_numbers_are_numbers(tmp_path, small):
+    from dataclasses import replace
+
+    for R in (nm.TracePower(np.int64(2), bound=np.int64(5)), nm.RowNormBound(np.float32(1.0))):
+        P = replace(small("npkl:hinge"), regularizer=R)
+        assert nm.Solution.load(P.solve("burer_monteiro").save(tmp_path / "a")).problem.regularizer == R
+
+
+def test_recovering_many_multipliers_takes_no_time_limit():
+    """3,000 hinges at their kink: an active-set method would need minutes."""
+    rng = np.random.default_rng(0)
+    n, m, r = 250, 3000, 8
+    i, j = rng.integers(0, n, m), rng.integers(0, n, m)
+    s = np.sign(rng.standard_normal(n))
+    t = np.where(rng.random(m) < 0.1, -1, 1) * s[i] * s[j]
+    P = Problem(1.1 * np.eye(n) - np.ones((n, n)) / n, [T(E(n, (i, j)), "hinge", t, 1.0)])
+    V = np.zeros((n, r))
+    V[:, 0] = s
+    V[:, 1:] += 1e-6 * rng.standard_normal((n, r - 1))
+    started = time.perf_counter()
+    assert np.isfinite(nm.certify(P, V).bound)
+    assert time.perf_counter() - started < 20

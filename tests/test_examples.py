@@ -34,6 +34,8 @@ BENCHMARKS = {
     "thesis_tables.py": ["digits", "6"],
     "spectral.py": ["iris"],
     "against_generic.py": ["iris", "8"],
+    "default.py": ["300"],
+    "soundness.py": ["--before", "HEAD", "iris"],
 }
 
 

@@ -254,14 +254,14 @@ def test_mixed_losses_in_one_problem():
 
 
 def test_other_solvers_need_their_own_option_names(small, monkeypatch):
-    from npkl_models.conic import runner
+    from npkl_models.conic import solvers
 
-    options = runner.ConicOptions(solver_options={"a": 1})
-    assert runner._arguments("SDPA", options) == {"a": 1}
+    options = solvers.ConicOptions(solver_options={"a": 1})
+    assert solvers.solver_arguments("SDPA", options) == {"a": 1}
     with pytest.raises(nm.UnsupportedError, match="solver_options"):
-        runner._arguments("SDPA", runner.ConicOptions(max_iter=3))
+        solvers.solver_arguments("SDPA", solvers.ConicOptions(max_iter=3))
     with pytest.raises(nm.UnsupportedError, match="takes no time_limit"):
-        runner._arguments("CVXOPT", runner.ConicOptions(time_limit=3))
+        solvers.solver_arguments("CVXOPT", solvers.ConicOptions(time_limit=3))
 
 
 def test_hopeless_memory_is_refused_with_the_prediction():

@@ -1,8 +1,8 @@
 """``problem.solve()`` with nothing said: ``python default.py [n ...]``, two Gaussians in 10 dimensions.
 
-pcp (no shift), npkl with the squared hinge and with the hinge (shift 0.1), gamma = 1, 0.6 n + 0.6 n pairs, 10
-neighbours: the backend that was chosen, its status and the certified gap, seconds, and the same in units of one
-product ``L @ V`` with eight columns.
+pcp (no shift), npkl with the squared hinge and with the hinge (shift 0.1), gamma = 1, 0.6 n + 0.6 n
+pairs, 10 neighbours: the backend that was chosen, its status and the certified gap, seconds, and the same
+in units of one product ``L @ V`` with eight columns.
 """
 
 import sys

@@ -9,13 +9,14 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from npkl_models.answer.judge import Claim, judge
 from npkl_models.answer.program import IterativeOptions, logger, progress_log
 from npkl_models.answer.solution import History, Iterate, Solution, Status, with_seconds
+from npkl_models.certify.budget import Budget
 from npkl_models.certify.certificate import Certificate, certify
 from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array
@@ -32,7 +33,6 @@ BROKEN = (np.linalg.LinAlgError, ArithmeticError, ValueError)  # how numbers out
 SMOOTHING = 5  # iterations between a correction and the next look
 LOG_EVERY = 100
 DEEP = 1e12  # an objective so many times the first one's size below zero: the run is falling without limit
-FAILURE = 1e-6  # probability that any of a solve's certificates is wrong; look k spends FAILURE / (k (k + 1))
 
 
 class Engine(ABC):
@@ -82,7 +82,7 @@ class _Run:
     threshold: float = 0.0
     best: float = np.inf
     best_at: int = 0
-    looks: int = 0
+    budget: Budget = field(default_factory=Budget)
     rest: int = 0  # no look before this iteration
     first: float | None = None  # objective
     trouble: str = ""
@@ -95,13 +95,11 @@ class _Run:
 
     def look(self, quick: bool) -> Certificate:
         """The certificate of the point as it is."""
-        self.looks += 1
         found = certify(
             self.problem, self.engine.V, self.engine.multipliers(), kind="factor", tol=self.options.tol,
-            failure_probability=FAILURE / (self.looks * (self.looks + 1)), quick=quick,
-            random_state=_seed(self.options),
+            failure_probability=self.budget.next(), quick=quick, random_state=_seed(self.options),
         )  # fmt: skip
-        return replace(found, failure_probability=FAILURE) if found.rigour == "probable" else found
+        return self.budget.stated(found)
 
     def proof(self, found: Certificate) -> Certificate:
         """The same with a proof of the slack's spectrum, if that was asked for and can be had."""
@@ -126,7 +124,11 @@ def drive(
     """Build an engine and run it until its point is certified, or a limit is reached."""
     started = time.perf_counter()
     with progress_log(options.verbose), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        engine = build()
+        try:
+            engine = build()
+        except (np.linalg.LinAlgError, ArithmeticError) as error:
+            claim = Claim(None, None, Status.FAILED, message=f"{type(error).__name__}: {error}")
+            return judge(problem, backend, claim, options.tol)
         if options.rigour == "proved":
             _require_factorisable(problem, engine)
         run = _Run(problem, options, engine, started, [])

@@ -78,6 +78,9 @@ def bound_from(
     y = project_multipliers(problem, y)
     R, W = problem.regularizer, problem.drop(V)
     S, error = rounding.slack(problem, y)
+    if not (np.isfinite(error) and np.isfinite(norm_bound(S))):
+        unknown = EigenBound(-np.inf, -np.inf, "none", np.full(problem.order, problem.order**-0.5))
+        return Dual(float("-inf"), "none", "numbers out of range", y, unknown, 0.0)
     if isinstance(R, TracePower) and R.finite_support:
         return _finite(problem, R, y, S, error, W, objective, query)
     large = problem.basis is None and problem.n > DENSE_CHOLESKY
@@ -133,6 +136,8 @@ def _finite(
     optimal, the positive part of -S itself.
     """
     gradient = R.gradient(W, S @ W)
+    if not np.isfinite(gradient[1]).all():
+        gradient = (W[:, :0], np.zeros(0))
     options = _options(query, objective, W, S)
     options["failure_probability"] /= 2  # there may be two randomised runs
     found = min_eigenvalue(LowRankUpdate(S, *gradient), W, **options)

@@ -19,9 +19,9 @@ from npkl_models.certify.bounds import Query, bound_from
 from npkl_models.certify.points import read_point
 from npkl_models.certify.recovery import recover_multipliers
 from npkl_models.certify.restoration import restore
-from npkl_models.errors import ProblemError, SolverError
-from npkl_models.linalg import Array
-from npkl_models.model.centring import centred
+from npkl_models.errors import ProblemError, SolverError, UnsupportedError
+from npkl_models.linalg import Array, Matrix
+from npkl_models.model.faces import face_of
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 from npkl_models.spectrum.eigenbound import Rigour
@@ -36,8 +36,8 @@ class Certificate:
     objective : float
         At the judged point, which is the given one with its constraints restored.
     upper : float
-        Upper bound on the optimum: that objective and what rounding may have hidden of it, what is left of a
-        violation included at the price of its multiplier; inf for a point that could not be restored.
+        Upper bound on the optimum: that objective, what rounding may have hidden of it, and what it may
+        change on the way to the exactly feasible kernel that is proved to be near; inf where none is.
     bound : float
         Lower bound on the optimum, -inf if none could be given.
     gap, relative_gap : float
@@ -62,7 +62,7 @@ class Certificate:
     moved : float
         How far the kernel that was judged is from the given one, relative to that (Frobenius norm).
     feasible : bool
-        Whether the judged point meets all constraints to rounding.
+        Whether a kernel that meets all constraints exactly is proved to be within rounding of the judged one.
     seconds : float
         Spent on the certificate.
     multipliers : Multipliers
@@ -169,6 +169,10 @@ def certify(
         If the point has a wrong shape, is not finite, or is too large to have a finite objective; or if the
         multipliers do not fit.
     """
+    if not 0 < failure_probability < 1:
+        raise UnsupportedError(f"failure_probability must be between 0 and 1, got {failure_probability!r}")
+    if not 0 < tol < np.inf:
+        raise UnsupportedError(f"tol must be positive and finite, got {tol!r}")
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
         return _certify(
             problem, point, multipliers, kind, method, tol, failure_probability, random_state, quick
@@ -187,7 +191,7 @@ def _certify(
     if point is None:
         raise SolverError("a solution without a point has nothing to certify; see its status")
     given = read_point(problem, point, kind)
-    face = centred(problem)
+    face = face_of(problem)
     inside = problem if face is None else face.problem
     restored = restore(inside, given.V)
     V = restored.V
@@ -202,12 +206,10 @@ def _certify(
         y = problem.as_multipliers(multipliers)
         y = y if face is None else face.fold(y)
     upper = float("inf")
-    if restored.feasible:
-        upper = objective + rounding.objective(inside, V, objective)
-        upper += sum(
-            float(np.sum(np.abs(nu) * m)) for nu, m in zip(y.equalities, restored.misfits, strict=True)
-        )
-    query = Query(method, tol, failure_probability, fresh(random_state, V, y), quick)
+    if restored.near is not None:
+        upper = restored.near.upper(inside, V, objective, y.equalities)
+        upper += rounding.objective(inside, V, objective)
+    query = Query(method, tol, failure_probability, fresh(random_state, problem.cost, V, y), quick)
     dual = bound_from(inside, y, V, objective, upper, query)
     bound, gap = dual.bound + 0.0, float("inf")
     if restored.feasible and np.isfinite(bound):
@@ -248,11 +250,11 @@ def relative_gap(objective: float, bound: float) -> float:
     return (objective - bound) / (1 + abs(objective) + abs(bound))
 
 
-def fresh(random_state: int | None, V: Array, y: Multipliers) -> np.random.Generator:
+def fresh(random_state: int | None, C: Matrix, V: Array, y: Multipliers) -> np.random.Generator:
     """Random numbers that no solver has seen: of the system, or from the number and all that is tested."""
     if random_state is None:
         return np.random.default_rng()
-    digest = hashlib.blake2b(digest_size=16)
-    for part in (V, *y.terms, *y.equalities):
+    digest = hashlib.blake2b(str(random_state).encode(), digest_size=16)
+    for part in (C.data, V, *y.terms, *y.equalities, *(() if y.rows is None else (y.rows,))):
         digest.update(np.ascontiguousarray(part).tobytes())
-    return np.random.default_rng([abs(int(random_state)), int.from_bytes(digest.digest(), "little")])
+    return np.random.default_rng(int.from_bytes(digest.digest(), "little"))

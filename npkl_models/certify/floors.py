@@ -18,6 +18,7 @@ from npkl_models.spectrum.perron import perron_floor
 
 _costs: WeakKeyDictionary[Problem, float] = WeakKeyDictionary()
 _distances: WeakKeyDictionary[Problem, float] = WeakKeyDictionary()
+_diagonals: WeakKeyDictionary[Problem, float] = WeakKeyDictionary()
 
 
 def cost_floor(problem: Problem) -> float:
@@ -30,8 +31,19 @@ def cost_floor(problem: Problem) -> float:
 def distance_floor(problem: Problem) -> float:
     """A proved lower bound on the spectrum of sum_e M_e over all distances, -inf where none is at hand."""
     if problem not in _distances:
-        _distances[problem] = _distance_floor(problem)
+        parts = (*problem.terms, *problem.equalities)
+        held = [np.full(e.functional.size, isinstance(e.functional, SquaredDistances)) for e in parts]
+        _distances[problem] = _floor_of(problem, held)
     return _distances[problem]
+
+
+def diagonal_floor(problem: Problem) -> float:
+    """The same over the equalities on the diagonal."""
+    if problem not in _diagonals:
+        none = [np.zeros(e.functional.size, dtype=bool) for e in problem.terms]
+        held = [*none, *(diagonal_of(e.functional) for e in problem.equalities)]
+        _diagonals[problem] = _floor_of(problem, held)
+    return _diagonals[problem]
 
 
 def _cost_floor(problem: Problem) -> float:
@@ -51,15 +63,12 @@ def _cost_floor(problem: Problem) -> float:
     return max(floor, found.lower - error) if found.rigour == "proved" else floor
 
 
-def _distance_floor(problem: Problem) -> float:
-    ones = [
-        np.full(part.functional.size, float(isinstance(part.functional, SquaredDistances)))
-        for part in (*problem.terms, *problem.equalities)
-    ]
-    if not any(part.any() for part in ones):
+def _floor_of(problem: Problem, held: list[Mask]) -> float:
+    """A floor of the spectrum of the sum of the M_e that are held, restricted to the basis."""
+    if not any(part.any() for part in held):
         return float("-inf")
     free = Problem(sp.csr_array(problem.cost.shape), problem.terms, problem.equalities, basis=problem.basis)
-    m = len(problem.terms)
+    m, ones = len(problem.terms), [part.astype(float) for part in held]
     L, error = rounding.slack(free, Multipliers(tuple(ones[:m]), tuple(ones[m:])))
     if L.shape[0] > DENSE_CHOLESKY:
         return float("-inf")
@@ -102,6 +111,8 @@ def _from_diagonal_losses(problem: Problem, upper: float, mu: float) -> float:
             i = diagonal_of(term.functional)
             t = term.target
             i &= (term.loss.value(t, t) == 0) & (term.loss.derivative(t, t) == 0)
+            if not i.any():
+                continue
             index = term.functional.indices[0][i]
             weight[index] = 0.5 * term.loss.curvature * term.weight[i]
             target[index] = term.target[i]

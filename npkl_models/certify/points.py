@@ -13,6 +13,7 @@ from npkl_models.linalg import Array, symmetrize
 from npkl_models.model.problem import Problem
 
 KINDS = ("auto", "factor", "kernel")
+LARGEST = 1e300  # entry of a kernel
 ASYMMETRY = 1e-6  # of the largest entry: beyond, a square array is no kernel with rounding errors
 
 
@@ -50,18 +51,28 @@ def read_point(problem: Problem, point: Any, kind: str = "auto") -> Given:
         raise ProblemError(
             f"a point must be a finite factor ({n} x r) or kernel ({n} x {n}), got shape {A.shape}"
         )
-    square = A.shape[1] == n
+    square, largest = A.shape[1] == n, float(np.abs(A).max())
+    as_kernel = kind == "kernel" or (kind == "auto" and square)
+    if largest > (LARGEST if as_kernel else LARGEST**0.5):
+        raise ProblemError(f"a point must have a finite objective, got entries up to {largest:.1e}")
     if kind == "factor" or (kind == "auto" and not square):
-        return Given(A)
+        return Given(A if A.shape[1] <= n else _narrow(A))
     if not square:
         raise ProblemError(f"a kernel must be {n} x {n}, got shape {A.shape}")
-    skew, size = float(np.abs(A - A.T).max()), float(np.abs(A).max())
+    skew, size = float(np.abs(A - A.T).max()), largest
     if skew > ASYMMETRY * size:
         raise ProblemError(
             f"a kernel must be symmetric, got a square array with a difference of {skew:.1e} between (i, j) "
             f"and (j, i), entries up to {size:.1e}; for a factor say kind='factor'"
         )
     return _kernel(problem, A)
+
+
+def _narrow(V: Array) -> Array:
+    """The same kernel with n columns."""
+    U, s, _ = np.linalg.svd(V, full_matrices=False)
+    out: Array = U * s
+    return out
 
 
 def as_factor(problem: Problem, point: Any, kind: str = "auto") -> Array:

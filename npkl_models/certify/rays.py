@@ -8,32 +8,31 @@ D with A(DD') = 0 along which the objective falls at a constant rate.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import minimize
 
 from npkl_models.certify import rounding
 from npkl_models.certify.bounds import Query, bound_from, project_multipliers
 from npkl_models.certify.floors import diagonal_of
+from npkl_models.certify.misfit import nearest, random_factor, row_bound, scales
 from npkl_models.certify.restoration import restore
-from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Mask, dense, gamma, gram_eigenvalues, symmetrize
-from npkl_models.model.centring import LARGEST, centred, complement
+from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Mask, dense, symmetrize
+from npkl_models.model.faces import LARGEST, complement, face_of
 from npkl_models.model.functionals import DistanceDifferences, Entries, Functional, SquaredDistances, TotalSum
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import NoRegularizer
 from npkl_models.model.terms import Equality, Multipliers
-from npkl_models.spectrum.bounds import min_eigenvalue
+from npkl_models.spectrum.bounds import DENSE_EIGH, min_eigenvalue
 
-ITERATIONS = 500  # of L-BFGS in the search for multipliers
 EXTRA = 2  # columns more than a second-order stationary point of the search needs
+CLEAR_FALL = 1e-8  # the rate must be below zero by that share of the numbers that enter
 CLEARLY = 1e-9  # the bound must be above zero by that share of the numbers that it is the sum of
 
 
 def infeasible(problem: Problem, V: Array | None = None) -> bool:
     """Whether it is proved that no kernel meets the constraints; V (n x r) is where the search begins."""
-    face = centred(problem)
+    face = face_of(problem)
     problem = problem if face is None else face.problem
     if not problem.equalities:
         return False
@@ -45,18 +44,19 @@ def infeasible(problem: Problem, V: Array | None = None) -> bool:
         if not (np.isfinite(size) and size > 0):
             continue
         unit = y.scaled(1 / size)
-        query = Query("auto", 1e-6, 1e-9, np.random.default_rng(), False)
+        method = "auto" if search.order <= DENSE_EIGH else "cholesky"
+        query = Query(method, 1e-6, 1e-9, np.random.default_rng(), False)
         found = bound_from(search, unit, np.zeros((search.n, 1)), 0.0, np.inf, query)
         terms = zip(search.equalities, unit.equalities, strict=True)
         magnitude = sum(float(np.sum(np.abs(part.value * nu))) for part, nu in terms)
-        if found.rigour in ("proved", "probable") and found.bound > CLEARLY * magnitude:
+        if found.rigour == "proved" and found.bound > CLEARLY * magnitude:
             return True
     return False
 
 
 def unbounded(problem: Problem, V: Array | None = None) -> bool:
     """Whether it is proved that the objective falls without limit; V (n x r) is a point far along the way."""
-    face = centred(problem)
+    face = face_of(problem)
     problem = problem if face is None else face.problem
     R = problem.regularizer
     if R.finite_support or np.isfinite(R.trace_bound(problem.n)):
@@ -114,68 +114,22 @@ def _dual_rays(problem: Problem, V: Array | None) -> list[Multipliers]:
     for X in _nearest(problem, V):
         nu = tuple(
             (part.functional.value_of_factor(X) - part.value) / s**2
-            for part, s in zip(problem.equalities, _scales(problem), strict=True)
+            for part, s in zip(problem.equalities, scales(problem), strict=True)
         )
-        radius, rows = _radius(problem), None
+        radius, rows = row_bound(problem), None
         if np.isfinite(radius):
             rows = np.maximum(np.einsum("ir,ir->i", X, X) - radius, 0.0) / radius**2
         out.append(Multipliers((), nu, rows))
     return out
 
 
-def _scales(problem: Problem) -> list[Array]:
-    return [np.maximum(np.abs(part.value), 1e-3 * _size(part.value)) for part in problem.equalities]
-
-
-def _radius(problem: Problem) -> float:
-    return problem.regularizer.trace_bound(1) if problem.regularizer.row_multipliers else np.inf
-
-
 def _nearest(problem: Problem, V: Array | None) -> list[Array]:
     """Factors at which the sum of squared misfits is smallest, from V and from a random start."""
     m = sum(part.functional.size for part in problem.equalities)
-    rank = min(int(np.sqrt(2 * m)) + EXTRA, problem.order)
-    rng = np.random.default_rng(0)
-    typical = np.sqrt(max(_size(np.concatenate([part.value for part in problem.equalities])), 1e-300))
-    start = rng.standard_normal((problem.order, rank)) * typical / np.sqrt(rank)
-    starts = [start]
+    starts = [random_factor(problem, min(int(np.sqrt(2 * m)) + EXTRA, problem.order))]
     if V is not None and V.shape[0] == problem.n and np.isfinite(V).all():
         starts.insert(0, problem.drop(V))
-    out = []
-    for W in starts:
-        function = partial(_misfit, problem, _scales(problem), _radius(problem), W.shape)
-        options = {"maxiter": ITERATIONS, "ftol": 0.0, "gtol": 1e-14, "maxcor": 20}
-        found = minimize(function, W.ravel(), jac=True, method="L-BFGS-B", options=options)
-        out.append(problem.lift(found.x.reshape(W.shape)))
-    return out
-
-
-def _size(values: Array) -> float:
-    return float(np.max(np.abs(values), initial=0.0)) or 1.0
-
-
-def _misfit(
-    problem: Problem, scales: list[Array], radius: float, shape: tuple[int, ...], x: Array
-) -> tuple[float, Array]:
-    """Half the sum of squared misfits at V V', and its gradient in W."""
-    V = problem.lift(x.reshape(shape))
-    total, gradient = 0.0, np.zeros_like(V)
-    for part, s in zip(problem.equalities, scales, strict=True):
-        miss = (part.functional.value_of_factor(V) - part.value) / s
-        total += 0.5 * float(np.sum(miss**2))
-        gradient += 2 * np.asarray(part.functional.adjoint(miss / s) @ V)
-    if np.isfinite(radius):
-        over = np.maximum(np.einsum("ir,ir->i", V, V) - radius, 0.0) / radius
-        total += 0.5 * float(np.sum(over**2))
-        gradient += 2 * (over / radius)[:, None] * V
-    R = problem.regularizer
-    slope = R.violation_gradient(problem.drop(V))
-    if slope is not None:
-        excess = R.violation(gram_eigenvalues(V), np.zeros(0))
-        total += 0.5 * excess**2
-        if excess > 0:
-            gradient += excess * problem.lift(slope)
-    return total, problem.drop(gradient).ravel()
+    return [problem.lift(nearest(problem, W)) for W in starts]
 
 
 def _directions(problem: Problem, V: Array) -> list[Array]:
@@ -213,25 +167,44 @@ def _kept_still(problem: Problem) -> Array | None:
 
 
 def _falls(problem: Problem, D: Array) -> bool:
-    """Whether the objective's rate along K + s DD', s -> inf, is below zero by more than rounding."""
+    """Whether the objective's rate along K + s DD', s -> inf, is clearly below zero.
+
+    Values that must not grow have to vanish to first order in D: for ||d_i - d_j||^2 that is a difference
+    of rows of the size of rounding, not of its root.
+    """
     D = problem.lift(problem.drop(D))
     D = D / max(float(np.linalg.norm(D)), 1e-300)
-    unit = (64 + 8 * D.shape[1]) * UNIT
     for part in problem.equalities:
-        if not bool(
-            np.all(np.abs(part.functional.value_of_factor(D)) <= unit * part.functional.size_of_factor(D))
-        ):
+        if not bool(np.all(_still(part.functional, D))):
             return False
     lengths = np.sqrt(np.einsum("ir,ir->i", D, D))
     rate = float(np.sum(D * (problem.cost @ D))) + problem.regularizer.shift * float(np.sum(D**2))
-    doubt = gamma(problem.n + 64) * float(lengths @ (abs(problem.cost) @ lengths)) + gamma(64) * abs(rate)
+    scale = float(lengths @ (abs(problem.cost) @ lengths)) + problem.regularizer.shift
     for term in problem.terms:
         z, size = term.functional.value_of_factor(D), term.functional.size_of_factor(D)
         low, high = term.loss.domain(term.target, term.weight)
-        z = np.where(np.abs(z) <= unit * size, 0.0, z)
+        z = np.where(_still(term.functional, D), 0.0, z)
         with np.errstate(invalid="ignore"):
             ends = [np.where(z == 0, 0.0, z * end) for end in (low, high)]
         rate += float(np.sum(np.maximum(*ends)))
-        finite = np.where(np.isfinite(low), np.abs(low), 0.0) + np.where(np.isfinite(high), np.abs(high), 0.0)
-        doubt += 2 * unit * float(np.sum(finite * size))
-    return bool(rate < -doubt)
+        slope = np.where(z > 0, high, np.where(z < 0, low, 0.0))
+        scale += float(np.sum(np.abs(slope) * size))
+    return bool(rate < -CLEAR_FALL * scale)
+
+
+def _still(f: Functional, D: Array) -> Mask:
+    """Which values of DD' are zero, by what is linear in D where they are squares."""
+    unit = (64 + 8 * D.shape[1]) * UNIT
+    lengths = np.sqrt(np.einsum("ir,ir->i", D, D))
+    out: Mask = np.abs(f.value_of_factor(D)) <= unit * f.size_of_factor(D)
+    if isinstance(f, Entries):
+        i, j = f.indices
+        own = i == j
+        out = np.where(own, lengths[i] <= unit * lengths.max(initial=0.0), out)
+    elif isinstance(f, SquaredDistances):
+        i, j = f.indices
+        apart = np.linalg.norm(D[i] - D[j], axis=1)
+        out = apart <= unit * np.maximum(lengths[i], lengths[j])
+    elif isinstance(f, TotalSum):
+        out = np.array([float(np.linalg.norm(D.sum(axis=0))) <= unit * float(lengths.sum())])
+    return out

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import lsq_linear
+from scipy.optimize import lsq_linear, minimize
 
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.model.functionals import Functional
@@ -16,7 +16,9 @@ from npkl_models.model.terms import Multipliers
 
 KINK = 1e-4  # a value so close to a kink may take any subgradient there
 ACTIVE = 1e-6  # relative distance at which a row-norm bound counts as reached
-DENSE_ENTRIES = 2e7
+ACTIVE_SET = 400  # unknowns up to which an active-set method is quick
+DENSE_ENTRIES = 4e6
+STEPS = 300  # of a quasi-Newton method beyond
 
 
 def recover_multipliers(problem: Problem, V: Array) -> Multipliers:
@@ -50,6 +52,22 @@ def recover_multipliers(problem: Problem, V: Array) -> Multipliers:
     if not unknowns.columns or not V.size:
         return y
     return unknowns.solve(y, offset)
+
+
+def _bounded_least_squares(A: Matrix, b: Array, bounds: tuple[Array, Array]) -> Array:
+    """argmin |A x - b|^2 between bounds, approximately, for many unknowns."""
+    start = np.clip(np.zeros(A.shape[1]), *bounds)
+
+    def half(x: Array) -> tuple[float, Array]:
+        rest = A @ x - b
+        return 0.5 * float(rest @ rest), A.T @ rest
+
+    found = minimize(
+        half, start, jac=True, method="L-BFGS-B", bounds=list(zip(*bounds, strict=True)),
+        options={"maxiter": STEPS, "ftol": 0.0, "gtol": 0.0, "maxcor": 20},
+    )  # fmt: skip
+    out: Array = np.clip(found.x, *bounds)
+    return out
 
 
 class _Unknowns:
@@ -114,8 +132,12 @@ class _Unknowns:
             Q = sp.kron(sp.csr_array(self.problem.basis.Q.T), sp.eye_array(r), format="csr")
             A, b = Q @ A, Q @ b
         bounds = (np.concatenate(self.low), np.concatenate(self.high))
-        small = A.shape[0] * A.shape[1] <= DENSE_ENTRIES
-        x = lsq_linear(A.toarray() if small else A, b, bounds, method="bvls" if small else "trf", tol=1e-14).x
+        if not (np.isfinite(A.data).all() and np.isfinite(b).all()):
+            return y
+        if A.shape[1] <= ACTIVE_SET and A.shape[0] * A.shape[1] <= DENSE_ENTRIES:
+            x = lsq_linear(A.toarray(), b, bounds, method="bvls", tol=1e-14).x
+        else:
+            x = _bounded_least_squares(A, b, bounds)
         terms, equalities, rows, at = list(y.terms), list(y.equalities), y.rows, 0
         for (kind, k, where), low in zip(self.meaning, self.low, strict=True):
             part, at = x[at : at + low.size], at + low.size

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.certify.floors import cost_floor, diagonal_of, distance_floor, trace_bound
+from npkl_models.certify.floors import cost_floor, diagonal_floor, diagonal_of, distance_floor, trace_bound
 from npkl_models.certify.rounding import multiplier_sizes, paid, raised
 from npkl_models.linalg import UNIT, Array, Index, Mask, Matrix
 from npkl_models.model.functionals import Functional, SquaredDistances
@@ -112,8 +112,22 @@ def equality_shift(problem: Problem, y: Multipliers, eps: float | Array, upper: 
         parts[k][where] = raised(parts[k][where], np.broadcast_to(eps, problem.n)[points])
         covered[points] = True
     if not covered.all():
-        return None
+        return (
+            _shift_in_basis(problem, y, eps) if isinstance(eps, float) and problem.basis is not None else None
+        )
     shifted_y = replace(y, equalities=tuple(parts))
+    return -paid(problem, shifted_y), shifted_y
+
+
+def _shift_in_basis(problem: Problem, y: Multipliers, eps: float) -> Repaired:
+    """Equalities on some K_ii may do, if their sum is positive definite in the basis."""
+    floor = diagonal_floor(problem)
+    if floor <= 0:
+        return None
+    t = eps / floor * (1 + 4 * UNIT)
+    parts = zip(problem.equalities, y.equalities, strict=True)
+    nus = tuple(np.where(diagonal_of(part.functional), raised(nu, t), nu) for part, nu in parts)
+    shifted_y = replace(y, equalities=nus)
     return -paid(problem, shifted_y), shifted_y
 
 

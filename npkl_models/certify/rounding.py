@@ -8,10 +8,12 @@ the result, which may be small by cancellation).
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
-from npkl_models.linalg import TINY, UNIT, Array, Matrix, gamma, norm_bound
+from npkl_models.linalg import TINY, UNIT, Array, Matrix, gamma, gram_eigenvalues, norm_bound
+from npkl_models.model.functionals import TotalSum
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 
@@ -81,6 +83,8 @@ def objective(problem: Problem, V: Array, value: float) -> float:
     """An upper bound on the error of the objective at V V'."""
     lengths = np.sqrt(np.einsum("ir,ir->i", V, V))
     steps = V.shape[1] + 8 + float(np.max(np.diff(problem.cost.indptr), initial=0))
+    if any(isinstance(term.functional, TotalSum) for term in problem.terms):
+        steps += problem.n  # a running sum
     linear = float(lengths @ (abs(problem.cost) @ lengths))
     error = gamma(steps + SUM) * linear
     for term in problem.terms:
@@ -89,8 +93,48 @@ def objective(problem: Problem, V: Array, value: float) -> float:
         slope = np.maximum(np.abs(ends[0]), np.abs(ends[1]))
         error += float(np.sum(slope * size)) * gamma(steps + 8)
         error += SUM * UNIT * float(np.sum(np.abs(term.weight * term.loss.value(z, term.target)) + slope))
-    p = getattr(problem.regularizer, "p", 1.0)
-    return error + gamma(SUM * (p + V.shape[1])) * abs(value) + SUM * UNIT * abs(value)
+    p, R = getattr(problem.regularizer, "p", 1.0), problem.regularizer.value(gram_eigenvalues(V))
+    return error + gamma(SUM * (p + V.shape[1])) * R + SUM * UNIT * abs(value)
+
+
+def sensitivity(problem: Problem, V: Array, reach: float, nu: tuple[Array, ...]) -> float:
+    """An upper bound on the change of the objective from V to a feasible factor within ``reach`` of it.
+
+    With any multipliers nu it is <S, K' - K> + nu'(A(K) - b) and what the losses are beyond their slopes
+    at V; with those of an optimum S V = 0, and little is left.
+    """
+    if reach == 0.0:
+        return 0.0
+    y = problem.derivatives(V)
+    S = problem.slack(replace(y, equalities=nu))
+    lengths, steps = np.sqrt(np.einsum("ir,ir->i", V, V)), V.shape[1] + SUM
+    size = abs(S)
+    error = gamma(steps + problem.n) * float(
+        np.linalg.norm(size @ lengths + slack_sizes(problem, y, nu) * lengths)
+    )
+    total = 2 * reach * (float(np.linalg.norm(problem.drop(S @ V))) + error) + reach**2 * norm_bound(size)
+    for term, own in zip(problem.terms, y.terms, strict=True):
+        t = term.functional.triplets()
+        ends = (np.abs(t.coefficient) * (lengths[t.row] + lengths[t.column] + reach)) * reach
+        change = np.bincount(t.owner, weights=ends, minlength=term.functional.size)
+        z = term.functional.value_of_factor(V)
+        low, high = term.loss.subdifferential(z, term.target, term.weight, change)
+        total += float(np.sum(np.maximum(np.abs(own - low), np.abs(high - own)) * change))
+    for part, own in zip(problem.equalities, nu, strict=True):
+        f = part.functional
+        miss = np.abs(f.value_of_factor(V) - part.value) + gamma(steps) * f.size_of_factor(V)
+        total += float(np.sum(np.abs(own) * miss))
+    grown, R = 2 * reach * float(np.linalg.norm(lengths)) + reach**2, problem.regularizer
+    eigenvalues = gram_eigenvalues(V)
+    return (total + R.value(eigenvalues + grown) - R.value(eigenvalues)) * (1 + 1e-9)
+
+
+def slack_sizes(problem: Problem, y: Multipliers, nu: tuple[Array, ...]) -> Array:
+    """Row sums of |C| + sum |y_e| |M_e|: what rounding in the slack is relative to."""
+    size = np.asarray(abs(problem.cost).sum(axis=1)).ravel()
+    for part, own in (*zip(problem.terms, y.terms, strict=True), *zip(problem.equalities, nu, strict=True)):
+        size = size + part.functional.row_sizes(own)[0]
+    return size
 
 
 def raised(values: Array, by: float | Array) -> Array:

@@ -77,7 +77,7 @@ def in_chunks(
         if status != INACCURATE:  # a suspicion of infeasibility, after a stretch that is too short to tell
             point, length = {}, int(GROWTH * length)
         length = min(int(GROWTH * max(length, FIRST)), LONGEST, limit - done)
-        if time_limit is not None:
+        if time_limit is not None and np.isfinite(time_limit):
             left = SHARE * (time_limit - (time.perf_counter() - started))
             length = int(np.clip(left / max(took, 1e-9) * found["info"]["iter"], 1, length))
 

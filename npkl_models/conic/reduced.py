@@ -18,7 +18,8 @@ import scipy.sparse as sp
 from npkl_models.answer.program import Program
 from npkl_models.answer.solution import Solution
 from npkl_models.conic.quadratic import ReducedQuadratic, quadratic_reason, smat
-from npkl_models.conic.runner import ConicOptions, ConicRun, Reader, choose_solver, predicted_bytes
+from npkl_models.conic.runner import ConicRun, Reader
+from npkl_models.conic.solvers import ConicOptions, choose_solver, predicted_bytes
 from npkl_models.linalg import Array, symmetrize
 from npkl_models.model.functionals import svec
 from npkl_models.model.problem import Problem

@@ -2,76 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import cvxpy as cp
 import numpy as np
-from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC
 
 from npkl_models.answer.judge import Claim, judge
-from npkl_models.answer.program import Options, logger, progress_log
+from npkl_models.answer.program import logger, progress_log
 from npkl_models.answer.solution import History, Iterate, Solution, Status, with_seconds
+from npkl_models.certify.budget import Budget
 from npkl_models.certify.certificate import Certificate, certify
 from npkl_models.conic.chunks import in_chunks
-from npkl_models.errors import UnsupportedError, unknown
+from npkl_models.conic.solvers import ConicOptions, choose_solver, solver_arguments
+from npkl_models.errors import NPKLError
 from npkl_models.linalg import Array, psd_factor, symmetrize
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
-
-INTERIOR_POINT_ORDER = 60  # the largest order at which Clarabel is the default
-EPS_SHARE = 0.03  # of tol: the gap of a repaired point was up to 20 times SCS's eps
-CLARABEL_COPIES = 7  # measured peak memory over the bare (n(n+1)/2)^2 numbers
-
-_NAMES: dict[str, tuple[tuple[str, ...], str, str | None]] = {
-    "CLARABEL": (("tol_gap_abs", "tol_gap_rel", "tol_feas"), "max_iter", "time_limit"),
-    "SCS": (("eps_abs", "eps_rel"), "max_iters", "time_limit_secs"),
-    "CVXOPT": (("abstol", "reltol", "feastol"), "max_iters", None),
-    "MOSEK": (("eps",), "max_iters", None),
-}
-_SCS_ITERATIONS = 100_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class ConicOptions(Options):
-    """Options of the conic backends.
-
-    Parameters
-    ----------
-    solver : str, optional
-        Any solver with PSD cones that CVXPY finds; None takes CLARABEL up to order 60, SCS beyond.
-    eps : float, optional
-        The solver's own tolerance; None is 0.03 ``tol``, so that the repaired and certified point usually
-        reaches ``tol``.
-    callback : callable, optional
-        Called with an `Iterate` after every stretch of SCS's iterations, once at the end of any other solver;
-        returning True stops.
-    solver_options : dict
-        Handed to the solver as they are.
-
-    Notes
-    -----
-    SCS is run in stretches. After each its point is certified; the run ends when the gap is proved, whatever
-    SCS thinks of its residuals.
-    """
-
-    solver: str | None = None
-    eps: float | None = None
-    callback: Callable[[Iterate], bool | None] | None = None
-    solver_options: dict[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.eps is not None and not 0 < self.eps < 1:
-            raise UnsupportedError(f"eps must be between 0 and 1, got {self.eps!r}")
-        if self.callback is not None and not callable(self.callback):
-            raise UnsupportedError(f"callback must be callable, got {self.callback!r}")
-        if self.solver is not None and self.solver.upper() not in psd_solvers():
-            raise unknown("conic solver", self.solver, psd_solvers())
 
 
 @dataclass(frozen=True)
@@ -94,48 +43,6 @@ class Reader:
     status: Callable[[Status], Status] = lambda status: status
 
 
-def psd_solvers() -> list[str]:
-    """Installed solvers that take a PSD cone."""
-    installed = cp.installed_solvers()
-    return [
-        name
-        for name in installed
-        if name in SOLVER_MAP_CONIC
-        and any(cone.__name__.endswith("PSD") for cone in SOLVER_MAP_CONIC[name].SUPPORTED_CONSTRAINTS)
-    ]
-
-
-def default_solver(solver: str | None, order: int) -> str:
-    """The solver for a PSD unknown of that order."""
-    return solver.upper() if solver else "CLARABEL" if order <= INTERIOR_POINT_ORDER else "SCS"
-
-
-def choose_solver(solver: str | None, order: int) -> str:
-    """The same, memory permitting.
-
-    Raises
-    ------
-    UnsupportedError
-        If the solver is predicted to need more memory than the machine has.
-    """
-    chosen = default_solver(solver, order)
-    need = predicted_bytes(chosen, order)
-    have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if need > have:
-        raise UnsupportedError(
-            f"{chosen} must fit into memory, got a PSD cone of order {order} that needs about "
-            f"{need / 1e9:.0f} GB of {have / 1e9:.0f} GB; use solver='SCS', a subset of the points, or a "
-            "low-rank backend"
-        )
-    return chosen
-
-
-def predicted_bytes(solver: str, order: int) -> float:
-    """Rough peak memory of a solve with one PSD cone of that order."""
-    numbers = order * (order + 1) / 2
-    return 8 * CLARABEL_COPIES * numbers**2 if solver != "SCS" else 8 * 60 * numbers
-
-
 class ConicRun:
     """One solve: the solver's stretches, the best certificate so far, and when to stop."""
 
@@ -146,13 +53,15 @@ class ConicRun:
         self.options, self.reader = options, reader
         self.started = time.perf_counter()
         self.best: Certificate | None = None
+        self.budget = Budget()
         self.lowest = 0.0
         self.rows: list[Iterate] = []
 
     def solve(self, order: int, build_time: float) -> Solution:
         """Run the solver; never raises for one that merely fails."""
         solver = choose_solver(self.options.solver, order)
-        with progress_log(self.options.verbose):
+        quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore")
+        with progress_log(self.options.verbose), quiet:
             logger.info("%s by %s: a PSD cone of order %d", self.backend, solver, order)
             try:
                 with warnings.catch_warnings():
@@ -164,8 +73,13 @@ class ConicRun:
                 outcome = Outcome(
                     Status.STOPPED, float("nan"), self._iterations(), f"{solver} was interrupted"
                 )
-            except (cp.error.SolverError, ArithmeticError) as error:
-                outcome = Outcome(Status.FAILED, float("nan"), self._iterations(), f"{solver}: {error}")
+            except NPKLError:
+                raise
+            except SystemExit:
+                raise
+            except BaseException as error:  # some solvers panic with an exception of no common class
+                words = f"{solver}: {type(error).__name__}: {error}"
+                outcome = Outcome(Status.FAILED, float("nan"), self._iterations(), words)
         return self._finish(outcome, build_time)
 
     def look(self, iterations: int) -> Status | None:
@@ -192,7 +106,7 @@ class ConicRun:
 
     def _run(self, solver: str) -> Outcome:
         options = self.options
-        arguments = _arguments(solver, options)
+        arguments = solver_arguments(solver, options)
         if solver == "SCS":
             limit = int(arguments.pop("max_iters"))
             arguments.pop("time_limit_secs", None)
@@ -235,15 +149,24 @@ class ConicRun:
         with np.errstate(over="ignore", invalid="ignore"):
             if not np.isfinite(self.problem.objective_of_factor(V)):
                 return None
-        found = certify(self.problem, V, y, kind="factor", tol=tol) if y is not None and _finite(y) else None
-        if found is None or not found.certifies(
-            tol
-        ):  # those recovered from the kernel may be the better ones
-            other = certify(self.problem, V, kind="factor", tol=tol)
+        found = self._look(V, y) if y is not None and _finite(y) else None
+        if found is None or not (found.certifies(tol) or self.late):  # those of the kernel may be better
+            other = self._look(V, None)
             found = other if found is None or other.bound > found.bound else found
         if self.best is None or not self.best.certifies(tol):
             self.best, self.lowest = found, float(np.linalg.eigvalsh(K)[0])
         return found
+
+    @property
+    def late(self) -> bool:
+        """Whether half of the time has gone."""
+        limit = self.options.time_limit
+        return limit is not None and time.perf_counter() - self.started > 0.5 * limit
+
+    def _look(self, V: Array, y: Multipliers | None) -> Certificate:
+        share = self.budget.next()
+        found = certify(self.problem, V, y, kind="factor", tol=self.options.tol, failure_probability=share)
+        return self.budget.stated(found)
 
     def _finish(self, outcome: Outcome, build_time: float) -> Solution:
         """Judge the last point, or what the solver says of the problem."""
@@ -279,26 +202,3 @@ _STATUSES = {
 def _finite(y: Multipliers) -> bool:
     parts = (*y.terms, *y.equalities, *(() if y.rows is None else (y.rows,)))
     return all(bool(np.isfinite(part).all()) for part in parts)
-
-
-def _arguments(solver: str, options: ConicOptions) -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    if solver not in _NAMES:
-        if any(v is not None for v in (options.max_iter, options.time_limit, options.eps)):
-            raise UnsupportedError(
-                f"eps, max_iter and time_limit are known for {', '.join(_NAMES)}, got {solver}; give "
-                "its own names in solver_options"
-            )
-        return dict(options.solver_options)
-    tolerances, iterations, seconds = _NAMES[solver]
-    eps = EPS_SHARE * options.tol if options.eps is None else options.eps
-    out.update(dict.fromkeys(tolerances, eps))
-    if options.max_iter is not None:
-        out[iterations] = options.max_iter
-    elif solver == "SCS":
-        out[iterations] = _SCS_ITERATIONS
-    if options.time_limit is not None:
-        if seconds is None:
-            raise UnsupportedError(f"{solver} takes no time_limit; give its own in solver_options")
-        out[seconds] = options.time_limit
-    return out | options.solver_options

@@ -12,7 +12,8 @@ import scipy.sparse as sp
 
 from npkl_models.answer.program import Program
 from npkl_models.answer.solution import Solution
-from npkl_models.conic.runner import ConicOptions, ConicRun, Reader, choose_solver, predicted_bytes
+from npkl_models.conic.runner import ConicRun, Reader
+from npkl_models.conic.solvers import ConicOptions, choose_solver, predicted_bytes
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import TracePower

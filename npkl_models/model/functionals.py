@@ -165,6 +165,15 @@ class SquaredDistances(Functional):
         i, j = self.indices
         return _distance(i, j, 1.0)
 
+    def value_of_factor(self, V: Array) -> Array:
+        """||v_i - v_j||^2, however far from zero the points are."""
+        apart = V[self.indices[0]] - V[self.indices[1]]
+        out: Array = np.einsum("er,er->e", apart, apart)
+        return out
+
+    def size_of_factor(self, V: Array) -> Array:
+        return self.value_of_factor(V)
+
 
 @dataclass(frozen=True, eq=False)
 class DistanceDifferences(Functional):
@@ -173,6 +182,20 @@ class DistanceDifferences(Functional):
     kind = "distance differences"
     arity = 3
     latex = r"D_{ij} - D_{ik}"
+
+    def value_of_factor(self, V: Array) -> Array:
+        near, far = self._both(V)
+        return near - far
+
+    def size_of_factor(self, V: Array) -> Array:
+        near, far = self._both(V)
+        return near + far
+
+    def _both(self, V: Array) -> tuple[Array, Array]:
+        i, j, k = self.indices
+        return SquaredDistances(self.n, (i, j)).value_of_factor(V), SquaredDistances(
+            self.n, (i, k)
+        ).value_of_factor(V)
 
     def triplets(self) -> Triplets:
         i, j, k = self.indices

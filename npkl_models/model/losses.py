@@ -112,7 +112,7 @@ class Square(Loss):
         return np.full_like(z, 2.0)
 
     def conjugate(self, y: Array, t: Array, w: Array) -> Array:
-        return y * (y / (4 * w)) + y * t
+        return 0.25 * (y / w) * y + y * t
 
     def conjugate_derivative(self, y: Array, t: Array, w: Array) -> Array:
         return y / (2 * w) + t
@@ -205,7 +205,7 @@ class SquaredHinge(Loss):
         return np.where(t * z < 1, 2.0, 0.0)
 
     def conjugate(self, y: Array, t: Array, w: Array) -> Array:
-        return y * (y / (4 * w)) + t * y
+        return 0.25 * (y / w) * y + t * y
 
     def conjugate_derivative(self, y: Array, t: Array, w: Array) -> Array:
         return y / (2 * w) + t

@@ -270,6 +270,9 @@ class Problem:
         return diagnose(self)
 
 
+LARGEST_COST = 1e300  # beyond, sums of two entries may not be finite
+
+
 def _dense(A: Matrix) -> Array:
     out: Array = A.toarray() if sp.issparse(A) else np.asarray(A)
     return out
@@ -289,6 +292,8 @@ def _symmetric(cost: Any) -> Matrix:
             "cost matrix (Laplacian) must be finite, got NaN or infinity at "
             f"{[(int(bad.row[k]), int(bad.col[k])) for k in where]}"
         )
+    if C.nnz and abs(C).max() > LARGEST_COST:
+        raise ProblemError(f"cost matrix (Laplacian) must have entries up to 1e300, got {abs(C).max():.1e}")
     skew = sp.coo_array(abs(C - C.T))
     scale = float(abs(C).max()) if C.nnz else 0.0
     if skew.nnz and skew.data.max() > 1e-10 * max(scale, 1e-300):

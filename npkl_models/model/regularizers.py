@@ -28,6 +28,7 @@ from npkl_models.model.trace_cones import (
 )
 
 ROUND = 2 * UNIT
+SMALLEST = 1e-150  # a number whose square is still a number
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,11 @@ class Regularizer(ABC):
         """What is added to the objective; 0 for a constraint."""
         return 0.0
 
-    def violation(self, eigenvalues: Array, diagonal: Array) -> float:
-        """By which fraction a constraint is exceeded (0 when it holds)."""
+    def violation(self, eigenvalues: Array, diagonal: Array, more: float = 0.0) -> float:
+        """By which fraction a constraint is exceeded (0 when it holds), for kernels up to ``more`` away.
+
+        That is the nuclear norm of what may be added to the kernel.
+        """
         return 0.0
 
     def violation_gradient(self, V: Array) -> Array | None:
@@ -121,6 +125,10 @@ class TracePower(Regularizer):
                 "exactly one of bound and penalty must be given, "
                 f"got bound={self.bound}, penalty={self.penalty}"
             )
+        object.__setattr__(self, "p", float(self.p))
+        for label in ("bound", "penalty"):
+            if getattr(self, label) is not None:
+                object.__setattr__(self, label, float(getattr(self, label)))
         for label, number in (("bound B", self.bound), ("penalty G", self.penalty)):
             if number is not None and not (np.isfinite(number) and number > 0):
                 raise ProblemError(f"{label} must be positive and finite, got {number}")
@@ -150,11 +158,12 @@ class TracePower(Regularizer):
             return 0.0
         return self.penalty / self.p * float(np.sum(np.maximum(eigenvalues, 0) ** self.p))
 
-    def violation(self, eigenvalues: Array, diagonal: Array) -> float:
+    def violation(self, eigenvalues: Array, diagonal: Array, more: float = 0.0) -> float:
         if self.bound is None:
             return 0.0
         radius = self.bound ** (1 / self.p)
-        return max(0.0, schatten_norm(np.maximum(eigenvalues, 0), self.p) / radius - 1)
+        excess = (schatten_norm(np.maximum(eigenvalues, 0), self.p) + more) / radius - 1
+        return max(0.0, excess) if excess == excess else float("inf")
 
     def violation_gradient(self, V: Array) -> Array | None:
         if self.bound is None:
@@ -180,7 +189,8 @@ class TracePower(Regularizer):
         q, size = self.conjugate_exponent, positive.size
         if self.bound is not None:
             norm = schatten_norm(positive, q)
-            return self.bound ** (1 / self.p) * norm * (1 + (size + 40) * ROUND) if norm else 0.0
+            rounding = (size + 48 + 4 * abs(float(np.log(self.bound)))) * ROUND
+            return self.bound ** (1 / self.p) * norm * (1 + rounding) + TINY if norm else 0.0
         if self.p == 1:
             return super().support(eigenvalues)
         G = self.penalty or 0.0
@@ -190,7 +200,7 @@ class TracePower(Regularizer):
         with np.errstate(over="ignore", under="ignore"):
             total = float(np.sum(share**q)) * G / q
         rounding = (size + 8 * q * (1 + float(np.max(np.abs(np.log(share)))))) * ROUND
-        return total * (1 + rounding) + size * TINY
+        return total * (1 + rounding) + size * TINY * max(1.0, G)
 
     def maximiser(self, eigenvalues: Array) -> Array:
         """Eigenvalues of the K that attains R*(Z), in the eigenbasis of Z (p > 1; p = 1 with a bound)."""
@@ -246,16 +256,19 @@ class RowNormBound(Regularizer):
     row_multipliers = True
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "b", float(self.b))
         if not (np.isfinite(self.b) and self.b > 0):
             raise ProblemError(f"row-norm bound b must be positive and finite, got {self.b}")
+        if not SMALLEST <= self.b <= 1 / SMALLEST:
+            raise ProblemError(f"row-norm bound b must be between 1e-150 and 1e150, got {self.b}")
 
     @property
     def latex(self) -> str:
         return rf"K_{{ii}} \le {self.b:g}^2"
 
-    def violation(self, eigenvalues: Array, diagonal: Array) -> float:
-        top = float(np.sqrt(np.max(diagonal, initial=0.0)))
-        return max(0.0, top / self.b - 1)
+    def violation(self, eigenvalues: Array, diagonal: Array, more: float = 0.0) -> float:
+        top = float(np.sqrt(np.max(diagonal, initial=0.0) + more))
+        return max(0.0, top / self.b - 1) if top == top else float("inf")
 
     def rescale(self, V: Array) -> Array:
         norms = np.sqrt(np.einsum("ir,ir->i", V, V))

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
-from npkl_models.model.centring import complement
 from npkl_models.model.eigenbasis import eigenbasis
+from npkl_models.model.faces import complement
 from npkl_models.model.functionals import SquaredDistances, TotalSum
 from npkl_models.model.graph import check_points, laplacian
 from npkl_models.model.neighbors import nearest_neighbors

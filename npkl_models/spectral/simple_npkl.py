@@ -91,6 +91,8 @@ class Ascent:
 
     def __call__(self, x: Array) -> DualPoint:
         """The dual at x; raises `_Done` at the target or a limit."""
+        if not np.isfinite(x).all():
+            raise _Done(Status.FAILED)
         point, options = self.dual.at(x), self.options
         if not (
             np.isfinite(point.bound) and np.isfinite(point.objective) and np.isfinite(point.gradient).all()

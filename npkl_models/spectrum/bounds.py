@@ -7,12 +7,14 @@ probable, a Ritz value only estimates it.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.linalg import ArpackError
 
 from npkl_models.errors import unknown
-from npkl_models.linalg import Array, Matrix, dense, orthonormal_range
+from npkl_models.linalg import Array, LowRankUpdate, Matrix, dense, norm_bound, orthonormal_range
 from npkl_models.spectrum.eigenbound import EigenBound
 from npkl_models.spectrum.factorisation import DENSE_CHOLESKY, by_cholesky, by_eigh, can_factorise
 from npkl_models.spectrum.lanczos import by_lanczos
@@ -22,6 +24,7 @@ from npkl_models.threads import quiet_blas
 DENSE_EIGH = 400  # largest order at which a full eigendecomposition is the quickest proof
 LANCZOS_STEPS = 1_000
 CHEAP_STEPS = 400  # where Cholesky can take over
+ORDINARY = 200  # binary exponents up to which a norm is taken as it is
 METHODS = ("auto", "eigh", "cholesky", "lanczos", "ritz")
 
 
@@ -59,6 +62,15 @@ def min_eigenvalue(
     allowance : float
         What all of that may cost.
     """
+    exponent = max(int(np.frexp(norm_bound(S))[1]), -1_000)
+    if abs(exponent) > ORDINARY:  # squares of such numbers would leave the range: a power of two is exact
+        unit = float(np.ldexp(1.0, exponent))
+        small = _times(S, 1 / unit)
+        scaled = None if price is None else price * unit
+        found = min_eigenvalue(
+            small, V, method, accuracy / unit, failure_probability, random_state, quick, scaled, allowance
+        )
+        return found.times(unit)
     n = S.shape[0]
     automatic = method == "auto"
     if automatic:
@@ -76,8 +88,8 @@ def min_eigenvalue(
     with quiet_blas(n):
         found, hint = by_lanczos(S, Q, accuracy, share, rng, steps, rough, quick, local)
         if hint is not None:
-            better = by_elimination(S, Q, hint, accuracy, share, rng, steps, price, allowance, quick)
-            if quick or better.lower > found.lower:
+            better = _eliminated(S, Q, hint, accuracy, share, rng, steps, price, allowance, quick)
+            if better is not None and (quick or better.lower > found.lower):
                 found = better
             elif not quick:  # as sharp as it gets without
                 found, _ = by_lanczos(S, Q, accuracy, share, rng, steps, rough, quick)
@@ -91,3 +103,17 @@ def min_eigenvalue(
     if beaten and quick and found.coupling > accuracy:  # rather go on until V is more stationary
         return found
     return by_cholesky(S, found, accuracy) if rough or beaten else found
+
+
+def _eliminated(*given: Any) -> EigenBound | None:
+    """`by_elimination`, None where an eigenvalue iteration of its own does not converge."""
+    try:
+        return by_elimination(*given)
+    except (ArpackError, RuntimeError, np.linalg.LinAlgError):
+        return None
+
+
+def _times(S: Matrix, factor: float) -> Matrix:
+    if isinstance(S, LowRankUpdate):
+        return LowRankUpdate(S.S * factor, S.W, S.mu * factor)
+    return S * factor

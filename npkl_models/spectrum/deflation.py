@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from npkl_models.linalg import UNIT, Array, Matrix, symmetrize
+from npkl_models.linalg import UNIT, Array, Matrix, longest_row, symmetrize
 
 NEAR_NULL = 1e-3  # of the norm: a direction q with |S q| above it is not deflated
 LOCAL = 0.1  # share of the points over which a local vector spreads, by (sum |x|)^2 / sum x^2
@@ -27,7 +27,7 @@ class Deflation:
         SQ = S @ Q
         fits = np.linalg.norm(SQ, axis=0) <= largest
         Q, SQ = Q[:, fits], SQ[:, fits]
-        self.size = Q.shape[1]
+        self.size, self.products = Q.shape[1], longest_row(S)
         self.Q, self.R = np.asfortranarray(Q), SQ
         self.inner: Array = np.zeros(0)
         self.across: Array = np.zeros((0, 0))
@@ -59,7 +59,7 @@ class Deflation:
 
     def rounding(self, upper: float) -> float:
         """What rounding in all of this may have moved a bound by, |S| <= ``upper``."""
-        return 32 * (self.size + 4) * UNIT * upper
+        return 4 * (self.Q.shape[0] + self.products + 8 * (self.size + 4)) * UNIT * upper
 
     def lowest(self) -> Array:
         """The unit vector of the smallest inner eigenvalue."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from npkl_models.linalg import Array
@@ -44,3 +44,10 @@ class EigenBound:
     coupling: float = 0.0
     raised: Array | None = None
     directions: Array | None = None
+
+    def times(self, unit: float) -> EigenBound:
+        """The same of the matrix times a power of two."""
+        return replace(
+            self, lower=self.lower * unit, estimate=self.estimate * unit, coupling=self.coupling * unit,
+            raised=None if self.raised is None else self.raised * unit,
+        )  # fmt: skip

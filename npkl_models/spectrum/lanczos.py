@@ -21,12 +21,14 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from npkl_models.linalg import UNIT, Array, Matrix, norm_bound
+from npkl_models.linalg import UNIT, Array, Matrix, longest_row, norm_bound
 from npkl_models.spectrum.deflation import NEAR_NULL, Deflation, is_local, tight
 from npkl_models.spectrum.eigenbound import EigenBound
 from npkl_models.threads import shared
 
-NOISE = 8.0  # units of roundoff, against the norm: what a step of the recurrence may be off by
+NOISE = (
+    8.0  # units of roundoff, and one for each number in a row: what a step of the recurrence may be off by
+)
 TRUSTED = 1e-2  # of a beta: what that may be, over the start's component, before the run must end
 SAFE = 0.5  # of the start's component: paid for rounding
 HALVINGS = 50  # of the interval in which the bound is sought, on a logarithmic scale
@@ -80,7 +82,7 @@ def search(
     """
     n = dimension - deflation.size
     run = Recurrence(S, deflation, start, min(steps, n))
-    noise = NOISE * UNIT * upper
+    noise = (NOISE + longest_row(S) + deflation.size) * UNIT * upper
     look = 10
     while True:
         b = run.step()
@@ -196,7 +198,11 @@ def _extreme_ritz(alpha: list[float], beta: list[float], count: int) -> tuple[Ar
     if j == 1:
         return np.array(alpha), np.ones((1, 1)), 0.0
     few = min(count, j) - 1
-    low, vectors = scipy.linalg.eigh_tridiagonal(alpha, beta, select="i", select_range=(0, few))
+    try:
+        low, vectors = scipy.linalg.eigh_tridiagonal(alpha, beta, select="i", select_range=(0, few))
+    except np.linalg.LinAlgError:  # inverse iteration does not part a cluster
+        low, vectors = scipy.linalg.eigh_tridiagonal(alpha, beta)
+        low, vectors = low[: few + 1], vectors[:, : few + 1]
     high = scipy.linalg.eigh_tridiagonal(
         alpha, beta, eigvals_only=True, select="i", select_range=(j - 1, j - 1)
     )

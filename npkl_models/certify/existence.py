@@ -1,0 +1,223 @@
+"""A kernel that meets equalities exactly, near one that meets them to rounding, by Kantorovich's theorem.
+
+With F(W) = A(WW') - b and J its derivative at W, sigma the smallest singular value of J and L the
+Lipschitz constant of the derivative: if L |F| / sigma^2 <= 1/4 there is an exact solution within 2 |F| /
+sigma of W. Where sigma is zero at W, which is so at a degenerate optimum, a little of another feasible
+kernel is mixed in, at which it is not: sigma is then at least sqrt(share) times as large. Where there is
+no such kernel - equalities that depend on each other, or leave no interior - nothing is proved, and the
+objective at W bounds nothing: a misfit of 1e-16 may hide 1e-8 of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import scipy.sparse as sp
+
+from npkl_models.certify import rounding
+from npkl_models.certify.floors import diagonal_of
+from npkl_models.certify.misfit import nearest, random_factor, scales, size
+from npkl_models.certify.newton import newton
+from npkl_models.linalg import Array, Matrix, dense, gamma, gram_eigenvalues
+from npkl_models.model.problem import Problem
+from npkl_models.spectrum.bounds import DENSE_EIGH, min_eigenvalue
+
+EVALUATION = 16  # units of roundoff, and one for each column, in the value of a functional
+KANTOROVICH = 0.25  # 1/2 in the theorem
+SINGULAR = 1e-6  # smallest singular value of the derivative at a point itself that is made use of
+ANCHORED = 1e-6  # and at an anchor
+ANCHORS = 1_500  # largest order for which an anchor is looked for
+LITTLE = 1e-9  # largest misfit, relative to the data, that is rounding at all
+SHARES = (1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7)  # of the anchor
+NUMBERS = 5e7  # of the derivative, at most
+CONSTRAINTS = 5_000
+
+
+@dataclass(frozen=True)
+class Near:
+    """Where an exactly feasible factor is: within ``reach`` of [sqrt(1 - share) V, sqrt(share) anchor].
+
+    Attributes
+    ----------
+    anchor : ndarray of shape (n, k) or None
+        A feasible factor at which the equalities are independent of each other.
+    """
+
+    reach: float
+    share: float = 0.0
+    anchor: Array | None = None
+
+    def upper(self, problem: Problem, V: Array, objective: float, nu: tuple[Array, ...]) -> float:
+        """An upper bound on its objective; the objective is convex in the kernel."""
+        if self.anchor is None or self.share == 0.0:
+            return objective + rounding.sensitivity(problem, V, self.reach, nu)
+        away = problem.objective_of_factor(self.anchor)
+        away += rounding.objective(problem, self.anchor, away)
+        mixed = mixture(V, self.anchor, self.share)
+        along = rounding.sensitivity(problem, mixed, self.reach, nu)
+        return objective + self.share * max(away - objective, 0.0) + along
+
+
+def near(problem: Problem, V: Array) -> Near | None:
+    """An exactly feasible kernel near V V' (n x r), None if there is no proof of one.
+
+    The equalities and the regulariser; V lies in the range of the basis.
+    """
+    if not problem.equalities:
+        return Near(0.0) if _confined(problem, V, 0.0) else None
+    if problem.basis is None and all(diagonal_of(part.functional).all() for part in problem.equalities):
+        reach = _of_lengths(problem, V)
+        return Near(reach) if np.isfinite(reach) and _confined(problem, V, reach) else None
+    own = independence(problem, V)
+    if own > SINGULAR:
+        reach = _of_newton(problem, V, own)
+        if np.isfinite(reach) and _confined(problem, V, reach):
+            return Near(reach)
+    return _by_anchor(problem, V)
+
+
+def _by_anchor(problem: Problem, V: Array) -> Near | None:
+    """With a little of a kernel at which the equalities are independent, whatever they are at V."""
+    if not _misses_little(problem, V):
+        return None
+    found = anchor(problem)
+    if found is None:
+        return None
+    W, sigma = found
+    share = SHARES[0]
+    for share in SHARES:
+        mixed = mixture(V, W, share)
+        reach = _of_newton(problem, mixed, sigma * float(np.sqrt(share)))
+        if np.isfinite(reach) and _confined(problem, mixed, reach):
+            return Near(reach, share, W)
+    return None
+
+
+def mixture(V: Array, W: Array, share: float) -> Array:
+    """A factor of (1 - share) VV' + share WW'."""
+    return np.hstack([np.sqrt(1 - share) * V, np.sqrt(share) * W])
+
+
+def _misses_little(problem: Problem, V: Array) -> bool:
+    pairs = zip(problem.equalities, scales(problem), strict=True)
+    return all(
+        bool(np.all(np.abs(e.functional.value_of_factor(V) - e.value) <= LITTLE * s)) for e, s in pairs
+    )
+
+
+_anchors: WeakKeyDictionary[Problem, tuple[Array, float] | None] = WeakKeyDictionary()
+
+
+def anchor(problem: Problem) -> tuple[Array, float] | None:
+    """A factor that meets the equalities to rounding, and how independent they are there; found once."""
+    if problem not in _anchors:
+        _anchors[problem] = _anchor(problem)
+    return _anchors[problem]
+
+
+def _anchor(problem: Problem) -> tuple[Array, float] | None:
+    if problem.order > ANCHORS:
+        return None
+    for start in (_identity(problem), random_factor(problem, problem.order)):
+        W = newton(problem, problem.lift(start))
+        if not _misses_little(problem, W):
+            W = newton(problem, problem.lift(nearest(problem, start)))
+        sigma = independence(problem, W) if _misses_little(problem, W) else 0.0
+        if sigma > ANCHORED:
+            return W, sigma
+    return None
+
+
+def _identity(problem: Problem) -> Array:
+    """A multiple of the identity, of the trace that the equalities ask for."""
+    out: Array = np.eye(problem.order) * np.sqrt(size(np.concatenate([e.value for e in problem.equalities])))
+    if problem.basis is not None:
+        out *= np.sqrt(problem.n / problem.order)
+    return out
+
+
+def _confined(problem: Problem, V: Array, reach: float) -> bool:
+    """Whether all factors within reach meet the bound of the regulariser."""
+    R, lengths = problem.regularizer, np.einsum("ir,ir->i", V, V)
+    if reach == 0.0:
+        return R.violation(gram_eigenvalues(V), lengths) == 0.0
+    if R.row_multipliers:
+        return bool(np.all((np.sqrt(lengths) + reach) ** 2 <= R.trace_bound(1)))
+    if not np.isfinite(R.trace_bound(problem.n)):
+        return True
+    more = reach * (2 * float(np.sqrt(lengths.sum())) + reach)  # nuclear norm of the change of K
+    return R.violation(gram_eigenvalues(V), lengths, more) == 0.0
+
+
+def _of_lengths(problem: Problem, V: Array) -> float:
+    """Rows may be scaled to what they should be."""
+    total = 0.0
+    for part in problem.equalities:
+        i = part.functional.indices[0]
+        square = np.einsum("ir,ir->i", V[i], V[i])
+        error = np.abs(square - part.value) + gamma(EVALUATION + V.shape[1]) * square
+        if bool(np.any(part.value < 0)) or bool(np.any((part.value == 0) & (square > 0))):
+            return float("inf")
+        wanted = np.sqrt(np.where(part.value > 0, part.value, 1.0))
+        if bool(np.any(error > 1e-6 * np.where(part.value > 0, part.value, 1.0))):
+            return float("inf")
+        total += float(np.sum((error / wanted) ** 2))
+    return float(np.sqrt(total))
+
+
+def independence(problem: Problem, V: Array) -> float:
+    """A proved lower bound on the smallest singular value of the derivative at V; 0 if there is none."""
+    m = sum(part.functional.size for part in problem.equalities)
+    J = _derivative(problem, V) if m <= CONSTRAINTS else None
+    if J is None:
+        return 0.0
+    lengths = np.sqrt(np.asarray((J * J).sum(axis=1)).ravel())
+    if not (np.isfinite(lengths).all() and bool(np.all(lengths > 0))):
+        return 0.0
+    J = sp.diags_array(1 / lengths) @ J
+    G = dense(J @ J.T)
+    found = min_eigenvalue(G, method="eigh" if m <= DENSE_EIGH else "cholesky")
+    square = found.lower - gamma(int(np.diff(J.indptr).max(initial=0)) + 4) * m
+    if found.rigour != "proved" or square <= 0:
+        return 0.0
+    return float(np.sqrt(square) * lengths.min())
+
+
+def _of_newton(problem: Problem, V: Array, sigma: float) -> float:
+    """2 |F| / sigma if the theorem holds."""
+    misfit, curvature = [], []
+    for part in problem.equalities:
+        f = part.functional
+        doubt = gamma(EVALUATION + V.shape[1]) * f.size_of_factor(V)
+        misfit.append(np.abs(f.value_of_factor(V) - part.value) + doubt)
+        t = f.triplets()
+        curvature.append(np.bincount(t.owner, weights=np.abs(t.coefficient), minlength=f.size))
+    F = float(np.linalg.norm(np.concatenate(misfit)))
+    L = 2 * float(np.linalg.norm(np.concatenate(curvature)))
+    if not KANTOROVICH * sigma**2 >= L * F:
+        return float("inf")
+    return 2.001 * F / sigma
+
+
+def _derivative(problem: Problem, V: Array) -> Matrix | None:
+    """J (m x s r) of W -> A(QWW'Q') at W, V = QW, the columns of W one after the other."""
+    Q: Matrix = sp.eye_array(problem.n, format="csr")
+    if problem.basis is not None:
+        Q = sp.csr_array(problem.basis.Q)
+    blocks = []
+    for part in problem.equalities:
+        t = part.functional.triplets()
+        if 2.0 * t.row.size * V.shape[1] * Q.nnz / Q.shape[0] > NUMBERS:
+            return None
+        gather = sp.csr_array(
+            (t.coefficient, (t.owner, np.arange(t.owner.size))), shape=(part.functional.size, t.owner.size)
+        )
+        left, right = Q[t.row], Q[t.column]
+        columns = [
+            gather @ (sp.diags_array(V[t.column, a]) @ left + sp.diags_array(V[t.row, a]) @ right)
+            for a in range(V.shape[1])
+        ]
+        blocks.append(sp.hstack(columns, format="csr"))
+    return sp.csr_array(sp.vstack(blocks))

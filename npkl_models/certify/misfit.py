@@ -1,0 +1,71 @@
+"""Kernels that miss the constraints least: the sum of squared misfits, minimised over a factor."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from scipy.optimize import minimize
+
+from npkl_models.linalg import Array, gram_eigenvalues
+from npkl_models.model.problem import Problem
+
+ITERATIONS = 500  # of L-BFGS
+
+
+def nearest(problem: Problem, W: Array) -> Array:
+    """A factor of the unknown (s x r) at which the sum of squared misfits is stationary, from W on."""
+    function = partial(_misfit, problem, scales(problem), row_bound(problem), W.shape)
+    options = {"maxiter": ITERATIONS, "ftol": 0.0, "gtol": 1e-14, "maxcor": 20}
+    found = minimize(function, W.ravel(), jac=True, method="L-BFGS-B", options=options)
+    out: Array = found.x.reshape(W.shape)
+    return out
+
+
+def random_factor(problem: Problem, rank: int) -> Array:
+    """Rows of about the length that the equalities ask for."""
+    typical = np.sqrt(size(np.concatenate([part.value for part in problem.equalities])))
+    rng = np.random.default_rng(0)
+    out: Array = rng.standard_normal((problem.order, rank)) * typical / np.sqrt(rank)
+    return out
+
+
+def scales(problem: Problem) -> list[Array]:
+    """What each misfit is divided by."""
+    return [np.maximum(np.abs(part.value), 1e-3 * size(part.value)) for part in problem.equalities]
+
+
+def row_bound(problem: Problem) -> float:
+    """Of K_ii, inf without a bound on rows."""
+    return problem.regularizer.trace_bound(1) if problem.regularizer.row_multipliers else np.inf
+
+
+def size(values: Array) -> float:
+    """The largest absolute value, one if all are zero."""
+    return float(np.max(np.abs(values), initial=0.0)) or 1.0
+
+
+def _misfit(
+    problem: Problem, divisors: list[Array], top: float, shape: tuple[int, ...], x: Array
+) -> tuple[float, Array]:
+    """Half the sum of squared misfits at V V', and its gradient in W."""
+    V = problem.lift(x.reshape(shape))
+    total, gradient = 0.0, np.zeros_like(V)
+    for part, s in zip(problem.equalities, divisors, strict=True):
+        miss = (part.functional.value_of_factor(V) - part.value) / s
+        total += 0.5 * float(np.sum(miss**2))
+        gradient += 2 * np.asarray(part.functional.adjoint(miss / s) @ V)
+    if np.isfinite(top):
+        over = np.maximum(np.einsum("ir,ir->i", V, V) - top, 0.0) / top
+        total += 0.5 * float(np.sum(over**2))
+        gradient += 2 * (over / top)[:, None] * V
+    R = problem.regularizer
+    if not np.isfinite(V).all():
+        return np.inf, np.zeros(x.size)
+    slope = R.violation_gradient(problem.drop(V))
+    if slope is not None:
+        excess = R.violation(gram_eigenvalues(V), np.zeros(0))
+        total += 0.5 * excess * excess
+        if excess > 0:
+            gradient += excess * problem.lift(slope)
+    return total, problem.drop(gradient).ravel()

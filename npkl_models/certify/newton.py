@@ -1,0 +1,103 @@
+"""Newton steps on a factor towards equalities: each the shortest that meets them to first order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, lsmr
+
+from npkl_models.linalg import Array, gram_eigenvalues
+from npkl_models.model.functionals import Entries, Functional
+from npkl_models.model.problem import Problem
+
+STEPS = 12  # Newton steps
+INNER = 300  # steps of LSMR in each
+TURNING = 0.5  # a step that does not shrink the misfit to this share is the last but a few
+SLACK = 1e-12  # by which an inequality is met more than needed
+
+
+@dataclass(frozen=True)
+class _Constraint:
+    """Values that must be ``wanted``, with their first derivatives in V along D and the adjoint of that."""
+
+    residual: Array
+    along: Callable[[Array], Array]
+    back: Callable[[Array], Array]
+
+
+def newton(problem: Problem, V: Array) -> Array:
+    """The factor (n x r) with the smallest misfit among some Newton iterates from V on."""
+    W, best, least, turns = problem.drop(V), V, np.inf, 0
+    held: set[int] = set()
+    for _ in range(STEPS):
+        V = problem.lift(W)
+        if not np.isfinite(V).all():
+            break
+        constraints = [*_equalities(problem, V), *_inequalities(problem, V, W, held)]
+        size = sum(float(np.sum(c.residual**2)) for c in constraints)
+        if not np.isfinite(size):
+            break
+        turns += size > TURNING**2 * least
+        if size < least:
+            best, least = V, size
+        if size == 0.0 or turns > 2:
+            break
+        W = W + _step(problem, W, constraints)
+    return best
+
+
+def _step(problem: Problem, W: Array, constraints: list[_Constraint]) -> Array:
+    """The shortest change of W that meets all constraints to first order."""
+    right = np.concatenate([c.residual for c in constraints])
+    cuts = np.cumsum([c.residual.size for c in constraints])[:-1]
+
+    def forward(x: Array) -> Array:
+        D = problem.lift(x.reshape(W.shape))
+        return np.concatenate([c.along(D) for c in constraints])
+
+    def adjoint(y: Array) -> Array:
+        parts = [c.back(part) for c, part in zip(constraints, np.split(y, cuts), strict=True)]
+        return problem.drop(np.sum(parts, axis=0)).ravel()
+
+    operator = LinearOperator((right.size, W.size), matvec=forward, rmatvec=adjoint, dtype=float)
+    step: Array = lsmr(operator, right, atol=1e-14, btol=1e-14, conlim=0, maxiter=INNER)[0]
+    return step.reshape(W.shape)
+
+
+def _equalities(problem: Problem, V: Array) -> list[_Constraint]:
+    return [_of_functional(part.functional, V, part.value) for part in problem.equalities]
+
+
+def _of_functional(f: Functional, V: Array, wanted: Array) -> _Constraint:
+    """Scaled, so that a misfit counts by its share in the data that enter."""
+    scale = 1 / np.maximum(np.where(wanted != 0, np.abs(wanted), f.size_of_factor(V)), 1e-300)
+    return _Constraint(
+        scale * (wanted - f.value_of_factor(V)),
+        lambda D: scale * (f.value_of_product(V, D) + f.value_of_product(D, V)),
+        lambda y: 2 * np.asarray(f.adjoint(scale * y) @ V),
+    )
+
+
+def _inequalities(problem: Problem, V: Array, W: Array, held: set[int]) -> list[_Constraint]:
+    """Constraints of the regulariser that are exceeded, or were; ``held`` remembers which."""
+    R = problem.regularizer
+    if R.row_multipliers:
+        top = R.trace_bound(1)
+        held.update(np.flatnonzero(np.einsum("ir,ir->i", V, V) > top).tolist())
+        if not held:
+            return []
+        rows = np.array(sorted(held), dtype=np.intp)
+        return [_of_functional(Entries(problem.n, (rows, rows)), V, np.full(rows.size, top * (1 - SLACK)))]
+    slope = R.violation_gradient(W)
+    excess = R.violation(gram_eigenvalues(W), np.zeros(0))
+    if slope is None or not (excess > 0 or held):
+        return []
+    held.add(0)
+    G = problem.lift(slope)
+    return [
+        _Constraint(
+            np.array([-excess - SLACK]), lambda D: np.array([float(np.sum(G * D))]), lambda y: y[0] * G
+        )
+    ]
