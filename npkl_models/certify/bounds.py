@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from npkl_models.certify import rounding
 from npkl_models.certify.repairs import balanced, best_repair, diagonal_price
@@ -47,7 +49,7 @@ class Query:
     method: str
     tol: float
     failure_probability: float
-    rng: np.random.Generator
+    random_state: int | None
     quick: bool
 
 
@@ -102,14 +104,25 @@ def bound_from(
 
 
 def _options(query: Query, objective: float, W: Array, S: Matrix) -> dict[str, Any]:
+    rng = fresh(query.random_state, S.data if sp.issparse(S) else S, W)
     trace = max(float(np.sum(W**2)), 1e-12)
     return {
         "method": query.method,
         "accuracy": min(0.5 * query.tol * (1 + 2 * abs(objective)) / trace, query.tol * norm_bound(S)),
         "failure_probability": query.failure_probability,
-        "random_state": query.rng,
+        "random_state": rng,
         "quick": query.quick,
     }
+
+
+def fresh(random_state: int | None, *tested: Array) -> np.random.Generator:
+    """Random numbers that no solver has seen: of the system, or from the number and all that is tested."""
+    if random_state is None:
+        return np.random.default_rng()
+    digest = hashlib.blake2b(str(random_state).encode(), digest_size=16)
+    for part in tested:
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return np.random.default_rng(int.from_bytes(digest.digest(), "little"))
 
 
 def _kappa(R: Any, S: Matrix, W: Array) -> float:

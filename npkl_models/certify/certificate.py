@@ -7,7 +7,6 @@ first. How the smallest eigenvalue of S is known decides the rigour of the bound
 
 from __future__ import annotations
 
-import hashlib
 import time
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from npkl_models.certify import rounding
-from npkl_models.certify.bounds import Query, bound_from
+from npkl_models.certify.bounds import Dual, Query, bound_from
 from npkl_models.certify.points import read_point
 from npkl_models.certify.recovery import recover_multipliers
-from npkl_models.certify.restoration import restore
+from npkl_models.certify.restoration import Restored, restore
 from npkl_models.errors import ProblemError, SolverError, UnsupportedError
-from npkl_models.linalg import Array, Matrix
+from npkl_models.linalg import Array
 from npkl_models.model.faces import face_of
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
@@ -193,24 +192,15 @@ def _certify(
     given = read_point(problem, point, kind)
     face = face_of(problem)
     inside = problem if face is None else face.problem
-    restored = restore(inside, given.V)
-    V = restored.V
-    objective = inside.objective_of_factor(V)
-    if not np.isfinite(objective):
-        raise ProblemError(
-            f"a point must have a finite objective, got entries up to {np.abs(given.V).max():.1e}"
-        )
-    if multipliers is None:
-        y = recover_multipliers(inside, V)
-    else:
+    y = None
+    if multipliers is not None:
         y = problem.as_multipliers(multipliers)
         y = y if face is None else face.fold(y)
-    upper = float("inf")
-    if restored.near is not None:
-        upper = restored.near.upper(inside, V, objective, y.equalities)
-        upper += rounding.objective(inside, V, objective)
-    query = Query(method, tol, failure_probability, fresh(random_state, problem.cost, V, y), quick)
-    dual = bound_from(inside, y, V, objective, upper, query)
+    query = Query(method, tol, failure_probability, random_state, quick)
+    restored, objective, upper, dual = _both_sides(inside, given.V, y, query, prove=not quick)
+    if quick and inside.equalities and objective - dual.bound <= tol * (1 + abs(objective) + abs(dual.bound)):
+        restored, objective, upper, dual = _both_sides(inside, given.V, y, query, prove=True)
+    V = restored.V
     bound, gap = dual.bound + 0.0, float("inf")
     if restored.feasible and np.isfinite(bound):
         gap = upper - bound
@@ -236,6 +226,27 @@ def _certify(
     )
 
 
+def _both_sides(
+    problem: Problem, V: Array, y: Multipliers | None, query: Query, prove: bool
+) -> tuple[Restored, float, float, Dual]:
+    """The restored point, its objective, the upper bound that it proves, and the dual side.
+
+    Without ``prove`` a point with equalities proves none; the bound then owes nothing to its objective.
+    """
+    restored = restore(problem, V, prove)
+    V = restored.V
+    objective = problem.objective_of_factor(V)
+    if not np.isfinite(objective):
+        raise ProblemError(f"a point must have a finite objective, got entries up to {np.abs(V).max():.1e}")
+    if y is None:
+        y = recover_multipliers(problem, V)
+    upper = float("inf")
+    if restored.near is not None:
+        upper = restored.near.upper(problem, V, objective, y.equalities)
+        upper += rounding.objective(problem, V, objective)
+    return restored, objective, upper, bound_from(problem, y, V, objective, upper, query)
+
+
 def of_itself(found: Certificate) -> Certificate:
     """The same certificate, as one of the point that it judged."""
     return replace(
@@ -248,13 +259,3 @@ def relative_gap(objective: float, bound: float) -> float:
     if not (np.isfinite(objective) and np.isfinite(bound)):
         return float("inf")
     return (objective - bound) / (1 + abs(objective) + abs(bound))
-
-
-def fresh(random_state: int | None, C: Matrix, V: Array, y: Multipliers) -> np.random.Generator:
-    """Random numbers that no solver has seen: of the system, or from the number and all that is tested."""
-    if random_state is None:
-        return np.random.default_rng()
-    digest = hashlib.blake2b(str(random_state).encode(), digest_size=16)
-    for part in (C.data, V, *y.terms, *y.equalities, *(() if y.rows is None else (y.rows,))):
-        digest.update(np.ascontiguousarray(part).tobytes())
-    return np.random.default_rng(int.from_bytes(digest.digest(), "little"))

@@ -45,7 +45,7 @@ def infeasible(problem: Problem, V: Array | None = None) -> bool:
             continue
         unit = y.scaled(1 / size)
         method = "auto" if search.order <= DENSE_EIGH else "cholesky"
-        query = Query(method, 1e-6, 1e-9, np.random.default_rng(), False)
+        query = Query(method, 1e-6, 1e-9, None, False)
         found = bound_from(search, unit, np.zeros((search.n, 1)), 0.0, np.inf, query)
         terms = zip(search.equalities, unit.equalities, strict=True)
         magnitude = sum(float(np.sum(np.abs(part.value * nu))) for part, nu in terms)

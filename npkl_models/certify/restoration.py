@@ -42,8 +42,11 @@ class Restored:
         return self.near is not None
 
 
-def restore(problem: Problem, V: Array) -> Restored:
-    """The nearest feasible factor that a few steps find."""
+def restore(problem: Problem, V: Array, prove: bool = True) -> Restored:
+    """The nearest feasible factor that a few steps find.
+
+    Without ``prove`` equalities are left as they are, and no feasible kernel near them is looked for.
+    """
     given = V
     if problem.basis is not None:
         V = problem.lift(problem.drop(V))
@@ -51,8 +54,12 @@ def restore(problem: Problem, V: Array) -> Restored:
         V = _shrunk(problem, V)
     elif problem.basis is None and all(diagonal_of(part.functional).all() for part in problem.equalities):
         V = _scaled_rows(problem, V)
-    found = near(problem, V)
-    if problem.equalities and (found is None or found.share > 0 or found.reach > SHORT * _length(V)):
+    found = near(problem, V) if prove or not problem.equalities else None
+    if (
+        prove
+        and problem.equalities
+        and (found is None or found.share > 0 or found.reach > SHORT * _length(V))
+    ):
         better = newton(problem, V)
         other = near(problem, better)
         if other is not None and (found is None or (other.share, other.reach) < (found.share, found.reach)):
