@@ -1,6 +1,6 @@
 """Dense and iterative linear algebra: arrays in, arrays out.
 
-How the smallest eigenvalue of a large matrix is bounded is in `spectrum`.
+How the smallest eigenvalue of a large matrix is bounded is in `proof`.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def test_backends_agree_in_a_basis(request, backend, name):
 @pytest.mark.parametrize("size", [10, 20, 30])
 @pytest.mark.parametrize("name", ["reg_pcp", "reg_mvu"])
 def test_the_thesis_problems_agree(name, size):
-    """Wu 2009, section 3.4, at full n: every route to 1e-6, the projected exact SDP included."""
+    """Wu 2011, section 3.4, at full n: every route to 1e-6, the projected exact SDP included."""
     if name == "reg_pcp":
         X, y = digits()
         problem = nm.reg_pcp(nm.eigenbasis(nm.laplacian(X, 20), size), class_pairs(y))

@@ -17,7 +17,7 @@ PACKAGE = ROOT / "npkl_models"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 FLOORS = {
-    "_version": 0, "errors": 0, "linalg": 1, "threads": 2, "spectrum": 3, "model": 4, "data": 5, "certify": 5, "answer": 6, "conic": 7,
+    "_version": 0, "errors": 0, "linalg": 1, "threads": 2, "proof": 3, "model": 4, "data": 5, "certify": 5, "answer": 6, "conic": 7,
     "lowrank": 7, "spectral": 7, "table": 8, "prediction": 8, "backends": 9, "crosscheck": 10, "path": 10,
     "applications": 11, "__init__": 12, "cli": 13, "__main__": 14,
 }  # fmt: skip

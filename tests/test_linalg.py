@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import npkl_models as nm
 from npkl_models import linalg
 from npkl_models.certify.floors import cost_floor
-from npkl_models.spectrum import bounds, factorisation
-from npkl_models.spectrum.perron import perron_floor
+from npkl_models.proof import bounds, factorisation
+from npkl_models.proof.perron import perron_floor
 
 METHODS = {"eigh": "proved", "cholesky": "proved", "lanczos": "probable", "ritz": "estimated"}
 

@@ -11,10 +11,10 @@ from npkl_models import linalg, threads
 from npkl_models.certify import bounds as certificate
 from npkl_models.certify import repairs
 from npkl_models.lowrank import correction
-from npkl_models.spectrum import bounds, lanczos, localised
-from npkl_models.spectrum.deflation import Deflation
-from npkl_models.spectrum.eigenbound import EigenBound
-from npkl_models.spectrum.elimination import Elimination, raise_block, raise_diagonal
+from npkl_models.proof import bounds, lanczos, localised
+from npkl_models.proof.deflation import Deflation
+from npkl_models.proof.eigenbound import EigenBound
+from npkl_models.proof.elimination import Elimination, raise_block, raise_diagonal
 
 
 def weak_groups(n=1_200, groups=6, size=8, weak=1e-4, seed=0):

@@ -111,7 +111,7 @@ def test_a_proof_can_be_asked_for(backend):
 
 
 def test_a_proof_out_of_reach_is_refused(monkeypatch):
-    from npkl_models.spectrum import factorisation
+    from npkl_models.proof import factorisation
 
     L, pairs = side_information("breast_cancer", 450)
     monkeypatch.setattr(factorisation, "DENSE_CHOLESKY", 400)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import npkl_models as nm
 from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
+from npkl_models.proof import positive
 from npkl_models.spectral.dual import Dual
 from npkl_models.spectral.proximal import onto_ball
-from npkl_models.spectrum import positive
 
 
 def simple(loss, n=40, p=2.0, **how):

@@ -11,7 +11,7 @@ import time
 from common import problem, report, unit
 
 from npkl_models.lowrank import compiled
-from npkl_models.spectrum.factorisation import DENSE_CHOLESKY
+from npkl_models.proof.factorisation import DENSE_CHOLESKY
 
 name = sys.argv[1] if len(sys.argv) > 1 else "digits"
 P = problem(name, int(sys.argv[2]) if len(sys.argv) > 2 else None)

@@ -11,7 +11,7 @@ import scipy.linalg
 from common import NEIGHBORS, report, seconds
 
 import npkl_models as nm
-from npkl_models.spectrum.positive import FULL
+from npkl_models.proof.positive import FULL
 
 name = sys.argv[1] if len(sys.argv) > 1 else "iris"
 data = nm.datasets.load(name)

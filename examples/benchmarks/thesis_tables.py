@@ -1,4 +1,4 @@
-"""Wu 2009, Tables 3.1 and 3.2 anew: ``python thesis_tables.py {swiss_roll,digits,usps} [s ...] [--cap S]``.
+"""Wu 2011, Tables 3.1 and 3.2 anew: ``python thesis_tables.py {swiss_roll,digits,usps} [s ...] [--cap S]``.
 
 A line of JSON for each size s and program; USPS needs NPKL_DATA_HOME, scikit-learn's digits take its place.
 Every run has a cap on its seconds; a program that is predicted not to fit is left out, with the prediction.

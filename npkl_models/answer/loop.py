@@ -22,7 +22,7 @@ from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
-from npkl_models.spectrum.factorisation import DENSE_CHOLESKY, can_factorise
+from npkl_models.proof.factorisation import DENSE_CHOLESKY, can_factorise
 
 FIRST_LOOK = 1e3  # certify once the residual is below this multiple of tol
 NEXT_LOOK = 0.2  # and again each time it has fallen by this factor

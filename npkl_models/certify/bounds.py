@@ -15,10 +15,10 @@ from npkl_models.linalg import UNIT, Array, LowRankUpdate, Matrix, dense, norm_b
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import TracePower
 from npkl_models.model.terms import Multipliers
-from npkl_models.spectrum.bounds import min_eigenvalue
-from npkl_models.spectrum.eigenbound import EigenBound, Rigour
-from npkl_models.spectrum.factorisation import DENSE_CHOLESKY
-from npkl_models.spectrum.positive import FULL, positive_part
+from npkl_models.proof.bounds import min_eigenvalue
+from npkl_models.proof.eigenbound import EigenBound, Rigour
+from npkl_models.proof.factorisation import DENSE_CHOLESKY
+from npkl_models.proof.positive import FULL, positive_part
 
 SPARE = 0.95  # of the gap that is left: what raising the slack's diagonal may cost
 BACKWARD = 16  # units of roundoff, times the order: what LAPACK's eigenvalues may be off by, against the norm
@@ -44,7 +44,7 @@ class Dual:
 
 @dataclass(frozen=True)
 class Query:
-    """What is asked of the spectrum of a slack; see `npkl_models.spectrum.bounds.min_eigenvalue`."""
+    """What is asked of the spectrum of a slack; see `npkl_models.proof.bounds.min_eigenvalue`."""
 
     method: str
     tol: float

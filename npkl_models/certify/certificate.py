@@ -23,7 +23,7 @@ from npkl_models.linalg import Array
 from npkl_models.model.faces import face_of
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
-from npkl_models.spectrum.eigenbound import Rigour
+from npkl_models.proof.eigenbound import Rigour
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def certify(
         What an array is; "auto" takes an n x n array for a kernel, which must be symmetric, any other for
         a factor.
     method : {"auto", "eigh", "cholesky", "lanczos", "ritz"}
-        How the smallest eigenvalue is bounded; see `npkl_models.spectrum.bounds.min_eigenvalue`.
+        How the smallest eigenvalue is bounded; see `npkl_models.proof.bounds.min_eigenvalue`.
     tol : float
         The relative gap that matters; iterative methods stop when it is reached.
     failure_probability : float

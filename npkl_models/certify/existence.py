@@ -22,7 +22,7 @@ from npkl_models.certify.misfit import nearest, random_factor, scales, size
 from npkl_models.certify.newton import newton
 from npkl_models.linalg import Array, Matrix, dense, gamma, gram_eigenvalues
 from npkl_models.model.problem import Problem
-from npkl_models.spectrum.bounds import DENSE_EIGH, min_eigenvalue
+from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 
 EVALUATION = 16  # units of roundoff, and one for each column, in the value of a functional
 KANTOROVICH = 0.25  # 1/2 in the theorem

@@ -12,9 +12,9 @@ from npkl_models.linalg import UNIT, Mask
 from npkl_models.model.functionals import Entries, Functional, SquaredDistances
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
-from npkl_models.spectrum.bounds import DENSE_EIGH, min_eigenvalue
-from npkl_models.spectrum.factorisation import DENSE_CHOLESKY
-from npkl_models.spectrum.perron import perron_floor
+from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
+from npkl_models.proof.factorisation import DENSE_CHOLESKY
+from npkl_models.proof.perron import perron_floor
 
 _costs: WeakKeyDictionary[Problem, float] = WeakKeyDictionary()
 _distances: WeakKeyDictionary[Problem, float] = WeakKeyDictionary()

@@ -23,7 +23,7 @@ from npkl_models.model.functionals import DistanceDifferences, Entries, Function
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import NoRegularizer
 from npkl_models.model.terms import Equality, Multipliers
-from npkl_models.spectrum.bounds import DENSE_EIGH, min_eigenvalue
+from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 
 EXTRA = 2  # columns more than a second-order stationary point of the search needs
 CLEAR_FALL = 1e-8  # the rate must be below zero by that share of the numbers that enter

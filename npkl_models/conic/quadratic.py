@@ -38,7 +38,7 @@ class ReducedQuadratic:
 
     Notes
     -----
-    Wu, thesis 2009, eqs. (3.13)-(3.14). There y = vec(U), so A counts each off-diagonal entry twice
+    Wu, thesis 2011, eqs. (3.13)-(3.14). There y = vec(U), so A counts each off-diagonal entry twice
     and has up to s^2 rows.
     """
 

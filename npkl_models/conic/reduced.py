@@ -1,7 +1,7 @@
 """Three conic programs for one quadratic over a basis: sqlp, its Schur-complement baseline scsdp, and qsdp.
 
-Source: Wu, "From Semidefinite Programming to Semidefinite-Quadratic-Linear Programming: A Kernel Learning
-Perspective", thesis, 2009, chapter 3; with y = svec(U) in place of vec(U).
+Source: Wu, "Fast Graph Laplacian Regularized Kernel Learning via Semidefinite-Quadratic-Linear
+Programming", thesis, CUHK 2011, chapter 3; with y = svec(U) in place of vec(U).
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class BCDOptions(FactorOptions):
     extrapolation : bool
         Anderson extrapolation every five sweeps, kept only when the objective falls.
     kernel : {"auto", "numpy", "numba"}
-        Rows a colour at a time in numpy, or one by one in compiled code (extra ``fast``; square and
+        Rows a colour at a time in numpy, or one by one in compiled code (numba; square and
         linear losses). "auto" takes the compiled one where it can.
     newton : bool
         Go on with truncated Newton steps on V once sweeps gain less than a digit in a hundred

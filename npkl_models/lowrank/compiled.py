@@ -1,4 +1,4 @@
-"""The row update of `rows` compiled by numba, a row at a time (extra ``fast``).
+"""The row update of `rows` compiled by numba, a row at a time (where numba has no build `rows` serves).
 
 The same mathematics in the same order of the points gives the same sweep, to rounding. It takes losses
 that are quadratic in the pairs (square, linear); a row whose secular equation has no positive root is

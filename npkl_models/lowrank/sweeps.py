@@ -105,7 +105,5 @@ def choose_kernel(kernel: str, able: bool) -> bool:
         if not able:
             raise UnsupportedError("kernel='numba' takes square and linear losses only; use 'auto'")
         if not compiled.available():
-            raise MissingDependencyError(
-                "kernel='numba' needs numba; install it with: pip install npkl_models[fast]"
-            )
+            raise MissingDependencyError("kernel='numba' needs numba; install it with: pip install numba")
     return kernel != "numpy" and able and compiled.available()

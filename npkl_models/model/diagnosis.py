@@ -14,7 +14,7 @@ from npkl_models.model.pairs import components
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import NoRegularizer, RowNormBound
 from npkl_models.model.terms import LossTerm
-from npkl_models.spectrum.bounds import min_eigenvalue
+from npkl_models.proof.bounds import min_eigenvalue
 
 SCALE_RATIO = 1e6
 

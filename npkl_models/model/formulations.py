@@ -173,7 +173,7 @@ def hard_pcp(L: Any, pairs: Pairs, reduce: bool = True) -> Problem:
 
     Notes
     -----
-    Li, Liu & Tang, ICML 2008; Wu, thesis 2009, eqs. (3.5)-(3.9).
+    Li, Liu & Tang, ICML 2008; Wu, thesis 2011, eqs. (3.5)-(3.9).
     """
     n = _matching(L, pairs)
     chains = pairs.contradictions()
@@ -215,7 +215,7 @@ def reg_pcp(basis: Basis, pairs: Pairs) -> Problem:
 
     Notes
     -----
-    Li, Liu & Tang, ICCV 2009; Wu, thesis 2009, eq. (3.12).
+    Li, Liu & Tang, ICCV 2009; Wu, thesis 2011, eq. (3.12).
     """
     if basis.n != pairs.n:
         raise ProblemError(f"basis and pairs must be over the same points, got {basis.n} and {pairs.n}")

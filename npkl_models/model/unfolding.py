@@ -47,7 +47,7 @@ def mvu(X: Any, n_neighbors: int = 4, metric: str = "euclidean", reduce: bool = 
 
     Notes
     -----
-    Weinberger, Sha & Saul, ICML 2004; Wu, thesis 2009, eqs. (3.1)-(3.4). Either form of the centring is
+    Weinberger, Sha & Saul, ICML 2004; Wu, thesis 2011, eqs. (3.1)-(3.4). Either form of the centring is
     dense (n x n), so this is for small n; `reg_mvu` has a small basis. Four or more points that are all
     neighbours of each other may still leave no positive definite K.
     """
@@ -83,7 +83,7 @@ def reg_mvu(
 
     Notes
     -----
-    Weinberger, Sha, Zhu & Saul, NIPS 2007; Wu, thesis 2009, eq. (3.11).
+    Weinberger, Sha, Zhu & Saul, NIPS 2007; Wu, thesis 2011, eq. (3.11).
     """
     if not (np.isfinite(nu) and nu > 0):
         raise ProblemError(f"nu must be positive and finite, got {nu}")

@@ -15,7 +15,7 @@ from npkl_models.answer.program import Options, Program, progress_log
 from npkl_models.answer.solution import History, Iterate, Solution, Status, with_history, with_seconds
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import TracePower
-from npkl_models.spectrum.positive import positive_part
+from npkl_models.proof.positive import positive_part
 
 
 @dataclass(frozen=True, kw_only=True)

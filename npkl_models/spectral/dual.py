@@ -16,7 +16,7 @@ from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import TracePower
 from npkl_models.model.terms import Multipliers
-from npkl_models.spectrum.positive import positive_part
+from npkl_models.proof.positive import positive_part
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from npkl_models.answer.solution import Solution
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import gram_eigenvalues
 from npkl_models.model.regularizers import TracePower
-from npkl_models.spectrum.positive import positive_part
+from npkl_models.proof.positive import positive_part
 
 
 def equivalent_bound(solution: Solution) -> float:

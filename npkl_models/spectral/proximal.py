@@ -12,8 +12,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 from npkl_models.linalg import Array, LowRankUpdate, schatten_norm
+from npkl_models.proof.positive import positive_part
 from npkl_models.spectral.dual import Dual
-from npkl_models.spectrum.positive import positive_part
 
 INNER = 40  # eigendecompositions of one proximal problem
 GROWTH = 2.0  # of sigma, from one to the next

@@ -21,9 +21,9 @@ from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.linalg import Array, norm_bound
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import TracePower
+from npkl_models.proof.positive import FULL
 from npkl_models.spectral.dual import Dual, DualPoint
 from npkl_models.spectral.proximal import GROWTH, ProximalDual, inner_ascent
-from npkl_models.spectrum.positive import FULL
 
 MAX_EVALUATIONS = 3_000
 LOG_EVERY = 10

@@ -14,8 +14,8 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
 from npkl_models.linalg import TINY, UNIT, Array, Index, Matrix, dense, norm_bound
-from npkl_models.spectrum.eigenbound import EigenBound
-from npkl_models.spectrum.lanczos import ROUGH
+from npkl_models.proof.eigenbound import EigenBound
+from npkl_models.proof.lanczos import ROUGH
 
 DENSE_CHOLESKY = 10_000  # largest order for a dense Cholesky factorisation
 SPARSE_FILL = 2e7  # largest envelope for a sparse one

@@ -22,8 +22,8 @@ import numpy as np
 import scipy.linalg
 
 from npkl_models.linalg import UNIT, Array, Matrix, longest_row, norm_bound
-from npkl_models.spectrum.deflation import NEAR_NULL, Deflation, is_local, tight
-from npkl_models.spectrum.eigenbound import EigenBound
+from npkl_models.proof.deflation import NEAR_NULL, Deflation, is_local, tight
+from npkl_models.proof.eigenbound import EigenBound
 from npkl_models.threads import shared
 
 NOISE = (
