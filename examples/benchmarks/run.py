@@ -1,8 +1,8 @@
 """All benchmarks by one command, into one table; and two such tables compared.
 
-``python run.py table.json [--quick]`` runs every script of this folder and keeps each line of JSON that it prints;
-``python run.py table.json --against other.json`` prints, for each line that both have, the ratio of their units (or
-seconds). Sets that are not here are left out with the reason. A whole run takes an hour, a quick one some minutes.
+``python run.py table.json [--quick]`` runs every script of this folder and keeps each line of JSON that it
+prints; ``python run.py table.json --against other.json`` prints, for each number that both have, the ratio.
+Sets that are not here are left out with the reason. A whole run takes an hour, a quick one some minutes.
 """
 
 import argparse
