@@ -117,7 +117,7 @@ def _own(problem: Problem, parameter: str) -> float:
 
 
 def _trace_power(problem: Problem, parameter: str) -> TracePower:
-    R = problem.regularizer
-    if not isinstance(R, TracePower) or getattr(R, parameter) is None:
+    R = problem.regularizer.spectral
+    if R is None or getattr(R, parameter) is None:
         raise ProblemError(f"{parameter} must be a parameter of the problem's regulariser, got {R!r}")
     return R

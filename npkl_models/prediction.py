@@ -13,7 +13,6 @@ from npkl_models.conic.solvers import default_solver, predicted_bytes
 from npkl_models.lowrank import compiled
 from npkl_models.lowrank.rank import auto_rank
 from npkl_models.model.problem import Problem
-from npkl_models.model.regularizers import NoRegularizer, RowNormBound, TracePower
 from npkl_models.model.trace_cones import needs_majorisation
 
 PRODUCT = 4e-10  # seconds per entry of C and column of V in C @ V
@@ -66,8 +65,8 @@ def predict(backend: str, problem: Problem) -> Cost:
     order = problem.order
     solver = default_solver(None, order)
     seconds = CLARABEL_SECONDS * order**5 if solver == "CLARABEL" else SCS_SECONDS * order**3
-    R = problem.regularizer
-    if isinstance(R, TracePower) and needs_majorisation(R.p):
+    R = problem.regularizer.spectral
+    if R is not None and needs_majorisation(R.p):
         seconds *= MAJORISED
     return Cost(CVXPY + seconds, predicted_bytes(solver, order))
 
@@ -84,7 +83,7 @@ def _factor(backend: str, problem: Problem) -> Cost:
         rows = problem.n * (ROW_COMPILED if fast else ROW_NUMPY)
     seconds = ITERATIONS[backend] * (PRODUCTS[backend] * product + rows + CALL)
     smooth = all(term.loss.smooth for term in problem.terms) and not problem.equalities
-    if not smooth or not isinstance(problem.regularizer, (NoRegularizer, RowNormBound)):
+    if not smooth or not (problem.regularizer.vacuous or problem.regularizer.row_multipliers):
         seconds *= KINKED[backend]
     memory = 8.0 * (30 * problem.n * rank + 8 * entries)
     return Cost(seconds, memory)

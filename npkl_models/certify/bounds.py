@@ -83,8 +83,8 @@ def bound_from(
     if not (np.isfinite(error) and np.isfinite(norm_bound(S))):
         unknown = EigenBound(-np.inf, -np.inf, "none", np.full(problem.order, problem.order**-0.5))
         return Dual(float("-inf"), "none", "numbers out of range", y, unknown, 0.0)
-    if isinstance(R, TracePower) and R.finite_support:
-        return _finite(problem, R, y, S, error, W, objective, query)
+    if R.spectral is not None and R.finite_support:
+        return _finite(problem, R.spectral, y, S, error, W, objective, query)
     large = problem.basis is None and problem.n > DENSE_CHOLESKY
     options = _options(query, objective, W, S)
     if large:
@@ -99,7 +99,12 @@ def bound_from(
     shortfall = max(0.0, 2 * UNIT * (abs(lower) + R.shift) - (lower + R.shift)) if lower > -np.inf else np.inf
     repair, bound, y = best_repair(problem, y, shortfall, upper, found.raised)
     return Dual(
-        bound, found.rigour if np.isfinite(bound) else "none", repair, y, found, R.shift + _kappa(R, S, W)
+        bound,
+        found.rigour if np.isfinite(bound) else "none",
+        repair,
+        y,
+        found,
+        R.shift + _kappa(R.spectral, S, W),
     )
 
 
@@ -125,9 +130,9 @@ def fresh(random_state: int | None, *tested: Array) -> np.random.Generator:
     return np.random.default_rng(int.from_bytes(digest.digest(), "little"))
 
 
-def _kappa(R: Any, S: Matrix, W: Array) -> float:
+def _kappa(R: TracePower | None, S: Matrix, W: Array) -> float:
     """The kappa of tr K <= B with S W + kappa W = 0 in the least-squares sense; 0 for other regularisers."""
-    if not isinstance(R, TracePower) or R.p > 1 or R.bound is None or not W.any():
+    if R is None or R.p > 1 or R.bound is None or not W.any():
         return 0.0
     return max(0.0, -float(np.sum(W * (S @ W))) / float(np.sum(W**2)))
 

@@ -47,8 +47,8 @@ def recover_multipliers(problem: Problem, V: Array) -> Multipliers:
         active = np.flatnonzero(diagonal >= problem.regularizer.trace_bound(1) * (1 - ACTIVE))
         unknowns.add_rows(active)
     offset = np.asarray(problem.slack(y) @ V)
-    if isinstance(problem.regularizer, TracePower):
-        offset = offset + unknowns.add_trace_power(problem.regularizer, V)
+    if problem.regularizer.spectral is not None:
+        offset = offset + unknowns.add_trace_power(problem.regularizer.spectral, V)
     if not unknowns.columns or not V.size:
         return y
     return unknowns.solve(y, offset)

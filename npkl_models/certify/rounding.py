@@ -93,7 +93,8 @@ def objective(problem: Problem, V: Array, value: float) -> float:
         slope = np.maximum(np.abs(ends[0]), np.abs(ends[1]))
         error += float(np.sum(slope * size)) * gamma(steps + 8)
         error += SUM * UNIT * float(np.sum(np.abs(term.weight * term.loss.value(z, term.target)) + slope))
-    p, R = getattr(problem.regularizer, "p", 1.0), problem.regularizer.value(gram_eigenvalues(V))
+    power, R = problem.regularizer.spectral, problem.regularizer.value(gram_eigenvalues(V))
+    p = 1.0 if power is None else power.p
     return error + gamma(SUM * (p + V.shape[1])) * R + SUM * UNIT * abs(value)
 
 

@@ -11,7 +11,6 @@ from scipy.linalg import lapack
 from npkl_models.linalg import Array, dense
 from npkl_models.model.functionals import svec
 from npkl_models.model.problem import Problem
-from npkl_models.model.regularizers import NoRegularizer, TracePower
 
 FACTOR_ERROR = 1e-11  # of the largest entry of A: what a factor may miss
 ROWS = 2_000  # loss values whose rows are formed at a time
@@ -86,8 +85,8 @@ class ReducedQuadratic:
                     part = slice(start, start + ROWS)
                     scaled = np.sqrt(bend[part])[:, None] * rows[part]
                     A += scaled.T @ scaled
-        R = problem.regularizer
-        if isinstance(R, TracePower) and R.penalty is not None:
+        R = problem.regularizer.spectral
+        if R is not None and R.penalty is not None:
             if R.p == 1:
                 b = b + R.penalty * svec(np.eye(s))
             else:
@@ -105,10 +104,9 @@ def quadratic_reason(problem: Problem) -> str | None:
         if not term.loss.quadratic:
             return f"needs square or linear losses, got {term.loss.name}"
     R = problem.regularizer
-    if isinstance(R, NoRegularizer) or (isinstance(R, TracePower) and R.p in (1, 2)):
+    if R.vacuous or (R.spectral is not None and R.spectral.p in (1, 2)):
         return None
-    got = f"tr K^{R.p:g}" if isinstance(R, TracePower) else R.name
-    return f"takes no regulariser, tr K or tr K^2, got {got}"
+    return f"takes no regulariser, tr K or tr K^2, got {R.label}"
 
 
 def smat(y: Array, order: int) -> Array:

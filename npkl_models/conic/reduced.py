@@ -23,7 +23,6 @@ from npkl_models.conic.solvers import ConicOptions, choose_solver, predicted_byt
 from npkl_models.linalg import Array, symmetrize
 from npkl_models.model.functionals import svec
 from npkl_models.model.problem import Problem
-from npkl_models.model.regularizers import NoRegularizer, TracePower
 from npkl_models.model.terms import Multipliers
 
 Cvx = Any
@@ -139,8 +138,8 @@ class ReducedProgram(Program):
         )
         cone = U >> 0
         every = [cone, *written.constraints, *links]
-        R = problem.regularizer
-        if isinstance(R, TracePower) and R.bound is not None:
+        R = problem.regularizer.spectral
+        if R is not None and R.bound is not None:
             size = D**2 @ cp.diag(U) if R.p == 1 else cp.norm(cp.multiply(d, y))
             every.append(size / D.max() ** 2 <= R.bound ** (1 / R.p) / D.max() ** 2)
         objective = written.objective + (d * q.b / unit) @ y
@@ -177,7 +176,7 @@ class ReducedProgram(Program):
         y = svec(symmetrize(U))
         Z = self.unit * symmetrize(self.cone.dual_value) / (self.scale[:, None] * self.scale)
         lack = svec(Z) - q.gradient(y)
-        if isinstance(problem.regularizer, NoRegularizer):
+        if problem.regularizer.vacuous:
             for (E, _), part in zip(q.equalities, nu, strict=True):
                 lack = lack - E.T @ part
             y = y + 0.5 * q.pseudo_solve(lack)

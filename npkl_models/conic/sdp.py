@@ -16,7 +16,6 @@ from npkl_models.conic.runner import ConicRun, Reader
 from npkl_models.conic.solvers import ConicOptions, choose_solver, predicted_bytes
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
-from npkl_models.model.regularizers import TracePower
 from npkl_models.model.terms import Multipliers
 from npkl_models.model.trace_cones import needs_majorisation
 
@@ -36,8 +35,8 @@ class Model:
 
 def supports(problem: Problem) -> str | None:
     """None, or why the exact SDP cannot take this problem."""
-    R = problem.regularizer
-    if isinstance(R, TracePower) and problem.order > MAJORISATION_ORDER:
+    R = problem.regularizer.spectral
+    if R is not None and problem.order > MAJORISATION_ORDER:
         powers = {R.p, R.conjugate_exponent} if needs_majorisation(R.p) else set()
         if any(map(needs_majorisation, powers)):
             return (

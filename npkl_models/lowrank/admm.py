@@ -26,7 +26,6 @@ from npkl_models.lowrank.rows import shifted_solve
 from npkl_models.lowrank.spectral_term import SpectralTerm
 from npkl_models.lowrank.table import Incidence, Table
 from npkl_models.model.problem import Problem
-from npkl_models.model.regularizers import NoRegularizer, TracePower
 from npkl_models.model.terms import Multipliers
 
 MAX_ITERATIONS = 20_000
@@ -83,12 +82,9 @@ def supports(problem: Problem) -> str | None:
     if reason is not None:
         return reason
     R = problem.regularizer
-    if isinstance(R, TracePower) and R.p == 2:
+    if R.vacuous or (R.spectral is not None and R.spectral.p == 2):
         return None
-    if not isinstance(R, NoRegularizer):
-        label = f"tr K^{R.p:g}" if isinstance(R, TracePower) else R.name
-        return f"takes no regulariser or tr K^2, got {label}"
-    return None
+    return f"takes no regulariser or tr K^2, got {R.label}"
 
 
 class ADMMEngine(FactorEngine):

@@ -24,7 +24,6 @@ from npkl_models.lowrank.edges import EdgeModel, Structure, entry_reason, struct
 from npkl_models.lowrank.rank import FactorEngine, starting_factor
 from npkl_models.lowrank.sweeps import KERNELS, Sweeper, choose_kernel
 from npkl_models.model.problem import Problem
-from npkl_models.model.regularizers import NoRegularizer, RowNormBound
 from npkl_models.model.terms import Multipliers
 from npkl_models.threads import shared
 
@@ -72,10 +71,10 @@ def supports(problem: Problem) -> str | None:
     reason = entry_reason(problem)
     if reason is not None:
         return reason
-    if not isinstance(problem.regularizer, (NoRegularizer, RowNormBound)):
+    if not (problem.regularizer.vacuous or problem.regularizer.row_multipliers):
         return f"takes no regulariser or a row-norm bound, got {problem.regularizer.name}"
     pairs = structure(problem)
-    confined = isinstance(problem.regularizer, RowNormBound)
+    confined = problem.regularizer.row_multipliers
     curved = problem.cost.diagonal() + pairs.linear > 0
     if not confined and not bool(np.all(curved | (pairs.quadratic > 0))):
         return "needs a positive cost or a square loss on every diagonal entry, else rows are unbounded"
@@ -90,7 +89,7 @@ class BCDEngine(FactorEngine):
         self.cost = shared(problem.cost)
         self.model = EdgeModel(pairs, beta=float(np.max(pairs.weight, initial=1.0)))
         self.by_dual = options.nonsmooth == "row_qp" and not self.model.smooth
-        self.radius = getattr(problem.regularizer, "b", None)
+        self.radius = problem.regularizer.row_radius
         self.sweeper = Sweeper(problem, pairs, self.model, options.kernel, self.by_dual, options.random_state)
         self.pattern = pairs.incidence()
         self.pattern.sort_indices()

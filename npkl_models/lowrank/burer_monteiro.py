@@ -19,7 +19,6 @@ from npkl_models.lowrank.minimisers import MINIMISERS
 from npkl_models.lowrank.objective import FactorObjective
 from npkl_models.lowrank.rank import FactorEngine, starting_factor
 from npkl_models.model.problem import Problem
-from npkl_models.model.regularizers import NoRegularizer, RowNormBound, TracePower
 from npkl_models.model.terms import Multipliers
 
 MAX_ITERATIONS = 5_000
@@ -52,9 +51,9 @@ class BurerMonteiroOptions(FactorOptions):
 def supports(problem: Problem) -> str | None:
     """None, or why the factorised solvers cannot take this problem."""
     R = problem.regularizer
-    if isinstance(R, TracePower) and R.p != int(R.p):
-        return f"needs an integer p in tr K^p, got {R.p:g}"
-    if not isinstance(R, (NoRegularizer, RowNormBound, TracePower)):
+    if R.spectral is not None and R.spectral.p != int(R.spectral.p):
+        return f"needs an integer p in tr K^p, got {R.spectral.p:g}"
+    if not (R.vacuous or R.row_multipliers or R.spectral is not None):
         return f"takes no regulariser, row norms or tr K^p, got {R.name}"
     return None
 
@@ -72,7 +71,7 @@ class BurerMonteiroEngine(FactorEngine):
 
     def restart(self, V: Array) -> None:
         W = self.problem.drop(V)
-        if isinstance(self.problem.regularizer, TracePower):
+        if self.problem.regularizer.spectral is not None:
             W = self.problem.regularizer.rescale(W)
         self.point = self.f.at(W)
         self.minimiser = MINIMISERS["lbfgs" if self.method == "auto" else self.method]()

@@ -16,7 +16,6 @@ from npkl_models.linalg import Array
 from npkl_models.lowrank.correction import correct
 from npkl_models.lowrank.objective import typical_size
 from npkl_models.model.problem import Problem
-from npkl_models.model.regularizers import NoRegularizer
 
 AUTO_RANK = 8  # optimal ranks of these problems are tiny; a certificate tells when they are not
 BASIS_SHARE = 3  # of the basis: on the sets of the papers a fifth of it was the optimal rank
@@ -125,7 +124,7 @@ class FactorEngine(Engine):
 
 def _along(problem: Problem, V: Array, u: Array) -> Callable[[float], float]:
     """t -> objective at V V' + t u u', in O(values) each where nothing depends on the spectrum."""
-    if type(problem.regularizer) is not NoRegularizer:
+    if not problem.regularizer.vacuous:
         return lambda t: problem.objective_of_factor(
             problem.regularizer.rescale(np.hstack([V, np.sqrt(t) * u]))
         )

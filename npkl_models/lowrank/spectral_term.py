@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from npkl_models.linalg import Array
-from npkl_models.model.regularizers import Regularizer, TracePower
+from npkl_models.model.regularizers import Regularizer
 
 
 class SpectralTerm:
@@ -17,9 +17,9 @@ class SpectralTerm:
     """
 
     def __init__(self, R: Regularizer) -> None:
-        self.R = R if isinstance(R, TracePower) else None
-        self.p = int(R.p) if isinstance(R, TracePower) else 1
-        self.bound = R.bound if isinstance(R, TracePower) else None
+        self.R = R.spectral
+        self.p = 1 if self.R is None else int(self.R.p)
+        self.bound = None if self.R is None else self.R.bound
         self.constrained = self.bound is not None
         self.multiplier = 0.0
         self.beta = 1.0

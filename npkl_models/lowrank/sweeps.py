@@ -36,7 +36,7 @@ class Sweeper:
         random_state: int | None,
     ) -> None:
         self.pairs, self.model, self.by_dual = pairs, model, by_dual
-        self.radius: float | None = getattr(problem.regularizer, "b", None)
+        self.radius: float | None = problem.regularizer.row_radius
         self.mu0 = 2 * (problem.cost.diagonal() + pairs.linear)
         self.off = problem.cost.copy()
         self.off.setdiag(0)

@@ -12,7 +12,6 @@ from npkl_models.linalg import Array, Index
 from npkl_models.model.functionals import Entries
 from npkl_models.model.pairs import components
 from npkl_models.model.problem import Problem
-from npkl_models.model.regularizers import NoRegularizer, RowNormBound
 from npkl_models.model.terms import LossTerm
 from npkl_models.proof.bounds import min_eigenvalue
 
@@ -117,7 +116,7 @@ def _disconnection(problem: Problem) -> list[Finding]:
 
 
 def _unboundedness(problem: Problem) -> list[Finding]:
-    confined = problem.regularizer.finite_support or isinstance(problem.regularizer, RowNormBound)
+    confined = problem.regularizer.finite_support or problem.regularizer.row_multipliers
     if confined or problem.equalities:
         return []
     open_below = [term for term in problem.terms if not term.loss.nonnegative]
@@ -137,7 +136,7 @@ def _unboundedness(problem: Problem) -> list[Finding]:
                 f"the eigenvalue {found.estimate:.3g} < 0 and no regulariser bounds K; add a bound",
             )
         ]
-    if found.estimate + shift < 1e-10 and type(problem.regularizer) is NoRegularizer:
+    if found.estimate + shift < 1e-10 and problem.regularizer.vacuous:
         return [
             Finding(
                 "unboundedness",

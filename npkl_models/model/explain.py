@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
-from npkl_models.model.regularizers import NoRegularizer, TracePower
 
 
 @dataclass(frozen=True)
@@ -40,10 +39,11 @@ def explain(problem: Problem) -> Explanation:
         lines.append(f"  + {kind} ({term.name}), weight {_range(term.weight)}, {_targets(term.target)},")
     rules = [r"K \succeq 0"]
     R = problem.regularizer
-    if isinstance(R, TracePower) and R.penalty is not None:
+    power = R.spectral
+    if power is not None and power.penalty is not None:
         sums.append(R.latex)
-        lines.append(f"  + {R.penalty / R.p:g} tr K^{R.p:g},")
-    elif type(R) is not NoRegularizer:
+        lines.append(f"  + {power.penalty / power.p:g} tr K^{power.p:g},")
+    elif not R.vacuous:
         rules.append(R.latex)
     for part in problem.equalities:
         rules.append(rf"{part.functional.latex} = b_e \; (e \le {part.functional.size})")
@@ -51,7 +51,7 @@ def explain(problem: Problem) -> Explanation:
     if problem.basis is not None:
         rules.append(rf"K = Q U Q',\; U \in S_+^{{{problem.basis.size}}}")
         lines.append(f"  with K = Q U Q' over a basis of {problem.basis.size} vectors,")
-    if type(R) is not NoRegularizer and len(rules) > 1 and R.latex in rules:
+    if not R.vacuous and len(rules) > 1 and R.latex in rules:
         lines.append(f"  subject to {_plain(R.latex)},")
     lines[-1] = lines[-1].rstrip(",") + "."
     latex = r"\min_{K} \; " + " + ".join(sums) + r" \quad \text{s.t. } " + r",\; ".join(rules)

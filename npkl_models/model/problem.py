@@ -105,7 +105,7 @@ class Problem:
         """The objective at a dense kernel K (n x n); constraints are not looked at."""
         linear = float(np.sum(self.cost.multiply(K)))
         total = linear + sum(term.value(term.functional.value(K)) for term in self.terms)
-        if type(self.regularizer) is NoRegularizer:
+        if self.regularizer.vacuous:
             return total
         return total + self.regularizer.value(np.linalg.eigvalsh(symmetrize(K)))
 
@@ -113,7 +113,7 @@ class Problem:
         """The objective at K = V V' for a factor V (n x r); K is never formed."""
         linear = float(np.sum(V * (self.cost @ V)))
         total = linear + sum(term.value(z) for term, z in zip(self.terms, self.values(V), strict=True))
-        if type(self.regularizer) is NoRegularizer:
+        if self.regularizer.vacuous:
             return total
         return total + self.regularizer.value(gram_eigenvalues(V))
 

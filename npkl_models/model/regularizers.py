@@ -1,95 +1,22 @@
-"""Regularisers R(K) on the spectrum or the diagonal of a kernel, and their support functions.
+"""The regularisers and their registry: none, row norms (here), and tr K^p (`trace_power`).
 
-The support R*(Z) = sup over PSD K of <Z, K> - R(K) is what a dual bound needs. It is finite for
-every Z where R confines K (``finite_support``); otherwise it is 0 for Z <= ``shift`` I and
-infinite beyond, or is paid for by multipliers of the rows (``row_multipliers``).
-
-Source: Zhuang, Tsang & Hoi, JMLR 12 (2011), eqs. (11)-(14) and propositions 1 and 2; Hu & Kwok, IEEE TNNLS 26
-(2015), eq. (29) for the row norms.
+Source of the row norms: Hu & Kwok, IEEE TNNLS 26 (2015), eq. (29).
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import TINY, UNIT, Array, gram_eigenvalues, schatten_norm
-from npkl_models.model.trace_cones import (
-    Cvx,
-    CvxSupport,
-    bound_support,
-    penalty_support,
-    trace_power,
-)
+from npkl_models.linalg import Array
+from npkl_models.model.regularizer import ROUND, SMALLEST, Regularizer, inside, parameter
+from npkl_models.model.trace_cones import Cvx, CvxSupport
+from npkl_models.model.trace_power import TracePower
 
-ROUND = 2 * UNIT
-SMALLEST = 1e-150  # a number whose square is still a number
-
-
-@dataclass(frozen=True)
-class Regularizer(ABC):
-    """A convex function of a PSD kernel, or the indicator of a convex set of kernels."""
-
-    name: ClassVar[str]
-    row_multipliers: ClassVar[bool] = False
-
-    @property
-    def finite_support(self) -> bool:
-        """Whether R*(Z) is finite for every Z."""
-        return False
-
-    @property
-    def shift(self) -> float:
-        """Largest s with R*(s I) = 0."""
-        return 0.0
-
-    @property
-    @abstractmethod
-    def latex(self) -> str:
-        """The formula."""
-
-    def value(self, eigenvalues: Array) -> float:
-        """What is added to the objective; 0 for a constraint."""
-        return 0.0
-
-    def violation(self, eigenvalues: Array, diagonal: Array, more: float = 0.0) -> float:
-        """By which fraction a constraint is exceeded (0 when it holds), for kernels up to ``more`` away.
-
-        That is the nuclear norm of what may be added to the kernel.
-        """
-        return 0.0
-
-    def violation_gradient(self, V: Array) -> Array | None:
-        """Derivative in V (n x r) of `violation`, as if it went below zero; None if there is none."""
-        return None
-
-    def rescale(self, V: Array) -> Array:
-        """The factor V (n x r) shrunk until the constraint holds, rounding included; V itself if it does."""
-        return V
-
-    def trace_bound(self, n: int) -> float:
-        """Upper bound on tr K that the constraint implies."""
-        return float("inf")
-
-    def support(self, eigenvalues: Array, n: int | None = None) -> float:
-        """R*(Z) from the eigenvalues of Z, rounded upwards, +inf where it is.
-
-        ``n`` is the number of points, the order of Z by default; with a basis it is larger.
-        """
-        return 0.0 if np.max(eigenvalues, initial=-np.inf) <= self.shift else float("inf")
-
-    def cvxpy_primal(self, K: Cvx, diagonal: Cvx) -> tuple[Cvx, list[Cvx], Cvx | None]:
-        """R(K) in CVXPY as (penalty, constraints, row constraint whose dual is d)."""
-        return 0.0, [], None
-
-    def cvxpy_support(self, S: Cvx, n: int, lift: Callable[[Cvx], Cvx]) -> CvxSupport:
-        """R*(-S) in CVXPY; ``lift`` maps row multipliers d (n,) to the matrix added to S."""
-        return CvxSupport(0.0, S, [], None)
+__all__ = ["REGULARIZERS", "NoRegularizer", "Regularizer", "RowNormBound", "TracePower"]
 
 
 @dataclass(frozen=True)
@@ -98,153 +25,7 @@ class NoRegularizer(Regularizer):
 
     name = "none"
     latex = ""
-
-
-@dataclass(frozen=True)
-class TracePower(Regularizer):
-    """tr K^p <= bound, or penalty / p * tr K^p.
-
-    Parameters
-    ----------
-    p : float
-        At least 1.
-    bound, penalty : float
-        Exactly one of the two, positive (B and G in the source).
-    """
-
-    p: float = 2.0
-    bound: float | None = None
-    penalty: float | None = None
-    name = "trace_power"
-
-    def __post_init__(self) -> None:
-        if not (np.isfinite(self.p) and self.p >= 1):
-            raise ProblemError(f"p must be a finite number >= 1, got {self.p}")
-        if (self.bound is None) == (self.penalty is None):
-            raise ProblemError(
-                "exactly one of bound and penalty must be given, "
-                f"got bound={self.bound}, penalty={self.penalty}"
-            )
-        object.__setattr__(self, "p", float(self.p))
-        for label in ("bound", "penalty"):
-            if getattr(self, label) is not None:
-                object.__setattr__(self, label, float(getattr(self, label)))
-        for label, number in (("bound B", self.bound), ("penalty G", self.penalty)):
-            if number is not None and not (np.isfinite(number) and number > 0):
-                raise ProblemError(f"{label} must be positive and finite, got {number}")
-
-    @property
-    def latex(self) -> str:
-        power = r"\operatorname{tr} K" + ("" if self.p == 1 else f"^{{{self.p:g}}}")
-        if self.bound is not None:
-            return rf"{power} \le {self.bound:g}"
-        return rf"\frac{{{self.penalty:g}}}{{{self.p:g}}} {power}"
-
-    @property
-    def finite_support(self) -> bool:
-        return self.bound is not None or self.p > 1
-
-    @property
-    def shift(self) -> float:
-        return (self.penalty or 0.0) if self.p == 1 else 0.0
-
-    @property
-    def conjugate_exponent(self) -> float:
-        """Q with 1/p + 1/q = 1."""
-        return self.p / (self.p - 1) if self.p > 1 else float("inf")
-
-    def value(self, eigenvalues: Array) -> float:
-        if self.penalty is None:
-            return 0.0
-        return self.penalty / self.p * float(np.sum(np.maximum(eigenvalues, 0) ** self.p))
-
-    def violation(self, eigenvalues: Array, diagonal: Array, more: float = 0.0) -> float:
-        if self.bound is None:
-            return 0.0
-        radius = self.bound ** (1 / self.p)
-        excess = (schatten_norm(np.maximum(eigenvalues, 0), self.p) + more) / radius - 1
-        return max(0.0, excess) if excess == excess else float("inf")
-
-    def violation_gradient(self, V: Array) -> Array | None:
-        if self.bound is None:
-            return None
-        U, s, R = np.linalg.svd(V, full_matrices=False)
-        norm = schatten_norm(s**2, self.p)
-        if norm == 0.0:
-            return np.zeros_like(V)
-        shares: Array = 2 * s * (s**2 / norm) ** (self.p - 1) / self.bound ** (1 / self.p)
-        return (U * shares) @ R
-
-    def rescale(self, V: Array) -> Array:
-        excess = self.violation(gram_eigenvalues(V), np.zeros(0))
-        return V * (_inside(V) / np.sqrt(1 + excess)) if excess > 0 else V
-
-    def trace_bound(self, n: int) -> float:
-        if self.bound is None:
-            return float("inf")
-        return float(n ** (1 - 1 / self.p) * self.bound ** (1 / self.p))
-
-    def support(self, eigenvalues: Array, n: int | None = None) -> float:
-        positive = np.maximum(eigenvalues, 0.0)
-        q, size = self.conjugate_exponent, positive.size
-        if self.bound is not None:
-            norm = schatten_norm(positive, q)
-            rounding = (size + 48 + 4 * abs(float(np.log(self.bound)))) * ROUND
-            return self.bound ** (1 / self.p) * norm * (1 + rounding) + TINY if norm else 0.0
-        if self.p == 1:
-            return super().support(eigenvalues)
-        G = self.penalty or 0.0
-        share = positive[positive > 0] / G  # (G / q) sum share^q: no power of G alone, which may underflow
-        if not share.size:
-            return 0.0
-        with np.errstate(over="ignore", under="ignore"):
-            total = float(np.sum(share**q)) * G / q
-        rounding = (size + 8 * q * (1 + float(np.max(np.abs(np.log(share)))))) * ROUND
-        return total * (1 + rounding) + size * TINY * max(1.0, G)
-
-    def maximiser(self, eigenvalues: Array) -> Array:
-        """Eigenvalues of the K that attains R*(Z), in the eigenbasis of Z (p > 1; p = 1 with a bound)."""
-        positive = np.maximum(eigenvalues, 0.0)
-        top = float(np.max(positive, initial=0.0))
-        if top == 0.0:
-            return np.zeros_like(positive)
-        if self.p == 1:
-            ties = positive >= top * (1 - 1e-12)
-            return (self.bound or 0.0) * ties / np.sum(ties)
-        if self.bound is None:
-            with np.errstate(over="ignore", under="ignore"):
-                out: Array = (positive / (self.penalty or 1.0)) ** (1 / (self.p - 1))
-            return out
-        shape = (positive / top) ** (1 / (self.p - 1))
-        return self.bound ** (1 / self.p) * shape / schatten_norm(shape, self.p)
-
-    def cvxpy_primal(self, K: Cvx, diagonal: Cvx) -> tuple[Cvx, list[Cvx], Cvx | None]:
-        form, constraints = trace_power(K, self.p)
-        if self.penalty is not None:
-            G = _parameter("G", self.penalty)
-            return G * (form / self.p), constraints, None
-        return 0.0, [*constraints, form <= _parameter("B", self.bound)], None
-
-    def cvxpy_support(self, S: Cvx, n: int, lift: Callable[[Cvx], Cvx]) -> CvxSupport:
-        if self.bound is not None:
-            return bound_support(S, self.p, self.bound)
-        return penalty_support(S, self.p, self.penalty or 0.0)
-
-    def gradient(self, V: Array, SV: Array) -> tuple[Array, Array]:
-        """A subgradient of R at K = V V' as (W, mu), meaning W diag(mu) W' with W'W = I.
-
-        For a bound the multiplier is the least-squares one, from S V + kappa K^(p-1) V = 0.
-        """
-        if self.p == 1 or not V.size:
-            return V[:, :0], np.zeros(0)
-        W, s, R = np.linalg.svd(V, full_matrices=False)
-        powers = s ** (2 * (self.p - 1))
-        if self.penalty is not None:
-            return W, self.penalty * powers
-        direction = (W * (powers * s)) @ R
-        size = float(np.sum(direction**2))
-        kappa = max(0.0, -float(np.sum(SV * direction)) / size) if size else 0.0
-        return W, kappa * powers
+    vacuous = True
 
 
 @dataclass(frozen=True)
@@ -253,7 +34,10 @@ class RowNormBound(Regularizer):
 
     b: float = 1.0
     name = "row_norm"
-    row_multipliers = True
+
+    @property
+    def row_radius(self) -> float:
+        return self.b
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "b", float(self.b))
@@ -275,7 +59,7 @@ class RowNormBound(Regularizer):
         over = norms > self.b
         if not over.any():
             return V
-        return V * np.where(over, _inside(V) * self.b / np.maximum(norms, self.b), 1.0)[:, None]
+        return V * np.where(over, inside(V) * self.b / np.maximum(norms, self.b), 1.0)[:, None]
 
     def trace_bound(self, n: int) -> float:
         return n * self.b**2
@@ -289,7 +73,7 @@ class RowNormBound(Regularizer):
         return self.b**2 * points * max(0.0, float(np.max(eigenvalues, initial=0.0))) * (1 + 8 * ROUND)
 
     def cvxpy_primal(self, K: Cvx, diagonal: Cvx) -> tuple[Cvx, list[Cvx], Cvx | None]:
-        rows = diagonal <= _parameter("b_squared", self.b**2)
+        rows = diagonal <= parameter("b_squared", self.b**2)
         return 0.0, [], rows
 
     def cvxpy_support(self, S: Cvx, n: int, lift: Callable[[Cvx], Cvx]) -> CvxSupport:
@@ -302,14 +86,3 @@ class RowNormBound(Regularizer):
 REGULARIZERS: dict[str, type[Regularizer]] = {
     cls.name: cls for cls in (NoRegularizer, TracePower, RowNormBound)
 }
-
-
-def _inside(V: Array) -> float:
-    """A factor below one that pays for the rounding of norms of rows or columns of V."""
-    return 1 - (sum(V.shape) + 8) * UNIT
-
-
-def _parameter(name: str, value: float | None) -> Cvx:
-    import cvxpy as cp
-
-    return cp.Parameter(nonneg=True, name=name, value=value)

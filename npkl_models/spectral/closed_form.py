@@ -14,8 +14,8 @@ from npkl_models.answer.judge import Claim, judge
 from npkl_models.answer.program import Options, Program, progress_log
 from npkl_models.answer.solution import History, Iterate, Solution, Status, with_history, with_seconds
 from npkl_models.model.problem import Problem
-from npkl_models.model.regularizers import TracePower
 from npkl_models.proof.positive import positive_part
+from npkl_models.spectral.dual import trace_power
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,8 +29,8 @@ class ClosedFormOptions(Options):
 def supports(problem: Problem) -> str | None:
     """None, or why there is no closed form."""
     R = problem.regularizer
-    if not isinstance(R, TracePower) or not R.finite_support:
-        got = f"{R.name}, whose penalty at p = 1 is linear" if isinstance(R, TracePower) else R.name
+    if R.spectral is None or not R.finite_support:
+        got = R.name if R.spectral is None else f"{R.name}, whose penalty at p = 1 is linear"
         return f"needs tr K^p, bounded or (p > 1) penalised, got {got}"
     if problem.equalities:
         return "has no hard equalities"
@@ -53,8 +53,7 @@ class ClosedFormProgram(Program):
 
     def solve(self) -> Solution:
         started = time.perf_counter()
-        problem, R = self.problem, self.problem.regularizer
-        assert isinstance(R, TracePower)
+        problem, R = self.problem, trace_power(self.problem)
         y = problem.derivatives(np.zeros((problem.n, 1)))
         A = -problem.restrict(problem.slack(y))
         m = problem.n_pairs

@@ -12,11 +12,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from npkl_models.certify.certificate import relative_gap
+from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import TracePower
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.positive import positive_part
+
+
+def trace_power(problem: Problem) -> TracePower:
+    """The regulariser of a problem that has one on tr K^p."""
+    R = problem.regularizer.spectral
+    if R is None:
+        raise ProblemError(f"the problem must have a regulariser on tr K^p, got {problem.regularizer.name}")
+    return R
 
 
 @dataclass(frozen=True)
@@ -41,8 +50,7 @@ class Dual:
     """Evaluates the dual; counts eigendecompositions."""
 
     def __init__(self, problem: Problem) -> None:
-        assert isinstance(problem.regularizer, TracePower)
-        self.problem, self.R = problem, problem.regularizer
+        self.problem, self.R = problem, trace_power(problem)
         self.evaluations = 0
         self.sizes = [part.functional.size for part in (*problem.terms, *problem.equalities)]
         self.lower, self.upper = self._domain()

@@ -36,7 +36,7 @@ def equivalent_penalty(solution: Solution) -> float:
 
 
 def _trace_power(solution: Solution) -> TracePower:
-    R = solution.problem.regularizer
-    if not isinstance(R, TracePower):
-        raise ProblemError(f"the problem must have tr K^p, got {R.name}")
+    R = solution.problem.regularizer.spectral
+    if R is None:
+        raise ProblemError(f"the problem must have tr K^p, got {solution.problem.regularizer.name}")
     return R

@@ -20,7 +20,6 @@ from npkl_models.answer.solution import Solution
 from npkl_models.certify.points import as_factor
 from npkl_models.linalg import Array, dense, frobenius, symmetrize
 from npkl_models.model.problem import Problem
-from npkl_models.model.regularizers import NoRegularizer, TracePower
 from npkl_models.model.terms import Multipliers
 
 MAX_ITERATIONS = 20_000
@@ -56,9 +55,9 @@ def supports(problem: Problem) -> str | None:
         if not term.loss.smooth:
             return f"needs smooth losses, got {term.loss.name}"
     R = problem.regularizer
-    if isinstance(R, NoRegularizer) or (isinstance(R, TracePower) and R.p == 1):
+    if R.vacuous or (R.spectral is not None and R.spectral.p == 1):
         return None
-    return f"takes no regulariser or tr K, got {f'tr K^{R.p:g}' if isinstance(R, TracePower) else R.name}"
+    return f"takes no regulariser or tr K, got {R.label}"
 
 
 class MFPCEngine(Engine):
@@ -68,7 +67,7 @@ class MFPCEngine(Engine):
         assert problem.basis is not None
         self.problem, self.Q = problem, problem.basis.Q
         R = problem.regularizer
-        self.limit = R.bound if isinstance(R, TracePower) else None
+        self.limit = None if R.spectral is None else R.spectral.bound
         s = problem.order
         self.C = dense(problem.restrict(problem.cost)) + R.shift * np.eye(s)
         self.D = np.ones(s) if self.limit is not None else _scaling(problem)

@@ -20,7 +20,6 @@ from npkl_models.certify.certificate import certify, relative_gap
 from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.linalg import Array, norm_bound
 from npkl_models.model.problem import Problem
-from npkl_models.model.regularizers import TracePower
 from npkl_models.proof.positive import FULL
 from npkl_models.spectral.dual import Dual, DualPoint
 from npkl_models.spectral.proximal import GROWTH, ProximalDual, inner_ascent
@@ -52,9 +51,9 @@ class SimpleNPKLOptions(IterativeOptions):
 
 def supports(problem: Problem) -> str | None:
     """None, or why simple_npkl cannot take this problem."""
-    R = problem.regularizer
-    if not isinstance(R, TracePower):
-        return f"needs tr K^p, bounded or penalised, got {R.name}"
+    R = problem.regularizer.spectral
+    if R is None:
+        return f"needs tr K^p, bounded or penalised, got {problem.regularizer.name}"
     if R.p == 1:
         return "needs p > 1, or the dual has kinks; closed_form takes p = 1 with the linear loss"
     return None
@@ -186,8 +185,7 @@ def accelerated(ascent: Ascent, x: Array) -> None:
 def gradient(ascent: Ascent, x: Array) -> None:
     """The source's rule: step 1 / (m / G + 1 / C) (Prop. 6, penalty and p = 2), 1 / t otherwise."""
     problem = ascent.dual.problem
-    R, point, t = problem.regularizer, ascent(x), 0
-    assert isinstance(R, TracePower)
+    R, point, t = ascent.dual.R, ascent(x), 0
     curvature = max(float(np.max(1 / (2 * term.weight))) for term in problem.terms)
     while True:
         t += 1

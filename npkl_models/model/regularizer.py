@@ -1,0 +1,120 @@
+"""What a regulariser R(K) is asked: value, support function, faces for the solvers, CVXPY forms.
+
+The support R*(Z) = sup over PSD K of <Z, K> - R(K) is what a dual bound needs. It is finite for
+every Z where R confines K (``finite_support``); otherwise it is 0 for Z <= ``shift`` I and
+infinite beyond, or is paid for by multipliers of the rows (``row_multipliers``).
+
+Source: Zhuang, Tsang & Hoi, JMLR 12 (2011), eqs. (11)-(14) and propositions 1 and 2; Hu & Kwok, IEEE TNNLS 26
+(2015), eq. (29) for the row norms.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from npkl_models.linalg import UNIT, Array
+from npkl_models.model.trace_cones import Cvx, CvxSupport
+
+if TYPE_CHECKING:
+    from npkl_models.model.trace_power import TracePower
+
+ROUND = 2 * UNIT
+SMALLEST = 1e-150  # a number whose square is still a number
+
+
+@dataclass(frozen=True)
+class Regularizer(ABC):
+    """A convex function of a PSD kernel, or the indicator of a convex set of kernels."""
+
+    name: ClassVar[str]
+    vacuous: ClassVar[bool] = False  # R = 0
+
+    @property
+    def row_radius(self) -> float | None:
+        """b of K_ii <= b^2, paid for by multipliers of the rows; None if rows are not bounded so."""
+        return None
+
+    @property
+    def row_multipliers(self) -> bool:
+        """Whether a dual point has multipliers of the rows."""
+        return self.row_radius is not None
+
+    @property
+    def spectral(self) -> TracePower | None:
+        """The same as a function of tr K^p, None if it is none."""
+        return None
+
+    @property
+    def label(self) -> str:
+        """What a sentence calls it."""
+        return self.name
+
+    @property
+    def finite_support(self) -> bool:
+        """Whether R*(Z) is finite for every Z."""
+        return False
+
+    @property
+    def shift(self) -> float:
+        """Largest s with R*(s I) = 0."""
+        return 0.0
+
+    @property
+    @abstractmethod
+    def latex(self) -> str:
+        """The formula."""
+
+    def value(self, eigenvalues: Array) -> float:
+        """What is added to the objective; 0 for a constraint."""
+        return 0.0
+
+    def violation(self, eigenvalues: Array, diagonal: Array, more: float = 0.0) -> float:
+        """By which fraction a constraint is exceeded (0 when it holds), for kernels up to ``more`` away.
+
+        That is the nuclear norm of what may be added to the kernel.
+        """
+        return 0.0
+
+    def violation_gradient(self, V: Array) -> Array | None:
+        """Derivative in V (n x r) of `violation`, as if it went below zero; None if there is none."""
+        return None
+
+    def rescale(self, V: Array) -> Array:
+        """The factor V (n x r) shrunk until the constraint holds, rounding included; V itself if it does."""
+        return V
+
+    def trace_bound(self, n: int) -> float:
+        """Upper bound on tr K that the constraint implies."""
+        return float("inf")
+
+    def support(self, eigenvalues: Array, n: int | None = None) -> float:
+        """R*(Z) from the eigenvalues of Z, rounded upwards, +inf where it is.
+
+        ``n`` is the number of points, the order of Z by default; with a basis it is larger.
+        """
+        return 0.0 if np.max(eigenvalues, initial=-np.inf) <= self.shift else float("inf")
+
+    def cvxpy_primal(self, K: Cvx, diagonal: Cvx) -> tuple[Cvx, list[Cvx], Cvx | None]:
+        """R(K) in CVXPY as (penalty, constraints, row constraint whose dual is d)."""
+        return 0.0, [], None
+
+    def cvxpy_support(self, S: Cvx, n: int, lift: Callable[[Cvx], Cvx]) -> CvxSupport:
+        """R*(-S) in CVXPY; ``lift`` maps row multipliers d (n,) to the matrix added to S."""
+        return CvxSupport(0.0, S, [], None)
+
+
+def inside(V: Array) -> float:
+    """A factor below one that pays for the rounding of norms of rows or columns of V."""
+    return 1 - (sum(V.shape) + 8) * UNIT
+
+
+def parameter(name: str, value: float | None) -> Cvx:
+    """A parameter of the CVXPY problem by that name."""
+    import cvxpy as cp
+
+    return cp.Parameter(nonneg=True, name=name, value=value)

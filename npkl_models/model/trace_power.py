@@ -1,0 +1,171 @@
+"""The trace of a power of the kernel, bounded or penalised.
+
+Source: Zhuang, Tsang & Hoi, JMLR 12 (2011), eqs. (11)-(14) and propositions 1 and 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import TINY, Array, gram_eigenvalues, schatten_norm
+from npkl_models.model.regularizer import ROUND, Regularizer, inside, parameter
+from npkl_models.model.trace_cones import Cvx, CvxSupport, bound_support, penalty_support, trace_power
+
+
+@dataclass(frozen=True)
+class TracePower(Regularizer):
+    """tr K^p <= bound, or penalty / p * tr K^p.
+
+    Parameters
+    ----------
+    p : float
+        At least 1.
+    bound, penalty : float
+        Exactly one of the two, positive (B and G in the source).
+    """
+
+    p: float = 2.0
+    bound: float | None = None
+    penalty: float | None = None
+    name = "trace_power"
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.p) and self.p >= 1):
+            raise ProblemError(f"p must be a finite number >= 1, got {self.p}")
+        if (self.bound is None) == (self.penalty is None):
+            raise ProblemError(
+                "exactly one of bound and penalty must be given, "
+                f"got bound={self.bound}, penalty={self.penalty}"
+            )
+        object.__setattr__(self, "p", float(self.p))
+        for label in ("bound", "penalty"):
+            if getattr(self, label) is not None:
+                object.__setattr__(self, label, float(getattr(self, label)))
+        for label, number in (("bound B", self.bound), ("penalty G", self.penalty)):
+            if number is not None and not (np.isfinite(number) and number > 0):
+                raise ProblemError(f"{label} must be positive and finite, got {number}")
+
+    @property
+    def latex(self) -> str:
+        power = r"\operatorname{tr} K" + ("" if self.p == 1 else f"^{{{self.p:g}}}")
+        if self.bound is not None:
+            return rf"{power} \le {self.bound:g}"
+        return rf"\frac{{{self.penalty:g}}}{{{self.p:g}}} {power}"
+
+    @property
+    def spectral(self) -> TracePower:
+        return self
+
+    @property
+    def label(self) -> str:
+        return f"tr K^{self.p:g}"
+
+    @property
+    def finite_support(self) -> bool:
+        return self.bound is not None or self.p > 1
+
+    @property
+    def shift(self) -> float:
+        return (self.penalty or 0.0) if self.p == 1 else 0.0
+
+    @property
+    def conjugate_exponent(self) -> float:
+        """Q with 1/p + 1/q = 1."""
+        return self.p / (self.p - 1) if self.p > 1 else float("inf")
+
+    def value(self, eigenvalues: Array) -> float:
+        if self.penalty is None:
+            return 0.0
+        return self.penalty / self.p * float(np.sum(np.maximum(eigenvalues, 0) ** self.p))
+
+    def violation(self, eigenvalues: Array, diagonal: Array, more: float = 0.0) -> float:
+        if self.bound is None:
+            return 0.0
+        radius = self.bound ** (1 / self.p)
+        excess = (schatten_norm(np.maximum(eigenvalues, 0), self.p) + more) / radius - 1
+        return max(0.0, excess) if excess == excess else float("inf")
+
+    def violation_gradient(self, V: Array) -> Array | None:
+        if self.bound is None:
+            return None
+        U, s, R = np.linalg.svd(V, full_matrices=False)
+        norm = schatten_norm(s**2, self.p)
+        if norm == 0.0:
+            return np.zeros_like(V)
+        shares: Array = 2 * s * (s**2 / norm) ** (self.p - 1) / self.bound ** (1 / self.p)
+        return (U * shares) @ R
+
+    def rescale(self, V: Array) -> Array:
+        excess = self.violation(gram_eigenvalues(V), np.zeros(0))
+        return V * (inside(V) / np.sqrt(1 + excess)) if excess > 0 else V
+
+    def trace_bound(self, n: int) -> float:
+        if self.bound is None:
+            return float("inf")
+        return float(n ** (1 - 1 / self.p) * self.bound ** (1 / self.p))
+
+    def support(self, eigenvalues: Array, n: int | None = None) -> float:
+        positive = np.maximum(eigenvalues, 0.0)
+        q, size = self.conjugate_exponent, positive.size
+        if self.bound is not None:
+            norm = schatten_norm(positive, q)
+            rounding = (size + 48 + 4 * abs(float(np.log(self.bound)))) * ROUND
+            return self.bound ** (1 / self.p) * norm * (1 + rounding) + TINY if norm else 0.0
+        if self.p == 1:
+            return super().support(eigenvalues)
+        G = self.penalty or 0.0
+        share = positive[positive > 0] / G  # (G / q) sum share^q: no power of G alone, which may underflow
+        if not share.size:
+            return 0.0
+        with np.errstate(over="ignore", under="ignore"):
+            total = float(np.sum(share**q)) * G / q
+        rounding = (size + 8 * q * (1 + float(np.max(np.abs(np.log(share)))))) * ROUND
+        return total * (1 + rounding) + size * TINY * max(1.0, G)
+
+    def maximiser(self, eigenvalues: Array) -> Array:
+        """Eigenvalues of the K that attains R*(Z), in the eigenbasis of Z (p > 1; p = 1 with a bound)."""
+        positive = np.maximum(eigenvalues, 0.0)
+        top = float(np.max(positive, initial=0.0))
+        if top == 0.0:
+            return np.zeros_like(positive)
+        if self.p == 1:
+            ties = positive >= top * (1 - 1e-12)
+            return (self.bound or 0.0) * ties / np.sum(ties)
+        if self.bound is None:
+            with np.errstate(over="ignore", under="ignore"):
+                out: Array = (positive / (self.penalty or 1.0)) ** (1 / (self.p - 1))
+            return out
+        shape = (positive / top) ** (1 / (self.p - 1))
+        return self.bound ** (1 / self.p) * shape / schatten_norm(shape, self.p)
+
+    def cvxpy_primal(self, K: Cvx, diagonal: Cvx) -> tuple[Cvx, list[Cvx], Cvx | None]:
+        form, constraints = trace_power(K, self.p)
+        if self.penalty is not None:
+            G = parameter("G", self.penalty)
+            return G * (form / self.p), constraints, None
+        return 0.0, [*constraints, form <= parameter("B", self.bound)], None
+
+    def cvxpy_support(self, S: Cvx, n: int, lift: Callable[[Cvx], Cvx]) -> CvxSupport:
+        if self.bound is not None:
+            return bound_support(S, self.p, self.bound)
+        return penalty_support(S, self.p, self.penalty or 0.0)
+
+    def gradient(self, V: Array, SV: Array) -> tuple[Array, Array]:
+        """A subgradient of R at K = V V' as (W, mu), meaning W diag(mu) W' with W'W = I.
+
+        For a bound the multiplier is the least-squares one, from S V + kappa K^(p-1) V = 0.
+        """
+        if self.p == 1 or not V.size:
+            return V[:, :0], np.zeros(0)
+        W, s, R = np.linalg.svd(V, full_matrices=False)
+        powers = s ** (2 * (self.p - 1))
+        if self.penalty is not None:
+            return W, self.penalty * powers
+        direction = (W * (powers * s)) @ R
+        size = float(np.sum(direction**2))
+        kappa = max(0.0, -float(np.sum(SV * direction)) / size) if size else 0.0
+        return W, kappa * powers
