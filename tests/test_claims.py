@@ -669,3 +669,17 @@ def test_recovering_many_multipliers_takes_no_time_limit():
     started = time.perf_counter()
     assert np.isfinite(nm.certify(P, V).bound)
     assert time.perf_counter() - started < 20
+
+
+def test_what_the_adversary_found_in_a_long_run():
+    """A trace bound far below what a step asks for (mfpc), and proximal problems that forgot the time (simple_npkl)."""
+    n = 5
+    C = 1.1e-8 * np.eye(n)
+    terms = [T(E(n, ([2], [3])), "linear", 1.0, 2e6), T(E(n, ([2, 1], [4, 4])), "square", 1e4, 1 / 3e8)]
+    P = Problem(C, terms, (), nm.TracePower(1.0, bound=1e3), nm.Basis(np.eye(n)[:, :4]))
+    assert P.solve("mfpc", time_limit=5).status in Status
+    hard = [Eq(E(n, D(n)), 1.0)]
+    terms = [T(E(n, D(n)), "linear", [-1, 1, 1, -1, -1], 3e7), T(E(n, ([0], [1])), "square", 1e-6, 2.0)]
+    started = time.perf_counter()
+    Problem(np.eye(n), terms, hard, nm.TracePower(7.0, bound=0.7)).solve("simple_npkl", time_limit=0.5)
+    assert time.perf_counter() - started < 5

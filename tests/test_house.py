@@ -27,7 +27,14 @@ UPWARD = {("model/problem.py", "npkl_models.backends"), ("model/problem.py", "np
 """Problem.solve, compile and to_cvxpy, from inside the method."""
 
 HEAVY = {
-    "cvxpy": ("conic/", "model/losses.py", "model/regularizer.py", "model/regularizers.py", "model/trace_power.py", "model/trace_cones.py"),
+    "cvxpy": (
+        "conic/",
+        "model/losses.py",
+        "model/regularizer.py",
+        "model/regularizers.py",
+        "model/trace_power.py",
+        "model/trace_cones.py",
+    ),
     "matplotlib": ("table.py",),
     "pandas": ("table.py", "path.py"),
     "joblib": ("crosscheck.py",),

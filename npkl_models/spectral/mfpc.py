@@ -160,7 +160,9 @@ def _onto_simplex(values: Array, total: float) -> Array:
     """max(values - theta, 0) with the sum ``total``."""
     ordered = np.sort(values)[::-1]
     theta = (np.cumsum(ordered) - total) / np.arange(1, ordered.size + 1)
-    last = int(np.flatnonzero(ordered > theta)[-1])
+    above = ordered > theta
+    above[0] = True  # in exact arithmetic it is
+    last = int(np.flatnonzero(above)[-1])
     return np.maximum(values - theta[last], 0.0)
 
 

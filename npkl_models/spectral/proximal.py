@@ -8,6 +8,8 @@ Sun & Toh, SIAM J. Optim. 20, 2010).
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 from scipy.optimize import minimize
 
@@ -75,11 +77,18 @@ def _shrunk(values: Array, p: float, mu: float) -> Array:
     return low
 
 
-def inner_ascent(proximal: ProximalDual, x: Array) -> Array:
-    """The best x of one proximal problem that ``INNER`` eigendecompositions find."""
+def inner_ascent(proximal: ProximalDual, x: Array, deadline: float = np.inf) -> Array:
+    """The best x of one proximal problem that ``INNER`` eigendecompositions find, if there is time for them."""
+
+    def in_time(_x: Array) -> None:
+        if time.perf_counter() > deadline:
+            raise StopIteration
+
     bounds = list(zip(proximal.dual.lower, proximal.dual.upper, strict=True))
     options = {"maxcor": 30, "ftol": 0.0, "gtol": 0.0, "maxiter": INNER, "maxfun": INNER}
-    found = minimize(proximal, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    found = minimize(
+        proximal, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options, callback=in_time
+    )
     out: Array = np.asarray(found.x)
     proximal(out)
     return out

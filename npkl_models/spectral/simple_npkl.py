@@ -79,6 +79,11 @@ class Ascent:
     kernel: DualPoint | None = None  # the lowest objective
     offered: bool = False  # the kernel came from `offer`
 
+    @property
+    def deadline(self) -> float:
+        """In seconds of the clock, inf without a limit."""
+        return self.started + (self.options.time_limit or np.inf)
+
     def offer(self, V: Array) -> None:
         """A feasible kernel from elsewhere, kept if it is the best."""
         objective = self.dual.problem.objective_of_factor(V)
@@ -153,7 +158,7 @@ def proximal_points(ascent: Ascent, x: Array) -> None:
     sigma = max(float(np.linalg.norm(mu)), 1e-3 * reach) / max(1.0, norm_bound(problem.cost))
     while True:
         step = ProximalDual(dual, W, mu, sigma)
-        x = inner_ascent(step, x)
+        x = inner_ascent(step, x, ascent.deadline)
         W, mu, sigma = step.vectors, step.weights, GROWTH * sigma
         ascent.offer(step.factor())
         ascent(x)
