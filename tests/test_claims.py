@@ -683,3 +683,72 @@ def test_what_the_adversary_found_in_a_long_run():
     started = time.perf_counter()
     Problem(np.eye(n), terms, hard, nm.TracePower(7.0, bound=0.7)).solve("simple_npkl", time_limit=0.5)
     assert time.perf_counter() - started < 5
+
+
+# ------------------------------------------------------------------------------------ found by a third reader
+
+
+@pytest.mark.parametrize("apart", [5e-7, 1e-9, 2.3e-16])
+def test_two_values_for_one_entry_are_a_contradiction(apart):
+    i = np.array([0, 1, 0])
+    P = Problem(np.eye(2), (), [Eq(E(2, (i, i)), [1, 1, 1 + apart])])
+    assert not nm.certify(P, np.eye(2)).feasible
+    for backend in ("burer_monteiro", "hybrid", "sdp", "sdp_dual"):
+        assert P.solve(backend).status is not Status.OPTIMAL
+    assert P.solve("burer_monteiro").status is Status.INFEASIBLE
+
+
+def test_rounding_in_the_derivative_of_equalities_proves_nothing():
+    """D_01 = a, D_02 = b and D_01 - D_02 = a - b + 1e-10: no kernel, and a derivative that is all rounding."""
+    n, feasible = 4, 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        basis = nm.Basis(np.linalg.qr(rng.standard_normal((n, n)))[0])
+        V = rng.standard_normal((n, 3)) * 3 + 1e13 * rng.standard_normal((1, 3))
+        f, g = nm.SquaredDistances(n, ([0, 0], [1, 2])), nm.DistanceDifferences(n, ([0], [1], [2]))
+        d = f.value_of_factor(basis.Q @ (basis.Q.T @ V))
+        P = Problem(np.eye(n) * 1e-30, (), [Eq(f, d), Eq(g, [d[0] - d[1] + 1e-10])], basis=basis)
+        feasible += nm.certify(P, V, kind="factor").feasible
+    assert feasible == 0
+
+
+@pytest.mark.parametrize("d", [1e-8, 1e-15, 1e-20])
+def test_a_row_that_is_almost_zero_is_no_ray(d):
+    """K_00 = 1: the objective is at least -sqrt(K_11) + d K_11 >= -1 / (4 d)."""
+    from npkl_models.certify.rays import unbounded
+
+    P = Problem(np.array([[0, -0.5], [-0.5, d]]), (), [Eq(E(2, ([0], [0])), [1.0])])
+    V = np.array([[1.0], [0.5 / d]])
+    assert not unbounded(P, V)
+    assert P.solve("burer_monteiro", start=V).status is not Status.UNBOUNDED
+
+
+@pytest.mark.parametrize("scale", [0.1, 1, 20, 100])
+def test_unfolding_does_not_mind_the_scale_of_the_data(scale):
+    t = np.linspace(0, 3, 30)
+    arc = nm.mvu(np.stack([np.cos(t), np.sin(t)], 1) * scale, n_neighbors=2)
+    solution = arc.solve("burer_monteiro")
+    assert solution.certificate.violation < 1e-6
+    assert solution.status in (Status.OPTIMAL, Status.LOCALLY_SOLVED, Status.ITERATION_LIMIT)
+    assert solution.objective < 0
+
+
+@pytest.mark.parametrize("R", [nm.RowNormBound(1.0), nm.TracePower(1, bound=24.0)])
+def test_a_bound_that_equalities_keep_is_no_obstacle(R):
+    L, pairs = side_information("iris", 24)
+    term = T(E(24, (pairs.i, pairs.j)), "hinge", pairs.sign)
+    P = Problem(L, term, Eq(E(24, D(24)), 1.0), R)
+    assert P.solve("burer_monteiro").status is Status.OPTIMAL
+
+
+def test_searching_for_a_feasible_kernel_takes_no_minutes():
+    rng = np.random.default_rng(0)
+    n = 300
+    L = nm.laplacian(rng.standard_normal((n, 8)), 5, shift=0.1)
+    i, j = rng.integers(0, n, 600), rng.integers(0, n, 600)
+    i, j = i[i != j], j[i != j]
+    G = rng.standard_normal((n, 3))
+    hard = Eq(nm.SquaredDistances(n, (i, j)), np.sum((G[i] - G[j]) ** 2, axis=1))
+    started = time.perf_counter()
+    nm.Problem(L, T(E(n, ([0], [1])), "hinge", 1.0), hard).solve("burer_monteiro", time_limit=2)
+    assert time.perf_counter() - started < 25

@@ -65,7 +65,9 @@ class Certificate:
     seconds : float
         Spent on the certificate.
     multipliers : Multipliers
-        The repaired dual point, which anybody can check with `Problem.dual_bound`.
+        The repaired dual point, which anybody can check with `Problem.dual_bound` (where equalities left
+        no interior, with that of `npkl_models.model.faces.face_of`: the multipliers of what the face
+        meets are zero).
     point : ndarray of shape (n, r)
         A factor of the judged kernel.
     direction : ndarray of shape (n,)

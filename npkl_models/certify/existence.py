@@ -10,6 +10,7 @@ objective at W bounds nothing: a misfit of 1e-16 may hide 1e-8 of it.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -17,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.certify import rounding
-from npkl_models.certify.floors import diagonal_of
+from npkl_models.certify.floors import diagonal_of, fixed_diagonal
 from npkl_models.certify.misfit import nearest, random_factor, scales, size
 from npkl_models.certify.newton import newton
 from npkl_models.linalg import Array, Matrix, dense, gamma, gram_eigenvalues
@@ -26,9 +27,15 @@ from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 
 EVALUATION = 16  # units of roundoff, and one for each column, in the value of a functional
 KANTOROVICH = 0.25  # 1/2 in the theorem
+FORMING = 32  # operations in an entry of the derivative, the rounding of V in its basis included
 SINGULAR = 1e-6  # smallest singular value of the derivative at a point itself that is made use of
 ANCHORED = 1e-6  # and at an anchor
-ANCHORS = 1_500  # largest order for which an anchor is looked for
+ANCHORS, WORK = (
+    1_500,
+    5e7,
+)  # largest order, and order times rank times equalities, for which one is looked for
+SMALL = 120  # order up to which the identity is a start
+EXTRA = 6  # columns more than independence needs
 LITTLE = 1e-9  # largest misfit, relative to the data, that is rounding at all
 SHARES = (1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7)  # of the anchor
 NUMBERS = 5e7  # of the derivative, at most
@@ -67,6 +74,8 @@ def near(problem: Problem, V: Array) -> Near | None:
     """
     if not problem.equalities:
         return Near(0.0) if _confined(problem, V, 0.0) else None
+    if contradictory(problem):
+        return None
     if problem.basis is None and all(diagonal_of(part.functional).all() for part in problem.equalities):
         reach = _of_lengths(problem, V)
         return Near(reach) if np.isfinite(reach) and _confined(problem, V, reach) else None
@@ -76,6 +85,19 @@ def near(problem: Problem, V: Array) -> Near | None:
         if np.isfinite(reach) and _confined(problem, V, reach):
             return Near(reach)
     return _by_anchor(problem, V)
+
+
+def contradictory(problem: Problem) -> bool:
+    """Whether one value of the kernel must have two values."""
+    known: dict[tuple[object, ...], float] = {}
+    for part in problem.equalities:
+        f = part.functional
+        ends = np.sort(np.stack(f.indices), axis=0) if len(f.indices) == 2 else np.array(f.indices)
+        columns = ends.T.tolist() if len(f.indices) else [[]]
+        for indices, value in zip(columns, part.value.tolist(), strict=True):
+            if known.setdefault((f.kind, *indices), value) != value:
+                return True
+    return False
 
 
 def _by_anchor(problem: Problem, V: Array) -> Near | None:
@@ -118,9 +140,14 @@ def anchor(problem: Problem) -> tuple[Array, float] | None:
 
 
 def _anchor(problem: Problem) -> tuple[Array, float] | None:
-    if problem.order > ANCHORS:
+    m = sum(part.functional.size for part in problem.equalities)
+    rank = min(int(np.sqrt(2 * m)) + EXTRA, problem.order)
+    if problem.order > ANCHORS or m > CONSTRAINTS or m * rank * problem.order > WORK:
         return None
-    for start in (_identity(problem), random_factor(problem, problem.order)):
+    starts = [random_factor(problem, rank)]
+    if problem.order <= SMALL:
+        starts.insert(0, _identity(problem))
+    for start in starts:
         W = newton(problem, problem.lift(start))
         if not _misses_little(problem, W):
             W = newton(problem, problem.lift(nearest(problem, start)))
@@ -143,9 +170,13 @@ def _confined(problem: Problem, V: Array, reach: float) -> bool:
     R, lengths = problem.regularizer, np.einsum("ir,ir->i", V, V)
     if reach == 0.0:
         return R.violation(gram_eigenvalues(V), lengths) == 0.0
+    fixed = fixed_diagonal(problem)
     if R.row_multipliers:
-        return bool(np.all((np.sqrt(lengths) + reach) ** 2 <= R.trace_bound(1)))
+        top = R.trace_bound(1)
+        return bool(np.all((fixed <= top) | ((np.sqrt(lengths) + reach) ** 2 <= top)))
     if not np.isfinite(R.trace_bound(problem.n)):
+        return True
+    if R.spectral is not None and R.spectral.p == 1 and math.fsum(fixed) <= R.trace_bound(problem.n):
         return True
     more = reach * (2 * float(np.sqrt(lengths.sum())) + reach)  # nuclear norm of the change of K
     return R.violation(gram_eigenvalues(V), lengths, more) == 0.0
@@ -182,7 +213,8 @@ def independence(problem: Problem, V: Array) -> float:
     square = found.lower - gamma(int(np.diff(J.indptr).max(initial=0)) + 4) * m
     if found.rigour != "proved" or square <= 0:
         return 0.0
-    return float(np.sqrt(square) * lengths.min())
+    own = gamma(FORMING) * float(np.linalg.norm(_derivative_sizes(problem, V) / lengths))
+    return max(float(np.sqrt(square)) - own, 0.0) * float(lengths.min())
 
 
 def _of_newton(problem: Problem, V: Array, sigma: float) -> float:
@@ -199,6 +231,20 @@ def _of_newton(problem: Problem, V: Array, sigma: float) -> float:
     if not KANTOROVICH * sigma**2 >= L * F:
         return float("inf")
     return 2.001 * F / sigma
+
+
+def _derivative_sizes(problem: Problem, V: Array) -> Array:
+    """For each row of the derivative the norm of the numbers that it is formed of, which may cancel."""
+    lengths = np.sqrt(np.einsum("ir,ir->i", V, V))
+    width = np.ones(problem.n)
+    if problem.basis is not None:
+        width = np.sqrt(np.einsum("is,is->i", problem.basis.Q, problem.basis.Q))
+    out = []
+    for part in problem.equalities:
+        t = part.functional.triplets()
+        size = np.abs(t.coefficient) * (width[t.row] * lengths[t.column] + width[t.column] * lengths[t.row])
+        out.append(np.bincount(t.owner, weights=size, minlength=part.functional.size))
+    return np.concatenate(out)
 
 
 def _derivative(problem: Problem, V: Array) -> Matrix | None:

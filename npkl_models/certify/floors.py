@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.certify import rounding
-from npkl_models.linalg import UNIT, Mask
+from npkl_models.linalg import UNIT, Array, Mask
 from npkl_models.model.functionals import Entries, Functional, SquaredDistances
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
@@ -88,13 +88,7 @@ def trace_bound(problem: Problem, upper: float) -> float:
     upper : float
         An upper bound on the optimum: the objective of a feasible point and its rounding, inf without one.
     """
-    bounds = [problem.regularizer.trace_bound(problem.n)]
-    fixed = np.full(problem.n, np.inf)
-    for part in problem.equalities:
-        i = diagonal_of(part.functional)
-        if i.any():
-            np.minimum.at(fixed, part.functional.indices[0][i], part.value[i])
-    bounds.append(float(np.sum(fixed)))
+    bounds = [problem.regularizer.trace_bound(problem.n), float(np.sum(fixed_diagonal(problem)))]
     if upper < np.inf and all(term.loss.nonnegative for term in problem.terms):
         floor = cost_floor(problem) + problem.regularizer.shift
         if floor > 0:
@@ -122,6 +116,16 @@ def _from_diagonal_losses(problem: Problem, upper: float, mu: float) -> float:
     inside = (W * mu) ** 2 + 4 * W * max(upper + mu * total, 0.0)
     size = float(np.sum(np.abs(target)))
     return total + 0.5 * (W * mu + float(np.sqrt(inside))) + (problem.n + 64) * UNIT * size
+
+
+def fixed_diagonal(problem: Problem) -> Array:
+    """What equalities say of K_ii, inf where they are silent."""
+    fixed = np.full(problem.n, np.inf)
+    for part in problem.equalities:
+        i = diagonal_of(part.functional)
+        if i.any():
+            np.minimum.at(fixed, part.functional.indices[0][i], part.value[i])
+    return fixed
 
 
 def diagonal_of(functional: Functional) -> Mask:

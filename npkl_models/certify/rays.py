@@ -14,12 +14,14 @@ import scipy.sparse as sp
 
 from npkl_models.certify import rounding
 from npkl_models.certify.bounds import Query, bound_from, project_multipliers
+from npkl_models.certify.existence import contradictory
 from npkl_models.certify.floors import diagonal_of
 from npkl_models.certify.misfit import nearest, random_factor, row_bound, scales
 from npkl_models.certify.restoration import restore
-from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Mask, dense, symmetrize
+from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Mask, dense, norm_bound, symmetrize
 from npkl_models.model.faces import LARGEST, complement, face_of
 from npkl_models.model.functionals import DistanceDifferences, Entries, Functional, SquaredDistances, TotalSum
+from npkl_models.model.pairs import components
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import NoRegularizer
 from npkl_models.model.terms import Equality, Multipliers
@@ -36,7 +38,7 @@ def infeasible(problem: Problem, V: Array | None = None) -> bool:
     problem = problem if face is None else face.problem
     if not problem.equalities:
         return False
-    if any(_negative(part) for part in problem.equalities):
+    if any(_negative(part) for part in problem.equalities) or contradictory(problem):
         return True
     search = _without_losses(problem)
     for y in _dual_rays(search, V):
@@ -174,12 +176,16 @@ def _falls(problem: Problem, D: Array) -> bool:
     """
     D = problem.lift(problem.drop(D))
     D = D / max(float(np.linalg.norm(D)), 1e-300)
+    if problem.basis is None:
+        D = _made_still(problem, D)
     for part in problem.equalities:
         if not bool(np.all(_still(part.functional, D))):
             return False
     lengths = np.sqrt(np.einsum("ir,ir->i", D, D))
     rate = float(np.sum(D * (problem.cost @ D))) + problem.regularizer.shift * float(np.sum(D**2))
     scale = float(lengths @ (abs(problem.cost) @ lengths)) + problem.regularizer.shift
+    if problem.basis is not None:  # rows cannot be set to what they should be
+        scale = norm_bound(problem.cost) + problem.regularizer.shift
     for term in problem.terms:
         z, size = term.functional.value_of_factor(D), term.functional.size_of_factor(D)
         low, high = term.loss.domain(term.target, term.weight)
@@ -190,6 +196,29 @@ def _falls(problem: Problem, D: Array) -> bool:
         slope = np.where(z > 0, high, np.where(z < 0, low, 0.0))
         scale += float(np.sum(np.abs(slope) * size))
     return bool(rate < -CLEAR_FALL * scale)
+
+
+def _made_still(problem: Problem, D: Array) -> Array:
+    """D with rows that rounding keeps from zero, or from each other, set so."""
+    D, edges = D.copy(), [np.zeros((0, 2), dtype=np.intp)]
+    parts = [(part.functional, np.ones(part.functional.size, dtype=bool)) for part in problem.equalities]
+    for term in problem.terms:
+        low, high = term.loss.domain(term.target, term.weight)
+        parts.append((term.functional, np.isinf(low) | np.isinf(high)))
+    for f, concerned in parts:
+        held = concerned & _still(f, D)
+        if isinstance(f, Entries):
+            i, j = f.indices
+            D[i[held & (i == j)]] = 0.0
+        elif isinstance(f, SquaredDistances):
+            edges.append(np.stack(f.indices, axis=1)[held])
+    count, label = components(problem.n, np.concatenate(edges))
+    if count == problem.n:
+        return D
+    mean = np.zeros((count, D.shape[1]))
+    np.add.at(mean, label, D)
+    out: Array = (mean / np.bincount(label)[:, None])[label]
+    return out
 
 
 def _still(f: Functional, D: Array) -> Mask:

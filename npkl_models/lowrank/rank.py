@@ -19,6 +19,7 @@ from npkl_models.model.problem import Problem
 
 AUTO_RANK = 8  # optimal ranks of these problems are tiny; a certificate tells when they are not
 BASIS_SHARE = 3  # of the basis: on the sets of the papers a fifth of it was the optimal rank
+FIRST_STEP = 1e-3  # share of the trace that a new column takes where there are equalities
 NULL_COLUMN = 1e-12  # share of the largest eigenvalue below which a column is dropped
 
 
@@ -86,6 +87,8 @@ def escape(problem: Problem, V: Array, direction: Array) -> Array:
     """
     base = drop_null_columns(V)
     u = direction.reshape(-1, 1)
+    if problem.equalities:  # they, not the objective, say how far; the solver will see
+        return np.hstack([base, np.sqrt(FIRST_STEP * max(float(np.sum(base**2)), 1e-300)) * u])
     objective = _along(problem, base, u)
     start = objective(0.0)
     high = max(1e-3 * float(np.sum(base**2)), 1e-6)

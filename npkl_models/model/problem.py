@@ -13,7 +13,7 @@ from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Matrix, gamma, gram_eigenvalues, norm_bound, symmetrize
 from npkl_models.model.basis import Basis
 from npkl_models.model.regularizers import NoRegularizer, Regularizer
-from npkl_models.model.terms import LossTerm, Multipliers
+from npkl_models.model.terms import Equality, LossTerm, Multipliers
 
 if TYPE_CHECKING:  # the one arrow that points down, and only from inside methods
     from npkl_models.answer.solution import Solution
@@ -59,7 +59,7 @@ class Problem:
     def __post_init__(self) -> None:
         cost = _symmetric(self.cost)
         terms = (self.terms,) if isinstance(self.terms, LossTerm) else tuple(self.terms)
-        equalities = tuple(self.equalities)
+        equalities = (self.equalities,) if isinstance(self.equalities, Equality) else tuple(self.equalities)
         if not terms and not equalities:
             raise ProblemError("a problem must have at least one loss term or equality, got none")
         for part in (*terms, *equalities):

@@ -78,7 +78,7 @@ def _shrunk(values: Array, p: float, mu: float) -> Array:
 
 
 def inner_ascent(proximal: ProximalDual, x: Array, deadline: float = np.inf) -> Array:
-    """The best x of one proximal problem that ``INNER`` eigendecompositions find, if there is time for them."""
+    """The best x of one proximal problem that ``INNER`` eigendecompositions find, if there is time."""
 
     def in_time(_x: Array) -> None:
         if time.perf_counter() > deadline:
