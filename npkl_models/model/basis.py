@@ -63,7 +63,7 @@ class Basis:
 
     @cached_property
     def magnitude(self) -> float:
-        """An upper bound on the squared norm of the matrix |Q| of absolute values."""
+        """An upper bound on the squared norm of the matrix of absolute values of Q."""
         size = np.abs(self.Q)
         both = float(size.sum(axis=0).max() * size.sum(axis=1).max())
         return min(both, float(np.sum(size**2))) * (1 + gamma(2 * self.n))

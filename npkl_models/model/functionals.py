@@ -78,12 +78,12 @@ class Functional(ABC):
         return self._sum(t.coefficient * np.einsum("er,er->e", V[t.row], U[t.column]))
 
     def size_of_factor(self, V: Array) -> Array:
-        """What rounding in the values on V V' is relative to: the sums of |M_ij| ||v_i|| ||v_j||."""
+        """What rounding in the values on V V' is relative to: sums of ``abs(M_ij)`` times lengths of rows."""
         t, norm = self._triplets, np.sqrt(np.einsum("ir,ir->i", V, V))
         return self._sum(np.abs(t.coefficient) * norm[t.row] * norm[t.column])
 
     def row_sizes(self, y: Array) -> tuple[Array, Array]:
-        """Row sums of sum_e |y_e| |M_e|, and how many numbers they have (n,) each."""
+        """Row sums of ``sum_e abs(y_e) abs(M_e)``, and how many numbers they have (n,) each."""
         t = self._triplets
         half = 0.5 * np.abs(t.coefficient * np.asarray(y, dtype=float)[t.owner])
         ends = np.concatenate([t.row, t.column])

@@ -49,7 +49,7 @@ class Loss(ABC):
 
     @abstractmethod
     def conjugate(self, y: Array, t: Array, w: Array) -> Array:
-        """f*(y) of f = w loss, for y in the domain; its rounding at most 16 units of |f*| + 2 |y t|."""
+        """f*(y) of f = w loss, for y in the domain, its rounding a few units of ``abs(f*) + 2 abs(y t)``."""
 
     @abstractmethod
     def conjugate_derivative(self, y: Array, t: Array, w: Array) -> Array:
