@@ -45,7 +45,8 @@ def test_bounds_are_below_and_say_how_they_are_known(method, n, r, margin, seed)
         assert found.lower >= true - 1e-10  # the wrong side: that is why it proves nothing
     else:
         assert found.lower <= true + 1e-12
-        reach = {"lanczos": min(true, 0.0), "cholesky": true - 0.011 * max(true, 0.0)}
+        # a rough estimate that is a little too high fails the first shift; the second gives away four hundredths
+        reach = {"lanczos": min(true, 0.0), "cholesky": true - 0.045 * max(true, 0.0)}
         assert found.lower >= reach.get(method, true) - 1e-6
     rayleigh = float(found.vector @ S @ found.vector)
     assert rayleigh == pytest.approx(found.estimate, abs=1e-8)
