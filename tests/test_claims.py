@@ -752,3 +752,12 @@ def test_searching_for_a_feasible_kernel_takes_no_minutes():
     started = time.perf_counter()
     nm.Problem(L, T(E(n, ([0], [1])), "hinge", 1.0), hard).solve("burer_monteiro", time_limit=2)
     assert time.perf_counter() - started < 25
+
+
+@pytest.mark.parametrize("solver", ["SCS", "CLARABEL"])
+def test_an_error_in_a_callback_is_not_taken_for_the_solvers(small, solver):
+    def broken(state):
+        raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        small("pcp").solve("sdp", solver=solver, callback=broken, tol=1e-15)

@@ -7,7 +7,8 @@ so that its factorisation and its scaling are kept from one stretch to the next.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import cvxpy as cp
@@ -55,20 +56,23 @@ def in_chunks(
     (status, iterations, message)
     """
     started = time.perf_counter()
-    data, chain, inverse = program.get_problem_data(cp.SCS, solver_opts=dict(settings))
+    with only_the_solver():
+        data, chain, inverse = program.get_problem_data(cp.SCS, solver_opts=dict(settings))
     cone = dims_to_solver_dict(data["dims"])
     rest = SCS.parse_solver_options({key: value for key, value in settings.items() if key != "verbose"})
     length, done = min(FIRST if time_limit is None else CALIBRATION, limit), 0
     point: dict[str, Any] = {}
     while True:
         before = time.perf_counter()
-        worker = scs.SCS(_data(data), cone, max_iters=length, verbose=False, **rest | _carried(point))
-        found = worker.solve(**_start(point))
+        with only_the_solver():
+            worker = scs.SCS(_data(data), cone, max_iters=length, verbose=False, **rest | _carried(point))
+            found = worker.solve(**_start(point))
         done += int(found["info"]["iter"])
         point = found
         took = time.perf_counter() - before
         status = int(found["info"]["status_val"])
-        program.unpack_results(_as_solved(found), chain, inverse)
+        with only_the_solver():
+            program.unpack_results(_as_solved(found), chain, inverse)
         stop = look(done)
         if stop is not None:
             return stop, done, f"stopped by us after {done} iterations, it says {found['info']['status']}"
@@ -80,6 +84,21 @@ def in_chunks(
         if time_limit is not None and np.isfinite(time_limit):
             left = SHARE * (time_limit - (time.perf_counter() - started))
             length = int(np.clip(left / max(took, 1e-9) * found["info"]["iter"], 1, length))
+
+
+class SolverBroke(Exception):
+    """What a solver of others raised, in words; errors of ours and of a callback pass as they are."""
+
+
+@contextmanager
+def only_the_solver() -> Iterator[None]:
+    """Turn whatever the block raises into `SolverBroke`; some solvers panic with no common exception."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        raise SolverBroke(f"{type(error).__name__}: {error}") from error
 
 
 def _data(data: dict[str, Any]) -> dict[str, Any]:

@@ -15,9 +15,8 @@ from npkl_models.answer.program import logger, progress_log
 from npkl_models.answer.solution import History, Iterate, Solution, Status, with_seconds
 from npkl_models.certify.budget import Budget
 from npkl_models.certify.certificate import Certificate, certify
-from npkl_models.conic.chunks import in_chunks
+from npkl_models.conic.chunks import SolverBroke, in_chunks, only_the_solver
 from npkl_models.conic.solvers import ConicOptions, choose_solver, solver_arguments
-from npkl_models.errors import NPKLError
 from npkl_models.linalg import Array, psd_factor, symmetrize
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
@@ -65,20 +64,14 @@ class ConicRun:
             logger.info("%s by %s: a PSD cone of order %d", self.backend, solver, order)
             try:
                 with warnings.catch_warnings():
-                    warnings.simplefilter(
-                        "ignore"
-                    )  # CVXPY warns of inaccuracy, which the certificate measures
+                    warnings.simplefilter("ignore")  # of inaccuracy, which the certificate measures
                     outcome = self._run(solver)
             except KeyboardInterrupt:
                 outcome = Outcome(
                     Status.STOPPED, float("nan"), self._iterations(), f"{solver} was interrupted"
                 )
-            except NPKLError:
-                raise
-            except SystemExit:
-                raise
-            except BaseException as error:  # some solvers panic with an exception of no common class
-                words = f"{solver}: {type(error).__name__}: {error}"
+            except SolverBroke as error:
+                words = f"{solver}: {error}"
                 outcome = Outcome(Status.FAILED, float("nan"), self._iterations(), words)
         return self._finish(outcome, build_time)
 
@@ -115,7 +108,8 @@ class ConicRun:
             )
             return self._outcome(solver, status, iterations, said)
         before = time.perf_counter()
-        self.program.solve(solver=solver, verbose=options.verbose, **arguments)
+        with only_the_solver():
+            self.program.solve(solver=solver, verbose=options.verbose, **arguments)
         took = time.perf_counter() - before
         stats = self.program.solver_stats
         iterations = int(getattr(stats, "num_iters", None) or 0)
