@@ -33,9 +33,10 @@ def test_a_multiplier_next_to_the_domain_is_not_in_it():
         t, w = np.ones(3), np.full(3, 1e6)
         y = loss.project(np.array([-1e6, 0.0, 7.0]), t, w)
         assert loss.in_domain(y, t, w).all()
-        if loss.name != "square":
-            assert not loss.in_domain(np.nextafter(y, np.inf), t, w)[1:].any() or loss.name != "linear"
     linear = nm.LOSSES["linear"]
+    hinge, one = nm.LOSSES["hinge"], np.ones(1)
+    for outside in (5e-324, np.nextafter(-1e6, -np.inf)):  # of [-w, 0], by as little as there is
+        assert not hinge.in_domain(np.array([outside]), one, 1e6 * one).any()
     assert not linear.in_domain(np.full(3, -1e6 * (1 - 1e-15)), np.ones(3), np.full(3, 1e6)).any()
 
 
