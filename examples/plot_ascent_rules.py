@@ -18,7 +18,7 @@ cases = {"tr K^2 <= n": {"bound": 150.0}, "(1/2) tr K^2": {"penalty": 1.0}}
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 print("case | rule | eigendecompositions to a relative gap of 1e-2, 1e-4, 1e-6 | status")
 for ax, (title, how) in zip(axes, cases.items(), strict=True):
-    problem = nm.simple_npkl(L, pairs, "squared_hinge", **how)
+    problem = nm.simple_npkl(L, pairs, loss="squared_hinge", **how)
     for rule, colour in (("quasi_newton", "C0"), ("accelerated", "C1"), ("gradient", "C2")):
         found = problem.solve("simple_npkl", rule=rule, tol=1e-6, max_iter=400)
         h = found.history

@@ -4,11 +4,10 @@ Write a problem once; solve it exactly or fast; see proved how good each answer 
 """
 
 from npkl_models._version import __version__
-from npkl_models.answer.program import Program
 from npkl_models.answer.solution import History, Iterate, Solution, Status
-from npkl_models.backends import Backend, backends, choose_backend, compile, solve
 from npkl_models.certify.certificate import Certificate, certify
-from npkl_models.crosscheck import crosscheck
+from npkl_models.crosscheck.run import crosscheck
+from npkl_models.crosscheck.table import CrossCheck
 from npkl_models.data import datasets
 from npkl_models.errors import (
     MissingDependencyError,
@@ -20,7 +19,7 @@ from npkl_models.errors import (
 from npkl_models.model import formulations
 from npkl_models.model.basis import Basis
 from npkl_models.model.eigenbasis import eigenbasis
-from npkl_models.model.formulations import hard_pcp, npkl, pcp, reg_pcp, simple_npkl
+from npkl_models.model.formulations import hard_pcp, mvu, npkl, pcp, reg_mvu, reg_pcp, simple_npkl
 from npkl_models.model.functionals import DistanceDifferences, Entries, SquaredDistances, TotalSum
 from npkl_models.model.graph import knn_affinity, laplacian
 from npkl_models.model.losses import LOSSES, Hinge, Linear, Loss, Square, SquaredHinge
@@ -28,10 +27,10 @@ from npkl_models.model.pairs import Pairs
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import NoRegularizer, RowNormBound, TracePower
 from npkl_models.model.terms import Equality, LossTerm, Multipliers
-from npkl_models.model.unfolding import mvu, reg_mvu
 from npkl_models.path import Path, regularization_path
+from npkl_models.solve.choice import Backend, backends, choose_backend, compile, solve
+from npkl_models.solve.program import Program
 from npkl_models.spectral.equivalence import equivalent_bound, equivalent_penalty
-from npkl_models.table import CrossCheck
 
 __all__ = [
     "LOSSES",

@@ -2,6 +2,6 @@
 
 import sys
 
-from npkl_models.cli import main
+from npkl_models.cli.main import main
 
 sys.exit(main())

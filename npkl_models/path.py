@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from npkl_models.answer.solution import Solution
-from npkl_models.backends import REGISTRY, choose_backend
 from npkl_models.errors import MissingDependencyError, ProblemError, unknown
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import TracePower
+from npkl_models.solve.choice import REGISTRY, choose_backend
 
 PARAMETERS = ("bound", "penalty", "p", "weight")
 

@@ -36,14 +36,14 @@ def build(kind: str, L, pairs) -> nm.Problem:
     if form == "basis":
         return build(loss, L, pairs).with_basis(nm.eigenbasis(L, 8))
     if form == "npkl":
-        return nm.npkl(L, pairs, loss)
+        return nm.npkl(L, pairs, loss=loss)
     if form == "row":
-        return nm.npkl(L, pairs, loss, row_norm=0.9)
+        return nm.npkl(L, pairs, loss=loss, row_norm=0.9)
     p, n = float(form[1:]), pairs.n
     if form[0] == "B":
-        return nm.simple_npkl(L, pairs, loss, p=p, bound=float(n))
+        return nm.simple_npkl(L, pairs, loss=loss, p=p, bound=float(n))
     penalty = 0.5 if p > 1 else 3.0 if loss == "linear" else 1.0  # linear: else unbounded at p = 1
-    return nm.simple_npkl(L, pairs, loss, p=p, penalty=penalty)
+    return nm.simple_npkl(L, pairs, loss=loss, p=p, penalty=penalty)
 
 
 NONNEGATIVE = tuple(name for name, loss in nm.LOSSES.items() if loss.nonnegative)

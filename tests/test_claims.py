@@ -258,7 +258,7 @@ def test_a_vector_that_a_known_start_cannot_see_is_seen():
 def test_the_word_of_a_solver_is_not_repeated():
     """INFEASIBLE and UNBOUNDED are proved or not said, whatever the limits."""
     L, pairs = side_information("iris", 24)
-    problem = nm.npkl(L, pairs, "linear", row_norm=1.0)  # bounded
+    problem = nm.npkl(L, pairs, loss="linear", row_norm=1.0)  # bounded
     healthy = nm.pcp(L, pairs)
     for backend in ("sdp", "sdp_dual"):
         for solver in ("SCS", "CLARABEL"):
@@ -332,7 +332,7 @@ def test_identical_cliques_are_solved(size, count, loss):
     block = np.ones((size, size)) - np.eye(size)
     L = nm.laplacian(sp.block_diag([block] * count).tocsr(), shift=0.1)
     pairs = nm.Pairs.from_labels(np.arange(n) // size % 3, 60, 60, 0)
-    solution = nm.npkl(L, pairs, loss).solve(time_limit=20)
+    solution = nm.npkl(L, pairs, loss=loss).solve(time_limit=20)
     assert solution.status in (Status.OPTIMAL, Status.TIME_LIMIT)
     assert np.isfinite(solution.certificate.bound)
     assert solution.certificate.bound <= solution.objective + 1e-9

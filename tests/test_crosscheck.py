@@ -9,11 +9,11 @@ import pytest
 from conftest import KINDS, side_information
 
 import npkl_models as nm
-from npkl_models.backends import REGISTRY
-from npkl_models.cli import main
+from npkl_models.cli.main import main
+from npkl_models.crosscheck.table import COLUMNS, cells
 from npkl_models.data import datasets, synthetic
 from npkl_models.data.readers import read_csv
-from npkl_models.table import COLUMNS, cells
+from npkl_models.solve.choice import REGISTRY
 
 
 @pytest.mark.parametrize("kind", ["pcp", "npkl:hinge", "row:linear", "B2:squared_hinge"])
@@ -45,7 +45,7 @@ def test_a_wrong_answer_is_caught(small, monkeypatch):
 
     from npkl_models import crosscheck as _  # noqa: F401  # the function shadows the module
 
-    module = sys.modules["npkl_models.crosscheck"]
+    module = sys.modules["npkl_models.crosscheck.run"]
     answers = {"bcd": good, "admm": worse, "sdp": "failed: broken", "sdp_dual": good}
     monkeypatch.setattr(module, "_solve", lambda problem, name, own, options: answers[name])
     table = module.crosscheck(problem, list(answers))
@@ -198,7 +198,7 @@ def test_command_on_other_problems(arguments, capsys):
 def test_command_says_when_one_disagrees(capsys, monkeypatch):
     import sys
 
-    module = sys.modules["npkl_models.crosscheck"]
+    module = sys.modules["npkl_models.crosscheck.run"]
     real = module._solve
 
     def hasty(problem, name, own, options):

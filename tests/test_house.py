@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import npkl_models as nm
-from npkl_models.backends import REGISTRY
 from npkl_models.model.formulations import FORMULATIONS
 from npkl_models.model.functionals import FUNCTIONALS
 from npkl_models.model.regularizers import REGULARIZERS
+from npkl_models.solve.choice import REGISTRY
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "npkl_models"
@@ -23,7 +23,7 @@ FLOORS = {
 }  # fmt: skip
 """Imports may only point to a lower floor, or stay in the same room."""
 
-UPWARD = {("model/problem.py", "npkl_models.backends"), ("model/problem.py", "npkl_models.conic.sdp")}
+UPWARD = {("model/problem.py", "npkl_models.solve.choice"), ("model/problem.py", "npkl_models.conic.sdp")}
 """Problem.solve, compile and to_cvxpy, from inside the method."""
 
 HEAVY = {

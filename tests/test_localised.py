@@ -10,7 +10,7 @@ import npkl_models as nm
 from npkl_models import linalg, threads
 from npkl_models.certify import bounds as certificate
 from npkl_models.certify import repairs
-from npkl_models.lowrank import correction
+from npkl_models.lowrank.factor import correction
 from npkl_models.proof import bounds, lanczos, localised
 from npkl_models.proof.deflation import Deflation
 from npkl_models.proof.eigenbound import EigenBound

@@ -32,17 +32,17 @@ def test_objective_of_pcp_is_the_papers_sum():
     for i, j in pairs.cannot_link:
         T[i, j] = T[j, i] = 0.0
     wanted = np.trace(K @ L.toarray()) + gamma / 2 * sum((K[e] - t) ** 2 for e, t in T.items())
-    assert nm.pcp(L, pairs, gamma).objective(K) == pytest.approx(wanted)
+    assert nm.pcp(L, pairs, gamma=gamma).objective(K) == pytest.approx(wanted)
 
 
 def test_weights_of_the_other_formulations():
     L, pairs = side_information("iris", 20)
-    assert np.all(nm.npkl(L, pairs, "hinge", gamma=3.0).terms[0].weight == 3.0)
+    assert np.all(nm.npkl(L, pairs, loss="hinge", gamma=3.0).terms[0].weight == 3.0)
     for loss, weight in (("square", 2.0), ("squared_hinge", 2.0), ("hinge", 4.0), ("linear", 4.0)):
-        problem = nm.simple_npkl(L, pairs, loss, C=4.0, bound=1.0)
+        problem = nm.simple_npkl(L, pairs, loss=loss, C=4.0, bound=1.0)
         assert np.all(problem.terms[0].weight == weight)
     sure = nm.Pairs(20, pairs.must_link, pairs.cannot_link, weights=np.full(len(pairs), 0.5))
-    assert np.all(nm.npkl(L, sure, "hinge", gamma=3.0).terms[0].weight == 1.5)
+    assert np.all(nm.npkl(L, sure, loss="hinge", gamma=3.0).terms[0].weight == 1.5)
 
 
 def random_multipliers(problem, rng, size):
@@ -176,7 +176,7 @@ def test_to_cvxpy_has_parameters_and_is_dpp(small):
     program.solve(solver="CLARABEL")
     assert program.value > before
     L, pairs = side_information("iris", 24)
-    doubled = nm.simple_npkl(L, pairs, "hinge", C=2.0, bound=24.0).solve("sdp")
+    doubled = nm.simple_npkl(L, pairs, loss="hinge", C=2.0, bound=24.0).solve("sdp")
     assert program.value == pytest.approx(doubled.objective, rel=1e-5)
 
 
@@ -214,8 +214,8 @@ def test_bad_laplacians(spoil, message):
         (lambda L, P: nm.simple_npkl(L, P, bound=-3), nm.ProblemError, "bound B must be positive"),
         (lambda L, P: nm.simple_npkl(L, P, p=0.9, bound=3), nm.ProblemError, "p must be.*got 0.9"),
         (lambda L, P: nm.simple_npkl(L, P), nm.ProblemError, "exactly one of bound and penalty"),
-        (lambda L, P: nm.npkl(L, P, "linear"), nm.ProblemError, "unbounded below.*row_norm=b"),
-        (lambda L, P: nm.npkl(L, P, "huber"), nm.UnsupportedError, "unknown loss 'huber'; known are: hinge"),
+        (lambda L, P: nm.npkl(L, P, loss="linear"), nm.ProblemError, "unbounded below.*row_norm=b"),
+        (lambda L, P: nm.npkl(L, P, loss="huber"), nm.UnsupportedError, "unknown loss 'huber'; known are: hinge"),
         (lambda L, P: nm.pcp(L, P).solve("sdpp"), nm.UnsupportedError, "unknown backend 'sdpp'.*bcd"),
         (lambda L, P: nm.pcp(L, P).solve(tool=1), nm.UnsupportedError, "unknown option of bcd 'tool'.*tol"),
         (lambda L, P: nm.pcp(L, P).solve(rank=0), nm.UnsupportedError, "rank must be.*got 0"),

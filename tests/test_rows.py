@@ -8,11 +8,16 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 import npkl_models as nm
-from npkl_models.lowrank.anderson import Extrapolation
-from npkl_models.lowrank.coloring import color_classes, color_graph
 from npkl_models.lowrank.edges import EdgeModel, structure
-from npkl_models.lowrank.rows import RowProblem, minimise_rows, minimise_rows_by_dual, solve_quadratic
-from npkl_models.lowrank.table import Incidence
+from npkl_models.lowrank.rows.anderson import Extrapolation
+from npkl_models.lowrank.rows.coloring import color_classes, color_graph
+from npkl_models.lowrank.rows.minimise import (
+    RowProblem,
+    minimise_rows,
+    minimise_rows_by_dual,
+    solve_quadratic,
+)
+from npkl_models.lowrank.rows.table import Incidence
 
 
 @given(n=st.integers(1, 60), density=st.floats(0, 1), seed=st.integers(0, 999))
@@ -186,7 +191,7 @@ def test_extrapolation_solves_a_linear_iteration():
 
 @pytest.mark.parametrize(("kind", "r"), [("pcp", 8), ("pcp", 3), ("npkl:square", 5), ("row:linear", 4)])
 def test_compiled_and_numpy_kernels_make_the_same_sweep(small, kind, r):
-    from npkl_models.lowrank.bcd import BCDOptions, BCDProgram
+    from npkl_models.lowrank.rows.bcd import BCDOptions, BCDProgram
 
     start = np.random.default_rng(0).normal(size=(24, r))
     engines = [
@@ -202,7 +207,7 @@ def test_compiled_and_numpy_kernels_make_the_same_sweep(small, kind, r):
 
 @pytest.mark.parametrize("kind", ["pcp", "npkl:square", "row:linear", "row:square"])
 def test_a_compiled_sweep_measures_itself(small, kind):
-    from npkl_models.lowrank.bcd import BCDOptions, BCDProgram
+    from npkl_models.lowrank.rows.bcd import BCDOptions, BCDProgram
 
     engine = BCDProgram.compile(small(kind), BCDOptions(rank=5, kernel="numba", extrapolation=False)).engine()
     for _ in range(30):
@@ -216,7 +221,7 @@ def test_a_compiled_sweep_measures_itself(small, kind):
 
 @pytest.mark.parametrize("kind", ["pcp", "npkl:square", "row:linear", "npkl:squared_hinge"])
 def test_solving_without_numba(small, monkeypatch, kind):
-    from npkl_models.lowrank import compiled
+    from npkl_models.lowrank.rows import compiled
 
     fast = small(kind).solve("bcd")
     monkeypatch.setattr(compiled, "numba", None)

@@ -7,7 +7,7 @@ import pytest
 from conftest import KINDS, build, side_information
 
 import npkl_models as nm
-from npkl_models.backends import REGISTRY
+from npkl_models.solve.choice import REGISTRY
 
 LOWRANK = [name for name, backend in REGISTRY.items() if backend.family == "lowrank"]
 RAN: set[str] = set()
@@ -40,13 +40,13 @@ def test_backend_reaches_the_exact_optimum(small, exact, backend, kind):
 @pytest.mark.parametrize("how", ["bound", "penalty"])
 def test_general_powers_go_through_majorisation(p, loss, how):
     L, pairs = side_information("iris", 9)
-    problem = nm.simple_npkl(L, pairs, loss, p=p, **{how: 4.0 if how == "bound" else 0.5})
+    problem = nm.simple_npkl(L, pairs, loss=loss, p=p, **{how: 4.0 if how == "bound" else 0.5})
     primal, dual = (problem.solve(b, eps=1e-9) for b in ("sdp", "sdp_dual"))
     assert primal.certificate.certifies(1e-6)
     assert dual.objective == pytest.approx(primal.objective, rel=1e-6)
     assert dual.certificate.bound <= primal.objective + 1e-9
     L, pairs = side_information("iris", 60)
-    large = nm.simple_npkl(L, pairs, loss, p=p, bound=4.0)
+    large = nm.simple_npkl(L, pairs, loss=loss, p=p, bound=4.0)
     assert "majorisation, for order up to 40 (got 60)" in large.compatible_backends()["sdp"]
 
 
@@ -364,7 +364,7 @@ def test_bad_extensions(small, A, B, message):
 
 
 def test_predictions_grow_with_the_problem_and_refuse_the_hopeless(small):
-    from npkl_models.prediction import predict
+    from npkl_models.solve.cost import predict
 
     L, pairs = side_information("breast_cancer")
     large = nm.pcp(L, pairs)
@@ -383,6 +383,6 @@ def test_predictions_grow_with_the_problem_and_refuse_the_hopeless(small):
 
 def test_the_choice_without_a_low_rank_route_is_spectral(small):
     L, pairs = side_information("iris", 20)
-    name, reason = nm.choose_backend(nm.simple_npkl(L, pairs, "hinge", p=1.5, bound=9.0))
+    name, reason = nm.choose_backend(nm.simple_npkl(L, pairs, loss="hinge", p=1.5, bound=9.0))
     assert name == "simple_npkl"
     assert "burer_monteiro needs an integer p" in reason

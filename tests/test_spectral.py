@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 import npkl_models as nm
 from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
 from npkl_models.proof import positive
-from npkl_models.spectral.dual import Dual
-from npkl_models.spectral.proximal import onto_ball
+from npkl_models.spectral.dual.concave import Dual
+from npkl_models.spectral.dual.proximal import onto_ball
 
 
 def simple(loss, n=40, p=2.0, **how):
     L, pairs = side_information("iris", n)
-    return nm.simple_npkl(L, pairs, loss, p=p, **(how or {"bound": float(n)}))
+    return nm.simple_npkl(L, pairs, loss=loss, p=p, **(how or {"bound": float(n)}))
 
 
 SETTINGS = [
@@ -222,7 +222,7 @@ def test_bad_paths():
 
 def test_selected_pairs_are_those_of_uncertain_points(small):
     L, pairs = side_information("iris", 60)
-    kernel = nm.simple_npkl(L, pairs, "linear", bound=60.0).solve("closed_form")
+    kernel = nm.simple_npkl(L, pairs, loss="linear", bound=60.0).solve("closed_form")
     chosen = pairs.select(0.3, kernel)
     assert 0 < len(chosen) < len(pairs)
     K, T = kernel.K, np.zeros((60, 60))
@@ -254,7 +254,7 @@ def test_selected_pairs_are_those_of_uncertain_points(small):
 def test_kernel_kmeans_and_the_papers_accuracy():
     data = nm.datasets.load("iris")
     L, pairs = side_information("iris")
-    found = nm.simple_npkl(L, pairs, "squared_hinge", bound=150.0).solve("simple_npkl")
+    found = nm.simple_npkl(L, pairs, loss="squared_hinge", bound=150.0).solve("simple_npkl")
     clusters = kernel_kmeans(found, 3)
     np.testing.assert_array_equal(clusters, kernel_kmeans(found.V, 3))
     order = np.random.default_rng(0).permutation(data.n)

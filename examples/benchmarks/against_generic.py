@@ -12,8 +12,8 @@ import numpy as np
 from common import problem, report
 from scipy.optimize import minimize
 
-from npkl_models.lowrank import compiled
-from npkl_models.lowrank.objective import FactorObjective
+from npkl_models.lowrank.factor.objective import FactorObjective
+from npkl_models.lowrank.rows import compiled
 
 name = sys.argv[1] if len(sys.argv) > 1 else "digits"
 r = int(sys.argv[2]) if len(sys.argv) > 2 else 10

@@ -4,8 +4,8 @@ import numpy as np
 from common import problem, report, seconds, unit
 
 from npkl_models import prediction
-from npkl_models.lowrank import compiled
-from npkl_models.lowrank.bcd import BCDOptions, BCDProgram
+from npkl_models.lowrank.rows import compiled
+from npkl_models.lowrank.rows.bcd import BCDOptions, BCDProgram
 
 P = problem("two_gaussians", 20_000)
 r = 8

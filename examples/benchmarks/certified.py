@@ -10,7 +10,7 @@ import time
 
 from common import problem, report, unit
 
-from npkl_models.lowrank import compiled
+from npkl_models.lowrank.rows import compiled
 from npkl_models.proof.factorisation import DENSE_CHOLESKY
 
 name = sys.argv[1] if len(sys.argv) > 1 else "digits"

@@ -18,8 +18,8 @@ for n in [int(a) for a in sys.argv[1:]] or [2_000, 20_000, 100_000]:
     bare, shifted = (nm.laplacian(data.X, NEIGHBORS["two_gaussians"], shift=s) for s in (0.0, 0.1))
     problems = {
         "pcp": nm.pcp(bare, pairs),
-        "npkl squared hinge": nm.npkl(shifted, pairs, "squared_hinge"),
-        "npkl hinge": nm.npkl(shifted, pairs, "hinge"),
+        "npkl squared hinge": nm.npkl(shifted, pairs, loss="squared_hinge"),
+        "npkl hinge": nm.npkl(shifted, pairs, loss="hinge"),
     }
     for name, problem in problems.items():
         started = time.perf_counter()

@@ -18,7 +18,7 @@ data = nm.datasets.load(name)
 n = data.n
 L = nm.laplacian(data.X, NEIGHBORS.get(name, 5), search="exact")
 pairs = nm.Pairs.from_labels(data.y, int(0.6 * n), int(0.6 * n), 0)
-problem = nm.simple_npkl(L, pairs, "squared_hinge", C=1.0, bound=float(n))
+problem = nm.simple_npkl(L, pairs, loss="squared_hinge", C=1.0, bound=float(n))
 started = time.perf_counter()
 solution = problem.solve("simple_npkl", tol=1e-4)
 taken = time.perf_counter() - started

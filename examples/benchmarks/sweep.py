@@ -5,8 +5,8 @@ import sys
 import numpy as np
 from common import problem, report, seconds, unit
 
-from npkl_models.lowrank import compiled
-from npkl_models.lowrank.bcd import BCDOptions, BCDProgram
+from npkl_models.lowrank.rows import compiled
+from npkl_models.lowrank.rows.bcd import BCDOptions, BCDProgram
 
 n = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
 P = problem("two_gaussians", n)

@@ -11,7 +11,7 @@ import numpy as np
 from common import report
 
 import npkl_models as nm
-from npkl_models.prediction import predict
+from npkl_models.solve.cost import predict
 
 SIZES = (10, 15, 20, 25, 30, 35, 40, 50, 60, 80, 100)
 NU = 100.0

@@ -27,12 +27,12 @@ for fraction in (0.1, 0.3, 0.5, 0.7, 1.0):
             started = time.perf_counter()
             kernel = None
             if criterion == "margin" and fraction < 1:
-                kernel = nm.simple_npkl(L, pairs, "linear", bound=float(data.n)).solve(
+                kernel = nm.simple_npkl(L, pairs, loss="linear", bound=float(data.n)).solve(
                     "closed_form", tol=1e-4
                 )
             if fraction < 1:
                 pairs = pairs.select(fraction, kernel, criterion, random_state=seed)
-            problem = nm.simple_npkl(L, pairs, "squared_hinge", C=1.0, bound=float(data.n))
+            problem = nm.simple_npkl(L, pairs, loss="squared_hinge", C=1.0, bound=float(data.n))
             solution = problem.solve("simple_npkl", tol=1e-4)
             seconds.append(time.perf_counter() - started)
             found.append(accuracy(solution, data.y, seed))

@@ -31,7 +31,7 @@ for name in sys.argv[2:] or ("iris", "protein"):
             found, counts = [], []
             for seed in range(repetitions):
                 pairs = pairs_at_ratio(data.y, 0.7, seed)
-                problem = nm.simple_npkl(L, pairs, "squared_hinge", C=1.0, p=p, bound=float(B))
+                problem = nm.simple_npkl(L, pairs, loss="squared_hinge", C=1.0, p=p, bound=float(B))
                 solution = problem.solve("burer_monteiro" if p == 1 else "simple_npkl")
                 found.append(accuracy(solution, data.y, seed))
                 counts.append(solution.iterations)

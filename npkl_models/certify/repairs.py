@@ -17,10 +17,10 @@ import scipy.sparse as sp
 from npkl_models.certify.floors import cost_floor, diagonal_floor, diagonal_of, distance_floor, trace_bound
 from npkl_models.certify.rounding import multiplier_sizes, paid, raised
 from npkl_models.linalg import UNIT, Array, Index, Mask, Matrix
+from npkl_models.linalg.threads import shared
 from npkl_models.model.functionals import Functional, SquaredDistances
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
-from npkl_models.threads import shared
 
 Repaired = tuple[float, Multipliers] | None
 

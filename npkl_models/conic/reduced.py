@@ -15,7 +15,6 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.answer.program import Program
 from npkl_models.answer.solution import Solution
 from npkl_models.conic.quadratic import ReducedQuadratic, quadratic_reason, smat
 from npkl_models.conic.runner import ConicRun, Reader
@@ -24,6 +23,7 @@ from npkl_models.linalg import Array, symmetrize
 from npkl_models.model.functionals import svec
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
+from npkl_models.solve.program import Program
 
 Cvx = Any
 DEFAULT_SOLVER = "SCS"  # on these programs, scaled, quicker than CLARABEL and more exact; not with equalities

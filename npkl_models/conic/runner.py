@@ -10,8 +10,6 @@ from dataclasses import dataclass
 import cvxpy as cp
 import numpy as np
 
-from npkl_models.answer.judge import Claim, judge
-from npkl_models.answer.program import logger, progress_log
 from npkl_models.answer.solution import History, Iterate, Solution, Status, with_seconds
 from npkl_models.certify.budget import Budget
 from npkl_models.certify.certificate import Certificate, certify
@@ -20,6 +18,8 @@ from npkl_models.conic.solvers import ConicOptions, choose_solver, solver_argume
 from npkl_models.linalg import Array, psd_factor, symmetrize
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
+from npkl_models.solve.judge import Claim, judge
+from npkl_models.solve.program import logger, progress_log
 
 
 @dataclass(frozen=True)

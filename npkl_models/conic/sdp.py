@@ -10,7 +10,6 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.answer.program import Program
 from npkl_models.answer.solution import Solution
 from npkl_models.conic.runner import ConicRun, Reader
 from npkl_models.conic.solvers import ConicOptions, choose_solver, predicted_bytes
@@ -18,6 +17,7 @@ from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 from npkl_models.model.trace_cones import needs_majorisation
+from npkl_models.solve.program import Program
 
 MAJORISATION_ORDER = 40  # beyond, one semidefinite pair per eigenvalue is hopeless
 

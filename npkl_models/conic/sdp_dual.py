@@ -10,7 +10,6 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.answer.program import Program
 from npkl_models.answer.solution import Solution, Status
 from npkl_models.conic.runner import ConicRun, Reader
 from npkl_models.conic.sdp import describe_cones
@@ -18,6 +17,7 @@ from npkl_models.conic.solvers import ConicOptions, choose_solver
 from npkl_models.linalg import Array, symmetrize
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
+from npkl_models.solve.program import Program
 
 
 @dataclass(frozen=True)

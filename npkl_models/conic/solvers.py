@@ -10,9 +10,9 @@ from typing import Any
 import cvxpy as cp
 from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC
 
-from npkl_models.answer.program import Options
 from npkl_models.answer.solution import Iterate
 from npkl_models.errors import UnsupportedError, unknown
+from npkl_models.solve.program import Options
 
 INTERIOR_POINT_ORDER = 60  # the largest order at which Clarabel is the default
 EPS_SHARE = 0.03  # of tol: the gap of a repaired point was up to 20 times SCS's eps

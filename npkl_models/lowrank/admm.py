@@ -12,21 +12,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npkl_models.answer.loop import drive
-from npkl_models.answer.program import FactorOptions, Program
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.linalg import Array, frobenius, norm_bound
-from npkl_models.lowrank.bcd import BCDEngine, BCDOptions
-from npkl_models.lowrank.bcd import supports as bcd_supports
-from npkl_models.lowrank.burer_monteiro import BurerMonteiroEngine, BurerMonteiroOptions
 from npkl_models.lowrank.edges import EdgeModel, Structure, entry_reason, structure
-from npkl_models.lowrank.rank import FactorEngine, starting_factor
-from npkl_models.lowrank.rows import shifted_solve
-from npkl_models.lowrank.spectral_term import SpectralTerm
-from npkl_models.lowrank.table import Incidence, Table
+from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine, BurerMonteiroOptions
+from npkl_models.lowrank.factor.rank import FactorEngine, starting_factor
+from npkl_models.lowrank.factor.spectral_term import SpectralTerm
+from npkl_models.lowrank.rows.bcd import BCDEngine, BCDOptions
+from npkl_models.lowrank.rows.bcd import supports as bcd_supports
+from npkl_models.lowrank.rows.minimise import shifted_solve
+from npkl_models.lowrank.rows.table import Incidence, Table
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
+from npkl_models.solve.loop import drive
+from npkl_models.solve.program import FactorOptions, Program
 
 MAX_ITERATIONS = 20_000
 FLOOR_FACTOR = 1.5

@@ -17,9 +17,9 @@ from npkl_models.model.terms import Equality, LossTerm, Multipliers
 
 if TYPE_CHECKING:  # the one arrow that points down, and only from inside methods
     from npkl_models.answer.solution import Solution
-    from npkl_models.backends import Program
     from npkl_models.model.diagnosis import Finding
-    from npkl_models.model.explain import Explanation
+    from npkl_models.show.explain import Explanation
+    from npkl_models.solve.choice import Program
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,19 +232,19 @@ class Problem:
 
     def compatible_backends(self) -> dict[str, str | None]:
         """None for each backend that takes this problem, else the reason why not."""
-        from npkl_models.backends import REGISTRY
+        from npkl_models.solve.choice import REGISTRY
 
         return {name: backend.reason(self) for name, backend in REGISTRY.items()}
 
     def compile(self, backend: str = "auto", **options: Any) -> Program:
         """A program that solves this problem by that backend; see `npkl_models.compile`."""
-        from npkl_models.backends import compile
+        from npkl_models.solve.choice import compile
 
         return compile(self, backend, **options)
 
     def solve(self, backend: str = "auto", **options: Any) -> Solution:
         """Solve by that backend; see `npkl_models.solve`."""
-        from npkl_models.backends import solve
+        from npkl_models.solve.choice import solve
 
         return solve(self, backend, **options)
 
@@ -256,7 +256,7 @@ class Problem:
 
     def explain(self) -> Explanation:
         """The problem in words and in LaTeX."""
-        from npkl_models.model.explain import explain
+        from npkl_models.show.explain import explain
 
         return explain(self)
 

@@ -15,11 +15,11 @@ from scipy.sparse.linalg import ArpackError
 
 from npkl_models.errors import unknown
 from npkl_models.linalg import Array, LowRankUpdate, Matrix, dense, norm_bound, orthonormal_range
+from npkl_models.linalg.threads import quiet_blas
 from npkl_models.proof.eigenbound import EigenBound
 from npkl_models.proof.factorisation import DENSE_CHOLESKY, by_cholesky, by_eigh, can_factorise
 from npkl_models.proof.lanczos import by_lanczos
 from npkl_models.proof.localised import by_elimination
-from npkl_models.threads import quiet_blas
 
 DENSE_EIGH = 400  # largest order at which a full eigendecomposition is the quickest proof
 LANCZOS_STEPS = 1_000

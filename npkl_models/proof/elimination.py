@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh, splu
 
 from npkl_models.linalg import UNIT, Array, Index, Matrix, symmetrize
-from npkl_models.threads import shared
+from npkl_models.linalg.threads import shared
 
 NEAREST = 8  # eigenvectors of the block that are looked at at once
 LOOSE = 1e-6  # of the norm: how far below zero the block's lowest eigenvalue is looked for

@@ -22,9 +22,9 @@ import numpy as np
 import scipy.linalg
 
 from npkl_models.linalg import UNIT, Array, Matrix, longest_row, norm_bound
+from npkl_models.linalg.threads import shared
 from npkl_models.proof.deflation import NEAR_NULL, Deflation, is_local, tight
 from npkl_models.proof.eigenbound import EigenBound
-from npkl_models.threads import shared
 
 NOISE = (
     8.0  # units of roundoff, and one for each number in a row: what a step of the recurrence may be off by

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npkl_models.answer.judge import Claim, judge
-from npkl_models.answer.program import Options, Program, progress_log
 from npkl_models.answer.solution import History, Iterate, Solution, Status, with_history, with_seconds
 from npkl_models.model.problem import Problem
 from npkl_models.proof.positive import positive_part
-from npkl_models.spectral.dual import trace_power
+from npkl_models.solve.judge import Claim, judge
+from npkl_models.solve.program import Options, Program, progress_log
+from npkl_models.spectral.dual.concave import trace_power
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npkl_models.answer.loop import Engine, drive
-from npkl_models.answer.program import IterativeOptions, Program
 from npkl_models.answer.solution import Solution
 from npkl_models.certify.points import as_factor
 from npkl_models.linalg import Array, dense, frobenius, symmetrize
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
+from npkl_models.solve.loop import Engine, drive
+from npkl_models.solve.program import IterativeOptions, Program
 
 MAX_ITERATIONS = 20_000
 CONTINUE = 0.25  # by which the shrinkage falls from stage to stage

@@ -6,11 +6,11 @@ import numpy as np
 
 from npkl_models.errors import MissingDependencyError, UnsupportedError
 from npkl_models.linalg import Array, Matrix
-from npkl_models.lowrank import compiled
-from npkl_models.lowrank.coloring import color_classes, color_graph
 from npkl_models.lowrank.edges import EdgeModel, Structure
-from npkl_models.lowrank.rows import RowProblem, minimise_rows, minimise_rows_by_dual
-from npkl_models.lowrank.table import Incidence, Table
+from npkl_models.lowrank.rows import compiled
+from npkl_models.lowrank.rows.coloring import color_classes, color_graph
+from npkl_models.lowrank.rows.minimise import RowProblem, minimise_rows, minimise_rows_by_dual
+from npkl_models.lowrank.rows.table import Incidence, Table
 from npkl_models.model.problem import Problem
 
 KERNELS = ("auto", "numpy", "numba")

@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from npkl_models.answer.loop import drive
-from npkl_models.answer.program import FactorOptions, Program
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import unknown
 from npkl_models.linalg import Array, frobenius
-from npkl_models.lowrank.minimisers import MINIMISERS
-from npkl_models.lowrank.objective import FactorObjective
-from npkl_models.lowrank.rank import FactorEngine, starting_factor
+from npkl_models.lowrank.factor.minimisers import MINIMISERS
+from npkl_models.lowrank.factor.objective import FactorObjective
+from npkl_models.lowrank.factor.rank import FactorEngine, starting_factor
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
+from npkl_models.solve.loop import drive
+from npkl_models.solve.program import FactorOptions, Program
 
 MAX_ITERATIONS = 5_000
 STAIRCASE_START = 2

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from npkl_models.answer.solution import Solution, Status
-from npkl_models.backends import REGISTRY, get_backend
+from npkl_models.crosscheck.table import CrossCheck, Row
 from npkl_models.errors import NPKLError, ProblemError, UnsupportedError, unknown
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
-from npkl_models.table import CrossCheck, Row
+from npkl_models.solve.choice import REGISTRY, get_backend
 
 AGREEMENT = 1e-5
 

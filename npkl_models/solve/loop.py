@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from npkl_models.answer.judge import Claim, judge
-from npkl_models.answer.program import IterativeOptions, logger, progress_log
 from npkl_models.answer.solution import History, Iterate, Solution, Status, with_seconds
 from npkl_models.certify.budget import Budget
 from npkl_models.certify.certificate import Certificate, certify
@@ -23,6 +21,8 @@ from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.factorisation import DENSE_CHOLESKY, can_factorise
+from npkl_models.solve.judge import Claim, judge
+from npkl_models.solve.program import IterativeOptions, logger, progress_log
 
 FIRST_LOOK = 1e3  # certify once the residual is below this multiple of tol
 NEXT_LOOK = 0.2  # and again each time it has fallen by this factor

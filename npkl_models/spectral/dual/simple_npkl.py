@@ -13,16 +13,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.optimize import minimize
 
-from npkl_models.answer.judge import Claim, judge
-from npkl_models.answer.program import IterativeOptions, Program, logger, progress_log
 from npkl_models.answer.solution import History, Iterate, Solution, Status, with_seconds
 from npkl_models.certify.certificate import certify, relative_gap
 from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.linalg import Array, norm_bound
 from npkl_models.model.problem import Problem
 from npkl_models.proof.positive import FULL
-from npkl_models.spectral.dual import Dual, DualPoint
-from npkl_models.spectral.proximal import GROWTH, ProximalDual, inner_ascent
+from npkl_models.solve.judge import Claim, judge
+from npkl_models.solve.program import IterativeOptions, Program, logger, progress_log
+from npkl_models.spectral.dual.concave import Dual, DualPoint
+from npkl_models.spectral.dual.proximal import GROWTH, ProximalDual, inner_ascent
 
 MAX_EVALUATIONS = 3_000
 LOG_EVERY = 10

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Index, Matrix, norm_bound, positions
-from npkl_models.lowrank.spectral_term import SpectralTerm
+from npkl_models.lowrank.factor.spectral_term import SpectralTerm
 from npkl_models.model.functionals import Entries, Functional
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers

@@ -8,16 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from npkl_models.answer.judge import relabelled
-from npkl_models.answer.program import Options, Program, parse_options
 from npkl_models.answer.solution import Solution, with_certificate
 from npkl_models.conic import reduced, sdp, sdp_dual, solvers
 from npkl_models.errors import SolverError, UnsupportedError, unknown
-from npkl_models.lowrank import admm, bcd, burer_monteiro
+from npkl_models.lowrank import admm
+from npkl_models.lowrank.factor import burer_monteiro
+from npkl_models.lowrank.rows import bcd
 from npkl_models.model.faces import Face, face_of
 from npkl_models.model.problem import Problem
-from npkl_models.prediction import Cost, available_bytes, predict
-from npkl_models.spectral import closed_form, mfpc, simple_npkl
+from npkl_models.solve.cost import Cost, available_bytes, predict
+from npkl_models.solve.judge import relabelled
+from npkl_models.solve.program import Options, Program, parse_options
+from npkl_models.spectral import closed_form, mfpc
+from npkl_models.spectral.dual import simple_npkl
 
 CONIC_ORDER = 500  # beyond, no installed conic solver returns in reasonable time
 

@@ -16,8 +16,8 @@ from rich.markup import escape
 from rich.table import Table
 
 import npkl_models
-from npkl_models.backends import Backend
-from npkl_models.crosscheck import crosscheck
+from npkl_models.crosscheck.run import crosscheck
+from npkl_models.crosscheck.table import COLUMNS, CrossCheck, cells
 from npkl_models.data import datasets
 from npkl_models.errors import NPKLError
 from npkl_models.linalg import Array, Index
@@ -27,7 +27,7 @@ from npkl_models.model.graph import laplacian
 from npkl_models.model.losses import LOSSES
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.problem import Problem
-from npkl_models.table import COLUMNS, CrossCheck, cells
+from npkl_models.solve.choice import Backend
 
 NARROW_COLUMNS = ("backend", "status", "objective", "certified gap", "rigour", "seconds", "verdict")
 WIDE = 120  # terminal columns that the whole table needs
@@ -126,7 +126,7 @@ def _run(
 
 
 def _chosen(backends: Sequence[str] | None) -> list[Backend]:
-    known = npkl_models.backends()
+    known = npkl_models.solve.choice()
     names = list(known) if backends is None else [label.split("[")[0] for label in backends]
     return [known[name] for name in names if name in known]
 

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from npkl_models.linalg import Array, frobenius
-from npkl_models.lowrank.objective import FactorObjective, Point
+from npkl_models.lowrank.factor.objective import FactorObjective, Point
 
 CG_STEPS = 200
 ACCEPT, SHRINK, GROW = 1e-4, 0.25, 0.75

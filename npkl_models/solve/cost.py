@@ -10,8 +10,8 @@ import os
 from dataclasses import dataclass
 
 from npkl_models.conic.solvers import default_solver, predicted_bytes
-from npkl_models.lowrank import compiled
-from npkl_models.lowrank.rank import auto_rank
+from npkl_models.lowrank.factor.rank import auto_rank
+from npkl_models.lowrank.rows import compiled
 from npkl_models.model.problem import Problem
 from npkl_models.model.trace_cones import needs_majorisation
 

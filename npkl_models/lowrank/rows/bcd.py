@@ -12,20 +12,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npkl_models.answer.loop import drive
-from npkl_models.answer.program import FactorOptions, Program, logger
 from npkl_models.answer.solution import Solution
 from npkl_models.certify.recovery import recover_multipliers
 from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array, aligned, frobenius, positions
-from npkl_models.lowrank.anderson import Extrapolation
-from npkl_models.lowrank.burer_monteiro import BurerMonteiroEngine, BurerMonteiroOptions
+from npkl_models.linalg.threads import shared
 from npkl_models.lowrank.edges import EdgeModel, Structure, entry_reason, structure
-from npkl_models.lowrank.rank import FactorEngine, starting_factor
-from npkl_models.lowrank.sweeps import KERNELS, Sweeper, choose_kernel
+from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine, BurerMonteiroOptions
+from npkl_models.lowrank.factor.rank import FactorEngine, starting_factor
+from npkl_models.lowrank.rows.anderson import Extrapolation
+from npkl_models.lowrank.rows.sweeps import KERNELS, Sweeper, choose_kernel
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
-from npkl_models.threads import shared
+from npkl_models.solve.loop import drive
+from npkl_models.solve.program import FactorOptions, Program, logger
 
 MAX_SWEEPS = 20_000
 BETA_GROWTH = 2.0

@@ -1,0 +1,1 @@
+"""The command ``npkl``, a file for each of its commands."""

@@ -1,0 +1,1 @@
+"""One problem, every backend, one table."""

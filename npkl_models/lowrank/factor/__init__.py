@@ -1,0 +1,1 @@
+"""The whole factor at once: Burer-Monteiro and what it stands on."""

@@ -1,0 +1,1 @@
+"""Row by row: block coordinate descent and what it stands on."""

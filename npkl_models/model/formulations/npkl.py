@@ -1,0 +1,105 @@
+"""Non-parametric kernel learning with any loss: bare, with row norms, and with tr K^p (SimpleNPKL)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from npkl_models.errors import ProblemError
+from npkl_models.model.formulations.parts import matching, pair_term, positive
+from npkl_models.model.losses import Loss, get_loss
+from npkl_models.model.pairs import Pairs
+from npkl_models.model.problem import Problem
+from npkl_models.model.regularizers import NoRegularizer, Regularizer, RowNormBound, TracePower
+
+
+def npkl(
+    L: Any,
+    pairs: Pairs,
+    *,
+    loss: str | Loss = "squared_hinge",
+    gamma: float = 1.0,
+    row_norm: float | None = None,
+) -> Problem:
+    r"""Non-parametric kernel learning with any loss.
+
+    .. math::
+
+        \min_{K \succeq 0} \operatorname{tr}(LK) + \gamma \sum_{(i,j)} c_{ij}\,
+        \mathrm{loss}(K_{ij}; \pm 1) \qquad [K_{ii} \le b^2]
+
+    Parameters
+    ----------
+    L : matrix of shape (n, n)
+        Graph Laplacian, usually ``laplacian(X, shift=delta)`` with delta > 0.
+    pairs : Pairs
+    loss : {"square", "hinge", "squared_hinge", "linear"} or Loss
+        The linear loss needs ``row_norm``.
+    gamma : float
+        Positive.
+    row_norm : float, optional
+        b, the bound on the norm of a row of the factor.
+
+    Notes
+    -----
+    Hu & Kwok, "Scalable Nonparametric Low-Rank Kernel Learning Using Block Coordinate Descent",
+    IEEE TNNLS 26(9), 2015, eqs. (1), (3) and (29).
+    """
+    weight = positive("gamma", gamma)
+    chosen = get_loss(loss)
+    if not chosen.nonnegative and row_norm is None:
+        raise ProblemError(
+            f"the {chosen.name} loss is unbounded below without a bound on K, got row_norm=None; "
+            "give row_norm=b, or use simple_npkl with bound= or penalty="
+        )
+    matching(L, pairs)
+    regularizer: Regularizer = NoRegularizer() if row_norm is None else RowNormBound(row_norm)
+    return Problem(L, (pair_term(pairs, chosen, pairs.sign, weight),), (), regularizer, name="npkl")
+
+
+def simple_npkl(
+    L: Any,
+    pairs: Pairs,
+    *,
+    loss: str | Loss = "squared_hinge",
+    C: float = 1.0,
+    p: float = 2,
+    bound: float | None = None,
+    penalty: float | None = None,
+) -> Problem:
+    r"""SimpleNPKL: any loss, and tr K^p bounded by B or penalised with weight G / p.
+
+    .. math::
+
+        \min_{K \succeq 0} \operatorname{tr}(LK) + w \sum_{(i,j)} c_{ij}\, \mathrm{loss}(K_{ij}; \pm 1)
+        \quad\text{s.t. } \operatorname{tr} K^p \le B \quad
+        \left[\text{or } + \tfrac{G}{p} \operatorname{tr} K^p\right]
+
+    with w = C for the hinge and linear losses and C / 2 for the squared ones.
+
+    Parameters
+    ----------
+    L : matrix of shape (n, n)
+    pairs : Pairs
+    loss : {"square", "hinge", "squared_hinge", "linear"} or Loss
+    C : float
+        Positive.
+    p : float
+        At least 1.
+    bound, penalty : float
+        B or G, exactly one of them, positive.
+
+    Notes
+    -----
+    Zhuang, Tsang & Hoi, "A Family of Simple Non-Parametric Kernel Learning Algorithms", JMLR 12,
+    2011, eqs. (10), (12), (21) and (26).
+    """
+    chosen = get_loss(loss)
+    weight = positive("C", C) * (0.5 if chosen.curvature == 2.0 else 1.0)
+    matching(L, pairs)
+    return Problem(
+        L,
+        (pair_term(pairs, chosen, pairs.sign, weight),),
+        (),
+        TracePower(p, bound=bound, penalty=penalty),
+        name="simple_npkl",
+    )

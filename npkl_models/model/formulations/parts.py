@@ -1,0 +1,34 @@
+"""What the formulations share: weighted pairs, and checks of what they are given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array
+from npkl_models.model.functionals import Entries
+from npkl_models.model.losses import Loss
+from npkl_models.model.pairs import Pairs
+from npkl_models.model.terms import LossTerm
+
+
+def pair_term(pairs: Pairs, loss: str | Loss, target: Array, weight: float) -> LossTerm:
+    """The losses of all pairs, each weighted by its confidence."""
+    return LossTerm(Entries(pairs.n, (pairs.i, pairs.j)), loss, target, weight * pairs.confidence)
+
+
+def positive(name: str, value: float) -> float:
+    """The number, or a ProblemError that names it."""
+    if not (np.isfinite(value) and value > 0):
+        raise ProblemError(f"{name} must be positive and finite, got {value}")
+    return float(value)
+
+
+def matching(L: Any, pairs: Pairs) -> int:
+    """The number of points, of which Laplacian and pairs must have the same."""
+    shape = np.shape(L)
+    if len(shape) == 2 and shape[0] == shape[1] and shape[0] != pairs.n:
+        raise ProblemError(f"Laplacian and pairs must be over the same points, got {shape[0]} and {pairs.n}")
+    return pairs.n

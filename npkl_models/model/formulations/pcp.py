@@ -1,0 +1,132 @@
+"""Pairwise constraint propagation: soft, with hard constraints, and over a basis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from npkl_models.errors import ProblemError
+from npkl_models.model.basis import Basis
+from npkl_models.model.formulations.parts import matching, pair_term, positive
+from npkl_models.model.functionals import Entries
+from npkl_models.model.pairs import Pairs
+from npkl_models.model.problem import Problem
+from npkl_models.model.terms import Equality, LossTerm
+
+
+def pcp(L: Any, pairs: Pairs, *, gamma: float = 1.0) -> Problem:
+    r"""Pairwise constraint propagation.
+
+    .. math::
+
+        \min_{K \succeq 0} \operatorname{tr}(LK)
+        + \gamma \sum_{(i,j)} c_{ij} (K_{ij} - t_{ij})^2 + \frac\gamma2 \sum_i (K_{ii} - 1)^2
+
+    with t = 1 for must-links, 0 for cannot-links, and confidences c.
+
+    Parameters
+    ----------
+    L : matrix of shape (n, n)
+        Graph Laplacian.
+    pairs : Pairs
+    gamma : float
+        Positive.
+
+    Notes
+    -----
+    Hu & Kwok, "Efficient Kernel Learning from Side Information Using ADMM", IJCAI 2013, eq. (1). Their set T
+    holds a pair in both orders, hence gamma for a stored pair and gamma / 2 for a diagonal entry.
+    """
+    weight = positive("gamma", gamma)
+    n = matching(L, pairs)
+    diagonal = np.arange(n)
+    return Problem(
+        cost=L,
+        terms=(
+            pair_term(pairs, "square", (pairs.sign > 0).astype(float), weight),
+            LossTerm(Entries(n, (diagonal, diagonal)), "square", 1.0, weight / 2, "diagonal"),
+        ),
+        name="pcp",
+    )
+
+
+def hard_pcp(L: Any, pairs: Pairs, *, reduce: bool = True) -> Problem:
+    r"""Pairwise constraint propagation with hard constraints.
+
+    .. math::
+
+        \min_{K \succeq 0} \operatorname{tr}(LK) \quad\text{s.t.}\quad
+        K_{ii} = 1, \quad K_{ij} = 1 \text{ (must-link)}, \quad K_{ij} = 0 \text{ (cannot-link)}
+
+    Parameters
+    ----------
+    L : matrix of shape (n, n)
+    pairs : Pairs
+    reduce : bool
+        Give the points of a must-link component one row: K = E K' E' with E its indicator, written as a
+        basis (n x number of components, dense). It is the same problem, but K = E E' is then
+        strictly feasible; as printed no feasible K is positive definite, the multipliers may be
+        unbounded, and solvers lose half of their digits.
+
+    Raises
+    ------
+    ProblemError
+        If a chain of must-links joins the two points of a cannot-link; the chain is named. Without such a
+        contradiction there is a feasible kernel.
+
+    Notes
+    -----
+    Li, Liu & Tang, ICML 2008; Wu, thesis 2011, eqs. (3.5)-(3.9).
+    """
+    n = matching(L, pairs)
+    chains = pairs.contradictions()
+    if chains:
+        shown = "; ".join(" - ".join(map(str, chain)) for chain in chains[:3])
+        raise ProblemError(
+            f"must-links and cannot-links must not contradict each other, got {len(chains)} cannot-links "
+            f"whose points a chain of must-links joins: {shown}"
+        )
+    points, must, cannot, basis = np.arange(n), pairs.must_link, pairs.cannot_link, None
+    if reduce and len(must):
+        count, label = pairs.groups()
+        points = np.unique(label, return_index=True)[1]  # a point for each component
+        cannot = points[np.unique(np.sort(label[cannot], axis=1), axis=0)]
+        E = np.zeros((n, count))
+        E[np.arange(n), label] = np.bincount(label)[label] ** -0.5
+        must, basis = must[:0], Basis(E)
+    equalities = [Equality(Entries(n, (points, points)), 1.0, "diagonal")]
+    for links, value, name in ((must, 1.0, "must-link"), (cannot, 0.0, "cannot-link")):
+        if len(links):
+            equalities.append(Equality(Entries(n, (links[:, 0], links[:, 1])), value, name))
+    return Problem(L, (), equalities, basis=basis, name="hard_pcp")
+
+
+def reg_pcp(basis: Basis, pairs: Pairs) -> Problem:
+    r"""Graph-regularised pairwise constraint propagation: squares alone, smoothness by the basis.
+
+    .. math::
+
+        \min_{U \succeq 0} \sum_{(i,j) \in S} c_{ij} \bigl((QUQ')_{ij} - t_{ij}\bigr)^2
+
+    over the pairs (t = 1 for must-links, 0 for cannot-links) and all (i, i) with t = 1.
+
+    Parameters
+    ----------
+    basis : Basis
+        Smallest eigenvectors of the normalised Laplacian; see `eigenbasis`.
+    pairs : Pairs
+
+    Notes
+    -----
+    Li, Liu & Tang, ICCV 2009; Wu, thesis 2011, eq. (3.12).
+    """
+    if basis.n != pairs.n:
+        raise ProblemError(f"basis and pairs must be over the same points, got {basis.n} and {pairs.n}")
+    diagonal = np.arange(basis.n)
+    terms = (
+        pair_term(pairs, "square", (pairs.sign > 0).astype(float), 1.0),
+        LossTerm(Entries(basis.n, (diagonal, diagonal)), "square", 1.0, 1.0, "diagonal"),
+    )
+    return Problem(sp.csr_array((basis.n, basis.n)), terms, basis=basis, name="reg_pcp")

@@ -1,0 +1,1 @@
+"""Problems and answers in words and pictures."""

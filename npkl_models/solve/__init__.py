@@ -1,0 +1,1 @@
+"""How a solver is run: registry, options, program, watch, judge, cost and choice."""

@@ -1,0 +1,1 @@
+"""Ascent on the dual of a problem with tr K^p."""
