@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import npkl_models as nm
-from npkl_models import linalg, threads
+from npkl_models import linalg
+from npkl_models.linalg import threads
 from npkl_models.certify import bounds as certificate
 from npkl_models.certify import repairs
 from npkl_models.lowrank.factor import correction
