@@ -72,7 +72,7 @@ def test_trace_bound_is_above_the_optimal_trace(small, exact, kind):
 def test_no_repair_means_no_bound_and_says_so():
     """A singular Laplacian, no trace bound, a slack that is not PSD: nothing can be proved."""
     _L, pairs = side_information("iris", 24)
-    problem = nm.npkl(nm.laplacian(np.random.default_rng(0).normal(size=(24, 2)), 4), pairs, "hinge")
+    problem = nm.npkl(nm.laplacian(np.random.default_rng(0).normal(size=(24, 2)), 4), pairs, loss="hinge")
     y = [-pairs.sign]
     found = nm.certify(problem, np.ones((24, 1)), nm.Multipliers(tuple(y)))
     assert found.rigour == "none"

@@ -306,7 +306,7 @@ def test_dual_ascent_and_its_certificate_agree_above_the_order_of_small_matrices
     """The certificate of a dual point is as good as its dual value, at any order."""
     data = nm.datasets.load("two_gaussians", n=450)
     pairs = nm.Pairs.from_labels(data.y, 270, 270, seed)
-    problem = nm.simple_npkl(nm.laplacian(data.X, 10), pairs, "squared_hinge", bound=450.0)
+    problem = nm.simple_npkl(nm.laplacian(data.X, 10), pairs, loss="squared_hinge", bound=450.0)
     solution = problem.solve("simple_npkl", tol=1e-6)
     assert solution.status is Status.OPTIMAL
     best = np.nanmax(solution.history.bound)
@@ -319,7 +319,7 @@ def test_dual_ascent_and_its_certificate_agree_above_the_order_of_small_matrices
 def test_the_default_prices_every_backend_at_every_size():
     n = 40_000
     L = nm.laplacian(sp.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[1, -1]).tocsr(), shift=0.1)
-    P = nm.npkl(L, nm.Pairs(n, [(0, 1), (5, 6)], [(2, 9)]), "hinge")
+    P = nm.npkl(L, nm.Pairs(n, [(0, 1), (5, 6)], [(2, 9)]), loss="hinge")
     name, reason = nm.choose_backend(P)
     assert name in ("bcd", "burer_monteiro")
     assert "GB" in reason
@@ -395,7 +395,7 @@ def test_numbers_out_of_range_end_in_an_error_of_ours():
 def test_a_conic_solver_keeps_its_time_and_its_caller_informed():
     data = nm.datasets.load("iris")
     pairs = nm.Pairs.from_labels(data.y, 90, 90, 0)
-    P = nm.npkl(nm.laplacian(data.X, 5), pairs, "hinge")  # no shift: SCS would need many minutes
+    P = nm.npkl(nm.laplacian(data.X, 5), pairs, loss="hinge")  # no shift: SCS would need many minutes
     started = time.perf_counter()
     solution = P.solve("sdp", time_limit=3.0, tol=1e-12)
     assert solution.status is Status.TIME_LIMIT

@@ -178,6 +178,6 @@ def test_large_costs_have_a_proved_floor():
         assert 0 < floor <= np.linalg.eigvalsh(cost.toarray())[0]
     data = nm.datasets.load("two_gaussians", n=900)
     pairs = nm.Pairs.from_labels(data.y, 540, 540, 0)
-    found = nm.npkl(nm.laplacian(data.X, 5, shift=0.1), pairs, "hinge").solve(tol=1e-4)
+    found = nm.npkl(nm.laplacian(data.X, 5, shift=0.1), pairs, loss="hinge").solve(tol=1e-4)
     assert found.status is nm.Status.OPTIMAL
     assert found.certificate.repair in ("scale", "none needed")

@@ -57,7 +57,7 @@ def test_tables_hold_every_pair_of_every_point():
 def batch(seed, b=4, k=3, r=5, loss="square", quartic=True, radius=None):
     rng = np.random.default_rng(seed)
     pairs = nm.Pairs(2 * b * k, [(2 * e, 2 * e + 1) for e in range(b * k)], [])
-    problem = nm.npkl(sp.eye_array(2 * b * k).tocsr(), pairs, loss, row_norm=1.0)
+    problem = nm.npkl(sp.eye_array(2 * b * k).tocsr(), pairs, loss=loss, row_norm=1.0)
     model = EdgeModel(structure(problem))
     model.y = 0.3 * rng.normal(size=b * k)
     rows = RowProblem(

@@ -146,13 +146,13 @@ def _problem(X: Array, y: Index, options: argparse.Namespace) -> Problem:
     if name == "reg_pcp":
         return npkl_models.reg_pcp(eigenbasis(L, size), pairs)
     if name == "pcp":
-        problem = npkl_models.pcp(L, pairs, options.gamma)
+        problem = npkl_models.pcp(L, pairs, gamma=options.gamma)
     elif name == "npkl":
-        problem = npkl_models.npkl(L, pairs, options.loss, options.gamma, options.row_norm)
+        problem = npkl_models.npkl(L, pairs, loss=options.loss, gamma=options.gamma, row_norm=options.row_norm)
     else:
         bound = n if options.bound is None and options.penalty is None else options.bound
         problem = npkl_models.simple_npkl(
-            L, pairs, options.loss, options.gamma, options.p, bound, options.penalty
+            L, pairs, loss=options.loss, C=options.gamma, p=options.p, bound=bound, penalty=options.penalty
         )
     return problem if options.n_basis is None else problem.with_basis(eigenbasis(L, options.n_basis))
 
