@@ -25,18 +25,34 @@ from npkl_models.model.graph import knn_affinity, laplacian
 from npkl_models.model.losses import LOSSES, Hinge, Linear, Loss, Square, SquaredHinge
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.problem import Problem
-from npkl_models.model.regularizers import NoRegularizer, RowNormBound, TracePower
+from npkl_models.model.regularizer import Regularizer
+from npkl_models.model.regularizers import REGULARIZERS, NoRegularizer, RowNormBound, TracePower
 from npkl_models.model.terms import Equality, LossTerm, Multipliers
 from npkl_models.path import Path, regularization_path
-from npkl_models.solve.choice import Backend, backends, choose_backend, compile, solve
+from npkl_models.routes import register_routes
+from npkl_models.show import lend_methods
+from npkl_models.solve.backend import Backend
+from npkl_models.solve.choice import choose_backend, compile, solve
+from npkl_models.solve.cost import Cost
+from npkl_models.solve.judge import Claim
+from npkl_models.solve.options import Options
 from npkl_models.solve.program import Program
+from npkl_models.solve.registry import backends, register, unregister
+from npkl_models.solve.takes import Takes
+from npkl_models.solve.watch import Watch
 from npkl_models.spectral.equivalence import equivalent_bound, equivalent_penalty
+
+register_routes()
+lend_methods()
 
 __all__ = [
     "LOSSES",
+    "REGULARIZERS",
     "Backend",
     "Basis",
     "Certificate",
+    "Claim",
+    "Cost",
     "CrossCheck",
     "DistanceDifferences",
     "Entries",
@@ -51,11 +67,13 @@ __all__ = [
     "Multipliers",
     "NPKLError",
     "NoRegularizer",
+    "Options",
     "Pairs",
     "Path",
     "Problem",
     "ProblemError",
     "Program",
+    "Regularizer",
     "RowNormBound",
     "Solution",
     "SolverError",
@@ -63,9 +81,11 @@ __all__ = [
     "SquaredDistances",
     "SquaredHinge",
     "Status",
+    "Takes",
     "TotalSum",
     "TracePower",
     "UnsupportedError",
+    "Watch",
     "__version__",
     "backends",
     "certify",
@@ -85,7 +105,9 @@ __all__ = [
     "pcp",
     "reg_mvu",
     "reg_pcp",
+    "register",
     "regularization_path",
     "simple_npkl",
     "solve",
+    "unregister",
 ]

@@ -12,8 +12,9 @@ from npkl_models.answer.solution import Solution
 from npkl_models.errors import MissingDependencyError, ProblemError, unknown
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
-from npkl_models.model.regularizers import TracePower
-from npkl_models.solve.choice import REGISTRY, choose_backend
+from npkl_models.model.regularizer import Regularizer
+from npkl_models.solve.choice import choose_backend
+from npkl_models.solve.registry import get_backend
 
 PARAMETERS = ("bound", "penalty", "p", "weight")
 
@@ -89,7 +90,7 @@ def regularization_path(
     if not grid.size or not np.isfinite(grid).all():
         raise ProblemError(f"values must be finite numbers, at least one, got {values!r}")
     name = choose_backend(problem)[0] if backend == "auto" else backend
-    takes_start = name in REGISTRY and "start" in REGISTRY[name].option_names
+    takes_start = "start" in get_backend(name).option_names
     first = int(np.argmin(np.abs(grid - _own(problem, parameter))))
     found: dict[int, Solution] = {}
     for k in (*range(first, grid.size), *range(first - 1, -1, -1)):
@@ -116,8 +117,8 @@ def _own(problem: Problem, parameter: str) -> float:
     return 1.0 if parameter == "weight" else float(getattr(_trace_power(problem, parameter), parameter))
 
 
-def _trace_power(problem: Problem, parameter: str) -> TracePower:
-    R = problem.regularizer.spectral
-    if R is None or getattr(R, parameter) is None:
+def _trace_power(problem: Problem, parameter: str) -> Regularizer:
+    R = problem.regularizer
+    if R.spectral is None or getattr(R, parameter, None) is None:
         raise ProblemError(f"{parameter} must be a parameter of the problem's regulariser, got {R!r}")
     return R

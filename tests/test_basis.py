@@ -144,11 +144,11 @@ def test_factors_reveal_the_rank(rank, method):
 def test_programs_show_their_cones_and_arrays(small_reg_pcp):
     sqlp = small_reg_pcp.compile("sqlp")
     text = sqlp.describe()
-    rank = sqlp.quadratic.rank
+    rank = sqlp.plan.quadratic.rank
     assert f"a second-order cone of {rank + 2}, {rank + 1} equations" in text
     assert "a PSD cone of order 8 (36 unknowns)" in text
     assert f"A has rank {rank} of 36" in text
-    assert sqlp.quadratic.A.shape == (36, 36)
+    assert sqlp.plan.quadratic.A.shape == (36, 36)
     assert "a second PSD cone of order 37" in small_reg_pcp.compile("scsdp").describe()
     assert "a quadratic objective" in small_reg_pcp.compile("qsdp").describe()
     assert "U is 8 x 8 over 120 points" in small_reg_pcp.compile("mfpc").describe()

@@ -13,7 +13,9 @@ from npkl_models.cli.main import main
 from npkl_models.crosscheck.table import COLUMNS, cells
 from npkl_models.data import datasets, synthetic
 from npkl_models.data.readers import read_csv
-from npkl_models.solve.choice import REGISTRY
+from npkl_models.solve.registry import backends
+
+REGISTRY = backends()
 
 
 @pytest.mark.parametrize("kind", ["pcp", "npkl:hinge", "row:linear", "B2:squared_hinge"])
@@ -47,7 +49,7 @@ def test_a_wrong_answer_is_caught(small, monkeypatch):
 
     module = sys.modules["npkl_models.crosscheck.run"]
     answers = {"bcd": good, "admm": worse, "sdp": "failed: broken", "sdp_dual": good}
-    monkeypatch.setattr(module, "_solve", lambda problem, name, own, options: answers[name])
+    monkeypatch.setattr(module, "_solve", lambda problem, backend, options: answers[backend.name])
     table = module.crosscheck(problem, list(answers))
     verdicts = {row.backend: row.verdict for row in table.rows}
     assert verdicts["bcd"] == "agrees"
@@ -55,7 +57,7 @@ def test_a_wrong_answer_is_caught(small, monkeypatch):
     assert verdicts["sdp"] == "failed: broken"
     assert not table.agrees
     assert not module.crosscheck(problem, ["bcd", "sdp"]).agrees  # a break alone is a disagreement
-    row = module._row("bcd", good, good.objective + 1, good.objective + 2, None, 1e-5)
+    row = module._row("bcd", good, module._Scale(good.objective + 1, good.objective + 2, 1e-5, None))
     assert row.verdict == "outside the proved bracket"
 
 
@@ -201,8 +203,8 @@ def test_command_says_when_one_disagrees(capsys, monkeypatch):
     module = sys.modules["npkl_models.crosscheck.run"]
     real = module._solve
 
-    def hasty(problem, name, own, options):
-        return real(problem, name, own, options | {"max_iter": 2} if name == "admm" else options)
+    def hasty(problem, backend, options):
+        return real(problem, backend, options | {"max_iter": 2} if backend.name == "admm" else options)
 
     monkeypatch.setattr(module, "_solve", hasty)
     assert main(["crosscheck", "--n", "40", "--backends", "bcd,admm"]) == 1

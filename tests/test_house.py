@@ -10,7 +10,9 @@ import npkl_models as nm
 from npkl_models.model.formulations import FORMULATIONS
 from npkl_models.model.functionals import FUNCTIONALS
 from npkl_models.model.regularizers import REGULARIZERS
-from npkl_models.solve.choice import REGISTRY
+from npkl_models.solve.registry import backends
+
+REGISTRY = backends()
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "npkl_models"

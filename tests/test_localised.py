@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 import npkl_models as nm
 from npkl_models import linalg
-from npkl_models.linalg import threads
 from npkl_models.certify import bounds as certificate
 from npkl_models.certify import repairs
+from npkl_models.linalg import threads
 from npkl_models.lowrank.factor import correction
 from npkl_models.proof import bounds, lanczos, localised
 from npkl_models.proof.deflation import Deflation

@@ -191,11 +191,11 @@ def test_extrapolation_solves_a_linear_iteration():
 
 @pytest.mark.parametrize(("kind", "r"), [("pcp", 8), ("pcp", 3), ("npkl:square", 5), ("row:linear", 4)])
 def test_compiled_and_numpy_kernels_make_the_same_sweep(small, kind, r):
-    from npkl_models.lowrank.rows.bcd import BCDOptions, BCDProgram
+    from npkl_models.lowrank.rows.bcd import BCDOptions, BCDPlan
 
     start = np.random.default_rng(0).normal(size=(24, r))
     engines = [
-        BCDProgram.compile(small(kind), BCDOptions(start=start, rank=r, kernel=kernel)).engine()
+        BCDPlan(small(kind), BCDOptions(start=start, rank=r, kernel=kernel)).engine()
         for kernel in ("numpy", "numba")
     ]
     engines[1].sweeper.order = engines[0].sweeper.order
@@ -207,9 +207,9 @@ def test_compiled_and_numpy_kernels_make_the_same_sweep(small, kind, r):
 
 @pytest.mark.parametrize("kind", ["pcp", "npkl:square", "row:linear", "row:square"])
 def test_a_compiled_sweep_measures_itself(small, kind):
-    from npkl_models.lowrank.rows.bcd import BCDOptions, BCDProgram
+    from npkl_models.lowrank.rows.bcd import BCDOptions, BCDPlan
 
-    engine = BCDProgram.compile(small(kind), BCDOptions(rank=5, kernel="numba", extrapolation=False)).engine()
+    engine = BCDPlan(small(kind), BCDOptions(rank=5, kernel="numba", extrapolation=False)).engine()
     for _ in range(30):
         engine.iterate()
         followed, residual = engine.objective, engine.residual

@@ -7,7 +7,9 @@ import pytest
 from conftest import KINDS, build, side_information
 
 import npkl_models as nm
-from npkl_models.solve.choice import REGISTRY
+from npkl_models.solve.registry import backends
+
+REGISTRY = backends()
 
 LOWRANK = [name for name, backend in REGISTRY.items() if backend.family == "lowrank"]
 RAN: set[str] = set()
@@ -276,7 +278,7 @@ def test_automatic_choice_gives_its_reason(small):
     assert "block coordinate descent" in reason
     name, reason = nm.choose_backend(small("B2:hinge"))
     assert name == "simple_npkl"
-    assert "trace_power" in reason
+    assert "got tr K^2" in reason
     assert "backend chosen: bcd" in small("pcp").solve().message
     L, pairs = side_information("breast_cancer")
     assert nm.choose_backend(nm.simple_npkl(L, pairs, p=1.5, bound=569.0))[0] == "simple_npkl"
@@ -364,25 +366,26 @@ def test_bad_extensions(small, A, B, message):
 
 
 def test_predictions_grow_with_the_problem_and_refuse_the_hopeless(small):
-    from npkl_models.solve.cost import predict
-
     L, pairs = side_information("breast_cancer")
     large = nm.pcp(L, pairs)
     for name in REGISTRY:
-        if "basis" in (REGISTRY[name].supports(large) or ""):
+        if "basis" in (REGISTRY[name].reason(large) or ""):
             continue
-        little, much = predict(name, small("pcp")), predict(name, large)
+        little, much = REGISTRY[name].cost(small("pcp")), REGISTRY[name].cost(large)
         assert 0 < little.seconds < much.seconds
-        assert 0 < little.memory < much.memory
-    assert predict("sdp", large).seconds > 100 * predict("bcd", large).seconds
+        assert 0 < little.bytes < much.bytes
+    assert REGISTRY["sdp"].cost(large).seconds > 100 * REGISTRY["bcd"].cost(large).seconds
     name, reason = nm.choose_backend(large)
     assert name == "bcd"
     assert "sdp is hopeless at order 569, predicted" in reason
-    assert predict("sdp", nm.simple_npkl(*side_information("iris", 20), p=2.5, bound=9.0)).seconds > 1
+    majorised = nm.simple_npkl(*side_information("iris", 20), p=2.5, bound=9.0)
+    assert REGISTRY["sdp"].cost(majorised).seconds > 1
 
 
 def test_the_choice_without_a_low_rank_route_is_spectral(small):
     L, pairs = side_information("iris", 20)
     name, reason = nm.choose_backend(nm.simple_npkl(L, pairs, loss="hinge", p=1.5, bound=9.0))
     assert name == "simple_npkl"
-    assert "burer_monteiro needs an integer p" in reason
+    assert (
+        "burer_monteiro takes no regulariser, row norms or tr K^p with an integer p, got tr K^1.5" in reason
+    )

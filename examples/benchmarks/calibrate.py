@@ -1,11 +1,14 @@
-"""Measure the constants of npkl_models/prediction.py on this machine, beside those in use."""
+"""Measure the constants of npkl_models/solve/cost.py, lowrank/cost.py and conic/cost.py on this machine, beside those in use."""
 
 import numpy as np
 from common import problem, report, seconds, unit
 
-from npkl_models import prediction
+import npkl_models as nm
+from npkl_models.conic.cost import SCS_SECONDS
+from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY
 from npkl_models.lowrank.rows import compiled
-from npkl_models.lowrank.rows.bcd import BCDOptions, BCDProgram
+from npkl_models.lowrank.rows.bcd import BCDOptions, BCDPlan
+from npkl_models.solve.cost import PRODUCT
 
 P = problem("two_gaussians", 20_000)
 r = 8
@@ -15,7 +18,7 @@ rows = {}
 for kernel in ("numpy", "numba"):
     if kernel == "numba" and not compiled.available():
         continue
-    engine = BCDProgram.compile(P, BCDOptions(start=V, rank=r, kernel=kernel)).engine
+    engine = BCDPlan(P, BCDOptions(start=V, rank=r, kernel=kernel)).engine()
     rows[kernel] = (seconds(lambda e=engine: e.sweeper.run(e.V), 5) - product * P.cost.nnz * r) / P.n
 small = problem("iris")
 scs = seconds(lambda: small.solve("sdp", solver="SCS"), 1)
@@ -25,11 +28,11 @@ for backend in ("bcd", "burer_monteiro", "hybrid", "admm"):
     runs[backend] = {
         "iterations": small.solve(backend).iterations,
         "seconds": round(seconds(lambda b=backend: small.solve(b), 3), 3),
-        "predicted": round(prediction.predict(backend, small).seconds, 3),
+        "predicted": round(nm.backends()[backend].cost(small).seconds, 3),
     }
 report(
-    benchmark="calibrate", PRODUCT=[product, prediction.PRODUCT],
-    ROW_NUMPY=[rows["numpy"], prediction.ROW_NUMPY],
-    ROW_COMPILED=[rows.get("numba"), prediction.ROW_COMPILED],
-    SCS_SECONDS=[scs / small.n**3, prediction.SCS_SECONDS], iris=runs,
+    benchmark="calibrate", PRODUCT=[product, PRODUCT],
+    ROW_NUMPY=[rows["numpy"], ROW_NUMPY],
+    ROW_COMPILED=[rows.get("numba"), ROW_COMPILED],
+    SCS_SECONDS=[scs / small.n**3, SCS_SECONDS], iris=runs,
 )  # fmt: skip

@@ -6,7 +6,7 @@ import numpy as np
 from common import problem, report, seconds, unit
 
 from npkl_models.lowrank.rows import compiled
-from npkl_models.lowrank.rows.bcd import BCDOptions, BCDProgram
+from npkl_models.lowrank.rows.bcd import BCDOptions, BCDPlan
 
 n = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
 P = problem("two_gaussians", n)
@@ -17,6 +17,6 @@ for r in [int(a) for a in sys.argv[2:]] or [16, 64]:
     for kernel in ("numpy", "numba"):
         if kernel == "numba" and not compiled.available():
             continue
-        engine = BCDProgram.compile(P, BCDOptions(start=V, rank=r, kernel=kernel)).engine()
+        engine = BCDPlan(P, BCDOptions(start=V, rank=r, kernel=kernel)).engine()
         found[f"{kernel}_units"] = round(seconds(lambda e=engine: e.sweeper.run(e.V), 5) / one, 2)
     report(benchmark="sweep", **found)

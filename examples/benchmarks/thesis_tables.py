@@ -11,7 +11,6 @@ import numpy as np
 from common import report
 
 import npkl_models as nm
-from npkl_models.solve.cost import predict
 
 SIZES = (10, 15, 20, 25, 30, 35, 40, 50, 60, 80, 100)
 NU = 100.0
@@ -52,7 +51,7 @@ for s in given.sizes:
     problem = build(s)
     for backend in ("scsdp", "sqlp", "qsdp", "mfpc", "burer_monteiro"):
         row = {"benchmark": "thesis_tables", "data": given.name, "s": s, "backend": backend}
-        cost = predict(backend, problem)
+        cost = nm.backends()[backend].cost(problem)
         if cost.seconds > 3 * given.cap:
             report(**row, skipped=f"predicted {cost}")
             continue

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
@@ -11,10 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from npkl_models.answer.extension import extend
 from npkl_models.certify.certificate import Certificate, certify
 from npkl_models.errors import ProblemError, SolverError
 from npkl_models.linalg import Array, gram_eigenvalues, numerical_rank
 from npkl_models.model.problem import Problem
+from npkl_models.model.storage import read, write
 from npkl_models.model.terms import Multipliers
 
 DENSE_LIMIT = 20_000
@@ -78,7 +81,7 @@ class History:
         return int(self.iteration.size)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """A point, what its solver claims of it, and what is proved of it.
 
@@ -105,6 +108,8 @@ class Solution:
     kernel_min_eigenvalue : float
         Smallest eigenvalue of the kernel as the solver left it, before the repair that cut its
         negative part; 0 for a factor.
+    known_certificate : Certificate or None
+        The one that was made while solving; ask for ``certificate``, which makes it where it is missing.
     """
 
     problem: Problem = field(repr=False)
@@ -120,10 +125,13 @@ class Solution:
     history: History = field(repr=False, default_factory=History)
     message: str = ""
     kernel_min_eigenvalue: float = 0.0
+    known_certificate: Certificate | None = field(repr=False, default=None)
 
     @cached_property
     def certificate(self) -> Certificate:
         """The proof of how good this point is; computed on first use unless the solver did."""
+        if self.known_certificate is not None:
+            return self.known_certificate
         if self.V is None:
             raise SolverError(f"{self.backend} left no point to certify (status {self.status})")
         return certify(self.problem, self.V, self.multipliers, kind="factor")
@@ -170,11 +178,17 @@ class Solution:
 
     def extend(self, affinity_to_new_points: Any, among_new: Any = None, shift: float = 0.0) -> Array:
         """Rows of V for new points, from their affinities (m x n); see `npkl_models.answer.extension`."""
-        from npkl_models.answer.extension import extend
-
         if self.V is None:
             raise SolverError(f"{self.backend} left no factor to extend (status {self.status})")
         return extend(self.V, affinity_to_new_points, among_new, shift)
+
+    def __repr__(self) -> str:
+        gap = "" if self.V is None else f", gap {self.certificate.relative_gap:.1e}, rank {self.rank}"
+        return f"Solution({self.backend}: {self.status}{gap})"
+
+    def _repr_html_(self) -> str:
+        lines = (f"<tr><td>{html.escape(line)}</td></tr>" for line in self.summary().splitlines())
+        return f"<table>{''.join(lines)}</table>"
 
     def summary(self) -> str:
         """A few lines: status and advice, objective, certificate, rank, times."""
@@ -192,30 +206,35 @@ class Solution:
 
     def save(self, path: str | Path) -> Path:
         """Write problem and answer to one .npz file (arrays and JSON, no pickle)."""
-        from npkl_models.answer.storage import save
-
-        return save(self, path)
+        header, arrays = self.problem.pack()
+        arrays |= {f"history.{f.name}": getattr(self.history, f.name) for f in fields(History)}
+        if self.V is not None:
+            arrays["V"] = self.V
+        if self.multipliers is not None:
+            y = self.multipliers
+            arrays |= {f"y{k}": part for k, part in enumerate((*y.terms, *y.equalities))}
+            if y.rows is not None:
+                arrays["y.rows"] = y.rows
+        header |= {"backend": self.backend, "status": self.status.name}
+        return write(path, header | {name: getattr(self, name) for name in _SCALARS}, arrays)
 
     @staticmethod
     def load(path: str | Path) -> Solution:
         """Read back what `save` wrote."""
-        from npkl_models.answer.storage import load
-
-        return load(path)
-
-
-def with_history(solution: Solution, history: History) -> Solution:
-    """The solution with that history, and the certificate it has."""
-    return with_certificate(replace(solution, history=history), solution.__dict__.get("certificate"))
-
-
-def with_seconds(solution: Solution, seconds: float) -> Solution:
-    """The solution with that solve time, and the certificate it has."""
-    return with_certificate(replace(solution, solve_time=seconds), solution.__dict__.get("certificate"))
+        header, data = read(path, "backend")
+        problem, y = Problem.unpack(header, data), None
+        if "y0" in data:
+            m, count = len(problem.terms), len(header["parts"])
+            parts = [data[f"y{k}"] for k in range(count)]
+            y = Multipliers(tuple(parts[:m]), tuple(parts[m:]), data.get("y.rows"))
+        return Solution(
+            problem, header["backend"], Status[header["status"]], data.get("V"), multipliers=y,
+            history=History(*(data[f"history.{f.name}"] for f in fields(History))),
+            **{name: header[name] for name in _SCALARS},
+        )  # fmt: skip
 
 
-def with_certificate(solution: Solution, certificate: Certificate | None) -> Solution:
-    """The solution with its certificate already in place."""
-    if certificate is not None:
-        solution.__dict__["certificate"] = certificate
-    return solution
+_SCALARS = (
+    "objective", "reported_objective", "iterations", "build_time", "solve_time", "message",
+    "kernel_min_eigenvalue",
+)  # fmt: skip

@@ -11,7 +11,7 @@ from scipy.optimize import lsq_linear, minimize
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.model.functionals import Functional
 from npkl_models.model.problem import Problem
-from npkl_models.model.regularizers import TracePower
+from npkl_models.model.regularizer import TraceFace
 from npkl_models.model.terms import Multipliers
 
 KINK = 1e-4  # a value so close to a kink may take any subgradient there
@@ -108,7 +108,7 @@ class _Unknowns:
         zero = np.zeros(active.size)
         self._append(("rows", 0, active), block, zero, zero + np.inf)
 
-    def add_trace_power(self, R: TracePower, V: Array) -> Array:
+    def add_trace_power(self, R: TraceFace, V: Array) -> Array:
         """The known gradient of a penalty; a column with an unknown factor for a bound."""
         W, s, Rt = np.linalg.svd(V, full_matrices=False)
         direction: Array = (W * s ** (2 * R.p - 1)) @ Rt

@@ -148,7 +148,9 @@ def _problem(X: Array, y: Index, options: argparse.Namespace) -> Problem:
     if name == "pcp":
         problem = npkl_models.pcp(L, pairs, gamma=options.gamma)
     elif name == "npkl":
-        problem = npkl_models.npkl(L, pairs, loss=options.loss, gamma=options.gamma, row_norm=options.row_norm)
+        problem = npkl_models.npkl(
+            L, pairs, loss=options.loss, gamma=options.gamma, row_norm=options.row_norm
+        )
     else:
         bound = n if options.bound is None and options.penalty is None else options.bound
         problem = npkl_models.simple_npkl(

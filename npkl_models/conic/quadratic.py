@@ -96,19 +96,6 @@ class ReducedQuadratic:
         return cls(A, b, c, B, method, equalities, s)
 
 
-def quadratic_reason(problem: Problem) -> str | None:
-    """Why a problem is not a quadratic over a basis, None if it is."""
-    if problem.basis is None:
-        return "needs a basis, K = Q U Q'; see Problem.with_basis and eigenbasis"
-    for term in problem.terms:
-        if not term.loss.quadratic:
-            return f"needs square or linear losses, got {term.loss.name}"
-    R = problem.regularizer
-    if R.vacuous or (R.spectral is not None and R.spectral.p in (1, 2)):
-        return None
-    return f"takes no regulariser, tr K or tr K^2, got {R.label}"
-
-
 def smat(y: Array, order: int) -> Array:
     """The symmetric U with svec(U) = y."""
     first, second = np.triu_indices(order)

@@ -6,7 +6,6 @@ Programming", thesis, CUHK 2011, chapter 3; with y = svec(U) in place of vec(U).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,15 +14,19 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.answer.solution import Solution
-from npkl_models.conic.quadratic import ReducedQuadratic, quadratic_reason, smat
+from npkl_models.conic.cost import reduced_cost, schur_cost
+from npkl_models.conic.quadratic import ReducedQuadratic, smat
 from npkl_models.conic.runner import ConicRun, Reader
 from npkl_models.conic.solvers import ConicOptions, choose_solver, predicted_bytes
 from npkl_models.linalg import Array, symmetrize
 from npkl_models.model.functionals import svec
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
-from npkl_models.solve.program import Program
+from npkl_models.solve.backend import Backend
+from npkl_models.solve.cost import Cost
+from npkl_models.solve.judge import Claim
+from npkl_models.solve.takes import Powers, Takes
+from npkl_models.solve.watch import Watch
 
 Cvx = Any
 DEFAULT_SOLVER = "SCS"  # on these programs, scaled, quicker than CLARABEL and more exact; not with equalities
@@ -84,78 +87,41 @@ def _schur_order(problem: Problem) -> int:
     return problem.order * (problem.order + 1) // 2 + 1
 
 
-FORMS = {
-    form.name: form
-    for form in (
-        Form("sqlp", write_sqlp, _order),
-        Form("scsdp", write_scsdp, _schur_order),
-        Form("qsdp", write_qsdp, _order),
-    )
-}
-
-
-def supports(problem: Problem) -> str | None:
-    """None, or why the problem is not a quadratic over a basis."""
-    return quadratic_reason(problem)
-
-
 @dataclass(frozen=True, eq=False)
-class ReducedProgram(Program):
-    """The quadratic, and the CVXPY problem that one of the three forms makes of it."""
+class ReducedPlan:
+    """The quadratic, and the CVXPY problem that one of the three forms makes of it.
 
+    Attributes
+    ----------
+    scale : ndarray of shape (s,)
+        D: the model's unknown is D^-1 U D^-1.
+    unit : float
+        The objective, less c, is in units of this.
+    links : tuple
+        Equalities, each divided by its row's norm, which ``rows`` has.
+    """
+
+    problem: Problem
     options: ConicOptions
     form: Form
     quadratic: ReducedQuadratic
     model: cp.Problem
     unknown: cp.Variable
-    scale: Any = None  # D: the model's unknown is D^-1 U D^-1
-    unit: float = 1.0  # the objective, less c, in units of this
-    cones: str = ""
-    links: tuple[Any, ...] = ()  # equalities, each divided by its row's norm
-    rows: tuple[Array, ...] = ()  # those norms
-    cone: Any = None
+    scale: Array
+    unit: float
+    cones: str
+    links: tuple[Cvx, ...]
+    rows: tuple[Array, ...]
+    cone: Cvx
 
-    @classmethod
-    def compile(cls, problem: Problem, options: ConicOptions, form: Form) -> ReducedProgram:
-        """Form the quadratic, factor it, and write the cones; memory is checked first."""
-        started = time.perf_counter()
-        preferred = None if problem.equalities else DEFAULT_SOLVER
-        solver = choose_solver(options.solver or preferred, form.order(problem))
-        eps = EPS_SHARE * options.tol if options.eps is None else options.eps
-        if solver in ("SCS", "CLARABEL") or options.eps is not None:
-            options = replace(options, solver=solver, eps=eps)
-        q = ReducedQuadratic.of(problem)
-        s = q.order
-        D, unit = _scales(q)
-        first, second = np.triu_indices(s)
-        d = D[first] * D[second]
-        U = cp.Variable((s, s), symmetric=True, name="U")
-        y = _svec_matrix(s) @ cp.vec(U, order="C")
-        written = form.write(q, q.B * d / np.sqrt(unit), y)
-        rows = tuple(_lengths(E * d) for E, _ in q.equalities)
-        links = tuple(
-            (E * d / size[:, None]) @ y == e / size for (E, e), size in zip(q.equalities, rows, strict=True)
-        )
-        cone = U >> 0
-        every = [cone, *written.constraints, *links]
-        R = problem.regularizer.spectral
-        if R is not None and R.bound is not None:
-            size = D**2 @ cp.diag(U) if R.p == 1 else cp.norm(cp.multiply(d, y))
-            every.append(size / D.max() ** 2 <= R.bound ** (1 / R.p) / D.max() ** 2)
-        objective = written.objective + (d * q.b / unit) @ y
-        model = cp.Problem(cp.Minimize(objective), every)
-        return cls(
-            problem, form.name, options, form=form, quadratic=q, model=model, unknown=U, scale=D, unit=unit,
-            cones=written.cones, links=links, rows=rows, cone=cone, build_time=time.perf_counter() - started,
-        )  # fmt: skip
-
-    def solve(self) -> Solution:
+    def run(self, watch: Watch) -> Claim:
+        """Solve it."""
         reader = Reader(
             lambda: self._unscaled(self.unknown.value), self._multipliers,
             lambda value: self.unit * value + self.quadratic.c,
         )  # fmt: skip
-        run = ConicRun(self.problem, self.backend, self.model, self.options, reader)
-        return run.solve(self.form.order(self.problem), self.build_time)
+        run = ConicRun(self.problem, self.model, self.options, reader, watch)
+        return run.claim(self.form.order(self.problem))
 
     def _unscaled(self, U: Array | None) -> Array | None:
         return None if U is None else self.scale[:, None] * np.asarray(U) * self.scale
@@ -185,15 +151,51 @@ class ReducedProgram(Program):
         return Multipliers(terms, nu)
 
     def describe(self) -> str:
+        """Sizes and memory."""
         q, order = self.quadratic, self.form.order(self.problem)
         solver = choose_solver(self.options.solver, order)
         equations = sum(len(e) for _, e in q.equalities)
         return (
-            f"{self.backend} over {self.problem.n} points: a PSD cone of order {q.order} "
+            f"{self.form.name} over {self.problem.n} points: a PSD cone of order {q.order} "
             f"({len(q.b)} unknowns), {self.cones}, {equations} further equations; "
             f"A has rank {q.rank} of {len(q.b)} ({q.method}); "
             f"{solver}, about {predicted_bytes(solver, order) / 1e6:.3g} MB"
         )
+
+
+def _with_solver(problem: Problem, options: ConicOptions, form: Form) -> ConicOptions:
+    """The options with a solver that fits into memory, and its eps."""
+    preferred = None if problem.equalities else DEFAULT_SOLVER
+    solver = choose_solver(options.solver or preferred, form.order(problem))
+    if solver not in ("SCS", "CLARABEL") and options.eps is None:
+        return options
+    eps = EPS_SHARE * options.tol if options.eps is None else options.eps
+    return replace(options, solver=solver, eps=eps)
+
+
+def _plan(problem: Problem, options: ConicOptions, form: Form) -> ReducedPlan:
+    """Form the quadratic, factor it, and write the cones; memory is checked first."""
+    options = _with_solver(problem, options, form)
+    q = ReducedQuadratic.of(problem)
+    s = q.order
+    D, unit = _scales(q)
+    first, second = np.triu_indices(s)
+    d = D[first] * D[second]
+    U = cp.Variable((s, s), symmetric=True, name="U")
+    y = _svec_matrix(s) @ cp.vec(U, order="C")
+    written = form.write(q, q.B * d / np.sqrt(unit), y)
+    rows = tuple(_lengths(E * d) for E, _ in q.equalities)
+    links = tuple(
+        (E * d / size[:, None]) @ y == e / size for (E, e), size in zip(q.equalities, rows, strict=True)
+    )
+    cone = U >> 0
+    every = [cone, *written.constraints, *links]
+    R = problem.regularizer.spectral
+    if R is not None and R.bound is not None:
+        size = D**2 @ cp.diag(U) if R.p == 1 else cp.norm(cp.multiply(d, y))
+        every.append(size / D.max() ** 2 <= R.bound ** (1 / R.p) / D.max() ** 2)
+    model = cp.Problem(cp.Minimize(written.objective + (d * q.b / unit) @ y), every)
+    return ReducedPlan(problem, options, form, q, model, U, D, unit, written.cones, links, rows, cone)
 
 
 def _scales(q: ReducedQuadratic) -> tuple[Array, float]:
@@ -227,3 +229,31 @@ def _svec_matrix(s: int) -> Any:
     k = np.arange(first.size)
     one = np.where(first == second, 1.0, np.sqrt(2.0))
     return sp.coo_array((one, (k, first * s + second)), shape=(k.size, s * s)).tocsr()
+
+
+TAKES = Takes(
+    losses=("quadratic",),
+    regularizers=("none", "trace power"),
+    powers=Powers("tr K or tr K^2", lambda face: face.p in (1, 2)),
+    basis="required",
+    equalities=True,
+)
+SQLP = Form("sqlp", write_sqlp, _order)
+SCSDP = Form("scsdp", write_scsdp, _schur_order)
+QSDP = Form("qsdp", write_qsdp, _order)
+
+
+def _backend(form: Form, summary: str, cost: Callable[[Problem], Cost]) -> Backend:
+    plan = lambda problem, options: _plan(problem, options, form)  # noqa: E731
+    return Backend(form.name, "conic", summary, TAKES, plan, ConicOptions, cost)
+
+
+BACKENDS = (
+    _backend(
+        SQLP, "the semidefinite-quadratic-linear program over a basis, through CVXPY", reduced_cost(3e-6)
+    ),
+    _backend(
+        QSDP, "the quadratic SDP over a basis, its quadratic as it is, through CVXPY", reduced_cost(2e-6)
+    ),
+    _backend(SCSDP, "the Schur-complement SDP over a basis, a baseline for small s", schur_cost),
+)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,14 +9,18 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.answer.solution import Solution
+from npkl_models.conic.cost import dense_cost
 from npkl_models.conic.runner import ConicRun, Reader
 from npkl_models.conic.solvers import ConicOptions, choose_solver, predicted_bytes
+from npkl_models.hooks import lend
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 from npkl_models.model.trace_cones import needs_majorisation
-from npkl_models.solve.program import Program
+from npkl_models.solve.backend import Backend
+from npkl_models.solve.judge import Claim
+from npkl_models.solve.takes import Takes
+from npkl_models.solve.watch import Watch
 
 MAJORISATION_ORDER = 40  # beyond, one semidefinite pair per eigenvalue is hopeless
 
@@ -33,8 +36,8 @@ class Model:
     rows: Any
 
 
-def supports(problem: Problem) -> str | None:
-    """None, or why the exact SDP cannot take this problem."""
+def too_many_cones(problem: Problem) -> str | None:
+    """Why a trace power without a form of fixed size is too large; None if it is not."""
     R = problem.regularizer.spectral
     if R is not None and problem.order > MAJORISATION_ORDER:
         powers = {R.p, R.conjugate_exponent} if needs_majorisation(R.p) else set()
@@ -71,24 +74,18 @@ def build(problem: Problem) -> Model:
 
 
 @dataclass(frozen=True, eq=False)
-class SDPProgram(Program):
+class SDPPlan:
     """Exact SDP; see `build`."""
 
+    problem: Problem
     options: ConicOptions
     model: Model
 
-    @classmethod
-    def compile(cls, problem: Problem, options: ConicOptions) -> SDPProgram:
-        """Check the solver and its memory, then write the CVXPY problem."""
-        started = time.perf_counter()
-        choose_solver(options.solver, problem.order)
-        model = build(problem)
-        return cls(problem, "sdp", options, model=model, build_time=time.perf_counter() - started)
-
-    def solve(self) -> Solution:
+    def run(self, watch: Watch) -> Claim:
+        """Solve it."""
         reader = Reader(self._kernel, self._multipliers)
-        run = ConicRun(self.problem, self.backend, self.model.problem, self.options, reader)
-        return run.solve(self.problem.order, self.build_time)
+        run = ConicRun(self.problem, self.model.problem, self.options, reader, watch)
+        return run.claim(self.problem.order)
 
     def _kernel(self) -> Array | None:
         U = self.model.unknown.value
@@ -105,6 +102,7 @@ class SDPProgram(Program):
         return Multipliers(y, nu, rows)
 
     def describe(self) -> str:
+        """Sizes and memory."""
         return describe_cones(self.problem, self.options, "primal SDP over K")
 
 
@@ -117,3 +115,16 @@ def describe_cones(problem: Problem, options: ConicOptions, what: str) -> str:
         f"values, {sum(e.functional.size for e in problem.equalities)} equalities, regulariser "
         f"{problem.regularizer.name}; {solver}, about {predicted_bytes(solver, problem.order) / 1e6:.3g} MB"
     )
+
+
+def _plan(problem: Problem, options: ConicOptions) -> SDPPlan:
+    """Check the solver and its memory, then write the CVXPY problem."""
+    choose_solver(options.solver, problem.order)
+    return SDPPlan(problem, options, build(problem))
+
+
+TAKES = Takes(losses=("any",), regularizers=("any",), basis="yes", equalities=True, beyond=too_many_cones)
+BACKEND = Backend(
+    "sdp", "conic", "the exact SDP over K, through CVXPY", TAKES, _plan, ConicOptions, dense_cost
+)  # fmt: skip
+lend("Problem.to_cvxpy", lambda problem: build(problem).problem)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,14 +9,17 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.answer.solution import Solution, Status
+from npkl_models.answer.solution import Status
+from npkl_models.conic.cost import dense_cost
 from npkl_models.conic.runner import ConicRun, Reader
-from npkl_models.conic.sdp import describe_cones
+from npkl_models.conic.sdp import TAKES, describe_cones
 from npkl_models.conic.solvers import ConicOptions, choose_solver
 from npkl_models.linalg import Array, symmetrize
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
-from npkl_models.solve.program import Program
+from npkl_models.solve.backend import Backend
+from npkl_models.solve.judge import Claim
+from npkl_models.solve.watch import Watch
 
 
 @dataclass(frozen=True)
@@ -74,24 +76,18 @@ SWAPPED = {Status.INFEASIBLE: Status.UNBOUNDED, Status.UNBOUNDED: Status.INFEASI
 
 
 @dataclass(frozen=True, eq=False)
-class DualSDPProgram(Program):
+class DualSDPPlan:
     """Exact dual SDP; see `build`."""
 
+    problem: Problem
     options: ConicOptions
     model: DualModel
 
-    @classmethod
-    def compile(cls, problem: Problem, options: ConicOptions) -> DualSDPProgram:
-        """Check the solver and its memory, then write the CVXPY problem."""
-        started = time.perf_counter()
-        choose_solver(options.solver, problem.order)
-        model = build(problem)
-        return cls(problem, "sdp_dual", options, model=model, build_time=time.perf_counter() - started)
-
-    def solve(self) -> Solution:
+    def run(self, watch: Watch) -> Claim:
+        """Solve it."""
         reader = Reader(self._kernel, self._multipliers, lambda value: -value, lambda s: SWAPPED.get(s, s))
-        run = ConicRun(self.problem, self.backend, self.model.problem, self.options, reader)
-        return run.solve(self.problem.order, self.build_time)
+        run = ConicRun(self.problem, self.model.problem, self.options, reader, watch)
+        return run.claim(self.problem.order)
 
     def _kernel(self) -> Array | None:
         K = self.model.slack.dual_value
@@ -110,4 +106,17 @@ class DualSDPProgram(Program):
         )
 
     def describe(self) -> str:
+        """Sizes and memory."""
         return describe_cones(self.problem, self.options, "dual SDP over y")
+
+
+def _plan(problem: Problem, options: ConicOptions) -> DualSDPPlan:
+    """Check the solver and its memory, then write the CVXPY problem."""
+    choose_solver(options.solver, problem.order)
+    return DualSDPPlan(problem, options, build(problem))
+
+
+BACKEND = Backend(
+    "sdp_dual", "conic", "the exact SDP in its dual form, through CVXPY", TAKES, _plan, ConicOptions,
+    dense_cost,
+)  # fmt: skip

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import cvxpy as cp
 from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC
 
-from npkl_models.answer.solution import Iterate
 from npkl_models.errors import UnsupportedError, unknown
-from npkl_models.solve.program import Options
+from npkl_models.solve.cost import available_bytes
+from npkl_models.solve.options import Options
 
 INTERIOR_POINT_ORDER = 60  # the largest order at which Clarabel is the default
 EPS_SHARE = 0.03  # of tol: the gap of a repaired point was up to 20 times SCS's eps
@@ -38,29 +36,23 @@ class ConicOptions(Options):
     eps : float, optional
         The solver's own tolerance; None is 0.03 ``tol``, so that the repaired and certified point usually
         reaches ``tol``.
-    callback : callable, optional
-        Called with an `Iterate` after every stretch of SCS's iterations, once at the end of any other solver;
-        returning True stops.
     solver_options : dict
         Handed to the solver as they are.
 
     Notes
     -----
-    SCS is run in stretches. After each its point is certified; the run ends when the gap is proved, whatever
-    SCS thinks of its residuals.
+    SCS is run in stretches. After each its point is certified and the callback is called; the run ends when
+    the gap is proved, whatever SCS thinks of its residuals. Other solvers are looked at once, at the end.
     """
 
     solver: str | None = None
     eps: float | None = None
-    callback: Callable[[Iterate], bool | None] | None = None
     solver_options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.eps is not None and not 0 < self.eps < 1:
             raise UnsupportedError(f"eps must be between 0 and 1, got {self.eps!r}")
-        if self.callback is not None and not callable(self.callback):
-            raise UnsupportedError(f"callback must be callable, got {self.callback!r}")
         if self.solver is not None and self.solver.upper() not in psd_solvers():
             raise unknown("conic solver", self.solver, psd_solvers())
 
@@ -91,7 +83,7 @@ def choose_solver(solver: str | None, order: int) -> str:
     """
     chosen = default_solver(solver, order)
     need = predicted_bytes(chosen, order)
-    have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    have = available_bytes()
     if need > have:
         raise UnsupportedError(
             f"{chosen} must fit into memory, got a PSD cone of order {order} that needs about "

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -16,14 +16,18 @@ from npkl_models.crosscheck.table import CrossCheck, Row
 from npkl_models.errors import NPKLError, ProblemError, UnsupportedError, unknown
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
-from npkl_models.solve.choice import REGISTRY, get_backend
+from npkl_models.solve.backend import Backend
+from npkl_models.solve.judge import judge_point
+from npkl_models.solve.registry import backends as known_backends
+from npkl_models.solve.registry import get_backend
 
 AGREEMENT = 1e-5
 
 
 def crosscheck(
     problem: Problem,
-    backends: Sequence[str] | None = None,
+    backends: Sequence[str | Backend] | None = None,
+    points: Mapping[str, Any] | None = None,
     reference: str | None = None,
     n_jobs: int = 1,
     *,
@@ -37,9 +41,11 @@ def crosscheck(
     Parameters
     ----------
     problem : Problem
-    backends : sequence of str, optional
-        Names; ``"sdp[SCS]"`` fixes a conic backend's solver. All by default; one that cannot take the
-        problem gets a row with its reason.
+    backends : sequence of str or Backend, optional
+        ``"sdp[SCS]"`` fixes a conic backend's solver. All that are registered by default; one that cannot
+        take the problem gets a row with its reason.
+    points : mapping of str to Solution or ndarray, optional
+        Answers from elsewhere by label, as `certify` takes them; they are judged in the same table.
     reference : str, optional
         Label whose kernel the others are compared with; the smallest certified gap by default.
     n_jobs : int
@@ -58,37 +64,25 @@ def crosscheck(
     -------
     CrossCheck
     """
-    labels = list(REGISTRY) if backends is None else list(dict.fromkeys(backends))
-    if not labels:
+    given = dict(points or {})
+    runs = _runs(known_backends() if backends is None else backends, options)
+    if not runs and not given:
         raise ProblemError("backends must name at least one backend, got none")
-    parsed = {label: _parse(label) for label in labels}
-    _check_options(parsed, options)
+    if both := sorted(set(runs) & set(given)):
+        raise ProblemError(f"points must have labels of their own, got {both}")
+    labels = [*runs, *given]
     if reference is not None and reference not in labels:
         raise unknown("reference", reference, labels)
-    tasks = [partial(_solve, problem, *parsed[label], options) for label in labels]
-    if n_jobs == 1:
-        outcomes = []
-        for label, task in zip(labels, tasks, strict=True):
-            if progress is not None:
-                progress(label)
-            outcomes.append(task())
-    else:
-        from joblib import Parallel, delayed
-
-        outcomes = Parallel(n_jobs=n_jobs)(delayed(task)() for task in tasks)
+    outcomes = _outcomes(problem, runs, n_jobs, progress)
+    outcomes |= {label: judge_point(problem, label, point) for label, point in given.items()}
     solved = {
-        label: found
-        for label, found in zip(labels, outcomes, strict=True)
-        if isinstance(found, Solution) and found.V is not None
+        k: found for k, found in outcomes.items() if isinstance(found, Solution) and found.V is not None
     }
     bound, objective = _bracket(solved)
     if reference is None or reference not in solved:
         reference = min(solved, key=lambda k: solved[k].certificate.relative_gap, default="")
-    kernel = solved[reference].V if reference else None
-    rows = tuple(
-        _row(label, found, bound, objective, kernel, agreement)
-        for label, found in zip(labels, outcomes, strict=True)
-    )
+    scale = _Scale(bound, objective, agreement, solved[reference].V if reference else None)
+    rows = tuple(_row(label, found, scale) for label, found in outcomes.items())
     restriction = _restriction(problem, without_basis, objective)
     return CrossCheck(problem, rows, solved, reference, bound, objective, restriction)
 
@@ -105,40 +99,63 @@ def _restriction(problem: Problem, without_basis: Solution | bool | None, object
     return objective - free.certificate.bound
 
 
-def _parse(label: str) -> tuple[str, dict[str, Any]]:
+Run = tuple[Backend, dict[str, Any]]
+
+
+def _runs(wanted: Any, options: dict[str, Any]) -> dict[str, Run]:
+    """Backend and options of each label; a bad name or value is an error at once, not a row."""
+    parsed: dict[str, Run] = {}
+    for one in wanted:
+        backend, own = (one, {}) if isinstance(one, Backend) else _parse(one)
+        parsed[one.name if isinstance(one, Backend) else one] = backend, own
+    names = {key for backend, _ in parsed.values() for key in backend.option_names}
+    for key in options:
+        if key not in names and parsed:
+            raise unknown("option", key, names)
+    for label, (backend, own) in parsed.items():
+        parsed[label] = backend, {k: v for k, v in options.items() if k in backend.option_names} | own
+        backend.options(**parsed[label][1])
+    return parsed
+
+
+def _parse(label: str) -> Run:
     """Backend and options of a label such as "sdp[SCS]"."""
     match = re.fullmatch(r"(\w+)(?:\[(\w+)\])?", label)
     name, solver = match.groups() if match else (label, None)
     backend = get_backend(name)
     if solver is None:
-        return name, {}
+        return backend, {}
     if "solver" not in backend.option_names:
         raise ProblemError(f"{name} takes no solver in brackets, got {label!r}")
-    return name, {"solver": solver}
+    return backend, {"solver": solver}
 
 
-def _check_options(parsed: dict[str, tuple[str, dict[str, Any]]], options: dict[str, Any]) -> None:
-    known = {key for name, _ in parsed.values() for key in REGISTRY[name].option_names}
-    for key in options:
-        if key not in known:
-            raise unknown("option", key, known)
-    for name, own in parsed.values():  # a bad value is an error at once, not a row
-        backend = REGISTRY[name]
-        backend.options(**_known(name, options) | own)
+Outcome = Solution | str
 
 
-def _known(name: str, options: dict[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in options.items() if k in REGISTRY[name].option_names}
+def _outcomes(
+    problem: Problem, runs: dict[str, Run], n_jobs: int, progress: Callable[[str], None] | None
+) -> dict[str, Outcome]:
+    tasks = {label: partial(_solve, problem, *run) for label, run in runs.items()}
+    if n_jobs != 1:
+        from joblib import Parallel, delayed
+
+        return dict(zip(tasks, Parallel(n_jobs=n_jobs)(delayed(t)() for t in tasks.values()), strict=True))
+    found: dict[str, Outcome] = {}
+    for label, task in tasks.items():
+        if progress is not None:
+            progress(label)
+        found[label] = task()
+    return found
 
 
-def _solve(problem: Problem, name: str, own: dict[str, Any], options: dict[str, Any]) -> Solution | str:
+def _solve(problem: Problem, backend: Backend, options: dict[str, Any]) -> Outcome:
     """The solution, or why there is none."""
-    backend = REGISTRY[name]
     reason = backend.reason(problem)
     if reason is not None:
         return f"not run: {reason}"
     try:
-        return backend.compile(problem, **_known(name, options) | own).solve()
+        return backend.compile(problem, **options).solve()
     except UnsupportedError as error:  # such as a size that memory cannot hold
         return f"not run: {error}"
     except NPKLError as error:
@@ -156,31 +173,35 @@ def _bracket(solved: dict[str, Solution]) -> tuple[float, float]:
     return max(bounds), min(objectives)
 
 
-def _row(
-    label: str,
-    found: Solution | str,
-    bound: float,
-    objective: float,
-    kernel: Array | None,
-    agreement: float,
-) -> Row:
+@dataclass(frozen=True)
+class _Scale:
+    """What the rows are measured by."""
+
+    bound: float
+    objective: float
+    agreement: float
+    kernel: Array | None
+
+    def verdict(self, found: Solution, difference: float) -> str:
+        certificate, far = found.certificate, self.agreement * (1 + abs(self.objective))
+        if certificate.objective < self.bound - far or certificate.bound > self.objective + far:
+            return "outside the proved bracket"
+        if difference > self.agreement or found.status is Status.FAILED:
+            return f"worse by {difference:.1e}"
+        return "agrees"
+
+
+def _row(label: str, found: Outcome, scale: _Scale) -> Row:
     if isinstance(found, str):
         return Row(label, "", found)
     if found.V is None:
         return Row(label, str(found.status), f"failed: {found.message}")
     certificate = found.certificate
-    scale = 1 + abs(objective)
-    difference = (certificate.objective - objective) / scale
-    if certificate.objective < bound - agreement * scale or certificate.bound > objective + agreement * scale:
-        verdict = "outside the proved bracket"
-    elif difference > agreement or found.status is Status.FAILED:
-        verdict = f"worse by {difference:.1e}"
-    else:
-        verdict = "agrees"
+    difference = (certificate.objective - scale.objective) / (1 + abs(scale.objective))
     return Row(
-        label, str(found.status), verdict, certificate.objective, certificate.bound, difference,
-        certificate.relative_gap, certificate.rigour, found.kernel_min_eigenvalue, found.rank,
-        found.iterations, found.build_time + found.solve_time, _distance(found.V, kernel),
+        label, str(found.status), scale.verdict(found, difference), certificate.objective, certificate.bound,
+        difference, certificate.relative_gap, certificate.rigour, found.kernel_min_eigenvalue, found.rank,
+        found.iterations, found.build_time + found.solve_time, _distance(found.V, scale.kernel),
     )  # fmt: skip
 
 

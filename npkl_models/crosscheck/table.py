@@ -11,10 +11,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import MissingDependencyError
+from npkl_models.hooks import lent
 from npkl_models.model.problem import Problem
 
 _PACKAGES = ("npkl_models", "numpy", "scipy", "cvxpy", "clarabel", "scs", "scikit-learn")
@@ -131,43 +130,25 @@ class CrossCheck:
 
     def plot(self, ax: Any = None) -> Any:
         """Certified gap and seconds of each backend on matplotlib axes (needs the extra ``plot``)."""
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise MissingDependencyError(
-                "plot needs matplotlib; install it with: pip install npkl_models[plot]"
-            ) from error
-        ran = [row for row in self.rows if row.ran]
-        if ax is None:
-            ax = plt.subplots(figsize=(6.5, 0.7 + 0.45 * len(ran)), layout="constrained")[1]
-        height = np.arange(len(ran))[::-1]
-        gaps = [max(row.relative_gap, 1e-16) for row in ran]
-        colors = ["tab:green" if row.verdict == "agrees" else "tab:red" for row in ran]
-        ax.barh(height, gaps, left=1e-16, color=colors, height=0.6)
-        for y, row, gap in zip(height, ran, gaps, strict=True):
-            ax.text(gap * 1.3, y, f"{row.rigour}, {row.seconds:.2g} s", va="center", fontsize=8)
-        ax.set_yticks(height, [row.backend for row in ran])
-        ax.set_xscale("log")
-        ax.set_xlim(1e-16, max(1.0, *gaps) * 1e3)
-        ax.set_xlabel("certified relative gap")
-        return ax
+        return lent("CrossCheck.plot")(self, ax)
 
     def report(self, path: str | Path) -> Path:
         """Write the table as a self-contained HTML page."""
-        lines = [f"<tr>{''.join(f'<th>{name}</th>' for name in COLUMNS)}</tr>"]
+        target: Path = lent("CrossCheck.report")(self, path)
+        return target
+
+    def to_html(self) -> str:
+        """The table in HTML."""
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in COLUMNS)
+        lines = [f"<tr>{head}</tr>"]
         for row in self.rows:
             tone = "good" if row.verdict == "agrees" else "idle" if not row.ran else "bad"
             line = "".join(f"<td>{html.escape(cell)}</td>" for cell in cells(row))
             lines.append(f'<tr class="{tone}">{line}</tr>')
-        page = _PAGE.format(
-            title=html.escape(self.problem.name or "problem"),
-            headline=html.escape(self.headline()),
-            text=html.escape(self.problem.explain().text),
-            rows="\n".join(lines),
-        )
-        target = Path(path)
-        target.write_text(page, encoding="utf-8")
-        return target
+        return "<table>" + "\n".join(lines) + "</table>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(self.headline())}</p>{self.to_html()}"
 
 
 COLUMNS = (
@@ -189,15 +170,3 @@ def cells(row: Row) -> tuple[str, ...]:
 
 def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Cross-check: {title}</title><style>
-body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; }}
-table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}
-th, td {{ padding: .3rem .6rem; border-bottom: 1px solid #ccc; text-align: left; }}
-.good td:last-child {{ color: #17692f; }} .bad td:last-child {{ color: #a11; font-weight: bold; }}
-.idle td {{ color: #777; }} pre {{ background: #f5f5f5; padding: 1rem; white-space: pre-wrap; }}
-</style></head><body><h1>Cross-check: {title}</h1><p>{headline}</p><pre>{text}</pre>
-<table>{rows}</table></body></html>
-"""

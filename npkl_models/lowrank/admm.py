@@ -12,23 +12,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npkl_models.answer.solution import Solution
 from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.linalg import Array, frobenius, norm_bound
-from npkl_models.lowrank.edges import EdgeModel, Structure, entry_reason, structure
+from npkl_models.lowrank.cost import ROW_NUMPY, factor_cost
+from npkl_models.lowrank.edges import EdgeModel, Structure, structure
 from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine, BurerMonteiroOptions
 from npkl_models.lowrank.factor.rank import FactorEngine, starting_factor
 from npkl_models.lowrank.factor.spectral_term import SpectralTerm
+from npkl_models.lowrank.rows import bcd
 from npkl_models.lowrank.rows.bcd import BCDEngine, BCDOptions
-from npkl_models.lowrank.rows.bcd import supports as bcd_supports
 from npkl_models.lowrank.rows.minimise import shifted_solve
 from npkl_models.lowrank.rows.table import Incidence, Table
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
-from npkl_models.solve.loop import drive
-from npkl_models.solve.program import FactorOptions, Program
+from npkl_models.solve.backend import Backend
+from npkl_models.solve.cost import Cost
+from npkl_models.solve.engine import EnginePlan
+from npkl_models.solve.options import FactorOptions
+from npkl_models.solve.takes import Powers, Takes
 
-MAX_ITERATIONS = 20_000
 FLOOR_FACTOR = 1.5
 DIVERGENCE = 1e3  # an objective this much above the start's means that rho is too small
 POLISHERS = ("none", "newton", "bcd")
@@ -76,17 +78,6 @@ class ADMMOptions(FactorOptions):
                 raise UnsupportedError(f"{name} must be > 0, got {value!r}")
 
 
-def supports(problem: Problem) -> str | None:
-    """None, or why admm cannot take this problem."""
-    reason = entry_reason(problem)
-    if reason is not None:
-        return reason
-    R = problem.regularizer
-    if R.vacuous or (R.spectral is not None and R.spectral.p == 2):
-        return None
-    return f"takes no regulariser or tr K^2, got {R.label}"
-
-
 class ADMMEngine(FactorEngine):
     """V, U and their multiplier Lambda; split values zeta with scaled multipliers mu, both orders."""
 
@@ -130,7 +121,7 @@ class ADMMEngine(FactorEngine):
 
     def iterate(self) -> None:
         if self.finisher is not None:
-            self.follow()
+            self.follow(self.finisher)
             return
         before, alpha = self.V, self.options.relaxation
         target = self.spectral.weight(self.V)
@@ -235,27 +226,16 @@ class ADMMEngine(FactorEngine):
         self.residual += self.spectral_misfit
 
 
-@dataclass(frozen=True, eq=False)
-class ADMMProgram(Program):
-    """KL-ADMM, laid out and ready to run."""
+@dataclass(frozen=True)
+class ADMMPlan(EnginePlan):
+    """KL-ADMM, which is laid out when it begins."""
 
     options: ADMMOptions
-
-    @classmethod
-    def compile(cls, problem: Problem, options: ADMMOptions) -> ADMMProgram:
-        """Check that the options fit the problem."""
-        reason = bcd_supports(problem) if options.polish == "bcd" else None
-        if reason is not None:
-            raise UnsupportedError(f"polish='bcd' does not take this problem, bcd {reason}; use 'newton'")
-        return cls(problem, "admm", options)
+    iterations = 20_000
 
     def engine(self) -> ADMMEngine:
-        """Lay the row tables out and draw the start."""
         start = starting_factor(self.problem, self.options)
         return ADMMEngine(self.problem, structure(self.problem), self.options, start)
-
-    def solve(self) -> Solution:
-        return drive(self.problem, self.backend, self.options, self.engine, MAX_ITERATIONS, self.build_time)
 
     def describe(self) -> str:
         engine = self.engine()
@@ -265,3 +245,27 @@ class ADMMProgram(Program):
             f"{int(engine.split.sum())} of them split; about "
             f"{8e-6 * (12 * V.size + 4 * self.problem.cost.nnz):.3g} MB"
         )
+
+
+def _plan(problem: Problem, options: ADMMOptions) -> ADMMPlan:
+    """Check that the options fit the problem."""
+    reason = bcd.TAKES.refusal(problem) if options.polish == "bcd" else None
+    if reason is not None:
+        raise UnsupportedError(f"polish='bcd' does not take this problem, bcd {reason}; use 'newton'")
+    return ADMMPlan(problem, options)
+
+
+def _cost(problem: Problem) -> Cost:
+    return factor_cost(problem, 1000, products=6.0, row=ROW_NUMPY)
+
+
+TAKES = Takes(
+    losses=("any",),
+    diagonal=("quadratic",),
+    regularizers=("none", "trace power"),
+    powers=Powers("tr K^2", lambda face: face.p == 2),
+    functionals=("entries",),
+)
+BACKEND = Backend(
+    "admm", "lowrank", "KL-ADMM, K = V U' with V = U, certified", TAKES, _plan, ADMMOptions, _cost
+)  # fmt: skip

@@ -13,7 +13,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Index, Matrix
-from npkl_models.model.functionals import Entries
 from npkl_models.model.losses import Loss
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
@@ -64,21 +63,6 @@ class Structure:
         """sum_i b_i s_i + a_i s_i^2, up to a constant the loss on the diagonal."""
         s = np.einsum("ir,ir->i", V, V)
         return float(self.linear @ s + self.quadratic @ s**2)
-
-
-def entry_reason(problem: Problem) -> str | None:
-    """Why a row-wise solver cannot take the problem, None if it can."""
-    if problem.basis is not None:
-        return "works on the rows of V, not in a basis"
-    if problem.equalities:
-        return "has no hard equalities"
-    for term in problem.terms:
-        if not isinstance(term.functional, Entries):
-            return f"needs losses on entries K_ij, got {term.functional.kind}"
-        i, j = term.functional.indices
-        if bool(np.any(i == j)) and not term.loss.quadratic:
-            return f"needs a square or linear loss on the diagonal, got {term.loss.name}"
-    return None
 
 
 def structure(problem: Problem) -> Structure:

@@ -35,10 +35,13 @@ class Face:
         Without the equalities that the basis meets.
     kept : tuple of ndarray of bool
         For each equality of the original, which of its values are left.
+    whole : bool
+        Whether it is the whole cone, and the problem as it was stated.
     """
 
     problem: Problem
     kept: tuple[Mask, ...]
+    whole: bool = False
 
     def fold(self, y: Multipliers) -> Multipliers:
         """Multipliers of the original without those of what the basis meets."""
@@ -56,16 +59,19 @@ class Face:
         return replace(y, equalities=tuple(out))
 
 
-_known: WeakKeyDictionary[Problem, Face | None] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Problem, Face | None] = WeakKeyDictionary()  # None: the whole cone
 
 
-def face_of(problem: Problem) -> Face | None:
-    """The problem over its face; None if that is the whole cone, or too large to write down."""
-    if not problem.equalities:
-        return None
-    if problem not in _known:
+def face_of(problem: Problem) -> Face:
+    """The problem over its face; as it was stated if that is the whole cone, or too large to write down."""
+    if problem.equalities and problem not in _known:
         _known[problem] = _face(problem)
-    return _known[problem]
+    face = _known.get(problem)
+    if face is not None:
+        return face
+    return Face(
+        problem, tuple(np.ones(e.functional.size, dtype=bool) for e in problem.equalities), whole=True
+    )
 
 
 def _face(problem: Problem) -> Face | None:

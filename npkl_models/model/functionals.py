@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg import Array, Index, Mask, Matrix
 
 SVEC_CHUNK = 4_000_000  # numbers that `svec_operator` works on at a time
 
@@ -54,6 +54,11 @@ class Functional(ABC):
     def size(self) -> int:
         """m, the number of values."""
         return int(self.indices[0].size)
+
+    @property
+    def on_diagonal(self) -> Mask:
+        """Which values are diagonal entries K_ii and nothing else (m,)."""
+        return np.zeros(self.size, dtype=bool)
 
     @abstractmethod
     def triplets(self) -> Triplets:
@@ -147,6 +152,10 @@ class Entries(Functional):
     kind = "entries"
     arity = 2
     latex = r"K_{ij}"
+
+    @property
+    def on_diagonal(self) -> Mask:
+        return np.equal(*self.indices)
 
     def triplets(self) -> Triplets:
         i, j = self.indices

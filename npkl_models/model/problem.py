@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
+from npkl_models.hooks import lent
 from npkl_models.linalg import Array, Matrix, gamma, gram_eigenvalues, norm_bound, symmetrize
+from npkl_models.model import storage
 from npkl_models.model.basis import Basis
 from npkl_models.model.regularizers import NoRegularizer, Regularizer
 from npkl_models.model.terms import Equality, LossTerm, Multipliers
 
-if TYPE_CHECKING:  # the one arrow that points down, and only from inside methods
+if TYPE_CHECKING:  # what the methods return that rooms above lend to a problem: types only
     from npkl_models.answer.solution import Solution
     from npkl_models.model.diagnosis import Finding
     from npkl_models.show.explain import Explanation
-    from npkl_models.solve.choice import Program
+    from npkl_models.solve.backend import Backend
+    from npkl_models.solve.program import Program
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,8 +221,7 @@ class Problem:
             raise ProblemError(f"multipliers must have sizes {sizes}, got {got}")
         if self.regularizer.row_multipliers and y.rows is not None and y.rows.shape != (self.n,):
             raise ProblemError(f"multipliers of the rows must have shape ({self.n},), got {y.rows.shape}")
-        parts = (*y.terms, *y.equalities, *(() if y.rows is None else (y.rows,)))
-        if not all(np.isfinite(part).all() for part in parts):
+        if not y.finite:
             raise ProblemError("multipliers must be finite, got NaN or infinity")
         return y
 
@@ -232,42 +235,55 @@ class Problem:
 
     def compatible_backends(self) -> dict[str, str | None]:
         """None for each backend that takes this problem, else the reason why not."""
-        from npkl_models.solve.choice import REGISTRY
+        reasons: dict[str, str | None] = lent("Problem.compatible_backends")(self)
+        return reasons
 
-        return {name: backend.reason(self) for name, backend in REGISTRY.items()}
-
-    def compile(self, backend: str = "auto", **options: Any) -> Program:
+    def compile(self, backend: str | Backend = "auto", **options: Any) -> Program:
         """A program that solves this problem by that backend; see `npkl_models.compile`."""
-        from npkl_models.solve.choice import compile
+        program: Program = lent("Problem.compile")(self, backend, **options)
+        return program
 
-        return compile(self, backend, **options)
-
-    def solve(self, backend: str = "auto", **options: Any) -> Solution:
+    def solve(self, backend: str | Backend = "auto", **options: Any) -> Solution:
         """Solve by that backend; see `npkl_models.solve`."""
-        from npkl_models.solve.choice import solve
-
-        return solve(self, backend, **options)
+        solution: Solution = lent("Problem.solve")(self, backend, **options)
+        return solution
 
     def to_cvxpy(self) -> Any:
         """The exact SDP as a `cvxpy.Problem`; gamma, B, G and b_squared are its parameters."""
-        from npkl_models.conic.sdp import build
-
-        return build(self).problem
+        return lent("Problem.to_cvxpy")(self)
 
     def explain(self) -> Explanation:
         """The problem in words and in LaTeX."""
-        from npkl_models.show.explain import explain
-
-        return explain(self)
+        explanation: Explanation = lent("Problem.explain")(self)
+        return explanation
 
     def _repr_latex_(self) -> str:
         return f"$${self.explain().latex}$$"
 
     def diagnose(self) -> tuple[Finding, ...]:
         """Contradictions, disconnection, unboundedness and bad scaling, in words."""
-        from npkl_models.model.diagnosis import diagnose
+        findings: tuple[Finding, ...] = lent("Problem.diagnose")(self)
+        return findings
 
-        return diagnose(self)
+    # ------------------------------------------------------------------- files
+
+    def save(self, path: str | Path) -> Path:
+        """Write the problem to one .npz file (arrays and JSON, no pickle)."""
+        return storage.write(path, *self.pack())
+
+    @staticmethod
+    def load(path: str | Path) -> Problem:
+        """Read back what `save` wrote; of a saved solution, its problem."""
+        return Problem.unpack(*storage.read(path, "parts"))
+
+    def pack(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """A JSON header and arrays from which `unpack` makes the problem again."""
+        return storage.pack(self.cost, self.terms, self.equalities, self.regularizer, self.basis, self.name)
+
+    @staticmethod
+    def unpack(header: dict[str, Any], data: dict[str, Any]) -> Problem:
+        """The problem that `pack` took apart."""
+        return Problem(**storage.unpack(header, data))
 
 
 LARGEST_COST = 1e300  # beyond, sums of two entries may not be finite

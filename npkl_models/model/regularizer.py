@@ -13,18 +13,48 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 
 from npkl_models.linalg import UNIT, Array
 from npkl_models.model.trace_cones import Cvx, CvxSupport
 
-if TYPE_CHECKING:
-    from npkl_models.model.trace_power import TracePower
-
 ROUND = 2 * UNIT
 SMALLEST = 1e-150  # a number whose square is still a number
+
+
+class TraceFace(Protocol):
+    """A regulariser as a function of tr K^p: exactly one of bound and penalty is a number."""
+
+    @property
+    def p(self) -> float:
+        """At least 1."""
+
+    @property
+    def bound(self) -> float | None:
+        """B of tr K^p <= B."""
+
+    @property
+    def penalty(self) -> float | None:
+        """G of G / p tr K^p."""
+
+    @property
+    def conjugate_exponent(self) -> float:
+        """q with 1/p + 1/q = 1."""
+
+    @property
+    def finite_support(self) -> bool:
+        """Whether R*(Z) is finite for every Z."""
+
+    def maximiser(self, eigenvalues: Array) -> Array:
+        """Eigenvalues of the K that attains R*(Z), in the eigenbasis of Z."""
+
+    def support(self, eigenvalues: Array, n: int | None = None) -> float:
+        """R*(Z)."""
+
+    def gradient(self, V: Array, SV: Array) -> tuple[Array, Array]:
+        """A subgradient of R at V V' as (W, mu), meaning W diag(mu) W'."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +75,18 @@ class Regularizer(ABC):
         return self.row_radius is not None
 
     @property
-    def spectral(self) -> TracePower | None:
+    def spectral(self) -> TraceFace | None:
         """The same as a function of tr K^p, None if it is none."""
         return None
+
+    @property
+    def kind(self) -> str:
+        """What a solver must know to take it: "none", "row norm", "trace power", or its own name."""
+        if self.vacuous:
+            return "none"
+        if self.spectral is not None:
+            return "trace power"
+        return self.name if self.row_radius is None else "row norm"
 
     @property
     def label(self) -> str:

@@ -99,6 +99,12 @@ class Multipliers:
     equalities: tuple[Array, ...] = ()
     rows: Array | None = None
 
+    @property
+    def finite(self) -> bool:
+        """Whether all of them are finite numbers."""
+        parts = (*self.terms, *self.equalities, *(() if self.rows is None else (self.rows,)))
+        return all(bool(np.isfinite(part).all()) for part in parts)
+
     def scaled(self, s: float) -> Multipliers:
         """All of them times s."""
         rows = None if self.rows is None else s * self.rows

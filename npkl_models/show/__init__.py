@@ -1,1 +1,17 @@
 """Problems and answers in words and pictures."""
+
+from __future__ import annotations
+
+from npkl_models.hooks import lend
+from npkl_models.model.diagnosis import diagnose
+from npkl_models.show.explain import explain
+from npkl_models.show.plots import plot_crosscheck
+from npkl_models.show.report import write_report
+
+
+def lend_methods() -> None:
+    """Let what is here serve as methods of what it shows."""
+    lend("Problem.explain", explain)
+    lend("Problem.diagnose", diagnose)
+    lend("CrossCheck.plot", plot_crosscheck)
+    lend("CrossCheck.report", write_report)

@@ -6,17 +6,20 @@ repeated only with a proof.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from npkl_models.answer.solution import History, Solution, Status, with_certificate
-from npkl_models.certify.budget import Budget
-from npkl_models.certify.certificate import Certificate, certify, of_itself
+from npkl_models.answer.solution import History, Solution, Status
+from npkl_models.certify.certificate import Certificate, of_itself
 from npkl_models.certify.rays import infeasible, unbounded
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
+from npkl_models.solve.options import Options
+from npkl_models.solve.watch import Watch
 
 LIMITS = (Status.STOPPED, Status.TIME_LIMIT, Status.ITERATION_LIMIT)
 DEEP = 1e9  # an objective so far below zero, and no bound: it is asked whether there is one
@@ -35,12 +38,12 @@ class Claim:
     value : float
         The solver's own objective.
     certificate : Certificate, optional
-        Of this very point, if there is one already.
+        Of this very point, if the watch of the run has made one already.
     """
 
     V: Array | None
-    multipliers: Multipliers | None
-    status: Status
+    multipliers: Multipliers | None = None
+    status: Status = Status.LOCALLY_SOLVED
     value: float = float("nan")
     iterations: int = 0
     history: History = field(default_factory=History)
@@ -49,80 +52,117 @@ class Claim:
     certificate: Certificate | None = None
 
 
-def judge(
-    problem: Problem, backend: str, claim: Claim, tol: float, *, rigour: str = "probable",
-    build_time: float = 0.0, seconds: float = 0.0, random_state: int | None = None,
-) -> Solution:  # fmt: skip
+def judge(problem: Problem, backend: str, claim: Claim, watch: Watch) -> Solution:
     """The solution with the status that is proved of it."""
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-        found = _certificate(problem, claim, tol, random_state)
-        status, words = _status(problem, claim, found, tol, rigour)
-    V = None if found is None or status in (Status.INFEASIBLE, Status.UNBOUNDED) else found.point
-    solution = Solution(
-        problem, backend, status, V, float("nan") if V is None or found is None else found.objective,
-        claim.value, None if found is None else found.multipliers, claim.iterations, build_time, seconds,
-        claim.history, "; ".join(part for part in (claim.message, words) if part),
-        claim.kernel_min_eigenvalue,
-    )  # fmt: skip
-    return solution if V is None or found is None else with_certificate(solution, of_itself(found))
+    found = _certificate(problem, claim, watch)
+    case = _Case(problem, claim, found, watch)
+    status, words = next(verdict for verdict in (rule(case) for rule in RULES) if verdict is not None)
+    left = found is not None and status not in (Status.INFEASIBLE, Status.UNBOUNDED)
+    return Solution(
+        problem,
+        backend,
+        status,
+        V=found.point if found is not None and left else None,
+        objective=found.objective if found is not None and left else float("nan"),
+        reported_objective=claim.value,
+        multipliers=None if found is None else found.multipliers,
+        iterations=claim.iterations,
+        history=claim.history,
+        message="; ".join(part for part in (claim.message, watch.trouble, words) if part),
+        kernel_min_eigenvalue=claim.kernel_min_eigenvalue,
+        known_certificate=of_itself(found) if found is not None and left else None,
+    )
 
 
-def _certificate(problem: Problem, claim: Claim, tol: float, random_state: int | None) -> Certificate | None:
+def judge_point(problem: Problem, label: str, point: Any, tol: float = 1e-6) -> Solution:
+    """A solution of an answer from elsewhere, of which nobody claims anything."""
+    watch = Watch(Options(tol=tol), label)
+    found = watch.certify(problem, point, None, kind="auto")
+    claim = Claim(found.point, found.multipliers, certificate=found)
+    return replace(judge(problem, label, claim, watch), known_certificate=found)
+
+
+def _certificate(problem: Problem, claim: Claim, watch: Watch) -> Certificate | None:
     """The better of two: from the solver's multipliers, and from those recovered from its point."""
-    if claim.certificate is not None:
+    if claim.certificate is not None and watch.issued(claim.certificate):
         return claim.certificate
     if claim.V is None or not np.isfinite(problem.objective_of_factor(claim.V)):
         return None
-    budget = Budget()
-
-    def look(y: Multipliers | None) -> Certificate:
-        found = certify(
-            problem, claim.V, y, kind="factor", tol=tol, random_state=random_state,
-            failure_probability=budget.next(),
-        )  # fmt: skip
-        return budget.stated(found)
-
-    first = look(claim.multipliers)
-    if first.certifies(tol) or claim.multipliers is None or claim.status is Status.TIME_LIMIT:
+    first = watch.certify(problem, claim.V, claim.multipliers)
+    enough = first.certifies(watch.options.tol) or claim.multipliers is None
+    if enough or claim.status is Status.TIME_LIMIT:
         return first
-    other = look(None)
+    other = watch.certify(problem, claim.V, None)
     return other if other.bound > first.bound else first
 
 
-def _status(
-    problem: Problem, claim: Claim, found: Certificate | None, tol: float, rigour: str
-) -> tuple[Status, str]:
-    if found is not None and found.certifies(tol) and (rigour != "proved" or found.rigour == "proved"):
-        return (claim.status if claim.status is Status.STOPPED else Status.OPTIMAL), ""
-    V = claim.V if found is None else found.point
-    suspicious = claim.status is Status.INFEASIBLE or (found is not None and not found.feasible)
-    if suspicious and claim.status is not Status.TIME_LIMIT and infeasible(problem, V):
-        return (
-            Status.INFEASIBLE,
-            "that no kernel meets the constraints is proved by multipliers of the equalities",
-        )
+@dataclass(frozen=True)
+class _Case:
+    """What a verdict is founded on."""
+
+    problem: Problem
+    claim: Claim
+    found: Certificate | None
+    watch: Watch
+
+    @property
+    def V(self) -> Array | None:
+        return self.claim.V if self.found is None else self.found.point
+
+
+Verdict = tuple[Status, str] | None
+
+
+def _certified(case: _Case) -> Verdict:
+    if case.found is None or not case.watch.suffices(case.found):
+        return None
+    return (Status.STOPPED if case.claim.status is Status.STOPPED else Status.OPTIMAL), ""
+
+
+def _no_kernel(case: _Case) -> Verdict:
+    suspicious = case.claim.status is Status.INFEASIBLE or (case.found and not case.found.feasible)
+    if not suspicious or case.claim.status is Status.TIME_LIMIT or not infeasible(case.problem, case.V):
+        return None
+    return (
+        Status.INFEASIBLE,
+        "that no kernel meets the constraints is proved by multipliers of the equalities",
+    )
+
+
+def _no_bound(case: _Case) -> Verdict:
+    claim, found = case.claim, case.found
     deep = found is not None and found.objective < -DEEP and not np.isfinite(found.bound)
     broken = claim.status is Status.FAILED or (found is None and claim.V is not None)
-    if (claim.status is Status.UNBOUNDED or deep or broken) and unbounded(problem, V):
-        return (
-            Status.UNBOUNDED,
-            "a direction along which the objective falls without limit was found and checked",
-        )
-    if claim.status in (Status.INFEASIBLE, Status.UNBOUNDED):
-        said = f"the solver says {claim.status}, of which no proof was found"
-        return (Status.INACCURATE if found is not None else Status.FAILED), said
-    if found is None:
-        ended = claim.status if claim.status in LIMITS else Status.FAILED
-        return ended, "" if claim.V is None else "the iterates left the finite numbers"
-    if not found.feasible and claim.status not in LIMITS:
-        return Status.INACCURATE, "that a feasible kernel is near the point could not be shown"
-    return (Status.INACCURATE if claim.status is Status.OPTIMAL else claim.status), ""
+    if not (claim.status is Status.UNBOUNDED or deep or broken) or not unbounded(case.problem, case.V):
+        return None
+    return Status.UNBOUNDED, "a direction along which the objective falls without limit was found and checked"
 
 
-def relabelled(solution: Solution, problem: Problem, multipliers: Multipliers | None) -> Solution:
-    """The same answer to an equivalent problem, whose kernels are the same."""
-    out = replace(solution, problem=problem, multipliers=multipliers)
-    found = solution.__dict__.get("certificate")
-    if found is None or multipliers is None:
-        return out
-    return with_certificate(out, replace(found, multipliers=multipliers))
+def _unproved(case: _Case) -> Verdict:
+    if case.claim.status not in (Status.INFEASIBLE, Status.UNBOUNDED):
+        return None
+    said = f"the solver says {case.claim.status}, of which no proof was found"
+    return (Status.INACCURATE if case.found is not None else Status.FAILED), said
+
+
+def _no_point(case: _Case) -> Verdict:
+    if case.found is not None:
+        return None
+    ended = case.claim.status if case.claim.status in LIMITS else Status.FAILED
+    return ended, "" if case.claim.V is None else "the iterates left the finite numbers"
+
+
+def _not_feasible(case: _Case) -> Verdict:
+    if case.found is None or case.found.feasible or case.claim.status in LIMITS:
+        return None
+    return Status.INACCURATE, "that a feasible kernel is near the point could not be shown"
+
+
+def _as_it_ended(case: _Case) -> Verdict:
+    return (Status.INACCURATE if case.claim.status is Status.OPTIMAL else case.claim.status), ""
+
+
+RULES: tuple[Callable[[_Case], Verdict], ...] = (
+    _certified, _no_kernel, _no_bound, _unproved, _no_point, _not_feasible, _as_it_ended,
+)  # fmt: skip
+"""Asked in this order; the first one that answers names the status."""

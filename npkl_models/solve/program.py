@@ -1,148 +1,70 @@
-"""What a backend compiles a problem to, and the options that all of them share."""
+"""What a backend compiles a problem to."""
 
 from __future__ import annotations
 
-import logging
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar
+import time
+from dataclasses import dataclass, replace
+from typing import Any
 
-import numpy as np
-
-from npkl_models.answer.solution import Iterate, Solution
-from npkl_models.errors import UnsupportedError, unknown
+from npkl_models.answer.solution import Solution
+from npkl_models.model.faces import Face
 from npkl_models.model.problem import Problem
-
-logger = logging.getLogger("npkl_models")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """Options of every backend.
-
-    Parameters
-    ----------
-    tol : float
-        Target for the relative gap; the eps of a conic solver.
-    max_iter : int, optional
-        Limit on the iterations; None is the backend's own.
-    time_limit : float, optional
-        Seconds.
-    verbose : bool
-        Show progress: log lines, and what a conic solver prints.
-    """
-
-    tol: float = 1e-6
-    max_iter: int | None = None
-    time_limit: float | None = None
-    verbose: bool = False
-
-    def __post_init__(self) -> None:
-        _require(0 < self.tol < 1, "tol must be between 0 and 1", self.tol)
-        _require(self.max_iter is None or self.max_iter >= 1, "max_iter must be >= 1", self.max_iter)
-        _require(self.time_limit is None or self.time_limit > 0, "time_limit must be > 0", self.time_limit)
-
-
-@dataclass(frozen=True, kw_only=True)
-class IterativeOptions(Options):
-    """Options of the backends that iterate in this library.
-
-    Parameters
-    ----------
-    start : Solution or ndarray of shape (n, r), optional
-        A point to start from.
-    rigour : {"probable", "proved"}
-        How the gap must be known. By default a bound with a failure probability of 1e-6 will do where a
-        proof would take longer; "proved" asks for a factorisation of the dual slack (see `certify`).
-    callback : callable, optional
-        Called with an `Iterate` after every iteration; returning True stops.
-    """
-
-    start: Any = None
-    rigour: str = "probable"
-    callback: Callable[[Iterate], bool | None] | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _require(self.rigour in ("probable", "proved"), "rigour must be 'probable' or 'proved'", self.rigour)
-        _require(self.callback is None or callable(self.callback), "callback must be callable", self.callback)
-
-
-@dataclass(frozen=True, kw_only=True)
-class FactorOptions(IterativeOptions):
-    """Options of the backends that work on a factor V (n x r).
-
-    Parameters
-    ----------
-    rank : "auto", "pataki" or int
-        Columns of V. "auto" starts small and appends the negative eigenvector of the dual slack until
-        the point is certified; "pataki" is the largest r with r(r+1)/2 <= m for m loss values.
-    random_state : int
-        Seed of the random start and of the row order.
-    """
-
-    rank: int | str = "auto"
-    random_state: int | None = 0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        named = self.rank in ("auto", "pataki")
-        number = isinstance(self.rank, (int, np.integer)) and not isinstance(self.rank, bool)
-        _require(
-            named or (number and int(self.rank) >= 1),
-            "rank must be 'auto', 'pataki' or an integer >= 1",
-            self.rank,
-        )
-
-
-O = TypeVar("O", bound=Options)  # the usual letter for a type of options
-
-
-def parse_options(kind: type[O], given: dict[str, Any], backend: str) -> O:
-    """Options of that kind; an unknown name is an error that lists the known ones."""
-    known = [f.name for f in fields(kind)]
-    for name in given:
-        if name not in known:
-            raise unknown(f"option of {backend}", name, known)
-    return kind(**given)
+from npkl_models.solve.judge import judge
+from npkl_models.solve.watch import Watch, progress_log, quiet
 
 
 @dataclass(frozen=True, eq=False)
-class Program(ABC):
-    """A problem compiled for one backend."""
+class Program:
+    """A problem compiled for one backend; solving it twice gives the same answer.
+
+    Attributes
+    ----------
+    problem : Problem
+    backend : str
+    options : Options
+        Those of the backend.
+    plan : Plan
+        Of the problem on its face.
+    face : Face
+        Where all feasible kernels lie; see `npkl_models.model.faces`.
+    build_time : float
+        Seconds to set it up.
+    """
 
     problem: Problem
     backend: str
     options: Any
-    build_time: float = field(default=0.0, kw_only=True)
+    plan: Any
+    face: Face
+    build_time: float = 0.0
 
-    @abstractmethod
     def solve(self) -> Solution:
-        """Run the solver."""
+        """Run the solver, and judge what it claims."""
+        started = time.perf_counter()
+        with progress_log(self.options.verbose), quiet():
+            watch = Watch(self.options, self.backend)
+            solution = judge(self.face.problem, self.backend, self.plan.run(watch), watch)
+        solution = replace(
+            solution, build_time=self.build_time, solve_time=time.perf_counter() - started
+        )  # fmt: skip
+        return solution if self.face.whole else self._unfolded(solution)
 
-    @abstractmethod
+    def _unfolded(self, solution: Solution) -> Solution:
+        """The same answer to the problem as it was stated, whose kernels are the same."""
+        y, found = solution.multipliers, solution.known_certificate
+        y = None if y is None else self.face.unfold(y)
+        if found is not None and y is not None:
+            found = replace(found, multipliers=y)
+        return replace(solution, problem=self.problem, multipliers=y, known_certificate=found)
+
     def describe(self) -> str:
         """Cones and sizes, or factor sizes, and the memory they need."""
+        words: str = self.plan.describe()
+        return (
+            words
+            if self.face.whole
+            else f"{words}; on a face with a basis of {self.face.problem.order} columns"
+        )
 
-
-@contextmanager
-def progress_log(verbose: bool) -> Iterator[None]:
-    """Show INFO lines of this library while the block runs, if asked to."""
-    if not verbose or logger.isEnabledFor(logging.INFO):
-        yield
-        return
-    handler, level = logging.StreamHandler(), logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(level)
-
-
-def _require(condition: bool, rule: str, got: object) -> None:
-    if not condition:
-        raise UnsupportedError(f"{rule}, got {got!r}")
+    def __repr__(self) -> str:
+        return f"Program({self.backend} for {self.problem!r})"

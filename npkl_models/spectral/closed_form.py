@@ -10,11 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npkl_models.answer.solution import History, Iterate, Solution, Status, with_history, with_seconds
+from npkl_models.answer.solution import Status
 from npkl_models.model.problem import Problem
 from npkl_models.proof.positive import positive_part
-from npkl_models.solve.judge import Claim, judge
-from npkl_models.solve.program import Options, Program, progress_log
+from npkl_models.solve.backend import Backend
+from npkl_models.solve.judge import Claim
+from npkl_models.solve.options import Options
+from npkl_models.solve.takes import Powers, Takes
+from npkl_models.solve.watch import Watch
+from npkl_models.spectral.cost import spectral_cost
 from npkl_models.spectral.dual.concave import trace_power
 
 
@@ -26,41 +30,21 @@ class ClosedFormOptions(Options):
     """
 
 
-def supports(problem: Problem) -> str | None:
-    """None, or why there is no closed form."""
-    R = problem.regularizer
-    if R.spectral is None or not R.finite_support:
-        got = R.name if R.spectral is None else f"{R.name}, whose penalty at p = 1 is linear"
-        return f"needs tr K^p, bounded or (p > 1) penalised, got {got}"
-    if problem.equalities:
-        return "has no hard equalities"
-    for term in problem.terms:
-        if term.loss.curvature != 0:
-            return f"needs the linear loss, got {term.loss.name}"
-    return None
-
-
-@dataclass(frozen=True, eq=False)
-class ClosedFormProgram(Program):
+@dataclass(frozen=True)
+class ClosedFormPlan:
     """One eigendecomposition."""
 
+    problem: Problem
     options: ClosedFormOptions
 
-    @classmethod
-    def compile(cls, problem: Problem, options: ClosedFormOptions) -> ClosedFormProgram:
-        """Nothing to set up."""
-        return cls(problem, "closed_form", options)
-
-    def solve(self) -> Solution:
-        started = time.perf_counter()
-        problem, R = self.problem, trace_power(self.problem)
+    def run(self, watch: Watch) -> Claim:
+        """Form the kernel."""
+        problem, R, limit = self.problem, trace_power(self.problem), self.options.time_limit
         y = problem.derivatives(np.zeros((problem.n, 1)))
         A = -problem.restrict(problem.slack(y))
-        m = problem.n_pairs
-        guess = int((np.sqrt(8 * m + 1) - 1) // 2)  # Prop. 4
-        deadline = started + (self.options.time_limit or np.inf)
-        with progress_log(self.options.verbose):
-            part = positive_part(A, guess if R.p > 1 else 1, most=self.options.max_iter, deadline=deadline)
+        guess = int((np.sqrt(8 * problem.n_pairs + 1) - 1) // 2)  # Prop. 4
+        deadline = np.inf if limit is None else watch.started + limit
+        part = positive_part(A, guess if R.p > 1 else 1, most=self.options.max_iter, deadline=deadline)
         weights = R.maximiser(part.values) if part.values.size else np.zeros(0)
         kept = weights > 0
         W = part.vectors[:, kept] * np.sqrt(weights[kept])
@@ -68,17 +52,31 @@ class ClosedFormProgram(Program):
         words = f"{part.values.size} positive eigenvalues"
         if not part.complete:
             words += f"; others up to {part.tail:.2e} were not computed"
-        late = self.options.time_limit is not None and time.perf_counter() > deadline
-        status = Status.TIME_LIMIT if late and not part.complete else Status.OPTIMAL
-        claim = Claim(V, y, status, iterations=1, message=words)
-        solution = judge(problem, self.backend, claim, self.options.tol)
-        seconds = time.perf_counter() - started
-        if solution.V is None:
-            return with_seconds(solution, seconds)
-        found = solution.certificate
-        row = Iterate(1, seconds, found.objective, found.bound, found.relative_gap, V.shape[1])
-        return with_history(with_seconds(solution, seconds), History.of([row]))
+        found = None
+        if np.isfinite(problem.objective_of_factor(V)):
+            found = watch.certify(problem, V, y)
+            watch.record(1, found.objective, found.bound, found.relative_gap, V.shape[1])
+        late = time.perf_counter() > deadline and not part.complete
+        stopped = watch.heed(V) if found is not None else None
+        status = stopped if stopped is Status.STOPPED else Status.TIME_LIMIT if late else Status.OPTIMAL
+        return Claim(V, y, status, iterations=1, history=watch.history, message=words, certificate=found)
 
     def describe(self) -> str:
+        """Sizes and memory."""
         order = self.problem.order
         return f"one eigendecomposition of order {order}, about {8e-6 * 5 * order**2:.3g} MB"
+
+
+TAKES = Takes(
+    losses=("linear",),
+    regularizers=("trace power",),
+    powers=Powers(
+        "tr K^p, bounded or (p > 1) penalised", lambda face: face.finite_support,
+        "whose penalty at p = 1 is linear",
+    ),
+    basis="yes",
+)  # fmt: skip
+BACKEND = Backend(
+    "closed_form", "spectral", "the linear loss with tr K^p by one eigendecomposition", TAKES, ClosedFormPlan,
+    ClosedFormOptions, lambda problem: spectral_cost(problem, 1),
+)  # fmt: skip

@@ -7,7 +7,7 @@ import numpy as np
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import gram_eigenvalues
-from npkl_models.model.regularizers import TracePower
+from npkl_models.model.regularizer import TraceFace
 from npkl_models.proof.positive import positive_part
 
 
@@ -35,7 +35,7 @@ def equivalent_penalty(solution: Solution) -> float:
     return float((np.sum(values**q) / R.bound) ** (1 / q))
 
 
-def _trace_power(solution: Solution) -> TracePower:
+def _trace_power(solution: Solution) -> TraceFace:
     R = solution.problem.regularizer.spectral
     if R is None:
         raise ProblemError(f"the problem must have tr K^p, got {solution.problem.regularizer.name}")

@@ -14,15 +14,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npkl_models.answer.solution import Solution
 from npkl_models.certify.points import as_factor
 from npkl_models.linalg import Array, dense, frobenius, symmetrize
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
-from npkl_models.solve.loop import Engine, drive
-from npkl_models.solve.program import IterativeOptions, Program
+from npkl_models.solve.backend import Backend
+from npkl_models.solve.cost import CALL, Cost
+from npkl_models.solve.engine import Engine, EnginePlan
+from npkl_models.solve.options import IterativeOptions
+from npkl_models.solve.takes import Powers, Takes
 
-MAX_ITERATIONS = 20_000
 CONTINUE = 0.25  # by which the shrinkage falls from stage to stage
 STAGES = 12  # the last one is the problem itself
 STAGE_RESIDUAL = 1e-2  # a stage ends here, or after STAGE_STEPS
@@ -43,21 +44,6 @@ class MFPCOptions(IterativeOptions):
     """
 
     continuation: bool = True
-
-
-def supports(problem: Problem) -> str | None:
-    """None, or why mfpc cannot take this problem."""
-    if problem.basis is None:
-        return "needs a basis, K = Q U Q'; see Problem.with_basis and eigenbasis"
-    if problem.equalities:
-        return "has no hard equalities"
-    for term in problem.terms:
-        if not term.loss.smooth:
-            return f"needs smooth losses, got {term.loss.name}"
-    R = problem.regularizer
-    if R.vacuous or (R.spectral is not None and R.spectral.p == 1):
-        return None
-    return f"takes no regulariser or tr K, got {R.label}"
 
 
 class MFPCEngine(Engine):
@@ -166,23 +152,15 @@ def _onto_simplex(values: Array, total: float) -> Array:
     return np.maximum(values - theta[last], 0.0)
 
 
-@dataclass(frozen=True, eq=False)
-class MFPCProgram(Program):
-    """Fixed-point continuation, ready to run."""
+@dataclass(frozen=True)
+class MFPCPlan(EnginePlan):
+    """Fixed-point continuation, whose stages are laid out when it begins."""
 
     options: MFPCOptions
-
-    @classmethod
-    def compile(cls, problem: Problem, options: MFPCOptions) -> MFPCProgram:
-        """Nothing to set up."""
-        return cls(problem, "mfpc", options)
+    iterations = 20_000
 
     def engine(self) -> MFPCEngine:
-        """Lay out the stages of the continuation."""
         return MFPCEngine(self.problem, self.options)
-
-    def solve(self) -> Solution:
-        return drive(self.problem, self.backend, self.options, self.engine, MAX_ITERATIONS, self.build_time)
 
     def describe(self) -> str:
         s, n = self.problem.order, self.problem.n
@@ -190,3 +168,22 @@ class MFPCProgram(Program):
             f"U is {s} x {s} over {n} points, {self.problem.n_pairs} loss values; an eigendecomposition of "
             f"order {s} and two products with Q per iteration; about {8e-6 * (4 * n * s + 8 * s * s):.3g} MB"
         )
+
+
+def _cost(problem: Problem) -> Cost:
+    n, s = problem.n, problem.order
+    step = PRODUCT * n * s**2 + EIGH * s**3 + CALL
+    return Cost(500 * step, 8.0 * (4 * n * s + 8 * s**2))
+
+
+PRODUCT, EIGH = 8e-10, 1e-8  # seconds in a step, times n s^2 and s^3
+TAKES = Takes(
+    losses=("smooth",),
+    regularizers=("none", "trace power"),
+    powers=Powers("tr K", lambda face: face.p == 1),
+    basis="required",
+)
+BACKEND = Backend(
+    "mfpc", "spectral", "fixed-point continuation on U in a basis, certified", TAKES, MFPCPlan,
+    MFPCOptions, _cost,
+)  # fmt: skip

@@ -10,18 +10,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from npkl_models.answer.solution import Solution
 from npkl_models.errors import unknown
 from npkl_models.linalg import Array, frobenius
+from npkl_models.lowrank.cost import factor_cost
 from npkl_models.lowrank.factor.minimisers import MINIMISERS
 from npkl_models.lowrank.factor.objective import FactorObjective
 from npkl_models.lowrank.factor.rank import FactorEngine, starting_factor
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
-from npkl_models.solve.loop import drive
-from npkl_models.solve.program import FactorOptions, Program
+from npkl_models.solve.backend import Backend
+from npkl_models.solve.engine import EnginePlan
+from npkl_models.solve.options import FactorOptions
+from npkl_models.solve.takes import Powers, Takes
 
-MAX_ITERATIONS = 5_000
 STAIRCASE_START = 2
 BETA_GROWTH = 3.0
 BETA_MAX = 1e7
@@ -46,16 +47,6 @@ class BurerMonteiroOptions(FactorOptions):
         super().__post_init__()
         if self.method not in ("auto", *MINIMISERS):
             raise unknown("method", self.method, ("auto", *MINIMISERS))
-
-
-def supports(problem: Problem) -> str | None:
-    """None, or why the factorised solvers cannot take this problem."""
-    R = problem.regularizer
-    if R.spectral is not None and R.spectral.p != int(R.spectral.p):
-        return f"needs an integer p in tr K^p, got {R.spectral.p:g}"
-    if not (R.vacuous or R.row_multipliers or R.spectral is not None):
-        return f"takes no regulariser, row norms or tr K^p, got {R.name}"
-    return None
 
 
 class BurerMonteiroEngine(FactorEngine):
@@ -115,25 +106,17 @@ class BurerMonteiroEngine(FactorEngine):
         self.residual = self.stationarity + (0.0 if smooth else self.misfit)
 
 
-@dataclass(frozen=True, eq=False)
-class BurerMonteiroProgram(Program):
-    """The factorised problem, laid out and ready to run."""
+@dataclass(frozen=True)
+class BurerMonteiroPlan(EnginePlan):
+    """The factorised problem, which is laid out when it begins."""
 
     options: BurerMonteiroOptions
-    first: BurerMonteiroOptions | None = None  # those of the first factor, where they are others
-
-    @classmethod
-    def compile(cls, problem: Problem, options: BurerMonteiroOptions) -> BurerMonteiroProgram:
-        """Nothing to set up."""
-        return cls(problem, "burer_monteiro", options)
+    first: BurerMonteiroOptions  # those of the first factor
+    iterations = 5_000
 
     def engine(self) -> BurerMonteiroEngine:
-        """Lay the patterns out and draw the start."""
-        start = starting_factor(self.problem, self.first or self.options)
+        start = starting_factor(self.problem, self.first)
         return BurerMonteiroEngine(self.problem, self.options, start)
-
-    def solve(self) -> Solution:
-        return drive(self.problem, self.backend, self.options, self.engine, MAX_ITERATIONS, self.build_time)
 
     def describe(self) -> str:
         engine = self.engine()
@@ -145,12 +128,35 @@ class BurerMonteiroProgram(Program):
         )
 
 
-def compile_hybrid(problem: Problem, options: BurerMonteiroOptions) -> BurerMonteiroProgram:
-    """The rank staircase: burer_monteiro from rank 2, a column at a time.
+def _plan(problem: Problem, options: BurerMonteiroOptions) -> BurerMonteiroPlan:
+    return BurerMonteiroPlan(problem, options, options)
+
+
+def _staircase(problem: Problem, options: BurerMonteiroOptions) -> BurerMonteiroPlan:
+    """burer_monteiro from rank 2, a column at a time.
 
     With hard equalities it starts like burer_monteiro, since no kernel of rank 2 may satisfy them.
     """
     start = options
     if options.rank == "auto" and options.start is None and not problem.equalities:
         start = replace(options, rank=min(STAIRCASE_START, problem.n))
-    return BurerMonteiroProgram(problem, "hybrid", options, first=start)
+    return BurerMonteiroPlan(problem, options, start)
+
+
+TAKES = Takes(
+    losses=("any",),
+    regularizers=("none", "row norm", "trace power"),
+    powers=Powers("tr K^p with an integer p", lambda face: face.p == int(face.p)),
+    basis="yes",
+    equalities=True,
+)
+BACKENDS = (
+    Backend(
+        "burer_monteiro", "lowrank", "trust-region Newton on the factor V, certified", TAKES, _plan,
+        BurerMonteiroOptions, lambda problem: factor_cost(problem, 300),
+    ),
+    Backend(
+        "hybrid", "lowrank", "the rank staircase: burer_monteiro from a small rank upwards", TAKES,
+        _staircase, BurerMonteiroOptions, lambda problem: factor_cost(problem, 600),
+    ),
+)  # fmt: skip

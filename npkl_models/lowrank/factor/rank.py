@@ -14,8 +14,8 @@ from npkl_models.linalg import Array
 from npkl_models.lowrank.factor.correction import correct
 from npkl_models.lowrank.factor.objective import typical_size
 from npkl_models.model.problem import Problem
-from npkl_models.solve.loop import Engine
-from npkl_models.solve.program import FactorOptions
+from npkl_models.solve.engine import Engine
+from npkl_models.solve.options import FactorOptions
 
 AUTO_RANK = 8  # optimal ranks of these problems are tiny; a certificate tells when they are not
 BASIS_SHARE = 3  # of the basis: on the sets of the papers a fifth of it was the optimal rank

@@ -12,22 +12,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npkl_models.answer.solution import Solution
 from npkl_models.certify.recovery import recover_multipliers
 from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array, aligned, frobenius, positions
 from npkl_models.linalg.threads import shared
-from npkl_models.lowrank.edges import EdgeModel, Structure, entry_reason, structure
+from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY, factor_cost
+from npkl_models.lowrank.edges import EdgeModel, Structure, structure
 from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine, BurerMonteiroOptions
 from npkl_models.lowrank.factor.rank import FactorEngine, starting_factor
+from npkl_models.lowrank.rows import compiled
 from npkl_models.lowrank.rows.anderson import Extrapolation
 from npkl_models.lowrank.rows.sweeps import KERNELS, Sweeper, choose_kernel
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
-from npkl_models.solve.loop import drive
-from npkl_models.solve.program import FactorOptions, Program, logger
+from npkl_models.solve.backend import Backend
+from npkl_models.solve.cost import Cost
+from npkl_models.solve.engine import EnginePlan
+from npkl_models.solve.options import FactorOptions
+from npkl_models.solve.takes import Takes
+from npkl_models.solve.watch import logger
 
-MAX_SWEEPS = 20_000
 BETA_GROWTH = 2.0
 BETA_MAX = 1e4
 PATIENCE, SLOW = 100, 0.1  # sweeps that gain less than this factor are slow
@@ -66,19 +70,13 @@ class BCDOptions(FactorOptions):
             raise UnsupportedError(f"kernel must be 'auto', 'numpy' or 'numba', got {self.kernel!r}")
 
 
-def supports(problem: Problem) -> str | None:
-    """None, or why bcd cannot take this problem."""
-    reason = entry_reason(problem)
-    if reason is not None:
-        return reason
-    if not (problem.regularizer.vacuous or problem.regularizer.row_multipliers):
-        return f"takes no regulariser or a row-norm bound, got {problem.regularizer.name}"
+def unbounded_rows(problem: Problem) -> str | None:
+    """Why the row problems have no minimum; None if they have."""
     pairs = structure(problem)
-    confined = problem.regularizer.row_multipliers
     curved = problem.cost.diagonal() + pairs.linear > 0
-    if not confined and not bool(np.all(curved | (pairs.quadratic > 0))):
-        return "needs a positive cost or a square loss on every diagonal entry, else rows are unbounded"
-    return None
+    if problem.regularizer.row_multipliers or bool(np.all(curved | (pairs.quadratic > 0))):
+        return None
+    return "needs a positive cost or a square loss on every diagonal entry, else rows are unbounded"
 
 
 class BCDEngine(FactorEngine):
@@ -114,7 +112,7 @@ class BCDEngine(FactorEngine):
 
     def iterate(self) -> None:
         if self.finisher is not None:
-            self.follow()
+            self.follow(self.finisher)
             return
         before = self.V.copy() if self.by_dual else self.V
         measured = self.sweeper.run(self.V)
@@ -215,35 +213,16 @@ class BCDEngine(FactorEngine):
         self.merit = self._evaluate()
 
 
-@dataclass(frozen=True, eq=False)
-class BCDProgram(Program):
-    """Block coordinate descent, coloured and ready to run."""
+@dataclass(frozen=True)
+class BCDPlan(EnginePlan):
+    """Block coordinate descent, which is coloured and laid out when it begins."""
 
     options: BCDOptions
-
-    @classmethod
-    def compile(cls, problem: Problem, options: BCDOptions) -> BCDProgram:
-        """Check that the options fit the problem."""
-        pairs = structure(problem)
-        if options.nonsmooth == "row_qp" and (
-            np.any(pairs.quadratic > 0) or problem.regularizer.row_multipliers
-        ):
-            raise UnsupportedError(
-                "nonsmooth='row_qp' takes neither a loss on the diagonal nor a row-norm bound; "
-                "use nonsmooth='multipliers'"
-            )
-        choose_kernel(
-            options.kernel, all(b.loss.quadratic for b in pairs.blocks) and options.nonsmooth != "row_qp"
-        )
-        return cls(problem, "bcd", options)
+    iterations = 20_000
 
     def engine(self) -> BCDEngine:
-        """Colour the graph, lay the tables out, draw the start."""
         start = starting_factor(self.problem, self.options)
         return BCDEngine(self.problem, structure(self.problem), self.options, start)
-
-    def solve(self) -> Solution:
-        return drive(self.problem, self.backend, self.options, self.engine, MAX_SWEEPS, self.build_time)
 
     def describe(self) -> str:
         engine = self.engine()
@@ -253,3 +232,32 @@ class BCDProgram(Program):
             f"{engine.pairs.size} pairs, {self.problem.cost.nnz} cost entries; about "
             f"{8e-6 * (6 * V.size + 4 * self.problem.cost.nnz):.3g} MB"
         )
+
+
+def _plan(problem: Problem, options: BCDOptions) -> BCDPlan:
+    """Check that the options fit the problem."""
+    pairs, by_dual = structure(problem), options.nonsmooth == "row_qp"
+    if by_dual and (np.any(pairs.quadratic > 0) or problem.regularizer.row_multipliers):
+        raise UnsupportedError(
+            "nonsmooth='row_qp' takes neither a loss on the diagonal nor a row-norm bound; "
+            "use nonsmooth='multipliers'"
+        )
+    choose_kernel(options.kernel, all(b.loss.quadratic for b in pairs.blocks) and not by_dual)
+    return BCDPlan(problem, options)
+
+
+def _cost(problem: Problem) -> Cost:
+    fast = compiled.available() and all(term.loss.quadratic for term in problem.terms)
+    return factor_cost(problem, 60, kinked=4.0, row=ROW_COMPILED if fast else ROW_NUMPY)
+
+
+TAKES = Takes(
+    losses=("any",),
+    diagonal=("quadratic",),
+    regularizers=("none", "row norm"),
+    functionals=("entries",),
+    beyond=unbounded_rows,
+)
+BACKEND = Backend(
+    "bcd", "lowrank", "block coordinate descent on the rows of V, certified", TAKES, _plan, BCDOptions, _cost
+)  # fmt: skip

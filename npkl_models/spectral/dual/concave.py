@@ -11,16 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npkl_models.certify.certificate import relative_gap
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
-from npkl_models.model.regularizers import TracePower
+from npkl_models.model.regularizer import TraceFace
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.positive import positive_part
 
 
-def trace_power(problem: Problem) -> TracePower:
+def trace_power(problem: Problem) -> TraceFace:
     """The regulariser of a problem that has one on tr K^p."""
     R = problem.regularizer.spectral
     if R is None:
@@ -41,9 +40,9 @@ class DualPoint:
     rank: int
 
     @property
-    def relative_gap(self) -> float:
-        """Of this point alone."""
-        return relative_gap(self.objective, self.bound)
+    def finite(self) -> bool:
+        """Whether bound, objective and gradient are finite numbers."""
+        return bool(np.isfinite([self.bound, self.objective]).all() and np.isfinite(self.gradient).all())
 
 
 class Dual:

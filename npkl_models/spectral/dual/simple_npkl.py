@@ -6,26 +6,28 @@ sections 4 and 5. Their rule is a projected gradient step; ours, the default, is
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import minimize
 
-from npkl_models.answer.solution import History, Iterate, Solution, Status, with_seconds
-from npkl_models.certify.certificate import certify, relative_gap
+from npkl_models.answer.solution import Status
+from npkl_models.certify.certificate import relative_gap
 from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.linalg import Array, norm_bound
 from npkl_models.model.problem import Problem
 from npkl_models.proof.positive import FULL
-from npkl_models.solve.judge import Claim, judge
-from npkl_models.solve.program import IterativeOptions, Program, logger, progress_log
+from npkl_models.solve.backend import Backend
+from npkl_models.solve.judge import Claim
+from npkl_models.solve.options import IterativeOptions
+from npkl_models.solve.takes import Powers, Takes
+from npkl_models.solve.watch import Ended, Watch
+from npkl_models.spectral.cost import spectral_cost
 from npkl_models.spectral.dual.concave import Dual, DualPoint
 from npkl_models.spectral.dual.proximal import GROWTH, ProximalDual, inner_ascent
 
 MAX_EVALUATIONS = 3_000
-LOG_EVERY = 10
 DIRECT = 50  # evaluations of the dual itself before proximal points take over
 MEMORY = 30  # pairs of the quasi-Newton matrix
 
@@ -49,32 +51,13 @@ class SimpleNPKLOptions(IterativeOptions):
             raise unknown("rule", self.rule, RULES)
 
 
-def supports(problem: Problem) -> str | None:
-    """None, or why simple_npkl cannot take this problem."""
-    R = problem.regularizer.spectral
-    if R is None:
-        return f"needs tr K^p, bounded or penalised, got {problem.regularizer.name}"
-    if R.p == 1:
-        return "needs p > 1, or the dual has kinks; closed_form takes p = 1 with the linear loss"
-    return None
-
-
-class _Done(Exception):
-    """The ascent has ended, with this status."""
-
-    def __init__(self, status: Status) -> None:
-        super().__init__(status.name)
-        self.status = status
-
-
 @dataclass
 class Ascent:
     """Evaluations of the dual, recorded; the best bound and the best kernel among them."""
 
     dual: Dual
     options: SimpleNPKLOptions
-    started: float
-    rows: list[Iterate] = field(default_factory=list)
+    watch: Watch
     best: DualPoint | None = None  # the highest bound
     kernel: DualPoint | None = None  # the lowest objective
     offered: bool = False  # the kernel came from `offer`
@@ -82,7 +65,7 @@ class Ascent:
     @property
     def deadline(self) -> float:
         """In seconds of the clock, inf without a limit."""
-        return self.started + (self.options.time_limit or np.inf)
+        return self.watch.started + (self.options.time_limit or np.inf)
 
     def offer(self, V: Array) -> None:
         """A feasible kernel from elsewhere, kept if it is the best."""
@@ -94,44 +77,36 @@ class Ascent:
             self.offered = True
 
     def __call__(self, x: Array) -> DualPoint:
-        """The dual at x; raises `_Done` at the target or a limit."""
+        """The dual at x; raises `Ended` at the target or a limit."""
         if not np.isfinite(x).all():
-            raise _Done(Status.FAILED)
-        point, options = self.dual.at(x), self.options
-        if not (
-            np.isfinite(point.bound) and np.isfinite(point.objective) and np.isfinite(point.gradient).all()
-        ):
-            raise _Done(Status.FAILED)
+            raise Ended(Status.FAILED)
+        point = self.dual.at(x)
+        if not point.finite:
+            raise Ended(Status.FAILED)
+        best, kernel = self._keep(point)
+        shown = kernel if self.offered else point
+        gap = relative_gap(shown.objective, point.bound)
+        self.watch.record(self.dual.evaluations, shown.objective, point.bound, gap, shown.rank)
+        reached = abs(relative_gap(kernel.objective, best.bound)) <= self.options.tol
+        status = Status.OPTIMAL if reached and kernel.violation <= self.options.tol else None
+        status = status or self.watch.heed(point.V)
+        if status is None and self.dual.evaluations >= (self.options.max_iter or MAX_EVALUATIONS):
+            status = Status.ITERATION_LIMIT
+        if status is not None:
+            raise Ended(status)
+        return point
+
+    def _keep(self, point: DualPoint) -> tuple[DualPoint, DualPoint]:
+        """The best bound and the best kernel, this point considered."""
         if self.best is None or point.bound > self.best.bound:
             self.best = point
-        free = not self.dual.problem.equalities
-        if self.kernel is None or (free and point.objective < self.kernel.objective):
+        if self.dual.problem.equalities:  # the objective means something only as they are met
+            better = not self.offered
+        else:
+            better = self.kernel is None or point.objective < self.kernel.objective
+        if self.kernel is None or better:
             self.kernel = point
-        if not free and not self.offered:
-            self.kernel = point  # the objective means something only as the equalities are met
-        seconds = time.perf_counter() - self.started
-        shown = self.kernel if self.offered else point
-        row = Iterate(
-            self.dual.evaluations, seconds, shown.objective, point.bound,
-            relative_gap(shown.objective, point.bound), shown.rank,
-        )  # fmt: skip
-        self.rows.append(row)
-        if len(self.rows) % LOG_EVERY == 0:
-            logger.info(
-                "eigendecomposition %d: objective %.10g, bound %.10g, rank %d", row.iteration, row.objective,
-                row.bound, row.rank,
-            )  # fmt: skip
-        gap = self.kernel.objective - self.best.bound
-        size = 1 + abs(self.kernel.objective) + abs(self.best.bound)
-        if abs(gap) <= options.tol * size and self.kernel.violation <= options.tol:
-            raise _Done(Status.OPTIMAL)
-        if options.callback is not None and options.callback(row._replace(V=point.V)):
-            raise _Done(Status.STOPPED)
-        if options.time_limit is not None and seconds > options.time_limit:
-            raise _Done(Status.TIME_LIMIT)
-        if self.dual.evaluations >= (options.max_iter or MAX_EVALUATIONS):
-            raise _Done(Status.ITERATION_LIMIT)
-        return point
+        return self.best, self.kernel
 
 
 def quasi_newton(ascent: Ascent, x: Array) -> None:
@@ -210,61 +185,67 @@ RULES: dict[str, Callable[[Ascent, Array], None]] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class SimpleNPKLProgram(Program):
+@dataclass(frozen=True)
+class SimpleNPKLPlan:
     """Dual ascent, ready to run."""
 
+    problem: Problem
     options: SimpleNPKLOptions
 
-    @classmethod
-    def compile(cls, problem: Problem, options: SimpleNPKLOptions) -> SimpleNPKLProgram:
-        """Check the start."""
-        if isinstance(options.start, np.ndarray):
-            raise UnsupportedError("simple_npkl starts from a Solution with multipliers, got an array")
-        return cls(problem, "simple_npkl", options)
-
-    def solve(self) -> Solution:
+    def run(self, watch: Watch) -> Claim:
+        """Ascend until the gap is closed."""
         dual, options = Dual(self.problem), self.options
         given = getattr(options.start, "multipliers", None)
         x = dual.first() if given is None else dual.join(given)
-        ascent = Ascent(dual, options, time.perf_counter())
-        status = Status.LOCALLY_SOLVED
-        quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore")
-        with progress_log(options.verbose), quiet:
-            try:
-                RULES[options.rule](ascent, x)
-            except _Done as done:
-                status = done.status
-            except KeyboardInterrupt:
-                if ascent.kernel is None:  # not even one point to return
-                    raise
-                status = Status.STOPPED
-            except (np.linalg.LinAlgError, ArithmeticError):
-                status = Status.FAILED
-            return self._answer(ascent, status)
+        ascent = Ascent(dual, options, watch)
 
-    def _answer(self, ascent: Ascent, status: Status) -> Solution:
+        def work() -> Status:
+            RULES[options.rule](ascent, x)
+            return Status.LOCALLY_SOLVED
+
+        return self._claim(ascent, watch.attempt(work), watch)
+
+    def _claim(self, ascent: Ascent, status: Status, watch: Watch) -> Claim:
         if ascent.best is None or ascent.kernel is None:
-            return judge(self.problem, self.backend, Claim(None, None, status), self.options.tol)
-        problem, options = self.problem, self.options
-        y = ascent.dual.split(ascent.best.x)
-        V = ascent.kernel.V
-        method = "cholesky" if options.rigour == "proved" and problem.order > FULL else "auto"
+            return Claim(None, None, status)
+        problem, V, x = self.problem, ascent.kernel.V, ascent.best.x
+        y = ascent.dual.split(x)
         certificate = None
-        if np.isfinite(problem.objective_of_factor(V)) and np.isfinite(ascent.best.x).all():
-            certificate = certify(problem, V, y, kind="factor", tol=options.tol, method=method)
-        claim = Claim(
-            V, y, status, ascent.kernel.objective, ascent.dual.evaluations, History.of(ascent.rows),
+        if np.isfinite(problem.objective_of_factor(V)) and np.isfinite(x).all():
+            proof = watch.rigour == "proved" and problem.order > FULL
+            certificate = watch.certify(problem, V, y, method="cholesky" if proof else "auto")
+        return Claim(
+            V, y, status, ascent.kernel.objective, ascent.dual.evaluations, watch.history,
             f"{ascent.dual.evaluations} eigendecompositions", certificate=certificate,
         )  # fmt: skip
-        solution = judge(
-            problem, self.backend, claim, options.tol, rigour=options.rigour, build_time=self.build_time
-        )
-        return with_seconds(solution, time.perf_counter() - ascent.started)
 
     def describe(self) -> str:
+        """Sizes and memory."""
         order = self.problem.order
         return (
             f"{Dual(self.problem).lower.size} dual variables; an eigendecomposition of order {order} an "
             f"iteration, about {8e-6 * 5 * order**2:.3g} MB"
         )
+
+
+def _plan(problem: Problem, options: SimpleNPKLOptions) -> SimpleNPKLPlan:
+    """Check the start."""
+    if isinstance(options.start, np.ndarray):
+        raise UnsupportedError("simple_npkl starts from a Solution with multipliers, got an array")
+    return SimpleNPKLPlan(problem, options)
+
+
+TAKES = Takes(
+    losses=("any",),
+    regularizers=("trace power",),
+    powers=Powers(
+        "tr K^p with p > 1", lambda face: face.p > 1,
+        "the dual has kinks at p = 1, where closed_form takes the linear loss",
+    ),
+    basis="yes",
+    equalities=True,
+)  # fmt: skip
+BACKEND = Backend(
+    "simple_npkl", "spectral", "dual ascent, an eigendecomposition a step, certified", TAKES, _plan,
+    SimpleNPKLOptions, lambda problem: spectral_cost(problem, 60),
+)  # fmt: skip

@@ -1,0 +1,103 @@
+"""Problems and what belongs to them as arrays and JSON in one .npz file, without pickle."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Matrix
+from npkl_models.model.basis import Basis
+from npkl_models.model.functionals import FUNCTIONALS, Functional
+from npkl_models.model.losses import LOSSES
+from npkl_models.model.regularizers import REGULARIZERS, Regularizer
+from npkl_models.model.terms import Equality, LossTerm
+
+FORMAT = 1
+Header = dict[str, Any]
+Arrays = dict[str, Any]
+
+
+def pack(
+    cost: Matrix, terms: Sequence[LossTerm], equalities: Sequence[Equality], regularizer: Regularizer,
+    basis: Basis | None, name: str,
+) -> tuple[Header, Arrays]:  # fmt: skip
+    """The parts of a problem as a JSON header and arrays."""
+    coo = sp.coo_array(cost)
+    arrays: Arrays = {"cost.row": coo.row, "cost.col": coo.col, "cost.data": coo.data}
+    parts: list[Header] = []
+    for k, part in enumerate((*terms, *equalities)):
+        described = {"kind": part.functional.kind, "name": part.name}
+        arrays |= {f"part{k}.index{a}": index for a, index in enumerate(part.functional.indices)}
+        if isinstance(part, LossTerm):
+            if part.loss.name not in LOSSES:
+                raise ProblemError(f"only losses in LOSSES can be saved, got {part.loss!r}")
+            described["loss"] = part.loss.name
+            arrays |= {f"part{k}.target": part.target, f"part{k}.weight": part.weight}
+        else:
+            arrays[f"part{k}.value"] = part.value
+        parts.append(described)
+    if regularizer.name not in REGULARIZERS:
+        raise ProblemError(f"only regularisers in REGULARIZERS can be saved, got {regularizer!r}")
+    if basis is not None:
+        arrays["basis"] = basis.Q
+        if basis.eigenvalues is not None:
+            arrays["basis.eigenvalues"] = basis.eigenvalues
+    kind = {"name": regularizer.name, **asdict(regularizer)}
+    header = {"format": FORMAT, "n": cost.shape[0], "name": name, "parts": parts, "regularizer": kind}
+    return header, arrays
+
+
+def unpack(header: Header, data: Arrays) -> Header:
+    """The parts of a problem by their names, from what `pack` made."""
+    n = header["n"]
+    cost = sp.coo_array((data["cost.data"], (data["cost.row"], data["cost.col"])), shape=(n, n))
+    terms, equalities = [], []
+    for k, part in enumerate(header["parts"]):
+        cls = FUNCTIONALS[part["kind"]]
+        functional: Functional = cls(n, tuple(data[f"part{k}.index{a}"] for a in range(cls.arity)))
+        if "loss" in part:
+            target, weight = data[f"part{k}.target"], data[f"part{k}.weight"]
+            terms.append(LossTerm(functional, part["loss"], target, weight, part["name"]))
+        else:
+            equalities.append(Equality(functional, data[f"part{k}.value"], part["name"]))
+    kind = dict(header["regularizer"])
+    basis = Basis(data["basis"], data.get("basis.eigenvalues")) if "basis" in data else None
+    return {
+        "cost": cost, "terms": terms, "equalities": equalities, "basis": basis, "name": header["name"],
+        "regularizer": REGULARIZERS[kind.pop("name")](**kind),
+    }  # fmt: skip
+
+
+def write(path: str | Path, header: Header, arrays: Arrays) -> Path:
+    """Write header and arrays to one file; returns its path with the suffix .npz."""
+    target = _with_suffix(path)
+    np.savez_compressed(target, header=np.array(json.dumps(header)), **arrays)
+    return target
+
+
+def read(path: str | Path, what: str) -> tuple[Header, Arrays]:
+    """Header and arrays of a file; ``what`` is a key that its header must have."""
+    found = next((p for p in (Path(path), _with_suffix(path)) if p.is_file()), None)
+    if found is None:
+        raise ProblemError(f"a saved file must be named, got {path}: there is no file of that name")
+    with np.load(found, allow_pickle=False) as file:
+        data = {name: file[name] for name in file.files}
+    header = json.loads(str(data["header"])) if "header" in data else {}
+    if what not in header:
+        raise ProblemError(f"{path} must be a file written by save, got one without {what!r} in its header")
+    if header.get("format") != FORMAT:
+        raise ProblemError(f"file format must be {FORMAT}, got {header.get('format')}")
+    return header, data
+
+
+def _with_suffix(path: str | Path) -> Path:
+    """The path that is written to: with .npz at its end, whatever dots are in its name."""
+    text = str(path)
+    return Path(text if text.endswith(".npz") else f"{text}.npz")

@@ -1,0 +1,30 @@
+"""All backends of this package: the one module that imports them all."""
+
+from __future__ import annotations
+
+from npkl_models.conic import reduced, sdp, sdp_dual
+from npkl_models.lowrank import admm
+from npkl_models.lowrank.factor import burer_monteiro
+from npkl_models.lowrank.rows import bcd
+from npkl_models.solve.registry import register
+from npkl_models.spectral import closed_form, mfpc
+from npkl_models.spectral.dual import simple_npkl
+
+ROUTES = (
+    bcd.BACKEND,
+    *burer_monteiro.BACKENDS,
+    admm.BACKEND,
+    simple_npkl.BACKEND,
+    closed_form.BACKEND,
+    mfpc.BACKEND,
+    *reduced.BACKENDS,
+    sdp.BACKEND,
+    sdp_dual.BACKEND,
+)
+"""In the order in which they are preferred."""
+
+
+def register_routes() -> None:
+    """Make them known."""
+    for backend in ROUTES:
+        register(backend)

@@ -1,0 +1,96 @@
+"""A backend as a value: what it takes, what it costs, and how it plans a run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, Protocol
+
+from npkl_models.errors import SolverError, UnsupportedError
+from npkl_models.model.faces import face_of
+from npkl_models.model.problem import Problem
+from npkl_models.solve.cost import Cost
+from npkl_models.solve.judge import Claim
+from npkl_models.solve.options import Options, parse_options
+from npkl_models.solve.program import Program
+from npkl_models.solve.takes import Takes
+from npkl_models.solve.watch import BROKEN, Watch, quiet
+
+
+class Plan(Protocol):
+    """A problem laid out for a solver; running it twice gives the same answer."""
+
+    def run(self, watch: Watch) -> Claim:
+        """Solve; report to the watch, and stop when it says so."""
+
+    def describe(self) -> str:
+        """Cones and sizes, or factor sizes, and the memory they need."""
+
+
+def unknown_cost(problem: Problem) -> Cost:
+    """Of a backend that does not state its cost: it is not chosen automatically."""
+    return Cost(float("inf"), 0.0, "does not state its cost")
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A way to solve a problem.
+
+    Attributes
+    ----------
+    name : str
+    family : str
+        "conic", "lowrank", "spectral", or another.
+    summary : str
+        One line.
+    takes : Takes
+        The problems it can take, as data.
+    plan : callable
+        (Problem, options) -> Plan.
+    options : type
+        The dataclass of its options.
+    cost : callable
+        Problem -> Cost, for the choice between backends. It never raises.
+    """
+
+    name: str
+    family: str
+    summary: str
+    takes: Takes
+    plan: Callable[[Problem, Any], Plan]
+    options: type[Options] = Options
+    cost: Callable[[Problem], Cost] = unknown_cost
+
+    def __repr__(self) -> str:
+        return f"Backend({self.name}: {self.summary})"
+
+    def compile(self, problem: Problem, **options: Any) -> Program:
+        """Check problem and options, and set the program up.
+
+        Raises
+        ------
+        UnsupportedError
+            If the backend cannot take the problem, or does not know an option.
+        """
+        started = time.perf_counter()
+        parsed = parse_options(self.options, options, self.name)
+        reason = self.reason(problem)
+        if reason is not None:
+            raise UnsupportedError(f"{self.name} cannot take this problem: it {reason}")
+        face = face_of(problem)
+        with quiet():
+            try:
+                plan = self.plan(face.problem, parsed)
+            except BROKEN as error:
+                raise SolverError(f"{self.name} could not set the problem up: {error}") from error
+        return Program(problem, self.name, parsed, plan, face, time.perf_counter() - started)
+
+    def reason(self, problem: Problem) -> str | None:
+        """Why this backend cannot take the problem, None if it can, on its face."""
+        return self.takes.refusal(face_of(problem).problem)
+
+    @property
+    def option_names(self) -> tuple[str, ...]:
+        """Names of the options it takes."""
+        return tuple(f.name for f in fields(self.options))

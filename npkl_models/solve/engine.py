@@ -1,0 +1,208 @@
+"""The loop of the solvers that improve a factor an iteration at a time.
+
+An engine improves a factor; the loop asks for a certificate when the engine has settled, lets the engine grow
+where the certificate shows a way down, and stops when that is proved or the watch says so.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from npkl_models.answer.solution import Status
+from npkl_models.certify.certificate import Certificate
+from npkl_models.errors import UnsupportedError
+from npkl_models.linalg import Array
+from npkl_models.model.problem import Problem
+from npkl_models.model.terms import Multipliers
+from npkl_models.proof.factorisation import DENSE_CHOLESKY, can_factorise
+from npkl_models.solve.judge import Claim
+from npkl_models.solve.watch import BROKEN, Watch
+
+FIRST_LOOK = 1e3  # certify once the residual is below this multiple of tol
+NEXT_LOOK = 0.2  # and again each time it has fallen by this factor
+CLEARLY = 10.0  # a negative eigenvalue must cost so much more than what is not yet stationary
+SMALLEST_RESIDUAL = 1e-15
+PATIENCE = 400  # iterations without a better residual after which an engine counts as stuck
+SMOOTHING = 5  # iterations between a correction and the next look
+DEEP = 1e12  # an objective so many times the first one's size below zero: the run is falling without limit
+
+
+class Engine(ABC):
+    """A solver, one iteration at a time."""
+
+    V: Array
+    objective: float
+    residual: float  # scale-free estimate of the relative gap that non-stationarity costs
+    finisher: Engine | None = None  # who has taken over
+    note: str = ""  # what the solution's message should say of this run
+
+    @abstractmethod
+    def iterate(self) -> None:
+        """One iteration; sets V, objective and residual."""
+
+    @abstractmethod
+    def multipliers(self) -> Multipliers:
+        """A dual point in the domain of the conjugates."""
+
+    def grow(self, direction: Array) -> bool:
+        """Leave a stationary point along a negative direction of the slack; False if it cannot."""
+        return False
+
+    def correct(self, directions: Array) -> bool:
+        """Improve in the span of low eigenvectors of the slack; False if it cannot."""
+        return False
+
+    def follow(self, finisher: Engine) -> None:
+        """An iteration of the engine that has taken over."""
+        finisher.iterate()
+        self.V, self.objective, self.residual = finisher.V, finisher.objective, finisher.residual
+
+
+@dataclass(frozen=True)
+class EnginePlan(ABC):
+    """A plan that runs an engine, which is made when the run begins."""
+
+    problem: Problem
+    options: Any
+    iterations: ClassVar[int]  # at most, unless max_iter says otherwise
+
+    @abstractmethod
+    def engine(self) -> Engine:
+        """Lay everything out and draw the start."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Sizes, and the memory they need."""
+
+    def run(self, watch: Watch) -> Claim:
+        """Iterate until the point is certified, or a limit is reached."""
+        try:
+            engine = self.engine()
+        except BROKEN as error:
+            return Claim(None, None, Status.FAILED, message=f"{type(error).__name__}: {error}")
+        if watch.rigour == "proved":
+            _require_factorisable(self.problem, engine)
+        run = _Run(self.problem, engine, watch)
+        status = watch.attempt(lambda: run.until(self.options.max_iter or self.iterations))
+        return run.claim(status)
+
+
+def _require_factorisable(problem: Problem, engine: Engine) -> None:
+    if not can_factorise(problem.restrict(problem.slack(engine.multipliers()))):
+        raise UnsupportedError(
+            f"rigour='proved' needs a factorisation of the dual slack: at order {problem.order} it is "
+            f"neither below {DENSE_CHOLESKY} nor sparse enough; use rigour='probable'"
+        )
+
+
+class _Run:
+    """State of one run."""
+
+    def __init__(self, problem: Problem, engine: Engine, watch: Watch) -> None:
+        self.problem, self.engine, self.watch = problem, engine, watch
+        self.tol = watch.options.tol
+        self.last: Certificate | None = None
+        self.threshold = FIRST_LOOK * self.tol
+        self.best, self.best_at = np.inf, 0
+        self.rest = 0  # no look before this iteration
+        R = problem.regularizer
+        self.confined = R.finite_support or bool(np.isfinite(R.trace_bound(problem.n)))
+
+    def until(self, limit: int) -> Status:
+        """Iterations until something ends the run."""
+        floor = -np.inf
+        for iteration in range(1, limit + 1):
+            self._iterate()
+            engine = self.engine
+            if not np.isfinite(engine.objective) or np.isnan(engine.residual):
+                return Status.FAILED
+            if iteration == 1 and not self.confined:
+                floor = -DEEP * (1 + abs(engine.objective))
+            if engine.objective < floor:
+                return Status.UNBOUNDED
+            status, bound = self._look_if_settled(iteration)
+            self.watch.record(iteration, engine.objective, bound, engine.residual, engine.V.shape[1])
+            status = status or self.watch.heed(engine.V)
+            if status is not None:
+                return status
+        return Status.ITERATION_LIMIT
+
+    def claim(self, status: Status) -> Claim:
+        """What is to be said at the end; what was not looked at last is looked at now."""
+        engine, found = self.engine, None
+        if status is Status.OPTIMAL:
+            found = self.last
+        elif status is not Status.FAILED:
+            found = self._proof(self._certificate(quick=False))
+        y = None if found is None else found.multipliers
+        return Claim(
+            engine.V, y, status, engine.objective, len(self.watch.rows), self.watch.history, engine.note,
+            certificate=found,
+        )  # fmt: skip
+
+    def _iterate(self) -> None:
+        try:
+            self.engine.iterate()
+        except ValueError as error:
+            if isinstance(error, BROKEN) or np.isfinite(self.engine.V).all():
+                raise
+            raise ArithmeticError(str(error)) from error  # what becomes of numbers out of range
+
+    def _certificate(self, quick: bool) -> Certificate:
+        return self.watch.certify(self.problem, self.engine.V, self.engine.multipliers(), quick=quick)
+
+    def _proof(self, found: Certificate) -> Certificate:
+        """The same with a proof of the slack's spectrum, if that was asked for and can be had."""
+        if self.watch.rigour != "proved" or found.rigour == "proved":
+            return found
+        engine = self.engine
+        proof = self.watch.certify(self.problem, engine.V, engine.multipliers(), method="cholesky")
+        return proof if proof.rigour == "proved" else found
+
+    def _look_if_settled(self, iteration: int) -> tuple[Status | None, float]:
+        settled = self.engine.residual <= self.threshold and iteration >= self.rest
+        if self.engine.residual < 0.9 * self.best:
+            self.best, self.best_at = self.engine.residual, iteration
+        stuck = iteration - self.best_at > PATIENCE
+        return self._look(iteration, stuck) if settled or stuck else (None, float("nan"))
+
+    def _look(self, iteration: int, stuck: bool) -> tuple[Status | None, float]:
+        """Certify; then stop, escape to a higher rank, or ask for a smaller residual."""
+        engine, found = self.engine, self._certificate(quick=True)
+        if found.certifies(self.tol):
+            found = self._proof(found)
+        self.last = found
+        if self.watch.suffices(found):
+            return Status.OPTIMAL, found.bound
+        if found.directions is not None and engine.correct(found.directions):
+            self.watch.log("iteration %d: corrected in %d directions", iteration, found.directions.shape[1])
+            self._begin_again(iteration, SMOOTHING)
+        elif self._way_down(found, stuck) and engine.grow(found.direction):
+            self.watch.log(
+                "iteration %d: smallest eigenvalue %.1e, now %d columns",
+                iteration, found.min_eigenvalue, engine.V.shape[1],
+            )  # fmt: skip
+            self._begin_again(iteration, 0)
+        elif stuck and engine.residual > FIRST_LOOK * self.tol:
+            return Status.INACCURATE, found.bound
+        elif stuck or self.threshold < SMALLEST_RESIDUAL:
+            return Status.LOCALLY_SOLVED, found.bound
+        else:
+            self.threshold = NEXT_LOOK * min(self.threshold, engine.residual)
+        return None, found.bound
+
+    def _way_down(self, found: Certificate, stuck: bool) -> bool:
+        """Whether the slack's negative eigenvalue costs more than what is not yet stationary."""
+        residual = self.engine.residual * (1 + 2 * abs(found.objective))
+        cost = -found.min_eigenvalue * float(np.sum(self.engine.V**2))
+        needed = self.tol * (1 + abs(found.objective) + abs(found.bound))
+        worth = cost > 0.1 * needed or not np.isfinite(needed)
+        return (cost > CLEARLY * residual or stuck) and worth
+
+    def _begin_again(self, iteration: int, rest: int) -> None:
+        self.threshold, self.rest = FIRST_LOOK * self.tol, iteration + rest
+        self.best, self.best_at = np.inf, iteration

@@ -1,0 +1,140 @@
+"""The options that backends share, each with its rule."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from npkl_models.answer.solution import Iterate
+from npkl_models.errors import UnsupportedError, unknown
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Options of every backend.
+
+    Parameters
+    ----------
+    tol : float
+        Target for the relative gap.
+    max_iter : int, optional
+        Limit on the iterations; None is the backend's own.
+    time_limit : float, optional
+        Seconds.
+    verbose : bool
+        Show progress: log lines, and what a conic solver prints.
+    callback : callable, optional
+        Called with an `Iterate` after every iteration; returning True stops.
+    """
+
+    tol: float = 1e-6
+    max_iter: int | None = None
+    time_limit: float | None = None
+    verbose: bool = False
+    callback: Callable[[Iterate], bool | None] | None = None
+
+    def __post_init__(self) -> None:
+        require(0 < self.tol < 1, "tol must be between 0 and 1", self.tol)
+        require(self.max_iter is None or self.max_iter >= 1, "max_iter must be >= 1", self.max_iter)
+        require(self.time_limit is None or self.time_limit > 0, "time_limit must be > 0", self.time_limit)
+        require(self.callback is None or callable(self.callback), "callback must be callable", self.callback)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IterativeOptions(Options):
+    """Options of the backends that iterate in this library.
+
+    Parameters
+    ----------
+    start : Solution or ndarray of shape (n, r), optional
+        A point to start from.
+    rigour : {"probable", "proved"}
+        How the gap must be known. By default a bound with a failure probability of 1e-6 will do where a
+        proof would take longer; "proved" asks for a factorisation of the dual slack (see `certify`).
+    """
+
+    start: Any = None
+    rigour: str = "probable"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.rigour in ("probable", "proved"), "rigour must be 'probable' or 'proved'", self.rigour)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactorOptions(IterativeOptions):
+    """Options of the backends that work on a factor V (n x r).
+
+    Parameters
+    ----------
+    rank : "auto", "pataki" or int
+        Columns of V. "auto" starts small and appends the negative eigenvector of the dual slack until
+        the point is certified; "pataki" is the largest r with r(r+1)/2 <= m for m loss values.
+    random_state : int
+        Seed of the random start and of the row order.
+    """
+
+    rank: int | str = "auto"
+    random_state: int | None = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        named = self.rank in ("auto", "pataki")
+        number = isinstance(self.rank, (int, np.integer)) and not isinstance(self.rank, bool)
+        rule = "rank must be 'auto', 'pataki' or an integer >= 1"
+        require(named or (number and int(self.rank) >= 1), rule, self.rank)
+
+
+O = TypeVar("O", bound=Options)  # the usual letter for a type of options
+
+
+def parse_options(kind: type[O], given: dict[str, Any], backend: str) -> O:
+    """Options of that kind; an unknown name is an error that lists the known ones."""
+    known = [f.name for f in fields(kind)]
+    for name in given:
+        if name not in known:
+            raise unknown(f"option of {backend}", name, known)
+    return kind(**given)
+
+
+def require(condition: bool, rule: str, got: object) -> None:
+    """Raise an `UnsupportedError` that states the rule, unless the condition holds."""
+    if not condition:
+        raise UnsupportedError(f"{rule}, got {got!r}")
+
+
+class Described(NamedTuple):
+    """An option in words."""
+
+    name: str
+    kind: str
+    default: str
+    text: str
+
+
+SECTION = re.compile(r"Parameters\n-+\n(.*?)(?:\n\n\w[\w ]*\n-+\n|\Z)", re.S)
+ENTRY = re.compile(r"^(\w+) : (.*)\n((?:    .*\n?|\n)*)", re.M)
+
+
+def describe_options(kind: type[Options]) -> list[Described]:
+    """The options of that kind, read off the classes that declare them; the common ones first."""
+    words: dict[str, tuple[str, str]] = {}
+    for cls in reversed(kind.__mro__):
+        section = re.search(
+            r"Parameters\n-+\n(.*?)(?:\n\n\w[\w ]*\n-+\n|\Z)", inspect.cleandoc(cls.__doc__ or ""), re.S
+        )
+        for name, what, text in re.findall(
+            r"(?m)^(\w+) : (.*)\n((?:    .*\n?|\n)*)", section[1] if section else ""
+        ):
+            words[name] = what, " ".join(text.split())
+    out = []
+    for option in fields(kind):
+        what, text = words.get(option.name, ("", ""))
+        default = "" if option.default is MISSING else repr(option.default)
+        out.append(Described(option.name, what, default or "{}", text))
+    return out

@@ -1,0 +1,64 @@
+"""The registry of backends: the routes register themselves, and so may a user."""
+
+from __future__ import annotations
+
+from npkl_models.errors import UnsupportedError, unknown
+from npkl_models.hooks import lend
+from npkl_models.model.problem import Problem
+from npkl_models.solve.backend import Backend
+
+_REGISTRY: dict[str, Backend] = {}
+
+
+def register(backend: Backend, *, replace: bool = False) -> Backend:
+    """Make a backend known by its name, to `solve`, `crosscheck` and the rest.
+
+    Parameters
+    ----------
+    backend : Backend
+    replace : bool
+        Whether it may take the place of another one of that name.
+
+    Returns
+    -------
+    Backend
+        The same.
+    """
+    if not isinstance(backend, Backend):
+        raise UnsupportedError(f"register takes a Backend, got {type(backend).__name__}")
+    if backend.name == "auto" or not backend.name.isidentifier():
+        raise UnsupportedError(
+            f"a backend's name must be an identifier other than 'auto', got {backend.name!r}"
+        )
+    if backend.name in _REGISTRY and not replace:
+        raise UnsupportedError(f"a backend {backend.name!r} exists already; use register(..., replace=True)")
+    _REGISTRY[backend.name] = backend
+    return backend
+
+
+def unregister(name: str) -> None:
+    """Forget a backend."""
+    get_backend(name)
+    del _REGISTRY[name]
+
+
+def backends() -> dict[str, Backend]:
+    """All backends by name, in the order in which they are preferred."""
+    return dict(_REGISTRY)
+
+
+def get_backend(backend: str | Backend) -> Backend:
+    """The backend of that name, or an error that lists them; a Backend is passed through."""
+    if isinstance(backend, Backend):
+        return backend
+    if backend not in _REGISTRY:
+        raise unknown("backend", backend, ["auto", *_REGISTRY])
+    return _REGISTRY[backend]
+
+
+def compatible(problem: Problem) -> dict[str, str | None]:
+    """None for each backend that takes the problem, else the reason why not."""
+    return {name: backend.reason(problem) for name, backend in _REGISTRY.items()}
+
+
+lend("Problem.compatible_backends", compatible)

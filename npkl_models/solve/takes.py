@@ -1,0 +1,129 @@
+"""What a backend can take, as data; whatever is not listed is refused, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from npkl_models.model.losses import Loss
+from npkl_models.model.problem import Problem
+from npkl_models.model.regularizer import Regularizer, TraceFace
+from npkl_models.model.terms import LossTerm
+
+FACES: dict[str, Callable[[Loss], bool]] = {
+    "any": lambda loss: True,
+    "smooth": lambda loss: loss.smooth,
+    "quadratic": lambda loss: loss.quadratic,
+}
+"""What may be asked of a loss in place of its name."""
+
+
+@dataclass(frozen=True)
+class Powers:
+    """Which tr K^p is taken, in words and as a test."""
+
+    words: str = "tr K^p"
+    accepts: Callable[[TraceFace], bool] = lambda face: True
+    why: str = ""  # not the others
+
+
+def _nothing_more(problem: Problem) -> str | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Takes:
+    """The problems that a backend can take.
+
+    Attributes
+    ----------
+    losses, diagonal : tuple of str
+        Names of losses, or of faces in `FACES`; ``diagonal`` is for the losses on K_ii.
+    regularizers : tuple of str
+        "none", "row norm", "trace power", the name of a regulariser, or "any".
+    powers : Powers
+        Of a trace power.
+    basis : {"no", "yes", "required"}
+    equalities : bool
+    functionals : tuple of str
+        Kinds, or "any".
+    beyond : callable
+        Problem -> None or a reason: what the rest cannot say.
+    """
+
+    losses: tuple[str, ...] = ()
+    diagonal: tuple[str, ...] = ("any",)
+    regularizers: tuple[str, ...] = ()
+    powers: Powers = Powers()
+    basis: Literal["no", "yes", "required"] = "no"
+    equalities: bool = False
+    functionals: tuple[str, ...] = ("any",)
+    beyond: Callable[[Problem], str | None] = _nothing_more
+
+    def refusal(self, problem: Problem) -> str | None:
+        """Why a problem is not taken, to follow the backend's name; None if it is."""
+        if self.basis == "required" and problem.basis is None:
+            return "needs a basis, K = Q U Q'; see Problem.with_basis and eigenbasis"
+        if self.basis == "no" and problem.basis is not None:
+            return "works on the rows of V, not in a basis"
+        if problem.equalities and not self.equalities:
+            return "has no hard equalities"
+        for part in (*problem.terms, *problem.equalities):
+            kind = part.functional.kind
+            if not {"any", kind} & set(self.functionals):
+                return f"needs {_listed(self.functionals)}, got {kind}"
+        for term in problem.terms:
+            reason = self._of_loss(term)
+            if reason is not None:
+                return reason
+        return self._of_regularizer(problem.regularizer) or self.beyond(problem)
+
+    def takes_loss(self, loss: Loss, diagonal: bool = False) -> bool:
+        """Whether that loss is taken, on K_ii if asked so."""
+        stated = self.diagonal if diagonal else self.losses
+        return any(FACES[name](loss) if name in FACES else name == loss.name for name in stated)
+
+    def takes_regularizer(self, R: Regularizer) -> bool:
+        """Whether that regulariser is taken."""
+        if not {"any", R.kind} & set(self.regularizers):
+            return False
+        return R.spectral is None or self.powers.accepts(R.spectral)
+
+    def _of_loss(self, term: LossTerm) -> str | None:
+        if not self.takes_loss(term.loss):
+            return f"needs {_losses(self.losses)}, got {term.loss.name}"
+        if term.functional.on_diagonal.any() and not self.takes_loss(term.loss, diagonal=True):
+            return f"needs {_losses(self.diagonal)} on the diagonal, got {term.loss.name}"
+        return None
+
+    def _of_regularizer(self, R: Regularizer) -> str | None:
+        if self.takes_regularizer(R):
+            return None
+        why = f"; {self.powers.why}" if R.spectral is not None and self.powers.why else ""
+        verb = "takes" if "none" in self.regularizers else "needs"
+        return f"{verb} {self.regularizers_in_words()}, got {R.label}{why}"
+
+    def regularizers_in_words(self) -> str:
+        """What regulariser it takes."""
+        words = {"none": "no regulariser", "row norm": "row norms", "trace power": self.powers.words}
+        return _listed(tuple(words.get(name, name) for name in self.regularizers))
+
+    def losses_in_words(self) -> str:
+        """What losses it takes."""
+        plain = _losses(self.losses)
+        return plain if set(self.losses) <= set(self.diagonal) or "any" in self.diagonal else (
+            f"{plain}; on K_ii {_losses(self.diagonal)}"
+        )  # fmt: skip
+
+
+def _losses(names: tuple[str, ...]) -> str:
+    words = {"quadratic": "square or linear"}
+    return f"{_listed(tuple(words.get(name, name) for name in names))} losses"
+
+
+def _listed(words: tuple[str, ...]) -> str:
+    if len(words) < 2:
+        return words[0] if words else "nothing"
+    last = ", " if " or " in words[-1] else " or "
+    return last.join([", ".join(words[:-1]), words[-1]])

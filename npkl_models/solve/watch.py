@@ -1,0 +1,145 @@
+"""What is kept of a run while it goes: its clock, limits, history, log, callback and share of chance."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from npkl_models.answer.solution import History, Iterate, Status
+from npkl_models.certify.budget import Budget
+from npkl_models.certify.certificate import Certificate, certify
+from npkl_models.linalg import Array
+from npkl_models.model.problem import Problem
+from npkl_models.model.terms import Multipliers
+from npkl_models.solve.options import Options
+
+logger = logging.getLogger("npkl_models")
+LOG_EVERY = 1.0  # seconds
+BROKEN = (np.linalg.LinAlgError, ArithmeticError)  # how numbers out of range show themselves
+
+
+class Ended(Exception):
+    """A run has ended, with this status."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(status.name)
+        self.status = status
+
+
+class Watch:
+    """Watches over one run of a solver, which reports its iterates and is told when to stop.
+
+    Attributes
+    ----------
+    started : float
+        In seconds of `time.perf_counter`.
+    rows : list of Iterate
+    trouble : str
+        What broke the run, if something did.
+    """
+
+    def __init__(self, options: Options, label: str = "solver") -> None:
+        self.options, self.label = options, label
+        self.started = time.perf_counter()
+        self.rows: list[Iterate] = []
+        self.trouble = ""
+        self.seed: int | None = getattr(options, "random_state", None)
+        self.rigour: str = getattr(options, "rigour", "probable")
+        self._budget, self._issued, self._logged = Budget(), list[Certificate](), self.started
+
+    @property
+    def seconds(self) -> float:
+        """Since the run began."""
+        return time.perf_counter() - self.started
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left, inf without a limit."""
+        return np.inf if self.options.time_limit is None else self.options.time_limit - self.seconds
+
+    @property
+    def history(self) -> History:
+        """Of all iterates so far."""
+        return History.of(self.rows)
+
+    def certify(
+        self, problem: Problem, V: Any, y: Multipliers | None, *, method: str = "auto", quick: bool = False,
+        kind: str = "factor",
+    ) -> Certificate:  # fmt: skip
+        """The certificate of a factor as it is now; all of a run share one probability of failure."""
+        now = V.copy() if isinstance(V, np.ndarray) else V
+        found = certify(
+            problem, now, y, kind=kind, method=method, tol=self.options.tol, quick=quick,
+            random_state=self.seed, failure_probability=self._budget.next(),
+        )  # fmt: skip
+        self._issued.append(self._budget.stated(found))
+        return self._issued[-1]
+
+    def issued(self, certificate: Certificate | None) -> bool:
+        """Whether a certificate was made by this watch."""
+        return any(certificate is own for own in self._issued)
+
+    def suffices(self, found: Certificate) -> bool:
+        """Whether the gap is met, as rigorously as was asked for."""
+        enough = self.rigour != "proved" or found.rigour == "proved"
+        return enough and found.certifies(self.options.tol)
+
+    def record(
+        self, iteration: int, objective: float, bound: float, residual: float, rank: int
+    ) -> Iterate:  # fmt: skip
+        """Write an iterate down, and log it if a second has passed since the last one."""
+        row = Iterate(iteration, self.seconds, objective, bound, residual, rank)
+        self.rows.append(row)
+        if self.started + row.seconds - self._logged >= LOG_EVERY:
+            self._logged = self.started + row.seconds
+            self.log("iteration %d, %.0f s: objective %.10g, bound %.10g, residual %.1e, rank %d", *row[:6])
+        return row
+
+    def log(self, words: str, *numbers: Any) -> None:
+        """A line of progress."""
+        logger.info(f"{self.label}: {words}", *numbers)
+
+    def heed(self, V: Array | None) -> Status | None:
+        """Ask the callback and the clock whether to go on after the last row; a status says no."""
+        callback, limit = self.options.callback, self.options.time_limit
+        if callback is not None and callback(self.rows[-1]._replace(V=V)):
+            return Status.STOPPED
+        return Status.TIME_LIMIT if limit is not None and self.seconds > limit else None
+
+    def attempt(self, work: Callable[[], Status]) -> Status:
+        """Do the work until it ends, is interrupted, or breaks down."""
+        try:
+            return work()
+        except Ended as ended:
+            return ended.status
+        except KeyboardInterrupt:
+            return Status.STOPPED
+        except BROKEN as error:
+            self.trouble = f"{type(error).__name__}: {error}"
+            return Status.FAILED
+
+
+@contextmanager
+def progress_log(verbose: bool) -> Iterator[None]:
+    """Show INFO lines of this library while the block runs, if asked to."""
+    if not verbose or logger.isEnabledFor(logging.INFO):
+        yield
+        return
+    handler, level = logging.StreamHandler(), logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+
+
+def quiet() -> np.errstate:
+    """No warnings of numbers out of range: certificates say what became of them."""
+    return np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore")
