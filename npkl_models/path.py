@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -13,7 +13,9 @@ from npkl_models.errors import MissingDependencyError, ProblemError, unknown
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizer import Regularizer
+from npkl_models.solve.backend import Backend
 from npkl_models.solve.choice import choose_backend
+from npkl_models.solve.keywords import AnyKeywords
 from npkl_models.solve.registry import get_backend
 
 PARAMETERS = ("bound", "penalty", "p", "weight")
@@ -62,7 +64,11 @@ class Path:
 
 
 def regularization_path(
-    problem: Problem, parameter: str, values: Sequence[float], backend: str = "auto", **options: Any
+    problem: Problem,
+    parameter: str,
+    values: Sequence[float],
+    backend: str | Backend = "auto",
+    **options: Unpack[AnyKeywords],
 ) -> Path:
     """Solve a problem for several values of a parameter.
 
@@ -95,8 +101,9 @@ def regularization_path(
     found: dict[int, Solution] = {}
     for k in (*range(first, grid.size), *range(first - 1, -1, -1)):
         beside = found.get(k - 1) or found.get(k + 1)
-        warm = {"start": beside} if takes_start and beside is not None and beside.V is not None else {}
-        found[k] = with_parameter(problem, parameter, float(grid[k])).solve(name, **warm, **options)
+        if takes_start and beside is not None and beside.V is not None:
+            options["start"] = beside
+        found[k] = with_parameter(problem, parameter, float(grid[k])).solve(name, **options)
     return Path(parameter, grid, tuple(found[k] for k in range(grid.size)))
 
 

@@ -314,7 +314,7 @@ def test_solutions_survive_the_disk(small, exact, tmp_path, kind):
     assert back.problem.name == solution.problem.name
     again = back.problem.solve("sdp", eps=1e-9)
     assert again.objective == pytest.approx(solution.objective, rel=1e-6)
-    with pytest.raises(nm.ProblemError, match="written by Solution.save"):
+    with pytest.raises(nm.ProblemError, match="written by save"):
         np.savez(tmp_path / "other.npz", a=np.zeros(2))
         nm.Solution.load(tmp_path / "other.npz")
 

@@ -217,7 +217,7 @@ def test_bad_paths():
     with pytest.raises(nm.UnsupportedError, match="unknown rule 'newton'"):
         problem.solve("simple_npkl", rule="newton")
     assert "needs tr K^p with p > 1" in simple("hinge", p=1.0, bound=3.0).compatible_backends()["simple_npkl"]
-    assert "needs the linear loss, got hinge" in problem.compatible_backends()["closed_form"]
+    assert "needs linear losses, got hinge" in problem.compatible_backends()["closed_form"]
 
 
 def test_selected_pairs_are_those_of_uncertain_points(small):

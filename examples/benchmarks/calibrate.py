@@ -1,4 +1,4 @@
-"""Measure the constants of npkl_models/solve/cost.py, lowrank/cost.py and conic/cost.py on this machine, beside those in use."""
+"""Measure the constants of the costs (solve, lowrank, conic) on this machine, beside those in use."""
 
 import numpy as np
 from common import problem, report, seconds, unit

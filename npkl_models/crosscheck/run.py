@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.judge import judge_point
+from npkl_models.solve.keywords import AnyKeywords
 from npkl_models.solve.registry import backends as known_backends
 from npkl_models.solve.registry import get_backend
 
@@ -34,7 +35,7 @@ def crosscheck(
     agreement: float = AGREEMENT,
     progress: Callable[[str], None] | None = None,
     without_basis: Solution | bool | None = None,
-    **options: Any,
+    **options: Unpack[AnyKeywords],
 ) -> CrossCheck:
     """Solve a problem by several backends and compare the answers.
 
@@ -65,7 +66,7 @@ def crosscheck(
     CrossCheck
     """
     given = dict(points or {})
-    runs = _runs(known_backends() if backends is None else backends, options)
+    runs = _runs(known_backends() if backends is None else backends, dict(options))
     if not runs and not given:
         raise ProblemError("backends must name at least one backend, got none")
     if both := sorted(set(runs) & set(given)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # what the methods return that rooms above lend to a problem:
     from npkl_models.model.diagnosis import Finding
     from npkl_models.show.explain import Explanation
     from npkl_models.solve.backend import Backend
+    from npkl_models.solve.keywords import AnyKeywords
     from npkl_models.solve.program import Program
 
 
@@ -238,12 +239,12 @@ class Problem:
         reasons: dict[str, str | None] = lent("Problem.compatible_backends")(self)
         return reasons
 
-    def compile(self, backend: str | Backend = "auto", **options: Any) -> Program:
+    def compile(self, backend: str | Backend = "auto", **options: Unpack[AnyKeywords]) -> Program:
         """A program that solves this problem by that backend; see `npkl_models.compile`."""
         program: Program = lent("Problem.compile")(self, backend, **options)
         return program
 
-    def solve(self, backend: str | Backend = "auto", **options: Any) -> Solution:
+    def solve(self, backend: str | Backend = "auto", **options: Unpack[AnyKeywords]) -> Solution:
         """Solve by that backend; see `npkl_models.solve`."""
         solution: Solution = lent("Problem.solve")(self, backend, **options)
         return solution

@@ -32,7 +32,8 @@ def pack(
     coo = sp.coo_array(cost)
     arrays: Arrays = {"cost.row": coo.row, "cost.col": coo.col, "cost.data": coo.data}
     parts: list[Header] = []
-    for k, part in enumerate((*terms, *equalities)):
+    every: tuple[LossTerm | Equality, ...] = (*terms, *equalities)
+    for k, part in enumerate(every):
         described = {"kind": part.functional.kind, "name": part.name}
         arrays |= {f"part{k}.index{a}": index for a, index in enumerate(part.functional.indices)}
         if isinstance(part, LossTerm):

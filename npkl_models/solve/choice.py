@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Unpack
 
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import UnsupportedError
@@ -11,6 +11,7 @@ from npkl_models.hooks import lend
 from npkl_models.model.problem import Problem
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost
+from npkl_models.solve.keywords import AnyKeywords
 from npkl_models.solve.program import Program
 from npkl_models.solve.registry import backends, compatible, get_backend
 
@@ -48,7 +49,7 @@ def choose_backend(problem: Problem) -> tuple[str, str]:
     return chosen, words + (f"; cannot: {'; '.join(declined)}" if declined else "")
 
 
-def compile(problem: Problem, backend: str | Backend = "auto", **options: Any) -> Program:
+def compile(problem: Problem, backend: str | Backend = "auto", **options: Unpack[AnyKeywords]) -> Program:
     """Set a problem up for a backend.
 
     Parameters
@@ -75,7 +76,7 @@ def compile(problem: Problem, backend: str | Backend = "auto", **options: Any) -
         raise UnsupportedError(f"{error}; {end}") from None
 
 
-def solve(problem: Problem, backend: str | Backend = "auto", **options: Any) -> Solution:
+def solve(problem: Problem, backend: str | Backend = "auto", **options: Unpack[AnyKeywords]) -> Solution:
     """Solve a problem by a backend; parameters as in `compile`.
 
     Returns

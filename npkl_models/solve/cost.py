@@ -27,7 +27,7 @@ class Cost:
 
     def within_memory(self) -> Cost:
         """The same, hopeless if it does not fit into memory."""
-        if self.hopeless or self.bytes <= available_bytes():
+        if self.bytes <= available_bytes():
             return self
         return Cost(self.seconds, self.bytes, f"would need about {self.bytes / 1e9:.3g} GB of memory")
 

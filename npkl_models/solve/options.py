@@ -125,16 +125,12 @@ def describe_options(kind: type[Options]) -> list[Described]:
     """The options of that kind, read off the classes that declare them; the common ones first."""
     words: dict[str, tuple[str, str]] = {}
     for cls in reversed(kind.__mro__):
-        section = re.search(
-            r"Parameters\n-+\n(.*?)(?:\n\n\w[\w ]*\n-+\n|\Z)", inspect.cleandoc(cls.__doc__ or ""), re.S
-        )
-        for name, what, text in re.findall(
-            r"(?m)^(\w+) : (.*)\n((?:    .*\n?|\n)*)", section[1] if section else ""
-        ):
+        section = SECTION.search(inspect.cleandoc(cls.__doc__ or ""))
+        for name, what, text in ENTRY.findall(section[1] if section else ""):
             words[name] = what, " ".join(text.split())
     out = []
     for option in fields(kind):
         what, text = words.get(option.name, ("", ""))
-        default = "" if option.default is MISSING else repr(option.default)
-        out.append(Described(option.name, what, default or "{}", text))
+        default = "{}" if option.default is MISSING else repr(option.default)
+        out.append(Described(option.name, what.removesuffix(", optional"), default, text))
     return out

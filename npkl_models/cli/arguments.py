@@ -1,0 +1,133 @@
+"""The arguments that say which data and which problem, and the problem that they say."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from npkl_models.data import datasets
+from npkl_models.errors import ProblemError, unknown
+from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.model.basis import Basis
+from npkl_models.model.eigenbasis import eigenbasis
+from npkl_models.model.formulations import FORMULATIONS
+from npkl_models.model.graph import laplacian
+from npkl_models.model.losses import LOSSES
+from npkl_models.model.pairs import Pairs
+from npkl_models.model.problem import Problem
+
+BASIS = 20  # size of the basis of a formulation that needs one
+
+
+def add_problem(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    add = parser.add_argument
+    add("--data", default="iris", metavar="NAME", help=f"one of {', '.join(datasets.names())}")
+    add("--data-home", metavar="DIR", help=f"data folder; else ${datasets.FOLDER_VARIABLE}")
+    add("--n", type=int, metavar="N", help="only N points, drawn at random")
+    add("--formulation", default="pcp", choices=sorted(FORMULATIONS))
+    add(
+        "--loss", default="squared_hinge", choices=sorted(LOSSES), help="where the formulation leaves it open"
+    )
+    add("--gamma", type=float, default=1.0, help="weight of the pairs (C for simple_npkl)")
+    add("--delta", type=float, default=0.1, help="shift of the Laplacian")
+    add("--n-neighbors", type=int, default=5)
+    add("--pairs", type=float, default=0.6, help="must-links and cannot-links, each this times n")
+    add("--row-norm", type=float, metavar="b", help="row-norm bound, for npkl")
+    add("--p", type=float, default=2.0, help="power of the trace regulariser, for simple_npkl")
+    add("--bound", type=float, metavar="B", help="tr K^p <= B, for simple_npkl; n if no --penalty")
+    add("--penalty", type=float, metavar="G", help="G/p tr K^p instead, for simple_npkl")
+    add("--n-basis", type=int, metavar="S", help=f"K = QUQ' over S eigenvectors; {BASIS} where it needs some")
+    add("--nu", type=float, default=100.0, help="weight of the distances, for reg_mvu")
+    add("--seed", type=int, default=0, help="of pairs, subset and starts")
+
+
+def load(options: argparse.Namespace) -> Given:
+    """The data that were asked for, as many points as were asked for."""
+    data = datasets.load(options.data, options.data_home)
+    given = Given(data.X, data.y, options, f"{data.name} ({data.origin})")
+    return given if options.n is None else given.subset(options.n)
+
+
+@dataclass(frozen=True)
+class Given:
+    """Points, classes and arguments, from which whatever a formulation asks for is made."""
+
+    X: Array
+    y: Index
+    options: argparse.Namespace
+    title: str
+
+    def subset(self, n: int) -> Given:
+        """``n`` of the points, drawn at random."""
+        if not 2 <= n <= len(self.y):
+            raise ProblemError(f"--n must be between 2 and {len(self.y)}, got {n}")
+        chosen = np.sort(np.random.default_rng(self.options.seed).permutation(len(self.y))[:n])
+        return Given(self.X[chosen], self.y[chosen], self.options, self.title)
+
+    @cached_property
+    def L(self) -> Matrix:
+        """The Laplacian."""
+        return laplacian(self.X, self.options.n_neighbors, shift=self.options.delta)
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """Pairs drawn from the classes."""
+        count = round(self.options.pairs * len(self.y))
+        return Pairs.from_labels(self.y, count, count, self.options.seed)
+
+    @property
+    def basis(self) -> Basis:
+        """Eigenvectors of the Laplacian."""
+        return eigenbasis(self.L, self.options.n_basis or BASIS)
+
+    def bound(self) -> float | None:
+        """B, or n where neither B nor G was given."""
+        return (
+            len(self.y) if self.options.bound is None and self.options.penalty is None else self.options.bound
+        )
+
+    def problem(self) -> Problem:
+        """The problem by the formulation's name, each of its parameters by what `PARAMETERS` says."""
+        name = self.options.formulation
+        if name not in FORMULATIONS:
+            raise unknown("formulation", name, FORMULATIONS)
+        wanted = inspect.signature(FORMULATIONS[name]).parameters
+        missing = [
+            key
+            for key, one in wanted.items()
+            if key not in PARAMETERS and one.default is inspect.Parameter.empty
+        ]
+        if missing:
+            raise ProblemError(
+                f"the command cannot give {name} its {', '.join(missing)}; call it from Python"
+            )
+        problem = FORMULATIONS[name](**{key: PARAMETERS[key](self) for key in wanted if key in PARAMETERS})
+        if problem.basis is not None or self.options.n_basis is None:
+            return problem
+        return problem.with_basis(self.basis)
+
+
+PARAMETERS: dict[str, Callable[[Given], Any]] = {
+    "X": lambda given: given.X,
+    "L": lambda given: given.L,
+    "pairs": lambda given: given.pairs,
+    "basis": lambda given: given.basis,
+    "loss": lambda given: given.options.loss,
+    "gamma": lambda given: given.options.gamma,
+    "C": lambda given: given.options.gamma,
+    "row_norm": lambda given: given.options.row_norm,
+    "p": lambda given: given.options.p,
+    "bound": lambda given: given.bound(),
+    "penalty": lambda given: given.options.penalty,
+    "n_neighbors": lambda given: given.options.n_neighbors,
+    "n_basis": lambda given: given.options.n_basis or BASIS,
+    "nu": lambda given: given.options.nu,
+}
+"""What a formulation's parameter is given, by its name."""

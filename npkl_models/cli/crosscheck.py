@@ -1,0 +1,103 @@
+"""``npkl crosscheck``: solve one problem by every backend and compare the answers."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from npkl_models.cli.arguments import add_problem, load
+from npkl_models.crosscheck.run import crosscheck
+from npkl_models.crosscheck.table import COLUMNS, CrossCheck, cells
+from npkl_models.model.problem import Problem
+from npkl_models.solve.registry import backends as known_backends
+
+NARROW_COLUMNS = ("backend", "status", "objective", "certified gap", "rigour", "seconds", "verdict")
+WIDE = 120  # terminal columns that the whole table needs
+SUBSET = 60  # points of the second table, for an interior-point reference
+AGREES, DISAGREES = 0, 1
+DESCRIPTION = (
+    "Solve one problem by every backend that takes it and compare. Exit status: 0 if all agree, 1 if one "
+    "does not, 2 on bad usage."
+)
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser's."""
+    parser = commands.add_parser(
+        "crosscheck",
+        help="solve one problem by every backend and compare the answers",
+        description=DESCRIPTION,
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    add_problem(parser)
+    add = parser.add_argument
+    add("--backends", metavar="A,B", help=f"of {', '.join(known_backends())}, or sdp[SCS]; all by default")
+    add("--tol", type=float, default=1e-6, help="target of the relative gap")
+    add("--jobs", type=int, default=1, help="processes")
+    add("--json", type=Path, metavar="FILE", help="write the table as JSON")
+    add("--report", type=Path, metavar="FILE", help="write the table as an HTML page")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command; returns its exit status."""
+    console, given = Console(), load(options)
+    backends = None if options.backends is None else options.backends.split(",")
+    found = _run(console, given.problem(), backends, options)
+    document: dict[str, Any] = json.loads(found.to_json())
+    agrees = found.agrees
+    _show(console, found, given.title, backends is not None)
+    if backends is None and len(given.y) > SUBSET:
+        second = _run(console, given.subset(SUBSET).problem(), None, options)
+        _show(console, second, f"{given.title}, {SUBSET} points (interior point as the reference)", False)
+        document["subset"] = json.loads(second.to_json())
+        agrees = agrees and second.agrees
+    if options.json is not None:
+        options.json.write_text(json.dumps(document, indent=2), encoding="utf-8")
+    if options.report is not None:
+        found.report(options.report)
+    console.print("all agree" if agrees else "NOT all agree", style="green" if agrees else "red")
+    return AGREES if agrees else DISAGREES
+
+
+def _run(
+    console: Console, problem: Problem, backends: Sequence[str] | None, options: argparse.Namespace
+) -> CrossCheck:
+    with console.status("compiling") as status:
+
+        def progress(label: str) -> None:
+            status.update(f"{problem.name}, n = {problem.n}: {label} is running")
+
+        known = known_backends()
+        chosen = known if backends is None else [label.split("[")[0] for label in backends]
+        given: dict[str, Any] = {"tol": options.tol}
+        if any("random_state" in known[name].option_names for name in chosen if name in known):
+            given["random_state"] = options.seed
+        return crosscheck(problem, backends, n_jobs=options.jobs, progress=progress, **given)
+
+
+def _show(console: Console, found: CrossCheck, title: str, named: bool) -> None:
+    shown = COLUMNS if console.width >= WIDE else NARROW_COLUMNS
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name in shown:
+        left = name in ("backend", "status", "verdict")
+        table.add_column(name, justify="left" if left else "right", no_wrap=name != "verdict")
+    declined = {name: why for name, why in found.problem.compatible_backends().items() if why and not named}
+    for row in (row for row in found.rows if row.backend not in declined):
+        tone = "green" if row.verdict == "agrees" else "dim" if not row.ran else "red"
+        text = dict(zip(COLUMNS, cells(row), strict=True))
+        text["verdict"] = f"[{tone}]{escape(text['verdict'])}[/{tone}]"
+        table.add_row(*(text[name] for name in shown))
+    console.print(table)
+    if declined:
+        line = f"Not for this problem: {', '.join(declined)} (--json has the reasons)"
+        console.print(line, style="dim", markup=False, highlight=False)
+    console.print(f"{found.headline()}\n", markup=False, highlight=False)
