@@ -70,8 +70,7 @@ class ReducedQuadratic:
     @classmethod
     def of(cls, problem: Problem) -> ReducedQuadratic:
         """The quadratic of a problem whose losses are quadratic and which has a basis."""
-        assert problem.basis is not None
-        Q, s = problem.basis.Q, problem.basis.size
+        Q, s = problem.Q, problem.order
         p = s * (s + 1) // 2
         A, b, c = np.zeros((p, p)), svec(dense(problem.restrict(problem.cost))), 0.0
         for term in problem.terms:

@@ -92,6 +92,11 @@ class Problem:
         return self.n if self.basis is None else self.basis.size
 
     @property
+    def Q(self) -> Array:
+        """The basis (n x s); the identity where there is none."""
+        return np.eye(self.n) if self.basis is None else self.basis.Q
+
+    @property
     def n_pairs(self) -> int:
         """Number of values in all loss terms."""
         return sum(term.functional.size for term in self.terms)
@@ -128,7 +133,7 @@ class Problem:
 
     def values_in_basis(self, U: Array) -> tuple[Array, ...]:
         """Values z of each loss term at K = Q U Q' for a symmetric U (s x s), PSD or not."""
-        Q = np.eye(self.n) if self.basis is None else self.basis.Q
+        Q = self.Q
         left = Q @ U
         return tuple(term.functional.value_of_product(left, Q) for term in self.terms)
 

@@ -16,7 +16,8 @@ def equivalent_bound(solution: Solution) -> float:
     R = _trace_power(solution)
     if R.penalty is None:
         raise ProblemError("equivalent_bound needs a solution of a problem with penalty=, got bound=")
-    assert solution.V is not None
+    if solution.V is None:
+        raise ProblemError(f"equivalent_bound needs a solution with a kernel, got status {solution.status}")
     return float(np.sum(gram_eigenvalues(solution.V) ** R.p))
 
 

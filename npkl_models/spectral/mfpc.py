@@ -50,8 +50,7 @@ class MFPCEngine(Engine):
     """A step U <- shrink(U - tau grad f(U), tau mu) at a time."""
 
     def __init__(self, problem: Problem, options: MFPCOptions) -> None:
-        assert problem.basis is not None
-        self.problem, self.Q = problem, problem.basis.Q
+        self.problem = problem
         R = problem.regularizer
         self.limit = None if R.spectral is None else R.spectral.bound
         s = problem.order
@@ -109,7 +108,7 @@ class MFPCEngine(Engine):
         kept = values > 1e-14 * max(float(values[-1]), 1e-300)
         kept[-1] = True
         W = self.D[:, None] * vectors[:, kept] * np.sqrt(np.maximum(values[kept], 0.0))
-        self.V = self.Q @ W
+        self.V = self.problem.Q @ W
         self.objective = self.value
 
     def _shrink(self, Y: Array, by: float) -> tuple[Array, Array, Array]:
@@ -133,9 +132,8 @@ class MFPCEngine(Engine):
 
 def _scaling(problem: Problem) -> Array:
     """D with D_a^-4 the curvature of the losses along the kernel q_a q_a'."""
-    assert problem.basis is not None
     total = np.zeros(problem.order)
-    for a, q in enumerate(problem.basis.Q.T):
+    for a, q in enumerate(problem.Q.T):
         for term, z in zip(problem.terms, problem.values(q[:, None]), strict=True):
             total[a] += 0.5 * term.loss.curvature * float(term.weight @ z**2)
     out: Array = np.where(total > 0, np.maximum(total, 1e-300), max(float(total.max()), 1.0)) ** -0.25

@@ -62,6 +62,11 @@ class Dual:
         upper = np.concatenate([*(high for _, high in ends), *free])
         return lower, upper
 
+    def nothing(self) -> DualPoint:
+        """What is known before the first evaluation."""
+        x, V = np.zeros(self.lower.size), np.zeros((self.problem.n, 1))
+        return DualPoint(x, -np.inf, x, np.inf, np.inf, V, 0)
+
     def first(self) -> Array:
         """The derivatives of the losses at K = 0."""
         return self.join(self.problem.derivatives(np.zeros((self.problem.n, 1))))

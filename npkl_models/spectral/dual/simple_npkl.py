@@ -51,16 +51,13 @@ class SimpleNPKLOptions(IterativeOptions):
             raise unknown("rule", self.rule, RULES)
 
 
-@dataclass
 class Ascent:
     """Evaluations of the dual, recorded; the best bound and the best kernel among them."""
 
-    dual: Dual
-    options: SimpleNPKLOptions
-    watch: Watch
-    best: DualPoint | None = None  # the highest bound
-    kernel: DualPoint | None = None  # the lowest objective
-    offered: bool = False  # the kernel came from `offer`
+    def __init__(self, dual: Dual, options: SimpleNPKLOptions, watch: Watch) -> None:
+        self.dual, self.options, self.watch = dual, options, watch
+        self.best = self.kernel = dual.nothing()  # the highest bound, the lowest objective
+        self.offered = False  # the kernel came from `offer`
 
     @property
     def deadline(self) -> float:
@@ -70,7 +67,6 @@ class Ascent:
     def offer(self, V: Array) -> None:
         """A feasible kernel from elsewhere, kept if it is the best."""
         objective = self.dual.problem.objective_of_factor(V)
-        assert self.kernel is not None
         if self.dual.problem.equalities or objective < self.kernel.objective:
             violation = self.dual.violation(V)
             self.kernel = replace(self.kernel, V=V, objective=objective, violation=violation, rank=V.shape[1])
@@ -83,7 +79,8 @@ class Ascent:
         point = self.dual.at(x)
         if not point.finite:
             raise Ended(Status.FAILED)
-        best, kernel = self._keep(point)
+        self._keep(point)
+        best, kernel = self.best, self.kernel
         shown = kernel if self.offered else point
         gap = relative_gap(shown.objective, point.bound)
         self.watch.record(self.dual.evaluations, shown.objective, point.bound, gap, shown.rank)
@@ -96,17 +93,14 @@ class Ascent:
             raise Ended(status)
         return point
 
-    def _keep(self, point: DualPoint) -> tuple[DualPoint, DualPoint]:
-        """The best bound and the best kernel, this point considered."""
-        if self.best is None or point.bound > self.best.bound:
+    def _keep(self, point: DualPoint) -> None:
+        if point.bound > self.best.bound:
             self.best = point
+        better = point.objective < self.kernel.objective
         if self.dual.problem.equalities:  # the objective means something only as they are met
             better = not self.offered
-        else:
-            better = self.kernel is None or point.objective < self.kernel.objective
-        if self.kernel is None or better:
+        if better:
             self.kernel = point
-        return self.best, self.kernel
 
 
 def quasi_newton(ascent: Ascent, x: Array) -> None:
@@ -119,13 +113,11 @@ def quasi_newton(ascent: Ascent, x: Array) -> None:
 
     options = {"maxcor": MEMORY, "ftol": 0.0, "gtol": 0.0, "maxiter": DIRECT, "maxfun": DIRECT}
     minimize(downhill, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    assert ascent.best is not None
     proximal_points(ascent, ascent.best.x)
 
 
 def proximal_points(ascent: Ascent, x: Array) -> None:
     """Proximal problems in turn; see `proximal`."""
-    assert ascent.kernel is not None
     dual, problem = ascent.dual, ascent.dual.problem
     W, singular, _ = np.linalg.svd(problem.drop(ascent.kernel.V), full_matrices=False)
     mu = singular**2
@@ -206,7 +198,7 @@ class SimpleNPKLPlan:
         return self._claim(ascent, watch.attempt(work), watch)
 
     def _claim(self, ascent: Ascent, status: Status, watch: Watch) -> Claim:
-        if ascent.best is None or ascent.kernel is None:
+        if not np.isfinite(ascent.best.bound):
             return Claim(None, None, status)
         problem, V, x = self.problem, ascent.kernel.V, ascent.best.x
         y = ascent.dual.split(x)

@@ -1,0 +1,108 @@
+"""Everything that lists backends, formulations, losses or options is made from the registry, and is whole."""
+
+import re
+import typing
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from conftest import KINDS
+
+import npkl_models as nm
+from npkl_models.cli.arguments import PARAMETERS
+from npkl_models.cli.main import _parser
+from npkl_models.model.formulations import FORMULATIONS
+from npkl_models.show.tables import option_rows, support_rows
+from npkl_models.solve.keywords import KEYWORDS, AnyKeywords
+from npkl_models.solve.options import describe_options
+
+DOCS = Path(__file__).parents[2] / "docs"
+BACKENDS = nm.backends()
+
+
+def choices(option):
+    """Choices of an option of ``npkl crosscheck``."""
+    commands = next(a for a in _parser()._actions if a.dest == "command" or a.choices).choices
+    return next(a for a in commands["crosscheck"]._actions if option in a.option_strings)
+
+
+def test_the_command_offers_every_formulation_loss_and_backend():
+    assert set(choices("--formulation").choices) == set(FORMULATIONS)
+    assert set(choices("--loss").choices) == set(nm.LOSSES)
+    assert all(name in choices("--backends").help for name in BACKENDS)
+
+
+def test_the_command_knows_what_to_give_every_formulation():
+    """Or the formulation has a default of its own."""
+    import inspect
+
+    for name, builder in FORMULATIONS.items():
+        for key, parameter in inspect.signature(builder).parameters.items():
+            assert key in PARAMETERS or parameter.default is not inspect.Parameter.empty, (name, key)
+
+
+def test_a_made_up_formulation_is_an_error(capsys, monkeypatch):
+    from npkl_models.cli.main import main
+
+    with pytest.raises(SystemExit) as stop:
+        main(["crosscheck", "--formulation", "pcq"])
+    assert stop.value.code == 2
+    assert "invalid choice: 'pcq'" in capsys.readouterr().err
+
+    def exotic(L, pairs, altitude):
+        raise AssertionError
+
+    monkeypatch.setitem(FORMULATIONS, "exotic", exotic)
+    assert main(["crosscheck", "--formulation", "exotic"]) == 2
+    assert "cannot give exotic its altitude" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_every_backend_has_its_page_with_its_options(name):
+    page = (DOCS / "backends" / f"{name}.md").read_text()
+    assert f"```{{include}} ../generated/options_{name}.md\n```" in page
+    assert f"{name}" in (DOCS / "backends" / "index.md").read_text()
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_every_option_is_described_once_and_typed(name):
+    kind = BACKENDS[name].options
+    described = describe_options(kind)
+    assert [option.name for option in described] == [f.name for f in fields(kind)]
+    assert all(option.kind and option.text for option in described), described
+    assert set(KEYWORDS[name].__annotations__) == {f.name for f in fields(kind)}
+    assert [row[0] for row in option_rows(BACKENDS[name])] == list(BACKENDS[name].option_names)
+
+
+def test_typed_options_are_those_of_all_backends():
+    assert set(KEYWORDS) == set(BACKENDS)
+    assert set(AnyKeywords.__annotations__) == {f.name for b in BACKENDS.values() for f in fields(b.options)}
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+def test_choices_in_types_are_the_choices_of_the_options(name):
+    """A Literal offers exactly the values that the option accepts."""
+    hints = typing.get_type_hints(KEYWORDS[name])
+    for key, hint in hints.items():
+        for part in typing.get_args(hint) if typing.get_origin(hint) is not typing.Literal else (hint,):
+            if typing.get_origin(part) is typing.Literal:
+                for value in typing.get_args(part):
+                    BACKENDS[name].options(**{key: value})
+                with pytest.raises(nm.UnsupportedError):
+                    BACKENDS[name].options(**{key: "nonsense"})
+
+
+def test_kinds_of_the_tests_cover_every_loss_and_regulariser(small):
+    problems = [small(kind) for kind in KINDS]
+    assert {term.loss.name for P in problems for term in P.terms} == set(nm.LOSSES)
+    assert {P.regularizer.name for P in problems} == set(nm.REGULARIZERS)
+
+
+def test_the_documents_include_the_table_of_support():
+    assert "```{include}" in (DOCS / "backends" / "index.md").read_text()
+    assert [row[0] for row in support_rows()] == list(BACKENDS)
+
+
+def test_every_formulation_is_in_the_documents():
+    text = (DOCS / "problem.md").read_text()
+    assert not [name for name in FORMULATIONS if not re.search(rf"`{name}\(", text)]

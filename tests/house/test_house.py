@@ -1,0 +1,240 @@
+"""The structure of the project: import directions, circles, public names, documentation of everything."""
+
+import ast
+import inspect
+from pathlib import Path
+
+import pytest
+
+import npkl_models as nm
+from npkl_models.model.formulations import FORMULATIONS
+from npkl_models.model.functionals import FUNCTIONALS, Functional
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "npkl_models"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+BACKENDS = nm.backends()
+
+FLOORS = {
+    "_version": 0, "errors": 0, "hooks": 0, "linalg": 1, "proof": 2, "model": 3, "data": 4, "certify": 4,
+    "answer": 5, "solve": 6, "conic": 7, "lowrank": 7, "spectral": 7, "routes": 8, "crosscheck": 9, "path": 9,
+    "applications": 10, "show": 11, "__init__": 12, "cli": 13, "__main__": 14,
+}  # fmt: skip
+"""Imports may only point to a lower floor, or stay in the same room."""
+
+TYPES_ONLY = {"model/problem.py"}
+"""The one module with imports for types only: what the methods return that are lent to a problem."""
+
+HEAVY = {
+    "cvxpy": (
+        "conic/", "model/losses.py", "model/regularizer.py", "model/regularizers.py", "model/trace_power.py",
+        "model/trace_cones.py",
+    ),
+    "matplotlib": ("show/",),
+    "pandas": ("crosscheck/table.py", "path.py"),
+    "joblib": ("crosscheck/run.py",),
+    "rich": ("cli/", "model/neighbors.py"),
+    "sklearn": ("model/neighbors.py", "data/", "applications/"),
+    "numba": ("lowrank/rows/compiled.py",),
+    "llvmlite": ("lowrank/rows/compiled.py",),
+    "threadpoolctl": ("linalg/threads.py",),
+    "pooch": ("data/",),
+}  # fmt: skip
+LATE = {"cvxpy", "matplotlib", "pandas", "joblib", "pooch"}
+"""Imported inside functions, unless in a room that is about nothing else."""
+
+
+def own(path: Path) -> str:
+    return str(path.relative_to(PACKAGE))
+
+
+def room(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def checked_only(tree):
+    """Nodes under TYPE_CHECKING, which do not run."""
+    blocks = (n for n in ast.walk(tree) if isinstance(n, ast.If) and "TYPE_CHECKING" in ast.unparse(n.test))
+    return {id(node) for block in blocks for node in ast.walk(block)}
+
+
+def imports(path: Path):
+    """(module, whether at top level) of every import that runs, however late."""
+    tree = ast.parse(path.read_text())
+    skipped, top = checked_only(tree), {id(node) for node in tree.body}
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module, id(node) in top
+            for alias in node.names:
+                yield f"{node.module}.{alias.name}", id(node) in top
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, id(node) in top
+
+
+def dotted(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+NAMES = {dotted(path): path for path in MODULES}
+
+
+def graph():
+    """Module -> modules of ours that it imports, at any time."""
+    return {name: {m for m, _ in imports(path) if m in NAMES and m != name} for name, path in NAMES.items()}
+
+
+def circles(edges):
+    """Strongly connected components of more than one module (Tarjan 1972)."""
+    index, low, stack, out = {}, {}, [], []
+
+    def visit(v):
+        index[v] = low[v] = len(index)
+        stack.append(v)
+        for w in edges[v]:
+            if w not in index:
+                visit(w)
+                low[v] = min(low[v], low[w])
+            elif w in stack:
+                low[v] = min(low[v], index[w])
+        if low[v] == index[v]:
+            part = stack[stack.index(v) :]
+            del stack[stack.index(v) :]
+            if len(part) > 1:
+                out.append(sorted(part))
+
+    for v in edges:
+        if v not in index:
+            visit(v)
+    return out
+
+
+def test_no_circle_of_modules_late_imports_included():
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
+    assert circles(graph()) == []
+
+
+def test_imports_for_types_only_are_one_exception():
+    assert {own(p) for p in MODULES if checked_only(ast.parse(p.read_text()))} == TYPES_ONLY
+
+
+@pytest.mark.parametrize("path", MODULES, ids=own)
+def test_imports_point_upwards_only(path):
+    here = FLOORS[room(path)]
+    for module, top in imports(path):
+        if module in NAMES and module != "npkl_models":
+            there = module.split(".")[1]
+            assert there == room(path) or FLOORS[there] < here, f"{own(path)} imports {module}"
+            assert top, f"{own(path)} imports {module} late; only optional or heavy packages may be"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=own)
+def test_heavy_packages_stay_where_they_are_used(path):
+    for module, top in imports(path):
+        package = module.split(".")[0]
+        if package in HEAVY:
+            assert own(path).startswith(HEAVY[package]), f"{own(path)} imports {module}"
+            if package in LATE and room(path) != "conic":
+                assert not top, f"{own(path)} must import {module} inside the function"
+
+
+def concrete(base):
+    """The classes of this package that derive from it and can be made."""
+    for cls in base.__subclasses__():
+        yield from concrete(cls)
+        if not inspect.isabstract(cls) and cls.__module__.startswith("npkl_models"):
+            yield cls
+
+
+def test_no_room_but_the_model_asks_for_a_concrete_loss_or_regulariser():
+    """They are asked through their faces: row_radius, spectral, vacuous, trace_bound."""
+    names = {cls.__name__ for base in (nm.Loss, nm.Regularizer) for cls in concrete(base)}
+    found = []
+    for path in MODULES:
+        if room(path) == "model":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            asked = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance"
+            compared = isinstance(node, ast.Compare) and "type(" in ast.unparse(node.left)
+            if asked or compared:
+                named = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+                found += [(path.name, name) for name in named & names]
+    assert found == []
+
+
+def test_solvers_know_no_concrete_loss_or_regulariser():
+    names = {cls.__name__ for base in (nm.Loss, nm.Regularizer) for cls in concrete(base)}
+    for path in MODULES:
+        if room(path) in ("conic", "lowrank", "spectral", "solve", "crosscheck"):
+            used = {n.id for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Name)}
+            assert not used & names, path.name
+
+
+def test_a_status_is_named_by_the_judge_alone():
+    """Solvers make claims; nobody but the judge (and `load`) builds a Solution."""
+    makers = set()
+    for path in MODULES:
+        calls = (n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call))
+        makers |= {own(path) for call in calls if getattr(call.func, "id", "") == "Solution"}
+    assert makers == {"solve/judge.py", "answer/solution.py"}
+
+
+def test_no_print_outside_the_command_line():
+    for path in MODULES:
+        calls = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)]
+        named = [c.func.id for c in calls if isinstance(c.func, ast.Name)]
+        assert "print" not in named, path.name
+
+
+def test_public_names_exist_and_are_documented():
+    for name in nm.__all__:
+        thing = getattr(nm, name)
+        assert name in ("__version__", "LOSSES", "REGULARIZERS") or inspect.getdoc(thing), name
+
+
+def test_every_public_name_is_in_the_api_reference():
+    reference = (ROOT / "docs" / "api.md").read_text()
+    missing = [name for name in nm.__all__ if name != "__version__" and name not in reference]
+    assert not missing
+
+
+def test_registries_hold_every_class():
+    assert {type(loss) for loss in nm.LOSSES.values()} == set(concrete(nm.Loss))
+    assert set(nm.REGULARIZERS.values()) == set(concrete(nm.Regularizer))
+    assert set(FUNCTIONALS.values()) == set(concrete(Functional))
+    assert set(FORMULATIONS) <= set(nm.__all__)
+
+
+# ------------------------------------------------------------------------------------------- sizes
+
+LONGEST_FILE, LONGEST_FUNCTION, MOST_BRANCHES, MOST_PARAMETERS = 320, 60, 15, 8
+ALLOWED = {("certify/certificate.py", "certify")}
+"""A public function with keyword-only parameters, one each for what may be asked."""
+
+
+def branches(function):
+    """Cyclomatic complexity: one, and one for each place where the way parts."""
+    total = 1
+    for node in ast.walk(function):
+        parts = (ast.If, ast.For, ast.While, ast.IfExp, ast.ExceptHandler, ast.comprehension)
+        total += isinstance(node, parts) + (len(node.values) - 1 if isinstance(node, ast.BoolOp) else 0)
+    return total
+
+
+def parameters(function):
+    given = function.args
+    names = [a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    return len([name for name in names if name not in ("self", "cls")])
+
+
+@pytest.mark.parametrize("path", MODULES, ids=own)
+def test_files_and_functions_stay_small(path):
+    text = path.read_text()
+    assert len(text.splitlines()) <= LONGEST_FILE
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            assert node.end_lineno - node.lineno < LONGEST_FUNCTION or parameters(node) > 8, node.name
+            assert branches(node) <= MOST_BRANCHES, node.name
+            assert parameters(node) <= MOST_PARAMETERS or (own(path), node.name) in ALLOWED, node.name
