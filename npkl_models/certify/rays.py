@@ -14,9 +14,8 @@ import scipy.sparse as sp
 
 from npkl_models.certify import rounding
 from npkl_models.certify.bounds import Query, bound_from, project_multipliers
-from npkl_models.certify.existence import contradictory
 from npkl_models.certify.floors import diagonal_of
-from npkl_models.certify.misfit import nearest, random_factor, row_bound, scales
+from npkl_models.certify.misfit import contradictory, nearest, random_factor, row_bound, scales
 from npkl_models.certify.restoration import restore
 from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Mask, dense, norm_bound, symmetrize
 from npkl_models.model.faces import LARGEST, complement, face_of
