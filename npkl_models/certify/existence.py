@@ -24,6 +24,7 @@ from npkl_models.certify.newton import newton
 from npkl_models.linalg import Array, Matrix, dense, gamma, gram_eigenvalues
 from npkl_models.model.problem import Problem
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
+from npkl_models.proof.query import Query
 
 EVALUATION = 16  # units of roundoff, and one for each column, in the value of a functional
 KANTOROVICH = 0.25  # 1/2 in the theorem
@@ -186,7 +187,7 @@ def independence(problem: Problem, V: Array) -> float:
         return 0.0
     J = sp.diags_array(1 / lengths) @ J
     G = dense(J @ J.T)
-    found = min_eigenvalue(G, method="eigh" if m <= DENSE_EIGH else "cholesky")
+    found = min_eigenvalue(G, query=Query("eigh" if m <= DENSE_EIGH else "cholesky"))
     square = found.lower - gamma(int(np.diff(J.indptr).max(initial=0)) + 4) * m
     if found.rigour != "proved" or square <= 0:
         return 0.0
