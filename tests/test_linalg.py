@@ -11,6 +11,7 @@ from npkl_models import linalg
 from npkl_models.certify.floors import cost_floor
 from npkl_models.proof import bounds, factorisation
 from npkl_models.proof.perron import perron_floor
+from npkl_models.proof.query import Query
 
 METHODS = {"eigh": "proved", "cholesky": "proved", "lanczos": "probable", "ritz": "estimated"}
 
@@ -35,7 +36,7 @@ def test_bounds_are_below_and_say_how_they_are_known(method, n, r, margin, seed)
     r = min(r, n - 1)
     S, V = matrix_with_null_factor(n, r, margin, seed)
     true = float(np.linalg.eigvalsh(S)[0])
-    found = bounds.min_eigenvalue(S, V, method=method, random_state=seed)
+    found = bounds.min_eigenvalue(S, V, Query(method, random_state=seed))
     if method == "lanczos":
         assert found.rigour in ("probable", "proved")
     else:
@@ -58,12 +59,12 @@ def test_lanczos_needs_few_steps_for_a_margin_and_tells_when_it_has_too_few(monk
     rng = np.random.default_rng(0)
     d = np.concatenate([np.zeros(r), np.linspace(0.05, 1, n - r)])
     S, V = sp.diags_array(d).tocsr(), np.eye(n)[:, :r] @ rng.normal(size=(r, r))
-    found = bounds.min_eigenvalue(S, V, method="lanczos", accuracy=1e-9)
+    found = bounds.min_eigenvalue(S, V, Query("lanczos", accuracy=1e-9))
     assert found.rigour == "probable"
     assert found.failure_probability == 1e-6
     assert found.lower >= -1e-9
     monkeypatch.setattr(bounds, "LANCZOS_STEPS", 8)
-    early = bounds.min_eigenvalue(S, V, method="lanczos")
+    early = bounds.min_eigenvalue(S, V, Query("lanczos"))
     assert early.rigour == "probable"  # true all the same, and of no use
     assert -100 < early.lower < -0.1
 
@@ -75,9 +76,8 @@ def test_lanczos_fails_no_more_often_than_it_says():
     S = sp.diags_array(d).tocsr()
     wrong = 0
     for seed in range(60):
-        found = bounds.min_eigenvalue(
-            S, method="lanczos", accuracy=0.5, failure_probability=0.2, random_state=seed
-        )
+        query = Query("lanczos", accuracy=0.5, failure_probability=0.2, random_state=seed)
+        found = bounds.min_eigenvalue(S, query=query)
         wrong += found.lower > -0.2
     assert wrong <= 20
 
@@ -86,7 +86,7 @@ def test_cholesky_proof_pays_for_rounding():
     rng = np.random.default_rng(0)
     V = rng.normal(size=(300, 5))
     S = np.eye(300) - V @ np.linalg.inv(V.T @ V) @ V.T
-    found = bounds.min_eigenvalue(S, V, method="cholesky")
+    found = bounds.min_eigenvalue(S, V, Query("cholesky"))
     assert found.rigour == "proved"
     assert -1e-9 < found.lower <= np.linalg.eigvalsh(S)[0]
 
@@ -97,11 +97,11 @@ def test_a_sparse_factorisation_proves_where_fill_is_small():
     rng = np.random.default_rng(0)
     L = nm.laplacian(np.column_stack([np.linspace(0, 600, n), rng.random(n)]), 4)
     assert factorisation.can_factorise(L)
-    found = bounds.min_eigenvalue(L, np.ones((n, 1)), accuracy=1e-9)
+    found = bounds.min_eigenvalue(L, np.ones((n, 1)), Query(accuracy=1e-9))
     assert found.rigour == "proved"
     assert -3e-9 <= found.lower <= 0
     indefinite = (L - 0.01 * sp.eye_array(n)).tocsr()
-    held = bounds.min_eigenvalue(indefinite, method="cholesky", accuracy=1e-9)
+    held = bounds.min_eigenvalue(indefinite, query=Query("cholesky", accuracy=1e-9))
     assert held.rigour == "proved"
     assert -0.0101 <= held.lower <= -0.01
     web = nm.laplacian(rng.normal(size=(n, 8)), 10)  # fills up
@@ -148,7 +148,7 @@ def test_psd_factor_cuts_the_negative_part():
 
 def test_unknown_method():
     with pytest.raises(nm.UnsupportedError, match="unknown eigenvalue method 'magic'"):
-        bounds.min_eigenvalue(np.eye(3), method="magic")
+        bounds.min_eigenvalue(np.eye(3), query=Query("magic"))
 
 
 @pytest.mark.parametrize("values", [np.array([3.0, 4.0]), np.array([1e200, 1e200])])

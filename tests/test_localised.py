@@ -16,6 +16,7 @@ from npkl_models.proof import bounds, lanczos, localised
 from npkl_models.proof.deflation import Deflation
 from npkl_models.proof.eigenbound import EigenBound
 from npkl_models.proof.elimination import Elimination, raise_block, raise_diagonal
+from npkl_models.proof.query import Query
 
 
 def weak_groups(n=1_200, groups=6, size=8, weak=1e-4, seed=0):
@@ -88,19 +89,19 @@ def test_weak_groups_are_seen_sooner_than_by_plain_lanczos(beyond_cholesky, monk
     S, V, _ = weak_groups()
     values = np.linalg.eigvalsh(S.toarray())
     assert 0 < values[1] < 1e-4  # a gap that by the Lanczos bound alone asks for thousands of steps
-    found = bounds.min_eigenvalue(S, V, accuracy=1e-8)
+    found = bounds.min_eigenvalue(S, V, Query(accuracy=1e-8))
     assert found.rigour == "probable"
     assert found.failure_probability == 1e-6
     assert -1e-8 <= found.lower <= 0
     assert found.raised is None
     steps = []
     monkeypatch.setattr(lanczos.Recurrence, "step", counted(lanczos.Recurrence.step, steps))
-    bounds.min_eigenvalue(S, V, accuracy=1e-8)
+    bounds.min_eigenvalue(S, V, Query(accuracy=1e-8))
     eliminated = len(steps)
     monkeypatch.setattr(
         bounds, "by_elimination", lambda *given: EigenBound(-np.inf, 0.0, "estimated", V[:, 0])
     )
-    bounds.min_eigenvalue(S, V, accuracy=1e-8)
+    bounds.min_eigenvalue(S, V, Query(accuracy=1e-8))
     assert len(steps) - eliminated > eliminated
 
 
@@ -122,14 +123,14 @@ def test_negative_groups_are_raised_as_far_as_allowed(beyond_cholesky, depth):
     S = sp.csr_array(S)
     true = float(np.linalg.eigvalsh(S.toarray())[0])
     price, allowance = np.linspace(0.5, 1.5, S.shape[0]), 0.1
-    found = bounds.min_eigenvalue(S, V, accuracy=1e-9, price=price, allowance=allowance)
+    found = bounds.min_eigenvalue(S, V, Query(accuracy=1e-9, price=price, allowance=allowance))
     raised = np.zeros(S.shape[0]) if found.raised is None else found.raised
     assert (raised >= 0).all()
     assert price @ raised + max(0.0, -found.lower) * price.sum() <= 1.001 * allowance
     after = float(np.linalg.eigvalsh((S + sp.diags_array(raised)).toarray())[0])
     assert found.lower <= after + 1e-12
     assert raised.any() or -true * price.sum() < allowance
-    held = bounds.min_eigenvalue(S, V, accuracy=1e-9, price=price, allowance=1e-9, quick=True)
+    held = bounds.min_eigenvalue(S, V, Query(accuracy=1e-9, price=price, allowance=1e-9, quick=True))
     assert held.raised is None
     assert held.lower <= true + 1e-12
     assert held.estimate < 0
@@ -147,7 +148,7 @@ def test_an_indefinite_block_is_raised_or_named(beyond_cholesky):
     block = S.toarray()[np.ix_(held.points, held.points)] + np.diag(held.raised[held.points])
     assert np.linalg.eigvalsh(block)[0] > 0
     assert not raise_block(Elimination(S, np.concatenate(members)), 1e-3, price, 1e-6)
-    named = bounds.min_eigenvalue(S, V, accuracy=1e-9, quick=True)
+    named = bounds.min_eigenvalue(S, V, Query(accuracy=1e-9, quick=True))
     assert named.lower <= np.linalg.eigvalsh(S.toarray())[0]
     assert named.estimate < 0
     assert float(named.vector @ (S @ named.vector)) == pytest.approx(named.estimate, abs=1e-9)
@@ -164,7 +165,7 @@ def test_a_singular_block_is_no_crash_and_rounding_is_paid_for(beyond_cholesky):
     near = held.rounding(4.0)
     held.raise_to(1e6 * low)
     assert near > 1e-7 > held.rounding(4.0) > 0
-    found = bounds.min_eigenvalue(S, V, accuracy=1e-9)
+    found = bounds.min_eigenvalue(S, V, Query(accuracy=1e-9))
     assert found.lower <= 1e-12
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.certify import rounding
 from npkl_models.certify.repairs import balanced, best_repair, diagonal_price
+from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import UNIT, Array, LowRankUpdate, Matrix, dense, norm_bound
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import TracePower
@@ -19,6 +19,7 @@ from npkl_models.proof.bounds import min_eigenvalue
 from npkl_models.proof.eigenbound import EigenBound, Rigour
 from npkl_models.proof.factorisation import DENSE_CHOLESKY
 from npkl_models.proof.positive import FULL, positive_part
+from npkl_models.proof.query import Query
 
 SPARE = 0.95  # of the gap that is left: what raising the slack's diagonal may cost
 BACKWARD = 16  # units of roundoff, times the order: what LAPACK's eigenvalues may be off by, against the norm
@@ -43,14 +44,29 @@ class Dual:
 
 
 @dataclass(frozen=True)
-class Query:
-    """What is asked of the spectrum of a slack; see `npkl_models.proof.bounds.min_eigenvalue`."""
+class Demand:
+    """What is asked of a certificate; see `npkl_models.certify.certificate.certify`."""
 
     method: str
     tol: float
     failure_probability: float
     random_state: int | None
     quick: bool
+
+    def __post_init__(self) -> None:
+        if not 0 < self.failure_probability < 1:
+            raise UnsupportedError(
+                f"failure_probability must be between 0 and 1, got {self.failure_probability!r}"
+            )
+        if not 0 < self.tol < np.inf:
+            raise UnsupportedError(f"tol must be positive and finite, got {self.tol!r}")
+
+    def query(self, objective: float, W: Array, S: Matrix) -> Query:
+        """What that asks of the slack S at a point W."""
+        trace = max(float(np.sum(W**2)), 1e-12)
+        accuracy = min(0.5 * self.tol * (1 + 2 * abs(objective)) / trace, self.tol * norm_bound(S))
+        rng = fresh(self.random_state, S.data if sp.issparse(S) else S, W)
+        return Query(self.method, accuracy, self.failure_probability, rng, self.quick)
 
 
 def project_multipliers(problem: Problem, y: Multipliers) -> Multipliers:
@@ -66,7 +82,7 @@ def project_multipliers(problem: Problem, y: Multipliers) -> Multipliers:
 
 
 def bound_from(
-    problem: Problem, y: Multipliers, V: Array, objective: float, upper: float, query: Query
+    problem: Problem, y: Multipliers, V: Array, objective: float, upper: float, demand: Demand
 ) -> Dual:
     """Bound the optimum of a problem by multipliers y, moved into the domain first.
 
@@ -84,40 +100,20 @@ def bound_from(
         unknown = EigenBound(-np.inf, -np.inf, "none", np.full(problem.order, problem.order**-0.5))
         return Dual(float("-inf"), "none", "numbers out of range", y, unknown, 0.0)
     if R.spectral is not None and R.finite_support:
-        return _finite(problem, R.spectral, y, S, error, W, objective, query)
-    large = problem.basis is None and problem.n > DENSE_CHOLESKY
-    options = _options(query, objective, W, S)
-    if large:
+        return _finite(problem, y, S, error, W, objective, demand)
+    query = demand.query(objective, W, S)
+    if problem.basis is None and problem.n > DENSE_CHOLESKY:
         before = S
         y, S = balanced(problem, y, V, S)
         error += 4 * UNIT * norm_bound(before) if S is not before else 0.0
-        needed = query.tol * (1 + 2 * abs(objective))
-        spare = needed - max(objective + problem.conjugate_sum(y), 0.0)
-        options |= {"price": diagonal_price(problem, y), "allowance": SPARE * spare}
-    found = min_eigenvalue(S, W, **options)
+        spare = demand.tol * (1 + 2 * abs(objective)) - max(objective + problem.conjugate_sum(y), 0.0)
+        query = replace(query, price=diagonal_price(problem, y), allowance=SPARE * spare)
+    found = min_eigenvalue(S, W, query)
     lower = found.lower - error
     shortfall = max(0.0, 2 * UNIT * (abs(lower) + R.shift) - (lower + R.shift)) if lower > -np.inf else np.inf
     repair, bound, y = best_repair(problem, y, shortfall, upper, found.raised)
-    return Dual(
-        bound,
-        found.rigour if np.isfinite(bound) else "none",
-        repair,
-        y,
-        found,
-        R.shift + _kappa(R.spectral, S, W),
-    )
-
-
-def _options(query: Query, objective: float, W: Array, S: Matrix) -> dict[str, Any]:
-    rng = fresh(query.random_state, S.data if sp.issparse(S) else S, W)
-    trace = max(float(np.sum(W**2)), 1e-12)
-    return {
-        "method": query.method,
-        "accuracy": min(0.5 * query.tol * (1 + 2 * abs(objective)) / trace, query.tol * norm_bound(S)),
-        "failure_probability": query.failure_probability,
-        "random_state": rng,
-        "quick": query.quick,
-    }
+    rigour: Rigour = found.rigour if np.isfinite(bound) else "none"
+    return Dual(bound, rigour, repair, y, found, R.shift + _kappa(R.spectral, S, W))
 
 
 def fresh(random_state: int | None, *tested: Array) -> np.random.Generator:
@@ -138,14 +134,7 @@ def _kappa(R: TracePower | None, S: Matrix, W: Array) -> float:
 
 
 def _finite(
-    problem: Problem,
-    R: TracePower,
-    y: Multipliers,
-    S: Matrix,
-    error: float,
-    W: Array,
-    objective: float,
-    query: Query,
+    problem: Problem, y: Multipliers, S: Matrix, error: float, W: Array, objective: float, demand: Demand
 ) -> Dual:
     """-sum f* - R*(-S), R* finite: nothing to repair.
 
@@ -153,25 +142,27 @@ def _finite(
     which a few Lanczos steps or a Cholesky factorisation prove; or, sharper where the point is not quite
     optimal, the positive part of -S itself.
     """
+    R = problem.regularizer.spectral
+    assert R is not None
     gradient = R.gradient(W, S @ W)
     if not np.isfinite(gradient[1]).all():
         gradient = (W[:, :0], np.zeros(0))
-    options = _options(query, objective, W, S)
-    options["failure_probability"] /= 2  # there may be two randomised runs
-    found = min_eigenvalue(LowRankUpdate(S, *gradient), W, **options)
+    query = demand.query(objective, W, S)
+    query = replace(query, failure_probability=query.failure_probability / 2)  # of two runs at most
+    found = min_eigenvalue(LowRankUpdate(S, *gradient), W, query)
     paid, order, level = rounding.paid(problem, y), S.shape[0], _kappa(R, S, W)
     whole = query.method in ("auto", "eigh") and order <= FULL
     best, rigour = float("-inf"), found.rigour
     if not (whole and not query.quick) and np.isfinite(found.lower):
         best = -paid - R.support(_spectrum(gradient[1], order, found.lower, error), problem.n)
     size = 1 + abs(objective) + abs(best)
-    enough = np.isfinite(best) and objective - best <= query.tol * size
-    if not enough and not (query.quick and found.estimate < -options["accuracy"]):
+    enough = np.isfinite(best) and objective - best <= demand.tol * size
+    if not enough and not (query.quick and found.estimate < -query.accuracy):
         if whole:
             values = -np.linalg.eigvalsh(dense(S)) + BACKWARD * (order + 16) * UNIT * norm_bound(S) + error
             sharper: tuple[float, Rigour] = (-paid - R.support(values, problem.n), "proved")
         else:
-            sharper = _by_positive_part(problem, R, S, error, paid, options)
+            sharper = _by_positive_part(problem, R, S, error, paid, query)
         if sharper[0] > best:
             best, rigour = sharper
     if not np.isfinite(best):
@@ -190,13 +181,13 @@ def _spectrum(mu: Array, order: int, lower: float, error: float) -> Array:
 
 
 def _by_positive_part(
-    problem: Problem, R: TracePower, S: Matrix, error: float, paid: float, options: dict[str, Any]
+    problem: Problem, R: TracePower, S: Matrix, error: float, paid: float, query: Query
 ) -> tuple[float, Rigour]:
     part = positive_part(-S)
     if not part.values.size:
-        found = min_eigenvalue(S, None, **options)
+        found = min_eigenvalue(S, None, query)
     else:
-        found = min_eigenvalue(LowRankUpdate(S, part.vectors, part.values), part.vectors, **options)
+        found = min_eigenvalue(LowRankUpdate(S, part.vectors, part.values), part.vectors, query)
     if not np.isfinite(found.lower):
         return float("-inf"), "none"
     spectrum = _spectrum(part.values, S.shape[0], found.lower, error)

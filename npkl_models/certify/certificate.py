@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from npkl_models.certify import rounding
-from npkl_models.certify.bounds import Dual, Query, bound_from
+from npkl_models.certify.bounds import Demand, Dual, bound_from
 from npkl_models.certify.points import read_point
 from npkl_models.certify.recovery import recover_multipliers
 from npkl_models.certify.restoration import Restored, restore
-from npkl_models.errors import ProblemError, SolverError, UnsupportedError
+from npkl_models.errors import ProblemError, SolverError
 from npkl_models.linalg import Array
 from npkl_models.model.faces import face_of
 from npkl_models.model.problem import Problem
@@ -170,20 +170,14 @@ def certify(
         If the point has a wrong shape, is not finite, or is too large to have a finite objective; or if the
         multipliers do not fit.
     """
-    if not 0 < failure_probability < 1:
-        raise UnsupportedError(f"failure_probability must be between 0 and 1, got {failure_probability!r}")
-    if not 0 < tol < np.inf:
-        raise UnsupportedError(f"tol must be positive and finite, got {tol!r}")
+    demand = Demand(method, tol, failure_probability, random_state, quick)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-        return _certify(
-            problem, point, multipliers, kind, method, tol, failure_probability, random_state, quick
-        )
+        return _certify(problem, point, multipliers, kind, demand)
 
 
 def _certify(
-    problem: Problem, point: Any, multipliers: Multipliers | None, kind: str, method: str, tol: float,
-    failure_probability: float, random_state: int | None, quick: bool,
-) -> Certificate:  # fmt: skip
+    problem: Problem, point: Any, multipliers: Multipliers | None, kind: str, demand: Demand
+) -> Certificate:
     started = time.perf_counter()
     if not isinstance(point, np.ndarray):
         multipliers = multipliers or getattr(point, "multipliers", None)
@@ -198,38 +192,26 @@ def _certify(
     if multipliers is not None:
         y = problem.as_multipliers(multipliers)
         y = y if face is None else face.fold(y)
-    query = Query(method, tol, failure_probability, random_state, quick)
-    restored, objective, upper, dual = _both_sides(inside, given.V, y, query, prove=not quick)
-    if quick and inside.equalities and objective - dual.bound <= tol * (1 + abs(objective) + abs(dual.bound)):
-        restored, objective, upper, dual = _both_sides(inside, given.V, y, query, prove=True)
-    V = restored.V
+    restored, objective, upper, dual = _both_sides(inside, given.V, y, demand, prove=not demand.quick)
+    needed = demand.tol * (1 + abs(objective) + abs(dual.bound))
+    if demand.quick and inside.equalities and objective - dual.bound <= needed:
+        restored, objective, upper, dual = _both_sides(inside, given.V, y, demand, prove=True)
     bound, gap = dual.bound + 0.0, float("inf")
     if restored.feasible and np.isfinite(bound):
         gap = upper - bound
     return Certificate(
-        objective=objective + 0.0,
-        upper=upper,
-        bound=bound,
-        gap=gap,
-        relative_gap=relative_gap(upper, bound),
-        min_eigenvalue=dual.found.estimate + dual.level,
-        rigour=dual.rigour,
-        repair=dual.repair,
-        failure_probability=failure_probability if dual.rigour == "probable" else 0.0,
-        violation=problem.violation(given.V),
-        point_min_eigenvalue=given.min_eigenvalue,
-        moved=given.moved + restored.moved,
-        feasible=restored.feasible,
-        seconds=time.perf_counter() - started,
-        multipliers=dual.y if face is None else face.unfold(dual.y),
-        point=V,
-        direction=inside.lift(dual.found.vector),
-        directions=dual.found.directions,
-    )
+        objective=objective + 0.0, upper=upper, bound=bound, gap=gap, relative_gap=relative_gap(upper, bound),
+        min_eigenvalue=dual.found.estimate + dual.level, rigour=dual.rigour, repair=dual.repair,
+        failure_probability=demand.failure_probability if dual.rigour == "probable" else 0.0,
+        violation=problem.violation(given.V), point_min_eigenvalue=given.min_eigenvalue,
+        moved=given.moved + restored.moved, feasible=restored.feasible, seconds=time.perf_counter() - started,
+        multipliers=dual.y if face is None else face.unfold(dual.y), point=restored.V,
+        direction=inside.lift(dual.found.vector), directions=dual.found.directions,
+    )  # fmt: skip
 
 
 def _both_sides(
-    problem: Problem, V: Array, y: Multipliers | None, query: Query, prove: bool
+    problem: Problem, V: Array, y: Multipliers | None, demand: Demand, prove: bool
 ) -> tuple[Restored, float, float, Dual]:
     """The restored point, its objective, the upper bound that it proves, and the dual side.
 
@@ -246,7 +228,7 @@ def _both_sides(
     if restored.near is not None:
         upper = restored.near.upper(problem, V, objective, y.equalities)
         upper += rounding.objective(problem, V, objective)
-    return restored, objective, upper, bound_from(problem, y, V, objective, upper, query)
+    return restored, objective, upper, bound_from(problem, y, V, objective, upper, demand)
 
 
 def of_itself(found: Certificate) -> Certificate:

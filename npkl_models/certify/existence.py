@@ -19,24 +19,22 @@ import scipy.sparse as sp
 
 from npkl_models.certify import rounding
 from npkl_models.certify.floors import diagonal_of, fixed_diagonal
-from npkl_models.certify.misfit import nearest, random_factor, scales, size
+from npkl_models.certify.misfit import contradictory, misses_little, nearest, random_factor, size
 from npkl_models.certify.newton import newton
 from npkl_models.linalg import Array, Matrix, dense, gamma, gram_eigenvalues
 from npkl_models.model.problem import Problem
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
+from npkl_models.proof.query import Query
 
 EVALUATION = 16  # units of roundoff, and one for each column, in the value of a functional
 KANTOROVICH = 0.25  # 1/2 in the theorem
 FORMING = 32  # operations in an entry of the derivative, the rounding of V in its basis included
 SINGULAR = 1e-6  # smallest singular value of the derivative at a point itself that is made use of
 ANCHORED = 1e-6  # and at an anchor
-ANCHORS, WORK = (
-    1_500,
-    5e7,
-)  # largest order, and order times rank times equalities, for which one is looked for
+ANCHORS = 1_500  # largest order for which one is looked for
+WORK = 5e7  # and order times rank times equalities
 SMALL = 120  # order up to which the identity is a start
 EXTRA = 6  # columns more than independence needs
-LITTLE = 1e-9  # largest misfit, relative to the data, that is rounding at all
 SHARES = (1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7)  # of the anchor
 NUMBERS = 5e7  # of the derivative, at most
 CONSTRAINTS = 5_000
@@ -87,22 +85,9 @@ def near(problem: Problem, V: Array) -> Near | None:
     return _by_anchor(problem, V)
 
 
-def contradictory(problem: Problem) -> bool:
-    """Whether one value of the kernel must have two values."""
-    known: dict[tuple[object, ...], float] = {}
-    for part in problem.equalities:
-        f = part.functional
-        ends = np.sort(np.stack(f.indices), axis=0) if len(f.indices) == 2 else np.array(f.indices)
-        columns = ends.T.tolist() if len(f.indices) else [[]]
-        for indices, value in zip(columns, part.value.tolist(), strict=True):
-            if known.setdefault((f.kind, *indices), value) != value:
-                return True
-    return False
-
-
 def _by_anchor(problem: Problem, V: Array) -> Near | None:
     """With a little of a kernel at which the equalities are independent, whatever they are at V."""
-    if not _misses_little(problem, V):
+    if not misses_little(problem, V):
         return None
     found = anchor(problem)
     if found is None:
@@ -120,13 +105,6 @@ def _by_anchor(problem: Problem, V: Array) -> Near | None:
 def mixture(V: Array, W: Array, share: float) -> Array:
     """A factor of (1 - share) VV' + share WW'."""
     return np.hstack([np.sqrt(1 - share) * V, np.sqrt(share) * W])
-
-
-def _misses_little(problem: Problem, V: Array) -> bool:
-    pairs = zip(problem.equalities, scales(problem), strict=True)
-    return all(
-        bool(np.all(np.abs(e.functional.value_of_factor(V) - e.value) <= LITTLE * s)) for e, s in pairs
-    )
 
 
 _anchors: WeakKeyDictionary[Problem, tuple[Array, float] | None] = WeakKeyDictionary()
@@ -149,9 +127,9 @@ def _anchor(problem: Problem) -> tuple[Array, float] | None:
         starts.insert(0, _identity(problem))
     for start in starts:
         W = newton(problem, problem.lift(start))
-        if not _misses_little(problem, W):
+        if not misses_little(problem, W):
             W = newton(problem, problem.lift(nearest(problem, start)))
-        sigma = independence(problem, W) if _misses_little(problem, W) else 0.0
+        sigma = independence(problem, W) if misses_little(problem, W) else 0.0
         if sigma > ANCHORED:
             return W, sigma
     return None
@@ -209,7 +187,7 @@ def independence(problem: Problem, V: Array) -> float:
         return 0.0
     J = sp.diags_array(1 / lengths) @ J
     G = dense(J @ J.T)
-    found = min_eigenvalue(G, method="eigh" if m <= DENSE_EIGH else "cholesky")
+    found = min_eigenvalue(G, query=Query("eigh" if m <= DENSE_EIGH else "cholesky"))
     square = found.lower - gamma(int(np.diff(J.indptr).max(initial=0)) + 4) * m
     if found.rigour != "proved" or square <= 0:
         return 0.0

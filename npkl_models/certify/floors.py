@@ -15,6 +15,7 @@ from npkl_models.model.terms import Multipliers
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 from npkl_models.proof.factorisation import DENSE_CHOLESKY
 from npkl_models.proof.perron import perron_floor
+from npkl_models.proof.query import Query
 
 _costs: WeakKeyDictionary[Problem, float] = WeakKeyDictionary()
 _distances: WeakKeyDictionary[Problem, float] = WeakKeyDictionary()
@@ -55,11 +56,11 @@ def _cost_floor(problem: Problem) -> float:
     if problem.basis is None:
         C, error = problem.cost, 0.0  # nothing was computed
     if C.shape[0] <= DENSE_EIGH:
-        return min_eigenvalue(C, method="eigh").lower - error
+        return min_eigenvalue(C, query=Query("eigh")).lower - error
     floor = perron_floor(C) if problem.basis is None else float("-inf")
     if floor > 0 or C.shape[0] > DENSE_CHOLESKY:
         return floor
-    found = min_eigenvalue(C, method="cholesky")
+    found = min_eigenvalue(C, query=Query("cholesky"))
     return max(floor, found.lower - error) if found.rigour == "proved" else floor
 
 
@@ -72,7 +73,7 @@ def _floor_of(problem: Problem, held: list[Mask]) -> float:
     L, error = rounding.slack(free, Multipliers(tuple(ones[:m]), tuple(ones[m:])))
     if L.shape[0] > DENSE_CHOLESKY:
         return float("-inf")
-    found = min_eigenvalue(L, method="eigh" if L.shape[0] <= DENSE_EIGH else "cholesky")
+    found = min_eigenvalue(L, query=Query("eigh" if L.shape[0] <= DENSE_EIGH else "cholesky"))
     return found.lower - error if found.rigour == "proved" else float("-inf")
 
 

@@ -1,4 +1,4 @@
-"""Kernels that miss the constraints least: the sum of squared misfits, minimised over a factor."""
+"""By how much kernels miss the equalities; those that miss them least, over a factor."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from npkl_models.linalg import Array, gram_eigenvalues
 from npkl_models.model.problem import Problem
 
 ITERATIONS = 500  # of L-BFGS
+LITTLE = 1e-9  # largest misfit, relative to the data, that is rounding at all
 
 
 def nearest(problem: Problem, W: Array) -> Array:
@@ -43,6 +44,27 @@ def row_bound(problem: Problem) -> float:
 def size(values: Array) -> float:
     """The largest absolute value, one if all are zero."""
     return float(np.max(np.abs(values), initial=0.0)) or 1.0
+
+
+def contradictory(problem: Problem) -> bool:
+    """Whether one value of the kernel must have two values."""
+    known: dict[tuple[object, ...], float] = {}
+    for part in problem.equalities:
+        f = part.functional
+        ends = np.sort(np.stack(f.indices), axis=0) if len(f.indices) == 2 else np.array(f.indices)
+        columns = ends.T.tolist() if len(f.indices) else [[]]
+        for indices, value in zip(columns, part.value.tolist(), strict=True):
+            if known.setdefault((f.kind, *indices), value) != value:
+                return True
+    return False
+
+
+def misses_little(problem: Problem, V: Array) -> bool:
+    """Whether V V' meets the equalities but for what may be rounding."""
+    pairs = zip(problem.equalities, scales(problem), strict=True)
+    return all(
+        bool(np.all(np.abs(e.functional.value_of_factor(V) - e.value) <= LITTLE * s)) for e, s in pairs
+    )
 
 
 def _misfit(

@@ -55,7 +55,7 @@ def read_point(problem: Problem, point: Any, kind: str = "auto") -> Given:
     as_kernel = kind == "kernel" or (kind == "auto" and square)
     if largest > (LARGEST if as_kernel else LARGEST**0.5):
         raise ProblemError(f"a point must have a finite objective, got entries up to {largest:.1e}")
-    if kind == "factor" or (kind == "auto" and not square):
+    if not as_kernel:
         return Given(A if A.shape[1] <= n else _narrow(A))
     if not square:
         raise ProblemError(f"a kernel must be {n} x {n}, got shape {A.shape}")

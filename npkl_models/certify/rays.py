@@ -13,10 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.certify import rounding
-from npkl_models.certify.bounds import Query, bound_from, project_multipliers
-from npkl_models.certify.existence import contradictory
+from npkl_models.certify.bounds import Demand, bound_from, project_multipliers
 from npkl_models.certify.floors import diagonal_of
-from npkl_models.certify.misfit import nearest, random_factor, row_bound, scales
+from npkl_models.certify.misfit import contradictory, nearest, random_factor, row_bound, scales
 from npkl_models.certify.restoration import restore
 from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Mask, dense, norm_bound, symmetrize
 from npkl_models.model.faces import LARGEST, complement, face_of
@@ -47,8 +46,8 @@ def infeasible(problem: Problem, V: Array | None = None) -> bool:
             continue
         unit = y.scaled(1 / size)
         method = "auto" if search.order <= DENSE_EIGH else "cholesky"
-        query = Query(method, 1e-6, 1e-9, None, False)
-        found = bound_from(search, unit, np.zeros((search.n, 1)), 0.0, np.inf, query)
+        demand = Demand(method, 1e-6, 1e-9, None, False)
+        found = bound_from(search, unit, np.zeros((search.n, 1)), 0.0, np.inf, demand)
         terms = zip(search.equalities, unit.equalities, strict=True)
         magnitude = sum(float(np.sum(np.abs(part.value * nu))) for part, nu in terms)
         if found.rigour == "proved" and found.bound > CLEARLY * magnitude:
@@ -145,7 +144,7 @@ def _directions(problem: Problem, V: Array) -> list[Array]:
         S, _ = rounding.slack(problem, y)
         if not np.isfinite(S.data if sp.issparse(S) else S).all():
             continue
-        out.append(problem.lift(min_eigenvalue(S, method="auto").vector[:, None]))
+        out.append(problem.lift(min_eigenvalue(S).vector[:, None]))
         N = _kept_still(problem) if S.shape[0] <= DENSE_SPECTRUM else None
         if N is not None and N.shape[1]:
             out.append(problem.lift(N @ np.linalg.eigh(symmetrize(N.T @ (S @ N)))[1][:, :1]))

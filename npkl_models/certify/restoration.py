@@ -55,21 +55,27 @@ def restore(problem: Problem, V: Array, prove: bool = True) -> Restored:
     elif problem.basis is None and all(diagonal_of(part.functional).all() for part in problem.equalities):
         V = _scaled_rows(problem, V)
     found = near(problem, V) if prove or not problem.equalities else None
-    if (
-        prove
-        and problem.equalities
-        and (found is None or found.share > 0 or found.reach > SHORT * _length(V))
-    ):
-        better = newton(problem, V)
-        other = near(problem, better)
-        if other is not None and (found is None or (other.share, other.reach) < (found.share, found.reach)):
-            V, found = better, other
-    lengths = [_length(X) for X in (given, V)]
-    apart = float(np.linalg.norm(given - V))
-    size = max(float(np.linalg.norm(gram_eigenvalues(given))), 1e-300) if apart else 1.0
-    moved = apart * sum(lengths) / size
-    inside = apart <= 8 * given.shape[0] * UNIT * max(lengths)
-    return Restored(V, found, 0.0 if inside else moved)
+    if prove and problem.equalities:
+        V, found = _nearer(problem, V, found)
+    return Restored(V, found, _moved(given, V))
+
+
+def _nearer(problem: Problem, V: Array, found: Near | None) -> tuple[Array, Near | None]:
+    """By Newton steps, where they lead nearer to an exactly feasible kernel."""
+    if found is not None and not (found.share > 0 or found.reach > SHORT * _length(V)):
+        return V, found
+    better = newton(problem, V)
+    other = near(problem, better)
+    if other is not None and (found is None or (other.share, other.reach) < (found.share, found.reach)):
+        return better, other
+    return V, found
+
+
+def _moved(given: Array, V: Array) -> float:
+    lengths, apart = [_length(X) for X in (given, V)], float(np.linalg.norm(given - V))
+    if apart <= 8 * given.shape[0] * UNIT * max(lengths):
+        return 0.0
+    return apart * sum(lengths) / max(float(np.linalg.norm(gram_eigenvalues(given))), 1e-300)
 
 
 def _length(V: Array) -> float:

@@ -125,7 +125,7 @@ def _unboundedness(problem: Problem) -> list[Finding]:
     S = problem.cost
     for term in open_below:
         S = S + term.functional.adjoint(term.derivative(np.zeros(term.functional.size)))
-    found = min_eigenvalue(problem.restrict(S), method="auto")
+    found = min_eigenvalue(problem.restrict(S))
     shift = problem.regularizer.shift
     if found.estimate + shift < -1e-10 * (1 + abs(found.estimate)):
         cause = f"the {open_below[0].loss.name} loss" if open_below else "the cost matrix"

@@ -1,44 +1,37 @@
 """The smallest eigenvalue of a symmetric matrix, and how rigorously it is known.
 
 It decides every certificate: by eigendecomposition or Cholesky it is proved, by randomised Lanczos it is
-probable, a Ritz value only estimates it.
+probable, a Ritz value only estimates it. `ROUTES` reads from top to bottom: each route that accepts a case
+answers it, better than those before.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackError
 
-from npkl_models.errors import unknown
 from npkl_models.linalg import Array, LowRankUpdate, Matrix, dense, norm_bound, orthonormal_range
 from npkl_models.linalg.threads import quiet_blas
 from npkl_models.proof.eigenbound import EigenBound
 from npkl_models.proof.factorisation import DENSE_CHOLESKY, by_cholesky, by_eigh, can_factorise
 from npkl_models.proof.lanczos import by_lanczos
 from npkl_models.proof.localised import by_elimination
+from npkl_models.proof.query import PLAIN, Query
 
 DENSE_EIGH = 400  # largest order at which a full eigendecomposition is the quickest proof
 LANCZOS_STEPS = 1_000
 CHEAP_STEPS = 400  # where Cholesky can take over
 ORDINARY = 200  # binary exponents up to which a norm is taken as it is
-METHODS = ("auto", "eigh", "cholesky", "lanczos", "ritz")
+RUNS = 3  # randomised runs at most, where some of them are local
+UNKNOWN = EigenBound(-np.inf, np.inf, "none", np.zeros(0), 1.0)
 
 
-def min_eigenvalue(
-    S: Matrix,
-    V: Array | None = None,
-    method: str = "auto",
-    accuracy: float = 0.0,
-    failure_probability: float = 1e-6,
-    random_state: int | np.random.Generator | None = None,
-    quick: bool = False,
-    price: Array | None = None,
-    allowance: float = 0.0,
-) -> EigenBound:
+def min_eigenvalue(S: Matrix, V: Array | None = None, query: Query = PLAIN) -> EigenBound:
     """Bound the smallest eigenvalue of the symmetric matrix S from below.
 
     Parameters
@@ -46,71 +39,116 @@ def min_eigenvalue(
     S : sparse or dense matrix of shape (n, n)
     V : ndarray of shape (n, r), optional
         A factor with S V close to zero; Lanczos is deflated by its range.
-    method : {"auto", "eigh", "cholesky", "lanczos", "ritz"}
-        "auto" decomposes small matrices, else runs Lanczos, and falls back on Cholesky where a
-        clustered spectrum defeats that: dense up to order 10,000, sparse where its fill is small.
-    accuracy : float
-        Lanczos stops once the bound is above ``-accuracy`` or its steps are spent;
-        Cholesky shifts by at least this much.
-    failure_probability : float
-        Of the "lanczos" bound; see `lanczos`.
-    quick : bool
-        Give up on a sharp bound as soon as an eigenvalue below ``-accuracy`` is found.
-    price : ndarray of shape (n,), optional
-        What it costs to raise each diagonal entry of S by one. Beyond order 10,000 "auto" may do so where S
-        has low eigenvectors that each live on few points; the result says by how much.
-    allowance : float
-        What all of that may cost.
+    query : Query
+        How, how sharply, and how surely.
     """
     exponent = max(int(np.frexp(norm_bound(S))[1]), -1_000)
     if abs(exponent) > ORDINARY:  # squares of such numbers would leave the range: a power of two is exact
         unit = float(np.ldexp(1.0, exponent))
-        small = _times(S, 1 / unit)
-        scaled = None if price is None else price * unit
-        found = min_eigenvalue(
-            small, V, method, accuracy / unit, failure_probability, random_state, quick, scaled, allowance
-        )
-        return found.times(unit)
-    n = S.shape[0]
-    automatic = method == "auto"
-    if automatic:
-        method = "eigh" if n <= DENSE_EIGH else "lanczos"
-    rng = np.random.default_rng(random_state)
-    if method == "eigh":
-        return by_eigh(dense(S))
-    if method not in METHODS:
-        raise unknown("eigenvalue method", method, METHODS)
-    steps = CHEAP_STEPS if automatic and n <= DENSE_CHOLESKY else LANCZOS_STEPS
-    rough = method == "cholesky"
-    local = automatic and n > DENSE_CHOLESKY and V is not None and sp.issparse(S)
-    share = failure_probability / 3 if local else failure_probability  # three runs at most
-    Q = np.zeros((n, 0)) if V is None else orthonormal_range(V)
-    with quiet_blas(n):
-        found, hint = by_lanczos(S, Q, accuracy, share, rng, steps, rough, quick, local)
-        if hint is not None:
-            better = _eliminated(S, Q, hint, accuracy, share, rng, steps, price, allowance, quick)
-            if better is not None and (quick or better.lower > found.lower):
-                found = better
-            elif not quick:  # as sharp as it gets without
-                found, _ = by_lanczos(S, Q, accuracy, share, rng, steps, rough, quick)
-    if found.rigour == "probable":
-        found = replace(found, failure_probability=failure_probability)
-    if method == "ritz":
-        return EigenBound(found.estimate, found.estimate, "estimated", found.vector, 1.0)
-    if quick and (found.estimate < -accuracy or not np.isfinite(found.lower)):
-        return found
-    beaten = automatic and found.lower < -accuracy and can_factorise(S)  # a clustered spectrum
-    if beaten and quick and found.coupling > accuracy:  # rather go on until V is more stationary
-        return found
-    return by_cholesky(S, found, accuracy) if rough or beaten else found
+        return min_eigenvalue(_times(S, 1 / unit), V, query.times(1 / unit)).times(unit)
+    case = Case(S, V, query)
+    for route in ROUTES:
+        if route.accepts(case):
+            case.found = route.apply(case)
+    if case.found.rigour == "probable":
+        return replace(case.found, failure_probability=query.failure_probability)
+    return case.found
 
 
-def _eliminated(*given: Any) -> EigenBound | None:
-    """`by_elimination`, None where an eigenvalue iteration of its own does not converge."""
+class Case:
+    """A matrix, what is asked of it, and what is known so far.
+
+    Attributes
+    ----------
+    local : bool
+        Whether low vectors on few points are looked for, where little else could prove a sharp bound.
+    run : Query
+        What is asked of one randomised run among all that there may be.
+    found : EigenBound
+        The best bound so far.
+    hint : ndarray of shape (n,), optional
+        A low vector on few points for which a Lanczos run was given up.
+    """
+
+    def __init__(self, S: Matrix, V: Array | None, query: Query) -> None:
+        self.S, self.V, self.query, self.order = S, V, query, int(S.shape[0])
+        self.automatic, beyond = query.method == "auto", self.order > DENSE_CHOLESKY
+        self.local = self.automatic and beyond and V is not None and sp.issparse(S)
+        self.steps = CHEAP_STEPS if self.automatic and not beyond else LANCZOS_STEPS
+        share = query.failure_probability / (RUNS if self.local else 1)
+        rng = np.random.default_rng(query.random_state)
+        self.run = replace(query, failure_probability=share, random_state=rng)
+        self.found = UNKNOWN
+        self.hint: Array | None = None
+
+    @cached_property
+    def basis(self) -> Array:
+        """An orthonormal basis of range(V)."""
+        return np.zeros((self.order, 0)) if self.V is None else orthonormal_range(self.V)
+
+
+@dataclass(frozen=True)
+class Route:
+    """One way to a bound: whether a case takes it, and the best bound once it has."""
+
+    name: str
+    accepts: Callable[[Case], bool]
+    apply: Callable[[Case], EigenBound]
+
+
+def _decomposes(case: Case) -> bool:
+    return case.query.method == "eigh" or (case.automatic and case.order <= DENSE_EIGH)
+
+
+def _lanczos(case: Case, local: bool) -> EigenBound:
+    with quiet_blas(case.order):
+        found, case.hint = by_lanczos(case.S, case.basis, case.run, case.steps, local)
+    return found
+
+
+def _eliminate(case: Case) -> EigenBound:
+    """By elimination; the hint is left where that was no better, or its own iterations do not converge."""
+    assert case.hint is not None
     try:
-        return by_elimination(*given)
+        with quiet_blas(case.order):
+            better = by_elimination(case.S, case.basis, case.hint, case.run, case.steps)
     except (ArpackError, RuntimeError, np.linalg.LinAlgError):
-        return None
+        return case.found
+    if not (case.query.quick or better.lower > case.found.lower):
+        return case.found
+    case.hint = None
+    return better
+
+
+def _ritz(case: Case) -> EigenBound:
+    estimate = case.found.estimate
+    return EigenBound(estimate, estimate, "estimated", case.found.vector, 1.0)
+
+
+def _factorises(case: Case) -> bool:
+    """Whether a proof is asked for, or a clustered spectrum defeated Lanczos."""
+    query, found = case.query, case.found
+    if query.quick and (found.estimate < -query.accuracy or not np.isfinite(found.lower)):
+        return False
+    if not case.automatic or _decomposes(case):
+        return query.method == "cholesky"
+    if query.quick and found.coupling > query.accuracy:  # rather go on until V is more stationary
+        return False
+    return found.lower < -query.accuracy and can_factorise(case.S)
+
+
+ROUTES = (
+    Route("eigendecomposition", _decomposes, lambda case: by_eigh(dense(case.S))),
+    Route("Lanczos", lambda case: not _decomposes(case), lambda case: _lanczos(case, case.local)),
+    Route("elimination of local vectors", lambda case: case.hint is not None, _eliminate),
+    Route(
+        "Lanczos as if none were local", lambda case: case.hint is not None and not case.query.quick,
+        lambda case: _lanczos(case, False),
+    ),
+    Route("Ritz value", lambda case: case.query.method == "ritz", _ritz),
+    Route("Cholesky", _factorises, lambda case: by_cholesky(case.S, case.found, case.query.accuracy)),
+)  # fmt: skip
+"""From top to bottom: what a route finds, or leaves open, decides whether those below are taken."""
 
 
 def _times(S: Matrix, factor: float) -> Matrix:

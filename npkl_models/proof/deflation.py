@@ -17,6 +17,7 @@ class Deflation:
 
     Attributes
     ----------
+    S : matrix, or what acts like one
     inner : ndarray of shape (k,)
         Eigenvalues of Q'SQ, ascending; Q is rotated to their eigenvectors.
     coupling : float
@@ -24,7 +25,7 @@ class Deflation:
     """
 
     def __init__(self, S: Matrix, Q: Array, largest: float) -> None:
-        SQ = S @ Q
+        self.S, SQ = S, S @ Q
         fits = np.linalg.norm(SQ, axis=0) <= largest
         Q, SQ = Q[:, fits], SQ[:, fits]
         self.size, self.products = Q.shape[1], longest_row(S)

@@ -21,21 +21,18 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from npkl_models.linalg import UNIT, Array, Matrix, longest_row, norm_bound
+from npkl_models.linalg import UNIT, Array, Matrix, norm_bound
 from npkl_models.linalg.threads import shared
 from npkl_models.proof.deflation import NEAR_NULL, Deflation, is_local, tight
 from npkl_models.proof.eigenbound import EigenBound
+from npkl_models.proof.query import Query
+from npkl_models.proof.recurrence import Recurrence
 
-NOISE = (
-    8.0  # units of roundoff, and one for each number in a row: what a step of the recurrence may be off by
-)
+NOISE = 8.0  # units of roundoff, and one for each number in a row: what a step may be off by
 TRUSTED = 1e-2  # of a beta: what that may be, over the start's component, before the run must end
 SAFE = 0.5  # of the start's component: paid for rounding
 HALVINGS = 50  # of the interval in which the bound is sought, on a logarithmic scale
 ROUGH = 0.01  # of a positive eigenvalue: what a Cholesky proof of it may give away
-REORTHOGONALISED = 2_000_000  # numbers that a Lanczos basis may take to be kept exact
-KEPT = 300_000_000  # and to be kept in single precision, for the vectors that are wanted of it
-BLOCK = 16  # of them in one array
 STALLED, PATIENT = 60, 4.0  # steps after which a run is given up that would need so many times more
 
 
@@ -65,24 +62,21 @@ class Ritz:
 
 
 def search(
-    S: Matrix,
     deflation: Deflation,
     start: Array,
-    steps: int,
+    limit: int,
     component: float,
     stop: Callable[[Ritz, Recurrence], bool],
     count: int,
     upper: float,
-    dimension: int,
 ) -> tuple[Ritz, Recurrence]:
-    """Lanczos steps on the complement of a deflation until ``stop``, or until there are no more.
+    """Lanczos steps on the complement of a deflation until ``stop``, at most ``limit``.
 
     ``count`` Ritz pairs are looked at; ``component`` is `smallest_component` of the start; ``upper`` bounds
-    the norm, ``dimension`` is that of the space.
+    the norm.
     """
-    n = dimension - deflation.size
-    run = Recurrence(S, deflation, start, min(steps, n))
-    noise = (NOISE + longest_row(S) + deflation.size) * UNIT * upper
+    run = Recurrence(deflation, start, limit)
+    noise = (NOISE + deflation.products + deflation.size) * UNIT * upper
     look = 10
     while True:
         b = run.step()
@@ -123,65 +117,62 @@ def _lowest(alpha: list[float], beta: list[float], noise: float, component: floa
 
 
 def by_lanczos(
-    S: Matrix,
-    Q: Array,
-    accuracy: float,
-    failure: float,
-    rng: np.random.Generator,
-    steps: int,
-    rough: bool,
-    quick: bool,
-    local: bool = False,
+    S: Matrix, Q: Array, query: Query, steps: int, local: bool = False
 ) -> tuple[EigenBound, Array | None]:
     """Randomised Lanczos on the orthogonal complement of a basis Q (n x k) that S nearly maps to zero.
 
-    How a bound c on the complement bounds the whole is in `Deflation.whole`. With ``rough`` it stops at a
-    good estimate, bound or not; with ``quick`` as soon as the estimate is clearly negative; with ``local``
+    How a bound c on the complement bounds the whole is in `Deflation.whole`. For Cholesky it stops at a good
+    estimate, bound or not; for a quick answer as soon as the estimate is clearly negative; with ``local``
     where it would take long and what it has found so far lives on few points, and directions of Q that do so
     are not deflated; that vector is then returned as well.
     """
     n, upper, S = S.shape[0], norm_bound(S), shared(S)
     if local:
-        Q = Q[:, ~is_local(Q) | (np.linalg.norm(S @ Q, axis=0) <= tight(accuracy, upper))]
+        Q = Q[:, ~is_local(Q) | (np.linalg.norm(S @ Q, axis=0) <= tight(query.accuracy, upper))]
     held = Deflation(S, Q, NEAR_NULL * upper)
     if held.size == n:
         low = float(held.inner[0])
         return EigenBound(low - held.coupling - held.rounding(upper), low, "proved", held.lowest()), None
-    if quick and held.size and held.whole(upper) < -accuracy:  # no complement could make up for the coupling
-        low = float(held.inner[0])
+    if query.quick and held.size and held.whole(upper) < -query.accuracy:
+        low = float(held.inner[0])  # no complement could make up for the coupling
         return EigenBound(-np.inf, low, "estimated", held.lowest(), 1.0, held.coupling), None
-
-    component = smallest_component(n, failure)
-    hopes = local
-
-    def stop(found: Ritz, run: Recurrence) -> bool:
-        nonlocal hopes
-        theta, residual = float(found.values[0]), float(found.residuals[0])
-        if rough and residual <= max(0.5 * ROUGH * theta, accuracy):
-            return True
-        if quick and held.whole(theta) < -accuracy and residual <= 0.3 * abs(theta):
-            return True
-        if held.whole(found.lower) >= -accuracy:
-            return True
-        if hopes and found.steps >= STALLED:
-            margin = max(theta + accuracy, accuracy) / max(found.spread, 1e-300)
-            if -np.log(component) / np.sqrt(margin) > 2 * PATIENT * found.steps:
-                hopes = False
-                return bool(is_local(run.combine(found.coefficients[:, :1]))[0])
-        return False
-
-    start = held.remove(rng.standard_normal(n))
-    found, run = search(S, held, start, steps, component, stop, 1, upper, n)
-    vector, estimate, hint = run.combine(found.coefficients[:, :1]), float(found.values[0]), None
-    if local and held.whole(found.lower) < -accuracy and bool(is_local(vector)[0]):
-        hint = vector[:, 0]
-    vector = vector[:, 0]
+    component = smallest_component(n, query.failure_probability)
+    start = held.remove(np.random.default_rng(query.random_state).standard_normal(n))
+    stop = _Stop(held, query, component, local)
+    found, run = search(held, start, min(steps, n - held.size), component, stop, 1, upper)
+    X, estimate = run.combine(found.coefficients[:, :1]), float(found.values[0])
+    vector = X[:, 0]
+    beaten = local and held.whole(found.lower) < -query.accuracy and bool(is_local(X)[0])
+    hint = vector if beaten else None
     if held.size and held.inner[0] < estimate:
         estimate, vector = float(held.inner[0]), held.lowest()
     if not np.isfinite(found.lower):
         return EigenBound(estimate, estimate, "estimated", vector, 1.0), hint
     bound = held.whole(found.lower) - held.rounding(upper)
-    return EigenBound(bound, estimate, "probable", vector, failure, held.coupling), hint
+    return EigenBound(bound, estimate, "probable", vector, query.failure_probability, held.coupling), hint
+
+
+class _Stop:
+    """When a run has seen enough; ``hopes`` until it is known whether what makes it long is local."""
+
+    def __init__(self, held: Deflation, query: Query, component: float, local: bool) -> None:
+        self.held, self.query, self.component, self.hopes = held, query, component, local
+
+    def __call__(self, found: Ritz, run: Recurrence) -> bool:
+        accuracy, whole = self.query.accuracy, self.held.whole
+        theta, residual = float(found.values[0]), float(found.residuals[0])
+        if self.query.method == "cholesky" and residual <= max(0.5 * ROUGH * theta, accuracy):
+            return True
+        if self.query.quick and whole(theta) < -accuracy and residual <= 0.3 * abs(theta):
+            return True
+        if whole(found.lower) >= -accuracy:
+            return True
+        if self.hopes and found.steps >= STALLED:
+            margin = max(theta + accuracy, accuracy) / max(found.spread, 1e-300)
+            if -np.log(self.component) / np.sqrt(margin) > 2 * PATIENT * found.steps:
+                self.hopes = False
+                return bool(is_local(run.combine(found.coefficients[:, :1]))[0])
+        return False
 
 
 def _ritz_values(alpha: list[float], beta: list[float]) -> Array:
@@ -207,74 +198,3 @@ def _extreme_ritz(alpha: list[float], beta: list[float], count: int) -> tuple[Ar
         alpha, beta, eigvals_only=True, select="i", select_range=(j - 1, j - 1)
     )
     return low, vectors, float(high[0] - low[0])
-
-
-class Recurrence:
-    """Lanczos vectors on the complement of a deflation.
-
-    A small basis is kept and reorthogonalised; a larger one is kept in single precision, which is enough
-    to combine it; beyond that it is recomputed.
-    """
-
-    def __init__(self, S: Matrix, deflation: Deflation, start: Array, limit: int, keep: bool = True) -> None:
-        self.S, self.deflation, self.limit = S, deflation, limit
-        self.start = start / np.linalg.norm(start)
-        self.alpha: list[float] = []
-        self.beta: list[float] = []
-        exact = start.size * limit <= REORTHOGONALISED
-        self.basis = np.empty((limit, start.size)) if exact else None
-        self.blocks: list[Array] | None = None if exact or not keep else []
-        self.current, self.previous = self.start, np.zeros_like(start)
-        self.scratch = np.empty_like(start)
-
-    def step(self) -> float:
-        """One step; returns the norm of what is left."""
-        j, q = len(self.alpha), self.current
-        w = np.ascontiguousarray(self.S @ q)
-        a = float(q @ w)
-        w -= np.multiply(q, a, out=self.scratch)
-        if j:
-            w -= np.multiply(self.previous, self.beta[-1], out=self.scratch)
-        if self.basis is not None:
-            self.basis[j] = q
-            B = self.basis[: j + 1]
-            for _ in range(2):  # once is not enough where little is left
-                w -= B.T @ (B @ w)
-        elif self.blocks is not None:
-            self._keep(j, q)
-        w = self.deflation.remove(w)
-        b = float(np.linalg.norm(w))
-        self.alpha.append(a)
-        self.beta.append(b)
-        w *= 1 / max(b, 1e-300)
-        self.previous, self.current = q, w
-        return b
-
-    def _keep(self, j: int, q: Array) -> None:
-        assert self.blocks is not None
-        if (j + 1) * q.size > KEPT:
-            self.blocks = None
-            return
-        if j % BLOCK == 0:
-            self.blocks.append(np.empty((BLOCK, q.size), dtype=np.float32))
-        self.blocks[-1][j % BLOCK] = q
-
-    def combine(self, coefficients: Array) -> Array:
-        """Vectors (n x m) with these coefficients (j x m) in the Lanczos basis, of norm one."""
-        j, m = coefficients.shape
-        if self.basis is not None:
-            out = coefficients.T @ self.basis[:j]
-        else:
-            out = np.zeros((m, self.start.size))
-            for at in range(0, j, BLOCK):
-                part = coefficients[at : at + BLOCK].T
-                if self.blocks is not None:
-                    out += part.astype(np.float32) @ self.blocks[at // BLOCK][: part.shape[1]]
-                    continue
-                if at == 0:
-                    again = Recurrence(self.S, self.deflation, self.start, self.limit, keep=False)
-                for c in part.T:
-                    out += c[:, None] * again.current
-                    again.step()
-        normed: Array = (out / np.linalg.norm(out, axis=1)[:, None]).T
-        return normed

@@ -7,8 +7,6 @@ eliminated, and where the caller lets the diagonal be raised, those below zero a
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
@@ -16,7 +14,9 @@ from npkl_models.linalg import Array, Mask, Matrix, norm_bound, orthonormal_rang
 from npkl_models.proof.deflation import Deflation, is_local, tight
 from npkl_models.proof.eigenbound import EigenBound
 from npkl_models.proof.elimination import LOOSE, Elimination, raise_block, raise_diagonal
-from npkl_models.proof.lanczos import Recurrence, Ritz, search, smallest_component
+from npkl_models.proof.lanczos import Ritz, search, smallest_component
+from npkl_models.proof.query import Query
+from npkl_models.proof.recurrence import Recurrence
 
 ELIMINATED, MOST = 0.01, 10_000  # share of the points, and how many at most: their factor hardly fills up
 ROUNDS = 5  # Lanczos runs on the Schur complement at most
@@ -29,18 +29,7 @@ SMOOTHING = 40  # steps of refinement of the deflated directions
 COUPLED = 0.3  # of the tight coupling: what is left without refinement
 
 
-def by_elimination(
-    S: Matrix,
-    Q: Array,
-    hint: Array,
-    accuracy: float,
-    failure: float,
-    rng: np.random.Generator,
-    steps: int,
-    price: Array | None,
-    allowance: float,
-    quick: bool,
-) -> EigenBound:
+def by_elimination(S: Matrix, Q: Array, hint: Array, query: Query, steps: int) -> EigenBound:
     """Lanczos on the Schur complement that is left when the points of a local vector are eliminated.
 
     Run after run: what the last one found below zero is raised if that may be done, other low eigenvectors
@@ -52,84 +41,107 @@ def by_elimination(
         Orthonormal, nearly mapped to zero by S.
     hint : ndarray of shape (n,)
         A mixture of low eigenvectors, such as the lowest vector of a short Lanczos run.
-    price : ndarray of shape (n,), optional
-        What it costs to raise each diagonal entry of S by one; None if they must not be raised.
-    allowance : float
-        What all raises may cost, those by the same amount at all points included.
-    quick : bool
-        Give up as soon as it is clear that the accuracy will not be reached.
     """
-    n, upper = S.shape[0], norm_bound(S)
-    low = LOW * upper
-    price = price if allowance > 0 else None
-    T = Elimination(S, _largest(hint, min(int(ELIMINATED * n), MOST)))
-    try:
-        T.raise_to(T.raised)
-    except np.linalg.LinAlgError:
-        if price is None or not raise_block(T, FLOORS[-1] * low, price, RAISING * allowance):
-            return _local_direction(T, upper)
-    Q = Q[:, ~is_local(Q)]
-    component = smallest_component(n, failure / ROUNDS)
-    W, null = np.zeros((n, 0)), np.zeros((n, 0))
+    work = _Work(S, Q, hint, query, steps)
+    if not work.begin():
+        return _local_direction(work.T, work.upper)
     for attempt in range(ROUNDS):
-        if price is not None:
-            accuracy = (allowance - float(price @ T.raised)) / float(price.sum())
-        held = _deflation(T, Q, null, low, COUPLED * tight(accuracy, upper) if attempt else np.inf)
-        if quick and attempt and held.whole(upper) < -accuracy:
-            return _unfinished(T, W)
-        level = low * (AGAIN if attempt else 1.0) if attempt < ROUNDS - 1 else -np.inf
-        start = held.remove(T.within(rng.standard_normal(n)))
-        stop = _stop(held, low, level, accuracy)
-        found, run = search(T, held, start, steps, component, stop, FEW, upper, n - T.points.size)
-        bound = min(held.whole(found.lower), 0.0) - held.rounding(upper) - T.rounding(upper)
-        if bound >= -accuracy or found.last:
+        held = work.deflation(attempt)
+        if query.quick and attempt and held.whole(work.upper) < -work.accuracy:
+            return _unfinished(work.T, work.W)
+        found, run, bound = work.search(held, attempt)
+        if bound >= -work.accuracy or found.last:
             break
-        new = run.combine(found.coefficients[:, found.values < MODEL * low])
-        W = orthonormal_range(np.hstack([W, new]), 1e-3)
-        raised = price is not None and (found.values[0] < 0 or not attempt)
-        if price is not None and raised:
-            raised = any(raise_diagonal(T, W, f * low, price, RAISING * allowance) for f in FLOORS)
+        if not work.learn(found, run, first=not attempt):
+            return _unfinished(work.T, work.W)
+    if query.quick and bound < -work.accuracy and work.W.shape[1]:
+        return _unfinished(work.T, work.W)
+    vector = held.lowest() if held.size else work.T.extend(run.combine(found.coefficients[:, :1]))[:, 0]
+    estimate, raised = float(vector @ (S @ vector)), work.T.raised if work.T.raised.any() else None
+    return EigenBound(bound, estimate, "probable", vector, query.failure_probability, held.coupling, raised)
+
+
+class _Work:
+    """What the runs on a Schur complement have found so far, and done about it.
+
+    Attributes
+    ----------
+    T : Elimination
+    W : ndarray of shape (n, k)
+        A basis of the low vectors.
+    null : ndarray of shape (n, m)
+        Eigenvectors near zero, which are deflated.
+    accuracy : float
+        What is wanted: where the diagonal may be raised, what is left of the allowance, at all points.
+    """
+
+    def __init__(self, S: Matrix, Q: Array, hint: Array, query: Query, steps: int) -> None:
+        n, self.upper, self.query, self.steps = S.shape[0], norm_bound(S), query, steps
+        self.low, self.accuracy = LOW * self.upper, query.accuracy
+        self.price = query.price if query.allowance > 0 else None
+        count = min(int(ELIMINATED * n), MOST)
+        self.T = Elimination(S, np.argpartition(-np.abs(hint), count)[:count])  # where it is largest
+        self.Q, self.dimension = Q[:, ~is_local(Q)], n - self.T.points.size
+        self.rng = np.random.default_rng(query.random_state)
+        self.component = smallest_component(n, query.failure_probability / ROUNDS)
+        self.W, self.null = np.zeros((n, 0)), np.zeros((n, 0))
+
+    def begin(self) -> bool:
+        """Whether the block of the points is positive definite, or can be made so."""
+        try:
+            self.T.raise_to(self.T.raised)
+        except np.linalg.LinAlgError:
+            floor, allowance = FLOORS[-1] * self.low, RAISING * self.query.allowance
+            return self.price is not None and raise_block(self.T, floor, self.price, allowance)
+        return True
+
+    def deflation(self, attempt: int) -> Deflation:
+        """Of range(Q) what is near null, from the second run on well decoupled, and the range of null."""
+        T = self.T
+        if self.price is not None:
+            left = self.query.allowance - float(self.price @ T.raised)
+            self.accuracy = left / float(self.price.sum())
+        loose = COUPLED * tight(self.accuracy, self.upper) if attempt else np.inf
+        held = Deflation(T, np.linalg.qr(T.within(self.Q))[0], self.low)
+        if not self.null.shape[1] and held.coupling <= loose:
+            return held
+        null = orthonormal_range(held.remove(self.null), 1e-3)
+        bulk = _refined(T, held.Q, null, 0.3 * loose) if held.coupling > loose else held.Q
+        return Deflation(T, np.linalg.qr(np.hstack([bulk, null]))[0], self.low)
+
+    def search(self, held: Deflation, attempt: int) -> tuple[Ritz, Recurrence, float]:
+        """A run until its bound is reached, or something low was found and all of that settled."""
+        level = self.low * (AGAIN if attempt else 1.0) if attempt < ROUNDS - 1 else -np.inf
+
+        def stop(found: Ritz, run: Recurrence) -> bool:
+            below = found.values < self.low
+            seen = bool(found.values[0] < level) and bool(np.all(_settled(found, self.low)[below]))
+            return seen or held.whole(found.lower) >= -self.accuracy
+
+        start = held.remove(self.T.within(self.rng.standard_normal(self.T.shape[0])))
+        limit = min(self.steps, self.dimension - held.size)
+        found, run = search(held, start, limit, self.component, stop, FEW, self.upper)
+        lost = held.rounding(self.upper), self.T.rounding(self.upper)
+        return found, run, min(held.whole(found.lower), 0.0) - lost[0] - lost[1]
+
+    def learn(self, found: Ritz, run: Recurrence, first: bool) -> bool:
+        """Raise what may be raised, deflate what need not be; False if something stays below zero."""
+        new = run.combine(found.coefficients[:, found.values < MODEL * self.low])
+        self.W, raised = orthonormal_range(np.hstack([self.W, new]), 1e-3), False
+        if self.price is not None and (found.values[0] < 0 or first):
+            allowance = RAISING * self.query.allowance
+            raised = any(raise_diagonal(self.T, self.W, f * self.low, self.price, allowance) for f in FLOORS)
         if found.values[0] < 0 and not raised:
-            return _unfinished(T, W)
-        good = _settled(found, low)[: new.shape[1]]
-        null = null[:, :0] if raised else np.hstack([null, new[:, good]])
-    if quick and bound < -accuracy and W.shape[1]:
-        return _unfinished(T, W)
-    vector = held.lowest() if held.size else T.extend(run.combine(found.coefficients[:, :1]))[:, 0]
-    estimate, added = float(vector @ (S @ vector)), T.raised if T.raised.any() else None
-    return EigenBound(bound, estimate, "probable", vector, failure, held.coupling, added)
-
-
-def _largest(hint: Array, count: int) -> np.ndarray:
-    """The points where a vector is largest."""
-    return np.argpartition(-np.abs(hint), count)[:count]
+            return False
+        good = _settled(found, self.low)[: new.shape[1]]
+        self.null = self.null[:, :0] if raised else np.hstack([self.null, new[:, good]])
+        return True
 
 
 def _settled(found: Ritz, low: float) -> Mask:
     """Which Ritz pairs are as good as eigenpairs, by their residuals."""
     out: Mask = found.residuals <= 0.2 * np.maximum(np.abs(found.values), low)
     return out
-
-
-def _stop(held: Deflation, low: float, level: float, accuracy: float) -> Callable[[Ritz, Recurrence], bool]:
-    """Stop when the bound is reached, or when something is below ``level`` and all below ``low`` settled."""
-
-    def stop(found: Ritz, run: Recurrence) -> bool:
-        below = found.values < low
-        seen = bool(found.values[0] < level) and bool(np.all(_settled(found, low)[below]))
-        return seen or held.whole(found.lower) >= -accuracy
-
-    return stop
-
-
-def _deflation(T: Elimination, Q: Array, null: Array, low: float, loose: float) -> Deflation:
-    """Of range(Q) what is near null, refined if its coupling is above ``loose``, and the range of null."""
-    held = Deflation(T, np.linalg.qr(T.within(Q))[0], low)
-    if not null.shape[1] and held.coupling <= loose:
-        return held
-    null = orthonormal_range(held.remove(null), 1e-3)
-    bulk = _refined(T, held.Q, null, 0.3 * loose) if held.coupling > loose else held.Q
-    return Deflation(T, np.linalg.qr(np.hstack([bulk, null]))[0], low)
 
 
 def _refined(T: Elimination, bulk: Array, null: Array, wanted: float) -> Array:
