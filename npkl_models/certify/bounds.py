@@ -13,7 +13,7 @@ from npkl_models.certify.repairs import balanced, best_repair, diagonal_price
 from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import UNIT, Array, LowRankUpdate, Matrix, dense, norm_bound
 from npkl_models.model.problem import Problem
-from npkl_models.model.regularizers import TracePower
+from npkl_models.model.regularizer import TraceFace
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.bounds import min_eigenvalue
 from npkl_models.proof.eigenbound import EigenBound, Rigour
@@ -126,7 +126,7 @@ def fresh(random_state: int | None, *tested: Array) -> np.random.Generator:
     return np.random.default_rng(int.from_bytes(digest.digest(), "little"))
 
 
-def _kappa(R: TracePower | None, S: Matrix, W: Array) -> float:
+def _kappa(R: TraceFace | None, S: Matrix, W: Array) -> float:
     """The kappa of tr K <= B with S W + kappa W = 0 in the least-squares sense; 0 for other regularisers."""
     if R is None or R.p > 1 or R.bound is None or not W.any():
         return 0.0
@@ -181,7 +181,7 @@ def _spectrum(mu: Array, order: int, lower: float, error: float) -> Array:
 
 
 def _by_positive_part(
-    problem: Problem, R: TracePower, S: Matrix, error: float, paid: float, query: Query
+    problem: Problem, R: TraceFace, S: Matrix, error: float, paid: float, query: Query
 ) -> tuple[float, Rigour]:
     part = positive_part(-S)
     if not part.values.size:

@@ -187,11 +187,10 @@ def _certify(
         raise SolverError("a solution without a point has nothing to certify; see its status")
     given = read_point(problem, point, kind)
     face = face_of(problem)
-    inside = problem if face is None else face.problem
+    inside = face.problem
     y = None
     if multipliers is not None:
-        y = problem.as_multipliers(multipliers)
-        y = y if face is None else face.fold(y)
+        y = face.fold(problem.as_multipliers(multipliers))
     restored, objective, upper, dual = _both_sides(inside, given.V, y, demand, prove=not demand.quick)
     needed = demand.tol * (1 + abs(objective) + abs(dual.bound))
     if demand.quick and inside.equalities and objective - dual.bound <= needed:
@@ -205,7 +204,7 @@ def _certify(
         failure_probability=demand.failure_probability if dual.rigour == "probable" else 0.0,
         violation=problem.violation(given.V), point_min_eigenvalue=given.min_eigenvalue,
         moved=given.moved + restored.moved, feasible=restored.feasible, seconds=time.perf_counter() - started,
-        multipliers=dual.y if face is None else face.unfold(dual.y), point=restored.V,
+        multipliers=face.unfold(dual.y), point=restored.V,
         direction=inside.lift(dual.found.vector), directions=dual.found.directions,
     )  # fmt: skip
 

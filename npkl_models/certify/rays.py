@@ -33,8 +33,7 @@ CLEARLY = 1e-9  # the bound must be above zero by that share of the numbers that
 
 def infeasible(problem: Problem, V: Array | None = None) -> bool:
     """Whether it is proved that no kernel meets the constraints; V (n x r) is where the search begins."""
-    face = face_of(problem)
-    problem = problem if face is None else face.problem
+    problem = face_of(problem).problem
     if not problem.equalities:
         return False
     if any(_negative(part) for part in problem.equalities) or contradictory(problem):
@@ -57,8 +56,7 @@ def infeasible(problem: Problem, V: Array | None = None) -> bool:
 
 def unbounded(problem: Problem, V: Array | None = None) -> bool:
     """Whether it is proved that the objective falls without limit; V (n x r) is a point far along the way."""
-    face = face_of(problem)
-    problem = problem if face is None else face.problem
+    problem = face_of(problem).problem
     R = problem.regularizer
     if R.finite_support or np.isfinite(R.trace_bound(problem.n)):
         return False
