@@ -13,7 +13,7 @@ from npkl_models.certify.repairs import balanced, best_repair, diagonal_price
 from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import UNIT, Array, LowRankUpdate, Matrix, dense, norm_bound
 from npkl_models.model.problem import Problem
-from npkl_models.model.regularizer import TraceFace
+from npkl_models.model.regularizer import Regularizer, TraceFace
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.bounds import min_eigenvalue
 from npkl_models.proof.eigenbound import EigenBound, Rigour
@@ -99,7 +99,7 @@ def bound_from(
     if not (np.isfinite(error) and np.isfinite(norm_bound(S))):
         unknown = EigenBound(-np.inf, -np.inf, "none", np.full(problem.order, problem.order**-0.5))
         return Dual(float("-inf"), "none", "numbers out of range", y, unknown, 0.0)
-    if R.spectral is not None and R.finite_support:
+    if R.finite_support:
         return _finite(problem, y, S, error, W, objective, demand)
     query = demand.query(objective, W, S)
     if problem.basis is None and problem.n > DENSE_CHOLESKY:
@@ -142,15 +142,14 @@ def _finite(
     which a few Lanczos steps or a Cholesky factorisation prove; or, sharper where the point is not quite
     optimal, the positive part of -S itself.
     """
-    R = problem.regularizer.spectral
-    assert R is not None
+    R = problem.regularizer
     gradient = R.gradient(W, S @ W)
     if not np.isfinite(gradient[1]).all():
         gradient = (W[:, :0], np.zeros(0))
     query = demand.query(objective, W, S)
     query = replace(query, failure_probability=query.failure_probability / 2)  # of two runs at most
     found = min_eigenvalue(LowRankUpdate(S, *gradient), W, query)
-    paid, order, level = rounding.paid(problem, y), S.shape[0], _kappa(R, S, W)
+    paid, order, level = rounding.paid(problem, y), S.shape[0], _kappa(R.spectral, S, W)
     whole = query.method in ("auto", "eigh") and order <= FULL
     best, rigour = float("-inf"), found.rigour
     if not (whole and not query.quick) and np.isfinite(found.lower):
@@ -181,7 +180,7 @@ def _spectrum(mu: Array, order: int, lower: float, error: float) -> Array:
 
 
 def _by_positive_part(
-    problem: Problem, R: TraceFace, S: Matrix, error: float, paid: float, query: Query
+    problem: Problem, R: Regularizer, S: Matrix, error: float, paid: float, query: Query
 ) -> tuple[float, Rigour]:
     part = positive_part(-S)
     if not part.values.size:

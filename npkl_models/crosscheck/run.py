@@ -76,16 +76,21 @@ def crosscheck(
         raise unknown("reference", reference, labels)
     outcomes = _outcomes(problem, runs, n_jobs, progress)
     outcomes |= {label: judge_point(problem, label, point) for label, point in given.items()}
-    solved = {
-        k: found for k, found in outcomes.items() if isinstance(found, Solution) and found.V is not None
-    }
+    return _table(problem, outcomes, reference, agreement, partial(_restriction, problem, without_basis))
+
+
+def _table(
+    problem: Problem, outcomes: dict[str, Outcome], reference: str | None, agreement: float,
+    restriction: Callable[[float], float],
+) -> CrossCheck:  # fmt: skip
+    """The answers held against each other."""
+    solved = {k: x for k, x in outcomes.items() if isinstance(x, Solution) and x.V is not None}
     bound, objective = _bracket(solved)
     if reference is None or reference not in solved:
         reference = min(solved, key=lambda k: solved[k].certificate.relative_gap, default="")
     scale = _Scale(bound, objective, agreement, solved[reference].V if reference else None)
     rows = tuple(_row(label, found, scale) for label, found in outcomes.items())
-    restriction = _restriction(problem, without_basis, objective)
-    return CrossCheck(problem, rows, solved, reference, bound, objective, restriction)
+    return CrossCheck(problem, rows, solved, reference, bound, objective, restriction(objective))
 
 
 def _restriction(problem: Problem, without_basis: Solution | bool | None, objective: float) -> float:

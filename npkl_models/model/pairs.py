@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components, shortest_path
 
 from npkl_models.errors import ProblemError, unknown
-from npkl_models.linalg import Array, Index, Mask
-from npkl_models.model.drawing import draw_pairs
+from npkl_models.linalg import Array, Index
+from npkl_models.model.sampling import draw_pairs, labelled
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ class Pairs:
         ProblemError
             If the labels have fewer such pairs than asked for.
         """
-        known, labels = _labelled(y)
+        known, labels = labelled(y)
         n = labels.size
         rng = np.random.default_rng(random_state)
         counts = np.bincount(labels).astype(float)
@@ -268,24 +268,6 @@ def components(n: int, edges: Index) -> tuple[int, Index]:
     graph = sp.coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n))
     count, label = connected_components(graph, directed=False)
     return int(count), label.astype(np.intp)
-
-
-def _labelled(y: ArrayLike) -> tuple[Mask, Index]:
-    """Which points have a label, and the classes 0, 1, ... of those that have."""
-    given = np.asarray(y, dtype=object).ravel()
-    known = np.array([_is_label(value) for value in given.tolist()], dtype=bool)
-    if not known.any():
-        raise ProblemError(
-            "labels must name the class of at least one point, got none (-1, None and NaN are no label)"
-        )
-    kept = np.array(given[known].tolist())
-    classes: Index = np.unique(kept, return_inverse=True)[1].astype(np.intp).ravel()
-    return known, classes
-
-
-def _is_label(value: Any) -> bool:
-    """Not -1, None or NaN."""
-    return value is not None and value == value and not (not isinstance(value, str) and value == -1)
 
 
 def _codes(pairs: Index, n: int) -> Index:

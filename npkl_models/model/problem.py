@@ -12,9 +12,10 @@ import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
 from npkl_models.hooks import lent
-from npkl_models.linalg import Array, Matrix, gamma, gram_eigenvalues, norm_bound, symmetrize
+from npkl_models.linalg import Array, Matrix, dense, gamma, gram_eigenvalues, norm_bound, symmetrize
 from npkl_models.model import storage
 from npkl_models.model.basis import Basis
+from npkl_models.model.costs import symmetric_cost
 from npkl_models.model.regularizers import NoRegularizer, Regularizer
 from npkl_models.model.terms import Equality, LossTerm, Multipliers
 
@@ -62,7 +63,7 @@ class Problem:
     name: str = ""
 
     def __post_init__(self) -> None:
-        cost = _symmetric(self.cost)
+        cost = symmetric_cost(self.cost)
         terms = (self.terms,) if isinstance(self.terms, LossTerm) else tuple(self.terms)
         equalities = (self.equalities,) if isinstance(self.equalities, Equality) else tuple(self.equalities)
         if not terms and not equalities:
@@ -208,7 +209,7 @@ class Problem:
         more than that counts as PSD. It is a number to compare with, not a proof; `certify` proves, at
         any size.
         """
-        S = np.asarray(_dense(self.restrict(self.slack(y))))
+        S = dense(self.restrict(self.slack(y)))
         values = np.linalg.eigvalsh(S)
         rounding = 1e-14 * self.order * norm_bound(S)
         spectrum = np.where(np.abs(values) <= rounding, 0.0, -values)
@@ -290,38 +291,3 @@ class Problem:
     def unpack(header: dict[str, Any], data: dict[str, Any]) -> Problem:
         """The problem that `pack` took apart."""
         return Problem(**storage.unpack(header, data))
-
-
-LARGEST_COST = 1e300  # beyond, sums of two entries may not be finite
-
-
-def _dense(A: Matrix) -> Array:
-    out: Array = A.toarray() if sp.issparse(A) else np.asarray(A)
-    return out
-
-
-def _symmetric(cost: Any) -> Matrix:
-    """The cost as a symmetric CSR array, or a ProblemError."""
-    C = sp.csr_array(cost).astype(float)
-    if C.ndim != 2 or C.shape[0] != C.shape[1]:
-        raise ProblemError(f"cost matrix (Laplacian) must be square, got shape {C.shape}")
-    if C.shape[0] < 2:
-        raise ProblemError(f"cost matrix (Laplacian) must have at least 2 rows, got {C.shape[0]}")
-    if not np.isfinite(C.data).all():
-        bad = sp.coo_array(C)
-        where = np.flatnonzero(~np.isfinite(bad.data))[:3]
-        raise ProblemError(
-            "cost matrix (Laplacian) must be finite, got NaN or infinity at "
-            f"{[(int(bad.row[k]), int(bad.col[k])) for k in where]}"
-        )
-    if C.nnz and abs(C).max() > LARGEST_COST:
-        raise ProblemError(f"cost matrix (Laplacian) must have entries up to 1e300, got {abs(C).max():.1e}")
-    skew = sp.coo_array(abs(C - C.T))
-    scale = float(abs(C).max()) if C.nnz else 0.0
-    if skew.nnz and skew.data.max() > 1e-10 * max(scale, 1e-300):
-        k = int(np.argmax(skew.data))
-        raise ProblemError(
-            "cost matrix (Laplacian) must be symmetric, got a difference of "
-            f"{skew.data[k]:.2e} at ({int(skew.row[k])}, {int(skew.col[k])})"
-        )
-    return sp.csr_array((C + C.T) * 0.5)

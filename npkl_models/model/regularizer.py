@@ -138,6 +138,13 @@ class Regularizer(ABC):
         """
         return 0.0 if np.max(eigenvalues, initial=-np.inf) <= self.shift else float("inf")
 
+    def gradient(self, V: Array, SV: Array) -> tuple[Array, Array]:
+        """A subgradient of R at K = V V' as (W, mu), meaning W diag(mu) W' with W'W = I; none is known here.
+
+        It sharpens bounds where R* is finite. ``SV`` is the slack times V, which tells multipliers.
+        """
+        return V[:, :0], np.zeros(0)
+
     def cvxpy_primal(self, K: Cvx, diagonal: Cvx) -> tuple[Cvx, list[Cvx], Cvx | None]:
         """R(K) in CVXPY as (penalty, constraints, row constraint whose dual is d)."""
         return 0.0, [], None

@@ -211,7 +211,7 @@ def test_registries_hold_every_class():
 
 LONGEST_FILE, LONGEST_FUNCTION, MOST_BRANCHES, MOST_PARAMETERS = 320, 60, 15, 8
 ALLOWED = {("certify/certificate.py", "certify")}
-"""A public function with keyword-only parameters, one each for what may be asked."""
+"""A public function whose parameters are keywords, one for each thing that may be asked."""
 
 
 def branches(function):

@@ -1,13 +1,15 @@
-"""Drawing distinct pairs at random, without listing all candidates where there are many."""
+"""Reading labels, and drawing distinct pairs at random without listing all candidates."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Index
+from npkl_models.linalg import Index, Mask
 
 ENUMERATE = 2_000_000  # up to so many candidate pairs are listed rather than drawn
 
@@ -37,3 +39,21 @@ def draw_pairs(
         codes = codes[np.sort(np.unique(codes, return_index=True)[1])]
     chosen = codes[:size]
     return np.stack([chosen // n, chosen % n], axis=1)
+
+
+def labelled(y: ArrayLike) -> tuple[Mask, Index]:
+    """Which points have a label, and the classes 0, 1, ... of those that have."""
+    given = np.asarray(y, dtype=object).ravel()
+    known = np.array([_is_label(value) for value in given.tolist()], dtype=bool)
+    if not known.any():
+        raise ProblemError(
+            "labels must name the class of at least one point, got none (-1, None and NaN are no label)"
+        )
+    kept = np.array(given[known].tolist())
+    classes: Index = np.unique(kept, return_inverse=True)[1].astype(np.intp).ravel()
+    return known, classes
+
+
+def _is_label(value: Any) -> bool:
+    """Not -1, None or NaN."""
+    return value is not None and value == value and not (not isinstance(value, str) and value == -1)

@@ -1,0 +1,40 @@
+"""The cost matrix of a problem, checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Matrix
+
+LARGEST_COST = 1e300  # beyond, sums of two entries may not be finite
+
+
+def symmetric_cost(cost: Any) -> Matrix:
+    """The cost as a symmetric CSR array, or a ProblemError."""
+    C = sp.csr_array(cost).astype(float)
+    if C.ndim != 2 or C.shape[0] != C.shape[1]:
+        raise ProblemError(f"cost matrix (Laplacian) must be square, got shape {C.shape}")
+    if C.shape[0] < 2:
+        raise ProblemError(f"cost matrix (Laplacian) must have at least 2 rows, got {C.shape[0]}")
+    if not np.isfinite(C.data).all():
+        bad = sp.coo_array(C)
+        where = np.flatnonzero(~np.isfinite(bad.data))[:3]
+        raise ProblemError(
+            "cost matrix (Laplacian) must be finite, got NaN or infinity at "
+            f"{[(int(bad.row[k]), int(bad.col[k])) for k in where]}"
+        )
+    if C.nnz and abs(C).max() > LARGEST_COST:
+        raise ProblemError(f"cost matrix (Laplacian) must have entries up to 1e300, got {abs(C).max():.1e}")
+    skew = sp.coo_array(abs(C - C.T))
+    scale = float(abs(C).max()) if C.nnz else 0.0
+    if skew.nnz and skew.data.max() > 1e-10 * max(scale, 1e-300):
+        k = int(np.argmax(skew.data))
+        raise ProblemError(
+            "cost matrix (Laplacian) must be symmetric, got a difference of "
+            f"{skew.data[k]:.2e} at ({int(skew.row[k])}, {int(skew.col[k])})"
+        )
+    return sp.csr_array((C + C.T) * 0.5)
