@@ -32,10 +32,11 @@ class ConicOptions(Options):
     Parameters
     ----------
     solver : str, optional
-        Any solver with PSD cones that CVXPY finds; None takes CLARABEL up to order 60, SCS beyond.
+        Any solver with PSD cones that CVXPY finds; None takes CLARABEL up to order 60, SCS beyond. Over a
+        basis (sqlp, qsdp, scsdp) it is SCS, unless there are equalities.
     eps : float, optional
         The solver's own tolerance; None is 0.03 ``tol``, so that the repaired and certified point usually
-        reaches ``tol``.
+        reaches ``tol``, and a thousandth of it over a basis.
     solver_options : dict
         Handed to the solver as they are.
 

@@ -26,7 +26,12 @@ from npkl_models.spectral.dual.concave import trace_power
 class ClosedFormOptions(Options):
     """Options of closed_form: those of every backend.
 
-    ``max_iter`` is a limit on the eigenpairs; past ``time_limit`` Lanczos asks for no more of them.
+    Parameters
+    ----------
+    max_iter : int, optional
+        Limit on the eigenpairs of Lanczos, half of the order by default.
+    time_limit : float, optional
+        Seconds, past which Lanczos asks for no more eigenpairs.
     """
 
 

@@ -144,9 +144,17 @@ def test_a_user_script_passes_strict_type_checks(tmp_path):
     right.write_text(script)
     wrong.write_text(script.replace("rank=4", 'rank="four"').replace("rule=", "rules="))
     command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent"]  # as of an installed one
-    command += ["--python-version", "3.12", "--ignore-missing-imports", "--cache-dir", str(tmp_path / "cache")]
+    command += [
+        "--python-version",
+        "3.12",
+        "--ignore-missing-imports",
+        "--cache-dir",
+        str(tmp_path / "cache"),
+    ]
     env = os.environ | {"MYPYPATH": str(Path(nm.__file__).parents[1])}
-    found = subprocess.run([*command, "right.py", "wrong.py"], capture_output=True, text=True, cwd=tmp_path, env=env)
+    found = subprocess.run(
+        [*command, "right.py", "wrong.py"], capture_output=True, text=True, cwd=tmp_path, env=env
+    )
     lines = [line for line in found.stdout.splitlines() if " error: " in line]
     assert (Path(nm.__file__).parent / "py.typed").is_file()
     assert not [line for line in lines if "wrong.py" not in line], found.stdout

@@ -44,6 +44,8 @@ class BCDOptions(FactorOptions):
 
     Parameters
     ----------
+    max_iter : int, optional
+        Limit on the sweeps, 20,000 by default.
     nonsmooth : {"multipliers", "row_qp"}
         How a loss with a kink is handled: by the method of multipliers, or by the row programs of the
         source, which descend but may stall away from a minimum.

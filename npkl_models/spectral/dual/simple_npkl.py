@@ -38,6 +38,10 @@ class SimpleNPKLOptions(IterativeOptions):
 
     Parameters
     ----------
+    max_iter : int, optional
+        Limit on the eigendecompositions, 3,000 by default.
+    start : Solution, optional
+        Whose multipliers are the first point.
     rule : {"quasi_newton", "accelerated", "gradient"}
         Bounded L-BFGS; Nesterov's accelerated projected gradient with backtracking; or the source's projected
         gradient, with the step of its Prop. 6 for a penalty and p = 2, and 1/t otherwise.
