@@ -1,8 +1,9 @@
 """The cross-check table, the command line, and the data sets behind it."""
 
+import bz2
 import gzip
 import json
-import urllib.request
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -292,9 +293,8 @@ def test_offline_says_where_was_looked(monkeypatch, tmp_path):
     def offline(*arguments, **options):
         raise OSError("no network")
 
-    monkeypatch.setattr(urllib.request, "urlopen", offline)
+    monkeypatch.setattr("pooch.retrieve", offline)
     monkeypatch.setattr("sklearn.datasets.fetch_openml", offline)
-    monkeypatch.setattr("sklearn.datasets.get_data_home", lambda: str(tmp_path))
     for name in ("glass", "a3a", "usps"):
         with pytest.raises(datasets.DatasetUnavailableError, match="no network.*looked in no folder"):
             datasets.load(name)
@@ -302,29 +302,44 @@ def test_offline_says_where_was_looked(monkeypatch, tmp_path):
         datasets.load("protein", tmp_path)
 
 
-def test_downloads_are_read(monkeypatch, tmp_path):
-    import bz2
+@pytest.fixture
+def page(monkeypatch, tmp_path):
+    """The LIBSVM page, as a folder whose files can be changed, and an empty cache."""
+    monkeypatch.delenv(datasets.FOLDER_VARIABLE, raising=False)
+    monkeypatch.setattr("pooch.os_cache", lambda name: tmp_path / "cache")
+    files = {"usps.bz2": bz2.compress(b"1 1:0.5 3:2\n2 2:1\n"), "a1a": b"+1 1:1\n-1 2:1\n"}
 
-    class Reply:
-        def __enter__(self):
-            return self
+    def copy(url, output_file, pooch):
+        Path(output_file).write_bytes(files[url.split("/")[-1]])
 
-        def __exit__(self, *_):
-            return None
+    monkeypatch.setattr("pooch.core.choose_downloader", lambda *a, **k: copy)
+    return files
 
-        def read(self):
-            return bz2.compress(b"1 1:0.5 3:2\n2 2:1\n")
 
+def test_downloads_are_read_and_kept(page):
+    usps = datasets.load("usps")
+    assert usps.X.tolist() == [[0.5, 0, 2], [0, 1, 0]]
+    assert usps.origin == "LIBSVM"
+    page.clear()
+    assert datasets.load("usps").X.tolist() == usps.X.tolist()
+
+
+def test_a_download_that_is_not_what_it_was_is_refused(page, tmp_path):
+    datasets.load("usps")
+    (tmp_path / "cache" / "multiclass_usps.bz2").write_bytes(b"other")
+    page["usps.bz2"] = b"other still"
+    with pytest.raises(datasets.DatasetUnavailableError, match="(?i)hash"):
+        datasets.load("usps")
+    with pytest.raises(datasets.DatasetUnavailableError, match="(?i)hash"):  # a made-up a1a
+        datasets.load("a1a")
+
+
+def test_openml_is_read(monkeypatch):
     class Bunch:
         data, target = np.eye(3), np.array(["b", "a", "b"])
 
     monkeypatch.delenv(datasets.FOLDER_VARIABLE, raising=False)
-    monkeypatch.setattr(urllib.request, "urlopen", lambda *a, **k: Reply())
-    monkeypatch.setattr("sklearn.datasets.get_data_home", lambda: str(tmp_path))
     monkeypatch.setattr("sklearn.datasets.fetch_openml", lambda *a, **k: Bunch())
-    usps = datasets.load("usps")
-    assert usps.X.tolist() == [[0.5, 0, 2], [0, 1, 0]]
-    assert usps.origin == "LIBSVM"
     glass = datasets.load("glass")
     assert glass.y.tolist() == [1, 0, 1]
     assert glass.origin == "OpenML"

@@ -8,8 +8,6 @@ downloaded from OpenML or the LIBSVM page. Synthetic sets are drawn.
 from __future__ import annotations
 
 import os
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from npkl_models.data import synthetic
+from npkl_models.data.downloads import fetch
 from npkl_models.data.readers import read_csv, read_libsvm
 from npkl_models.errors import NPKLError, ProblemError, unknown
 from npkl_models.linalg import Array, Index
 
 FOLDER_VARIABLE = "NPKL_DATA_HOME"
-LIBSVM_PAGE = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
 
 
 class DatasetUnavailableError(NPKLError, OSError):
@@ -165,8 +163,8 @@ def _download(key: str, source: Source, folder: Path | None) -> Dataset:
         if source.openml:
             X, y = _openml(source)
         else:
-            X, y = _libsvm(key, source)
-    except (OSError, urllib.error.URLError) as error:
+            X, y = read_libsvm(fetch(source.libsvm), source.n_features)
+    except (OSError, ValueError) as error:
         origin = "OpenML" if source.openml else "the LIBSVM page"
         raise DatasetUnavailableError(
             f"data set {key!r} could not be downloaded from {origin} ({error}); looked in {where}; "
@@ -183,14 +181,3 @@ def _openml(source: Source) -> tuple[Array, Index]:
     )
     labels = np.unique(bunch.target, return_inverse=True)[1]
     return np.asarray(bunch.data, dtype=float), labels.astype(np.intp)
-
-
-def _libsvm(key: str, source: Source) -> tuple[Array, Index]:
-    from sklearn.datasets import get_data_home
-
-    target = Path(get_data_home()) / f"npkl_{key}{Path(source.libsvm).suffix or '.libsvm'}"
-    if not target.is_file():
-        with urllib.request.urlopen(f"{LIBSVM_PAGE}/{source.libsvm}", timeout=30) as reply:
-            content = reply.read()
-        target.write_bytes(content)
-    return read_libsvm(target, source.n_features)
