@@ -119,7 +119,7 @@ class Takes:
 
 def _losses(names: tuple[str, ...]) -> str:
     words = {"quadratic": "square or linear"}
-    return f"{_listed(tuple(words.get(name, name) for name in names))} losses"
+    return f"{_listed(tuple(words.get(name, name) for name in names))} losses" if names else "no losses"
 
 
 def _listed(words: tuple[str, ...]) -> str:

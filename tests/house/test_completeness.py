@@ -6,7 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from conftest import KINDS
+from problems import KINDS
 
 import npkl_models as nm
 from npkl_models.cli.arguments import PARAMETERS

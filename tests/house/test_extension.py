@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import side_information
+from problems import side_information
 
 import npkl_models as nm
 

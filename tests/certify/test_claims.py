@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import side_information
+from problems import side_information
 
 import npkl_models as nm
 from npkl_models.model.terms import Multipliers
@@ -17,9 +17,6 @@ Status = nm.Status
 def D(n):
     """Every (i, i)."""
     return np.arange(n), np.arange(n)
-
-
-# ------------------------------------------------------------------------------- domains, without tolerance
 
 
 def test_a_multiplier_next_to_the_domain_is_not_in_it():
@@ -61,9 +58,6 @@ def test_zero_is_not_in_the_domain_of_a_small_linear_loss():
     P = Problem(1e-13 * np.eye(3), [T(E(3, D(3)), "linear", 1, 1e-12)])
     found = nm.certify(P, np.ones((3, 1)))
     assert found.bound == -np.inf
-
-
-# ----------------------------------------------------------------- violations, relative to what they concern
 
 
 @pytest.mark.parametrize("backend", ["burer_monteiro", "hybrid", "sdp", "sdp_dual"])
@@ -125,9 +119,6 @@ def test_a_bracket_is_never_upside_down(seed):
         assert found.bound <= found.upper
 
 
-# ------------------------------------------------------------------------- what an infeasible point may not do
-
-
 def test_an_infeasible_point_enters_no_trace_bound():
     """K_00 = 1e-7: the optimum is 1e-7, and no multiplier proves 100."""
     P = Problem(np.eye(3), [], [Eq(E(3, ([0], [0])), 1e-7)])
@@ -160,9 +151,6 @@ def test_no_upper_bound_is_printed_for_a_point_that_cannot_be_restored():
     assert "optimum <=" not in str(found)
     assert "no upper bound" in str(found)
     assert not found.certifies(0.9)
-
-
-# -------------------------------------------------------------------------- supports, rounding, bases, chance
 
 
 @pytest.mark.parametrize("G", [6e-4, 1e-5, 1e-30, 1e4])
@@ -254,9 +242,6 @@ def test_a_vector_that_a_known_start_cannot_see_is_seen():
     assert P.solve("burer_monteiro", rank=1).certificate.bound <= feasible
 
 
-# ------------------------------------------------------------------------------- what solvers say of a problem
-
-
 def test_the_word_of_a_solver_is_not_repeated():
     """INFEASIBLE and UNBOUNDED are proved or not said, whatever the limits."""
     L, pairs = side_information("iris", 24)
@@ -313,9 +298,6 @@ def test_dual_ascent_and_its_certificate_agree_above_the_order_of_small_matrices
     assert solution.status is Status.OPTIMAL
     best = np.nanmax(solution.history.bound)
     assert solution.certificate.bound >= best - 1e-8 * abs(best)
-
-
-# ------------------------------------------------------------------------------------------ crashes and hangs
 
 
 def test_the_default_prices_every_backend_at_every_size():
@@ -474,9 +456,6 @@ def test_a_solution_is_loaded_by_the_name_it_was_saved_under(tmp_path, small, na
     assert nm.Solution.load(tmp_path / name).objective == solution.objective
     with pytest.raises(nm.ProblemError, match="no file"):
         nm.Solution.load(tmp_path / "nothing")
-
-
-# --------------------------------------------------------- found by a second reader, in the cures of the above
 
 
 def test_chance_is_not_lost_to_underflow():
@@ -687,9 +666,6 @@ def test_what_the_adversary_found_in_a_long_run():
     started = time.perf_counter()
     Problem(np.eye(n), terms, hard, nm.TracePower(7.0, bound=0.7)).solve("simple_npkl", time_limit=0.5)
     assert time.perf_counter() - started < 5
-
-
-# ------------------------------------------------------------------------------------ found by a third reader
 
 
 @pytest.mark.parametrize("apart", [5e-7, 1e-9, 2.3e-16])

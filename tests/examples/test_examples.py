@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 ARGUMENTS = {
     "plot_crosscheck.py": ["picture.png"],
     "plot_ascent_rules.py": ["picture.png"],

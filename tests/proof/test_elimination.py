@@ -1,4 +1,4 @@
-"""Low eigenvectors on few points: eliminated, deflated, raised, and corrected for."""
+"""Low eigenvectors on few points: eliminated, deflated and raised."""
 
 import numpy as np
 import pytest
@@ -6,12 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import npkl_models as nm
-from npkl_models import linalg
 from npkl_models.certify import bounds as certificate
-from npkl_models.certify import repairs
-from npkl_models.linalg import threads
-from npkl_models.lowrank.factor import correction
 from npkl_models.proof import bounds, lanczos, localised
 from npkl_models.proof.deflation import Deflation
 from npkl_models.proof.eigenbound import EigenBound
@@ -183,119 +178,3 @@ def test_raising_reaches_its_floor_or_leaves_all_as_it_was():
     assert raise_diagonal(held, W, floor, price, 10.0)
     assert held.raised.any()
     assert np.linalg.eigvalsh(W.T @ (held @ W))[0] >= 0.9 * floor
-
-
-@pytest.mark.parametrize("columns", [(), (1,), (5,)])
-def test_products_by_blocks_of_rows_are_the_same(columns, monkeypatch):
-    S, _, _ = weak_groups(500)
-    X = np.random.default_rng(0).normal(size=(500, *columns))
-    for count in (1, 2, 3, 7):
-        np.testing.assert_array_equal(threads.RowBlocks(S, count) @ X, S @ X)
-    monkeypatch.setattr(threads, "WORTHWHILE", 10)
-    monkeypatch.setattr(threads, "available", lambda: 2)
-    assert isinstance(threads.shared(S), threads.RowBlocks)
-    dense = S.toarray()
-    assert threads.shared(dense) is dense
-    monkeypatch.setattr(threads, "available", lambda: 1)
-    assert threads.shared(S) is S
-
-
-def test_aligned_copies_begin_on_a_line():
-    A = np.random.default_rng(0).normal(size=(37, 5))
-    B = linalg.aligned(A)
-    np.testing.assert_array_equal(A, B)
-    assert B.ctypes.data % linalg.LINE == 0
-    assert B.flags.c_contiguous
-    assert not np.shares_memory(A, B)
-
-
-def loosely_tied(bulk=1_100, groups=12, size=8, weak=1e-3):
-    """Pcp on two clusters, and groups of points that hang on them by weak edges and have no pairs."""
-    data = nm.datasets.load("two_gaussians", n=bulk)
-    clique = 0.2 * (size * np.eye(size) - np.ones((size, size)))
-    L = sp.block_diag([nm.laplacian(data.X, 10), *[clique] * groups], format="csr")
-    n = L.shape[0]
-    ends = np.column_stack([bulk + size * np.arange(groups), 37 * np.arange(groups)])
-    B = sp.csr_array((np.tile([1.0, -1.0], groups), ends.ravel(), 2 * np.arange(groups + 1)), (groups, n))
-    pairs = nm.Pairs.from_labels(data.y, bulk // 2, bulk // 2, 0)
-    return nm.pcp(L + weak * (B.T @ B), nm.Pairs(n, pairs.must_link, pairs.cannot_link))
-
-
-def outlying(n=900, seed=0):
-    """Pcp on two Gaussians with far groups of a few points."""
-    rng = np.random.default_rng(seed)
-    X = np.vstack([rng.normal(size=(n, 3)) + 3 * rng.integers(0, 2, (n, 1)), np.zeros((0, 3))])
-    for g in range(8):
-        X = np.vstack([X, rng.normal(size=(6, 3)) * 0.2 + 9 * np.array([np.cos(g), np.sin(g), g % 2])])
-    y = (X[:, 0] > 1.5).astype(int)
-    m = X.shape[0]
-    return nm.pcp(nm.laplacian(X, 6), nm.Pairs.from_labels(y, m // 2, m // 2, 0))
-
-
-@pytest.mark.parametrize("depth", [1e-5, 3e-4])
-def test_a_certificate_that_raises_holds(request, depth):
-    """Optimal multipliers spoilt on one group: the certificate raises it again, and nothing else."""
-    P = loosely_tied()
-    best = P.solve("burer_monteiro", tol=1e-8)
-    request.getfixturevalue("beyond_cholesky")
-    y = P.derivatives(best.V)
-    group = np.arange(P.n - 8, P.n)
-    y.terms[1][group] -= depth
-    assert (P.terms[1].functional.indices[0][group] == group).all()
-    spoilt = float(np.linalg.eigvalsh(P.slack(y).toarray())[0])
-    found = nm.certify(P, best.V, y, tol=1e-4)
-    assert found.rigour == "probable"
-    assert found.bound <= best.objective
-    assert found.relative_gap <= 1e-4
-    assert P.dual_bound(found.multipliers) >= found.bound - 1e-9 * abs(found.bound)
-    shifted = P.conjugate_sum(found.multipliers) - P.conjugate_sum(y)
-    uniform = -spoilt * P.n  # what the same shift at all points would have cost
-    assert spoilt < 0
-    assert shifted < 0.5 * uniform or depth < 1e-4
-
-
-def test_a_factor_of_the_wrong_length_costs_the_bound_nothing_to_first_order(beyond_cholesky):
-    P = outlying()
-    V = 1.001 * P.solve("burer_monteiro", tol=1e-8).V
-    y = P.derivatives(V)
-    S = P.slack(y)
-    leaning = float(np.sum(V * (S @ V)))
-    assert leaning > 0
-    z, T = repairs.balanced(P, y, V, S)
-    assert abs(float(np.sum(V * (T @ V)))) < 1e-9 * leaning * P.n
-    assert abs(P.slack(z) - T).max() < 1e-12
-    assert -P.conjugate_sum(z) > -P.conjugate_sum(y) + 0.9 * leaning
-
-
-def test_corrections_minimise_over_the_span(monkeypatch):
-    """With every value exact the correction is the minimum over B, which any other method finds as well."""
-    from scipy.optimize import minimize
-
-    P = outlying(120)
-    V = P.solve("bcd", max_iter=3, rank=4).V
-    X = np.linalg.qr(np.random.default_rng(0).normal(size=(P.n, 3)))[0]
-    monkeypatch.setattr(correction, "SUPPORT", -1.0)
-    W = correction.correct(P, V, X)
-    assert W is not None
-    assert np.linalg.matrix_rank(np.hstack([W - V, X]), tol=1e-8) == 3
-    other = minimize(
-        lambda b: P.objective_of_factor(V + X @ b.reshape(3, -1)), 1e-3 * np.ones(12), method="BFGS"
-    )
-    assert P.objective_of_factor(W) == pytest.approx(other.fun, rel=1e-7)
-
-
-def test_corrections_with_local_vectors_descend_and_stop_at_an_optimum():
-    P = outlying()
-    V = P.solve("bcd", kernel="numpy", max_iter=4, rank=6).V
-    values, vectors = np.linalg.eigh(P.slack(P.derivatives(V)).toarray())
-    W = correction.correct(P, V, vectors[:, :5])
-    assert values[0] < 0
-    assert W is not None
-    assert P.objective_of_factor(W) < P.objective_of_factor(V)
-    best = P.solve("burer_monteiro", tol=1e-8).V
-    again = correction.correct(P, best, vectors[:, :5])
-    assert again is None or P.objective_of_factor(again) == pytest.approx(
-        P.objective_of_factor(best), abs=1e-7
-    )
-    kinked = nm.npkl(P.cost + 0.1 * sp.eye_array(P.n), nm.Pairs(P.n, [[0, 1]], [[2, 3]]), loss="hinge")
-    assert correction.correct(kinked, V, vectors[:, :2]) is None

@@ -1,17 +1,15 @@
-"""SimpleNPKL and closed forms: gaps, ascent rules, Lanczos, equivalence, paths, selection, clustering."""
+"""Dual ascent, closed forms, and bound against penalty."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import side_information
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from problems import side_information
 
 import npkl_models as nm
-from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
-from npkl_models.proof import positive
 from npkl_models.spectral.dual.concave import Dual
 from npkl_models.spectral.dual.proximal import onto_ball
 
@@ -141,24 +139,6 @@ def test_ties_share_the_trace_equally():
     assert found.objective == pytest.approx(-12)
 
 
-def test_lanczos_finds_the_same_positive_part(monkeypatch):
-    problem = simple("linear", n=120, bound=50.0)
-    dense = problem.solve("closed_form")
-    monkeypatch.setattr(positive, "FULL", 20)
-    sparse = problem.solve("closed_form")
-    assert sparse.message == dense.message
-    assert sparse.objective == pytest.approx(dense.objective, rel=1e-9)
-    hinge = simple("squared_hinge", n=120, bound=50.0)
-    assert hinge.solve("simple_npkl").status is nm.Status.OPTIMAL
-    short = problem.solve("closed_form", max_iter=3)
-    assert "were not computed" in short.message
-    assert short.status is nm.Status.INACCURATE
-    assert short.objective > dense.objective
-    part = positive.positive_part(-problem.slack(problem.derivatives(np.zeros((120, 1)))), most=5)
-    assert not part.complete
-    assert part.tail == part.values[-1] > 0
-
-
 @given(p=st.sampled_from([1.5, 2.0, 3.0]), seed=st.integers(0, 99))
 @settings(max_examples=30)
 def test_projection_onto_the_ball(p, seed):
@@ -186,86 +166,3 @@ def test_bound_and_penalty_are_one_family(p):
         nm.equivalent_bound(back)
     with pytest.raises(nm.ProblemError, match="bound= and p > 1"):
         nm.equivalent_penalty(there)
-
-
-@pytest.mark.parametrize("parameter", ["bound", "p", "weight"])
-def test_paths_are_warm_and_right(parameter):
-    problem = simple("squared_hinge", bound=20.0)
-    values = {"bound": [5, 10, 20, 40], "p": [1.5, 2, 3], "weight": [0.5, 1, 2]}[parameter]
-    path = nm.regularization_path(problem, parameter, values, "simple_npkl")
-    assert np.all(path.relative_gap <= 1e-6)
-    assert list(path.to_frame().index) == sorted(values)
-    cold = [nm.path.with_parameter(problem, parameter, v).solve("simple_npkl") for v in values]
-    np.testing.assert_allclose(path.objective, [s.objective for s in cold], rtol=1e-5)
-    if parameter == "bound":
-        assert np.all(np.diff(path.objective) < 0)
-        assert np.all(path.rank >= 1)
-    for backend in ("burer_monteiro", "sdp"):
-        if parameter != "p":
-            again = nm.regularization_path(problem, parameter, values[:2], backend)
-            np.testing.assert_allclose(again.objective, path.objective[:2], rtol=1e-5)
-
-
-def test_bad_paths():
-    problem = simple("hinge")
-    with pytest.raises(nm.UnsupportedError, match="unknown parameter 'B'"):
-        nm.regularization_path(problem, "B", [1.0])
-    with pytest.raises(nm.ProblemError, match="penalty must be a parameter of the problem's regulariser"):
-        nm.regularization_path(problem, "penalty", [1.0])
-    with pytest.raises(nm.ProblemError, match="values must be finite numbers"):
-        nm.regularization_path(problem, "bound", [])
-    with pytest.raises(nm.UnsupportedError, match="unknown rule 'newton'"):
-        problem.solve("simple_npkl", rule="newton")
-    assert "needs tr K^p with p > 1" in simple("hinge", p=1.0, bound=3.0).compatible_backends()["simple_npkl"]
-    assert "needs linear losses, got hinge" in problem.compatible_backends()["closed_form"]
-
-
-def test_selected_pairs_are_those_of_uncertain_points(small):
-    L, pairs = side_information("iris", 60)
-    kernel = nm.simple_npkl(L, pairs, loss="linear", bound=60.0).solve("closed_form")
-    chosen = pairs.select(0.3, kernel)
-    assert 0 < len(chosen) < len(pairs)
-    K, T = kernel.K, np.zeros((60, 60))
-    T[pairs.i, pairs.j] = T[pairs.j, pairs.i] = pairs.sign
-    count = np.count_nonzero(T, axis=1)
-    margin = np.abs(np.sum(T * K, axis=1)) / np.maximum(count, 1)
-    margin[count == 0] = np.inf
-    points = np.argsort(margin, kind="stable")[: int(np.ceil(0.3 * np.sum(count > 0)))]
-    expected = np.isin(pairs.i, points) | np.isin(pairs.j, points)
-    assert len(chosen) == int(expected.sum())
-    assert {tuple(p) for p in chosen.must_link} <= {tuple(p) for p in pairs.must_link}
-    assert len(pairs.select(1.0, kernel)) == len(pairs)
-    first, second = (pairs.select(0.3, criterion="random", random_state=s) for s in (0, 0))
-    np.testing.assert_array_equal(first.i, second.i)
-    for backend in ("bcd", "simple_npkl"):
-        problem = nm.npkl(L, chosen) if backend == "bcd" else nm.simple_npkl(L, chosen, bound=60.0)
-        assert problem.solve(backend).status is nm.Status.OPTIMAL
-    with pytest.raises(nm.ProblemError, match="the margin criterion needs a kernel"):
-        pairs.select(0.3)
-    with pytest.raises(nm.ProblemError, match="fraction must be above 0"):
-        pairs.select(0.0, kernel)
-    with pytest.raises(nm.UnsupportedError, match="unknown criterion"):
-        pairs.select(0.3, kernel, "best")
-    weighted = nm.Pairs(60, pairs.must_link, pairs.cannot_link, np.arange(1.0, 1 + len(pairs)))
-    kept = weighted.select(0.3, kernel)
-    assert set(kept.weights) <= set(weighted.weights)
-
-
-def test_kernel_kmeans_and_the_papers_accuracy():
-    data = nm.datasets.load("iris")
-    L, pairs = side_information("iris")
-    found = nm.simple_npkl(L, pairs, loss="squared_hinge", bound=150.0).solve("simple_npkl")
-    clusters = kernel_kmeans(found, 3)
-    np.testing.assert_array_equal(clusters, kernel_kmeans(found.V, 3))
-    order = np.random.default_rng(0).permutation(data.n)
-    labels = data.y[order]
-    same = labels[:, None] == labels
-    guess = (labels > 0).astype(int)
-    agree = same == (guess[:, None] == guess)
-    expected = agree[np.triu_indices(data.n, 1)].mean()
-    assert cluster_accuracy(labels, guess) == pytest.approx(expected)
-    assert cluster_accuracy(labels, labels) == 1.0
-    full = kernel_kmeans(found.K, 3)
-    assert cluster_accuracy(full, clusters) > 0.99
-    with pytest.raises(nm.ProblemError, match="n_clusters must be between 1 and n = 150"):
-        kernel_kmeans(found, 0)

@@ -1,16 +1,13 @@
 """The problem as data: values, duality, texts, diagnosis, bad input."""
 
-import logging
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import KINDS, side_information
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from problems import KINDS, side_information
 
 import npkl_models as nm
-from npkl_models.solve import watch
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -99,91 +96,6 @@ def test_basis_restricts_the_problem():
     assert problem.compatible_backends()["bcd"] == "works on the rows of V, not in a basis"
 
 
-def test_equalities_are_solved_and_certified():
-    L, pairs = side_information("iris", 20)
-    n = np.arange(20)
-    diagonal = nm.Equality(nm.Entries(20, (n, n)), 1.0, "unit diagonal")
-    term = nm.LossTerm(nm.Entries(20, (pairs.i, pairs.j)), "hinge", pairs.sign)
-    problem = nm.Problem(L, (term,), (diagonal,), name="max-cut-like")
-    primal = problem.solve("sdp", eps=1e-9)
-    dual = problem.solve("sdp_dual", eps=1e-9)
-    assert primal.status is nm.Status.OPTIMAL
-    assert dual.objective == pytest.approx(primal.objective, rel=1e-6)
-    np.testing.assert_allclose(np.diag(primal.K), 1.0, atol=1e-6)
-    recovered = nm.certify(problem, primal.K)
-    assert recovered.bound == pytest.approx(primal.objective, rel=1e-4)
-    assert recovered.repair in ("equality shift", "scale", "none needed", "trace bound")
-
-
-def test_distances_as_losses_are_solved_and_certified():
-    """The other functionals go through the same doors."""
-    rng = np.random.default_rng(0)
-    L = nm.laplacian(rng.normal(size=(12, 2)), 3, shift=0.1)
-    i, j, k = np.arange(10), np.arange(1, 11), np.arange(2, 12)
-    distances = nm.LossTerm(nm.SquaredDistances(12, (i, j)), "square", 1.0, name="edges")
-    order = nm.LossTerm(nm.DistanceDifferences(12, (i, j, k)), "hinge", -1.0, name="order")
-    problem = nm.Problem(L, (distances, order), (), nm.TracePower(2, bound=5.0))
-    primal, dual = problem.solve("sdp", eps=1e-9), problem.solve("sdp_dual", eps=1e-9)
-    assert primal.is_optimal(1e-6)
-    assert dual.objective == pytest.approx(primal.objective, rel=1e-6)
-    assert "squared distances" in problem.compatible_backends()["bcd"]
-
-
-# ---------------------------------------------------------------------------------- texts, diagnosis
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_explanation_names_the_parts(small, kind):
-    problem = small(kind)
-    explained = problem.explain()
-    assert problem.terms[0].loss.name in explained.text
-    assert str(problem.n) in str(explained)
-    assert explained.latex.startswith(r"\min_{K}")
-    assert problem._repr_latex_() == f"$${explained.latex}$$"
-    assert problem.regularizer.latex in explained.latex
-
-
-def test_diagnosis_of_a_healthy_problem_is_empty(small):
-    connected = nm.laplacian(np.random.default_rng(0).normal(size=(24, 2)), 6, shift=0.1)
-    pairs = nm.Pairs.from_labels(np.arange(24) % 2, 10, 10, 0)
-    assert nm.npkl(connected, pairs).diagnose() == ()
-
-
-def test_diagnosis_finds_what_is_wrong():
-    ring = np.roll(np.eye(8), 1, axis=1)
-    S = sp.csr_array(sp.block_diag([ring + ring.T, np.ones((2, 2)) - np.eye(2)]))
-    L = nm.laplacian(S, shift=0.1)
-    pairs = nm.Pairs(10, [(0, 1), (1, 2)], [(0, 2), (3, 5)])
-    findings = {f.kind: str(f) for f in nm.npkl(L, pairs, gamma=1e9).diagnose()}
-    assert "[[0, 2]]" in findings["contradiction"]
-    assert "2 components" in findings["disconnection"]
-    assert "2 points" in findings["isolation"]
-    assert "factor of" in findings["scaling"]
-    term = nm.LossTerm(nm.Entries(10, (pairs.i, pairs.j)), "linear", pairs.sign, 5.0)
-    findings = {f.kind: str(f) for f in nm.Problem(L, term).diagnose()}
-    assert "minus infinity" in findings["unboundedness"]
-    flat = nm.npkl(nm.laplacian(S), pairs)
-    assert "shift=delta" in {f.kind: str(f) for f in flat.diagnose()}["unboundedness"]
-
-
-def test_to_cvxpy_has_parameters_and_is_dpp(small):
-    program = small("B2:hinge").to_cvxpy()
-    assert program.is_dcp(dpp=True)
-    parameters = {p.name(): p for p in program.parameters()}
-    assert set(parameters) == {"gamma", "B"}
-    program.solve(solver="CLARABEL")
-    before = program.value
-    parameters["gamma"].value *= 2
-    program.solve(solver="CLARABEL")
-    assert program.value > before
-    L, pairs = side_information("iris", 24)
-    doubled = nm.simple_npkl(L, pairs, loss="hinge", C=2.0, bound=24.0).solve("sdp")
-    assert program.value == pytest.approx(doubled.objective, rel=1e-5)
-
-
-# ----------------------------------------------------------------------------------------- bad input
-
-
 def good():
     return side_information("iris", 12)
 
@@ -248,10 +160,3 @@ def test_bad_laplacians(spoil, message):
 def test_bad_input_is_named(call, error, message):
     with pytest.raises(error, match=message):
         call(*good())
-
-
-def test_verbose_shows_progress_without_a_print(caplog, small, monkeypatch):
-    monkeypatch.setattr(watch, "LOG_EVERY", 0.0)
-    with caplog.at_level(logging.INFO, logger="npkl_models"):
-        small("npkl:hinge").solve("admm", tol=1e-12, max_iter=200)
-    assert any("admm: iteration 100," in record.message for record in caplog.records)

@@ -1,7 +1,7 @@
 """The papers' sets at full size: every exact and fast route agrees, and the fast ones are proved."""
 
 import pytest
-from conftest import PAPER_SETS, build, side_information
+from problems import PAPER_SETS, build, side_information
 
 import npkl_models as nm
 

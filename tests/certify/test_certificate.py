@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import KINDS, side_information
+from problems import KINDS, side_information
 
 import npkl_models as nm
 from npkl_models import linalg

@@ -1,0 +1,77 @@
+"""Certificates beyond the order of a dense factorisation."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import npkl_models as nm
+from npkl_models.certify import bounds as certificate
+from npkl_models.certify import repairs
+from npkl_models.proof import bounds, localised
+
+
+@pytest.fixture
+def beyond_cholesky(monkeypatch):
+    """Let 1,200 points be as far beyond dense proofs as a million are."""
+    for module in (bounds, certificate):
+        monkeypatch.setattr(module, "DENSE_CHOLESKY", 100)
+    monkeypatch.setattr(bounds, "can_factorise", lambda S: False)
+    monkeypatch.setattr(localised, "ELIMINATED", 0.06)
+
+
+def loosely_tied(bulk=1_100, groups=12, size=8, weak=1e-3):
+    """Pcp on two clusters, and groups of points that hang on them by weak edges and have no pairs."""
+    data = nm.datasets.load("two_gaussians", n=bulk)
+    clique = 0.2 * (size * np.eye(size) - np.ones((size, size)))
+    L = sp.block_diag([nm.laplacian(data.X, 10), *[clique] * groups], format="csr")
+    n = L.shape[0]
+    ends = np.column_stack([bulk + size * np.arange(groups), 37 * np.arange(groups)])
+    B = sp.csr_array((np.tile([1.0, -1.0], groups), ends.ravel(), 2 * np.arange(groups + 1)), (groups, n))
+    pairs = nm.Pairs.from_labels(data.y, bulk // 2, bulk // 2, 0)
+    return nm.pcp(L + weak * (B.T @ B), nm.Pairs(n, pairs.must_link, pairs.cannot_link))
+
+
+def outlying(n=900, seed=0):
+    """Pcp on two Gaussians with far groups of a few points."""
+    rng = np.random.default_rng(seed)
+    X = np.vstack([rng.normal(size=(n, 3)) + 3 * rng.integers(0, 2, (n, 1)), np.zeros((0, 3))])
+    for g in range(8):
+        X = np.vstack([X, rng.normal(size=(6, 3)) * 0.2 + 9 * np.array([np.cos(g), np.sin(g), g % 2])])
+    y = (X[:, 0] > 1.5).astype(int)
+    m = X.shape[0]
+    return nm.pcp(nm.laplacian(X, 6), nm.Pairs.from_labels(y, m // 2, m // 2, 0))
+
+
+@pytest.mark.parametrize("depth", [1e-5, 3e-4])
+def test_a_certificate_that_raises_holds(request, depth):
+    """Optimal multipliers spoilt on one group: the certificate raises it again, and nothing else."""
+    P = loosely_tied()
+    best = P.solve("burer_monteiro", tol=1e-8)
+    request.getfixturevalue("beyond_cholesky")
+    y = P.derivatives(best.V)
+    group = np.arange(P.n - 8, P.n)
+    y.terms[1][group] -= depth
+    assert (P.terms[1].functional.indices[0][group] == group).all()
+    spoilt = float(np.linalg.eigvalsh(P.slack(y).toarray())[0])
+    found = nm.certify(P, best.V, y, tol=1e-4)
+    assert found.rigour == "probable"
+    assert found.bound <= best.objective
+    assert found.relative_gap <= 1e-4
+    assert P.dual_bound(found.multipliers) >= found.bound - 1e-9 * abs(found.bound)
+    shifted = P.conjugate_sum(found.multipliers) - P.conjugate_sum(y)
+    uniform = -spoilt * P.n  # what the same shift at all points would have cost
+    assert spoilt < 0
+    assert shifted < 0.5 * uniform or depth < 1e-4
+
+
+def test_a_factor_of_the_wrong_length_costs_the_bound_nothing_to_first_order(beyond_cholesky):
+    P = outlying()
+    V = 1.001 * P.solve("burer_monteiro", tol=1e-8).V
+    y = P.derivatives(V)
+    S = P.slack(y)
+    leaning = float(np.sum(V * (S @ V)))
+    assert leaning > 0
+    z, T = repairs.balanced(P, y, V, S)
+    assert abs(float(np.sum(V * (T @ V)))) < 1e-9 * leaning * P.n
+    assert abs(P.slack(z) - T).max() < 1e-12
+    assert -P.conjugate_sum(z) > -P.conjugate_sum(y) + 0.9 * leaning

@@ -1,0 +1,61 @@
+"""What conic solvers say, and what becomes of it."""
+
+import numpy as np
+import pytest
+from problems import side_information
+
+import npkl_models as nm
+
+
+@pytest.mark.parametrize("p", [2.5])
+@pytest.mark.parametrize("loss", nm.LOSSES)
+@pytest.mark.parametrize("how", ["bound", "penalty"])
+def test_general_powers_go_through_majorisation(p, loss, how):
+    L, pairs = side_information("iris", 9)
+    problem = nm.simple_npkl(L, pairs, loss=loss, p=p, **{how: 4.0 if how == "bound" else 0.5})
+    primal, dual = (problem.solve(b, eps=1e-9) for b in ("sdp", "sdp_dual"))
+    assert primal.certificate.certifies(1e-6)
+    assert dual.objective == pytest.approx(primal.objective, rel=1e-6)
+    assert dual.certificate.bound <= primal.objective + 1e-9
+    L, pairs = side_information("iris", 60)
+    large = nm.simple_npkl(L, pairs, loss=loss, p=p, bound=4.0)
+    assert "majorisation, for order up to 40 (got 60)" in large.compatible_backends()["sdp"]
+
+
+def test_conic_statuses():
+    L, pairs = side_information("iris", 12)
+    n = np.arange(12)
+    wall = [
+        nm.Equality(nm.Entries(12, (n, n)), 1.0),
+        nm.Equality(nm.Entries(12, (n[:1], n[1:2])), 2.0),
+    ]
+    impossible = nm.Problem(L, nm.pcp(L, pairs).terms, wall)
+    bottomless = nm.Problem(L, nm.LossTerm(nm.Entries(12, (pairs.i, pairs.j)), "linear", pairs.sign, 9.0))
+    for backend in ("sdp", "sdp_dual"):
+        for solver in ("CLARABEL", "SCS"):
+            found = impossible.solve(backend, solver=solver)
+            assert found.status is nm.Status.INFEASIBLE
+            assert found.V is None
+            assert bottomless.solve(backend, solver=solver).status is nm.Status.UNBOUNDED
+    with pytest.raises(nm.SolverError, match="left no point"):
+        _ = found.certificate
+    with pytest.raises(nm.SolverError, match="left no kernel"):
+        _ = found.K
+    assert "INFEASIBLE" in found.summary()
+
+
+def test_other_solvers_need_their_own_option_names(small, monkeypatch):
+    from npkl_models.conic import solvers
+
+    options = solvers.ConicOptions(solver_options={"a": 1})
+    assert solvers.solver_arguments("SDPA", options) == {"a": 1}
+    with pytest.raises(nm.UnsupportedError, match="solver_options"):
+        solvers.solver_arguments("SDPA", solvers.ConicOptions(max_iter=3))
+    with pytest.raises(nm.UnsupportedError, match="takes no time_limit"):
+        solvers.solver_arguments("CVXOPT", solvers.ConicOptions(time_limit=3))
+
+
+def test_hopeless_memory_is_refused_with_the_prediction():
+    L, pairs = side_information("breast_cancer")
+    with pytest.raises(nm.UnsupportedError, match=r"order 569.*needs about \d+ GB.*SCS"):
+        nm.pcp(L, pairs).solve("sdp", solver="CLARABEL")

@@ -1,0 +1,126 @@
+"""The cross-check and its table."""
+
+import bz2
+import json
+from pathlib import Path
+
+import pytest
+
+import npkl_models as nm
+from npkl_models.crosscheck.table import COLUMNS, cells
+from npkl_models.data import datasets
+from npkl_models.solve.registry import backends
+
+REGISTRY = backends()
+
+
+@pytest.mark.parametrize("kind", ["pcp", "npkl:hinge", "row:linear", "B2:squared_hinge"])
+def test_all_backends_agree(small, kind):
+    table = nm.crosscheck(small(kind))
+    assert [row.backend for row in table.rows] == list(REGISTRY)
+    assert table.agrees
+    assert table.bound <= table.objective
+    for row in table.rows:
+        reason = small(kind).compatible_backends()[row.backend]
+        if reason is None:
+            assert row.verdict == "agrees"
+            assert row.relative_gap <= 1e-6
+            assert row.kernel_distance <= 0.02
+            assert row.seconds > 0
+        else:
+            assert row.verdict == f"not run: {reason}"
+            assert not row.ran
+
+
+def test_a_wrong_answer_is_caught(small, monkeypatch):
+    """A backend with a worse point, one with an impossible bound, and one that breaks."""
+    problem = small("pcp")
+    good = problem.solve("bcd")
+    worse = problem.solve("admm", rank=1, max_iter=50)
+    table = nm.crosscheck(problem, ["bcd"])
+    assert table.agrees
+    import sys
+
+    from npkl_models import crosscheck as _  # noqa: F401  # the function shadows the module
+
+    module = sys.modules["npkl_models.crosscheck.run"]
+    answers = {"bcd": good, "admm": worse, "sdp": "failed: broken", "sdp_dual": good}
+    monkeypatch.setattr(module, "_solve", lambda problem, backend, options: answers[backend.name])
+    table = module.crosscheck(problem, list(answers))
+    verdicts = {row.backend: row.verdict for row in table.rows}
+    assert verdicts["bcd"] == "agrees"
+    assert verdicts["admm"].startswith("worse by")
+    assert verdicts["sdp"] == "failed: broken"
+    assert not table.agrees
+    assert not module.crosscheck(problem, ["bcd", "sdp"]).agrees  # a break alone is a disagreement
+    row = module._row("bcd", good, module._Scale(good.objective + 1, good.objective + 2, 1e-5, None))
+    assert row.verdict == "outside the proved bracket"
+
+
+def test_forms_of_the_table(small, tmp_path):
+    table = nm.crosscheck(small("B2:hinge"), ["bcd", "sdp[SCS]", "sdp[CLARABEL]"], reference="sdp[SCS]")
+    assert table.reference == "sdp[SCS]"
+    data = json.loads(table.to_json())
+    assert data["problem"]["n"] == 24
+    assert data["versions"]["npkl_models"] == nm.__version__
+    rows = {row["backend"]: row for row in data["rows"]}
+    assert rows["bcd"]["objective"] is None
+    assert {
+        "backend",
+        "status",
+        "objective",
+        "bound",
+        "relative_gap",
+        "rigour",
+        "rank",
+        "seconds",
+        "verdict",
+    } <= set(rows["sdp[SCS]"])
+    markdown = table.to_markdown().splitlines()
+    assert len(markdown) == 2 + 3
+    assert all(line.count("|") == len(COLUMNS) + 1 + 2 * ("K ref" in line) for line in markdown)
+    assert "optimum" in str(table)
+    frame = table.to_frame()
+    assert list(frame.index) == ["bcd", "sdp[SCS]", "sdp[CLARABEL]"]
+    ax = table.plot()
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["sdp[SCS]", "sdp[CLARABEL]"]
+    page = table.report(tmp_path / "page.html").read_text()
+    assert "trace_power" in page
+    assert page.count("<tr") == 4
+    assert all(len(cells(row)) == len(COLUMNS) for row in table.rows)
+
+
+def test_processes_give_the_same_table(small):
+    alone = nm.crosscheck(small("npkl:square"), ["bcd", "admm"])
+    together = nm.crosscheck(small("npkl:square"), ["bcd", "admm"], n_jobs=2)
+    assert [r.objective for r in alone.rows] == [r.objective for r in together.rows]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"backends": ["nope"]}, nm.UnsupportedError, "unknown backend 'nope'"),
+        ({"backends": []}, nm.ProblemError, "at least one backend"),
+        ({"backends": ["bcd[SCS]"]}, nm.ProblemError, "bcd takes no solver"),
+        ({"backends": ["bcd"], "reference": "sdp"}, nm.UnsupportedError, "unknown reference"),
+        ({"colour": 3}, nm.UnsupportedError, "unknown option 'colour'"),
+        ({"tol": -1}, nm.UnsupportedError, "tol must be between"),
+    ],
+)
+def test_bad_calls(small, arguments, error, message):
+    with pytest.raises(error, match=message):
+        nm.crosscheck(small("pcp"), **arguments)
+
+
+@pytest.fixture
+def page(monkeypatch, tmp_path):
+    """The LIBSVM page, as a folder whose files can be changed, and an empty cache."""
+    monkeypatch.delenv(datasets.FOLDER_VARIABLE, raising=False)
+    monkeypatch.setattr("pooch.os_cache", lambda name: tmp_path / "cache")
+    files = {"usps.bz2": bz2.compress(b"1 1:0.5 3:2\n2 2:1\n"), "a1a": b"+1 1:1\n-1 2:1\n"}
+
+    def copy(url, output_file, pooch):
+        Path(output_file).write_bytes(files[url.split("/")[-1]])
+
+    monkeypatch.setattr("pooch.core.choose_downloader", lambda *a, **k: copy)
+    return files

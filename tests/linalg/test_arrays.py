@@ -1,0 +1,34 @@
+"""Dense linear algebra."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from npkl_models import linalg
+
+
+def test_low_rank_update_is_what_it_says():
+    rng = np.random.default_rng(0)
+    W = np.linalg.qr(rng.normal(size=(9, 2)))[0]
+    S = sp.random_array((9, 9), density=0.4, rng=rng)
+    S = (S + S.T).tocsr()
+    update = linalg.LowRankUpdate(S, W, np.array([2.0, 3.0]))
+    full = S.toarray() + (W * [2.0, 3.0]) @ W.T
+    np.testing.assert_allclose(linalg.dense(update), full)
+    np.testing.assert_allclose(update @ W, full @ W)
+    assert linalg.norm_bound(update) >= np.linalg.norm(full, 2)
+
+
+def test_psd_factor_cuts_the_negative_part():
+    A = np.random.default_rng(0).normal(size=(6, 6))
+    A = A + A.T
+    V = linalg.psd_factor(A)
+    values, vectors = np.linalg.eigh(A)
+    np.testing.assert_allclose(V @ V.T, (vectors * np.maximum(values, 0)) @ vectors.T, atol=1e-10)
+    assert linalg.numerical_rank(V) == int(np.sum(values > 0))
+
+
+@pytest.mark.parametrize("values", [np.array([3.0, 4.0]), np.array([1e200, 1e200])])
+def test_schatten_norm_does_not_overflow(values):
+    assert linalg.schatten_norm(values, 2) == pytest.approx(float(np.hypot(*values)))
+    assert linalg.schatten_norm(values, np.inf) == values.max()

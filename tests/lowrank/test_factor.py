@@ -1,0 +1,104 @@
+"""Solvers of factors: ranks, starts, descent."""
+
+import numpy as np
+import pytest
+from problems import side_information
+
+import npkl_models as nm
+from npkl_models.solve.registry import backends
+
+REGISTRY = backends()
+
+LOWRANK = [name for name, backend in REGISTRY.items() if backend.family == "lowrank"]
+
+
+@pytest.mark.parametrize("backend", LOWRANK)
+def test_rotating_the_start_changes_nothing(small, backend):
+    problem = small("pcp")
+    rng = np.random.default_rng(0)
+    V = rng.normal(size=(problem.n, 5))
+    R = np.linalg.qr(rng.normal(size=(5, 5)))[0]
+    first = problem.solve(backend, start=V, max_iter=5)
+    second = problem.solve(backend, start=V @ R, max_iter=5)
+    np.testing.assert_allclose(first.K, second.K, atol=1e-8)
+
+
+@pytest.mark.parametrize("backend", LOWRANK)
+@pytest.mark.parametrize("rank", ["auto", "pataki", 6])
+def test_ranks(small, backend, rank):
+    problem = small("npkl:squared_hinge")
+    solution = problem.solve(backend, rank=rank)
+    assert solution.status is nm.Status.OPTIMAL
+    if rank == 6:
+        assert solution.V.shape[1] == 6
+    if rank == "pataki":
+        r, m = solution.V.shape[1], problem.n_pairs
+        assert r * (r + 1) // 2 <= m < (r + 1) * (r + 2) // 2
+
+
+@pytest.mark.parametrize("backend", LOWRANK)
+def test_a_rank_too_small_is_shown_and_left(small, exact, backend):
+    """At rank 1 the point is stationary, not optimal: the certificate says so, "auto" goes on from it."""
+    problem = small("pcp")
+    stuck = problem.solve(backend, rank=1, max_iter=3000)
+    assert stuck.status is not nm.Status.OPTIMAL
+    assert stuck.certificate.min_eigenvalue < -1e-3
+    assert not stuck.is_optimal(1e-4)
+    assert stuck.objective > exact("pcp").objective + 1e-3
+    left = problem.solve(backend, start=stuck, rank="auto")
+    assert left.status is nm.Status.OPTIMAL
+    assert left.rank > 1
+
+
+def test_bcd_never_goes_up(small):
+    for kind in ("pcp", "npkl:square", "npkl:squared_hinge", "row:linear", "row:squared_hinge"):
+        history = small(kind).solve("bcd", tol=1e-9, rank=6).history
+        rise = np.diff(history.objective)
+        assert np.all(rise <= 1e-11 * np.abs(history.objective[0]))
+
+
+def test_the_printed_row_program_stalls_and_says_so(small, exact):
+    """Hu & Kwok 2015, algorithm 1 with the hinge loss: descends, and stops above the optimum."""
+    problem = small("npkl:hinge")
+    printed = problem.solve("bcd", nonsmooth="row_qp", rank=8, max_iter=120)
+    assert np.all(np.diff(printed.history.objective) <= 1e-9)
+    assert printed.objective > exact("npkl:hinge").objective * 1.005
+    assert printed.status is not nm.Status.OPTIMAL
+    assert problem.solve("bcd").objective == pytest.approx(exact("npkl:hinge").objective, rel=1e-5)
+    with pytest.raises(nm.UnsupportedError, match="takes neither a loss on the diagonal"):
+        small("row:hinge").solve("bcd", nonsmooth="row_qp")
+
+
+@pytest.mark.parametrize("kind", ["pcp", "npkl:hinge", "G2:squared_hinge", "B2:hinge", "B2:linear"])
+def test_admm_may_leave_the_last_digits_to_others(small, exact, kind):
+    plain = small(kind).solve("admm", relaxation=1.0)
+    assert plain.message == ""
+    polished = small(kind).solve("admm", polish="newton", tol=1e-7)
+    assert "last digits by newton" in polished.message
+    assert plain.status is polished.status is nm.Status.OPTIMAL
+    assert polished.objective == pytest.approx(exact(kind).objective, rel=1e-6)
+    if kind.startswith(("B", "G")):
+        with pytest.raises(nm.UnsupportedError, match="polish='bcd' does not take this problem"):
+            small(kind).solve("admm", polish="bcd")
+    else:
+        assert "last digits by bcd" in small(kind).solve("admm", polish="bcd").message
+    # a rank that is too small is left by whoever has the word
+    left = small(kind).solve("admm", polish="newton", start=np.ones((24, 1)))
+    assert left.status is nm.Status.OPTIMAL
+
+
+def test_mixed_losses_in_one_problem():
+    L, pairs = side_information("iris", 30)
+    must, cannot = pairs.must_link.T, pairs.cannot_link.T
+    n = np.arange(30)
+    terms = (
+        nm.LossTerm(nm.Entries(30, tuple(must)), "hinge", 1.0, 2.0, "must"),
+        nm.LossTerm(nm.Entries(30, tuple(cannot)), "squared_hinge", -1.0, 0.5, "cannot"),
+        nm.LossTerm(nm.Entries(30, (n, n)), "square", 1.0, 0.3, "diagonal"),
+    )
+    problem = nm.Problem(L, terms)
+    reference = problem.solve("sdp", eps=1e-9)
+    for backend in LOWRANK:
+        solution = problem.solve(backend)
+        assert solution.status is nm.Status.OPTIMAL
+        assert solution.objective == pytest.approx(reference.objective, rel=1e-5)

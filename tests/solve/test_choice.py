@@ -1,0 +1,53 @@
+"""The choice of a backend and its predictions."""
+
+from problems import side_information
+
+import npkl_models as nm
+from npkl_models.solve.registry import backends
+
+REGISTRY = backends()
+
+
+def test_automatic_choice_gives_its_reason(small):
+    name, reason = nm.choose_backend(small("pcp"))
+    assert name == "bcd"
+    assert "block coordinate descent" in reason
+    name, reason = nm.choose_backend(small("B2:hinge"))
+    assert name == "simple_npkl"
+    assert "got tr K^2" in reason
+    assert "backend chosen: bcd" in small("pcp").solve().message
+    L, pairs = side_information("breast_cancer")
+    assert nm.choose_backend(nm.simple_npkl(L, pairs, p=1.5, bound=569.0))[0] == "simple_npkl"
+    n = L.shape[0]
+    odd = nm.Problem(
+        L,
+        nm.LossTerm(nm.DistanceDifferences(n, ([0], [1], [2])), "linear", 1.0),
+        regularizer=nm.RowNormBound(1.0),
+    )
+    assert nm.choose_backend(odd)[0] == "burer_monteiro"
+
+
+def test_predictions_grow_with_the_problem_and_refuse_the_hopeless(small):
+    L, pairs = side_information("breast_cancer")
+    large = nm.pcp(L, pairs)
+    for name in REGISTRY:
+        if "basis" in (REGISTRY[name].reason(large) or ""):
+            continue
+        little, much = REGISTRY[name].cost(small("pcp")), REGISTRY[name].cost(large)
+        assert 0 < little.seconds < much.seconds
+        assert 0 < little.bytes < much.bytes
+    assert REGISTRY["sdp"].cost(large).seconds > 100 * REGISTRY["bcd"].cost(large).seconds
+    name, reason = nm.choose_backend(large)
+    assert name == "bcd"
+    assert "sdp is hopeless at order 569, predicted" in reason
+    majorised = nm.simple_npkl(*side_information("iris", 20), p=2.5, bound=9.0)
+    assert REGISTRY["sdp"].cost(majorised).seconds > 1
+
+
+def test_the_choice_without_a_low_rank_route_is_spectral(small):
+    L, pairs = side_information("iris", 20)
+    name, reason = nm.choose_backend(nm.simple_npkl(L, pairs, loss="hinge", p=1.5, bound=9.0))
+    assert name == "simple_npkl"
+    assert (
+        "burer_monteiro takes no regulariser, row norms or tr K^p with an integer p, got tr K^1.5" in reason
+    )

@@ -1,0 +1,30 @@
+"""What is said of a point that proves nothing, or of a problem without a solution."""
+
+import scipy.sparse as sp
+from problems import side_information
+
+import npkl_models as nm
+
+
+def test_an_infeasible_problem_is_reported_as_such():
+    """Three points, two of them too far apart for the third: the conic solver's certificate decides."""
+    n = 5
+    tight = nm.Equality(nm.SquaredDistances(n, ([0, 1, 0], [1, 2, 2])), [1.0, 1.0, 9.0])
+    diagonal = nm.Equality(nm.Entries(n, (range(n), range(n))), 1.0)
+    problem = nm.Problem(sp.eye_array(n).tocsr(), (), (tight, diagonal))
+    for backend in ("sdp", "sdp_dual"):
+        assert problem.solve(backend).status is nm.Status.INFEASIBLE
+    low = problem.solve("burer_monteiro", max_iter=300)
+    assert low.status is not nm.Status.OPTIMAL
+
+
+def test_a_point_below_the_bound_is_not_called_optimal():
+    """Equalities that are met only roughly push the objective below the optimum: that proves nothing."""
+    problem = nm.hard_pcp(*side_information("iris", 20))
+    good = problem.solve("sdp", eps=1e-9)
+    cheat = nm.certify(problem, good.V * (1 - 4e-7), good.multipliers)
+    assert 1e-7 < cheat.violation <= 1e-6
+    assert cheat.feasible  # as it was judged: its constraints restored
+    assert cheat.moved > 1e-7
+    assert cheat.bound <= cheat.objective
+    assert problem.violation(cheat.point) < 1e-12
