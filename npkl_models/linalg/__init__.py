@@ -1,51 +1,146 @@
-"""Dense and iterative linear algebra: arrays in, arrays out."""
+"""Dense and iterative linear algebra: arrays in, arrays out.
 
-from npkl_models.linalg.arrays import (
-    DENSE_SPECTRUM,
-    LINE,
-    TINY,
-    UNIT,
-    Array,
-    Index,
-    LowRankUpdate,
-    Mask,
-    Matrix,
-    aligned,
-    dense,
-    frobenius,
-    gamma,
-    gram_eigenvalues,
-    longest_row,
-    norm_bound,
-    numerical_rank,
-    orthonormal_range,
-    positions,
-    psd_factor,
-    schatten_norm,
-    symmetrize,
-)
+How the smallest eigenvalue of a large matrix is bounded is in `proof`.
+"""
 
-__all__ = [
-    "DENSE_SPECTRUM",
-    "LINE",
-    "TINY",
-    "UNIT",
-    "Array",
-    "Index",
-    "LowRankUpdate",
-    "Mask",
-    "Matrix",
-    "aligned",
-    "dense",
-    "frobenius",
-    "gamma",
-    "gram_eigenvalues",
-    "longest_row",
-    "norm_bound",
-    "numerical_rank",
-    "orthonormal_range",
-    "positions",
-    "psd_factor",
-    "schatten_norm",
-    "symmetrize",
-]
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating[Any]]
+Mask = NDArray[np.bool_]
+Index = NDArray[np.intp]
+Matrix = Any  # a scipy sparse array or a dense ndarray; both take `@`
+
+UNIT = float(np.finfo(np.float64).eps) / 2  # unit roundoff
+TINY = float(np.finfo(np.float64).tiny)  # the smallest normal number: what underflow may lose
+LINE = 64  # bytes of a cache line
+DENSE_SPECTRUM = 1_500  # largest order for all eigenvalues, where all are needed
+
+
+def gamma(operations: float) -> float:
+    """Relative error of that many operations in a row (Higham 2002, lemma 3.1)."""
+    product = operations * UNIT
+    return product / (1 - product) if product < 0.5 else float("inf")
+
+
+@dataclass(frozen=True, eq=False)
+class LowRankUpdate:
+    """The symmetric matrix S + W diag(mu) W' with orthonormal W (n x k), never formed."""
+
+    S: Matrix
+    W: Array
+    mu: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n)."""
+        return (self.S.shape[0], self.S.shape[0])
+
+    def __matmul__(self, X: Array) -> Array:
+        out: Array = self.S @ X + (self.W * self.mu) @ (self.W.T @ X)
+        return out
+
+
+def dense(A: Matrix) -> Array:
+    """A dense copy of a sparse, dense or low-rank-updated matrix."""
+    if isinstance(A, LowRankUpdate):
+        return dense(A.S) + (A.W * A.mu) @ A.W.T
+    out: Array = A.toarray() if sp.issparse(A) else np.array(A, dtype=float)
+    return out
+
+
+def symmetrize(A: Array) -> Array:
+    """The symmetric part (A + A') / 2."""
+    return (A + A.T) * 0.5
+
+
+def psd_factor(K: Array, rtol: float = 0.0) -> Array:
+    """Factor V (n x r) of the nearest PSD matrix, V V' = K+.
+
+    Eigenvalues below ``rtol`` times the largest one are dropped, negative ones
+    always are.
+    """
+    values, vectors = scipy.linalg.eigh(symmetrize(K))
+    keep = values > max(rtol * max(values[-1], 0.0), 0.0)
+    out: Array = vectors[:, keep] * np.sqrt(values[keep])
+    return out
+
+
+def aligned(A: Array) -> Array:
+    """A copy that begins on a cache line, so that rows of eight numbers take one line each."""
+    raw = np.empty(A.size * 8 + LINE, dtype=np.uint8)
+    first = -raw.ctypes.data % LINE
+    out: Array = raw[first : first + A.size * 8].view(np.float64).reshape(A.shape)
+    out[:] = A
+    return out
+
+
+def frobenius(A: Array) -> float:
+    """Frobenius norm; without BLAS, whose threads cost more than the sum on factors of common size."""
+    flat = A.ravel()
+    return float(np.sqrt(np.einsum("i,i->", flat, flat)))
+
+
+def gram_eigenvalues(V: Array) -> Array:
+    """The non-zero eigenvalues of V V' (at most r of them), descending; infinite for numbers out of range."""
+    if not np.isfinite(V).all():
+        return np.full(min(V.shape), np.inf)
+    out: Array = np.linalg.svd(V, compute_uv=False) ** 2 if V.size else np.zeros(0)
+    return out
+
+
+def numerical_rank(V: Array, rtol: float = 1e-7) -> int:
+    """Number of eigenvalues of V V' above ``rtol`` times the largest one."""
+    values = gram_eigenvalues(V)
+    return int(np.sum(values > rtol * values[0])) if values.size and values[0] > 0 else 0
+
+
+def schatten_norm(values: Array, q: float) -> float:
+    """(sum |x|^q)^(1/q), and max |x| for q = inf; scaled against overflow."""
+    top = float(np.max(np.abs(values), initial=0.0))
+    if top == 0.0 or np.isinf(q) or not np.isfinite(top):
+        return top if top == top else float("inf")
+    return top * float(np.sum((np.abs(values) / top) ** q) ** (1.0 / q))
+
+
+def norm_bound(S: Matrix) -> float:
+    """Upper bound on the spectral norm of a symmetric matrix: largest absolute row sum."""
+    if isinstance(S, LowRankUpdate):
+        return norm_bound(S.S) + float(np.max(np.abs(S.mu), initial=0.0))
+    return float(abs(S).sum(axis=1).max()) if S.shape[0] else 0.0
+
+
+def longest_row(S: Matrix) -> int:
+    """Number of products in a row of S X, at most."""
+    if isinstance(S, LowRankUpdate):
+        return longest_row(S.S) + 2 * S.mu.size
+    if sp.issparse(S):
+        return int(np.diff(sp.csr_array(S).indptr).max(initial=0))
+    return int(S.shape[0])
+
+
+def orthonormal_range(V: Array, rtol: float = 1e-6) -> Array:
+    """Orthonormal basis (n x k) of the range of V, its negligible directions dropped."""
+    if not V.size:
+        return np.zeros((V.shape[0], 0))
+    U, s, _ = np.linalg.svd(V, full_matrices=False)
+    out: Array = U[:, s > rtol * s[0]] if s[0] > 0 else U[:, :0]
+    return out
+
+
+def positions(A: Matrix, rows: Index, columns: Index) -> Index:
+    """Where the entries (row, column) stand in the data of a CSR array with sorted indices."""
+    n = A.shape[1]
+    keys = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr)) * n + A.indices
+    wanted = rows.astype(np.intp) * n + columns
+    order = np.argsort(wanted)  # sorted, the search walks through memory instead of jumping
+    out = np.empty_like(order)
+    out[order] = np.searchsorted(keys, wanted[order])
+    return out

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import ThreadpoolController
 
-from npkl_models.linalg.arrays import Array, Matrix
+from npkl_models.linalg import Array, Matrix
 
 WORTHWHILE = 1_000_000  # stored entries from which on a product is shared
 LONG = 10_000  # numbers in a vector from which on idle threads of BLAS disturb

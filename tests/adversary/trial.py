@@ -143,7 +143,7 @@ class Trial:
             self.bound = -np.inf
 
     def _rational(self) -> bool:
-        return face_of(self.problem) is None
+        return face_of(self.problem).whole
 
     def _plain(self, found: nm.Certificate):
         return self.problem, found.multipliers
