@@ -2,12 +2,16 @@
 
 ``python run.py table.json [--quick]`` runs every script of this folder and keeps each line of JSON that it
 prints; ``python run.py table.json --against other.json`` prints, for each number that both have, the ratio.
+``python run.py table.json --beside CHECKOUT [--times 3]`` runs each script in turn here and in another checkout
+of the library, which is the fair comparison of two versions, and prints the ratios of the medians.
 Sets that are not here are left out with the reason. A whole run takes an hour, a quick one some minutes.
 """
 
 import argparse
 import json
+import os
 import platform
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -47,22 +51,42 @@ RESULTS = (
 )
 
 
-def run(plan: dict[str, list[list[str]]], console: Console) -> list[dict]:
-    """Every line that the scripts print, with the command that printed it."""
-    rows = []
+ROOT = HERE.parents[1]
+
+
+def once(root: Path, script: str, arguments: list[str]) -> list[dict]:
+    """Every line that a script of a checkout prints, with the command that printed it."""
+    command = " ".join(["python", script, *arguments])
+    here = root / "examples" / "benchmarks"
+    found = subprocess.run(
+        [sys.executable, here / script, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=here,
+        env=os.environ | {"PYTHONPATH": str(root)},
+    )
+    rows = [{"command": command, **json.loads(line)} for line in found.stdout.splitlines()]
+    if found.returncode:
+        words = found.stderr.strip().splitlines()[-1:] or ["no word"]
+        rows.append({"command": command, "failed": words[0]})
+    return rows
+
+
+def run(plan: dict, roots: list[Path], times: int, console: Console) -> list[list[dict]]:
+    """The lines of each checkout, its scripts run in turn with those of the others; medians of numbers."""
+    tables: list[list[dict]] = [[] for _ in roots]
     for script, calls in plan.items():
         for arguments in calls:
-            command = " ".join(["python", script, *arguments])
-            console.print(f"[dim]{command}")
-            found = subprocess.run(
-                [sys.executable, HERE / script, *arguments], capture_output=True, text=True, cwd=HERE
-            )
-            if found.returncode:
-                words = found.stderr.strip().splitlines()[-1:] or ["no word"]
-                rows.append({"command": command, "failed": words[0]})
-            for line in found.stdout.splitlines():
-                rows.append({"command": command, **json.loads(line)})
-    return rows
+            console.print(f"[dim]python {' '.join([script, *arguments])}")
+            runs = [[once(root, script, arguments) for root in roots] for _ in range(times)]
+            for k, table in enumerate(tables):
+                table += [median(rows) for rows in zip(*(found[k] for found in runs), strict=False)]
+    return tables
+
+
+def median(rows: tuple[dict, ...]) -> dict:
+    """One line with the medians of the measures of several."""
+    return rows[0] | {key: statistics.median(row.get(key, 0.0) for row in rows) for key in measures(rows[0])}
 
 
 def name(row: dict) -> str:
@@ -97,6 +121,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("table", type=Path)
     parser.add_argument("--against", type=Path)
+    parser.add_argument("--beside", type=Path, metavar="CHECKOUT")
+    parser.add_argument("--times", type=int, default=1)
+    parser.add_argument("--only", metavar="SCRIPT", help="one script of them")
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     console = Console(width=140)
@@ -104,13 +131,20 @@ def main() -> None:
         new, old = (json.loads(path.read_text())["rows"] for path in (options.table, options.against))
         compare(new, old, console)
         return
-    rows = run(QUICK if options.quick else FULL, console)
+    plan = QUICK if options.quick else FULL
+    plan = {name: calls for name, calls in plan.items() if options.only in (None, name)}
+    roots = [ROOT] if options.beside is None else [options.beside.resolve(), ROOT]
+    tables = run(plan, roots, options.times, console)
+    rows = tables[-1]
     machine = {
         "python": platform.python_version(),
         "machine": platform.machine(),
         "system": platform.system(),
     }
     options.table.write_text(json.dumps({"machine": machine, "rows": rows}, indent=1))
+    if options.beside is not None:
+        compare(rows, tables[0], console)
+        return
     table = Table("line", "measured", "gap", "status")
     for row in rows:
         found = "; ".join(f"{key} {value:.4g}" for key, value in measures(row).items())
