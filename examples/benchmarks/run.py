@@ -2,8 +2,8 @@
 
 ``python run.py table.json [--quick]`` runs every script of this folder and keeps each line of JSON that it
 prints; ``python run.py table.json --against other.json`` prints, for each number that both have, the ratio.
-``python run.py table.json --beside CHECKOUT [--times 3]`` runs each script in turn here and in another checkout
-of the library, which is the fair comparison of two versions, and prints the ratios of the medians.
+``python run.py table.json --beside CHECKOUT [--times 3]`` runs each script in turn here and in another
+checkout of the library, which is the fair comparison of two versions, and prints the ratios of the medians.
 Sets that are not here are left out with the reason. A whole run takes an hour, a quick one some minutes.
 """
 
