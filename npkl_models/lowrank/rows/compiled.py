@@ -20,13 +20,13 @@ try:
 except ImportError:  # the extra is not installed
     numba = None  # type: ignore[assignment,unused-ignore]
 
-# Of the secular equation, in `secular` too; they stand here because numba's cache watches this file alone.
+# Of the secular equation, for `secular` too; they stand here since numba's cache watches this file alone.
 STEPS = 60
 INNER = 8
 LAST = 1e-4  # the next step would be about its square
 SETTLED = 1e-3 * LAST**2  # the same for the steps within a step
 NARROW = 1e-15  # an interval of no more than rounding
-TINY_SHIFT = 1e-9  # mu below it: the hard case is near
+TINY_SHIFT = 1e-9  # mu below it: the hard case of the secular equation is near
 AHEAD = 2  # rows whose neighbours are asked for before their turn: memory answers late
 
 # What belongs together travels in plain tuples: a class would have to keep its name for numba's cache.
