@@ -7,13 +7,14 @@ any subset of the pairs, those with a kink as `smoothing` makes them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
 
-from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg import Array, Index
 from npkl_models.lowrank.smoothing import Derivatives, WeightedLoss
 from npkl_models.model.functionals import Entries
+from npkl_models.model.incidence import Incidence
 from npkl_models.model.losses import Loss
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
@@ -48,17 +49,14 @@ class Structure:
         """Number of pairs."""
         return int(self.i.size)
 
-    def incidence(self) -> Matrix:
-        """Pattern (n x n) of the pairs, both orders."""
-        data = np.ones(2 * self.size)
-        rows, columns = np.concatenate([self.i, self.j]), np.concatenate([self.j, self.i])
-        return sp.coo_array((data, (rows, columns)), shape=(self.n, self.n)).tocsr()
+    @cached_property
+    def incidence(self) -> Incidence:
+        """The pairs as a map of kernels."""
+        return Incidence.entries(self.i, self.j, self.n)
 
     def pair_values(self, V: Array, U: Array | None = None) -> Array:
         """v_i'u_j of each pair (u = v by default)."""
-        W = V if U is None else U
-        out: Array = np.einsum("er,er->e", V[self.i], W[self.j])
-        return out
+        return self.incidence.of_product(V, V if U is None else U)
 
     def diagonal_value(self, V: Array) -> float:
         """sum_i b_i s_i + a_i s_i^2, up to a constant the loss on the diagonal."""

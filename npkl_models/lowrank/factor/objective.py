@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
-from npkl_models.linalg import Array, Index, Matrix, norm_bound, positions
+from npkl_models.linalg import Array, norm_bound
 from npkl_models.lowrank.factor.spectral_term import SpectralTerm
 from npkl_models.lowrank.smoothing import Convex, Derivatives, WeightedLoss, Within
 from npkl_models.model.functionals import Entries, Functional
+from npkl_models.model.incidence import Adjoint, Incidence
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 
@@ -57,37 +57,8 @@ class FactorObjective:
             self.scale[channel.part] = channel.scale
         self.spectral = SpectralTerm(problem.regularizer)
         self.smooth = not self.augmented.any() and not self.spectral.constrained
-        self._lay_out()
-
-    def _lay_out(self) -> None:
-        """Index arrays and the sparse patterns of S and of the values' part of the Hessian."""
-        owner, row, column, coefficient = [], [], [], []
-        for channel in self.channels:
-            t = channel.functional.triplets()
-            owner.append(t.owner + channel.part.start)
-            row.append(t.row)
-            column.append(t.column)
-            coefficient.append(t.coefficient)
-        self.owner, self.row, self.column = map(np.concatenate, (owner, row, column))
-        self.coefficient = np.concatenate(coefficient)
-        self.identity = self.owner.size == self.size and bool(np.all(np.diff(self.owner) == 1))
-        n = self.problem.n
-        rows = np.concatenate([self.row, self.column])
-        columns = np.concatenate([self.column, self.row])
-        ones = np.ones(rows.size)
-        self.pairs: Matrix = sp.coo_array((ones, (rows, columns)), shape=(n, n)).tocsr()
-        self.pairs.sort_indices()
-        C = self.problem.cost
-        pattern = self.pairs.copy()
-        pattern.data[:] = 0.0
-        self.S: Matrix = (abs(C) + abs(self.pairs)).tocsr()
-        self.S.sort_indices()
-        self.in_pairs = positions(self.pairs, rows, columns)
-        self.in_S = positions(self.S, rows, columns)
-        self.cost_data = np.zeros(self.S.nnz)
-        coo = sp.coo_array(C)
-        self.cost_data[positions(self.S, coo.row, coo.col)] = coo.data
-        self.S.data = self.cost_data.copy()
+        self.incidence = Incidence.stack([channel.functional.incidence for channel in self.channels])
+        self.S, self.bends = Adjoint(self.incidence, problem.cost), Adjoint(self.incidence)
 
     def lift(self, W: Array) -> Array:
         """V = Q W, or W itself without a basis."""
@@ -99,15 +70,14 @@ class FactorObjective:
 
     def values(self, V: Array) -> Array:
         """All z at V V'."""
-        return self._sum(np.einsum("er,er->e", V[self.row], V[self.column]))
+        return self.incidence.of_product(V, V)
 
     def at(self, W: Array) -> Point:
         """Evaluate value and gradient at a factor."""
         V = self.lift(W)
         z = self.values(V)
         value, slope, bend = self.rules(z)
-        self._set(self.S, self.in_S, slope, self.cost_data)
-        SV = self.S @ V
+        SV = self.S(slope) @ V
         spectral, gradient = self.spectral.value_and_gradient(W)
         linear = float(np.sum(V * SV)) - float(slope @ z)  # <C, VV'>, since <S, VV'> = <C, VV'> + y'z
         total = linear + float(np.sum(value)) + spectral
@@ -115,8 +85,7 @@ class FactorObjective:
 
     def hessian(self, point: Point) -> Callable[[Array], Array]:
         """D -> Hessian of f at the point applied to D."""
-        self._set(self.S, self.in_S, point.slope, self.cost_data)
-        S, pairs, V = self.S.copy(), self.pairs.copy(), point.V
+        S, V = self.S(point.slope).copy(), point.V
         bent = bool(np.any(point.bend))
         second = self.spectral.hessian(point.W)
 
@@ -124,10 +93,7 @@ class FactorObjective:
             E = self.lift(D)
             out = S @ E
             if bent:
-                change = np.einsum("er,er->e", V[self.row], E[self.column])
-                change += np.einsum("er,er->e", E[self.row], V[self.column])
-                self._set(pairs, self.in_pairs, point.bend * self._sum(change), None)
-                out += pairs @ V
+                out += self.bends(point.bend * self.incidence.along(V, E)) @ V
             return 2 * (self.drop(out) + second(D))
 
         return product
@@ -158,18 +124,6 @@ class FactorObjective:
         m, k = len(self.problem.terms), len(self.problem.equalities)
         rows = np.maximum(parts[m + k], 0.0) if self.problem.regularizer.row_multipliers else None
         return Multipliers(tuple(parts[:m]), tuple(parts[m : m + k]), rows)
-
-    def _sum(self, contributions: Array) -> Array:
-        if self.identity:
-            return self.coefficient * contributions
-        return np.bincount(self.owner, weights=self.coefficient * contributions, minlength=self.size).astype(
-            float
-        )
-
-    def _set(self, A: Matrix, where: Index, y: Array, base: Array | None) -> None:
-        half = 0.5 * self.coefficient * y[self.owner]
-        data = np.bincount(where, weights=np.concatenate([half, half]), minlength=A.nnz)
-        A.data = data if base is None else base + data
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ class Sweeper:
         if self.compiled:  # one row after the other needs no colours, and memory likes their own order
             self.order = np.arange(problem.n)
             return
-        classes = color_classes(color_graph(abs(self.off) + pairs.incidence(), random_state))
+        classes = color_classes(color_graph(abs(self.off) + pairs.incidence.pattern(), random_state))
         self.order = np.concatenate(classes)
         for points in classes:
             tables = self.incidence.tables(points)
