@@ -1,18 +1,19 @@
 """What a low-rank solver needs to know of a problem on entries: pairs, diagonal, smooth models.
 
-`EdgeModel` is the only place where a loss meets a solver: values, derivatives and curvatures on
-any subset of the pairs. A loss with a kink is replaced by its Moreau envelope shifted by multipliers
-(the method of multipliers); the derivative of that envelope always lies in the domain of the conjugate.
+`EdgeModel` is the only place where a loss meets a row solver: values, derivatives and curvatures on
+any subset of the pairs, those with a kink as `smoothing` makes them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
 
-from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg import Array, Index
+from npkl_models.lowrank.smoothing import Derivatives, WeightedLoss
+from npkl_models.model.incidence import Incidence
 from npkl_models.model.losses import Loss
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
@@ -47,17 +48,14 @@ class Structure:
         """Number of pairs."""
         return int(self.i.size)
 
-    def incidence(self) -> Matrix:
-        """Pattern (n x n) of the pairs, both orders."""
-        data = np.ones(2 * self.size)
-        rows, columns = np.concatenate([self.i, self.j]), np.concatenate([self.j, self.i])
-        return sp.coo_array((data, (rows, columns)), shape=(self.n, self.n)).tocsr()
+    @cached_property
+    def incidence(self) -> Incidence:
+        """The pairs as a map of kernels."""
+        return Incidence.entries(self.i, self.j, self.n)
 
     def pair_values(self, V: Array, U: Array | None = None) -> Array:
         """v_i'u_j of each pair (u = v by default)."""
-        W = V if U is None else U
-        out: Array = np.einsum("er,er->e", V[self.i], W[self.j])
-        return out
+        return self.incidence.of_product(V, V if U is None else U)
 
     def diagonal_value(self, V: Array) -> float:
         """sum_i b_i s_i + a_i s_i^2, up to a constant the loss on the diagonal."""
@@ -89,10 +87,7 @@ def structure(problem: Problem) -> Structure:
 
 
 class EdgeModel:
-    """Smooth model of the losses of the pairs.
-
-    Smooth losses stand as they are. A loss with a kink is replaced by
-    min_u f(u) + y (z - u) + beta / 2 (z - u)^2, whose derivative is y + beta (z - u).
+    """Smooth model of the losses of the pairs; see `smoothing`.
 
     Attributes
     ----------
@@ -112,7 +107,7 @@ class EdgeModel:
         for k, block in enumerate(pairs.blocks):
             self._owner[block.start : block.stop] = k
 
-    def evaluate(self, z: Array, which: Index | None = None) -> tuple[Array, Array, Array]:
+    def evaluate(self, z: Array, which: Index | None = None) -> Derivatives:
         """(value, derivative, second derivative) at values z of the pairs ``which`` (all by default)."""
         if which is None:
             which = np.arange(self.pairs.size)
@@ -172,17 +167,9 @@ class EdgeModel:
             y.terms[block.term][block.source] = derivative[block.start : block.stop]
         return Multipliers(y.terms, y.equalities, rows)
 
-    def _block(self, block: Block, z: Array, which: Index) -> tuple[Array, Array, Array]:
-        t, w = self.pairs.target[which], self.pairs.weight[which]
-        f = block.loss
-        if f.smooth:
-            return w * f.value(z, t), w * f.derivative(z, t), w * f.second_derivative(z, t)
-        beta, y = self.beta, self.y[which]
-        x = z + y / beta
-        u = f.prox(x, t, w / beta)
-        miss = z - u
-        slope = beta * (1 - f.prox_slope(x, t, w / beta))
-        return w * f.value(u, t) + (y + 0.5 * beta * miss) * miss, y + beta * miss, slope
+    def _block(self, block: Block, z: Array, which: Index) -> Derivatives:
+        f = WeightedLoss(block.loss, self.pairs.target[which], self.pairs.weight[which])
+        return f.smoothed(z, self.y[which], self.beta)
 
 
 def _bound(loss: Loss, beta: float) -> float:

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Mask, Matrix
+from npkl_models.model.incidence import Incidence
 
 SVEC_CHUNK = 4_000_000  # numbers that `svec_operator` works on at a time
 
@@ -65,13 +66,14 @@ class Functional(ABC):
         """The non-zeros of all M_e, one ordered index pair each."""
 
     @cached_property
-    def _triplets(self) -> Triplets:
-        return self.triplets()
+    def incidence(self) -> Incidence:
+        """The same, laid out for sums."""
+        return Incidence(*self.triplets(), self.n, self.size)
 
     def value(self, K: Array) -> Array:
         """Values z on a dense kernel K (n x n)."""
-        t = self._triplets
-        return self._sum(t.coefficient * K[t.row, t.column])
+        t = self.incidence
+        return t.collect(K[t.row, t.column])
 
     def value_of_factor(self, V: Array) -> Array:
         """Values z on K = V V' from row dot products of V (n x r); K is never formed."""
@@ -79,32 +81,24 @@ class Functional(ABC):
 
     def value_of_product(self, V: Array, U: Array) -> Array:
         """Values z on the (possibly asymmetric) product V U', read in the order of the indices."""
-        t = self._triplets
-        return self._sum(t.coefficient * np.einsum("er,er->e", V[t.row], U[t.column]))
+        return self.incidence.of_product(V, U)
 
     def size_of_factor(self, V: Array) -> Array:
         """What rounding in the values on V V' is relative to: sums of ``abs(M_ij)`` times lengths of rows."""
-        t, norm = self._triplets, np.sqrt(np.einsum("ir,ir->i", V, V))
-        return self._sum(np.abs(t.coefficient) * norm[t.row] * norm[t.column])
+        t, norm = self.incidence, np.sqrt(np.einsum("ir,ir->i", V, V))
+        return t.collect(np.sign(t.coefficient) * norm[t.row] * norm[t.column])
 
     def row_sizes(self, y: Array) -> tuple[Array, Array]:
         """Row sums of ``sum_e abs(y_e) abs(M_e)``, and how many numbers they have (n,) each."""
-        t = self._triplets
-        half = 0.5 * np.abs(t.coefficient * np.asarray(y, dtype=float)[t.owner])
-        ends = np.concatenate([t.row, t.column])
-        size = np.bincount(ends, weights=np.concatenate([half, half]), minlength=self.n)
-        return size.astype(float), np.bincount(ends, minlength=self.n).astype(float)
+        return self.incidence.row_sums(np.asarray(y, dtype=float))
 
     def adjoint(self, y: Array) -> Matrix:
         """sum_e y_e M_e as a symmetric sparse array (n x n)."""
-        t = self._triplets
-        half = 0.5 * t.coefficient * np.asarray(y, dtype=float)[t.owner]
-        rows, columns = np.concatenate([t.row, t.column]), np.concatenate([t.column, t.row])
-        return sp.coo_array((np.concatenate([half, half]), (rows, columns)), shape=(self.n, self.n)).tocsr()
+        return self.incidence.adjoint(np.asarray(y, dtype=float))
 
     def operator(self, Q: Array | None = None) -> Matrix:
         """The matrix A with z = A vec(K), or z = A vec(U) for K = Q U Q' (row-major vec)."""
-        t = self._triplets
+        t = self.incidence
         if Q is None:
             return sp.coo_array(
                 (t.coefficient, (t.owner, t.row * self.n + t.column)),
@@ -120,7 +114,7 @@ class Functional(ABC):
         """The matrix A (m x s(s+1)/2) with z = A svec(U) for K = Q U Q'; see `svec`."""
         first, second = np.triu_indices(Q.shape[1])
         scale = np.where(first == second, 0.5, np.sqrt(0.5))
-        t = self._triplets
+        t = self.incidence
         out = np.zeros((self.size, first.size))
         step = max(1, SVEC_CHUNK // first.size)
         for start in range(0, t.owner.size, step):
@@ -134,14 +128,6 @@ class Functional(ABC):
                 continue
             gather = sp.csr_array((np.ones(place.size), (place, np.arange(place.size))))
             out[here] += scale * (gather @ outer)
-        return out
-
-    def _sum(self, contributions: Array) -> Array:
-        if contributions.size == self.size:
-            return contributions
-        out: Array = np.bincount(self._triplets.owner, weights=contributions, minlength=self.size).astype(
-            float
-        )
         return out
 
 

@@ -7,13 +7,13 @@ coarse space: V + X B with a small B is minimised over B alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.optimize import minimize
 
-from npkl_models.linalg import Array, Index, Mask, Matrix
+from npkl_models.linalg import Array, Index, Mask
+from npkl_models.model.incidence import Adjoint, Incidence
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import LossTerm
 
@@ -75,34 +75,23 @@ class _Part:
     which: Index
     slope: Array
     points: Index
-    owner: Index
-    row: Index
-    column: Index
-    coefficient: Array
+    adjoint: Adjoint
     base: Array
 
     def beyond_slope(self, X: Array, V: Array, B: Array) -> tuple[float, Array]:
         """What the losses change by at V + X B more than their slopes at V tell, and its gradient in B."""
         x = X[self.points]
         M = V[self.points] + x @ B
-        z = self._values(M)
+        z = self.adjoint.incidence.of_product(M, M)
         loss, t, w = self.term.loss, self.term.target[self.which], self.term.weight[self.which]
         at = self.base
         rest = w * (loss.value(z, t) - loss.value(at, t)) - self.slope * (z - at)
-        pull = 0.5 * self.coefficient * (w * loss.derivative(z, t) - self.slope)[self.owner]
-        shape = (self.points.size, self.points.size)
-        Y: Matrix = sp.coo_array((pull, (self.row, self.column)), shape=shape).tocsr()
-        gradient: Array = 2 * (x.T @ (Y @ M + Y.T @ M))
+        gradient: Array = 2 * (x.T @ (self.adjoint(w * loss.derivative(z, t) - self.slope) @ M))
         return float(np.sum(rest)), gradient
-
-    def _values(self, M: Array) -> Array:
-        parts = self.coefficient * np.einsum("er,er->e", M[self.row], M[self.column])
-        out: Array = np.bincount(self.owner, weights=parts, minlength=self.which.size).astype(float)
-        return out
 
 
 def _part(term: LossTerm, slope: Array, V: Array, near: Mask) -> _Part:
-    t = term.functional.triplets()
+    t = term.functional.incidence
     touched = np.zeros(term.functional.size, dtype=bool)
     touched[t.owner[near[t.row] | near[t.column]]] = True
     keep = touched[t.owner]
@@ -110,7 +99,6 @@ def _part(term: LossTerm, slope: Array, V: Array, near: Mask) -> _Part:
     place = np.cumsum(touched) - 1
     points, ends = np.unique(np.concatenate([t.row[keep], t.column[keep]]), return_inverse=True)
     row, column = np.split(ends, 2)
-    M = V[points]
-    owner, coefficient = place[t.owner[keep]], t.coefficient[keep]
-    part = _Part(term, which, slope[which], points, owner, row, column, coefficient, np.zeros(which.size))
-    return replace(part, base=part._values(M))
+    near_by = Incidence(place[t.owner[keep]], row, column, t.coefficient[keep], points.size, which.size)
+    base = near_by.of_product(V[points], V[points])
+    return _Part(term, which, slope[which], points, Adjoint(near_by), base)

@@ -1,36 +1,34 @@
 """The factorised objective f(V) with gradient and Hessian products, for any problem.
 
 f(V) = <C V, V> + sum_e phi_e(z_e(V)) + R(V V'), where phi_e is the loss if that is smooth, and else the
-shifted Moreau envelope of the loss or of the indicator of a constraint: every equality and every row-norm
-bound is a channel with a proximal map, like a loss with a kink. With a basis V = Q W, the unknown is W.
+shifted Moreau envelope (`smoothing`) of the loss or of the indicator of a constraint: every equality and
+every row-norm bound is a channel with a proximal map, like a loss with a kink. With a basis V = Q W, the
+unknown is W.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
-from npkl_models.linalg import Array, Index, Matrix, norm_bound, positions
+from npkl_models.linalg import Array, norm_bound
 from npkl_models.lowrank.factor.spectral_term import SpectralTerm
+from npkl_models.lowrank.smoothing import Convex, Derivatives, WeightedLoss, Within
 from npkl_models.model.functionals import Entries, Functional
+from npkl_models.model.incidence import Adjoint, Incidence
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 
-Prox = Callable[[Array, float], tuple[Array, Array, Array]]  # x, beta -> u, f(u), slope of the prox
 
-
-@dataclass
-class Channel:
-    """A stretch of values with one rule."""
+class Channel(NamedTuple):
+    """A stretch of values with one convex function."""
 
     functional: Functional
-    start: int
-    stop: int
-    smooth: Callable[[Array], tuple[Array, Array, Array]] | None = None  # value, slope, bend
-    prox: Prox | None = None
+    convex: Convex
+    part: slice
     scale: float = 1.0  # of its penalty
 
 
@@ -49,48 +47,18 @@ class FactorObjective:
         self.problem = problem
         self.Q = None if problem.basis is None else problem.basis.Q
         self.channels = _channels(problem)
-        self.size = self.channels[-1].stop if self.channels else 0
+        self.size = self.channels[-1].part.stop
         self.beta = beta
         self.y = np.zeros(self.size)
         self.augmented = np.zeros(self.size, dtype=bool)
         self.scale = np.ones(self.size)
         for channel in self.channels:
-            part = slice(channel.start, channel.stop)
-            self.augmented[part] = channel.prox is not None
-            self.scale[part] = channel.scale
+            self.augmented[channel.part] = not channel.convex.smooth
+            self.scale[channel.part] = channel.scale
         self.spectral = SpectralTerm(problem.regularizer)
         self.smooth = not self.augmented.any() and not self.spectral.constrained
-        self._lay_out()
-
-    def _lay_out(self) -> None:
-        """Index arrays and the sparse patterns of S and of the values' part of the Hessian."""
-        owner, row, column, coefficient = [], [], [], []
-        for channel in self.channels:
-            t = channel.functional.triplets()
-            owner.append(t.owner + channel.start)
-            row.append(t.row)
-            column.append(t.column)
-            coefficient.append(t.coefficient)
-        self.owner, self.row, self.column = map(np.concatenate, (owner, row, column))
-        self.coefficient = np.concatenate(coefficient)
-        self.identity = self.owner.size == self.size and bool(np.all(np.diff(self.owner) == 1))
-        n = self.problem.n
-        rows = np.concatenate([self.row, self.column])
-        columns = np.concatenate([self.column, self.row])
-        ones = np.ones(rows.size)
-        self.pairs: Matrix = sp.coo_array((ones, (rows, columns)), shape=(n, n)).tocsr()
-        self.pairs.sort_indices()
-        C = self.problem.cost
-        pattern = self.pairs.copy()
-        pattern.data[:] = 0.0
-        self.S: Matrix = (abs(C) + abs(self.pairs)).tocsr()
-        self.S.sort_indices()
-        self.in_pairs = positions(self.pairs, rows, columns)
-        self.in_S = positions(self.S, rows, columns)
-        self.cost_data = np.zeros(self.S.nnz)
-        coo = sp.coo_array(C)
-        self.cost_data[positions(self.S, coo.row, coo.col)] = coo.data
-        self.S.data = self.cost_data.copy()
+        self.incidence = Incidence.stack([channel.functional.incidence for channel in self.channels])
+        self.S, self.bends = Adjoint(self.incidence, problem.cost), Adjoint(self.incidence)
 
     def lift(self, W: Array) -> Array:
         """V = Q W, or W itself without a basis."""
@@ -102,15 +70,14 @@ class FactorObjective:
 
     def values(self, V: Array) -> Array:
         """All z at V V'."""
-        return self._sum(np.einsum("er,er->e", V[self.row], V[self.column]))
+        return self.incidence.of_product(V, V)
 
     def at(self, W: Array) -> Point:
         """Evaluate value and gradient at a factor."""
         V = self.lift(W)
         z = self.values(V)
         value, slope, bend = self.rules(z)
-        self._set(self.S, self.in_S, slope, self.cost_data)
-        SV = self.S @ V
+        SV = self.S(slope) @ V
         spectral, gradient = self.spectral.value_and_gradient(W)
         linear = float(np.sum(V * SV)) - float(slope @ z)  # <C, VV'>, since <S, VV'> = <C, VV'> + y'z
         total = linear + float(np.sum(value)) + spectral
@@ -118,8 +85,7 @@ class FactorObjective:
 
     def hessian(self, point: Point) -> Callable[[Array], Array]:
         """D -> Hessian of f at the point applied to D."""
-        self._set(self.S, self.in_S, point.slope, self.cost_data)
-        S, pairs, V = self.S.copy(), self.pairs.copy(), point.V
+        S, V = self.S(point.slope).copy(), point.V
         bent = bool(np.any(point.bend))
         second = self.spectral.hessian(point.W)
 
@@ -127,27 +93,16 @@ class FactorObjective:
             E = self.lift(D)
             out = S @ E
             if bent:
-                change = np.einsum("er,er->e", V[self.row], E[self.column])
-                change += np.einsum("er,er->e", E[self.row], V[self.column])
-                self._set(pairs, self.in_pairs, point.bend * self._sum(change), None)
-                out += pairs @ V
+                out += self.bends(point.bend * self.incidence.along(V, E)) @ V
             return 2 * (self.drop(out) + second(D))
 
         return product
 
-    def rules(self, z: Array) -> tuple[Array, Array, Array]:
+    def rules(self, z: Array) -> Derivatives:
         """(value, slope, bend) of every phi_e at z."""
         out = np.zeros((3, self.size))
-        for channel in self.channels:
-            part = slice(channel.start, channel.stop)
-            if channel.smooth is not None:
-                out[:, part] = channel.smooth(z[part])
-                continue
-            assert channel.prox is not None
-            y, beta = self.y[part], self.beta * channel.scale
-            u, f, slope = channel.prox(z[part] + y / beta, beta)
-            miss = z[part] - u
-            out[:, part] = f + (y + 0.5 * beta * miss) * miss, y + beta * miss, beta * (1 - slope)
+        for _, convex, part, scale in self.channels:
+            out[:, part] = convex.smoothed(z[part], self.y[part], self.beta * scale)
         return out[0], out[1], out[2]
 
     def update_multipliers(self, point: Point) -> float:
@@ -165,22 +120,10 @@ class FactorObjective:
 
     def multipliers(self, point: Point) -> Multipliers:
         """The dual point of the problem that belongs to this point."""
-        parts = [point.slope[c.start : c.stop] for c in self.channels]
+        parts = [point.slope[channel.part] for channel in self.channels]
         m, k = len(self.problem.terms), len(self.problem.equalities)
         rows = np.maximum(parts[m + k], 0.0) if self.problem.regularizer.row_multipliers else None
         return Multipliers(tuple(parts[:m]), tuple(parts[m : m + k]), rows)
-
-    def _sum(self, contributions: Array) -> Array:
-        if self.identity:
-            return self.coefficient * contributions
-        return np.bincount(self.owner, weights=self.coefficient * contributions, minlength=self.size).astype(
-            float
-        )
-
-    def _set(self, A: Matrix, where: Index, y: Array, base: Array | None) -> None:
-        half = 0.5 * self.coefficient * y[self.owner]
-        data = np.bincount(where, weights=np.concatenate([half, half]), minlength=A.nnz)
-        A.data = data if base is None else base + data
 
 
 @dataclass(frozen=True)
@@ -204,41 +147,18 @@ def typical_size(problem: Problem) -> float:
 
 
 def _channels(problem: Problem) -> list[Channel]:
-    out: list[Channel] = []
-    at = 0
-
-    def add(functional: Functional, **rule: object) -> None:
-        nonlocal at
-        out.append(Channel(functional, at, at + functional.size, **rule))  # type: ignore[arg-type]
-        at += functional.size
-
-    for term in problem.terms:
-        f, t, w = term.loss, term.target, term.weight
-        if f.smooth:
-            add(
-                term.functional,
-                smooth=lambda z, f=f, t=t, w=w: (
-                    w * f.value(z, t), w * f.derivative(z, t), w * f.second_derivative(z, t)
-                ),
-            )  # fmt: skip
-        else:
-
-            def prox(x: Array, beta: float, f=f, t=t, w=w) -> tuple[Array, Array, Array]:  # type: ignore[no-untyped-def]
-                u = f.prox(x, t, w / beta)
-                return u, w * f.value(u, t), f.prox_slope(x, t, w / beta)
-
-            add(term.functional, prox=prox)
     stiffness = norm_bound(problem.cost) or 1.0
-    scale = stiffness / typical_size(problem)
-    for part in problem.equalities:
-        b = part.value
-        add(part.functional, prox=lambda x, beta, b=b: (b, np.zeros_like(b), np.zeros_like(b)), scale=scale)
-    if problem.regularizer.row_multipliers:
-        top = problem.regularizer.trace_bound(1)
-        every = np.arange(problem.n)
-        add(
-            Entries(problem.n, (every, every)),
-            prox=lambda x, beta: (np.minimum(x, top), np.zeros_like(x), (x < top).astype(float)),
-            scale=stiffness / top if top < 1 else 1.0,
-        )
+    size, R = typical_size(problem), problem.regularizer
+    found: list[tuple[Functional, Convex, float]] = [
+        (t.functional, WeightedLoss(t.loss, t.target, t.weight), 1.0) for t in problem.terms
+    ]
+    found += [(e.functional, Within(e.value, e.value), stiffness / size) for e in problem.equalities]
+    if R.row_multipliers:
+        every, top = np.arange(problem.n), R.trace_bound(1)
+        diagonal = Entries(problem.n, (every, every))
+        found.append((diagonal, Within(-np.inf, top), stiffness / top if top < 1 else 1.0))
+    out, at = [], 0
+    for functional, convex, scale in found:
+        out.append(Channel(functional, convex, slice(at, at + functional.size), scale))
+        at += functional.size
     return out

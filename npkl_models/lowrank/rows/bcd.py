@@ -14,7 +14,7 @@ import numpy as np
 
 from npkl_models.certify.recovery import recover_multipliers
 from npkl_models.errors import UnsupportedError
-from npkl_models.linalg import Array, aligned, frobenius, positions
+from npkl_models.linalg import Array, aligned, frobenius
 from npkl_models.linalg.threads import shared
 from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY, factor_cost
 from npkl_models.lowrank.edges import EdgeModel, Structure, structure
@@ -23,6 +23,7 @@ from npkl_models.lowrank.factor.rank import FactorEngine, starting_factor
 from npkl_models.lowrank.rows import compiled
 from npkl_models.lowrank.rows.anderson import Extrapolation
 from npkl_models.lowrank.rows.sweeps import KERNELS, Sweeper, choose_kernel
+from npkl_models.model.incidence import Adjoint
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
@@ -91,11 +92,7 @@ class BCDEngine(FactorEngine):
         self.by_dual = options.nonsmooth == "row_qp" and not self.model.smooth
         self.radius = problem.regularizer.row_radius
         self.sweeper = Sweeper(problem, pairs, self.model, options.kernel, self.by_dual, options.random_state)
-        self.pattern = pairs.incidence()
-        self.pattern.sort_indices()
-        self.where = positions(
-            self.pattern, np.concatenate([pairs.i, pairs.j]), np.concatenate([pairs.j, pairs.i])
-        )
+        self.adjoint = Adjoint(pairs.incidence)
         self.extrapolation = Extrapolation() if options.extrapolation else None
         self.misfit = np.inf
         self.smooth_residual = np.inf
@@ -182,10 +179,7 @@ class BCDEngine(FactorEngine):
         s = np.einsum("ir,ir->i", V, V)
         SV = CV + (pairs.linear + 2 * pairs.quadratic * s)[:, None] * V
         if z.size:
-            self.pattern.data = np.bincount(
-                self.where, weights=np.concatenate([0.5 * y, 0.5 * y]), minlength=self.pattern.nnz
-            )
-            SV = SV + self.pattern @ V
+            SV = SV + self.adjoint(y) @ V
         self.row_multipliers = None
         if self.radius is not None:
             pull = -np.einsum("ir,ir->i", SV, V) / self.radius**2

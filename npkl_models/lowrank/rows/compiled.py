@@ -1,8 +1,8 @@
-"""The row update of `rows` compiled by numba, a row at a time (where numba has no build `rows` serves).
+"""The row update of `minimise` compiled by numba, a row at a time (without numba `minimise` serves).
 
 The same mathematics in the same order of the points gives the same sweep, to rounding. It takes losses
 that are quadratic in the pairs (square, linear); a row whose secular equation has no positive root is
-handed back to `rows`.
+handed back to `minimise`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,21 @@ try:
 except ImportError:  # the extra is not installed
     numba = None  # type: ignore[assignment,unused-ignore]
 
+# Of the secular equation, for `secular` too; they stand here since numba's cache watches this file alone.
 STEPS = 60
-AHEAD = 2  # rows whose neighbours are asked for before their turn: memory answers late
+INNER = 8
 LAST = 1e-4  # the next step would be about its square
+SETTLED = 1e-3 * LAST**2  # the same for the steps within a step
+NARROW = 1e-15  # an interval of no more than rounding
+TINY_SHIFT = 1e-9  # mu below it: the hard case of the secular equation is near
+AHEAD = 2  # rows whose neighbours are asked for before their turn: memory answers late
+
+# What belongs together travels in plain tuples: a class would have to keep its name for numba's cache.
+Cost = tuple[Index, Index, Array]  # indptr, indices, data: CSR without the diagonal
+Pairs = tuple[Index, Index, Array, Array]  # start (n + 1,), neighbour, root of the curvature, derivative at 0
+Rows = tuple[Array, Array, float]  # mu0, a, b: mu0/2 ||v||^2 + a ||v||^4, ||v|| <= b (0 for no bound)
+Row = tuple[float, float, float]  # the same of one row
+Line = tuple[float, float, float]  # slope, zero, level: slope (mu - zero) + level
 
 
 def available() -> bool:
@@ -30,14 +42,20 @@ def available() -> bool:
     return numba is not None
 
 
-def _decorate(function: Any) -> Any:
+def _decorate(function: Any, inline: str = "never") -> Any:
     if numba is None:
         return function
-    return numba.njit(cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})(function)
+    fast = {"contract", "reassoc", "nsz"}
+    return numba.njit(cache=True, error_model="numpy", fastmath=fast, inline=inline)(function)
+
+
+def _inlined(function: Any) -> Any:
+    """For parts of `sweep`: a call with many arrays would cost a good part of a row."""
+    return _decorate(function, inline="always")
 
 
 def _intrinsic(function: Any) -> Any:
-    return function if numba is None else numba.extending.intrinsic(function)
+    return numba.extending.intrinsic(function) if numba else lambda V, i, byte: None
 
 
 @_intrinsic
@@ -60,11 +78,64 @@ def _prefetch(context: Any, V: Any, i: Any, byte: Any) -> Any:  # pragma: no cov
     return types.void(V, types.intp, types.intp), generate
 
 
+# A row with k pairs has the vectors w_1 .. w_k of its pairs (rows of W), c (row k of W) and its present v.
+# G is their Gram matrix in this order, below the diagonal; L holds a factor, x in row k and y in row k + 1.
+# Few arrays travel, and none in a tuple below `sweep`: numba counts references to those at every call.
+
+
+@_inlined
+def _ask(V: Array, near: Index, first: int, last: int) -> None:  # pragma: no cover
+    """Ask memory for the rows near[first:last] of V."""
+    for byte in range(0, 8 * V.shape[1], LINE):
+        for m in range(first, last):
+            _prefetch(V, near[m], byte)
+
+
+@_inlined
+def _pull_cost(
+    W: Array, k: int, V: Array, indices: Index, data: Array, first: int, last: int
+) -> None:  # pragma: no cover
+    """Set c to the pull of the cost."""
+    for a in range(V.shape[1]):
+        W[k, a] = 0.0
+    for m in range(first, last):
+        weight, near = -2 * data[m], indices[m]
+        for a in range(V.shape[1]):
+            W[k, a] += weight * V[near, a]
+
+
+@_inlined
+def _pull_pairs(
+    W: Array, k: int, V: Array, neighbor: Index, root: Array, pull: Array, first: int
+) -> None:  # pragma: no cover
+    """Add the pull of the pairs to c, and set w_1 .. w_k."""
+    for j in range(k):
+        near, weight, scale = neighbor[first + j], pull[first + j], root[first + j]
+        for a in range(V.shape[1]):
+            W[k, a] -= weight * V[near, a]
+        for a in range(V.shape[1]):
+            W[j, a] = scale * V[near, a]
+
+
+@_inlined
+def _gram(i: int, V: Array, W: Array, k: int, G: Array) -> None:  # pragma: no cover
+    """Set the last row of W to v, and G."""
+    for a in range(V.shape[1]):
+        W[k + 1, a] = V[i, a]
+    for j in range(k + 2):
+        for m in range(j + 1):
+            total = 0.0
+            for a in range(V.shape[1]):
+                total += W[j, a] * W[m, a]
+            G[j, m] = total
+
+
 @_decorate
-def _factor(mu: float, G: Array, k: int, L: Array) -> None:  # pragma: no cover
-    """Factors L D L' = mu I + G of the leading k x k block; the diagonal of L holds 1 / D."""
+def _solve(mu: float, G: Array, k: int, L: Array) -> None:  # pragma: no cover
+    """Solve (mu I + WW') x = W c by factors L D L'; the diagonal of L holds 1 / D."""
     for i in range(k):
         pivot = G[i, i] + mu
+        right = G[k, i]
         for j in range(i):
             total = G[i, j]
             for m in range(j):
@@ -72,192 +143,158 @@ def _factor(mu: float, G: Array, k: int, L: Array) -> None:  # pragma: no cover
             L[j, i] = total  # D_j L_ij, above the diagonal
             L[i, j] = total * L[j, j]
             pivot -= total * L[i, j]
+            right -= L[i, j] * L[k, j]
         L[i, i] = 1 / max(pivot, 1e-300)
-
-
-@_decorate
-def _solve(L: Array, k: int, b: Array, x: Array) -> None:  # pragma: no cover
-    """Solve L D L' x = b."""
-    for i in range(k):
-        total = b[i]
-        for m in range(i):
-            total -= L[i, m] * x[m]
-        x[i] = total
+        L[k, i] = right
     for i in range(k - 1, -1, -1):
-        total = x[i] * L[i, i]
+        total = L[k, i] * L[i, i]
         for m in range(i + 1, k):
-            total -= L[m, i] * x[m]
-        x[i] = total
+            total -= L[m, i] * L[k, m]
+        L[k, i] = total
 
 
 @_decorate
-def _norm2(
-    mu: float, G: Array, k: int, L: Array, b: Array, x: Array, y: Array, cc: float
-) -> tuple[float, float]:  # pragma: no cover
-    """S = ||v||^2 and ds/dmu for v = (mu I + W'W)^-1 c, from b = W c, G = W W' and cc = ||c||^2 alone.
+def _norm2(mu: float, G: Array, k: int, L: Array) -> tuple[float, float]:  # pragma: no cover
+    """||v||^2 and its derivative for v = (mu I + W'W)^-1 c, from the Gram matrix alone.
 
-    With x = (mu I + G)^-1 b one has W v = x, s = (cc - x'b - mu x'x) / mu^2 and
-    ds/dmu = -2 (s - x'(mu I + G)^-1 x) / mu, where x'(LDL')^-1 x = y'D^-1 y with L y = x.
+    With x = (mu I + WW')^-1 b, b = W c, one has W v = x, ||v||^2 = (c'c - x'b - mu x'x) / mu^2 and
+    the derivative -2 (||v||^2 - x'(mu I + WW')^-1 x) / mu, where x'(LDL')^-1 x = y'D^-1 y with L y = x.
     """
-    _factor(mu, G, k, L)
-    _solve(L, k, b, x)
-    s = cc
-    inner = 0.0
+    _solve(mu, G, k, L)
+    left, inner = G[k, k], 0.0
     for j in range(k):
-        s -= x[j] * (b[j] + mu * x[j])
-        total = x[j]
+        left -= L[k, j] * (G[k, j] + mu * L[k, j])
+        total = L[k, j]
         for m in range(j):
-            total -= L[j, m] * y[m]
-        y[j] = total
+            total -= L[j, m] * L[k + 1, m]
+        L[k + 1, j] = total
         inner += total * total * L[j, j]
-    s = max(s, 0.0) / (mu * mu)
-    return s, -2 * (s - inner) / mu
+    norm2 = max(left, 0.0) / (mu * mu)
+    return norm2, -2 * (norm2 - inner) / mu
 
 
 @_decorate
-def _rational_step(now: float, s: float, ds: float, mu0: float, slope: float) -> float:  # pragma: no cover
-    """The step to the root of the model t^2 s / (t + d)^2 = slope (now + d - mu0), t = -2 s / ds.
+def _rational_step(now: float, norm2: float, falls: float, line: Line) -> float:  # pragma: no cover
+    """The step to the root of the model t^2 norm2 / (t + d)^2 = line(now + d), t = -2 norm2 / falls.
 
-    The model has the value and the slope of s(mu) at ``now``, and is exact for a single eigenvalue
+    The model has the value and the slope of ||v||^2 at ``now``, and is exact for a single eigenvalue
     (More & Sorensen 1983); its own root is found by Newton.
     """
-    if not ds < 0:
+    if not falls < 0:
         return 0.0
-    t = -2 * s / ds
+    t = -2 * norm2 / falls
+    slope, zero, level = line
+    if slope == 0.0:
+        return t * (math.sqrt(norm2 / level) - 1)
     d = 0.0
-    for _ in range(8):
+    for _ in range(INNER):
         ratio = t / (t + d)
-        value = s * ratio * ratio - slope * (now + d - mu0)
-        change = value / (slope + 2 * s * ratio * ratio / (t + d))
+        value = norm2 * ratio * ratio - slope * (now + d - zero)
+        change = value / (slope + 2 * norm2 * ratio * ratio / (t + d))
         d = max(d + change, -0.9 * t)
-        if abs(change) <= 1e-3 * LAST * LAST * now:
+        if abs(change) <= SETTLED * now:
             break
     return d
 
 
+@_inlined
+def _root(
+    low: float, high: float, now: float, line: Line, G: Array, k: int, L: Array
+) -> tuple[float, bool]:  # pragma: no cover
+    """Where ||v(mu)||^2 meets the line in [low, high], safeguarded, and whether it was found."""
+    slope, zero, level = line
+    for _ in range(STEPS):
+        norm2, falls = _norm2(now, G, k, L)
+        if norm2 - slope * (now - zero) - level > 0:
+            low = now
+        else:
+            high = now
+        step = _rational_step(now, norm2, falls, line)
+        if abs(step) <= LAST * now or high - low <= NARROW * high:
+            return now + step, True
+        now = now + step
+        if not low < now < high:
+            now = 0.5 * (low + high)
+    return now, False
+
+
+@_inlined
+def _shift(own: Row, G: Array, k: int, L: Array) -> float:  # pragma: no cover
+    """The mu of a row, 0 where `minimise` must find it."""
+    mu, quartic, radius = own
+    size = G[k, k]
+    if quartic > 0.0:
+        if size == 0.0:
+            return 0.0
+        high = max(2 * max(mu, 0.0), (8 * quartic * size) ** (1 / 3)) + 1e-300
+        now = min(max(mu + 4 * quartic * G[k + 1, k + 1], 1e-3 * high), high)
+        mu, found = _root(0.0, high, now, (0.25 / quartic, mu, 0.0), G, k, L)
+        if not found or mu < TINY_SHIFT:
+            return 0.0
+    if mu > 0.0 and radius > 0.0 and _norm2(mu, G, k, L)[0] > radius * radius:
+        high = max(mu, math.sqrt(size) / radius) + 1e-300
+        mu = _root(mu, high, mu, (0.0, 0.0, radius * radius), G, k, L)[0]
+    return mu
+
+
+@_inlined
+def _replace(
+    i: int, V: Array, mu: float, own: Row, W: Array, G: Array, k: int, L: Array
+) -> tuple[float, float]:  # pragma: no cover
+    """Set row i to v(mu); returns how much the objective fell, and the squared gradient at the old row."""
+    _solve(mu, G, k, L)
+    mu0, quartic, radius = own
+    old = G[k + 1, k + 1]
+    level = mu0 + 4 * quartic * old
+    across, steep, new, gain = 0.0, 0.0, 0.0, -G[k + 1, k]
+    for a in range(V.shape[1]):
+        total, pulled = W[k, a], level * W[k + 1, a] - W[k, a]
+        for j in range(k):
+            total -= W[j, a] * L[k, j]
+            pulled += W[j, a] * G[k + 1, j]
+        across += pulled * W[k + 1, a]
+        steep += pulled * pulled
+        V[i, a] = total / mu
+        gain += W[k, a] * V[i, a]
+        new += V[i, a] * V[i, a]
+    for j in range(k):
+        gain += 0.5 * (G[k + 1, j] * G[k + 1, j] - L[k, j] * L[k, j])
+    if radius > 0.0 and old >= radius * radius * (1 - 1e-9) and across < 0:
+        steep -= across * across / old
+    return gain + 0.5 * mu0 * (old - new) + quartic * (old * old - new * new), max(steep, 0.0)
+
+
 @_decorate
 def sweep(
-    order: Index, first: int, V: Array,
-    indptr: Index, indices: Index, data: Array,
-    start: Index, neighbor: Index, root: Array, pull: Array,
-    mu0: Array, quartic: Array, radius: float, measured: Array,
-) -> int:  # pragma: no cover  # fmt: skip
+    order: Index, first: int, V: Array, cost: Cost, pairs: Pairs, rows: Rows, measured: Array
+) -> int:  # pragma: no cover
     """Update the rows order[first:] one by one; returns the position of a row it cannot do, or -1.
 
     To ``measured`` it adds how much the objective fell, and the squares of the gradients that the rows had
     when their turn came (without the part that a tight norm bound holds).
     """
-    r = V.shape[1]
-    width = 1
+    indptr, indices, data = cost
+    start, neighbor, root, pull = pairs
+    mu0, quartic, radius = rows
+    width = 2
     for i in range(start.shape[0] - 1):
-        width = max(width, start[i + 1] - start[i])
-    W, G, L = np.empty((width, r)), np.empty((width, width)), np.empty((width, width))
-    b, x, y, before = np.empty(width), np.empty(width), np.empty(width), np.empty(width)
-    c = np.empty(r)
+        width = max(width, start[i + 1] - start[i] + 2)
+    W, G, L = np.empty((width, V.shape[1])), np.empty((width, width)), np.empty((width, width))
     for position in range(first, order.shape[0]):
         if position + AHEAD < order.shape[0]:
             later = order[position + AHEAD]
-            for byte in range(0, 8 * r, LINE):
-                for m in range(indptr[later], indptr[later + 1]):
-                    _prefetch(V, indices[m], byte)
-                for m in range(start[later], start[later + 1]):
-                    _prefetch(V, neighbor[m], byte)
+            _ask(V, indices, indptr[later], indptr[later + 1])
+            _ask(V, neighbor, start[later], start[later + 1])
         i = order[position]
-        c[:] = 0.0
-        for m in range(indptr[i], indptr[i + 1]):
-            weight, near = -2 * data[m], indices[m]
-            for a in range(r):
-                c[a] += weight * V[near, a]
         k = start[i + 1] - start[i]
-        for j in range(k):
-            at = start[i] + j
-            near, weight, scale = neighbor[at], pull[at], root[at]
-            for a in range(r):
-                c[a] -= weight * V[near, a]
-                W[j, a] = scale * V[near, a]
-        for j in range(k):
-            total = 0.0
-            for a in range(r):
-                total += W[j, a] * c[a]
-            b[j] = total
-            total = 0.0
-            for a in range(r):
-                total += W[j, a] * V[i, a]
-            before[j] = total
-            for m in range(j + 1):
-                total = 0.0
-                for a in range(r):
-                    total += W[j, a] * W[m, a]
-                G[j, m] = total
-                G[m, j] = total
-        mu, q = mu0[i], quartic[i]
-        size, old, gain = 0.0, 0.0, 0.0
-        for a in range(r):
-            size += c[a] * c[a]
-            old += V[i, a] * V[i, a]
-            gain -= c[a] * V[i, a]
-        if q > 0.0:
-            if size == 0.0:
-                return position
-            low, high = 0.0, max(2 * max(mu, 0.0), (8 * q * size) ** (1 / 3)) + 1e-300
-            now = min(max(mu + 4 * q * old, 1e-3 * high), high)
-            found = False
-            for _ in range(STEPS):
-                s, ds = _norm2(now, G, k, L, b, x, y, size)
-                value = s - (now - mu) / (4 * q)
-                if value > 0:
-                    low = now
-                else:
-                    high = now
-                step = _rational_step(now, s, ds, mu, 0.25 / q)
-                if abs(step) <= LAST * now or high - low <= 1e-15 * high:
-                    now = now + step
-                    found = True
-                    break
-                now = now + step
-                if not low < now < high:
-                    now = 0.5 * (low + high)
-            if not found or now < 1e-9:
-                return position
-            mu = now
-        elif mu <= 0.0:
+        _pull_cost(W, k, V, indices, data, indptr[i], indptr[i + 1])
+        _pull_pairs(W, k, V, neighbor, root, pull, start[i])
+        _gram(i, V, W, k, G)
+        own = (mu0[i], quartic[i], radius)
+        mu = _shift(own, G, k, L)
+        if not mu > 0.0:
             return position
-        if radius > 0.0 and _norm2(mu, G, k, L, b, x, y, size)[0] > radius * radius:
-            low, high = mu, max(mu, math.sqrt(size) / radius) + 1e-300
-            now = mu
-            for _ in range(STEPS):
-                s, ds = _norm2(now, G, k, L, b, x, y, size)
-                value = s - radius * radius
-                if value > 0:
-                    low = now
-                else:
-                    high = now
-                step = 2 * s / -ds * (math.sqrt(s) / radius - 1) if ds < 0 else 0.0
-                if abs(step) <= LAST * now or high - low <= 1e-15 * high:
-                    now = now + step
-                    break
-                now = now + step
-                if not low < now < high:
-                    now = 0.5 * (low + high)
-            mu = now
-        _factor(mu, G, k, L)
-        _solve(L, k, b, x)
-        level = mu0[i] + 4 * q * old
-        across, steep, new = 0.0, 0.0, 0.0
-        for a in range(r):
-            total, pulled = c[a], level * V[i, a] - c[a]
-            for j in range(k):
-                total -= W[j, a] * x[j]
-                pulled += W[j, a] * before[j]
-            across += pulled * V[i, a]
-            steep += pulled * pulled
-            V[i, a] = total / mu
-            gain += c[a] * V[i, a]
-            new += V[i, a] * V[i, a]
-        for j in range(k):
-            gain += 0.5 * (before[j] * before[j] - x[j] * x[j])
-        if radius > 0.0 and old >= radius * radius * (1 - 1e-9) and across < 0:
-            steep -= across * across / old
-        measured[0] += gain + 0.5 * mu0[i] * (old - new) + q * (old * old - new * new)
-        measured[1] += max(steep, 0.0)
+        fall, steep = _replace(i, V, mu, own, W, G, k, L)
+        measured[0] += fall
+        measured[1] += steep
     return -1

@@ -22,11 +22,11 @@ import numpy as np
 
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.lowrank.edges import EdgeModel
+from npkl_models.lowrank.rows.compiled import TINY_SHIFT
 from npkl_models.lowrank.rows.secular import GramSystem, SpectralSystem, secular_root
 
 INNER_STEPS = 20
 DUAL_PASSES = 200
-TINY_SHIFT = 1e-9  # mu below it: the hard case of the secular equation is near
 
 
 @dataclass(frozen=True)

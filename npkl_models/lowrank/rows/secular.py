@@ -12,11 +12,9 @@ from typing import Protocol
 import numpy as np
 
 from npkl_models.linalg import Array
+from npkl_models.lowrank.rows.compiled import INNER, LAST, NARROW, SETTLED, STEPS
 
-STEPS = 60
 FLOOR = 1e-20  # smallest mu of a Gram system
-INNER = 8
-LAST = 1e-4  # the next step would be about its square
 
 
 class System(Protocol):
@@ -144,7 +142,7 @@ def _root(system: System, low: Array, high: Array, start: Array, slope: Array, l
         above = s - slope * mu - level > 0
         a, b = np.where(going & above, mu, a), np.where(going & ~above, mu, b)
         step = _rational_step(mu, s, ds, slope, level)
-        last = (np.abs(step) <= LAST * np.abs(mu)) | (b - a <= 1e-15 * np.abs(b))
+        last = (np.abs(step) <= LAST * np.abs(mu)) | (b - a <= NARROW * np.abs(b))
         moved = mu + step
         moved = np.where(last | ((a < moved) & (moved < b)), moved, 0.5 * (a + b))
         mu = np.where(going, moved, mu)
@@ -173,7 +171,7 @@ def _rational_step(mu: Array, s: Array, ds: Array, slope: Array, level: Array) -
             change = (model - slope * (mu + d) - level) / (slope + 2 * model / (t + d))
             change = np.where(flat, 0.0, change)
             d = np.maximum(d + change, np.where(flat, -np.inf, -0.9 * t))
-            if bool(np.all(np.abs(change) <= 1e-3 * LAST**2 * np.abs(mu))):
+            if bool(np.all(np.abs(change) <= SETTLED * np.abs(mu))):
                 break
     return np.where(falls, d, 0.0)
 

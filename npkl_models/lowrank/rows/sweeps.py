@@ -47,7 +47,7 @@ class Sweeper:
         if self.compiled:  # one row after the other needs no colours, and memory likes their own order
             self.order = np.arange(problem.n)
             return
-        classes = color_classes(color_graph(abs(self.off) + pairs.incidence(), random_state))
+        classes = color_classes(color_graph(abs(self.off) + pairs.incidence.pattern(), random_state))
         self.order = np.concatenate(classes)
         for points in classes:
             tables = self.incidence.tables(points)
@@ -74,13 +74,11 @@ class Sweeper:
         measured = np.zeros(2)
         _, pull, h = self.model.evaluate(np.zeros(self.pairs.size))
         pull, root = pull[held.pair], np.sqrt(h)[held.pair]
-        start = np.append(held.start, held.neighbor.size)
-        off, radius = self.off, 0.0 if self.radius is None else float(self.radius)
+        off, start = self.off, np.append(held.start, held.neighbor.size)
+        cost, pairs = (off.indptr, off.indices, off.data), (start, held.neighbor, root, pull)
+        rows = self.mu0, self.pairs.quadratic, 0.0 if self.radius is None else float(self.radius)
         while at < self.order.size:
-            stopped = compiled.sweep(
-                self.order, at, V, off.indptr, off.indices, off.data, start, held.neighbor,
-                root, pull, self.mu0, self.pairs.quadratic, radius, measured,
-            )  # fmt: skip
+            stopped = compiled.sweep(self.order, at, V, cost, pairs, rows, measured)
             if stopped < 0:
                 break
             whole = False

@@ -1,0 +1,124 @@
+"""The linear map K -> z, z_e = <M_e, K> with sparse symmetric M_e, by the non-zeros of all M_e."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from npkl_models.linalg import Array, Index, Matrix, positions
+
+
+@dataclass(frozen=True, eq=False)
+class Incidence:
+    """z[owner] += coefficient * K[row, column], over all triplets.
+
+    Attributes
+    ----------
+    n : int
+        Number of points.
+    size : int
+        Number of values.
+    """
+
+    owner: Index
+    row: Index
+    column: Index
+    coefficient: Array
+    n: int
+    size: int
+
+    @classmethod
+    def entries(cls, i: Index, j: Index, n: int) -> Incidence:
+        """Of z_e = K[i_e, j_e]."""
+        return cls(np.arange(i.size), i, j, np.broadcast_to(1.0, i.shape), n, i.size)
+
+    @classmethod
+    def stack(cls, parts: Sequence[Incidence]) -> Incidence:
+        """The values of several maps, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        at = np.cumsum([0, *(part.size for part in parts)])
+        owner = np.concatenate([part.owner + start for part, start in zip(parts, at, strict=False)])
+        row, column, coefficient = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("row", "column", "coefficient")
+        )
+        return cls(owner, row, column, coefficient, parts[0].n, int(at[-1]))
+
+    @cached_property
+    def identity(self) -> bool:
+        """Whether every value has one triplet, in order."""
+        return self.owner.size == self.size and bool(np.all(np.diff(self.owner) == 1))
+
+    def ends(self) -> tuple[Index, Index]:
+        """Rows and columns of all triplets in both orders."""
+        return np.concatenate([self.row, self.column]), np.concatenate([self.column, self.row])
+
+    def collect(self, parts: Array) -> Array:
+        """Sums of coefficient * parts by owner."""
+        if self.identity:
+            return self.coefficient * parts
+        weights = self.coefficient * parts
+        return np.bincount(self.owner, weights=weights, minlength=self.size).astype(float)
+
+    def of_product(self, V: Array, U: Array) -> Array:
+        """Values on the (possibly asymmetric) product V U'."""
+        return self.collect(np.einsum("er,er->e", V[self.row], U[self.column]))
+
+    def along(self, V: Array, D: Array) -> Array:
+        """Derivative of the values on V V' along D."""
+        parts = np.einsum("er,er->e", V[self.row], D[self.column])
+        parts += np.einsum("er,er->e", D[self.row], V[self.column])
+        return self.collect(parts)
+
+    def halves(self, y: Array) -> Array:
+        """Half of coefficient * y[owner]: what either order of a triplet has in sum_e y_e M_e."""
+        return 0.5 * self.coefficient * (y if self.identity else y[self.owner])
+
+    def row_sums(self, y: Array) -> tuple[Array, Array]:
+        """Row sums of sum_e abs(y_e) abs(M_e), and how many numbers they have (n,) each."""
+        ends, half = self.ends()[0], np.abs(self.halves(y))
+        size = np.bincount(ends, weights=np.concatenate([half, half]), minlength=self.n)
+        return size.astype(float), np.bincount(ends, minlength=self.n).astype(float)
+
+    def adjoint(self, y: Array) -> Matrix:
+        """sum_e y_e M_e as a symmetric sparse array (n x n)."""
+        half = self.halves(y)
+        return sp.coo_array((np.concatenate([half, half]), self.ends()), shape=(self.n, self.n)).tocsr()
+
+    def pattern(self) -> Matrix:
+        """How many triplets, in both orders, stand at each entry (n x n); sorted indices."""
+        out = sp.coo_array((np.ones(2 * self.row.size), self.ends()), shape=(self.n, self.n)).tocsr()
+        out.sort_indices()
+        return out
+
+
+class Adjoint:
+    """y -> base + sum_e y_e M_e on a sparse pattern laid out once; a call overwrites the last result."""
+
+    def __init__(self, incidence: Incidence, base: Matrix | None = None) -> None:
+        self.incidence = incidence
+        pattern = incidence.pattern()
+        self.matrix: Matrix = pattern if base is None else (abs(base) + pattern).tocsr()
+        self.matrix.sort_indices()
+        self.where = positions(self.matrix, *incidence.ends())
+        self.base: Array | None = None
+        if base is not None:
+            coo = sp.coo_array(base)
+            self.base = np.zeros(self.matrix.nnz)
+            self.base[positions(self.matrix, coo.row, coo.col)] = coo.data
+
+    @property
+    def nnz(self) -> int:
+        """Size of the pattern."""
+        return int(self.matrix.nnz)
+
+    def __call__(self, y: Array) -> Matrix:
+        half = self.incidence.halves(y)
+        data = np.bincount(self.where, weights=np.concatenate([half, half]), minlength=self.nnz)
+        self.matrix.data = data.astype(float) if self.base is None else self.base + data
+        return self.matrix
