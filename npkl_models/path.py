@@ -21,13 +21,17 @@ from npkl_models.solve.registry import get_backend
 PARAMETERS = ("bound", "penalty", "p", "weight")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Path:
     """Solutions along a parameter, in ascending order of its values."""
 
     parameter: str
     values: Array
     solutions: tuple[Solution, ...]
+
+    def __repr__(self) -> str:
+        first, last = self.values[0], self.values[-1]
+        return f"Path({self.parameter}, {self.values.size} values from {first:g} to {last:g})"
 
     @property
     def objective(self) -> Array:

@@ -58,7 +58,7 @@ class Iterate(NamedTuple):
     V: Array | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class History:
     """Columns over the iterations; ``bound`` is nan where none was computed."""
 
@@ -79,6 +79,9 @@ class History:
 
     def __len__(self) -> int:
         return int(self.iteration.size)
+
+    def __repr__(self) -> str:
+        return f"History({len(self)} rows)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -26,7 +26,7 @@ from npkl_models.model.terms import Multipliers
 from npkl_models.proof.eigenbound import Rigour
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Certificate:
     """What is proved of a point.
 
@@ -98,6 +98,9 @@ class Certificate:
     def certifies(self, tol: float) -> bool:
         """Whether the point is feasible and proved (or probably) optimal within ``tol``."""
         return self.feasible and self.rigour in ("proved", "probable") and abs(self.relative_gap) <= tol
+
+    def __repr__(self) -> str:
+        return f"Certificate({self})"
 
     def __str__(self) -> str:
         label: str = self.rigour

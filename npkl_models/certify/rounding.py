@@ -117,7 +117,7 @@ def sensitivity(problem: Problem, V: Array, reach: float, nu: tuple[Array, ...])
     for term, own in zip(problem.terms, y.terms, strict=True):
         t = term.functional.triplets()
         ends = (np.abs(t.coefficient) * (lengths[t.row] + lengths[t.column] + reach)) * reach
-        change = np.bincount(t.owner, weights=ends, minlength=term.functional.size)
+        change = np.bincount(t.owner, weights=ends, minlength=term.functional.size).astype(float)
         z = term.functional.value_of_factor(V)
         low, high = term.loss.subdifferential(z, term.target, term.weight, change)
         total += float(np.sum(np.maximum(np.abs(own - low), np.abs(high - own)) * change))

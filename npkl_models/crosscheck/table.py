@@ -47,7 +47,7 @@ class Row:
         return math.isfinite(self.objective)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CrossCheck:
     """The table of a cross-check; prints as Markdown.
 
@@ -86,6 +86,10 @@ class CrossCheck:
 
     def __str__(self) -> str:
         return f"{self.headline()}\n\n{self.to_markdown()}"
+
+    def __repr__(self) -> str:
+        agree = "all agree" if self.agrees else "NOT all agree"
+        return f"CrossCheck({len(self.rows)} rows, {len(self.solutions)} answers, {agree})"
 
     def headline(self) -> str:
         """The bracket of the optimum in a sentence."""

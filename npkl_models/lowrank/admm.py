@@ -22,7 +22,7 @@ from npkl_models.lowrank.factor.spectral_term import SpectralTerm
 from npkl_models.lowrank.rows import bcd
 from npkl_models.lowrank.rows.bcd import BCDEngine, BCDOptions
 from npkl_models.lowrank.rows.minimise import shifted_solve
-from npkl_models.lowrank.rows.table import Incidence, Table
+from npkl_models.lowrank.rows.table import PairTables, Table
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
@@ -100,7 +100,7 @@ class ADMMEngine(FactorEngine):
                 zero = np.zeros(block.stop - block.start)
                 self.halved[part] = 0.5 * weight * block.loss.curvature
                 self.pull[part] = 0.5 * weight * block.loss.derivative(zero, target)
-        self.tables = Incidence(pairs).tables(np.arange(pairs.n))
+        self.tables = PairTables(pairs).tables(np.arange(pairs.n))
         self.zeta = np.zeros((2, pairs.size))
         self.mu = np.zeros((2, pairs.size))
         self.restart(V)

@@ -14,7 +14,7 @@ ACCEPTED = 1e-8  # defect of what may be given
 STRAIGHT = 1e-13  # defect above which the columns are orthonormalised
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Basis:
     """Orthonormal columns Q (n x s).
 
@@ -50,6 +50,9 @@ class Basis:
             Q = np.ascontiguousarray(straight * np.sign(R.diagonal()))
         Q.setflags(write=False)
         object.__setattr__(self, "Q", Q)
+
+    def __repr__(self) -> str:
+        return f"Basis({self.size} columns over {self.n} points)"
 
     @property
     def n(self) -> int:

@@ -15,6 +15,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Mask, Matrix
@@ -32,24 +33,28 @@ class Triplets(NamedTuple):
     coefficient: Array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Functional(ABC):
     """A linear map from kernels (n x n) to values z (m,)."""
 
     n: int
-    indices: tuple[Index, ...] = ()
+    indices: tuple[Index, ...]
     kind: ClassVar[str]
     arity: ClassVar[int]
     latex: ClassVar[str]
 
-    def __post_init__(self) -> None:
-        given = tuple(_as_indices(part, self.kind, self.n) for part in self.indices)
+    def __init__(self, n: int, indices: Sequence[ArrayLike] = ()) -> None:
+        given = tuple(_as_indices(part, self.kind, n) for part in indices)
         if len(given) != self.arity or len({part.size for part in given}) > 1:
             raise ProblemError(
                 f"{self.kind} must have {self.arity} index arrays of one length, "
                 f"got lengths {[part.size for part in given]}"
             )
+        object.__setattr__(self, "n", n)
         object.__setattr__(self, "indices", given)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.size} values over {self.n} points)"
 
     @property
     def size(self) -> int:
@@ -131,7 +136,6 @@ class Functional(ABC):
         return out
 
 
-@dataclass(frozen=True, eq=False)
 class Entries(Functional):
     """z_e = K[i_e, j_e]."""
 
@@ -148,7 +152,6 @@ class Entries(Functional):
         return Triplets(np.arange(i.size), i, j, np.ones(i.size))
 
 
-@dataclass(frozen=True, eq=False)
 class SquaredDistances(Functional):
     """z_e = K[i, i] + K[j, j] - 2 K[i, j], the squared distance in feature space."""
 
@@ -170,7 +173,6 @@ class SquaredDistances(Functional):
         return self.value_of_factor(V)
 
 
-@dataclass(frozen=True, eq=False)
 class DistanceDifferences(Functional):
     """z_e = D_ij - D_ik with D the squared distances (a relative comparison)."""
 
@@ -198,7 +200,6 @@ class DistanceDifferences(Functional):
         return Triplets(*(np.concatenate(pair) for pair in parts))
 
 
-@dataclass(frozen=True, eq=False)
 class TotalSum(Functional):
     """The single value z = 1'K1 (zero for a centred kernel); its matrix 11' is dense."""
 
@@ -253,7 +254,7 @@ def _distance(i: Index, j: Index, sign: float) -> Triplets:
     )
 
 
-def _as_indices(values: Sequence[int] | Index, kind: str, n: int) -> Index:
+def _as_indices(values: ArrayLike, kind: str, n: int) -> Index:
     out = np.atleast_1d(np.asarray(values))
     if out.ndim != 1 or (out.size and out.dtype.kind not in "iu"):
         raise ProblemError(f"indices of {kind} must be one-dimensional integers, got {out.dtype}")

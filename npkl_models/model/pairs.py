@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,7 @@ from npkl_models.linalg import Array, Index
 from npkl_models.model.sampling import draw_pairs, labelled
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Pairs:
     """Validated pairs over n points, each stored once with i < j.
 
@@ -38,23 +38,26 @@ class Pairs:
     """
 
     n: int
-    must_link: Any
-    cannot_link: Any
-    weights: Any = None
+    must_link: Index
+    cannot_link: Index
+    weights: Array | None
 
-    def __post_init__(self) -> None:
-        must = _ordered(self.must_link, "must_link", self.n)
-        cannot = _ordered(self.cannot_link, "cannot_link", self.n)
+    def __init__(
+        self, n: int, must_link: ArrayLike | None, cannot_link: ArrayLike | None,
+        weights: ArrayLike | None = None,
+    ) -> None:  # fmt: skip
+        must = _ordered(must_link, "must_link", n)
+        cannot = _ordered(cannot_link, "cannot_link", n)
         if not len(must) + len(cannot):
             raise ProblemError("pairs must hold at least one must-link or cannot-link, got none")
         given = len(must) + len(cannot)
         must, cannot = _distinct(must), _distinct(cannot)
-        both = _codes(must, self.n)[np.isin(_codes(must, self.n), _codes(cannot, self.n))]
+        both = _codes(must, n)[np.isin(_codes(must, n), _codes(cannot, n))]
         if both.size:
-            named = [(int(c) // self.n, int(c) % self.n) for c in both[:5]]
+            named = [(int(c) // n, int(c) % n) for c in both[:5]]
             raise ProblemError(f"a pair must not be on both lists, got {named}")
-        if self.weights is not None:
-            weights = np.asarray(self.weights, dtype=float).ravel()
+        if weights is not None:
+            weights = np.asarray(weights, dtype=float).ravel()
             if given != len(must) + len(cannot):
                 raise ProblemError("with weights no pair must be repeated, got repeated pairs")
             if weights.size != given or not (np.isfinite(weights).all() and (weights > 0).all()):
@@ -62,9 +65,8 @@ class Pairs:
                     f"weights must be {given} positive finite numbers, got {weights.size} in all, "
                     f"{int(np.sum(~(weights > 0)))} of them not positive"
                 )
-            object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "must_link", must)
-        object.__setattr__(self, "cannot_link", cannot)
+        for part, value in zip(fields(self), (n, must, cannot, weights), strict=True):
+            object.__setattr__(self, part.name, value)
 
     @classmethod
     def from_labels(
@@ -281,7 +283,7 @@ def _distinct(pairs: Index) -> Index:
     return pairs[np.sort(first)]
 
 
-def _ordered(values: Any, name: str, n: int) -> Index:
+def _ordered(values: ArrayLike | None, name: str, n: int) -> Index:
     pairs = np.asarray(values if values is not None else [])
     if not pairs.size:
         return np.zeros((0, 2), dtype=np.intp)

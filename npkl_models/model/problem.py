@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -28,7 +28,10 @@ if TYPE_CHECKING:  # what the methods return that rooms above lend to a problem:
     from npkl_models.solve.program import Program
 
 
-@dataclass(frozen=True, eq=False)
+NONE = NoRegularizer()
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Problem:
     r"""Learn a PSD kernel matrix K (n x n) from a cost matrix and losses on its values.
 
@@ -55,17 +58,21 @@ class Problem:
         If the parts do not fit each other; the text says which.
     """
 
-    cost: Any
-    terms: Any
-    equalities: Any = ()
-    regularizer: Regularizer = field(default_factory=NoRegularizer)
-    basis: Basis | None = None
-    name: str = ""
+    cost: Matrix
+    terms: tuple[LossTerm, ...]
+    equalities: tuple[Equality, ...]
+    regularizer: Regularizer
+    basis: Basis | None
+    name: str
 
-    def __post_init__(self) -> None:
-        cost = symmetric_cost(self.cost)
-        terms = (self.terms,) if isinstance(self.terms, LossTerm) else tuple(self.terms)
-        equalities = (self.equalities,) if isinstance(self.equalities, Equality) else tuple(self.equalities)
+    def __init__(
+        self, cost: Matrix, terms: LossTerm | Iterable[LossTerm],
+        equalities: Equality | Iterable[Equality] = (), regularizer: Regularizer = NONE,
+        basis: Basis | None = None, name: str = "",
+    ) -> None:  # fmt: skip
+        cost = symmetric_cost(cost)
+        terms = (terms,) if isinstance(terms, LossTerm) else tuple(terms)
+        equalities = (equalities,) if isinstance(equalities, Equality) else tuple(equalities)
         if not terms and not equalities:
             raise ProblemError("a problem must have at least one loss term or equality, got none")
         for part in (*terms, *equalities):
@@ -74,11 +81,11 @@ class Problem:
                     f"{part.name} must be over the {cost.shape[0]} points of the cost matrix, "
                     f"got a functional over {part.functional.n}"
                 )
-        if self.basis is not None and self.basis.n != cost.shape[0]:
-            raise ProblemError(f"basis must have {cost.shape[0]} rows as the cost matrix, got {self.basis.n}")
-        object.__setattr__(self, "cost", cost)
-        object.__setattr__(self, "terms", terms)
-        object.__setattr__(self, "equalities", equalities)
+        if basis is not None and basis.n != cost.shape[0]:
+            raise ProblemError(f"basis must have {cost.shape[0]} rows as the cost matrix, got {basis.n}")
+        given = (cost, terms, equalities, regularizer, basis, name)
+        for own, value in zip(fields(self), given, strict=True):
+            object.__setattr__(self, own.name, value)
 
     # ------------------------------------------------------------------ sizes
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
@@ -13,8 +13,15 @@ from npkl_models.model.functionals import Functional
 from npkl_models.model.losses import Loss, get_loss
 
 
-@dataclass(frozen=True, eq=False)
-class LossTerm:
+class Part:
+    """Values of a functional that enter a problem, by a loss or by an equality."""
+
+    functional: Functional
+    name: str
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class LossTerm(Part):
     """sum_e weight_e loss(z_e; target_e) over the values z of a functional.
 
     Parameters
@@ -29,59 +36,69 @@ class LossTerm:
     """
 
     functional: Functional
-    loss: Any
-    target: Any
-    weight: Any = 1.0
-    name: str = "pairs"
+    loss: Loss
+    target: Array
+    weight: Array
+    name: str
 
-    def __post_init__(self) -> None:
-        loss = get_loss(self.loss)
-        target = _vector(self.target, self.functional.size, f"targets of {self.name}")
-        weight = _vector(self.weight, self.functional.size, f"weights of {self.name}")
-        if not self.functional.size:
-            raise ProblemError(f"term {self.name!r} must have at least one value, got none")
+    def __init__(
+        self, functional: Functional, loss: str | Loss, target: ArrayLike, weight: ArrayLike = 1.0,
+        name: str = "pairs",
+    ) -> None:  # fmt: skip
+        loss = get_loss(loss)
+        target = _vector(target, functional.size, f"targets of {name}")
+        weight = _vector(weight, functional.size, f"weights of {name}")
+        if not functional.size:
+            raise ProblemError(f"term {name!r} must have at least one value, got none")
         if (weight <= 0).any():
-            raise ProblemError(f"weights of {self.name} must be positive, got {weight.min()}")
+            raise ProblemError(f"weights of {name} must be positive, got {weight.min()}")
         if loss.sign_targets and not np.isin(target, (-1.0, 1.0)).all():
             bad = target[~np.isin(target, (-1.0, 1.0))][:3].tolist()
             raise ProblemError(f"targets of the {loss.name} loss must be +1 or -1, got {bad}")
-        object.__setattr__(self, "loss", loss)
-        object.__setattr__(self, "target", target)
-        object.__setattr__(self, "weight", weight)
+        _fill(self, (functional, loss, target, weight, name))
+
+    def __repr__(self) -> str:
+        return f"LossTerm({self.name}: {self.loss.name} of {self.functional!r})"
 
     def value(self, z: Array) -> float:
         """The weighted sum of the losses."""
-        typed: Loss = self.loss
-        return float(self.weight @ typed.value(z, self.target))
+        return float(self.weight @ self.loss.value(z, self.target))
 
     def derivative(self, z: Array) -> Array:
         """y_e = weight_e loss'(z_e; target_e)."""
-        typed: Loss = self.loss
-        out: Array = self.weight * typed.derivative(z, self.target)
-        return out
+        return self.weight * self.loss.derivative(z, self.target)
 
     def conjugate(self, y: Array) -> float:
         """sum_e f_e*(y_e), +inf outside the domain."""
-        typed: Loss = self.loss
-        if not np.all(typed.in_domain(y, self.target, self.weight)):
+        if not np.all(self.loss.in_domain(y, self.target, self.weight)):
             return float("inf")
-        return float(np.sum(typed.conjugate(y, self.target, self.weight)))
+        return float(np.sum(self.loss.conjugate(y, self.target, self.weight)))
 
 
-@dataclass(frozen=True, eq=False)
-class Equality:
-    """Hard constraints z_k = value_k on the values of a functional."""
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Equality(Part):
+    """Hard constraints z_k = value_k on the values of a functional.
+
+    Parameters
+    ----------
+    functional : Functional
+        m values of the kernel.
+    value : float or array_like of shape (m,)
+    name : str
+    """
 
     functional: Functional
-    value: Any
-    name: str = "equality"
+    value: Array
+    name: str
 
-    def __post_init__(self) -> None:
-        value = _vector(self.value, self.functional.size, f"values of {self.name}")
-        object.__setattr__(self, "value", value)
+    def __init__(self, functional: Functional, value: ArrayLike, name: str = "equality") -> None:
+        _fill(self, (functional, _vector(value, functional.size, f"values of {name}"), name))
+
+    def __repr__(self) -> str:
+        return f"Equality({self.name}: {self.functional!r})"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Multipliers:
     """Dual variables: S = C + sum_e y_e M_e + sum_k nu_k M_k + Diag(d).
 
@@ -99,6 +116,11 @@ class Multipliers:
     equalities: tuple[Array, ...] = ()
     rows: Array | None = None
 
+    def __repr__(self) -> str:
+        sizes = [[part.size for part in parts] for parts in (self.terms, self.equalities)]
+        rows = "" if self.rows is None else f", {self.rows.size} rows"
+        return f"Multipliers(terms {sizes[0]}, equalities {sizes[1]}{rows})"
+
     @property
     def finite(self) -> bool:
         """Whether all of them are finite numbers."""
@@ -111,7 +133,13 @@ class Multipliers:
         return Multipliers(tuple(s * y for y in self.terms), tuple(s * nu for nu in self.equalities), rows)
 
 
-def _vector(values: Any, size: int, what: str) -> Array:
+def _fill(part: LossTerm | Equality, values: tuple[object, ...]) -> None:
+    """Set the fields of a frozen part, in their order."""
+    for own, value in zip(fields(part), values, strict=True):
+        object.__setattr__(part, own.name, value)
+
+
+def _vector(values: ArrayLike, size: int, what: str) -> Array:
     out = np.asarray(values, dtype=float)
     if out.ndim == 0:
         out = np.full(size, float(out))

@@ -5,27 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from typing import Any
 
 from npkl_models.errors import SolverError, UnsupportedError
 from npkl_models.model.faces import face_of
 from npkl_models.model.problem import Problem
 from npkl_models.solve.cost import Cost
-from npkl_models.solve.judge import Claim
 from npkl_models.solve.options import Options, parse_options
-from npkl_models.solve.program import Program
+from npkl_models.solve.program import Plan, Program
 from npkl_models.solve.takes import Takes
-from npkl_models.solve.watch import BROKEN, Watch, quiet
-
-
-class Plan(Protocol):
-    """A problem laid out for a solver; running it twice gives the same answer."""
-
-    def run(self, watch: Watch) -> Claim:
-        """Solve; report to the watch, and stop when it says so."""
-
-    def describe(self) -> str:
-        """Cones and sizes, or factor sizes, and the memory they need."""
+from npkl_models.solve.watch import BROKEN, quiet
 
 
 def unknown_cost(problem: Problem) -> Cost:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.factorisation import DENSE_CHOLESKY, can_factorise
 from npkl_models.solve.judge import Claim
+from npkl_models.solve.options import IterativeOptions
 from npkl_models.solve.watch import BROKEN, Watch
 
 FIRST_LOOK = 1e3  # certify once the residual is below this multiple of tol
@@ -67,7 +68,7 @@ class EnginePlan(ABC):
     """A plan that runs an engine, which is made when the run begins."""
 
     problem: Problem
-    options: Any
+    options: IterativeOptions
     iterations: ClassVar[int]  # at most, unless max_iter says otherwise
 
     @abstractmethod

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from npkl_models.answer.solution import Iterate
+from npkl_models.answer.solution import Iterate, Solution
 from npkl_models.errors import UnsupportedError, unknown
+from npkl_models.linalg import Array
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +59,7 @@ class IterativeOptions(Options):
         proof would take longer; "proved" asks for a factorisation of the dual slack (see `certify`).
     """
 
-    start: Any = None
+    start: Solution | Array | None = None
     rigour: str = "probable"
 
     def __post_init__(self) -> None:

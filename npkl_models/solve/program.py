@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Protocol
 
 from npkl_models.answer.solution import Solution
 from npkl_models.model.faces import Face
 from npkl_models.model.problem import Problem
-from npkl_models.solve.judge import judge
+from npkl_models.solve.judge import Claim, judge
+from npkl_models.solve.options import Options
 from npkl_models.solve.watch import Watch, progress_log, quiet
 
 
-@dataclass(frozen=True, eq=False)
+class Plan(Protocol):
+    """A problem laid out for a solver; running it twice gives the same answer."""
+
+    def run(self, watch: Watch) -> Claim:
+        """Solve; report to the watch, and stop when it says so."""
+
+    def describe(self) -> str:
+        """Cones and sizes, or factor sizes, and the memory they need."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Program:
     """A problem compiled for one backend; solving it twice gives the same answer.
 
@@ -33,8 +44,8 @@ class Program:
 
     problem: Problem
     backend: str
-    options: Any
-    plan: Any
+    options: Options
+    plan: Plan
     face: Face
     build_time: float = 0.0
 
@@ -59,7 +70,7 @@ class Program:
 
     def describe(self) -> str:
         """Cones and sizes, or factor sizes, and the memory they need."""
-        words: str = self.plan.describe()
+        words = self.plan.describe()
         return (
             words
             if self.face.whole

@@ -1,7 +1,9 @@
 """The structure of the project: import directions, circles, public names, documentation of everything."""
 
 import ast
+import dataclasses
 import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -238,3 +240,49 @@ def test_files_and_functions_stay_small(path):
             assert node.end_lineno - node.lineno < LONGEST_FUNCTION or parameters(node) > 8, node.name
             assert branches(node) <= MOST_BRANCHES, node.name
             assert parameters(node) <= MOST_PARAMETERS or (own(path), node.name) in ALLOWED, node.name
+
+
+# ------------------------------------------------------------------------------------------- types
+
+
+UNTYPED = {"Backend": {"plan"}}
+"""Its second parameter is the backend's own kind of options, whatever that is."""
+
+
+def public_classes():
+    return [thing for thing in (getattr(nm, name) for name in nm.__all__) if inspect.isclass(thing)]
+
+
+@pytest.mark.parametrize("cls", public_classes(), ids=lambda cls: cls.__name__)
+def test_public_fields_say_what_they_are(cls):
+    """No Any in the fields of a public dataclass; matrices of scipy, which ships no types, have a name."""
+    if dataclasses.is_dataclass(cls):
+        untyped = [f.name for f in dataclasses.fields(cls) if re.search(r"\bAny\b", str(f.type))]
+        assert set(untyped) == UNTYPED.get(cls.__name__, set())
+
+
+def test_what_is_shown_of_a_value_is_one_short_line(small):
+    problem = small("pcp")
+    solution = problem.solve()
+    shown = [
+        problem, problem.terms[0], problem.terms[0].functional, solution, solution.history, solution.multipliers,
+        solution.certificate, problem.compile("bcd"), nm.backends()["bcd"], nm.crosscheck(problem, ["bcd"]),
+        nm.eigenbasis(problem.cost, 4), nm.Pairs(5, [(0, 1)], [(2, 3)]), nm.Equality(nm.Entries(5, ([0], [0])), 1.0),
+        nm.regularization_path(problem, "weight", [1.0]),
+    ]  # fmt: skip
+    for value in shown:
+        text = repr(value)
+        assert "\n" not in text, type(value)
+        assert len(text) <= 300, (type(value), text)
+        assert "array(" not in text, type(value)
+
+
+def test_notebooks_show_tables_and_formulas(small):
+    problem = small("pcp")
+    solution, table = problem.solve(), nm.crosscheck(problem, ["bcd"])
+    assert solution._repr_html_().startswith("<table>")
+    assert "OPTIMAL" in solution._repr_html_()
+    assert "<th>certified gap</th>" in table._repr_html_()
+    assert "agrees" in table._repr_html_()
+    assert problem._repr_latex_().startswith("$$")
+    assert "&lt;" in table._repr_html_()  # of the bracket, escaped

@@ -17,7 +17,7 @@ from npkl_models.lowrank.rows.minimise import (
     minimise_rows_by_dual,
     solve_quadratic,
 )
-from npkl_models.lowrank.rows.table import Incidence
+from npkl_models.lowrank.rows.table import PairTables
 
 
 @given(n=st.integers(1, 60), density=st.floats(0, 1), seed=st.integers(0, 999))
@@ -43,7 +43,7 @@ def test_tables_hold_every_pair_of_every_point():
     problem = nm.npkl(nm.laplacian(rng.normal(size=(n, 2)), 4, shift=0.1), pairs)
     held = structure(problem)
     found = set()
-    for table in Incidence(held).tables(np.arange(n)):
+    for table in PairTables(held).tables(np.arange(n)):
         for b, point in enumerate(table.points):
             for k in np.flatnonzero(table.valid[b]):
                 e = table.pair[b, k]

@@ -10,7 +10,7 @@ from npkl_models.lowrank.edges import EdgeModel, Structure
 from npkl_models.lowrank.rows import compiled
 from npkl_models.lowrank.rows.coloring import color_classes, color_graph
 from npkl_models.lowrank.rows.minimise import RowProblem, minimise_rows, minimise_rows_by_dual
-from npkl_models.lowrank.rows.table import Incidence, Table
+from npkl_models.lowrank.rows.table import PairTables, Table
 from npkl_models.model.problem import Problem
 
 KERNELS = ("auto", "numpy", "numba")
@@ -41,7 +41,7 @@ class Sweeper:
         self.off = problem.cost.copy()
         self.off.setdiag(0)
         self.off.eliminate_zeros()
-        self.incidence = Incidence(pairs)
+        self.incidence = PairTables(pairs)
         self.compiled = choose_kernel(kernel, model.quadratic and not by_dual)
         self.classes: list[list[tuple[Table, Matrix]]] = []
         if self.compiled:  # one row after the other needs no colours, and memory likes their own order

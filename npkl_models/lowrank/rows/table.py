@@ -34,7 +34,7 @@ class Table:
     valid: Mask
 
 
-class Incidence:
+class PairTables:
     """Pairs sorted by point, both orders."""
 
     def __init__(self, pairs: Structure) -> None:
