@@ -108,10 +108,10 @@ def _lanczos(case: Case, local: bool) -> EigenBound:
 
 def _eliminate(case: Case) -> EigenBound:
     """By elimination; the hint is left where that was no better, or its own iterations do not converge."""
-    assert case.hint is not None
+    hint = np.zeros(case.order) if case.hint is None else case.hint
     try:
         with quiet_blas(case.order):
-            better = by_elimination(case.S, case.basis, case.hint, case.run, case.steps)
+            better = by_elimination(case.S, case.basis, hint, case.run, case.steps)
     except (ArpackError, RuntimeError, np.linalg.LinAlgError):
         return case.found
     if not (case.query.quick or better.lower > case.found.lower):

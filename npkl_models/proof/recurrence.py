@@ -44,7 +44,7 @@ class Recurrence:
             for _ in range(2):  # once is not enough where little is left
                 w -= B.T @ (B @ w)
         elif self.blocks is not None:
-            self._keep(j, q)
+            self.blocks = self._kept(self.blocks, j, q)
         w = self.deflation.remove(w)
         b = float(np.linalg.norm(w))
         self.alpha.append(a)
@@ -53,14 +53,14 @@ class Recurrence:
         self.previous, self.current = q, w
         return b
 
-    def _keep(self, j: int, q: Array) -> None:
-        assert self.blocks is not None
+    def _kept(self, blocks: list[Array], j: int, q: Array) -> list[Array] | None:
+        """The blocks with one vector more; None where that is too much to keep."""
         if (j + 1) * q.size > KEPT:
-            self.blocks = None
-            return
+            return None
         if j % BLOCK == 0:
-            self.blocks.append(np.empty((BLOCK, q.size), dtype=np.float32))
-        self.blocks[-1][j % BLOCK] = q
+            blocks.append(np.empty((BLOCK, q.size), dtype=np.float32))
+        blocks[-1][j % BLOCK] = q
+        return blocks
 
     def combine(self, coefficients: Array) -> Array:
         """Vectors (n x m) with these coefficients (j x m) in the Lanczos basis, of norm one."""
