@@ -3,6 +3,7 @@
 Write a problem once; solve it exactly or fast; see proved how good each answer is.
 """
 
+from npkl_models import applications
 from npkl_models._version import __version__
 from npkl_models.answer.solution import History, Iterate, Solution, Status
 from npkl_models.certify.certificate import Certificate, certify
@@ -20,7 +21,13 @@ from npkl_models.model import formulations
 from npkl_models.model.basis import Basis
 from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.formulations import hard_pcp, mvu, npkl, pcp, reg_mvu, reg_pcp, simple_npkl
-from npkl_models.model.functionals import DistanceDifferences, Entries, SquaredDistances, TotalSum
+from npkl_models.model.functionals import (
+    DistanceDifferences,
+    Entries,
+    Functional,
+    SquaredDistances,
+    TotalSum,
+)
 from npkl_models.model.graph import knn_affinity, laplacian
 from npkl_models.model.losses import LOSSES, Hinge, Linear, Loss, Square, SquaredHinge
 from npkl_models.model.pairs import Pairs
@@ -28,17 +35,19 @@ from npkl_models.model.problem import Problem
 from npkl_models.model.regularizer import Regularizer
 from npkl_models.model.regularizers import REGULARIZERS, NoRegularizer, RowNormBound, TracePower
 from npkl_models.model.terms import Equality, LossTerm, Multipliers
+from npkl_models.model.trace_cones import CvxSupport
 from npkl_models.path import Path, regularization_path
 from npkl_models.routes import register_routes
 from npkl_models.show import lend_methods
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.choice import choose_backend, compile, solve
 from npkl_models.solve.cost import Cost
+from npkl_models.solve.engine import Engine, EnginePlan
 from npkl_models.solve.judge import Claim
-from npkl_models.solve.options import Options
-from npkl_models.solve.program import Program
+from npkl_models.solve.options import IterativeOptions, Options
+from npkl_models.solve.program import Plan, Program
 from npkl_models.solve.registry import backends, register, unregister
-from npkl_models.solve.takes import Takes
+from npkl_models.solve.takes import Powers, Takes
 from npkl_models.solve.watch import Watch
 from npkl_models.spectral.equivalence import equivalent_bound, equivalent_penalty
 
@@ -54,12 +63,17 @@ __all__ = [
     "Claim",
     "Cost",
     "CrossCheck",
+    "CvxSupport",
     "DistanceDifferences",
+    "Engine",
+    "EnginePlan",
     "Entries",
     "Equality",
+    "Functional",
     "Hinge",
     "History",
     "Iterate",
+    "IterativeOptions",
     "Linear",
     "Loss",
     "LossTerm",
@@ -70,6 +84,8 @@ __all__ = [
     "Options",
     "Pairs",
     "Path",
+    "Plan",
+    "Powers",
     "Problem",
     "ProblemError",
     "Program",
@@ -87,6 +103,7 @@ __all__ = [
     "UnsupportedError",
     "Watch",
     "__version__",
+    "applications",
     "backends",
     "certify",
     "choose_backend",

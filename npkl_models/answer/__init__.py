@@ -1,1 +1,1 @@
-"""What comes back: solution and certificate."""
+"""What comes back: solution, status and history."""

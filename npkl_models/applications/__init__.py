@@ -1,1 +1,5 @@
-"""What a learnt kernel is good for."""
+"""What kernels are learnt for."""
+
+from npkl_models.applications import clustering
+
+__all__ = ["clustering"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError, unknown
 from npkl_models.linalg import Array, symmetrize
@@ -45,7 +46,7 @@ def read_point(problem: Problem, point: Any, kind: str = "auto") -> Given:
     """
     if kind not in KINDS:
         raise unknown("kind of point", kind, KINDS)
-    A = np.asarray(point, dtype=float)
+    A = np.asarray(point.toarray() if sp.issparse(point) else point, dtype=float)
     n = problem.n
     if A.ndim != 2 or A.shape[0] != n or not A.shape[1] or not np.isfinite(A).all():
         raise ProblemError(

@@ -85,7 +85,13 @@ class Given:
     @property
     def basis(self) -> Basis:
         """Eigenvectors of the Laplacian."""
-        return eigenbasis(self.L, self.options.n_basis or BASIS)
+        return eigenbasis(self.L, self.n_basis)
+
+    @property
+    def n_basis(self) -> int:
+        """Size of the basis of a formulation that needs one."""
+        size: int = self.options.n_basis or min(BASIS, len(self.y) - 2)
+        return size
 
     def bound(self) -> float | None:
         """B, or n where neither B nor G was given."""
@@ -127,7 +133,7 @@ PARAMETERS: dict[str, Callable[[Given], Any]] = {
     "bound": lambda given: given.bound(),
     "penalty": lambda given: given.options.penalty,
     "n_neighbors": lambda given: given.options.n_neighbors,
-    "n_basis": lambda given: given.options.n_basis or BASIS,
+    "n_basis": lambda given: given.n_basis,
     "nu": lambda given: given.options.nu,
 }
 """What a formulation's parameter is given, by its name."""

@@ -143,7 +143,7 @@ class ConicRun:
             found = None
         return Claim(
             None if found is None else found.point, None if found is None else found.multipliers, status,
-            self.reader.value(outcome.value), outcome.iterations, self.watch.history, outcome.message,
+            self.reader.value(outcome.value), outcome.iterations, outcome.message,
             self.lowest, found,
         )  # fmt: skip
 

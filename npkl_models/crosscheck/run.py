@@ -27,7 +27,7 @@ AGREEMENT = 1e-5
 
 def crosscheck(
     problem: Problem,
-    backends: Sequence[str | Backend] | None = None,
+    backends: str | Backend | Sequence[str | Backend] | None = None,
     points: Mapping[str, Any] | None = None,
     reference: str | None = None,
     n_jobs: int = 1,
@@ -42,7 +42,7 @@ def crosscheck(
     Parameters
     ----------
     problem : Problem
-    backends : sequence of str or Backend, optional
+    backends : str, Backend or sequence of them, optional
         ``"sdp[SCS]"`` fixes a conic backend's solver. All that are registered by default; one that cannot
         take the problem gets a row with its reason.
     points : mapping of str to Solution or ndarray, optional
@@ -74,8 +74,8 @@ def crosscheck(
     labels = [*runs, *given]
     if reference is not None and reference not in labels:
         raise unknown("reference", reference, labels)
-    outcomes = _outcomes(problem, runs, n_jobs, progress)
-    outcomes |= {label: judge_point(problem, label, point) for label, point in given.items()}
+    judged = {label: judge_point(problem, label, point) for label, point in given.items()}
+    outcomes = _outcomes(problem, runs, n_jobs, progress) | judged
     return _table(problem, outcomes, reference, agreement, partial(_restriction, problem, without_basis))
 
 
@@ -111,9 +111,12 @@ Run = tuple[Backend, dict[str, Any]]
 def _runs(wanted: Any, options: dict[str, Any]) -> dict[str, Run]:
     """Backend and options of each label; a bad name or value is an error at once, not a row."""
     parsed: dict[str, Run] = {}
-    for one in wanted:
+    for one in [wanted] if isinstance(wanted, (str, Backend)) else wanted:
+        label = one.name if isinstance(one, Backend) else one
         backend, own = (one, {}) if isinstance(one, Backend) else _parse(one)
-        parsed[one.name if isinstance(one, Backend) else one] = backend, own
+        if parsed.get(label, (backend,))[0] is not backend:
+            raise ProblemError(f"two backends have the name {label!r}; give one of them another")
+        parsed[label] = backend, own
     names = {key for backend, _ in parsed.values() for key in backend.option_names}
     for key in options:
         if key not in names and parsed:
@@ -166,6 +169,8 @@ def _solve(problem: Problem, backend: Backend, options: dict[str, Any]) -> Outco
         return f"not run: {error}"
     except NPKLError as error:
         return f"failed: {error}"
+    except Exception as error:  # of a backend from elsewhere; the others' rows are worth having
+        return f"failed: {type(error).__name__}: {error}"
 
 
 def _bracket(solved: dict[str, Solution]) -> tuple[float, float]:

@@ -120,6 +120,7 @@ class CrossCheck:
                 "rows": [{k: _finite(v) for k, v in asdict(row).items()} for row in self.rows],
             },
             indent=2,
+            default=_plain,
         )
 
     def to_frame(self) -> Any:
@@ -170,6 +171,11 @@ def cells(row: Row) -> tuple[str, ...]:
         f"{row.relative_gap:.1e}", row.rigour, f"{row.kernel_min_eigenvalue:.1e}", str(row.rank),
         str(row.iterations), f"{row.seconds:.2f}", f"{row.kernel_distance:.1e}", row.verdict,
     )  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    """Of a regulariser's own fields, such as an array."""
+    return value.tolist() if hasattr(value, "tolist") else repr(value)
 
 
 def _finite(value: Any) -> Any:

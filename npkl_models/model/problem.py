@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,7 +16,8 @@ from npkl_models.linalg import Array, Matrix, dense, gamma, gram_eigenvalues, no
 from npkl_models.model import storage
 from npkl_models.model.basis import Basis
 from npkl_models.model.costs import symmetric_cost
-from npkl_models.model.regularizers import NoRegularizer, Regularizer
+from npkl_models.model.regularizer import Regularizer
+from npkl_models.model.regularizers import NoRegularizer
 from npkl_models.model.terms import Equality, LossTerm, Multipliers
 
 if TYPE_CHECKING:  # what the methods return that rooms above lend to a problem: types only
@@ -73,6 +74,10 @@ class Problem:
         cost = symmetric_cost(cost)
         terms = (terms,) if isinstance(terms, LossTerm) else tuple(terms)
         equalities = (equalities,) if isinstance(equalities, Equality) else tuple(equalities)
+        if not isinstance(regularizer, Regularizer):
+            raise ProblemError(
+                f"regularizer must be a Regularizer such as RowNormBound(1.0), got {regularizer!r}"
+            )
         if not terms and not equalities:
             raise ProblemError("a problem must have at least one loss term or equality, got none")
         for part in (*terms, *equalities):
@@ -252,12 +257,20 @@ class Problem:
         reasons: dict[str, str | None] = lent("Problem.compatible_backends")(self)
         return reasons
 
-    def compile(self, backend: str | Backend = "auto", **options: Unpack[AnyKeywords]) -> Program:
+    @overload
+    def compile(self, backend: str = "auto", **options: Unpack[AnyKeywords]) -> Program: ...
+    @overload
+    def compile(self, backend: Backend, **options: Any) -> Program: ...
+    def compile(self, backend: str | Backend = "auto", **options: Any) -> Program:
         """A program that solves this problem by that backend; see `npkl_models.compile`."""
         program: Program = lent("Problem.compile")(self, backend, **options)
         return program
 
-    def solve(self, backend: str | Backend = "auto", **options: Unpack[AnyKeywords]) -> Solution:
+    @overload
+    def solve(self, backend: str = "auto", **options: Unpack[AnyKeywords]) -> Solution: ...
+    @overload
+    def solve(self, backend: Backend, **options: Any) -> Solution: ...
+    def solve(self, backend: str | Backend = "auto", **options: Any) -> Solution:
         """Solve by that backend; see `npkl_models.solve`."""
         solution: Solution = lent("Problem.solve")(self, backend, **options)
         return solution

@@ -94,6 +94,11 @@ class Regularizer(ABC):
         return self.name
 
     @property
+    def words(self) -> str:
+        """What `Problem.explain` calls it in plain text."""
+        return self.label
+
+    @property
     def finite_support(self) -> bool:
         """Whether R*(Z) is finite for every Z."""
         return False
@@ -112,31 +117,31 @@ class Regularizer(ABC):
         """What is added to the objective; 0 for a constraint."""
         return 0.0
 
+    @abstractmethod
     def violation(self, eigenvalues: Array, diagonal: Array, more: float = 0.0) -> float:
         """By which fraction a constraint is exceeded (0 when it holds), for kernels up to ``more`` away.
 
-        That is the nuclear norm of what may be added to the kernel.
+        That is the nuclear norm of what may be added to the kernel. A penalty is never exceeded.
         """
-        return 0.0
 
     def violation_gradient(self, V: Array) -> Array | None:
         """Derivative in V (n x r) of `violation`, as if it went below zero; None if there is none."""
         return None
 
+    @abstractmethod
     def rescale(self, V: Array) -> Array:
         """The factor V (n x r) shrunk until the constraint holds, rounding included; V itself if it does."""
-        return V
 
     def trace_bound(self, n: int) -> float:
         """Upper bound on tr K that the constraint implies."""
         return float("inf")
 
+    @abstractmethod
     def support(self, eigenvalues: Array, n: int | None = None) -> float:
         """R*(Z) from the eigenvalues of Z, rounded upwards, +inf where it is.
 
         ``n`` is the number of points, the order of Z by default; with a basis it is larger.
         """
-        return 0.0 if np.max(eigenvalues, initial=-np.inf) <= self.shift else float("inf")
 
     def gradient(self, V: Array, SV: Array) -> tuple[Array, Array]:
         """A subgradient of R at K = V V' as (W, mu), meaning W diag(mu) W' with W'W = I; none is known here.
@@ -145,13 +150,18 @@ class Regularizer(ABC):
         """
         return V[:, :0], np.zeros(0)
 
+    @abstractmethod
     def cvxpy_primal(self, K: Cvx, diagonal: Cvx) -> tuple[Cvx, list[Cvx], Cvx | None]:
         """R(K) in CVXPY as (penalty, constraints, row constraint whose dual is d)."""
-        return 0.0, [], None
 
+    @abstractmethod
     def cvxpy_support(self, S: Cvx, n: int, lift: Callable[[Cvx], Cvx]) -> CvxSupport:
         """R*(-S) in CVXPY; ``lift`` maps row multipliers d (n,) to the matrix added to S."""
-        return CvxSupport(0.0, S, [], None)
+
+
+def linear_support(eigenvalues: Array, shift: float) -> float:
+    """R*(Z) of R = ``shift`` tr K on the cone: 0 for Z <= shift I, infinite beyond."""
+    return 0.0 if np.max(eigenvalues, initial=-np.inf) <= shift else float("inf")
 
 
 def inside(V: Array) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
-from npkl_models.model.regularizer import ROUND, SMALLEST, Regularizer, inside, parameter
+from npkl_models.model.regularizer import ROUND, SMALLEST, Regularizer, inside, linear_support, parameter
 from npkl_models.model.trace_cones import Cvx, CvxSupport
 from npkl_models.model.trace_power import TracePower
 
@@ -26,6 +26,21 @@ class NoRegularizer(Regularizer):
     name = "none"
     latex = ""
     vacuous = True
+
+    def violation(self, eigenvalues: Array, diagonal: Array, more: float = 0.0) -> float:
+        return 0.0
+
+    def rescale(self, V: Array) -> Array:
+        return V
+
+    def support(self, eigenvalues: Array, n: int | None = None) -> float:
+        return linear_support(eigenvalues, 0.0)
+
+    def cvxpy_primal(self, K: Cvx, diagonal: Cvx) -> tuple[Cvx, list[Cvx], Cvx | None]:
+        return 0.0, [], None
+
+    def cvxpy_support(self, S: Cvx, n: int, lift: Callable[[Cvx], Cvx]) -> CvxSupport:
+        return CvxSupport(0.0, S, [], None)
 
 
 @dataclass(frozen=True)
@@ -49,6 +64,10 @@ class RowNormBound(Regularizer):
     @property
     def latex(self) -> str:
         return rf"K_{{ii}} \le {self.b:g}^2"
+
+    @property
+    def words(self) -> str:
+        return f"K_ii <= {self.b:g}^2"
 
     def violation(self, eigenvalues: Array, diagonal: Array, more: float = 0.0) -> float:
         top = float(np.sqrt(np.max(diagonal, initial=0.0) + more))

@@ -19,7 +19,7 @@ from npkl_models.model.losses import LOSSES
 from npkl_models.model.regularizers import REGULARIZERS, Regularizer
 from npkl_models.model.terms import Equality, LossTerm
 
-FORMAT = 1
+FORMAT = 2
 Header = dict[str, Any]
 Arrays = dict[str, Any]
 
@@ -34,17 +34,19 @@ def pack(
     parts: list[Header] = []
     every: tuple[LossTerm | Equality, ...] = (*terms, *equalities)
     for k, part in enumerate(every):
-        described = {"kind": part.functional.kind, "name": part.name}
+        if FUNCTIONALS.get(part.functional.kind) is not type(part.functional):
+            raise ProblemError(f"only functionals in FUNCTIONALS can be saved, got {part.functional!r}")
+        described: Header = {"kind": part.functional.kind, "name": part.name}
         arrays |= {f"part{k}.index{a}": index for a, index in enumerate(part.functional.indices)}
         if isinstance(part, LossTerm):
-            if part.loss.name not in LOSSES:
+            if type(LOSSES.get(part.loss.name)) is not type(part.loss):
                 raise ProblemError(f"only losses in LOSSES can be saved, got {part.loss!r}")
-            described["loss"] = part.loss.name
+            described["loss"] = {"name": part.loss.name, **asdict(part.loss)}
             arrays |= {f"part{k}.target": part.target, f"part{k}.weight": part.weight}
         else:
             arrays[f"part{k}.value"] = part.value
         parts.append(described)
-    if regularizer.name not in REGULARIZERS:
+    if REGULARIZERS.get(regularizer.name) is not type(regularizer):
         raise ProblemError(f"only regularisers in REGULARIZERS can be saved, got {regularizer!r}")
     if basis is not None:
         arrays["basis"] = basis.Q
@@ -65,14 +67,16 @@ def unpack(header: Header, data: Arrays) -> Header:
         functional: Functional = cls(n, tuple(data[f"part{k}.index{a}"] for a in range(cls.arity)))
         if "loss" in part:
             target, weight = data[f"part{k}.target"], data[f"part{k}.weight"]
-            terms.append(LossTerm(functional, part["loss"], target, weight, part["name"]))
+            kind = dict(part["loss"])
+            loss = type(LOSSES[kind.pop("name")])(**kind)
+            terms.append(LossTerm(functional, loss, target, weight, part["name"]))
         else:
             equalities.append(Equality(functional, data[f"part{k}.value"], part["name"]))
-    kind = dict(header["regularizer"])
+    regularizer = dict(header["regularizer"])
     basis = Basis(data["basis"], data.get("basis.eigenvalues")) if "basis" in data else None
     return {
         "cost": cost, "terms": terms, "equalities": equalities, "basis": basis, "name": header["name"],
-        "regularizer": REGULARIZERS[kind.pop("name")](**kind),
+        "regularizer": REGULARIZERS[regularizer.pop("name")](**regularizer),
     }  # fmt: skip
 
 

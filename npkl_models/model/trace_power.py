@@ -12,7 +12,7 @@ import numpy as np
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import TINY, Array, gram_eigenvalues, schatten_norm
-from npkl_models.model.regularizer import ROUND, Regularizer, inside, parameter
+from npkl_models.model.regularizer import ROUND, Regularizer, inside, linear_support, parameter
 from npkl_models.model.trace_cones import Cvx, CvxSupport, bound_support, penalty_support, trace_power
 
 
@@ -55,6 +55,13 @@ class TracePower(Regularizer):
         if self.bound is not None:
             return rf"{power} \le {self.bound:g}"
         return rf"\frac{{{self.penalty:g}}}{{{self.p:g}}} {power}"
+
+    @property
+    def words(self) -> str:
+        power = "tr K" if self.p == 1 else f"tr K^{self.p:g}"
+        if self.penalty is not None:
+            return f"{self.penalty / self.p:g} {power}"
+        return f"{power} <= {self.bound:g}"
 
     @property
     def spectral(self) -> TracePower:
@@ -116,7 +123,7 @@ class TracePower(Regularizer):
             rounding = (size + 48 + 4 * abs(float(np.log(self.bound)))) * ROUND
             return self.bound ** (1 / self.p) * norm * (1 + rounding) + TINY if norm else 0.0
         if self.p == 1:
-            return super().support(eigenvalues)
+            return linear_support(eigenvalues, self.shift)
         G = self.penalty or 0.0
         share = positive[positive > 0] / G  # (G / q) sum share^q: no power of G alone, which may underflow
         if not share.size:

@@ -2,7 +2,7 @@
 
 It decides every certificate: by eigendecomposition or Cholesky it is proved, by randomised Lanczos it is
 probable, a Ritz value only estimates it. `ROUTES` reads from top to bottom: each route that accepts a case
-answers it, better than those before.
+may answer it anew.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def explain(problem: Problem) -> Explanation:
     power = R.spectral
     if power is not None and power.penalty is not None:
         sums.append(R.latex)
-        lines.append(f"  + {power.penalty / power.p:g} tr K^{power.p:g},")
+        lines.append(f"  + {R.words},")
     elif not R.vacuous:
         rules.append(R.latex)
     for part in problem.equalities:
@@ -52,7 +52,7 @@ def explain(problem: Problem) -> Explanation:
         rules.append(rf"K = Q U Q',\; U \in S_+^{{{problem.basis.size}}}")
         lines.append(f"  with K = Q U Q' over a basis of {problem.basis.size} vectors,")
     if not R.vacuous and len(rules) > 1 and R.latex in rules:
-        lines.append(f"  subject to {_plain(R.latex)},")
+        lines.append(f"  subject to {R.words},")
     lines[-1] = lines[-1].rstrip(",") + "."
     latex = r"\min_{K} \; " + " + ".join(sums) + r" \quad \text{s.t. } " + r",\; ".join(rules)
     return Explanation("\n".join(lines), latex)
@@ -70,9 +70,3 @@ def _range(values: Array) -> str:
 def _targets(values: Array) -> str:
     one = _constant(values)
     return f"target {one:g}" if one is not None else f"targets {values.min():g} to {values.max():g}"
-
-
-def _plain(latex: str) -> str:
-    for old, new in ((r"\operatorname{tr} ", "tr "), (r"\le", "<="), ("{", ""), ("}", "")):
-        latex = latex.replace(old, new)
-    return latex

@@ -77,7 +77,11 @@ class Backend:
 
     def reason(self, problem: Problem) -> str | None:
         """Why this backend cannot take the problem, None if it can, on its face."""
-        return self.takes.refusal(face_of(problem).problem)
+        face = face_of(problem)
+        reason = self.takes.refusal(face.problem)
+        if reason is None or face.whole:
+            return reason
+        return f"{reason} (its equalities leave no interior and are met by a basis)"
 
     @property
     def option_names(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Unpack
+from typing import Any, Unpack, overload
 
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import UnsupportedError
@@ -34,7 +34,7 @@ def choose_backend(problem: Problem) -> tuple[str, str]:
     for name, backend in backends().items():
         reason = backend.reason(problem)
         if reason is None:
-            cost = backend.cost(problem).within_memory()
+            cost = _predicted(backend, problem)
             reason = cost.hopeless
             if not reason:
                 costs[name] = cost
@@ -49,7 +49,19 @@ def choose_backend(problem: Problem) -> tuple[str, str]:
     return chosen, words + (f"; cannot: {'; '.join(declined)}" if declined else "")
 
 
-def compile(problem: Problem, backend: str | Backend = "auto", **options: Unpack[AnyKeywords]) -> Program:
+def _predicted(backend: Backend, problem: Problem) -> Cost:
+    """Its cost; one that breaks, such as a user's, makes it no candidate."""
+    try:
+        return backend.cost(problem).within_memory()
+    except Exception as error:
+        return Cost(float("inf"), 0.0, f"has a cost that raises {type(error).__name__}: {error}")
+
+
+@overload
+def compile(problem: Problem, backend: str = "auto", **options: Unpack[AnyKeywords]) -> Program: ...
+@overload
+def compile(problem: Problem, backend: Backend, **options: Any) -> Program: ...
+def compile(problem: Problem, backend: str | Backend = "auto", **options: Any) -> Program:
     """Set a problem up for a backend.
 
     Parameters
@@ -76,7 +88,11 @@ def compile(problem: Problem, backend: str | Backend = "auto", **options: Unpack
         raise UnsupportedError(f"{error}; {end}") from None
 
 
-def solve(problem: Problem, backend: str | Backend = "auto", **options: Unpack[AnyKeywords]) -> Solution:
+@overload
+def solve(problem: Problem, backend: str = "auto", **options: Unpack[AnyKeywords]) -> Solution: ...
+@overload
+def solve(problem: Problem, backend: Backend, **options: Any) -> Solution: ...
+def solve(problem: Problem, backend: str | Backend = "auto", **options: Any) -> Solution:
     """Solve a problem by a backend; parameters as in `compile`.
 
     Returns

@@ -141,7 +141,7 @@ class _Run:
             found = self._proof(self._certificate(quick=False))
         y = None if found is None else found.multipliers
         return Claim(
-            engine.V, y, status, engine.objective, len(self.watch.rows), self.watch.history, engine.note,
+            engine.V, y, status, engine.objective, len(self.watch.rows), engine.note,
             certificate=found,
         )  # fmt: skip
 

@@ -7,14 +7,15 @@ repeated only with a proof.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from npkl_models.answer.solution import History, Solution, Status
+from npkl_models.answer.solution import Solution, Status
 from npkl_models.certify.certificate import Certificate, of_itself
 from npkl_models.certify.rays import infeasible, unbounded
+from npkl_models.errors import SolverError
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
@@ -46,14 +47,21 @@ class Claim:
     status: Status = Status.LOCALLY_SOLVED
     value: float = float("nan")
     iterations: int = 0
-    history: History = field(default_factory=History)
     message: str = ""
     kernel_min_eigenvalue: float = 0.0
     certificate: Certificate | None = None
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.status, Status):
+            raise SolverError(f"the status of a claim must be a Status, got {self.status!r}")
+        V = self.V
+        if V is not None and not (isinstance(V, np.ndarray) and V.ndim == 2 and V.dtype.kind == "f"):
+            raise SolverError(f"V of a claim must be a real array (n x r) or None, got {type(V).__name__}")
+
 
 def judge(problem: Problem, backend: str, claim: Claim, watch: Watch) -> Solution:
     """The solution with the status that is proved of it."""
+    _check(problem, backend, claim)
     found = _certificate(problem, claim, watch)
     case = _Case(problem, claim, found, watch)
     status, words = next(verdict for verdict in (rule(case) for rule in RULES) if verdict is not None)
@@ -66,12 +74,20 @@ def judge(problem: Problem, backend: str, claim: Claim, watch: Watch) -> Solutio
         objective=found.objective if found is not None and left else float("nan"),
         reported_objective=claim.value,
         multipliers=None if found is None else found.multipliers,
-        iterations=claim.iterations,
-        history=claim.history,
+        iterations=claim.iterations or (watch.rows[-1].iteration if watch.rows else 0),
+        history=watch.history,
         message="; ".join(part for part in (claim.message, watch.trouble, words) if part),
         kernel_min_eigenvalue=claim.kernel_min_eigenvalue,
         known_certificate=of_itself(found) if found is not None and left else None,
     )
+
+
+def _check(problem: Problem, backend: str, claim: object) -> None:
+    """Raise an error for what is no claim."""
+    if not isinstance(claim, Claim):
+        raise SolverError(f"a run of {backend} must end with a Claim, got {type(claim).__name__}")
+    if claim.V is not None and len(claim.V) != problem.n:
+        raise SolverError(f"V of {backend} must have {problem.n} rows, got {len(claim.V)}")
 
 
 def judge_point(problem: Problem, label: str, point: Any, tol: float = 1e-6) -> Solution:
@@ -84,8 +100,9 @@ def judge_point(problem: Problem, label: str, point: Any, tol: float = 1e-6) -> 
 
 def _certificate(problem: Problem, claim: Claim, watch: Watch) -> Certificate | None:
     """The better of two: from the solver's multipliers, and from those recovered from its point."""
-    if claim.certificate is not None and watch.issued(claim.certificate):
-        return claim.certificate
+    known = watch.issued(problem, claim.certificate)
+    if known is not None:
+        return known
     if claim.V is None or not np.isfinite(problem.objective_of_factor(claim.V)):
         return None
     first = watch.certify(problem, claim.V, claim.multipliers)

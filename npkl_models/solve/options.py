@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
+from numbers import Integral, Real
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -40,6 +41,11 @@ class Options:
     callback: Callable[[Iterate], bool | None] | None = None
 
     def __post_init__(self) -> None:
+        for name in ("tol", "time_limit"):
+            value = getattr(self, name)
+            require(value is None or isinstance(value, Real), f"{name} must be a number", value)
+        whole = self.max_iter is None or isinstance(self.max_iter, Integral)
+        require(whole and not isinstance(self.max_iter, bool), "max_iter must be an integer", self.max_iter)
         require(0 < self.tol < 1, "tol must be between 0 and 1", self.tol)
         require(self.max_iter is None or self.max_iter >= 1, "max_iter must be >= 1", self.max_iter)
         require(self.time_limit is None or self.time_limit > 0, "time_limit must be > 0", self.time_limit)
@@ -87,6 +93,9 @@ class FactorOptions(IterativeOptions):
         super().__post_init__()
         named = self.rank in ("auto", "pataki")
         number = isinstance(self.rank, (int, np.integer)) and not isinstance(self.rank, bool)
+        seed = self.random_state
+        rule = "random_state must be an integer >= 0 or None"
+        require(seed is None or (isinstance(seed, Integral) and int(seed) >= 0), rule, seed)
         rule = "rank must be 'auto', 'pataki' or an integer >= 1"
         require(named or (number and int(self.rank) >= 1), rule, self.rank)
 

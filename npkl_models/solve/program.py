@@ -6,12 +6,12 @@ import time
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from npkl_models.answer.solution import Solution
+from npkl_models.answer.solution import Solution, Status
 from npkl_models.model.faces import Face
 from npkl_models.model.problem import Problem
 from npkl_models.solve.judge import Claim, judge
 from npkl_models.solve.options import Options
-from npkl_models.solve.watch import Watch, progress_log, quiet
+from npkl_models.solve.watch import BROKEN, Watch, progress_log, quiet
 
 
 class Plan(Protocol):
@@ -54,11 +54,19 @@ class Program:
         started = time.perf_counter()
         with progress_log(self.options.verbose), quiet():
             watch = Watch(self.options, self.backend)
-            solution = judge(self.face.problem, self.backend, self.plan.run(watch), watch)
+            solution = judge(self.face.problem, self.backend, self._run(watch), watch)
         solution = replace(
             solution, build_time=self.build_time, solve_time=time.perf_counter() - started
         )  # fmt: skip
         return solution if self.face.whole else self._unfolded(solution)
+
+    def _run(self, watch: Watch) -> Claim:
+        try:
+            return self.plan.run(watch)
+        except BROKEN as error:
+            if watch.of_callback(error):
+                raise
+            return Claim(None, None, Status.FAILED, message=f"{type(error).__name__}: {error}")
 
     def _unfolded(self, solution: Solution) -> Solution:
         """The same answer to the problem as it was stated, whose kernels are the same."""

@@ -26,7 +26,7 @@ def register(backend: Backend, *, replace: bool = False) -> Backend:
     """
     if not isinstance(backend, Backend):
         raise UnsupportedError(f"register takes a Backend, got {type(backend).__name__}")
-    if backend.name == "auto" or not backend.name.isidentifier():
+    if backend.name == "auto" or not str(backend.name).isidentifier():
         raise UnsupportedError(
             f"a backend's name must be an identifier other than 'auto', got {backend.name!r}"
         )

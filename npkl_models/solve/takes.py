@@ -6,9 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from npkl_models.model.losses import Loss
+from npkl_models.errors import UnsupportedError, unknown
+from npkl_models.model.functionals import FUNCTIONALS
+from npkl_models.model.losses import LOSSES, Loss
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizer import Regularizer, TraceFace
+from npkl_models.model.regularizers import REGULARIZERS
 from npkl_models.model.terms import LossTerm
 
 FACES: dict[str, Callable[[Loss], bool]] = {
@@ -39,9 +42,10 @@ class Takes:
     Attributes
     ----------
     losses, diagonal : tuple of str
-        Names of losses, or of faces in `FACES`; ``diagonal`` is for the losses on K_ii.
+        Names in `LOSSES`, or of faces in `FACES` ("any", "smooth", "quadratic"); ``diagonal`` is for the
+        losses on K_ii.
     regularizers : tuple of str
-        "none", "row norm", "trace power", the name of a regulariser, or "any".
+        "none", "row norm", "trace power", a name in `REGULARIZERS`, or "any".
     powers : Powers
         Of a trace power.
     basis : {"no", "yes", "required"}
@@ -60,6 +64,21 @@ class Takes:
     equalities: bool = False
     functionals: tuple[str, ...] = ("any",)
     beyond: Callable[[Problem], str | None] = _nothing_more
+
+    def __post_init__(self) -> None:
+        known = {
+            "losses": {*FACES, *LOSSES}, "diagonal": {*FACES, *LOSSES}, "functionals": {"any", *FUNCTIONALS},
+            "regularizers": {"any", "none", "row norm", "trace power", *REGULARIZERS},
+        }  # fmt: skip
+        if self.basis not in ("no", "yes", "required"):
+            raise UnsupportedError(f"basis must be 'no', 'yes' or 'required', got {self.basis!r}")
+        for field, names in known.items():
+            stated = getattr(self, field)
+            if isinstance(stated, str) or not isinstance(stated, tuple):
+                raise UnsupportedError(f"{field} must be a tuple of names, got {stated!r}")
+            for name in stated:
+                if name not in names:
+                    raise unknown(f"name in {field}", name, names)
 
     def refusal(self, problem: Problem) -> str | None:
         """Why a problem is not taken, to follow the backend's name; None if it is."""
@@ -86,7 +105,7 @@ class Takes:
 
     def takes_regularizer(self, R: Regularizer) -> bool:
         """Whether that regulariser is taken."""
-        if not {"any", R.kind} & set(self.regularizers):
+        if not {"any", R.kind, R.name} & set(self.regularizers):
             return False
         return R.spectral is None or self.powers.accepts(R.spectral)
 

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from npkl_models.solve.options import Options
 
 logger = logging.getLogger("npkl_models")
 LOG_EVERY = 1.0  # seconds
+KEPT = 4  # certificates
 BROKEN = (np.linalg.LinAlgError, ArithmeticError)  # how numbers out of range show themselves
 
 
@@ -48,9 +50,14 @@ class Watch:
         self.started = time.perf_counter()
         self.rows: list[Iterate] = []
         self.trouble = ""
+        self._of_callback: Exception | None = None
         self.seed: int | None = getattr(options, "random_state", None)
         self.rigour: str = getattr(options, "rigour", "probable")
-        self._budget, self._issued, self._logged = Budget(), list[Certificate](), self.started
+        self._budget, self._issued, self._logged = (
+            Budget(),
+            list[tuple[Problem, Certificate, Certificate]](),
+            self.started,
+        )
 
     @property
     def seconds(self) -> float:
@@ -77,12 +84,16 @@ class Watch:
             problem, now, y, kind=kind, method=method, tol=self.options.tol, quick=quick,
             random_state=self.seed, failure_probability=self._budget.next(),
         )  # fmt: skip
-        self._issued.append(self._budget.stated(found))
-        return self._issued[-1]
+        found = self._budget.stated(found)
+        found.point.setflags(write=False)
+        handed_out = replace(found)
+        self._issued = [*self._issued[1 - KEPT :], (problem, handed_out, found)]
+        return handed_out
 
-    def issued(self, certificate: Certificate | None) -> bool:
-        """Whether a certificate was made by this watch."""
-        return any(certificate is own for own in self._issued)
+    def issued(self, problem: Problem, certificate: Certificate | None) -> Certificate | None:
+        """A certificate as this watch has made it for that problem, not long ago; None if it has not."""
+        own = (kept for of, out, kept in self._issued if out is certificate and of is problem)
+        return next(own, None)
 
     def suffices(self, found: Certificate) -> bool:
         """Whether the gap is met, as rigorously as was asked for."""
@@ -106,10 +117,25 @@ class Watch:
 
     def heed(self, V: Array | None) -> Status | None:
         """Ask the callback and the clock whether to go on after the last row; a status says no."""
-        callback, limit = self.options.callback, self.options.time_limit
-        if callback is not None and callback(self.rows[-1]._replace(V=V)):
+        limit = self.options.time_limit
+        if self.options.callback is not None and self.rows and self._asked(self.options.callback, V):
             return Status.STOPPED
         return Status.TIME_LIMIT if limit is not None and self.seconds > limit else None
+
+    def _asked(self, callback: Callable[[Iterate], bool | None], V: Array | None) -> bool:
+        """What the callback says; it may read V, and its errors are no solver's."""
+        shown = None if V is None else V.view()
+        if shown is not None:
+            shown.flags.writeable = False
+        try:
+            return bool(callback(self.rows[-1]._replace(V=shown)))
+        except Exception as error:
+            self._of_callback = error
+            raise
+
+    def of_callback(self, error: Exception) -> bool:
+        """Whether an error is the callback's own."""
+        return error is self._of_callback
 
     def attempt(self, work: Callable[[], Status]) -> Status:
         """Do the work until it ends, is interrupted, or breaks down."""
@@ -120,6 +146,8 @@ class Watch:
         except KeyboardInterrupt:
             return Status.STOPPED
         except BROKEN as error:
+            if self.of_callback(error):
+                raise
             self.trouble = f"{type(error).__name__}: {error}"
             return Status.FAILED
 

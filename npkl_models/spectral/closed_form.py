@@ -64,7 +64,7 @@ class ClosedFormPlan:
         late = time.perf_counter() > deadline and not part.complete
         stopped = watch.heed(V) if found is not None else None
         status = stopped if stopped is Status.STOPPED else Status.TIME_LIMIT if late else Status.OPTIMAL
-        return Claim(V, y, status, iterations=1, history=watch.history, message=words, certificate=found)
+        return Claim(V, y, status, iterations=1, message=words, certificate=found)
 
     def describe(self) -> str:
         """Sizes and memory."""

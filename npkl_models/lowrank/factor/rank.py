@@ -49,6 +49,7 @@ def starting_factor(problem: Problem, options: FactorOptions) -> Array:
     rank = {"auto": auto_rank(problem), "pataki": pataki_rank(_n_values(problem), problem.order)}.get(
         str(options.rank)
     ) or int(options.rank)
+    rank = min(rank, problem.order)
     rng = np.random.default_rng(options.random_state)
     if options.start is None:
         V = rng.standard_normal((problem.n, rank)) * np.sqrt(typical_size(problem) / rank)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from npkl_models.errors import ProblemError
+from npkl_models.linalg import Matrix
 from npkl_models.model.formulations.parts import matching, pair_term, positive
 from npkl_models.model.losses import Loss, get_loss
 from npkl_models.model.pairs import Pairs
@@ -13,7 +12,7 @@ from npkl_models.model.regularizers import NoRegularizer, Regularizer, RowNormBo
 
 
 def npkl(
-    L: Any,
+    L: Matrix,
     pairs: Pairs,
     *,
     loss: str | Loss = "squared_hinge",
@@ -57,7 +56,7 @@ def npkl(
 
 
 def simple_npkl(
-    L: Any,
+    L: Matrix,
     pairs: Pairs,
     *,
     loss: str | Loss = "squared_hinge",
@@ -94,7 +93,7 @@ def simple_npkl(
     2011, eqs. (10), (12), (21) and (26).
     """
     chosen = get_loss(loss)
-    weight = positive("C", C) * (0.5 if chosen.curvature == 2.0 else 1.0)
+    weight = positive("C", C) * (0.5 if chosen.squared else 1.0)
     matching(L, pairs)
     return Problem(
         L,

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array
+from npkl_models.linalg import Array, Matrix
 from npkl_models.model.functionals import Entries
 from npkl_models.model.losses import Loss
 from npkl_models.model.pairs import Pairs
@@ -26,7 +24,7 @@ def positive(name: str, value: float) -> float:
     return float(value)
 
 
-def matching(L: Any, pairs: Pairs) -> int:
+def matching(L: Matrix, pairs: Pairs) -> int:
     """The number of points, of which Laplacian and pairs must have the same."""
     shape = np.shape(L)
     if len(shape) == 2 and shape[0] == shape[1] and shape[0] != pairs.n:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
+from npkl_models.linalg import Matrix
 from npkl_models.model.basis import Basis
 from npkl_models.model.formulations.parts import matching, pair_term, positive
 from npkl_models.model.functionals import Entries
@@ -16,7 +15,7 @@ from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Equality, LossTerm
 
 
-def pcp(L: Any, pairs: Pairs, *, gamma: float = 1.0) -> Problem:
+def pcp(L: Matrix, pairs: Pairs, *, gamma: float = 1.0) -> Problem:
     r"""Pairwise constraint propagation.
 
     .. math::
@@ -52,7 +51,7 @@ def pcp(L: Any, pairs: Pairs, *, gamma: float = 1.0) -> Problem:
     )
 
 
-def hard_pcp(L: Any, pairs: Pairs, *, reduce: bool = True) -> Problem:
+def hard_pcp(L: Matrix, pairs: Pairs, *, reduce: bool = True) -> Problem:
     r"""Pairwise constraint propagation with hard constraints.
 
     .. math::

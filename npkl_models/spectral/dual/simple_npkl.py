@@ -211,7 +211,7 @@ class SimpleNPKLPlan:
             proof = watch.rigour == "proved" and problem.order > FULL
             certificate = watch.certify(problem, V, y, method="cholesky" if proof else "auto")
         return Claim(
-            V, y, status, ascent.kernel.objective, ascent.dual.evaluations, watch.history,
+            V, y, status, ascent.kernel.objective, ascent.dual.evaluations,
             f"{ascent.dual.evaluations} eigendecompositions", certificate=certificate,
         )  # fmt: skip
 

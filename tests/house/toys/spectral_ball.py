@@ -6,7 +6,6 @@ import cvxpy as cp
 import numpy as np
 
 import npkl_models as nm
-from npkl_models.model.trace_cones import CvxSupport
 
 
 @dataclass(frozen=True)
@@ -39,4 +38,4 @@ class SpectralBall(nm.Regularizer):
 
     def cvxpy_support(self, S, n, lift):
         P = cp.Variable(S.shape, symmetric=True)
-        return CvxSupport(self.b * cp.trace(P), S + P, [P >> 0], None)
+        return nm.CvxSupport(self.b * cp.trace(P), S + P, [P >> 0], None)
