@@ -227,7 +227,7 @@ def test_an_error_of_a_callback_is_the_callers(small, name, error):
         raise error("mine")
 
     with pytest.raises(error, match="mine"):
-        small("B2:hinge" if name == "simple_npkl" else "pcp").solve(
+        small("G2:squared_hinge" if name == "simple_npkl" else "pcp").solve(
             name, callback=callback, **ASKED.get(name, {})
         )
 
