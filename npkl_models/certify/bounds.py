@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from npkl_models.certify import rounding
 from npkl_models.certify.repairs import balanced, best_repair, diagonal_price
+from npkl_models.certify.slater import projected
 from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import UNIT, Array, LowRankUpdate, Matrix, dense, norm_bound
 from npkl_models.model.problem import Problem
@@ -69,18 +70,6 @@ class Demand:
         return Query(self.method, accuracy, self.failure_probability, rng, self.quick)
 
 
-def project_multipliers(problem: Problem, y: Multipliers) -> Multipliers:
-    """The nearest multipliers in the domain of the conjugates."""
-    terms = tuple(
-        term.loss.project(part, term.target, term.weight)
-        for term, part in zip(problem.terms, y.terms, strict=True)
-    )
-    rows = None
-    if problem.regularizer.row_multipliers:
-        rows = np.maximum(np.zeros(problem.n) if y.rows is None else y.rows, 0.0)
-    return replace(y, terms=terms, rows=rows)
-
-
 def bound_from(
     problem: Problem, y: Multipliers, V: Array, objective: float, upper: float, demand: Demand
 ) -> Dual:
@@ -93,7 +82,7 @@ def bound_from(
     objective, upper : float
         At V; and an upper bound on the optimum from a feasible point, inf without one.
     """
-    y = project_multipliers(problem, y)
+    y = projected(problem, y)
     R, W = problem.regularizer, problem.drop(V)
     S, error = rounding.slack(problem, y)
     if not (np.isfinite(error) and np.isfinite(norm_bound(S))):

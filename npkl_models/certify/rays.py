@@ -13,10 +13,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.certify import rounding
-from npkl_models.certify.bounds import Demand, bound_from, project_multipliers
+from npkl_models.certify.bounds import Demand, bound_from
 from npkl_models.certify.floors import diagonal_of
 from npkl_models.certify.misfit import contradictory, nearest, random_factor, row_bound, scales
 from npkl_models.certify.restoration import restore
+from npkl_models.certify.slater import projected
 from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Mask, dense, norm_bound, symmetrize
 from npkl_models.model.faces import LARGEST, complement, face_of
 from npkl_models.model.functionals import DistanceDifferences, Entries, Functional, SquaredDistances, TotalSum
@@ -138,7 +139,7 @@ def _directions(problem: Problem, V: Array) -> list[Array]:
         tuple(np.zeros(part.functional.size) for part in problem.terms),
         tuple(np.zeros(part.functional.size) for part in problem.equalities),
     )
-    for y in (project_multipliers(problem, zero), problem.derivatives(V)):
+    for y in (projected(problem, zero), problem.derivatives(V)):
         S, _ = rounding.slack(problem, y)
         if not np.isfinite(S.data if sp.issparse(S) else S).all():
             continue

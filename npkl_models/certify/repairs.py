@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from npkl_models.certify.floors import cost_floor, diagonal_floor, diagonal_of, distance_floor, trace_bound
 from npkl_models.certify.rounding import multiplier_sizes, paid, raised
+from npkl_models.certify.slater import slater
 from npkl_models.linalg import UNIT, Array, Index, Mask, Matrix
 from npkl_models.linalg.threads import shared
 from npkl_models.model.functionals import Functional, SquaredDistances
@@ -46,6 +47,9 @@ def best_repair(
             continue
         if found is not None and found[0] > best[1]:
             best = (name if local is None else f"local {name}", *found)
+    if best[1] == float("-inf") and local is None:
+        found = slater(problem, y, eps, upper)
+        best = best if found is None else ("Slater point", *found)
     return best
 
 

@@ -1,0 +1,144 @@
+"""A strictly feasible dual point: what is left of every bound when nothing else repairs a slack.
+
+With S(ybar) >= mu I, mu > 0, and S(y) >= -eps I, the point (1 - t) y + t ybar, t = eps / (mu + eps), has a
+PSD slack; the dual is concave, so that it gives (1 - t) bound(y) + t bound(ybar) at least. A graph Laplacian
+without shift has such points as soon as its null vectors v are held by some value: v'M_e v > 0 where y_e may
+grow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import scipy.linalg
+from scipy.sparse.linalg import ArpackError, eigsh
+
+from npkl_models.certify import rounding
+from npkl_models.linalg import UNIT, Array, Matrix, dense, norm_bound
+from npkl_models.model.problem import Problem
+from npkl_models.model.terms import Multipliers
+from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
+from npkl_models.proof.factorisation import can_factorise
+from npkl_models.proof.query import Query
+
+ROUNDS = 8  # of ascent on the smallest eigenvalue
+LOW = 8  # eigenvectors that are raised together
+NEAR = 1e-2  # of the norm: how far above the lowest they may be
+STEPS = tuple(4.0**-k for k in range(12))  # of the norm of the slack, tried in turn
+SPECTRUM = 1_500  # largest order for all eigenvalues
+
+_known: WeakKeyDictionary[Problem, tuple[Multipliers, float] | None] = WeakKeyDictionary()
+
+
+def strictly_feasible(problem: Problem) -> tuple[Multipliers, float] | None:
+    """Multipliers whose slack (plus the regulariser's shift) is proved to be above mu I, and mu > 0."""
+    if problem not in _known:
+        _known[problem] = _search(problem)
+    return _known[problem]
+
+
+def slater(problem: Problem, y: Multipliers, eps: float, upper: float) -> tuple[float, Multipliers] | None:
+    """The repair: a share of the strictly feasible point, mixed in."""
+    found = strictly_feasible(problem)
+    if found is None:
+        return None
+    center, mu = found
+    eps = eps + 8 * UNIT * (
+        rounding.multiplier_sizes(problem, y) + rounding.multiplier_sizes(problem, center)
+    )
+    t = eps / (mu + eps) * (1 + 8 * UNIT)
+    mixed = projected(problem, _mixed(y, center, t))
+    return -rounding.paid(problem, mixed), mixed
+
+
+def projected(problem: Problem, y: Multipliers) -> Multipliers:
+    """The nearest multipliers in the domain of the conjugates."""
+    terms = tuple(
+        term.loss.project(part, term.target, term.weight)
+        for term, part in zip(problem.terms, y.terms, strict=True)
+    )
+    rows = None
+    if problem.regularizer.row_multipliers:
+        rows = np.maximum(np.zeros(problem.n) if y.rows is None else y.rows, 0.0)
+    return replace(y, terms=terms, rows=rows)
+
+
+def _mixed(y: Multipliers, other: Multipliers, t: float) -> Multipliers:
+    def mix(a: Array, b: Array) -> Array:
+        return (1 - t) * a + t * b
+
+    rows = None if y.rows is None or other.rows is None else mix(y.rows, other.rows)
+    return Multipliers(
+        tuple(map(mix, y.terms, other.terms)), tuple(map(mix, y.equalities, other.equalities)), rows
+    )
+
+
+def _search(problem: Problem) -> tuple[Multipliers, float] | None:
+    """Ascent on the smallest eigenvalue of the slack, from multipliers of zero."""
+    y = projected(
+        problem,
+        Multipliers(
+            tuple(np.zeros(part.functional.size) for part in problem.terms),
+            tuple(np.zeros(part.functional.size) for part in problem.equalities),
+        ),
+    )
+    level, vectors = _lowest(problem, y)
+    for _ in range(ROUNDS):
+        found = _raised(problem, y, problem.lift(vectors), level)
+        if found is None:
+            break
+        y, level, vectors = found
+    return _proved(problem, y) if level > 0 else None
+
+
+def _raised(
+    problem: Problem, y: Multipliers, V: Array, level: float
+) -> tuple[Multipliers, float, Array] | None:
+    """A step along v'M_e v that raises the smallest eigenvalue; None if no length does."""
+    pull = problem.values(V)
+    nus = tuple(part.functional.value_of_factor(V) for part in problem.equalities)
+    ascent = Multipliers(pull, nus)
+    size = norm_bound(problem.slack(ascent) - problem.cost)
+    unit = norm_bound(problem.cost) / size if size > 0 else 0.0
+    best: tuple[Multipliers, float, Array] | None = None
+    for step in STEPS if unit > 0 else ():
+        moved = Multipliers(
+            tuple(a + step * unit * b for a, b in zip(y.terms, pull, strict=True)),
+            tuple(a + step * unit * b for a, b in zip(y.equalities, nus, strict=True)),
+            y.rows,
+        )
+        trial = projected(problem, moved)
+        height, vectors = _lowest(problem, trial)
+        if height > level + 1e-3 * abs(level):
+            best, level = (trial, height, vectors), height
+        elif best is not None:
+            break
+    return best
+
+
+def _lowest(problem: Problem, y: Multipliers) -> tuple[float, Array]:
+    """The smallest eigenvalue of the slack, plus the shift, and the low eigenvectors (order x k)."""
+    S: Matrix = problem.restrict(problem.slack(y))
+    n, near = S.shape[0], NEAR * norm_bound(S)
+    if n <= SPECTRUM:
+        values, vectors = scipy.linalg.eigh(dense(S), subset_by_index=[0, min(LOW, n) - 1])
+    else:
+        try:
+            values, vectors = eigsh(S, k=LOW, which="SA", tol=1e-3, v0=np.ones(n))
+        except ArpackError:
+            found = min_eigenvalue(S)
+            values, vectors = np.array([found.estimate]), found.vector[:, None]
+    kept = values <= values.min() + near
+    return float(values.min()) + problem.regularizer.shift, vectors[:, kept]
+
+
+def _proved(problem: Problem, y: Multipliers) -> tuple[Multipliers, float] | None:
+    S, error = rounding.slack(problem, y)
+    if not can_factorise(S):
+        return None
+    found = min_eigenvalue(S, query=Query("eigh" if S.shape[0] <= DENSE_EIGH else "cholesky"))
+    mu = found.lower - error + problem.regularizer.shift
+    mu -= 4 * UNIT * (abs(found.lower) + problem.regularizer.shift)
+    return (y, mu) if found.rigour == "proved" and mu > 0 else None

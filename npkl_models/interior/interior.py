@@ -1,0 +1,168 @@
+"""The backend: along the central path, until a factor of the kernel and the multipliers prove each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from npkl_models.answer.solution import Status
+from npkl_models.certify.certificate import Certificate
+from npkl_models.errors import UnsupportedError
+from npkl_models.interior.crossover import factor_of
+from npkl_models.interior.path import Iterate
+from npkl_models.interior.values import quadratic_conjugates, values_of
+from npkl_models.model.problem import Problem
+from npkl_models.solve.backend import Backend
+from npkl_models.solve.cost import Cost, available_bytes
+from npkl_models.solve.judge import Claim
+from npkl_models.solve.options import Options
+from npkl_models.solve.takes import Powers, Takes
+from npkl_models.solve.watch import Watch
+
+ITERATIONS = 100
+LOOK = 0.3  # of tol: the gap of the iterate at which its factor is certified
+AGAIN = 0.1  # and again when that has fallen by this factor
+STALLED = 12  # iterations without a smaller gap
+FAR = 1e9  # objectives so much larger than the first ones: one of the two problems has no solution
+RATE = 3e10  # operations of dense algebra in a second
+USUAL = 20  # iterations
+
+
+@dataclass(frozen=True, kw_only=True)
+class InteriorOptions(Options):
+    """Options of interior.
+
+    Parameters
+    ----------
+    max_iter : int, optional
+        Limit on the iterations, 100 by default.
+    """
+
+
+@dataclass(frozen=True)
+class InteriorPlan:
+    """A problem whose multipliers are laid out when the run begins."""
+
+    problem: Problem
+    options: InteriorOptions
+
+    def run(self, watch: Watch) -> Claim:
+        """Follow the central path."""
+        run = _Run(self.problem, self.options, watch)
+        status = watch.attempt(run.until)
+        return run.claim(status)
+
+    def describe(self) -> str:
+        """Sizes and memory."""
+        values = values_of(self.problem)
+        return (
+            f"K and S of order {values.order}, {values.size} multipliers with {values.box.count} bounds; a "
+            f"Schur complement of that order an iteration; about {cost_of(self.problem).bytes / 1e6:.3g} MB"
+        )
+
+
+class _Run:
+    """State of one run."""
+
+    def __init__(self, problem: Problem, options: InteriorOptions, watch: Watch) -> None:
+        self.problem, self.options, self.watch = problem, options, watch
+        self.iterate = Iterate(values_of(problem))
+        self.best: list[Certificate] = []
+        self.threshold = LOOK * options.tol
+        self.smallest, self.at = np.inf, 0
+        self.size = 1 + abs(self.iterate.objective())
+
+    def until(self) -> Status:
+        """Iterations until the gap is proved, or nothing more can be gained."""
+        for iteration in range(1, (self.options.max_iter or ITERATIONS) + 1):
+            try:
+                self.iterate.advance()
+            except np.linalg.LinAlgError as error:
+                self.watch.trouble = f"stopped at iteration {iteration}: {error}"
+                return self._finally(Status.INACCURATE)
+            status = self._after(iteration)
+            if status is not None:
+                return status
+        return self._finally(Status.ITERATION_LIMIT)
+
+    def _after(self, iteration: int) -> Status | None:
+        now = self.iterate
+        objective, bound = now.objective(), now.bound()
+        if not np.isfinite([objective, bound]).all():
+            return Status.FAILED
+        gap = abs(objective - bound) / (1 + abs(objective) + abs(bound))
+        self.watch.record(iteration, objective, np.nan if now.rho else bound, gap, now.values.order)
+        if gap < 0.9 * self.smallest or now.rho:
+            self.smallest, self.at = gap, iteration
+        if now.rho == 0.0 and gap <= self.threshold:
+            found = self._look()
+            if self.watch.suffices(found):
+                return Status.OPTIMAL
+            self.threshold = AGAIN * gap
+        if bound > FAR * self.size and gap > 0.1:
+            return Status.INFEASIBLE
+        if objective < -FAR * self.size:
+            return Status.UNBOUNDED
+        if iteration - self.at >= STALLED:
+            return self._finally(Status.INACCURATE)
+        return self.watch.heed(None)
+
+    def _finally(self, status: Status) -> Status:
+        """The last point is certified, whatever it is worth."""
+        return Status.OPTIMAL if self.watch.suffices(self._look()) else status
+
+    def _look(self) -> Certificate:
+        values = self.iterate.values
+        y = values.multipliers(self.iterate.y)
+        found = self.watch.certify(self.problem, factor_of(self.problem, self.iterate.K, y), y)
+        if not self.best or found.relative_gap < self.best[-1].relative_gap:
+            self.best.append(found)
+        return found
+
+    def claim(self, status: Status) -> Claim:
+        """The best point that was certified, or the last one."""
+        if not self.best and status is not Status.FAILED:
+            self._look()
+        found = self.best[-1] if self.best else None
+        now, count = self.iterate, len(self.watch.rows)
+        V = None if found is None else found.point
+        y = None if found is None else found.multipliers
+        words = f"mu {now.mu:.1e}"
+        return Claim(V, y, status, now.objective(), count, words, certificate=found)
+
+
+def cost_of(problem: Problem) -> Cost:
+    """Dense algebra of the order, and of the number of multipliers."""
+    s, n = float(problem.order), float(problem.n)
+    m = float(problem.n_pairs + sum(part.functional.size for part in problem.equalities))
+    m += n if problem.regularizer.row_multipliers else 0.0
+    one = 8 * s**3 + m**3 / 3 + 40 * m**2
+    inner = 2 * n**2 if problem.basis is not None else 0.0
+    return Cost(0.02 + USUAL * (2e-3 + one / RATE), 8.0 * (11 * s**2 + 3 * m**2 + inner))
+
+
+def _plan(problem: Problem, options: InteriorOptions) -> InteriorPlan:
+    """Check the memory."""
+    need, have = cost_of(problem).bytes, available_bytes()
+    if need > have:
+        raise UnsupportedError(
+            f"interior must fit into memory, got order {problem.order} and {problem.n_pairs} values that "
+            f"need about {need / 1e9:.0f} GB of {have / 1e9:.0f} GB; use a low-rank backend, or fewer points"
+        )
+    return InteriorPlan(problem, options)
+
+
+TAKES = Takes(
+    losses=("any",),
+    regularizers=("none", "row norm", "trace power"),
+    powers=Powers("tr K", lambda face: face.p == 1),
+    basis="yes",
+    equalities=True,
+    functionals=("entries", "squared distances", "distance differences"),
+    beyond=quadratic_conjugates,
+)
+BACKEND = Backend(
+    "interior", "interior", "the exact SDP by an interior-point method of our own", TAKES, _plan,
+    InteriorOptions, cost_of,
+)  # fmt: skip

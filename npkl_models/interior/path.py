@@ -1,0 +1,235 @@
+"""One iteration of the primal-dual method: predictor, corrector, step.
+
+Kernels K, slacks S with Z = S^-1, multipliers y in their boxes with u >= 0 at the ends. The central path
+is K S = mu I, u (y - lower) = mu, u (upper - y) = mu; the HKM direction linearises K = mu Z (Mehrotra's
+predictor and corrector for it as in Toh, Todd & Tutuncu 1999). S is formed afresh from y at every iteration,
+S = S(y) - rho R with the dual residual R of the start, so that no rounding gathers in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from scipy.linalg import lapack
+
+from npkl_models.interior.schur import schur
+from npkl_models.interior.steps import longest, ratio
+from npkl_models.interior.values import Values
+from npkl_models.linalg import Array, Matrix, dense, norm_bound, symmetrize
+
+SHARE, MORE = 0.9, 0.09  # of the way to the boundary: the latter times the shorter of the last two steps
+SMALLEST_SIGMA = 1e-6
+DONE = 1e-14  # share of the first dual residual that is none
+
+
+@dataclass
+class Direction:
+    """Changes of y, S, K, and of the multipliers at the lower and the upper ends."""
+
+    y: Array
+    S: Matrix
+    K: Array
+    low: Array
+    high: Array
+
+
+class Iterate:
+    """A point inside all cones, and what is known of it."""
+
+    def __init__(self, values: Values) -> None:
+        self.values, box = values, values.box
+        n = values.order
+        self.y = _inside(values)
+        self.alpha = max(norm_bound(values.slack(self.y)), 1e-8)
+        self.K: Array = _size(values) * np.eye(n)
+        self.rho = 1.0
+        identity = np.eye(n) if values.problem.basis is not None else sp.eye_array(n, format="csr")
+        self.R: Matrix = values.slack(self.y) - self.alpha * identity
+        self.below, self.above = box.below, box.above
+        mu = self.alpha * float(self.K[0, 0])
+        self.low = np.where(self.below, mu / self.to_lower, 0.0)
+        self.high = np.where(self.above, mu / self.to_upper, 0.0)
+        self.count = n + box.count
+        self.steps = (1.0, 1.0)
+        self.S = self.slack()
+        self.L = _cholesky(dense(self.S))
+
+    @property
+    def to_lower(self) -> Array:
+        """y - lower; one where there is no lower end."""
+        return np.where(self.below, self.y - np.where(self.below, self.values.box.lower, 0.0), 1.0)
+
+    @property
+    def to_upper(self) -> Array:
+        """upper - y; one where there is no upper end."""
+        return np.where(self.above, np.where(self.above, self.values.box.upper, 0.0) - self.y, 1.0)
+
+    def slack(self) -> Matrix:
+        """S(y) - rho R."""
+        S = self.values.slack(self.y)
+        return S - self.rho * self.R if self.rho else S
+
+    @property
+    def mu(self) -> float:
+        """How far from complementary K and S are, on average."""
+        return self._complementarity(self.K, self.S, (self.low, self.high), (self.to_lower, self.to_upper))
+
+    def _complementarity(
+        self, K: Array, S: Matrix, ends: tuple[Array, Array], ways: tuple[Array, Array]
+    ) -> float:
+        inner = float((S.multiply(K)).sum()) if sp.issparse(S) else float(np.sum(S * K))
+        at_ends = float((ends[0] * ways[0])[self.below].sum() + (ends[1] * ways[1])[self.above].sum())
+        return (inner + at_ends) / self.count
+
+    def bound(self) -> float:
+        """The dual objective at y, a bound once S(y) is positive semidefinite and ``rho`` zero."""
+        return -self.values.box.conjugate(self.y) - self.values.constant
+
+    def objective(self) -> float:
+        """At K, whose constraints may not be met yet."""
+        K, C = self.K, self.values.C
+        linear = float((C.multiply(K)).sum()) if sp.issparse(C) else float(np.sum(C * K))
+        return linear + self.values.losses(self.values.of(K)) - self.values.constant
+
+    def advance(self) -> None:
+        """One iteration; raises numpy.linalg.LinAlgError where K or S can no longer be factorised."""
+        values, box, mu = self.values, self.values.box, self.mu
+        Z = _inverse(self.L)
+        ways = (self.to_lower, self.to_upper)
+        H = schur(values, self.K, Z)
+        H[np.diag_indices(len(H))] += (
+            box.q + self.low / ways[0] * self.below + self.high / ways[1] * self.above
+        )
+        factor = _factorised(H)
+        of_Z, base = values.of(Z), -box.b - box.q * self.y
+        if self.rho:
+            base = base - values.of_product(self.K, np.asarray(self.rho * self.R @ Z))
+
+        def solve(target: float, second: tuple[Array, Array] | None, ends: tuple[Array, Array]) -> Direction:
+            """Towards mu = ``target``; ``second`` is dK and dS Z of the predictor."""
+            right = base + target * of_Z
+            right = right - np.where(self.above, (target + ends[1]) / ways[1], 0.0)
+            right = right + np.where(self.below, (target - ends[0]) / ways[0], 0.0)
+            if second is not None:
+                right = right - values.of_product(*second)
+            dy = scipy.linalg.cho_solve(factor, right, check_finite=False)
+            dS = values.adjoint(dy)
+            dS = dS + self.rho * self.R if self.rho else dS
+            moved = self.K @ np.asarray(dS @ Z)
+            if second is not None:
+                moved += second[0] @ second[1]
+            dK = target * Z - self.K - symmetrize(moved)
+            low = np.where(self.below, (target - ends[0] - self.low * dy) / ways[0] - self.low, 0.0)
+            high = np.where(self.above, (target + ends[1] + self.high * dy) / ways[1] - self.high, 0.0)
+            return Direction(dy, dS, dK, low, high)
+
+        L_K, nothing = _cholesky(self.K), (np.zeros_like(self.y), np.zeros_like(self.y))
+        first = solve(0.0, None, nothing)
+        sigma = self._centring(first, L_K, mu)
+        ends = (first.low * first.y * self.below, first.high * first.y * self.above)
+        second = (first.K, np.asarray(first.S @ Z))
+        del first
+        self._go(solve(sigma * mu, second, ends), L_K)
+
+    def _centring(self, d: Direction, L_K: Array, mu: float) -> float:
+        """How much of mu to keep, by how far the predictor may go."""
+        primal, dual = self._reach(d, L_K, 1.0)
+        after = self._complementarity(
+            self.K + primal * d.K, self.S + dual * d.S,
+            (self.low + primal * d.low, self.high + primal * d.high),
+            (self.to_lower + dual * d.y, self.to_upper - dual * d.y),
+        )  # fmt: skip
+        power = 3.0 if min(primal, dual) > 1 / np.sqrt(3) else 1.0
+        return float(np.clip((max(after, 0.0) / mu) ** power, SMALLEST_SIGMA, 1.0))
+
+    def _reach(self, d: Direction, L_K: Array, share: float) -> tuple[float, float]:
+        primal = min(
+            longest(L_K, d.K, share), ratio(self.low[self.below], d.low[self.below], share),
+            ratio(self.high[self.above], d.high[self.above], share),
+        )  # fmt: skip
+        dual = min(
+            longest(self.L, d.S, share), ratio(self.to_lower[self.below], d.y[self.below], share),
+            ratio(self.to_upper[self.above], -d.y[self.above], share),
+        )  # fmt: skip
+        return primal, dual
+
+    def _go(self, d: Direction, L_K: Array) -> None:
+        primal, dual = self._reach(d, L_K, SHARE + MORE * min(self.steps))
+        y, rho = self.y, self.rho
+        for _ in range(30):
+            self.y, self.rho = y + dual * d.y, (1 - dual) * rho
+            self.rho = self.rho if self.rho > DONE else 0.0
+            self.S = self.slack()
+            try:
+                self.L = _cholesky(dense(self.S))
+                break
+            except np.linalg.LinAlgError:
+                dual *= 0.8
+        else:
+            raise np.linalg.LinAlgError("no step keeps the slack positive definite")
+        for _ in range(30):
+            K = self.K + primal * d.K
+            try:
+                _cholesky(K)
+                break
+            except np.linalg.LinAlgError:
+                primal *= 0.8
+        else:
+            raise np.linalg.LinAlgError("no step keeps the kernel positive definite")
+        self.K = symmetrize(K)
+        self.low, self.high = self.low + primal * d.low, self.high + primal * d.high
+        self.steps = primal, dual
+
+
+def _inside(values: Values) -> Array:
+    """Multipliers inside their boxes: the middle, or a step from the only end, of the size of the cost."""
+    box = values.box
+    below, above = box.below, box.above
+    size = max(norm_bound(values.C), 1e-8)
+    step = np.minimum(size, np.where(box.q > 0, 1 / np.where(box.q > 0, box.q, 1.0), size))
+    lower, upper = np.where(below, box.lower, 0.0), np.where(above, box.upper, 0.0)
+    y = np.where(below & above, 0.5 * (lower + upper), 0.0)
+    y = np.where(below & ~above, lower + step, y)
+    return np.where(above & ~below, upper - step, y)
+
+
+def _size(values: Values) -> float:
+    """Of the diagonal of a kernel whose values are near what they should be."""
+    wanted = np.abs(values.box.b[values.box.b != 0])
+    size = float(np.mean(wanted)) if wanted.size else 1.0
+    if values.problem.basis is not None:
+        size *= values.problem.n / values.order
+    return size
+
+
+def _cholesky(X: Array) -> Array:
+    """L with X = L L', in the order of columns; raises LinAlgError."""
+    out: Array = scipy.linalg.cholesky(X, lower=True, check_finite=False)
+    if not np.isfinite(out[-1, -1]):
+        raise np.linalg.LinAlgError("numbers out of range")
+    return out
+
+
+def _inverse(L: Array) -> Array:
+    """(L L')^-1."""
+    Z, failed = lapack.dpotri(L, lower=1)
+    if failed:
+        raise np.linalg.LinAlgError("the slack is singular")
+    lower = np.tril(Z, -1)
+    return np.diag(Z.diagonal()) + lower + lower.T
+
+
+def _factorised(H: Array) -> tuple[Array, bool]:
+    """The Cholesky factor of H, a little of its diagonal added where rounding has made it indefinite."""
+    diagonal = H.diagonal().copy()
+    for share in (0.0, 1e-14, 1e-12, 1e-10, 1e-8):
+        try:
+            A = H.copy(order="F")
+            A[np.diag_indices(len(H))] = diagonal * (1 + share)
+            return scipy.linalg.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            continue
+    raise np.linalg.LinAlgError("the Schur complement is not positive definite")
