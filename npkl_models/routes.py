@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from npkl_models.conic import reduced, sdp, sdp_dual
+from npkl_models.interior import interior
 from npkl_models.lowrank import admm
 from npkl_models.lowrank.factor import burer_monteiro
 from npkl_models.lowrank.rows import bcd
@@ -17,6 +18,7 @@ ROUTES = (
     simple_npkl.BACKEND,
     closed_form.BACKEND,
     mfpc.BACKEND,
+    interior.BACKEND,
     *reduced.BACKENDS,
     sdp.BACKEND,
     sdp_dual.BACKEND,

@@ -18,7 +18,7 @@ from scipy.linalg import lapack
 from npkl_models.interior.schur import schur
 from npkl_models.interior.steps import longest, ratio
 from npkl_models.interior.values import Values
-from npkl_models.linalg import Array, Matrix, dense, norm_bound, symmetrize
+from npkl_models.linalg import Array, Matrix, dense, norm_bound
 
 SHARE, MORE = 0.9, 0.09  # of the way to the boundary: the latter times the shorter of the last two steps
 SMALLEST_SIGMA = 1e-6
@@ -55,7 +55,7 @@ class Iterate:
         self.count = n + box.count
         self.steps = (1.0, 1.0)
         self.S = self.slack()
-        self.L = _cholesky(dense(self.S))
+        self.L, self.L_K = _cholesky(dense(self.S)), _cholesky(self.K)
 
     @property
     def to_lower(self) -> Array:
@@ -100,43 +100,43 @@ class Iterate:
         Z = _inverse(self.L)
         ways = (self.to_lower, self.to_upper)
         H = schur(values, self.K, Z)
-        H[np.diag_indices(len(H))] += (
-            box.q + self.low / ways[0] * self.below + self.high / ways[1] * self.above
-        )
+        pull = self.low / ways[0] * self.below + self.high / ways[1] * self.above
+        H[np.diag_indices(len(H))] += box.q + pull
         factor = _factorised(H)
         of_Z, base = values.of(Z), -box.b - box.q * self.y
         if self.rho:
             base = base - values.of_product(self.K, np.asarray(self.rho * self.R @ Z))
 
-        def solve(target: float, second: tuple[Array, Array] | None, ends: tuple[Array, Array]) -> Direction:
-            """Towards mu = ``target``; ``second`` is dK and dS Z of the predictor."""
+        def solve(target: float, second: Array | None, ends: tuple[Array, Array]) -> Direction:
+            """Towards mu = ``target``; ``second`` is dK dS Z of the predictor, symmetrised."""
             right = base + target * of_Z
             right = right - np.where(self.above, (target + ends[1]) / ways[1], 0.0)
             right = right + np.where(self.below, (target - ends[0]) / ways[0], 0.0)
             if second is not None:
-                right = right - values.of_product(*second)
+                right = right - values.of(second)
             dy = scipy.linalg.cho_solve(factor, right, check_finite=False)
             dS = values.adjoint(dy)
             dS = dS + self.rho * self.R if self.rho else dS
-            moved = self.K @ np.asarray(dS @ Z)
+            dK = -_symmetric_product(self.K, np.asarray(dS @ Z))
+            dK -= self.K
+            dK += target * Z
             if second is not None:
-                moved += second[0] @ second[1]
-            dK = target * Z - self.K - symmetrize(moved)
+                dK -= second
             low = np.where(self.below, (target - ends[0] - self.low * dy) / ways[0] - self.low, 0.0)
             high = np.where(self.above, (target + ends[1] + self.high * dy) / ways[1] - self.high, 0.0)
             return Direction(dy, dS, dK, low, high)
 
-        L_K, nothing = _cholesky(self.K), (np.zeros_like(self.y), np.zeros_like(self.y))
+        nothing = (np.zeros_like(self.y), np.zeros_like(self.y))
         first = solve(0.0, None, nothing)
-        sigma = self._centring(first, L_K, mu)
+        sigma = self._centring(first, mu)
         ends = (first.low * first.y * self.below, first.high * first.y * self.above)
-        second = (first.K, np.asarray(first.S @ Z))
+        second = _symmetric_product(first.K, np.asarray(first.S @ Z))
         del first
-        self._go(solve(sigma * mu, second, ends), L_K)
+        self._go(solve(sigma * mu, second, ends))
 
-    def _centring(self, d: Direction, L_K: Array, mu: float) -> float:
+    def _centring(self, d: Direction, mu: float) -> float:
         """How much of mu to keep, by how far the predictor may go."""
-        primal, dual = self._reach(d, L_K, 1.0)
+        primal, dual = self._reach(d, 1.0)
         after = self._complementarity(
             self.K + primal * d.K, self.S + dual * d.S,
             (self.low + primal * d.low, self.high + primal * d.high),
@@ -145,9 +145,9 @@ class Iterate:
         power = 3.0 if min(primal, dual) > 1 / np.sqrt(3) else 1.0
         return float(np.clip((max(after, 0.0) / mu) ** power, SMALLEST_SIGMA, 1.0))
 
-    def _reach(self, d: Direction, L_K: Array, share: float) -> tuple[float, float]:
+    def _reach(self, d: Direction, share: float) -> tuple[float, float]:
         primal = min(
-            longest(L_K, d.K, share), ratio(self.low[self.below], d.low[self.below], share),
+            longest(self.L_K, d.K, share), ratio(self.low[self.below], d.low[self.below], share),
             ratio(self.high[self.above], d.high[self.above], share),
         )  # fmt: skip
         dual = min(
@@ -156,8 +156,8 @@ class Iterate:
         )  # fmt: skip
         return primal, dual
 
-    def _go(self, d: Direction, L_K: Array) -> None:
-        primal, dual = self._reach(d, L_K, SHARE + MORE * min(self.steps))
+    def _go(self, d: Direction) -> None:
+        primal, dual = self._reach(d, SHARE + MORE * min(self.steps))
         y, rho = self.y, self.rho
         for _ in range(30):
             self.y, self.rho = y + dual * d.y, (1 - dual) * rho
@@ -173,13 +173,13 @@ class Iterate:
         for _ in range(30):
             K = self.K + primal * d.K
             try:
-                _cholesky(K)
+                self.L_K = _cholesky(K)
                 break
             except np.linalg.LinAlgError:
                 primal *= 0.8
         else:
             raise np.linalg.LinAlgError("no step keeps the kernel positive definite")
-        self.K = symmetrize(K)
+        self.K = K
         self.low, self.high = self.low + primal * d.low, self.high + primal * d.high
         self.steps = primal, dual
 
@@ -205,6 +205,14 @@ def _size(values: Values) -> float:
     return size
 
 
+def _symmetric_product(X: Array, Y: Array) -> Array:
+    """The symmetric part of X Y, in place of the product."""
+    P: Array = X @ Y
+    P += P.T.copy()
+    P *= 0.5
+    return P
+
+
 def _cholesky(X: Array) -> Array:
     """L with X = L L', in the order of columns; raises LinAlgError."""
     out: Array = scipy.linalg.cholesky(X, lower=True, check_finite=False)
@@ -227,7 +235,7 @@ def _factorised(H: Array) -> tuple[Array, bool]:
     diagonal = H.diagonal().copy()
     for share in (0.0, 1e-14, 1e-12, 1e-10, 1e-8):
         try:
-            A = H.copy(order="F")
+            A = np.triu(H).T if share else H  # its lower part is what a failure has overwritten
             A[np.diag_indices(len(H))] = diagonal * (1 + share)
             return scipy.linalg.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError:

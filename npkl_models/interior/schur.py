@@ -36,7 +36,7 @@ def schur(values: Values, K: Array, Z: Array) -> Array:
     if values.trace:
         across = values.of_product(K, Z)
         H = np.block([[H, across[:-1, None]], [across[None, :-1], across[-1:, None]]])
-    return np.asfortranarray(H)
+    return H.T  # the same numbers, in the order that LAPACK overwrites
 
 
 def _blocks(row: Index, column: Index, coefficient: Array, K: Array, Z: Array) -> Array:

@@ -93,6 +93,7 @@ KEYWORDS: dict[str, type[Any]] = {
     "simple_npkl": SimpleNPKLKeywords,
     "closed_form": Keywords,
     "mfpc": MFPCKeywords,
+    "interior": Keywords,
     **dict.fromkeys(("sqlp", "qsdp", "scsdp", "sdp", "sdp_dual"), ConicKeywords),
 }
 """By the names of the backends."""

@@ -41,6 +41,10 @@ SUPPORTED = {
     "closed_form": {kind for kind in POWERS if "linear" in kind and kind != "G1:linear"}
     | {"basis:G2:linear"},
     "mfpc": {"basis:pcp", "basis:npkl:squared_hinge"},
+    "interior": ENTRIES
+    | ROWS
+    | {kind for kind in INTEGER if kind[1] == "1"}
+    | (IN_BASIS - {"basis:B2:square", "basis:G2:linear"}),
     "sqlp": QUADRATIC,
     "qsdp": QUADRATIC,
     "scsdp": QUADRATIC,
@@ -62,12 +66,22 @@ def test_equalities_and_distances_are_pinned(small):
     far = nm.Problem(L, nm.LossTerm(nm.SquaredDistances(24, ([0, 1], [2, 3])), "square", 1.0))
     basis = nm.eigenbasis(L, 8)
     sets = {
-        "equalities": {"burer_monteiro", "hybrid", "sdp", "sdp_dual"},
-        "distances": {"burer_monteiro", "hybrid", "sdp", "sdp_dual"},
-        "equalities in a basis": {"burer_monteiro", "hybrid", "sqlp", "qsdp", "scsdp", "sdp", "sdp_dual"},
+        "equalities": {"burer_monteiro", "hybrid", "interior", "sdp", "sdp_dual"},
+        "distances": {"burer_monteiro", "hybrid", "interior", "sdp", "sdp_dual"},
+        "equalities in a basis": {
+            "burer_monteiro",
+            "hybrid",
+            "interior",
+            "sqlp",
+            "qsdp",
+            "scsdp",
+            "sdp",
+            "sdp_dual",
+        },
         "distances in a basis": {
             "burer_monteiro",
             "hybrid",
+            "interior",
             "mfpc",
             "sqlp",
             "qsdp",

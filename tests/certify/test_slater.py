@@ -1,0 +1,51 @@
+"""A strictly feasible dual point bounds problems without a shift."""
+
+import numpy as np
+import pytest
+
+import npkl_models as nm
+from npkl_models.certify.slater import slater, strictly_feasible
+
+
+def ring(n=30, seed=0, must=10, cannot=10):
+    """A connected graph without a shift, with pairs."""
+    rng = np.random.default_rng(seed)
+    A = np.zeros((n, n))
+    i = np.arange(n)
+    A[i, (i + 1) % n] = rng.uniform(0.5, 1.0, n)
+    labels = (i >= n // 2).astype(int)
+    return nm.laplacian(A + A.T), nm.Pairs.from_labels(labels, must, cannot, seed)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "square"])
+@pytest.mark.parametrize("seed", range(3))
+def test_bounds_hold_and_close_without_a_shift(loss, seed):
+    problem = nm.npkl(*ring(seed=seed), loss=loss)
+    best = problem.solve("interior", tol=1e-8)
+    assert best.status is nm.Status.OPTIMAL
+    center, mu = strictly_feasible(problem)
+    S = problem.slack(center).toarray()
+    assert 0 < mu <= np.linalg.eigvalsh(S)[0]
+    rng = np.random.default_rng(seed)
+    for size in (1e-8, 1e-3, 1.0):
+        y = problem.as_multipliers([best.multipliers.terms[0] + size * rng.normal(size=20)])
+        found = nm.certify(problem, best.V, y)
+        assert np.isfinite(found.bound)
+        assert found.bound <= best.certificate.upper
+        assert found.rigour == "proved"
+        again = problem.dual_bound(found.multipliers)
+        assert again == pytest.approx(found.bound, rel=1e-6, abs=1e-9)
+    assert nm.certify(problem, best.V, problem.as_multipliers([y.terms[0] * 0])).bound >= -1e-9
+
+
+def test_a_lack_of_rounding_costs_rounding():
+    problem = nm.npkl(*ring(), loss="hinge")
+    best = problem.solve("interior", tol=1e-8)
+    bound, y = slater(problem, best.multipliers, 1e-13, np.inf)
+    assert bound == pytest.approx(best.certificate.bound, abs=1e-9)
+    assert np.linalg.eigvalsh(problem.slack(y).toarray())[0] >= -1e-15
+
+
+def test_none_where_nothing_holds_the_null_vector():
+    L, pairs = ring(cannot=0)
+    assert strictly_feasible(nm.npkl(L, pairs, loss="hinge")) is None

@@ -1,0 +1,168 @@
+"""The interior-point method: its parts against their definitions, its answers on problems that others find hard."""
+
+import numpy as np
+import pytest
+from problems import KINDS, side_information
+
+import npkl_models as nm
+from npkl_models.interior import interior, schur
+from npkl_models.interior.crossover import factor_of
+from npkl_models.interior.steps import longest, ratio
+from npkl_models.interior.values import Box, values_of
+
+TAKEN = [kind for kind in KINDS if kind[:2] not in ("B2", "B4", "G2", "G4", "B3", "G3") and "1.5" not in kind]
+
+
+def draw(name, seed=0, shift=0.1):
+    data = nm.datasets.load(name)
+    count = round(0.6 * data.n)
+    return nm.laplacian(data.X, 5, shift=shift), nm.Pairs.from_labels(data.y, count, count, seed)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.1])
+@pytest.mark.parametrize("seed", [0, 3, 7, 11])
+def test_draws_of_pairs_on_which_first_order_solvers_stand_still(seed, shift):
+    """A few of the 24 of the benchmark."""
+    solution = nm.pcp(*draw("iris", seed, shift)).solve("interior", tol=1e-8)
+    assert solution.status is nm.Status.OPTIMAL
+    assert solution.certificate.rigour == "proved"
+    assert solution.iterations <= 20
+
+
+@pytest.mark.parametrize("shift", [0.1, 0.01])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "square"])
+@pytest.mark.parametrize("name", ["iris", "wine"])
+def test_large_weights_are_no_trouble(name, loss, shift):
+    L, pairs = draw(name, 1, shift)
+    solution = nm.npkl(L, pairs, loss=loss, gamma=100.0).solve("interior", tol=1e-8)
+    assert solution.status is nm.Status.OPTIMAL
+    assert solution.iterations <= 40
+    assert solution.rank < 20
+
+
+@pytest.mark.parametrize("kind", [kind for kind in TAKEN if not kind.startswith("basis:B")])
+def test_it_agrees_with_the_exact_sdp_to_eight_digits(small, exact, kind):
+    problem = small(kind)
+    if problem.compatible_backends()["interior"] is not None:
+        pytest.skip("not taken")
+    solution = problem.solve("interior", tol=1e-8)
+    assert solution.status is nm.Status.OPTIMAL
+    assert solution.objective <= exact(kind).objective + 1e-6 * (1 + abs(solution.objective))
+    assert solution.certificate.bound <= exact(kind).certificate.upper
+
+
+def problems():
+    L, pairs = side_information("iris", 12)
+    n, every = 12, np.arange(12)
+    distance = nm.LossTerm(nm.SquaredDistances(n, (pairs.i, pairs.j)), "square", 1.0)
+    triple = nm.LossTerm(nm.DistanceDifferences(n, ([0, 1, 2], [3, 4, 5], [6, 7, 8])), "hinge", -1.0)
+    unit = nm.Equality(nm.Entries(n, (every, every)), 1.0)
+    plain = nm.npkl(L, pairs, loss="hinge")
+    return {
+        "entries": plain,
+        "pcp": nm.pcp(L, pairs),
+        "distances": nm.Problem(L, (distance, triple)),
+        "equalities": nm.Problem(L, plain.terms, unit),
+        "rows": nm.npkl(L, pairs, loss="linear", row_norm=1.0),
+        "trace": nm.simple_npkl(L, pairs, loss="hinge", p=1, bound=5.0),
+        "basis": nm.Problem(L, (distance, *plain.terms)).with_basis(nm.eigenbasis(L, 5)),
+    }
+
+
+def matrices(values):
+    """M_e of every multiplier that moves, one by one."""
+    for e in range(values.size):
+        one = np.zeros(values.size)
+        one[e] = 1.0
+        M = values.adjoint(one)
+        yield M.toarray() if hasattr(M, "toarray") else M
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("name", problems())
+def test_the_schur_complement_is_its_definition(name, compiled, monkeypatch):
+    if not compiled:
+        monkeypatch.setattr(schur, "available", lambda: False)
+    values = values_of(problems()[name])
+    rng = np.random.default_rng(0)
+    K, Z = (A @ A.T for A in rng.normal(size=(2, values.order, values.order)))
+    M = list(matrices(values))
+    wanted = np.array([[np.sum(A * (K @ B @ Z)) for B in M] for A in M])
+    wanted = 0.5 * (wanted + wanted.T)
+    np.testing.assert_allclose(
+        schur.schur(values, K, Z), wanted, rtol=1e-10, atol=1e-10 * np.abs(wanted).max()
+    )
+    z = [np.sum(A * K) for A in M]
+    np.testing.assert_allclose(values.of(K), z, atol=1e-10 * np.abs(z).max())
+    product = [np.sum(A * (K @ Z)) for A in M]
+    np.testing.assert_allclose(values.of_product(K, Z), product, atol=1e-10 * np.abs(product).max())
+
+
+@pytest.mark.parametrize("loss", nm.LOSSES.values(), ids=lambda loss: loss.name)
+def test_a_box_is_the_conjugate_of_its_loss(loss):
+    t, w = np.array([1.0, -1.0, 1.0]), np.array([0.5, 2.0, 30.0])
+    box = Box.of_loss(loss, t, w)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        y = loss.project(3 * w * rng.normal(size=3), t, w)
+        assert np.all((box.lower <= y) & (y <= box.upper))
+        assert box.conjugate(y) == pytest.approx(float(np.sum(loss.conjugate(y, t, w))), rel=1e-12, abs=1e-12)
+
+
+def test_a_loss_with_another_conjugate_is_refused():
+    class Cubic(nm.Square):
+        name = "cubic"
+
+        def conjugate(self, y, t, w):
+            return np.abs(y) ** 1.5
+
+    problem = nm.Problem(np.eye(3), nm.LossTerm(nm.Entries(3, ([0], [1])), Cubic(), 1.0))
+    assert "conjugate is quadratic" in problem.compatible_backends()["interior"]
+
+
+@pytest.mark.parametrize("n", [20, 200])
+@pytest.mark.parametrize("share", [0.9, 1.0])
+def test_steps_end_before_the_boundary_and_near_it(n, share):
+    rng = np.random.default_rng(n)
+    A = rng.normal(size=(n, n))
+    X, dX = A @ A.T + np.eye(n), -np.diag(rng.uniform(0, 40, n))
+    L = np.linalg.cholesky(X)
+    step = longest(L, dX, share)
+    exact = -1 / np.linalg.eigvalsh(np.linalg.solve(L, np.linalg.solve(L, dX).T))[0]
+    assert 0.7 * share * exact <= step <= min(1.0, share * exact) * (1 + 1e-9)
+    assert longest(L, np.eye(n), share) == 1.0
+    assert ratio(np.array([1.0, 2.0]), np.array([-4.0, 1.0]), 0.9) == pytest.approx(0.225)
+    assert ratio(np.zeros(0), np.zeros(0), 0.9) == 1.0
+
+
+def test_the_rank_is_read_off_the_spectrum(small):
+    problem = small("pcp")
+    V = problem.solve(tol=1e-9).V
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(24, 24))
+    K = V @ V.T + 1e-10 * noise @ noise.T
+    found = factor_of(problem, K, problem.derivatives(V))
+    assert found.shape[1] == np.linalg.matrix_rank(V, tol=1e-4)
+
+
+def test_limits_and_stops(small):
+    problem = small("npkl:hinge")
+    assert problem.solve("interior", max_iter=3).status is nm.Status.ITERATION_LIMIT
+    assert problem.solve("interior", callback=lambda row: row.iteration == 4).status is nm.Status.STOPPED
+    late = problem.solve("interior", time_limit=1e-6)
+    assert late.status is nm.Status.TIME_LIMIT
+    assert late.V is not None
+
+
+def test_what_does_not_fit_is_refused_with_its_bytes(small, monkeypatch):
+    monkeypatch.setattr(interior, "available_bytes", lambda: 1e4)
+    with pytest.raises(nm.UnsupportedError, match="interior must fit into memory, got order 24"):
+        small("pcp").solve("interior")
+
+
+def test_without_a_shift_it_ends_with_what_can_be_proved():
+    """Components that no pair holds from below: no strictly feasible dual point, and no exception."""
+    solution = nm.npkl(*draw("iris", 0, 0.0), loss="hinge").solve("interior")
+    assert solution.status is nm.Status.INACCURATE
+    assert "positive definite" in solution.message
+    assert solution.certificate.feasible
