@@ -58,6 +58,18 @@ class Iterate(NamedTuple):
     V: Array | None = None
 
 
+class Attempt(NamedTuple):
+    """A backend that was tried: for how long, how it ended, and the relative gap that was certified."""
+
+    backend: str
+    seconds: float
+    status: Status
+    gap: float
+
+    def __str__(self) -> str:
+        return f"{self.backend} {self.seconds:.2g} s, {self.status}, gap {self.gap:.1e}"
+
+
 @dataclass(frozen=True, repr=False)
 class History:
     """Columns over the iterations; ``bound`` is nan where none was computed."""
@@ -111,6 +123,8 @@ class Solution:
     kernel_min_eigenvalue : float
         Smallest eigenvalue of the kernel as the solver left it, before the repair that cut its
         negative part; 0 for a factor.
+    attempts : tuple of Attempt
+        Who was tried, if the choice of the backend was left to the library.
     known_certificate : Certificate or None
         The one that was made while solving; ask for ``certificate``, which makes it where it is missing.
     """
@@ -128,6 +142,7 @@ class Solution:
     history: History = field(repr=False, default_factory=History)
     message: str = ""
     kernel_min_eigenvalue: float = 0.0
+    attempts: tuple[Attempt, ...] = ()
     known_certificate: Certificate | None = field(repr=False, default=None)
 
     @cached_property
@@ -202,6 +217,8 @@ class Solution:
                 f"rank {self.rank}, {self.iterations} iterations",
                 f"certificate: {self.certificate}",
             ]
+        if len(self.attempts) > 1:
+            lines.append(f"tried: {'; then '.join(map(str, self.attempts))}")
         lines.append(f"build {self.build_time:.3f} s, solve {self.solve_time:.3f} s")
         if self.message:
             lines.append(self.message)

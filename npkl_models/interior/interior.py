@@ -139,7 +139,7 @@ def cost_of(problem: Problem) -> Cost:
     m += n if problem.regularizer.row_multipliers else 0.0
     one = 8 * s**3 + m**3 / 3 + 40 * m**2
     inner = 2 * n**2 if problem.basis is not None else 0.0
-    return Cost(0.02 + USUAL * (2e-3 + one / RATE), 8.0 * (11 * s**2 + 3 * m**2 + inner))
+    return Cost(0.02 + USUAL * (2e-3 + one / RATE), 8.0 * (11 * s**2 + 3 * m**2 + inner), sure=True)
 
 
 def _plan(problem: Problem, options: InteriorOptions) -> InteriorPlan:

@@ -10,14 +10,20 @@ from npkl_models.errors import UnsupportedError
 from npkl_models.hooks import lend
 from npkl_models.model.problem import Problem
 from npkl_models.solve.backend import Backend
-from npkl_models.solve.cost import Cost
+from npkl_models.solve.handover import candidates, solve_in_stages, stages
 from npkl_models.solve.keywords import AnyKeywords
 from npkl_models.solve.program import Program
-from npkl_models.solve.registry import backends, compatible, get_backend
+from npkl_models.solve.registry import compatible, get_backend
 
 
-def choose_backend(problem: Problem) -> tuple[str, str]:
+def choose_backend(problem: Problem, **options: Unpack[AnyKeywords]) -> tuple[str, str]:
     """The backend with the smallest predicted time that fits into memory, and why.
+
+    Parameters
+    ----------
+    problem : Problem
+    **options
+        Only backends that know all of these are considered.
 
     Returns
     -------
@@ -29,17 +35,7 @@ def choose_backend(problem: Problem) -> tuple[str, str]:
     UnsupportedError
         If none does, with each backend's reason.
     """
-    declined: list[str] = []
-    costs: dict[str, Cost] = {}
-    for name, backend in backends().items():
-        reason = backend.reason(problem)
-        if reason is None:
-            cost = _predicted(backend, problem)
-            reason = cost.hopeless
-            if not reason:
-                costs[name] = cost
-                continue
-        declined.append(f"{name} {reason}")
+    costs, declined = candidates(problem, options)
     if not costs:
         raise UnsupportedError(f"no backend takes this problem: {'; '.join(declined)}")
     chosen = min(costs, key=lambda name: costs[name].seconds)
@@ -47,14 +43,6 @@ def choose_backend(problem: Problem) -> tuple[str, str]:
     words = f"{chosen}: {get_backend(chosen).summary}; predicted {costs[chosen]}"
     words += f" (others: {others})" if others else ""
     return chosen, words + (f"; cannot: {'; '.join(declined)}" if declined else "")
-
-
-def _predicted(backend: Backend, problem: Problem) -> Cost:
-    """Its cost; one that breaks, such as a user's, makes it no candidate."""
-    try:
-        return backend.cost(problem).within_memory()
-    except Exception as error:
-        return Cost(float("inf"), 0.0, f"has a cost that raises {type(error).__name__}: {error}")
 
 
 @overload
@@ -77,7 +65,7 @@ def compile(problem: Problem, backend: str | Backend = "auto", **options: Any) -
     Program
         With ``solve()`` and ``describe()``.
     """
-    known = get_backend(choose_backend(problem)[0] if backend == "auto" else backend)
+    known = get_backend(choose_backend(problem, **options)[0] if backend == "auto" else backend)
     try:
         return known.compile(problem, **options)
     except UnsupportedError as error:
@@ -102,9 +90,13 @@ def solve(problem: Problem, backend: str | Backend = "auto", **options: Any) -> 
     """
     if backend != "auto":
         return compile(problem, backend, **options).solve()
-    name, reason = choose_backend(problem)
-    solution = compile(problem, name, **options).solve()
+    _, reason = choose_backend(problem, **options)
+    plan = stages(candidates(problem, options)[0])
+    limit = options.get("time_limit")
+    solution = solve_in_stages(problem, plan, options, float("inf") if limit is None else float(limit))
     words = f"backend chosen: {reason}"
+    if len(solution.attempts) > 1:
+        words = f"tried: {'; then '.join(map(str, solution.attempts))}\n{words}"
     return replace(solution, message=f"{words}\n{solution.message}" if solution.message else words)
 
 

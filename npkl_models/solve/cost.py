@@ -7,7 +7,7 @@ two cores. They are for choosing between backends, whose costs differ by powers 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 PRODUCT = 4e-10  # seconds per entry of C and column of V in C @ V
 CALL = 2e-4  # seconds of interpreter per iteration
@@ -16,11 +16,15 @@ EIGH = 2e-10  # seconds, times order^3
 
 @dataclass(frozen=True)
 class Cost:
-    """Predicted seconds and bytes of a solve; ``hopeless`` says why it had better not be tried."""
+    """Predicted seconds and bytes of a solve; ``hopeless`` says why it had better not be tried.
+
+    ``sure`` is a prediction that does not depend on the condition of the problem.
+    """
 
     seconds: float
     bytes: float
     hopeless: str = ""
+    sure: bool = False
 
     def __str__(self) -> str:
         return f"{_readable(self.seconds)} and {self.bytes / 1e6:.3g} MB"
@@ -29,7 +33,7 @@ class Cost:
         """The same, hopeless if it does not fit into memory."""
         if self.bytes <= available_bytes():
             return self
-        return Cost(self.seconds, self.bytes, f"would need about {self.bytes / 1e9:.3g} GB of memory")
+        return replace(self, hopeless=f"would need about {self.bytes / 1e9:.3g} GB of memory")
 
 
 def available_bytes() -> float:

@@ -1,0 +1,107 @@
+"""Solving by the default: the quickest backend first, the sure one once it would have been done.
+
+How long a first-order solver takes depends on the condition of a problem, which nobody knows beforehand; how
+long one takes that does not mind the condition is known. So the former has as long as the latter would take,
+and then hands over: together they need at most about twice the time of the better one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from npkl_models.answer.solution import Attempt, Solution, Status
+from npkl_models.errors import UnsupportedError, unknown
+from npkl_models.model.problem import Problem
+from npkl_models.solve.backend import Backend
+from npkl_models.solve.cost import Cost
+from npkl_models.solve.registry import backends
+
+SHORTEST = 0.05  # seconds that the first one has at least
+PATIENCE = 10.0  # times its own prediction, where no backend is sure
+LEAST = 2.0  # seconds, then
+FINAL = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED, Status.STOPPED)
+
+
+def candidates(problem: Problem, options: Mapping[str, Any]) -> tuple[dict[str, Cost], list[str]]:
+    """The costs of the backends that take the problem and know the options; and why the others do not."""
+    costs: dict[str, Cost] = {}
+    declined: list[str] = []
+    every = {name for backend in backends().values() for name in backend.option_names}
+    for key in options:
+        if key not in every:
+            raise unknown("option", key, every)
+    for name, backend in backends().items():
+        reason = backend.reason(problem)
+        strange = [key for key in options if key not in backend.option_names]
+        if reason is None and strange:
+            reason = f"has no option {', '.join(strange)}"
+        if reason is None:
+            cost = predicted(backend, problem)
+            reason = cost.hopeless
+            if not reason:
+                costs[name] = cost
+                continue
+        declined.append(f"{name} {reason}")
+    return costs, declined
+
+
+def predicted(backend: Backend, problem: Problem) -> Cost:
+    """Its cost; one that breaks, such as a user's, makes it no candidate."""
+    try:
+        return backend.cost(problem).within_memory()
+    except Exception as error:
+        return Cost(float("inf"), 0.0, f"has a cost that raises {type(error).__name__}: {error}")
+
+
+def stages(costs: dict[str, Cost]) -> list[tuple[str, float]]:
+    """Which backends to try in turn, and for how many seconds each; the last one as long as it takes."""
+    order = sorted(costs, key=lambda name: costs[name].seconds)
+    sure = next((name for name in order if costs[name].sure), None)
+    first = order[0]
+    if first == sure or len(order) == 1:
+        return [(first, float("inf"))]
+    if sure is not None:
+        return [(first, max(costs[sure].seconds, SHORTEST)), (sure, float("inf"))]
+    return [(first, max(PATIENCE * costs[first].seconds, LEAST)), (order[1], float("inf"))]
+
+
+def solve_in_stages(
+    problem: Problem, plan: list[tuple[str, float]], options: dict[str, Any], limit: float
+) -> Solution:
+    """Try the backends in turn until one is certified; the best answer, with all attempts."""
+    started, known = time.perf_counter(), backends()
+    best: Solution | None = None
+    attempts: list[Attempt] = []
+    for name, seconds in plan:
+        left = limit - (time.perf_counter() - started)
+        if best is not None and left <= 0:
+            break
+        own = dict(options)
+        if min(seconds, left) < float("inf"):
+            own["time_limit"] = max(min(seconds, left), 1e-3)
+        if best is not None and best.V is not None and "start" in known[name].option_names:
+            own["start"] = best
+        try:
+            found = known[name].compile(problem, **own).solve()
+        except UnsupportedError:
+            if best is None:
+                raise
+            break
+        gap = found.certificate.relative_gap if found.V is not None else float("inf")
+        attempts.append(Attempt(name, found.solve_time, found.status, gap))
+        if best is None or found.status in FINAL or _better(found, best):
+            best = found
+        if found.status in FINAL:
+            break
+    if best is None:
+        raise UnsupportedError("no backend was tried")
+    return replace(best, attempts=tuple(attempts))
+
+
+def _better(found: Solution, best: Solution) -> bool:
+    if found.V is None or best.V is None:
+        return best.V is None
+    return found.certificate.relative_gap < best.certificate.relative_gap
