@@ -12,6 +12,7 @@ from npkl_models.model.problem import Problem
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.handover import candidates, solve_in_stages, stages
 from npkl_models.solve.keywords import AnyKeywords
+from npkl_models.solve.options import Options
 from npkl_models.solve.program import Program
 from npkl_models.solve.registry import compatible, get_backend
 
@@ -92,8 +93,8 @@ def solve(problem: Problem, backend: str | Backend = "auto", **options: Any) -> 
         return compile(problem, backend, **options).solve()
     _, reason = choose_backend(problem, **options)
     plan = stages(candidates(problem, options)[0])
-    limit = options.get("time_limit")
-    solution = solve_in_stages(problem, plan, options, float("inf") if limit is None else float(limit))
+    limit = Options(time_limit=options.get("time_limit")).time_limit
+    solution = solve_in_stages(problem, plan, options, float("inf") if limit is None else limit)
     words = f"backend chosen: {reason}"
     if len(solution.attempts) > 1:
         words = f"tried: {'; then '.join(map(str, solution.attempts))}\n{words}"

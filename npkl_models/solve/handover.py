@@ -72,24 +72,15 @@ def solve_in_stages(
     problem: Problem, plan: list[tuple[str, float]], options: dict[str, Any], limit: float
 ) -> Solution:
     """Try the backends in turn until one is certified; the best answer, with all attempts."""
-    started, known = time.perf_counter(), backends()
-    best: Solution | None = None
+    started, best = time.perf_counter(), None
     attempts: list[Attempt] = []
     for name, seconds in plan:
         left = limit - (time.perf_counter() - started)
         if best is not None and left <= 0:
             break
-        own = dict(options)
-        if min(seconds, left) < float("inf"):
-            own["time_limit"] = max(min(seconds, left), 1e-3)
-        if best is not None and best.V is not None and "start" in known[name].option_names:
-            own["start"] = best
-        try:
-            found = known[name].compile(problem, **own).solve()
-        except UnsupportedError:
-            if best is None:
-                raise
-            break
+        found = _attempt(problem, name, options, min(seconds, left), best)
+        if found is None:
+            continue
         gap = found.certificate.relative_gap if found.V is not None else float("inf")
         attempts.append(Attempt(name, found.solve_time, found.status, gap))
         if best is None or found.status in FINAL or _better(found, best):
@@ -99,6 +90,23 @@ def solve_in_stages(
     if best is None:
         raise UnsupportedError("no backend was tried")
     return replace(best, attempts=tuple(attempts))
+
+
+def _attempt(
+    problem: Problem, name: str, options: dict[str, Any], seconds: float, best: Solution | None
+) -> Solution | None:
+    """One backend for so many seconds, from the best point so far; None if it refuses to follow another."""
+    backend, own = backends()[name], dict(options)
+    if seconds < float("inf"):
+        own["time_limit"] = max(seconds, 1e-3)
+    if best is not None and best.V is not None and "start" in backend.option_names:
+        own["start"] = best
+    try:
+        return backend.compile(problem, **own).solve()
+    except UnsupportedError:
+        if best is None:
+            raise
+        return None
 
 
 def _better(found: Solution, best: Solution) -> bool:

@@ -35,6 +35,8 @@ BENCHMARKS = {
     "spectral.py": ["iris"],
     "against_generic.py": ["iris", "8"],
     "default.py": ["300"],
+    "interior.py": ["draws", "1"],
+    "matrix.py": ["iris", "--gammas", "1", "--shifts", "0.1"],
     "soundness.py": ["--before", "HEAD", "iris"],
 }
 

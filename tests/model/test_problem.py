@@ -130,7 +130,7 @@ def test_bad_laplacians(spoil, message):
         (lambda L, P: nm.npkl(L, P, loss="linear"), nm.ProblemError, "unbounded below.*row_norm=b"),
         (lambda L, P: nm.npkl(L, P, loss="huber"), nm.UnsupportedError, "unknown loss 'huber'; known are: hinge"),
         (lambda L, P: nm.pcp(L, P).solve("sdpp"), nm.UnsupportedError, "unknown backend 'sdpp'.*bcd"),
-        (lambda L, P: nm.pcp(L, P).solve(tool=1), nm.UnsupportedError, "unknown option of bcd 'tool'.*tol"),
+        (lambda L, P: nm.pcp(L, P).solve(tool=1), nm.UnsupportedError, "unknown option 'tool'.*tol"),
         (lambda L, P: nm.pcp(L, P).solve(rank=0), nm.UnsupportedError, "rank must be.*got 0"),
         (lambda L, P: nm.pcp(L, P).solve(rank="big"), nm.UnsupportedError, "rank must be.*'big'"),
         (lambda L, P: nm.pcp(L, P).solve(tol=0), nm.UnsupportedError, "tol must be between 0 and 1"),

@@ -1,0 +1,80 @@
+"""The interior-point method on draws of pairs, against SCS, and where weights are large.
+
+``python interior.py draws`` (24 draws of iris, pcp, each also by SCS with eps = 1e-6 and a cap of 20 s),
+``python interior.py weights`` (hinge, gamma = 100, beside pcp at gamma = 1 of the same set),
+``python interior.py large NAME FORM GAMMA SHIFT [TOL]`` (one large problem, in units of a dense product of
+its order). CPU seconds.
+"""
+
+import sys
+import time
+
+import numpy as np
+from common import report
+from matrix import problem
+
+import npkl_models as nm
+
+
+def measured(P: nm.Problem, backend: str, **options: float | str) -> tuple[nm.Solution, float]:
+    """A solution and its CPU seconds."""
+    started = time.process_time()
+    return P.solve(backend, **options), time.process_time() - started
+
+
+def gap(solution: nm.Solution) -> float:
+    """Certified, to two digits."""
+    return float(f"{solution.certificate.relative_gap:.1e}")
+
+
+def draws(count: int = 12) -> None:
+    """24 draws."""
+    data = nm.datasets.load("iris")
+    for shift in (0.0, 0.1):
+        for seed in range(count):
+            pairs = nm.Pairs.from_labels(data.y, 90, 90, seed)
+            P = nm.pcp(nm.laplacian(data.X, 5, shift=shift), pairs)
+            own, seconds = measured(P, "interior", tol=1e-8)
+            other, scs = measured(P, "sdp", solver="SCS", eps=1e-6, tol=1e-8, max_iter=3_000, time_limit=20.0)
+            report(
+                benchmark="interior", part="draws", seed=seed, shift=shift, iterations=own.iterations,
+                seconds=round(seconds, 3), relative_gap=gap(own), scs_seconds=round(scs, 3),
+                scs_gap=gap(other), times_faster=round(scs / seconds, 1),
+            )  # fmt: skip
+
+
+def weights() -> None:
+    """Large weights on the hinge."""
+    for name in ("iris", "glass", "sonar", "heart"):
+        unit = measured(problem(name, "pcp", 1.0, 0.1, 0), "interior", tol=1e-8)[1]
+        for shift in (0.1, 0.01):
+            own, seconds = measured(problem(name, "hinge", 100.0, shift, 0), "interior", tol=1e-8)
+            report(
+                benchmark="interior", part="weights", data=name, shift=shift, iterations=own.iterations,
+                relative_gap=gap(own), times_pcp=round(seconds / unit, 2),
+            )  # fmt: skip
+
+
+def large(name: str, form: str, gamma: float, shift: float, tol: float = 1e-8) -> None:
+    """One problem."""
+    P = problem(name, form, gamma, shift, 0)
+    A = np.random.default_rng(0).normal(size=(P.n, P.n))
+    started = time.process_time()
+    A @ A
+    unit = time.process_time() - started
+    own, seconds = measured(P, "interior", tol=tol)
+    report(
+        benchmark="interior", part="large", data=name, n=P.n, form=form, gamma=gamma, shift=shift,
+        iterations=own.iterations, seconds=round(seconds, 1), units=round(seconds / unit, 1),
+        relative_gap=gap(own), rigour=own.certificate.rigour, rank=own.rank,
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    what, *rest = sys.argv[1:] or ["weights"]
+    if what == "large":
+        large(rest[0], rest[1], *map(float, rest[2:]))
+    elif what == "draws":
+        draws(*map(int, rest))
+    else:
+        weights()

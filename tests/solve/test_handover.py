@@ -1,0 +1,84 @@
+"""The default: who is tried, for how long, and what is said of it."""
+
+import numpy as np
+import pytest
+
+import npkl_models as nm
+from npkl_models.solve.cost import Cost
+from npkl_models.solve.handover import candidates, solve_in_stages, stages
+
+
+def hard():
+    """A problem on which descent on the rows crawls."""
+    data = nm.datasets.load("iris")
+    L = nm.laplacian(data.X, 5, shift=0.001)
+    return nm.npkl(L, nm.Pairs.from_labels(data.y, 90, 90, 0), loss="squared_hinge", gamma=100.0)
+
+
+@pytest.mark.parametrize(
+    ("costs", "wanted"),
+    [
+        ({"a": Cost(1.0, 1.0), "b": Cost(3.0, 1.0, sure=True)}, [("a", 3.0), ("b", np.inf)]),
+        ({"a": Cost(1.0, 1.0), "b": Cost(0.5, 1.0, sure=True)}, [("b", np.inf)]),
+        ({"a": Cost(0.001, 1.0), "b": Cost(0.002, 1.0, sure=True)}, [("a", 0.05), ("b", np.inf)]),
+        ({"a": Cost(1.0, 1.0), "b": Cost(2.0, 1.0), "c": Cost(9.0, 1.0)}, [("a", 10.0), ("b", np.inf)]),
+        ({"a": Cost(1.0, 1.0)}, [("a", np.inf)]),
+    ],
+)
+def test_the_sure_one_bounds_the_time_of_the_others(costs, wanted):
+    assert stages(costs) == wanted
+
+
+def test_who_does_not_get_there_hands_over():
+    problem = hard()
+    solution = solve_in_stages(problem, [("bcd", 0.02), ("interior", np.inf)], {}, np.inf)
+    assert solution.status is nm.Status.OPTIMAL
+    assert [attempt.backend for attempt in solution.attempts] == ["bcd", "interior"]
+    assert solution.attempts[0].status is nm.Status.TIME_LIMIT
+    assert solution.attempts[1].gap <= 1e-6
+    assert "tried: bcd" in solution.summary()
+
+
+def test_the_default_says_whom_it_tried():
+    solution = hard().solve()
+    assert solution.status is nm.Status.OPTIMAL
+    assert solution.attempts[-1].backend == solution.backend
+    assert "backend chosen: " in solution.message
+    if len(solution.attempts) > 1:
+        assert solution.message.startswith("tried: ")
+
+
+def test_a_factor_is_handed_on_as_a_start():
+    problem = hard()
+    solution = solve_in_stages(problem, [("bcd", 0.02), ("burer_monteiro", np.inf)], {"max_iter": 5}, np.inf)
+    assert [attempt.backend for attempt in solution.attempts] == ["bcd", "burer_monteiro"]
+    assert solution.status is not nm.Status.OPTIMAL
+    assert solution.certificate.relative_gap == min(attempt.gap for attempt in solution.attempts)
+
+
+def test_a_limit_holds_for_all_together():
+    solution = hard().solve(tol=1e-13, time_limit=0.1)
+    assert solution.status in (nm.Status.TIME_LIMIT, nm.Status.INACCURATE, nm.Status.OPTIMAL)
+    assert sum(attempt.seconds for attempt in solution.attempts) < 2.0
+
+
+def test_only_those_that_know_the_options_are_tried(small):
+    problem = small("npkl:hinge")
+    assert "interior" in candidates(problem, {})[0]
+    costs, declined = candidates(problem, {"rank": 4})
+    assert set(costs) == {"bcd", "burer_monteiro", "hybrid", "admm"}
+    assert any("interior has no option rank" in why for why in declined)
+    assert problem.solve(rank=4).backend in costs
+    assert problem.solve(solver="SCS").backend in ("sdp", "sdp_dual")
+    with pytest.raises(nm.UnsupportedError, match="unknown option 'rnk'; known are: callback"):
+        problem.solve(rnk=4)
+
+
+@pytest.mark.parametrize("gamma", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("form", ["pcp", "square", "hinge", "squared_hinge"])
+def test_the_default_certifies(form, gamma):
+    """A corner of the matrix of examples/benchmarks/matrix.py."""
+    L = nm.laplacian(nm.datasets.load("wine").X[::2], 5, shift=0.001)
+    pairs = nm.Pairs.from_labels(nm.datasets.load("wine").y[::2], 50, 50, 4)
+    problem = nm.pcp(L, pairs, gamma=gamma) if form == "pcp" else nm.npkl(L, pairs, loss=form, gamma=gamma)
+    assert problem.solve().status is nm.Status.OPTIMAL
