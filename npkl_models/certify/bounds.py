@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.certify import rounding
+from npkl_models.certify.floors import trace_bound
 from npkl_models.certify.repairs import balanced, best_repair, diagonal_price
 from npkl_models.certify.slater import projected
 from npkl_models.errors import UnsupportedError
@@ -62,9 +63,9 @@ class Demand:
         if not 0 < self.tol < np.inf:
             raise UnsupportedError(f"tol must be positive and finite, got {self.tol!r}")
 
-    def query(self, objective: float, W: Array, S: Matrix) -> Query:
-        """What that asks of the slack S at a point W."""
-        trace = max(float(np.sum(W**2)), 1e-12)
+    def query(self, objective: float, W: Array, S: Matrix, tau: float = 0.0) -> Query:
+        """What that asks of the slack S at a point W; ``tau`` is what a repair pays for a unit it lacks."""
+        trace = max(float(np.sum(W**2)), tau, 1e-12)
         accuracy = min(0.5 * self.tol * (1 + 2 * abs(objective)) / trace, self.tol * norm_bound(S))
         rng = fresh(self.random_state, S.data if sp.issparse(S) else S, W)
         return Query(self.method, accuracy, self.failure_probability, rng, self.quick)
@@ -90,7 +91,8 @@ def bound_from(
         return Dual(float("-inf"), "none", "numbers out of range", y, unknown, 0.0)
     if R.finite_support:
         return _finite(problem, y, S, error, W, objective, demand)
-    query = demand.query(objective, W, S)
+    tau = trace_bound(problem, upper) if diagonal_price(problem, y) is None else 0.0
+    query = demand.query(objective, W, S, tau if np.isfinite(tau) else 0.0)
     if problem.basis is None and problem.n > DENSE_CHOLESKY:
         before = S
         y, S = balanced(problem, y, V, S)

@@ -50,7 +50,8 @@ class Certificate:
         How the bound is known; only the first two count as certified.
     repair : str
         How y was made feasible: "none needed", "shift", "scale", "rows", "equality shift", "distances",
-        "trace bound", "regulariser" (the support absorbs it) or "no repair applies"; "local shift" and so
+        "trace bound", "Slater point", "regulariser" (the support absorbs it) or "no repair applies"; "local
+        shift" and so
         on where the diagonal was raised on a few points more than on others.
     failure_probability : float
         Of a "probable" bound.

@@ -10,13 +10,14 @@ from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 
 NOISE = 1e-13  # of the largest diagonal entry: below, pivots are rounding
+WORTH = 0.05  # of the gap that is asked for: what a smaller rank may cost
 JUMP = 3.0  # between two eigenvalues, where a rank may end
 
 
-def factor_of(problem: Problem, K: Array, y: Multipliers) -> Array:
+def factor_of(problem: Problem, K: Array, y: Multipliers, tol: float = 1e-12) -> Array:
     """The factor V (n x r) of the leading part of K (order x order) with the smallest objective.
 
-    What it misses of an equality is priced by the equality's multiplier.
+    Or nearly the smallest, of a smaller rank. What it misses of an equality is priced by its multiplier.
 
     The eigenvalues of K and S multiply to mu, so that those of K fall into large ones and small ones; every
     jump between them is a rank that is tried.
@@ -34,7 +35,7 @@ def factor_of(problem: Problem, K: Array, y: Multipliers) -> Array:
         V = problem.regularizer.rescale(V) if problem.basis is None else V
     tried = [(_merit(problem, V[:, :r], y), r) for r in (*ends, rank)]
     best = min(value for value, _ in tried)
-    near = 1e-12 * (1 + abs(best))
+    near = WORTH * tol * (1 + 2 * abs(best))
     return V[:, : min(r for value, r in tried if value <= best + near)]
 
 

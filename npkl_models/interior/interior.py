@@ -115,7 +115,11 @@ class _Run:
     def _look(self) -> Certificate:
         values = self.iterate.values
         y = values.multipliers(self.iterate.y)
-        found = self.watch.certify(self.problem, factor_of(self.problem, self.iterate.K, y), y)
+        V = factor_of(self.problem, self.iterate.K, y, self.options.tol)
+        found = self.watch.certify(self.problem, V, y)
+        if found.rigour == "probable" and self.watch.suffices(found):
+            proof = self.watch.certify(self.problem, V, y, method="cholesky")
+            found = proof if self.watch.suffices(proof) and proof.rigour == "proved" else found
         if not self.best or found.relative_gap < self.best[-1].relative_gap:
             self.best.append(found)
         return found

@@ -23,6 +23,11 @@ from npkl_models.solve.options import Options
 from npkl_models.solve.watch import Watch
 
 LIMITS = (Status.STOPPED, Status.TIME_LIMIT, Status.ITERATION_LIMIT)
+NO_REPAIR = "no repair applies"
+UNHELD = (
+    "no strictly feasible dual point was found: kernels may grow without limit at no cost, and no bound can "
+    "be given; give the Laplacian a shift, or the kernel a row norm or a bound on its trace"
+)
 DEEP = 1e9  # an objective so far below zero, and no bound: it is asked whether there is one
 
 
@@ -176,7 +181,9 @@ def _not_feasible(case: _Case) -> Verdict:
 
 
 def _as_it_ended(case: _Case) -> Verdict:
-    return (Status.INACCURATE if case.claim.status is Status.OPTIMAL else case.claim.status), ""
+    status = Status.INACCURATE if case.claim.status is Status.OPTIMAL else case.claim.status
+    unbounded_kernels = case.found is not None and case.found.repair == NO_REPAIR
+    return status, UNHELD if unbounded_kernels else ""
 
 
 RULES: tuple[Callable[[_Case], Verdict], ...] = (
