@@ -81,10 +81,12 @@ def diagonal_price(problem: Problem, y: Multipliers) -> Array | None:
         for term, old, new in zip(problem.terms, y.terms, lifted.terms, strict=True):
             where = np.flatnonzero(new != old)
             slope = term.loss.conjugate_derivative(old[where], term.target[where], term.weight[where])
-            np.add.at(price, term.functional.indices[0][where], slope)
+            if where.size:
+                np.add.at(price, term.functional.indices[0][where], slope)
         for part, old, new in zip(problem.equalities, y.equalities, lifted.equalities, strict=True):
             where = np.flatnonzero(new != old)
-            np.add.at(price, part.functional.indices[0][where], part.value[where])
+            if where.size:
+                np.add.at(price, part.functional.indices[0][where], part.value[where])
         if y.rows is not None and lifted.rows is not None:
             price += problem.regularizer.trace_bound(1) * (lifted.rows - y.rows)
         return np.maximum(price, 1e-12)
