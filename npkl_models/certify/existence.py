@@ -20,8 +20,8 @@ import scipy.sparse as sp
 from npkl_models.certify import rounding
 from npkl_models.certify.floors import diagonal_of, fixed_diagonal
 from npkl_models.certify.misfit import contradictory, misses_little, nearest, random_factor, size
-from npkl_models.certify.newton import newton
-from npkl_models.linalg import Array, Matrix, dense, gamma, gram_eigenvalues
+from npkl_models.certify.newton import CONSTRAINTS, derivative, newton
+from npkl_models.linalg import Array, dense, gamma, gram_eigenvalues
 from npkl_models.model.problem import Problem
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 from npkl_models.proof.query import Query
@@ -36,8 +36,6 @@ WORK = 5e7  # and order times rank times equalities
 SMALL = 120  # order up to which the identity is a start
 EXTRA = 6  # columns more than independence needs
 SHARES = (1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7)  # of the anchor
-NUMBERS = 5e7  # of the derivative, at most
-CONSTRAINTS = 5_000
 
 
 @dataclass(frozen=True)
@@ -179,7 +177,7 @@ def _of_lengths(problem: Problem, V: Array) -> float:
 def independence(problem: Problem, V: Array) -> float:
     """A proved lower bound on the smallest singular value of the derivative at V; 0 if there is none."""
     m = sum(part.functional.size for part in problem.equalities)
-    J = _derivative(problem, V) if m <= CONSTRAINTS else None
+    J = derivative(problem, V) if m <= CONSTRAINTS else None
     if J is None:
         return 0.0
     lengths = np.sqrt(np.asarray((J * J).sum(axis=1)).ravel())
@@ -223,25 +221,3 @@ def _derivative_sizes(problem: Problem, V: Array) -> Array:
         size = np.abs(t.coefficient) * (width[t.row] * lengths[t.column] + width[t.column] * lengths[t.row])
         out.append(np.bincount(t.owner, weights=size, minlength=part.functional.size))
     return np.concatenate(out)
-
-
-def _derivative(problem: Problem, V: Array) -> Matrix | None:
-    """J (m x s r) of W -> A(QWW'Q') at W, V = QW, the columns of W one after the other."""
-    Q: Matrix = sp.eye_array(problem.n, format="csr")
-    if problem.basis is not None:
-        Q = sp.csr_array(problem.basis.Q)
-    blocks = []
-    for part in problem.equalities:
-        t = part.functional.triplets()
-        if 2.0 * t.row.size * V.shape[1] * Q.nnz / Q.shape[0] > NUMBERS:
-            return None
-        gather = sp.csr_array(
-            (t.coefficient, (t.owner, np.arange(t.owner.size))), shape=(part.functional.size, t.owner.size)
-        )
-        left, right = Q[t.row], Q[t.column]
-        columns = [
-            gather @ (sp.diags_array(V[t.column, a]) @ left + sp.diags_array(V[t.row, a]) @ right)
-            for a in range(V.shape[1])
-        ]
-        blocks.append(sp.hstack(columns, format="csr"))
-    return sp.csr_array(sp.vstack(blocks))

@@ -6,15 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, lsmr
 
-from npkl_models.linalg import Array, gram_eigenvalues
+from npkl_models.linalg import Array, Matrix, dense, gram_eigenvalues
 from npkl_models.model.functionals import Entries, Functional
 from npkl_models.model.problem import Problem
 
 STEPS = 12  # Newton steps
 INNER = 300  # steps of LSMR in each
 TURNING = 0.5  # a step that does not shrink the misfit to this share is the last but a few
+NUMBERS = 5e7  # of the derivative, at most
+CONSTRAINTS = 5_000
 SLACK = 1e-12  # by which an inequality is met more than needed
 
 
@@ -35,7 +39,8 @@ def newton(problem: Problem, V: Array) -> Array:
         V = problem.lift(W)
         if not np.isfinite(V).all():
             break
-        constraints = [*_equalities(problem, V), *_inequalities(problem, V, W, held)]
+        others = _inequalities(problem, V, W, held)
+        constraints = [*_equalities(problem, V), *others]
         size = sum(float(np.sum(c.residual**2)) for c in constraints)
         if not np.isfinite(size):
             break
@@ -44,8 +49,27 @@ def newton(problem: Problem, V: Array) -> Array:
             best, least = V, size
         if size == 0.0 or turns > 2:
             break
-        W = W + _step(problem, W, constraints)
+        step = None if others else _direct_step(problem, V)
+        W = W + (_step(problem, W, constraints) if step is None else step)
     return best
+
+
+def _direct_step(problem: Problem, V: Array) -> Array | None:
+    """The shortest step by a factorisation of JJ'; None where that is too large or too near singular."""
+    m = sum(part.functional.size for part in problem.equalities)
+    J = derivative(problem, V) if m <= CONSTRAINTS else None
+    if J is None:
+        return None
+    misfit = np.concatenate([part.value - part.functional.value_of_factor(V) for part in problem.equalities])
+    G = dense(J @ J.T)
+    scale = np.sqrt(np.maximum(G.diagonal(), 1e-300))
+    try:
+        factor = scipy.linalg.cho_factor(G / scale / scale[:, None])
+    except np.linalg.LinAlgError:
+        return None
+    right = scipy.linalg.cho_solve(factor, misfit / scale) / scale
+    step: Array = (J.T @ right).reshape(V.shape[1], -1).T
+    return step if np.isfinite(step).all() else None
 
 
 def _step(problem: Problem, W: Array, constraints: list[_Constraint]) -> Array:
@@ -101,3 +125,25 @@ def _inequalities(problem: Problem, V: Array, W: Array, held: set[int]) -> list[
             np.array([-excess - SLACK]), lambda D: np.array([float(np.sum(G * D))]), lambda y: y[0] * G
         )
     ]
+
+
+def derivative(problem: Problem, V: Array) -> Matrix | None:
+    """J (m x s r) of W -> A(QWW'Q') at W, V = QW, the columns of W one after the other."""
+    Q: Matrix = sp.eye_array(problem.n, format="csr")
+    if problem.basis is not None:
+        Q = sp.csr_array(problem.basis.Q)
+    blocks = []
+    for part in problem.equalities:
+        t = part.functional.triplets()
+        if 2.0 * t.row.size * V.shape[1] * Q.nnz / Q.shape[0] > NUMBERS:
+            return None
+        gather = sp.csr_array(
+            (t.coefficient, (t.owner, np.arange(t.owner.size))), shape=(part.functional.size, t.owner.size)
+        )
+        left, right = Q[t.row], Q[t.column]
+        columns = [
+            gather @ (sp.diags_array(V[t.column, a]) @ left + sp.diags_array(V[t.row, a]) @ right)
+            for a in range(V.shape[1])
+        ]
+        blocks.append(sp.hstack(columns, format="csr"))
+    return sp.csr_array(sp.vstack(blocks))
