@@ -45,10 +45,10 @@ def slater(problem: Problem, y: Multipliers, eps: float, upper: float) -> tuple[
     if found is None:
         return None
     center, mu = found
-    eps = eps + 8 * UNIT * (
-        rounding.multiplier_sizes(problem, y) + rounding.multiplier_sizes(problem, center)
-    )
-    t = eps / (mu + eps) * (1 + 8 * UNIT)
+    doubt = 8 * UNIT * (rounding.multiplier_sizes(problem, y) + rounding.multiplier_sizes(problem, center))
+    t = min(
+        (eps + doubt) / (mu + eps) * (1 + 8 * UNIT), 1.0
+    )  # t (mu + eps) >= eps + doubt, or the center alone
     mixed = projected(problem, _mixed(y, center, t))
     return -rounding.paid(problem, mixed), mixed
 
@@ -122,8 +122,11 @@ def _lowest(problem: Problem, y: Multipliers) -> tuple[float, Array]:
     """The smallest eigenvalue of the slack, plus the shift, and the low eigenvectors (order x k)."""
     S: Matrix = problem.restrict(problem.slack(y))
     n, near = S.shape[0], NEAR * norm_bound(S)
+    if not np.isfinite(near):
+        return -np.inf, np.zeros((n, 1))
     if n <= SPECTRUM:
-        values, vectors = scipy.linalg.eigh(dense(S), subset_by_index=[0, min(LOW, n) - 1])
+        values, vectors = scipy.linalg.eigh(dense(S), driver="evd")
+        values, vectors = values[:LOW], vectors[:, :LOW]
     else:
         try:
             values, vectors = eigsh(S, k=LOW, which="SA", tol=1e-3, v0=np.ones(n))

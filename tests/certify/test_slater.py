@@ -49,3 +49,17 @@ def test_a_lack_of_rounding_costs_rounding():
 def test_none_where_nothing_holds_the_null_vector():
     L, pairs = ring(cannot=0)
     assert strictly_feasible(nm.npkl(L, pairs, loss="hinge")) is None
+
+
+@pytest.mark.parametrize("size", [1e3, 1e9, 1e15])
+@pytest.mark.parametrize("loss", ["square", "squared_hinge"])
+def test_multipliers_that_are_far_off_give_no_false_bound(size, loss):
+    """Found by the adversary: a share of the center that is more than all of it."""
+    problem = nm.npkl(*ring(), loss=loss)
+    y = size * np.random.default_rng(0).normal(size=20)
+    found = nm.certify(problem, np.ones((30, 1)), problem.as_multipliers([y]))
+    assert found.bound <= problem.solve("interior").certificate.upper
+    S = problem.slack(found.multipliers).toarray()
+    assert np.linalg.eigvalsh(S)[0] >= -1e-14
+    center, mu = strictly_feasible(problem)
+    assert np.linalg.eigvalsh(problem.slack(center).toarray())[0] >= mu
