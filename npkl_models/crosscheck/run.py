@@ -23,6 +23,7 @@ from npkl_models.solve.registry import backends as known_backends
 from npkl_models.solve.registry import get_backend
 
 AGREEMENT = 1e-5
+REFERENCE = "interior"  # exact at every size that fits
 
 
 def crosscheck(
@@ -48,7 +49,7 @@ def crosscheck(
     points : mapping of str to Solution or ndarray, optional
         Answers from elsewhere by label, as `certify` takes them; they are judged in the same table.
     reference : str, optional
-        Label whose kernel the others are compared with; the smallest certified gap by default.
+        Label whose kernel the others are compared with; interior by default, or the smallest certified gap.
     n_jobs : int
         Processes.
     agreement : float
@@ -87,7 +88,8 @@ def _table(
     solved = {k: x for k, x in outcomes.items() if isinstance(x, Solution) and x.V is not None}
     bound, objective = _bracket(solved)
     if reference is None or reference not in solved:
-        reference = min(solved, key=lambda k: solved[k].certificate.relative_gap, default="")
+        exact = {k: x for k, x in solved.items() if k == REFERENCE and x.status is Status.OPTIMAL}
+        reference = min(exact or solved, key=lambda k: solved[k].certificate.relative_gap, default="")
     scale = _Scale(bound, objective, agreement, solved[reference].V if reference else None)
     rows = tuple(_row(label, found, scale) for label, found in outcomes.items())
     return CrossCheck(problem, rows, solved, reference, bound, objective, restriction(objective))
