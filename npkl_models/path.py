@@ -99,7 +99,7 @@ def regularization_path(
     grid = np.unique(np.asarray(values, dtype=float))
     if not grid.size or not np.isfinite(grid).all():
         raise ProblemError(f"values must be finite numbers, at least one, got {values!r}")
-    name = choose_backend(problem)[0] if backend == "auto" else backend
+    name = choose_backend(problem, **options)[0] if backend == "auto" else backend
     takes_start = "start" in get_backend(name).option_names
     first = int(np.argmin(np.abs(grid - _own(problem, parameter))))
     found: dict[int, Solution] = {}

@@ -217,8 +217,6 @@ class Solution:
                 f"rank {self.rank}, {self.iterations} iterations",
                 f"certificate: {self.certificate}",
             ]
-        if len(self.attempts) > 1:
-            lines.append(f"tried: {'; then '.join(map(str, self.attempts))}")
         lines.append(f"build {self.build_time:.3f} s, solve {self.solve_time:.3f} s")
         if self.message:
             lines.append(self.message)
@@ -235,6 +233,7 @@ class Solution:
             arrays |= {f"y{k}": part for k, part in enumerate((*y.terms, *y.equalities))}
             if y.rows is not None:
                 arrays["y.rows"] = y.rows
+        header["attempts"] = [[a.backend, a.seconds, a.status.name, a.gap] for a in self.attempts]
         header |= {"backend": self.backend, "status": self.status.name}
         return write(path, header | {name: getattr(self, name) for name in _SCALARS}, arrays)
 
@@ -249,6 +248,7 @@ class Solution:
             y = Multipliers(tuple(parts[:m]), tuple(parts[m:]), data.get("y.rows"))
         return Solution(
             problem, header["backend"], Status[header["status"]], data.get("V"), multipliers=y,
+            attempts=tuple(Attempt(a, t, Status[s], gap) for a, t, s, gap in header["attempts"]),
             history=History(*(data[f"history.{f.name}"] for f in fields(History))),
             **{name: header[name] for name in _SCALARS},
         )  # fmt: skip

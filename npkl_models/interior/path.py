@@ -188,10 +188,10 @@ def _inside(values: Values) -> Array:
     """Multipliers inside their boxes: the middle, or a step from the only end, of the size of the cost."""
     box = values.box
     below, above = box.below, box.above
-    size = max(norm_bound(values.C), 1e-8)
-    step = np.minimum(size, np.where(box.q > 0, 1 / np.where(box.q > 0, box.q, 1.0), size))
     lower, upper = np.where(below, box.lower, 0.0), np.where(above, box.upper, 0.0)
     y = np.where(below & above, 0.5 * (lower + upper), 0.0)
+    size = max(norm_bound(values.C), norm_bound(values.slack(y)), 1e-8)
+    step = np.minimum(size, np.where(box.q > 0, 1 / np.where(box.q > 0, box.q, 1.0), size))
     y = np.where(below & ~above, lower + step, y)
     return np.where(above & ~below, upper - step, y)
 
@@ -232,7 +232,7 @@ def _inverse(L: Array) -> Array:
 
 def _factorised(H: Array) -> tuple[Array, bool]:
     """The Cholesky factor of H, a little of its diagonal added where rounding has made it indefinite."""
-    diagonal = H.diagonal().copy()
+    diagonal = np.where(H.diagonal() > 0, H.diagonal(), 1.0)  # zero where M_e is
     for share in (0.0, 1e-14, 1e-12, 1e-10, 1e-8):
         try:
             A = np.triu(H).T if share else H  # its lower part is what a failure has overwritten

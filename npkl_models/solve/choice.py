@@ -97,7 +97,7 @@ def solve(problem: Problem, backend: str | Backend = "auto", **options: Any) -> 
     solution = solve_in_stages(problem, plan, options, float("inf") if limit is None else limit)
     words = f"backend chosen: {reason}"
     if len(solution.attempts) > 1:
-        words = f"tried: {'; then '.join(map(str, solution.attempts))}\n{words}"
+        words = f"tried: {'; then '.join(map(str, solution.attempts))}\nfirst {words}"
     return replace(solution, message=f"{words}\n{solution.message}" if solution.message else words)
 
 

@@ -22,7 +22,8 @@ from npkl_models.solve.registry import backends
 SHORTEST = 0.05  # seconds that the first one has at least
 PATIENCE = 10.0  # times its own prediction, where no backend is sure
 LEAST = 2.0  # seconds, then
-FINAL = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED, Status.STOPPED)
+LAST = 10.0  # seconds after all others, if there is a bound at all
+PROVED = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)
 
 
 def candidates(problem: Problem, options: Mapping[str, Any]) -> tuple[dict[str, Cost], list[str]]:
@@ -57,15 +58,20 @@ def predicted(backend: Backend, problem: Problem) -> Cost:
 
 
 def stages(costs: dict[str, Cost]) -> list[tuple[str, float]]:
-    """Which backends to try in turn, and for how many seconds each; the last one as long as it takes."""
+    """Which backends to try in turn, and for how many seconds each.
+
+    Should the sure one not get there either, the quickest of the others has some time more.
+    """
     order = sorted(costs, key=lambda name: costs[name].seconds)
     sure = next((name for name in order if costs[name].sure), None)
     first = order[0]
-    if first == sure or len(order) == 1:
+    if len(order) == 1:
         return [(first, float("inf"))]
-    if sure is not None:
-        return [(first, max(costs[sure].seconds, SHORTEST)), (sure, float("inf"))]
-    return [(first, max(PATIENCE * costs[first].seconds, LEAST)), (order[1], float("inf"))]
+    if sure is None:
+        return [(first, max(PATIENCE * costs[first].seconds, LEAST)), (order[1], float("inf"))]
+    other = next(name for name in order if name != sure)
+    rest = [(sure, float("inf")), (other, max(PATIENCE * costs[other].seconds, LAST))]
+    return rest if first == sure else [(first, max(costs[sure].seconds, SHORTEST)), *rest]
 
 
 def solve_in_stages(
@@ -83,13 +89,15 @@ def solve_in_stages(
             continue
         gap = found.certificate.relative_gap if found.V is not None else float("inf")
         attempts.append(Attempt(name, found.solve_time, found.status, gap))
-        if best is None or found.status in FINAL or _better(found, best):
-            best = found
-        if found.status in FINAL:
+        best = _kept(found, best)
+        if found.status in (*PROVED, Status.STOPPED) or (seconds == float("inf") and _unheld(found)):
             break
     if best is None:
         raise UnsupportedError("no backend was tried")
-    return replace(best, attempts=tuple(attempts))
+    if best.status is Status.TIME_LIMIT and limit == float("inf"):  # one of ours
+        best = replace(best, status=Status.INACCURATE)
+    total = sum(attempt.seconds for attempt in attempts)
+    return replace(best, attempts=tuple(attempts), solve_time=total)
 
 
 def _attempt(
@@ -109,7 +117,19 @@ def _attempt(
         return None
 
 
+def _kept(found: Solution, best: Solution | None) -> Solution:
+    """The better of the two, stopped if the last one was."""
+    if best is None or found.status in PROVED or _better(found, best):
+        best = found
+    return replace(best, status=found.status) if found.status is Status.STOPPED else best
+
+
 def _better(found: Solution, best: Solution) -> bool:
     if found.V is None or best.V is None:
         return best.V is None
-    return found.certificate.relative_gap < best.certificate.relative_gap
+    return found.certificate.relative_gap <= best.certificate.relative_gap
+
+
+def _unheld(found: Solution) -> bool:
+    """Whether there is no bound, which another backend would not find either."""
+    return found.V is not None and found.certificate.bound == float("-inf")

@@ -168,3 +168,22 @@ def test_without_a_shift_it_ends_with_what_can_be_proved():
     assert solution.status is nm.Status.INACCURATE
     assert "positive definite" in solution.message
     assert solution.certificate.feasible
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-6, 1.0])
+@pytest.mark.parametrize("R", [nm.RowNormBound(1.0), nm.TracePower(1, bound=5.0)], ids=["rows", "trace"])
+def test_a_cost_that_is_small_against_the_weights(scale, R):
+    L, pairs = side_information("iris", 24)
+    problem = nm.Problem(scale * L, nm.npkl(L, pairs, loss="hinge").terms, regularizer=R)
+    own, other = problem.solve("interior"), problem.solve("burer_monteiro")
+    assert own.status is nm.Status.OPTIMAL
+    assert own.objective == pytest.approx(other.objective, rel=1e-5)
+
+
+def test_the_distance_of_a_point_to_itself():
+    L, pairs = side_information("iris", 20)
+    terms = nm.npkl(L, pairs, loss="square").terms
+    nothing = nm.Equality(nm.SquaredDistances(20, ([1, 2], [1, 2])), [0.0, 0.0])
+    assert nm.Problem(L, terms, nothing).solve("interior").objective == pytest.approx(
+        nm.Problem(L, terms).solve("interior").objective, rel=1e-5
+    )
