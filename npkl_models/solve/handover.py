@@ -20,9 +20,8 @@ from npkl_models.solve.cost import Cost
 from npkl_models.solve.registry import backends
 
 SHORTEST = 0.05  # seconds that the first one has at least
-PATIENCE = 10.0  # times its own prediction, where no backend is sure
-LEAST = 2.0  # seconds, then
-LAST = 10.0  # seconds after all others, if there is a bound at all
+PATIENCE = 10.0  # times its own prediction, after the sure one
+LAST = 10.0  # seconds, then at least, if there is a bound at all
 PROVED = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)
 
 
@@ -60,15 +59,14 @@ def predicted(backend: Backend, problem: Problem) -> Cost:
 def stages(costs: dict[str, Cost]) -> list[tuple[str, float]]:
     """Which backends to try in turn, and for how many seconds each.
 
-    Should the sure one not get there either, the quickest of the others has some time more.
+    Should the sure one not get there either, the quickest of the others has some time more. Where none is
+    sure, nobody knows when to hand over, and the first one goes on.
     """
     order = sorted(costs, key=lambda name: costs[name].seconds)
     sure = next((name for name in order if costs[name].sure), None)
     first = order[0]
-    if len(order) == 1:
+    if sure is None or len(order) == 1:
         return [(first, float("inf"))]
-    if sure is None:
-        return [(first, max(PATIENCE * costs[first].seconds, LEAST)), (order[1], float("inf"))]
     other = next(name for name in order if name != sure)
     rest = [(sure, float("inf")), (other, max(PATIENCE * costs[other].seconds, LAST))]
     return rest if first == sure else [(first, max(costs[sure].seconds, SHORTEST)), *rest]
