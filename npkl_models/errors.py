@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
 
 
 class NPKLError(Exception):
@@ -29,3 +31,14 @@ def unknown(kind: str, got: object, known: Iterable[str]) -> UnsupportedError:
     """Error for a name that does not exist, listing the ones that do."""
     listing = ", ".join(sorted(map(str, known)))
     return UnsupportedError(f"unknown {kind} {got!r}; known are: {listing}")
+
+
+def optional(module: str, wanting: str, extra: str) -> Any:
+    """An optional module, or the error that says which extra of ours brings it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.split(".")[0]
+        raise MissingDependencyError(
+            f"{wanting} needs {package}; install it with: pip install npkl_models[{extra}]"
+        ) from error

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from npkl_models.answer.solution import Solution
-from npkl_models.errors import MissingDependencyError, ProblemError, unknown
+from npkl_models.errors import ProblemError, optional, unknown
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizer import Regularizer
@@ -55,12 +55,7 @@ class Path:
 
     def to_frame(self) -> Any:
         """A pandas DataFrame, a row per value (needs the extra ``frame``)."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingDependencyError(
-                "to_frame needs pandas; install it with: pip install npkl_models[frame]"
-            ) from error
+        pd = optional("pandas", "to_frame", "frame")
         columns = ("objective", "relative_gap", "rank", "iterations")
         return pd.DataFrame({name: getattr(self, name) for name in columns}, index=self.values).rename_axis(
             self.parameter

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse as sp
 
 import npkl_models as nm
 
@@ -36,6 +37,56 @@ def build(kind: str, L, pairs) -> nm.Problem:
         return nm.simple_npkl(L, pairs, loss=loss, p=p, bound=float(n))
     penalty = 0.5 if p > 1 else 3.0 if loss == "linear" else 1.0  # linear: else unbounded at p = 1
     return nm.simple_npkl(L, pairs, loss=loss, p=p, penalty=penalty)
+
+
+def digits(per_class=200):
+    """Points and labels of the first so many digits of each class."""
+    data = nm.datasets.load("digits")
+    chosen = np.concatenate([np.flatnonzero(data.y == c)[:per_class] for c in range(10)])
+    return data.X[chosen], data.y[chosen]
+
+
+def class_pairs(y, per_class=20, per_couple=20, seed=0):
+    """So many must-links in each class and cannot-links between every two (thesis, section 3.4)."""
+    rng = np.random.default_rng(seed)
+    must, cannot = [], []
+    members = [np.flatnonzero(y == c) for c in np.unique(y)]
+    for a, own in enumerate(members):
+        couples = np.stack(np.triu_indices(own.size, 1), axis=1)
+        must.append(own[couples[rng.choice(len(couples), per_class, replace=False)]])
+        for other in members[a + 1 :]:
+            codes = rng.choice(own.size * other.size, per_couple, replace=False)
+            cannot.append(np.stack([own[codes // other.size], other[codes % other.size]], axis=1))
+    return nm.Pairs(y.size, np.concatenate(must), np.concatenate(cannot))
+
+
+def weak_groups(n=1_200, groups=6, size=8, weak=1e-4, seed=0):
+    """Laplacian of a random graph with groups of points on weak edges; its null vector; and the groups."""
+    rng = np.random.default_rng(seed)
+    bulk = n - groups * size
+    ends = rng.integers(0, bulk, (2, 8 * bulk))
+    A = sp.coo_array((np.full(8 * bulk, 0.1), ends), shape=(n, n)).tolil()
+    members = []
+    for g in range(groups):
+        own = bulk + g * size + np.arange(size)
+        A[np.ix_(own, own)] = 0.2
+        A[own[0], rng.integers(bulk)] = weak
+        members.append(own)
+    A = sp.csr_array(A)
+    A = A + A.T
+    A.setdiag(0)
+    return sp.csr_array(sp.diags_array(A.sum(axis=1)) - A), np.ones((n, 1)), members
+
+
+def outlying(n=900, seed=0):
+    """Pcp on two Gaussians with far groups of a few points."""
+    rng = np.random.default_rng(seed)
+    X = np.vstack([rng.normal(size=(n, 3)) + 3 * rng.integers(0, 2, (n, 1)), np.zeros((0, 3))])
+    for g in range(8):
+        X = np.vstack([X, rng.normal(size=(6, 3)) * 0.2 + 9 * np.array([np.cos(g), np.sin(g), g % 2])])
+    y = (X[:, 0] > 1.5).astype(int)
+    m = X.shape[0]
+    return nm.pcp(nm.laplacian(X, 6), nm.Pairs.from_labels(y, m // 2, m // 2, 0))
 
 
 NONNEGATIVE = tuple(name for name, loss in nm.LOSSES.items() if loss.nonnegative)

@@ -23,6 +23,7 @@ from npkl_models.model.functionals import Functional, SquaredDistances
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 
+NO_REPAIR = "no repair applies"
 Repaired = tuple[float, Multipliers] | None
 
 
@@ -35,7 +36,7 @@ def best_repair(
     """
     if eps == 0.0 and local is None:
         return "none needed", -paid(problem, y), y
-    best: tuple[str, float, Multipliers] = ("no repair applies", float("-inf"), y)
+    best: tuple[str, float, Multipliers] = (NO_REPAIR, float("-inf"), y)
     if not np.isfinite(eps):
         return best
     for name, repair in REPAIRS.items():

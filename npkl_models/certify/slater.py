@@ -27,7 +27,7 @@ ROUNDS = 8  # of ascent on the smallest eigenvalue
 LOW = 8  # eigenvectors that are raised together
 NEAR = 1e-2  # of the norm: how far above the lowest they may be
 STEPS = tuple(4.0**-k for k in range(12))  # of the norm of the slack, tried in turn
-SPECTRUM = 1_500  # largest order for all eigenvalues
+SPECTRUM = 1_500  # largest order for dense eigenvalues
 
 _known: WeakKeyDictionary[Problem, tuple[Multipliers, float] | None] = WeakKeyDictionary()
 
@@ -46,9 +46,8 @@ def slater(problem: Problem, y: Multipliers, eps: float, upper: float) -> tuple[
         return None
     center, mu = found
     doubt = 8 * UNIT * (rounding.multiplier_sizes(problem, y) + rounding.multiplier_sizes(problem, center))
-    t = min(
-        (eps + doubt) / (mu + eps) * (1 + 8 * UNIT), 1.0
-    )  # t (mu + eps) >= eps + doubt, or the center alone
+    share = (eps + doubt) / (mu + eps) * (1 + 8 * UNIT)  # t (mu + eps) >= eps + doubt
+    t = min(share, 1.0)  # no more than the center alone
     mixed = projected(problem, _mixed(y, center, t))
     return -rounding.paid(problem, mixed), mixed
 
@@ -125,8 +124,7 @@ def _lowest(problem: Problem, y: Multipliers) -> tuple[float, Array]:
     if not np.isfinite(near):
         return -np.inf, np.zeros((n, 1))
     if n <= SPECTRUM:
-        values, vectors = scipy.linalg.eigh(dense(S), driver="evd")
-        values, vectors = values[:LOW], vectors[:, :LOW]
+        values, vectors = scipy.linalg.eigh(dense(S), subset_by_index=[0, min(LOW, n) - 1])
     else:
         try:
             values, vectors = eigsh(S, k=LOW, which="SA", tol=1e-3, v0=np.ones(n))

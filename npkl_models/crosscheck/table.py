@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from npkl_models.answer.solution import Solution
-from npkl_models.errors import MissingDependencyError
+from npkl_models.errors import optional
 from npkl_models.hooks import lent
 from npkl_models.model.problem import Problem
 
@@ -125,12 +125,7 @@ class CrossCheck:
 
     def to_frame(self) -> Any:
         """A pandas DataFrame, a row per backend (needs the extra ``frame``)."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingDependencyError(
-                "to_frame needs pandas; install it with: pip install npkl_models[frame]"
-            ) from error
+        pd = optional("pandas", "to_frame", "frame")
         return pd.DataFrame([asdict(row) for row in self.rows]).set_index("backend")
 
     def plot(self, ax: Any = None) -> Any:

@@ -185,7 +185,7 @@ class Iterate:
 
 
 def _inside(values: Values) -> Array:
-    """Multipliers inside their boxes: the middle, or a step from the only end, of the size of the cost."""
+    """Multipliers inside their boxes: the middle, or a step from the only end, sized by the slack there."""
     box = values.box
     below, above = box.below, box.above
     lower, upper = np.where(below, box.lower, 0.0), np.where(above, box.upper, 0.0)

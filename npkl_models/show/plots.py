@@ -7,17 +7,12 @@ from typing import Any
 import numpy as np
 
 from npkl_models.crosscheck.table import CrossCheck
-from npkl_models.errors import MissingDependencyError
+from npkl_models.errors import optional
 
 
 def plot_crosscheck(check: CrossCheck, ax: Any = None) -> Any:
     """Certified gap, rigour and seconds of each backend that ran; returns the axes."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise MissingDependencyError(
-            "plot needs matplotlib; install it with: pip install npkl_models[plot]"
-        ) from error
+    plt = optional("matplotlib.pyplot", "plot", "plot")
     ran = [row for row in check.rows if row.ran]
     if ax is None:
         ax = plt.subplots(figsize=(6.5, 0.7 + 0.45 * len(ran)), layout="constrained")[1]

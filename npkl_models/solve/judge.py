@@ -15,6 +15,7 @@ import numpy as np
 from npkl_models.answer.solution import Solution, Status
 from npkl_models.certify.certificate import Certificate, of_itself
 from npkl_models.certify.rays import infeasible, unbounded
+from npkl_models.certify.repairs import NO_REPAIR
 from npkl_models.errors import SolverError
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
@@ -23,7 +24,6 @@ from npkl_models.solve.options import Options
 from npkl_models.solve.watch import Watch
 
 LIMITS = (Status.STOPPED, Status.TIME_LIMIT, Status.ITERATION_LIMIT)
-NO_REPAIR = "no repair applies"
 UNHELD = (
     "no strictly feasible dual point was found: kernels may grow without limit at no cost, and no bound can "
     "be given; give the Laplacian a shift, or the kernel a row norm or a bound on its trace"

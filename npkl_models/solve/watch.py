@@ -53,21 +53,14 @@ class Watch:
         self._of_callback: Exception | None = None
         self.seed: int | None = getattr(options, "random_state", None)
         self.rigour: str = getattr(options, "rigour", "probable")
-        self._budget, self._issued, self._logged = (
-            Budget(),
-            list[tuple[Problem, Certificate, Certificate]](),
-            self.started,
-        )
+        self._budget = Budget()
+        self._issued: list[tuple[Problem, Certificate, Certificate]] = []
+        self._logged = self.started
 
     @property
     def seconds(self) -> float:
         """Since the run began."""
         return time.perf_counter() - self.started
-
-    @property
-    def left(self) -> float:
-        """Seconds that are left, inf without a limit."""
-        return np.inf if self.options.time_limit is None else self.options.time_limit - self.seconds
 
     @property
     def history(self) -> History:
@@ -100,9 +93,7 @@ class Watch:
         enough = self.rigour != "proved" or found.rigour == "proved"
         return enough and found.certifies(self.options.tol)
 
-    def record(
-        self, iteration: int, objective: float, bound: float, residual: float, rank: int
-    ) -> Iterate:  # fmt: skip
+    def record(self, iteration: int, objective: float, bound: float, residual: float, rank: int) -> Iterate:
         """Write an iterate down, and log it if a second has passed since the last one."""
         row = Iterate(iteration, self.seconds, objective, bound, residual, rank)
         self.rows.append(row)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from problems import outlying
 
 import npkl_models as nm
 from npkl_models.certify import bounds as certificate
@@ -29,17 +30,6 @@ def loosely_tied(bulk=1_100, groups=12, size=8, weak=1e-3):
     B = sp.csr_array((np.tile([1.0, -1.0], groups), ends.ravel(), 2 * np.arange(groups + 1)), (groups, n))
     pairs = nm.Pairs.from_labels(data.y, bulk // 2, bulk // 2, 0)
     return nm.pcp(L + weak * (B.T @ B), nm.Pairs(n, pairs.must_link, pairs.cannot_link))
-
-
-def outlying(n=900, seed=0):
-    """Pcp on two Gaussians with far groups of a few points."""
-    rng = np.random.default_rng(seed)
-    X = np.vstack([rng.normal(size=(n, 3)) + 3 * rng.integers(0, 2, (n, 1)), np.zeros((0, 3))])
-    for g in range(8):
-        X = np.vstack([X, rng.normal(size=(6, 3)) * 0.2 + 9 * np.array([np.cos(g), np.sin(g), g % 2])])
-    y = (X[:, 0] > 1.5).astype(int)
-    m = X.shape[0]
-    return nm.pcp(nm.laplacian(X, 6), nm.Pairs.from_labels(y, m // 2, m // 2, 0))
 
 
 @pytest.mark.parametrize("depth", [1e-5, 3e-4])

@@ -63,3 +63,18 @@ def test_multipliers_that_are_far_off_give_no_false_bound(size, loss):
     assert np.linalg.eigvalsh(S)[0] >= -1e-14
     center, mu = strictly_feasible(problem)
     assert np.linalg.eigvalsh(problem.slack(center).toarray())[0] >= mu
+
+
+@pytest.mark.parametrize("n", [100, 130])
+@pytest.mark.parametrize("method", ["auto", "cholesky"])
+def test_a_center_is_found_on_both_sides_of_the_dense_spectrum(n, method, monkeypatch):
+    monkeypatch.setitem(strictly_feasible.__globals__, "SPECTRUM", 100)
+    problem = nm.npkl(*ring(n, must=n // 5, cannot=n // 5), loss="hinge")
+    center, mu = strictly_feasible(problem)
+    assert 0 < mu <= np.linalg.eigvalsh(problem.slack(center).toarray())[0]
+    y = 1e-3 * np.random.default_rng(0).normal(size=2 * (n // 5))
+    V, near = np.ones((n, 1)), problem.as_multipliers([center.terms[0] + y])
+    found = nm.certify(problem, V, near, method=method)
+    assert found.rigour == "proved"
+    assert np.isfinite(found.bound)
+    assert found.bound <= found.upper

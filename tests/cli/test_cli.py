@@ -1,13 +1,10 @@
 """The command line."""
 
-import bz2
 import json
-from pathlib import Path
 
 import pytest
 
 from npkl_models.cli.main import main
-from npkl_models.data import datasets
 from npkl_models.solve.registry import backends
 
 REGISTRY = backends()
@@ -127,17 +124,3 @@ def test_unknown_arguments_are_status_2(capsys):
         main(["crosscheck", "--frobnicate"])
     assert stop.value.code == 2
     capsys.readouterr()
-
-
-@pytest.fixture
-def page(monkeypatch, tmp_path):
-    """The LIBSVM page, as a folder whose files can be changed, and an empty cache."""
-    monkeypatch.delenv(datasets.FOLDER_VARIABLE, raising=False)
-    monkeypatch.setattr("pooch.os_cache", lambda name: tmp_path / "cache")
-    files = {"usps.bz2": bz2.compress(b"1 1:0.5 3:2\n2 2:1\n"), "a1a": b"+1 1:1\n-1 2:1\n"}
-
-    def copy(url, output_file, pooch):
-        Path(output_file).write_bytes(files[url.split("/")[-1]])
-
-    monkeypatch.setattr("pooch.core.choose_downloader", lambda *a, **k: copy)
-    return files

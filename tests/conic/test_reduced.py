@@ -5,38 +5,13 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from problems import class_pairs, digits
 
 import npkl_models as nm
 from npkl_models.conic.quadratic import ReducedQuadratic, rank_revealing_factor, smat
 from npkl_models.model.functionals import svec
 
 BASIS_BACKENDS = ("burer_monteiro", "hybrid", "mfpc", "sqlp", "qsdp", "scsdp", "sdp", "sdp_dual")
-
-
-def digits(per_class=200, seed=0):
-    data = nm.datasets.load("digits")
-    chosen = np.concatenate([np.flatnonzero(data.y == c)[:per_class] for c in range(10)])
-    return data.X[chosen], data.y[chosen]
-
-
-def class_pairs(y, per_class=20, per_couple=20, seed=0):
-    """So many must-links in each class and cannot-links between every two (thesis, section 3.4)."""
-    rng = np.random.default_rng(seed)
-    must, cannot = [], []
-    members = [np.flatnonzero(y == c) for c in np.unique(y)]
-    for a, own in enumerate(members):
-        couples = np.stack(np.triu_indices(own.size, 1), axis=1)
-        must.append(own[couples[rng.choice(len(couples), per_class, replace=False)]])
-        for other in members[a + 1 :]:
-            codes = rng.choice(own.size * other.size, per_couple, replace=False)
-            cannot.append(np.stack([own[codes // other.size], other[codes % other.size]], axis=1))
-    return nm.Pairs(y.size, np.concatenate(must), np.concatenate(cannot))
-
-
-@pytest.fixture(scope="module")
-def small_reg_pcp():
-    X, y = digits(12)
-    return nm.reg_pcp(nm.eigenbasis(nm.laplacian(X, 10), 8), class_pairs(y, 4, 2))
 
 
 @pytest.fixture(scope="module")

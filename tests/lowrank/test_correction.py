@@ -3,20 +3,10 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from problems import outlying
 
 import npkl_models as nm
 from npkl_models.lowrank.factor import correction
-
-
-def outlying(n=900, seed=0):
-    """Pcp on two Gaussians with far groups of a few points."""
-    rng = np.random.default_rng(seed)
-    X = np.vstack([rng.normal(size=(n, 3)) + 3 * rng.integers(0, 2, (n, 1)), np.zeros((0, 3))])
-    for g in range(8):
-        X = np.vstack([X, rng.normal(size=(6, 3)) * 0.2 + 9 * np.array([np.cos(g), np.sin(g), g % 2])])
-    y = (X[:, 0] > 1.5).astype(int)
-    m = X.shape[0]
-    return nm.pcp(nm.laplacian(X, 6), nm.Pairs.from_labels(y, m // 2, m // 2, 0))
 
 
 def test_corrections_minimise_over_the_span(monkeypatch):

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from problems import weak_groups
 
 from npkl_models.certify import bounds as certificate
 from npkl_models.proof import bounds, lanczos, localised
@@ -12,24 +13,6 @@ from npkl_models.proof.deflation import Deflation
 from npkl_models.proof.eigenbound import EigenBound
 from npkl_models.proof.elimination import Elimination, raise_block, raise_diagonal
 from npkl_models.proof.query import Query
-
-
-def weak_groups(n=1_200, groups=6, size=8, weak=1e-4, seed=0):
-    """Laplacian of a random graph with groups of points on weak edges; its null vector; and the groups."""
-    rng = np.random.default_rng(seed)
-    bulk = n - groups * size
-    ends = rng.integers(0, bulk, (2, 8 * bulk))
-    A = sp.coo_array((np.full(8 * bulk, 0.1), ends), shape=(n, n)).tolil()
-    members = []
-    for g in range(groups):
-        own = bulk + g * size + np.arange(size)
-        A[np.ix_(own, own)] = 0.2
-        A[own[0], rng.integers(bulk)] = weak
-        members.append(own)
-    A = sp.csr_array(A)
-    A = A + A.T
-    A.setdiag(0)
-    return sp.csr_array(sp.diags_array(A.sum(axis=1)) - A), np.ones((n, 1)), members
 
 
 @pytest.fixture
