@@ -214,7 +214,7 @@ def _derivative_sizes(problem: Problem, V: Array) -> Array:
     lengths = np.sqrt(np.einsum("ir,ir->i", V, V))
     width = np.ones(problem.n)
     if problem.basis is not None:
-        width = np.sqrt(np.einsum("is,is->i", problem.basis.Q, problem.basis.Q))
+        width = np.sqrt(np.asarray((problem.basis.Q**2).sum(axis=1)).ravel())
     out = []
     for part in problem.equalities:
         t = part.functional.triplets()

@@ -11,7 +11,8 @@ from npkl_models.certify.certificate import Certificate
 from npkl_models.errors import UnsupportedError
 from npkl_models.interior.crossover import factor_of
 from npkl_models.interior.path import Iterate
-from npkl_models.interior.values import quadratic_conjugates, values_of
+from npkl_models.interior.values import values_of
+from npkl_models.model.conjugates import quadratic_conjugates
 from npkl_models.model.problem import Problem
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost, available_bytes

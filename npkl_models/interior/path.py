@@ -46,7 +46,7 @@ class Iterate:
         self.alpha = max(norm_bound(values.slack(self.y)), 1e-8)
         self.K: Array = _size(values) * np.eye(n)
         self.rho = 1.0
-        identity = np.eye(n) if values.problem.basis is not None else sp.eye_array(n, format="csr")
+        identity = np.eye(n) if values.Q is not None else sp.eye_array(n, format="csr")
         self.R: Matrix = values.slack(self.y) - self.alpha * identity
         self.below, self.above = box.below, box.above
         mu = self.alpha * float(self.K[0, 0])

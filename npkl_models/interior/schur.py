@@ -20,8 +20,8 @@ BLOCK = 256  # rows of H that numpy gathers at a time
 def schur(values: Values, K: Array, Z: Array) -> Array:
     """H (m x m), symmetric positive semidefinite, in the order of columns."""
     t = values.incidence
-    if values.problem.basis is None:
-        whole = values.points.size == values.problem.n
+    if values.Q is None:
+        whole = values.points.size == values.order
         at = np.ix_(values.points, values.points)
         near_K, near_Z = (K, Z) if whole else (K[at], Z[at])
     else:

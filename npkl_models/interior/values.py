@@ -13,73 +13,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Index, Mask, Matrix, dense, symmetrize
-from npkl_models.model.functionals import Entries
+from npkl_models.model.conjugates import Box, parts_of
 from npkl_models.model.incidence import Incidence
-from npkl_models.model.losses import Loss
 from npkl_models.model.problem import Problem
+from npkl_models.model.reduction import of_unknown
 from npkl_models.model.terms import Multipliers
 
 CHUNK = 20_000_000  # numbers that are gathered at a time
-
-
-@dataclass(frozen=True, eq=False)
-class Box:
-    """f*(y) = b y + q y^2 / 2 on [lower, upper], elementwise."""
-
-    b: Array
-    q: Array
-    lower: Array
-    upper: Array
-
-    @property
-    def below(self) -> Mask:
-        """Where there is a lower end."""
-        return np.isfinite(self.lower)
-
-    @property
-    def above(self) -> Mask:
-        """Where there is an upper end."""
-        return np.isfinite(self.upper)
-
-    @property
-    def count(self) -> int:
-        """How many ends there are."""
-        return int(self.below.sum() + self.above.sum())
-
-    def conjugate(self, y: Array) -> float:
-        """Sum of f*."""
-        return float(self.b @ y + 0.5 * (self.q @ y**2))
-
-    @classmethod
-    def of_loss(cls, loss: Loss, target: Array, weight: Array) -> Box:
-        """Of weight loss(z; target): two points of the domain tell b and q."""
-        lower, upper = loss.domain(target, weight)
-        first = loss.project(np.zeros_like(target), target, weight)
-        second = loss.project(first + weight, target, weight)
-        second = np.where(second == first, loss.project(first - weight, target, weight), second)
-        slopes = [loss.conjugate_derivative(y, target, weight) for y in (first, second)]
-        apart = second - first
-        q = np.divide(slopes[1] - slopes[0], apart, out=np.zeros_like(apart), where=apart != 0)
-        return cls(slopes[0] - q * first, q, lower, upper)
-
-    @classmethod
-    def join(cls, parts: list[Box]) -> Box:
-        """One after the other."""
-        columns = zip(*((part.b, part.q, part.lower, part.upper) for part in parts), strict=True)
-        return cls(*(np.concatenate(column) for column in columns))
-
-
-def quadratic_conjugates(problem: Problem) -> str | None:
-    """Why the conjugate of a loss is no quadratic on its domain; None if all are."""
-    for term in problem.terms:
-        t, w = term.target, term.weight
-        box = Box.of_loss(term.loss, t, w)
-        for share in (-0.9, -0.3, 0.2, 0.7):
-            y = term.loss.project(share * w, t, w)
-            value, model = term.loss.conjugate(y, t, w), box.b * y + 0.5 * box.q * y**2
-            if not np.allclose(value, model, rtol=1e-9, atol=1e-9 * float(np.max(w))):
-                return f"needs losses whose conjugate is quadratic on its domain, got {term.loss.name}"
-    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +39,8 @@ class Values:
         Which of all multipliers are not fixed; ``fixed`` are the values of all (zero where they move).
     constant : float
         f* of what is fixed.
+    Q : ndarray or None
+        Rows of the basis at the points; None without one. Points that share a row are one point here.
     trace : bool
         Whether the last multiplier is that of tr K <= B, whose matrix is the identity.
     """
@@ -111,6 +53,7 @@ class Values:
     moving: Mask
     fixed: Array
     constant: float
+    Q: Array | None
     trace: bool
 
     @property
@@ -126,19 +69,15 @@ class Values:
     def adjoint(self, y: Array) -> Matrix:
         """sum y_e M_e (order x order), sparse without a basis."""
         own = y[:-1] if self.trace else y
+        if self.Q is not None:
+            M = self.Q.T @ (self.incidence.adjoint(own) @ self.Q)
+            return symmetrize(M) + y[-1] * np.eye(self.order) if self.trace else symmetrize(M)
         rows, columns = self.incidence.ends()
         half = self.incidence.halves(own)
-        n, s = self.problem.n, self.order
-        M = sp.coo_array(
-            (np.concatenate([half, half]), (self.points[rows], self.points[columns])), shape=(n, n)
-        ).tocsr()
-        if self.problem.basis is not None:
-            M = dense(self.problem.restrict(M))
-        return (
-            M + y[-1] * (np.eye(s) if self.problem.basis is not None else sp.eye_array(s))
-            if self.trace
-            else M
-        )
+        ends = (self.points[rows], self.points[columns])
+        entries = (np.concatenate([half, half]), ends)
+        found = sp.coo_array(entries, shape=(self.order, self.order)).tocsr()
+        return found + y[-1] * sp.eye_array(self.order) if self.trace else found
 
     def slack(self, y: Array) -> Matrix:
         """S(y)."""
@@ -146,7 +85,7 @@ class Values:
 
     def of(self, K: Array) -> Array:
         """z_e = <M_e, K> for a symmetric K (order x order)."""
-        if self.problem.basis is None:
+        if self.Q is None:
             p, t = self.points, self.incidence
             z = t.collect(K[p[t.row], p[t.column]])
         else:
@@ -155,15 +94,10 @@ class Values:
 
     def of_product(self, X: Array, Y: Array) -> Array:
         """<M_e, X Y> for the product of two matrices, which need not be symmetric."""
-        left = X[self.points] if self.problem.basis is None else self.Q @ X
-        right = Y[:, self.points].T if self.problem.basis is None else (Y @ self.Q.T).T
+        left = X[self.points] if self.Q is None else self.Q @ X
+        right = Y[:, self.points].T if self.Q is None else (Y @ self.Q.T).T
         z = 0.5 * (self._rows(left, right) + self._rows(right, left))
         return np.append(z, float(np.sum(X * Y.T))) if self.trace else z
-
-    @property
-    def Q(self) -> Array:
-        """Rows of the basis at the points."""
-        return self.problem.Q[self.points]
 
     def _rows(self, X: Array, Y: Array) -> Array:
         t = self.incidence
@@ -198,24 +132,18 @@ class Values:
 
 def values_of(problem: Problem) -> Values:
     """Lay the dual of a problem out."""
-    R, n = problem.regularizer, problem.n
-    incidences = [part.functional.incidence for part in (*problem.terms, *problem.equalities)]
-    boxes = [Box.of_loss(term.loss, term.target, term.weight) for term in problem.terms]
-    for part in problem.equalities:
-        free = np.full(part.functional.size, np.inf)
-        boxes.append(Box(part.value, np.zeros_like(part.value), -free, free))
-    if R.row_radius is not None:
-        every = np.arange(n)
-        incidences.append(Entries(n, (every, every)).incidence)
-        boxes.append(_half_line(np.full(n, R.row_radius**2)))
+    R = problem.regularizer
+    incidences, boxes = parts_of(problem)
     stacked, box = Incidence.stack(incidences), Box.join(boxes)
     moving = box.lower < box.upper
     fixed = np.where(moving, 0.0, box.lower)
     constant = box.conjugate(fixed) if not moving.all() else 0.0
     C = problem.cost if moving.all() else problem.cost + stacked.adjoint(fixed)
-    C = problem.restrict(sp.csr_array(C))
+    stacked, Q = of_unknown(problem, stacked)
+    C, s = problem.restrict(sp.csr_array(C)), problem.order
+    C = sp.csr_array(C) if Q is None else symmetrize(dense(C))
     if R.shift:
-        C = C + R.shift * (np.eye(problem.order) if problem.basis is not None else sp.eye_array(n))
+        C = C + R.shift * (sp.eye_array(s) if Q is None else np.eye(s))
     kept = moving[stacked.owner]
     owner = (np.cumsum(moving) - 1)[stacked.owner[kept]]
     points, ends = np.unique(np.concatenate([stacked.row[kept], stacked.column[kept]]), return_inverse=True)
@@ -224,11 +152,6 @@ def values_of(problem: Problem) -> Values:
     box = Box(box.b[moving], box.q[moving], box.lower[moving], box.upper[moving])
     trace = R.spectral is not None and R.spectral.bound is not None
     if trace:
-        box = Box.join([box, _half_line(np.array([R.trace_bound(problem.order)]))])
-    C = symmetrize(C) if problem.basis is not None else sp.csr_array(C)
-    return Values(problem, C, own, points, box, moving, fixed, constant, trace)
-
-
-def _half_line(bound: Array) -> Box:
-    zero = np.zeros_like(bound)
-    return Box(bound, zero, zero, np.full_like(bound, np.inf))
+        box = Box.join([box, Box.half_line(np.array([R.trace_bound(s)]))])
+    Q = None if Q is None else Q[points]
+    return Values(problem, C, own, points, box, moving, fixed, constant, Q, trace)

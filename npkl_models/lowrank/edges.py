@@ -13,6 +13,7 @@ import numpy as np
 
 from npkl_models.linalg import Array, Index
 from npkl_models.lowrank.smoothing import Derivatives, WeightedLoss
+from npkl_models.model.conjugates import Box
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.losses import Loss
 from npkl_models.model.problem import Problem
@@ -135,6 +136,28 @@ class EdgeModel:
     def derivative(self, z: Array) -> Array:
         """Derivative of each pair."""
         return self.evaluate(z)[1] if z.size else z
+
+    def ramps(self) -> tuple[Array, Array, Array, Array]:
+        """(kappa, shift, low, high): the derivative of each pair at z is clip(kappa z + shift, low, high).
+
+        For losses whose conjugate is quadratic on an interval (`quadratic_conjugates`).
+        """
+        box = self._box
+        fixed = box.lower == box.upper
+        kinked = np.concatenate([np.full(b.stop - b.start, not b.loss.smooth) for b in self.pairs.blocks])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            kappa = np.where(kinked, self.beta / (1 + self.beta * box.q), 1 / box.q)
+            shift = np.where(kinked, self.y * kappa / self.beta, 0.0) - kappa * box.b
+        kappa, shift = np.where(fixed, 0.0, kappa), np.where(fixed, box.lower, shift)
+        return kappa, shift, box.lower, box.upper
+
+    @cached_property
+    def _box(self) -> Box:
+        pairs, parts = self.pairs, []
+        for block in pairs.blocks:
+            own = slice(block.start, block.stop)
+            parts.append(Box.of_loss(block.loss, pairs.target[own], pairs.weight[own]))
+        return Box.join(parts)
 
     def prox(self, x: Array, step: Array, which: Index) -> Array:
         """argmin_z step f_e(z) + (z - x)^2 / 2 for the pairs ``which``, with the losses as they are."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array, gamma
+from npkl_models.linalg import Array, Index, Matrix, dense, gamma
 
 ACCEPTED = 1e-8  # defect of what may be given
 STRAIGHT = 1e-13  # defect above which the columns are orthonormalised
@@ -18,12 +20,12 @@ STRAIGHT = 1e-13  # defect above which the columns are orthonormalised
 class Basis:
     """Orthonormal columns Q (n x s).
 
-    Columns that are orthonormal to 1e-8 only are orthonormalised; what rounding leaves of the defect is
-    known, and every certificate pays for it.
+    A sparse Q stays sparse, and so does what is restricted to it. Columns that are orthonormal to 1e-8 only
+    are orthonormalised; what rounding leaves of the defect is known, and every certificate pays for it.
 
     Parameters
     ----------
-    Q : ndarray of shape (n, s), s <= n
+    Q : ndarray or sparse array of shape (n, s), s <= n
     eigenvalues : ndarray of shape (s,), optional
         Of the Laplacian whose eigenvectors the columns are.
 
@@ -33,22 +35,24 @@ class Basis:
         If Q has more columns than rows, is not finite, or is not orthonormal to 1e-8.
     """
 
-    Q: Array
+    Q: Matrix
     eigenvalues: Array | None = None
 
     def __post_init__(self) -> None:
-        Q = np.array(self.Q, dtype=float, order="C")
+        sparse = sp.issparse(self.Q)
+        Q = sp.csr_array(self.Q, dtype=float) if sparse else np.array(self.Q, dtype=float, order="C")
         if Q.ndim != 2 or not 1 <= Q.shape[1] <= Q.shape[0]:
             raise ProblemError(f"basis Q must have shape (n, s) with 1 <= s <= n, got {Q.shape}")
-        if not np.isfinite(Q).all():
+        if not np.isfinite(Q.data if sparse else Q).all():
             raise ProblemError("basis Q must be finite, got NaN or infinity")
-        error = float(np.max(np.abs(Q.T @ Q - np.eye(Q.shape[1]))))
+        error = float(abs(_gap(Q)).max())
         if error > ACCEPTED:
             raise ProblemError(f"basis Q must have orthonormal columns, got |Q'Q - I| = {error:.1e}")
         if error > STRAIGHT:
-            straight, R = np.linalg.qr(Q)
-            Q = np.ascontiguousarray(straight * np.sign(R.diagonal()))
-        Q.setflags(write=False)
+            straight, R = np.linalg.qr(dense(Q))
+            Q, sparse = np.ascontiguousarray(straight * np.sign(R.diagonal())), False
+        numbers: Any = Q.data if sparse else Q
+        numbers.setflags(write=False)
         object.__setattr__(self, "Q", Q)
 
     def __repr__(self) -> str:
@@ -65,14 +69,39 @@ class Basis:
         return int(self.Q.shape[1])
 
     @cached_property
+    def shared(self) -> tuple[Index, Array] | None:
+        """The only column that each row has an entry in, and the entry; None if some have more."""
+        if not sp.issparse(self.Q) or np.any(np.diff(self.Q.indptr) > 1):
+            return None
+        label, share = np.zeros(self.n, dtype=np.intp), np.zeros(self.n)
+        rows = np.flatnonzero(np.diff(self.Q.indptr))
+        label[rows], share[rows] = self.Q.indices, self.Q.data
+        return label, share
+
+    @cached_property
     def magnitude(self) -> float:
         """An upper bound on the squared norm of the matrix of absolute values of Q."""
-        size = np.abs(self.Q)
+        size = abs(self.Q)
         both = float(size.sum(axis=0).max() * size.sum(axis=1).max())
-        return min(both, float(np.sum(size**2))) * (1 + gamma(2 * self.n))
+        return min(both, float((size**2).sum())) * (1 + gamma(2 * self.n))
 
     @cached_property
     def defect(self) -> float:
         """An upper bound on the norm of Q'Q - I, the rounding of its evaluation included."""
-        gap = float(np.linalg.norm(self.Q.T @ self.Q - np.eye(self.size)))
+        gap = _gap(self.Q)
+        gap = float(np.linalg.norm(gap.data if sp.issparse(gap) else gap))
         return gap * (1 + gamma(self.size**2)) + gamma(self.n + 2) * self.magnitude
+
+
+def _gap(Q: Matrix) -> Matrix:
+    """Q'Q - I."""
+    s = Q.shape[1]
+    return Q.T @ Q - (sp.eye_array(s, format="csr") if sp.issparse(Q) else np.eye(s))
+
+
+def shared_rows(label: Index, count: int) -> Basis:
+    """A sparse column for each group, the same number in all its rows; none for a negative label."""
+    points = np.flatnonzero(label >= 0)
+    own = label[points]
+    share = np.bincount(own, minlength=count)[own] ** -0.5
+    return Basis(sp.csr_array((share, (points, own)), shape=(label.size, count)))

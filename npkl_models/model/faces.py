@@ -14,14 +14,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from npkl_models.linalg import UNIT, Array, Index, Mask
-from npkl_models.model.basis import Basis
+from npkl_models.linalg import UNIT, Array, Index, Mask, dense
+from npkl_models.model.basis import Basis, shared_rows
 from npkl_models.model.functionals import Entries, SquaredDistances, TotalSum
 from npkl_models.model.pairs import components
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Equality, Multipliers
 
-LARGEST = 5_000  # points for which a face is written as a (dense) basis
+LARGEST = 5_000  # points for which a face of centred kernels is written as a (dense) basis
 CENTRED = 64 * UNIT  # a basis whose columns sum to no more than this, times n, is centred already
 
 
@@ -79,7 +79,7 @@ def _face(problem: Problem) -> Face | None:
     if problem.basis is not None:
         kept = tuple(np.full(e.functional.size, not _is_centring(e)) for e in problem.equalities)
         return _restrict(problem, _within(problem.basis), kept) if centring else None
-    if problem.n > LARGEST:
+    if centring and problem.n > LARGEST:
         return None
     label, gone = _groups(problem)
     plain = int(label.max()) + 1 == problem.n and not gone.any()
@@ -154,13 +154,11 @@ def _kept(problem: Problem, label: Index, gone: Mask) -> tuple[Mask, ...]:
 
 
 def _shared_rows(label: Index, gone: Mask, centring: bool) -> Basis | None:
-    """A column for each group, the same number in all its rows; centred if asked for."""
+    """A column for each group, sparse; centred, and then dense, if asked for."""
     column = np.cumsum(~gone) - 1
-    size = np.bincount(label)
-    E = np.zeros((label.size, int(column[-1]) + 1))
-    rows = np.flatnonzero(~gone[label])
-    E[rows, column[label[rows]]] = size[label[rows]] ** -0.5
-    basis = Basis(E)
+    if column[-1] < 0:
+        return None
+    basis = shared_rows(np.where(gone[label], -1, column[label]), int(column[-1]) + 1)
     return _within(basis) if centring else basis
 
 
@@ -172,11 +170,11 @@ def complement(n: int) -> Basis:
 
 def _within(basis: Basis) -> Basis | None:
     """The part of a basis that is orthogonal to the constant vector."""
-    sums = basis.Q.sum(axis=0)
+    sums = np.asarray(basis.Q.sum(axis=0)).ravel()
     size = float(np.linalg.norm(sums))
     if size <= CENTRED * basis.n:
         return basis
-    return Basis(basis.Q @ _reflected(sums / size)) if basis.size > 1 else None
+    return Basis(dense(basis.Q) @ _reflected(sums / size)) if basis.size > 1 else None
 
 
 def _reflected(u: Array) -> Array:

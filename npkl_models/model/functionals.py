@@ -101,14 +101,15 @@ class Functional(ABC):
         """sum_e y_e M_e as a symmetric sparse array (n x n)."""
         return self.incidence.adjoint(np.asarray(y, dtype=float))
 
-    def operator(self, Q: Array | None = None) -> Matrix:
+    def operator(self, Q: Matrix | None = None) -> Matrix:
         """The matrix A with z = A vec(K), or z = A vec(U) for K = Q U Q' (row-major vec)."""
         t = self.incidence
-        if Q is None:
-            return sp.coo_array(
+        if Q is None or sp.issparse(Q):
+            A = sp.coo_array(
                 (t.coefficient, (t.owner, t.row * self.n + t.column)),
                 shape=(self.size, self.n * self.n),
             ).tocsr()
+            return A if Q is None else sp.csr_array(A @ sp.kron(Q, Q, format="csr"))
         s = Q.shape[1]
         outer = t.coefficient[:, None, None] * Q[t.row][:, :, None] * Q[t.column][:, None, :]
         A = np.zeros((self.size, s * s))

@@ -49,6 +49,12 @@ class Incidence:
         )
         return cls(owner, row, column, coefficient, parts[0].n, int(at[-1]))
 
+    def contract(self, label: Index, share: Array, count: int) -> Incidence:
+        """The same values of a kernel K' (count x count), K_ij = share_i share_j K'[label_i, label_j]."""
+        row, column = label[self.row], label[self.column]
+        coefficient = self.coefficient * share[self.row] * share[self.column]
+        return Incidence(self.owner, row, column, coefficient, count, self.size)
+
     @cached_property
     def identity(self) -> bool:
         """Whether every value has one triplet, in order."""

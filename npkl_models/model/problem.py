@@ -106,8 +106,8 @@ class Problem:
 
     @property
     def Q(self) -> Array:
-        """The basis (n x s); the identity where there is none."""
-        return np.eye(self.n) if self.basis is None else self.basis.Q
+        """The basis (n x s), dense; the identity where there is none."""
+        return np.eye(self.n) if self.basis is None else dense(self.basis.Q)
 
     @property
     def n_pairs(self) -> int:
@@ -189,11 +189,12 @@ class Problem:
         return sp.csr_array(S)
 
     def restrict(self, S: Matrix) -> Matrix:
-        """Q'SQ (s x s) if there is a basis, else S itself."""
+        """Q'SQ (s x s) if there is a basis, sparse if Q is; else S itself."""
         if self.basis is None:
             return S
         Q = self.basis.Q
-        return symmetrize(Q.T @ (S @ Q))
+        reduced = symmetrize(Q.T @ (S @ Q))
+        return sp.csr_array(reduced) if sp.issparse(Q) else reduced
 
     def lift(self, W: Array) -> Array:
         """The factor V (n x r) of K from a factor of the unknown: Q W if there is a basis, else W itself."""
@@ -297,6 +298,11 @@ class Problem:
     def save(self, path: str | Path) -> Path:
         """Write the problem to one .npz file (arrays and JSON, no pickle)."""
         return storage.write(path, *self.pack())
+
+    def to_sdpa(self, path: str | Path) -> Path:
+        """Write the problem in SDPA's sparse format, for other solvers; see `npkl_models.data.sdpa`."""
+        written: Path = lent("Problem.to_sdpa")(self, path)
+        return written
 
     @staticmethod
     def load(path: str | Path) -> Problem:

@@ -49,7 +49,12 @@ def pack(
     if REGULARIZERS.get(regularizer.name) is not type(regularizer):
         raise ProblemError(f"only regularisers in REGULARIZERS can be saved, got {regularizer!r}")
     if basis is not None:
-        arrays["basis"] = basis.Q
+        Q = sp.coo_array(basis.Q) if sp.issparse(basis.Q) else None
+        if Q is None:
+            arrays["basis"] = basis.Q
+        else:
+            arrays |= {"basis.row": Q.row, "basis.col": Q.col, "basis.data": Q.data}
+            arrays["basis.shape"] = np.array(Q.shape)
         if basis.eigenvalues is not None:
             arrays["basis.eigenvalues"] = basis.eigenvalues
     kind = {"name": regularizer.name, **asdict(regularizer)}
@@ -73,7 +78,11 @@ def unpack(header: Header, data: Arrays) -> Header:
         else:
             equalities.append(Equality(functional, data[f"part{k}.value"], part["name"]))
     regularizer = dict(header["regularizer"])
-    basis = Basis(data["basis"], data.get("basis.eigenvalues")) if "basis" in data else None
+    Q = data.get("basis")
+    if "basis.data" in data:
+        ends = (data["basis.row"], data["basis.col"])
+        Q = sp.csr_array((data["basis.data"], ends), shape=tuple(data["basis.shape"]))
+    basis = None if Q is None else Basis(Q, data.get("basis.eigenvalues"))
     return {
         "cost": cost, "terms": terms, "equalities": equalities, "basis": basis, "name": header["name"],
         "regularizer": REGULARIZERS[regularizer.pop("name")](**regularizer),

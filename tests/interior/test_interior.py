@@ -8,7 +8,8 @@ import npkl_models as nm
 from npkl_models.interior import interior, schur
 from npkl_models.interior.crossover import factor_of
 from npkl_models.interior.steps import longest, ratio
-from npkl_models.interior.values import Box, values_of
+from npkl_models.interior.values import values_of
+from npkl_models.model.conjugates import Box
 
 TAKEN = [
     kind

@@ -98,7 +98,7 @@ class BurerMonteiroEngine(FactorEngine):
         return 1 + 2 * abs(self.objective)
 
     def _measure(self) -> None:
-        self.V = self.point.V
+        self.V = self.problem.lift(self.point.W)
         smooth = self.f.smooth
         self.objective = self.point.value if smooth else self.problem.objective_of_factor(self.V)
         slope = 0.5 * frobenius(self.point.gradient)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from npkl_models.linalg import Array, norm_bound
 from npkl_models.lowrank.factor.spectral_term import SpectralTerm
@@ -20,6 +21,7 @@ from npkl_models.lowrank.smoothing import Convex, Derivatives, WeightedLoss, Wit
 from npkl_models.model.functionals import Entries, Functional
 from npkl_models.model.incidence import Adjoint, Incidence
 from npkl_models.model.problem import Problem
+from npkl_models.model.reduction import of_unknown
 from npkl_models.model.terms import Multipliers
 
 
@@ -45,7 +47,6 @@ class FactorObjective:
 
     def __init__(self, problem: Problem, beta: float = 1.0) -> None:
         self.problem = problem
-        self.Q = None if problem.basis is None else problem.basis.Q
         self.channels = _channels(problem)
         self.size = self.channels[-1].part.stop
         self.beta = beta
@@ -57,11 +58,13 @@ class FactorObjective:
             self.scale[channel.part] = channel.scale
         self.spectral = SpectralTerm(problem.regularizer)
         self.smooth = not self.augmented.any() and not self.spectral.constrained
-        self.incidence = Incidence.stack([channel.functional.incidence for channel in self.channels])
-        self.S, self.bends = Adjoint(self.incidence, problem.cost), Adjoint(self.incidence)
+        every = Incidence.stack([channel.functional.incidence for channel in self.channels])
+        self.incidence, self.Q = of_unknown(problem, every)
+        C = problem.cost if self.Q is not None else sp.csr_array(problem.restrict(problem.cost))
+        self.S, self.bends = Adjoint(self.incidence, C), Adjoint(self.incidence)
 
     def lift(self, W: Array) -> Array:
-        """V = Q W, or W itself without a basis."""
+        """Q W, or W itself without a basis, or with one of shared rows."""
         return W if self.Q is None else self.Q @ W
 
     def drop(self, G: Array) -> Array:

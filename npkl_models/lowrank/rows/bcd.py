@@ -15,14 +15,14 @@ import numpy as np
 from npkl_models.certify.recovery import recover_multipliers
 from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array, aligned, frobenius
+from npkl_models.linalg.compile import available
 from npkl_models.linalg.threads import shared
 from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY, factor_cost
 from npkl_models.lowrank.edges import EdgeModel, Structure, structure
 from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine, BurerMonteiroOptions
 from npkl_models.lowrank.factor.rank import FactorEngine, starting_factor
-from npkl_models.lowrank.rows import compiled
 from npkl_models.lowrank.rows.anderson import Extrapolation
-from npkl_models.lowrank.rows.sweeps import KERNELS, Sweeper, choose_kernel
+from npkl_models.lowrank.rows.sweeps import KERNELS, Sweeper, choose_kernel, compilable
 from npkl_models.model.incidence import Adjoint
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
@@ -53,8 +53,8 @@ class BCDOptions(FactorOptions):
     extrapolation : bool
         Anderson extrapolation every five sweeps, kept only when the objective falls.
     kernel : {"auto", "numpy", "numba"}
-        Rows a colour at a time in numpy, or one by one in compiled code (numba; square and
-        linear losses). "auto" takes the compiled one where it can.
+        Rows a colour at a time in numpy, or one by one in compiled code (numba; losses with slopes that
+        are linear between two ends, as all of this library's). "auto" takes the compiled one where it can.
     newton : bool
         Go on with truncated Newton steps on V once sweeps gain less than a digit in a hundred
         (smooth losses without a row-norm bound).
@@ -115,7 +115,7 @@ class BCDEngine(FactorEngine):
             return
         before = self.V.copy() if self.by_dual else self.V
         measured = self.sweeper.run(self.V)
-        if measured is None:
+        if measured is None or not self.model.smooth:
             self.merit = self._evaluate()
         else:
             self._follow_sweep(*measured)
@@ -238,12 +238,12 @@ def _plan(problem: Problem, options: BCDOptions) -> BCDPlan:
             "nonsmooth='row_qp' takes neither a loss on the diagonal nor a row-norm bound; "
             "use nonsmooth='multipliers'"
         )
-    choose_kernel(options.kernel, all(b.loss.quadratic for b in pairs.blocks) and not by_dual)
+    choose_kernel(options.kernel, compilable(problem) and not by_dual)
     return BCDPlan(problem, options)
 
 
 def _cost(problem: Problem) -> Cost:
-    fast = compiled.available() and all(term.loss.quadratic for term in problem.terms)
+    fast = available() and compilable(problem)
     return factor_cost(problem, 60, kinked=4.0, row=ROW_COMPILED if fast else ROW_NUMPY)
 
 

@@ -1,24 +1,19 @@
 """The row update of `minimise` compiled by numba, a row at a time (without numba `minimise` serves).
 
 The same mathematics in the same order of the points gives the same sweep, to rounding. It takes losses
-that are quadratic in the pairs (square, linear); a row whose secular equation has no positive root is
+whose slope is linear between two ends (the squares, linear, the hinge as `smoothing` makes it): of
+several pieces each is tried in turn, as in `minimise`. A row whose secular equation has no positive root is
 handed back to `minimise`.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from npkl_models.linalg import LINE, Array, Index
-
-try:
-    import numba
-    import numba.extending
-except ImportError:  # the extra is not installed
-    numba = None  # type: ignore[assignment,unused-ignore]
+from npkl_models.linalg.compile import compiled, inlined, prefetch
 
 # Of the secular equation, for `secular` too; they stand here since numba's cache watches this file alone.
 STEPS = 60
@@ -27,55 +22,17 @@ LAST = 1e-4  # the next step would be about its square
 SETTLED = 1e-3 * LAST**2  # the same for the steps within a step
 NARROW = 1e-15  # an interval of no more than rounding
 TINY_SHIFT = 1e-9  # mu below it: the hard case of the secular equation is near
+TURNS = 20  # pieces tried in turn
+SAME = 1e-14  # a change of the objective of a row that is rounding
 AHEAD = 2  # rows whose neighbours are asked for before their turn: memory answers late
 
 # What belongs together travels in plain tuples: a class would have to keep its name for numba's cache.
 Cost = tuple[Index, Index, Array]  # indptr, indices, data: CSR without the diagonal
 Pairs = tuple[Index, Index, Array, Array]  # start (n + 1,), neighbour, root of the curvature, derivative at 0
+Ramps = tuple[Array, Array, Array, Array]  # slopes clip(kappa z + shift, low, high); empty if all are linear
 Rows = tuple[Array, Array, float]  # mu0, a, b: mu0/2 ||v||^2 + a ||v||^4, ||v|| <= b (0 for no bound)
 Row = tuple[float, float, float]  # the same of one row
 Line = tuple[float, float, float]  # slope, zero, level: slope (mu - zero) + level
-
-
-def available() -> bool:
-    """Whether numba is installed."""
-    return numba is not None
-
-
-def _decorate(function: Any, inline: str = "never") -> Any:
-    if numba is None:
-        return function
-    fast = {"contract", "reassoc", "nsz"}
-    return numba.njit(cache=True, error_model="numpy", fastmath=fast, inline=inline)(function)
-
-
-def _inlined(function: Any) -> Any:
-    """For parts of `sweep`: a call with many arrays would cost a good part of a row."""
-    return _decorate(function, inline="always")
-
-
-def _intrinsic(function: Any) -> Any:
-    return numba.extending.intrinsic(function) if numba else lambda V, i, byte: None
-
-
-@_intrinsic
-def _prefetch(context: Any, V: Any, i: Any, byte: Any) -> Any:  # pragma: no cover
-    """Ask memory for the line that holds this byte of row i of V, without waiting for it."""
-    from llvmlite import ir
-    from numba.core import types
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        stride = builder.extract_value(array.strides, 0)
-        at = builder.add(builder.mul(stride, arguments[1]), arguments[2])
-        address = builder.gep(builder.bitcast(array.data, pointer), [at])
-        kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
-        ask = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
-        builder.call(ask, [address, number(0), number(3), number(1)])  # to be read, kept near, data
-        return context.get_dummy_value()
-
-    return types.void(V, types.intp, types.intp), generate
 
 
 # A row with k pairs has the vectors w_1 .. w_k of its pairs (rows of W), c (row k of W) and its present v.
@@ -83,15 +40,15 @@ def _prefetch(context: Any, V: Any, i: Any, byte: Any) -> Any:  # pragma: no cov
 # Few arrays travel, and none in a tuple below `sweep`: numba counts references to those at every call.
 
 
-@_inlined
+@inlined
 def _ask(V: Array, near: Index, first: int, last: int) -> None:  # pragma: no cover
     """Ask memory for the rows near[first:last] of V."""
     for byte in range(0, 8 * V.shape[1], LINE):
         for m in range(first, last):
-            _prefetch(V, near[m], byte)
+            prefetch(V, near[m], byte)
 
 
-@_inlined
+@inlined
 def _pull_cost(
     W: Array, k: int, V: Array, indices: Index, data: Array, first: int, last: int
 ) -> None:  # pragma: no cover
@@ -104,7 +61,7 @@ def _pull_cost(
             W[k, a] += weight * V[near, a]
 
 
-@_inlined
+@inlined
 def _pull_pairs(
     W: Array, k: int, V: Array, neighbor: Index, root: Array, pull: Array, first: int
 ) -> None:  # pragma: no cover
@@ -117,7 +74,7 @@ def _pull_pairs(
             W[j, a] = scale * V[near, a]
 
 
-@_inlined
+@inlined
 def _gram(i: int, V: Array, W: Array, k: int, G: Array) -> None:  # pragma: no cover
     """Set the last row of W to v, and G."""
     for a in range(V.shape[1]):
@@ -130,7 +87,7 @@ def _gram(i: int, V: Array, W: Array, k: int, G: Array) -> None:  # pragma: no c
             G[j, m] = total
 
 
-@_decorate
+@compiled
 def _solve(mu: float, G: Array, k: int, L: Array) -> None:  # pragma: no cover
     """Solve (mu I + WW') x = W c by factors L D L'; the diagonal of L holds 1 / D."""
     for i in range(k):
@@ -153,7 +110,7 @@ def _solve(mu: float, G: Array, k: int, L: Array) -> None:  # pragma: no cover
         L[k, i] = total
 
 
-@_decorate
+@compiled
 def _norm2(mu: float, G: Array, k: int, L: Array) -> tuple[float, float]:  # pragma: no cover
     """||v||^2 and its derivative for v = (mu I + W'W)^-1 c, from the Gram matrix alone.
 
@@ -173,7 +130,7 @@ def _norm2(mu: float, G: Array, k: int, L: Array) -> tuple[float, float]:  # pra
     return norm2, -2 * (norm2 - inner) / mu
 
 
-@_decorate
+@compiled
 def _rational_step(now: float, norm2: float, falls: float, line: Line) -> float:  # pragma: no cover
     """The step to the root of the model t^2 norm2 / (t + d)^2 = line(now + d), t = -2 norm2 / falls.
 
@@ -197,7 +154,7 @@ def _rational_step(now: float, norm2: float, falls: float, line: Line) -> float:
     return d
 
 
-@_inlined
+@inlined
 def _root(
     low: float, high: float, now: float, line: Line, G: Array, k: int, L: Array
 ) -> tuple[float, bool]:  # pragma: no cover
@@ -218,7 +175,7 @@ def _root(
     return now, False
 
 
-@_inlined
+@inlined
 def _shift(own: Row, G: Array, k: int, L: Array) -> float:  # pragma: no cover
     """The mu of a row, 0 where `minimise` must find it."""
     mu, quartic, radius = own
@@ -237,7 +194,7 @@ def _shift(own: Row, G: Array, k: int, L: Array) -> float:  # pragma: no cover
     return mu
 
 
-@_inlined
+@inlined
 def _replace(
     i: int, V: Array, mu: float, own: Row, W: Array, G: Array, k: int, L: Array
 ) -> tuple[float, float]:  # pragma: no cover
@@ -264,37 +221,108 @@ def _replace(
     return gain + 0.5 * mu0 * (old - new) + quartic * (old * old - new * new), max(steep, 0.0)
 
 
-@_decorate
+@inlined
+def _bend(
+    i: int, V: Array, neighbor: Index, ramps: Ramps, root: Array, pull: Array, first: int, k: int, all_: bool
+) -> bool:  # pragma: no cover
+    """Set the model of each pair to its piece at v, or (``all_``) to the steepest; whether any changed."""
+    kappa, shift, low, high = ramps
+    changed = False
+    for m in range(first, first + k):
+        z = 0.0
+        for a in range(V.shape[1]):
+            z += V[i, a] * V[neighbor[m], a]
+        at = kappa[m] * z + shift[m]
+        slope = min(max(at, low[m]), high[m])
+        curved = math.sqrt(kappa[m]) if all_ or slope == at else 0.0
+        level = slope - kappa[m] * z if all_ else (shift[m] if slope == at else slope)
+        changed = changed or curved != root[m] or level != pull[m]
+        root[m], pull[m] = curved, level
+    return changed
+
+
+@inlined
+def _value(
+    i: int, V: Array, own: Row, pulled: Array, neighbor: Index, ramps: Ramps, first: int, k: int
+) -> float:  # pragma: no cover
+    """The objective of a row."""
+    kappa, shift, low, high = ramps
+    size, total = 0.0, 0.0
+    for a in range(V.shape[1]):
+        size += V[i, a] * V[i, a]
+        total -= pulled[a] * V[i, a]
+    for m in range(first, first + k):
+        z = 0.0
+        for a in range(V.shape[1]):
+            z += V[i, a] * V[neighbor[m], a]
+        at = kappa[m] * z + shift[m]
+        slope = min(max(at, low[m]), high[m])
+        total += slope * (at - 0.5 * slope) / kappa[m] if kappa[m] > 0.0 else slope * z
+    return total + 0.5 * own[0] * size + own[1] * size * size
+
+
+@compiled
 def sweep(
-    order: Index, first: int, V: Array, cost: Cost, pairs: Pairs, rows: Rows, measured: Array
+    order: Index, first: int, V: Array, cost: Cost, pairs: Pairs, ramps: Ramps, rows: Rows, measured: Array
 ) -> int:  # pragma: no cover
     """Update the rows order[first:] one by one; returns the position of a row it cannot do, or -1.
 
     To ``measured`` it adds how much the objective fell, and the squares of the gradients that the rows had
-    when their turn came (without the part that a tight norm bound holds).
+    when their turn came (without the part that a tight norm bound holds). With ``ramps`` the models of the
+    pairs are overwritten.
     """
     indptr, indices, data = cost
     start, neighbor, root, pull = pairs
     mu0, quartic, radius = rows
-    width = 2
+    width, r, kinked = 2, V.shape[1], ramps[0].shape[0] > 0
     for i in range(start.shape[0] - 1):
         width = max(width, start[i + 1] - start[i] + 2)
-    W, G, L = np.empty((width, V.shape[1])), np.empty((width, width)), np.empty((width, width))
+    W, G, L = np.empty((width, r)), np.empty((width, width)), np.empty((width, width))
+    pulled, kept = np.empty(r), np.empty(r)
     for position in range(first, order.shape[0]):
         if position + AHEAD < order.shape[0]:
             later = order[position + AHEAD]
             _ask(V, indices, indptr[later], indptr[later + 1])
             _ask(V, neighbor, start[later], start[later + 1])
         i = order[position]
-        k = start[i + 1] - start[i]
-        _pull_cost(W, k, V, indices, data, indptr[i], indptr[i + 1])
-        _pull_pairs(W, k, V, neighbor, root, pull, start[i])
-        _gram(i, V, W, k, G)
+        at, k = start[i], start[i + 1] - start[i]
         own = (mu0[i], quartic[i], radius)
-        mu = _shift(own, G, k, L)
-        if not mu > 0.0:
-            return position
-        fall, steep = _replace(i, V, mu, own, W, G, k, L)
-        measured[0] += fall
-        measured[1] += steep
+        _pull_cost(W, k, V, indices, data, indptr[i], indptr[i + 1])
+        before, turns, whole = 0.0, 1, False
+        if kinked and k > 0:
+            for a in range(r):
+                pulled[a] = W[k, a]
+            before, turns = _value(i, V, own, pulled, neighbor, ramps, at, k), TURNS
+            _bend(i, V, neighbor, ramps, root, pull, at, k, False)
+        now = before
+        for turn in range(turns):
+            if turn > 0:
+                for a in range(r):
+                    W[k, a] = pulled[a]
+            _pull_pairs(W, k, V, neighbor, root, pull, at)
+            _gram(i, V, W, k, G)
+            mu = _shift(own, G, k, L)
+            if not mu > 0.0:
+                return position
+            for a in range(r):
+                kept[a] = V[i, a]
+            fall, steep = _replace(i, V, mu, own, W, G, k, L)
+            if turn == 0:
+                measured[1] += steep
+            if turns == 1:
+                measured[0] += fall
+                break
+            new = _value(i, V, own, pulled, neighbor, ramps, at, k)
+            if new > now + SAME * (abs(new) + abs(now)):
+                for a in range(r):
+                    V[i, a] = kept[a]
+                if whole:
+                    break
+                whole = True
+                _bend(i, V, neighbor, ramps, root, pull, at, k, True)
+                continue
+            now, whole = new, False
+            if not _bend(i, V, neighbor, ramps, root, pull, at, k, False):
+                break
+        measured[0] += before - now
     return -1

@@ -6,11 +6,13 @@ import numpy as np
 
 from npkl_models.errors import MissingDependencyError, UnsupportedError
 from npkl_models.linalg import Array, Matrix
+from npkl_models.linalg.compile import available
 from npkl_models.lowrank.edges import EdgeModel, Structure
 from npkl_models.lowrank.rows import compiled
 from npkl_models.lowrank.rows.coloring import color_classes, color_graph
 from npkl_models.lowrank.rows.minimise import RowProblem, minimise_rows, minimise_rows_by_dual
 from npkl_models.lowrank.rows.table import PairTables, Table
+from npkl_models.model.conjugates import quadratic_conjugates
 from npkl_models.model.problem import Problem
 
 KERNELS = ("auto", "numpy", "numba")
@@ -42,7 +44,7 @@ class Sweeper:
         self.off.setdiag(0)
         self.off.eliminate_zeros()
         self.incidence = PairTables(pairs)
-        self.compiled = choose_kernel(kernel, model.quadratic and not by_dual)
+        self.compiled = choose_kernel(kernel, compilable(problem) and not by_dual)
         self.classes: list[list[tuple[Table, Matrix]]] = []
         if self.compiled:  # one row after the other needs no colours, and memory likes their own order
             self.order = np.arange(problem.n)
@@ -72,13 +74,14 @@ class Sweeper:
     def _run_compiled(self, V: Array) -> tuple[float, float] | None:
         held, at, whole = self.incidence, 0, True
         measured = np.zeros(2)
+        ramps = self._ramps()
         _, pull, h = self.model.evaluate(np.zeros(self.pairs.size))
         pull, root = pull[held.pair], np.sqrt(h)[held.pair]
         off, start = self.off, np.append(held.start, held.neighbor.size)
         cost, pairs = (off.indptr, off.indices, off.data), (start, held.neighbor, root, pull)
         rows = self.mu0, self.pairs.quadratic, 0.0 if self.radius is None else float(self.radius)
         while at < self.order.size:
-            stopped = compiled.sweep(self.order, at, V, cost, pairs, rows, measured)
+            stopped = compiled.sweep(self.order, at, V, cost, pairs, ramps, rows, measured)
             if stopped < 0:
                 break
             whole = False
@@ -86,6 +89,14 @@ class Sweeper:
             self._update_rows(V, held.tables(point)[0], off[point])
             at = stopped + 1
         return (float(measured[0]), float(np.sqrt(measured[1]))) if whole else None
+
+    def _ramps(self) -> compiled.Ramps:
+        """The slopes of the pairs of each point; nothing where they are straight lines."""
+        if self.model.quadratic or not self.pairs.size:
+            none = np.zeros(0)
+            return none, none, none, none
+        kappa, shift, low, high = (part[self.incidence.pair] for part in self.model.ramps())
+        return kappa, shift, low, high
 
     def _update_rows(self, V: Array, table: Table, C_off: Matrix) -> None:
         points = table.points
@@ -97,11 +108,19 @@ class Sweeper:
         V[points] = update(rows, self.model, V[points])
 
 
+def compilable(problem: Problem) -> bool:
+    """Whether compiled code takes the losses: their slopes are linear between two ends."""
+    return quadratic_conjugates(problem) is None
+
+
 def choose_kernel(kernel: str, able: bool) -> bool:
-    """Whether rows are updated by compiled code, which takes quadratic losses (``able``)."""
+    """Whether rows are updated by compiled code, where it takes the losses (``able``)."""
     if kernel == "numba":
         if not able:
-            raise UnsupportedError("kernel='numba' takes square and linear losses only; use 'auto'")
-        if not compiled.available():
+            raise UnsupportedError(
+                "kernel='numba' takes losses with slopes linear between two ends, and no nonsmooth='row_qp'; "
+                "use 'auto'"
+            )
+        if not available():
             raise MissingDependencyError("kernel='numba' needs numba; install it with: pip install numba")
-    return kernel != "numpy" and able and compiled.available()
+    return kernel != "numpy" and able and available()

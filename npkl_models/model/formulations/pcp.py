@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Matrix
-from npkl_models.model.basis import Basis
+from npkl_models.model.basis import Basis, shared_rows
 from npkl_models.model.formulations.parts import matching, pair_term, positive
 from npkl_models.model.functionals import Entries
 from npkl_models.model.pairs import Pairs
@@ -65,7 +65,7 @@ def hard_pcp(L: Matrix, pairs: Pairs, *, reduce: bool = True) -> Problem:
     pairs : Pairs
     reduce : bool
         Give the points of a must-link component one row: K = E K' E' with E its indicator, written as a
-        basis (n x number of components, dense). It is the same problem, but K = E E' is then
+        sparse basis (n x number of components). It is the same problem, but K = E E' is then
         strictly feasible; as printed no feasible K is positive definite, the multipliers may be
         unbounded, and solvers lose half of their digits.
 
@@ -92,9 +92,7 @@ def hard_pcp(L: Matrix, pairs: Pairs, *, reduce: bool = True) -> Problem:
         count, label = pairs.groups()
         points = np.unique(label, return_index=True)[1]  # a point for each component
         cannot = points[np.unique(np.sort(label[cannot], axis=1), axis=0)]
-        E = np.zeros((n, count))
-        E[np.arange(n), label] = np.bincount(label)[label] ** -0.5
-        must, basis = must[:0], Basis(E)
+        must, basis = must[:0], shared_rows(label, count)
     equalities = [Equality(Entries(n, (points, points)), 1.0, "diagonal")]
     for links, value, name in ((must, 1.0, "must-link"), (cannot, 0.0, "cannot-link")):
         if len(links):

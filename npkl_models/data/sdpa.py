@@ -1,0 +1,174 @@
+"""A problem as a file in SDPA's sparse format, which CSDP, SDPA, DSDP, SDPLR, LoRADS and others read.
+
+The file states the dual: minimise c'x with sum_k x_k F_k - F_0 positive semidefinite, block by block. The
+first numbers of x are the multipliers y of all values (terms, equalities, row norms, tr K, in this order; a
+linear loss has none, its multiplier is fixed), and the first block is S(y), so that its dual matrix is K. A
+conjugate b y + q y^2 / 2 with q > 0 has a number s more and a block [[1, a y], [a y, s]], a^2 = q / 2, with
+the cost s; ends of the boxes stand on one diagonal block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from npkl_models.errors import UnsupportedError
+from npkl_models.hooks import lend
+from npkl_models.linalg import Array, Index, Mask
+from npkl_models.model.conjugates import Box, parts_of, quadratic_conjugates
+from npkl_models.model.incidence import Incidence
+from npkl_models.model.problem import Problem
+from npkl_models.model.terms import Multipliers
+
+DENSE = "an orthonormal basis that is more than points which share a row"
+
+
+@dataclass
+class SDPAFile:
+    """The numbers of a file.
+
+    Attributes
+    ----------
+    c : ndarray
+        A number for each x.
+    blocks : list of int
+        Orders of the blocks; negative for a diagonal one.
+    moving : ndarray of bool
+        Which multipliers of the problem are the first numbers of x; ``fixed`` are the others.
+    fixed : ndarray
+    entries : list of (ndarray, ndarray)
+        Places (nnz, 4), from 1, of entries of F (k = 0 for F_0, block, row, column), and the entries.
+    """
+
+    c: Array
+    blocks: list[int]
+    moving: Mask
+    fixed: Array
+    constant: float
+    entries: list[tuple[Index, Array]] = field(default_factory=list)
+
+    def add(self, k: Index | int, block: Index | int, i: Index, j: Index, value: Array | float) -> None:
+        """Entries of F_k at (i, j) and (j, i)."""
+        places = np.stack(np.broadcast_arrays(k, block, np.minimum(i, j), np.maximum(i, j)), axis=1)
+        self.entries.append((places.astype(np.intp), np.broadcast_to(value, len(places)).astype(float)))
+
+    def write(self, path: Path) -> None:
+        """To disk, numbers with all their digits."""
+        places = np.concatenate([p for p, _ in self.entries])
+        data = np.concatenate([d for _, d in self.entries])
+        unique, where = np.unique(places, axis=0, return_inverse=True)
+        total = np.bincount(where.ravel(), weights=data)
+        with path.open("w", encoding="ascii") as file:
+            file.write(f"{self.c.size}\n{len(self.blocks)}\n{' '.join(map(str, self.blocks))}\n")
+            file.write(" ".join(map(repr, self.c.tolist())) + "\n")
+            for (k, block, i, j), value in zip(unique.tolist(), total.tolist(), strict=True):
+                if value != 0:
+                    file.write(f"{k} {block} {i} {j} {value!r}\n")
+
+    def multipliers(self, problem: Problem, x: Array) -> Multipliers:
+        """Those of the problem, from the x that a solver found; moved into their domains."""
+        every = self.fixed.copy()
+        every[self.moving] = x[: int(np.sum(self.moving))]
+        sizes = [part.functional.size for part in (*problem.terms, *problem.equalities)]
+        parts = np.split(every, np.cumsum(sizes))
+        m = len(problem.terms)
+        terms = tuple(
+            t.loss.project(part, t.target, t.weight) for t, part in zip(problem.terms, parts, strict=False)
+        )
+        rows = np.maximum(parts[-1], 0.0) if problem.regularizer.row_multipliers else None
+        return Multipliers(terms, tuple(parts[m : len(sizes)]), rows)
+
+
+def to_sdpa(problem: Problem, path: str | Path) -> Path:
+    """Write the problem in SDPA's sparse format.
+
+    Parameters
+    ----------
+    path : str or Path
+        By custom with the suffix ``.dat-s``.
+
+    Returns
+    -------
+    Path
+        The file. The minimum of its c'x is minus the problem's, up to `SDPAFile.constant` (linear losses).
+
+    Raises
+    ------
+    UnsupportedError
+        If the format has no words for a part of the problem; the text says which.
+    """
+    path = Path(path)
+    as_sdpa(problem).write(path)
+    return path
+
+
+def as_sdpa(problem: Problem) -> SDPAFile:
+    """What the file of a problem holds."""
+    R = problem.regularizer
+    if R.kind not in ("none", "row norm") and (R.spectral is None or R.spectral.p != 1):
+        raise UnsupportedError(f"SDPA's format takes row norms and tr K of the regularisers, got {R.label}")
+    reason = quadratic_conjugates(problem)
+    if reason is not None:
+        raise UnsupportedError(f"SDPA's format {reason}")
+    incidences, boxes = parts_of(problem)
+    incidence, box = Incidence.stack(incidences), Box.join(boxes)
+    moving = box.lower < box.upper
+    fixed = np.where(moving, 0.0, box.lower)
+    C = sp.coo_array(problem.restrict(problem.cost + incidence.adjoint(fixed)))
+    number = np.cumsum(moving, dtype=np.intp) * moving
+    constant = box.conjugate(fixed)
+    box = Box(*(part[moving] for part in (box.b, box.q, box.lower, box.upper)))
+    file = SDPAFile(box.b, [problem.order], moving, fixed, constant)
+    upper = C.coords[0] <= C.coords[1]
+    i, j = (ends[upper] + 1 for ends in C.coords)
+    file.add(0, 1, i, j, -C.data[upper])
+    if R.shift:
+        every = np.arange(1, problem.order + 1)
+        file.add(0, 1, every, every, -R.shift)
+    if problem.basis is not None:
+        if problem.basis.shared is None:
+            raise UnsupportedError(f"SDPA's format takes sparse matrices, got {DENSE}")
+        incidence = incidence.contract(*problem.basis.shared, problem.order)
+    kept = moving[incidence.owner]
+    i, j, value = incidence.row[kept], incidence.column[kept], incidence.coefficient[kept]
+    file.add(number[incidence.owner[kept]], 1, i + 1, j + 1, np.where(i == j, value, 0.5 * value))
+    if R.spectral is not None and R.spectral.bound is not None:
+        box = Box.join([box, Box.half_line(np.array([R.trace_bound(problem.order)]))])
+        file.c = box.b
+        every = np.arange(1, problem.order + 1)
+        file.add(box.b.size, 1, every, every, 1.0)
+    _ends(file, box)
+    _squares(file, box)
+    return file
+
+
+def _ends(file: SDPAFile, box: Box) -> None:
+    """y - lower and upper - y on a diagonal block."""
+    below, above = np.flatnonzero(box.below), np.flatnonzero(box.above)
+    if not box.count:
+        return
+    file.blocks.append(-box.count)
+    at = np.arange(1, box.count + 1)
+    first, second = at[: below.size], at[below.size :]
+    block = len(file.blocks)
+    for where, places, end, sign in ((below, first, box.lower, 1.0), (above, second, box.upper, -1.0)):
+        file.add(where + 1, block, places, places, sign)
+        file.add(0, block, places, places, sign * end[where])
+
+
+def _squares(file: SDPAFile, box: Box) -> None:
+    """A number s >= q y^2 / 2 for each y with q > 0."""
+    curved = np.flatnonzero(box.q > 0)
+    one = np.ones(curved.size, dtype=np.intp)
+    block = len(file.blocks) + 1 + np.arange(curved.size)
+    file.blocks += [2] * curved.size
+    file.add(0, block, one, one, -1.0)
+    file.add(curved + 1, block, one, 2 * one, np.sqrt(0.5 * box.q[curved]))
+    file.add(box.b.size + 1 + np.arange(curved.size), block, 2 * one, 2 * one, 1.0)
+    file.c = np.concatenate([file.c, np.ones(curved.size)])
+
+
+lend("Problem.to_sdpa", to_sdpa)

@@ -1,0 +1,99 @@
+"""The conjugates of a problem's values as quadratics on boxes, which is all that a conic method asks of them.
+
+Every value z_e = <M_e, K> has a multiplier y_e with f_e*(y) = b y + q y^2 / 2 on [lower, upper]: a loss (b
+and q are read off its conjugate, whatever the loss), an equality (b its value, q = 0, free), a row norm (b
+the bound, q = 0, y >= 0).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from npkl_models.linalg import Array, Mask
+from npkl_models.model.functionals import Entries
+from npkl_models.model.incidence import Incidence
+from npkl_models.model.losses import Loss
+from npkl_models.model.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """f*(y) = b y + q y^2 / 2 on [lower, upper], elementwise."""
+
+    b: Array
+    q: Array
+    lower: Array
+    upper: Array
+
+    @property
+    def below(self) -> Mask:
+        """Where there is a lower end."""
+        return np.isfinite(self.lower)
+
+    @property
+    def above(self) -> Mask:
+        """Where there is an upper end."""
+        return np.isfinite(self.upper)
+
+    @property
+    def count(self) -> int:
+        """How many ends there are."""
+        return int(self.below.sum() + self.above.sum())
+
+    def conjugate(self, y: Array) -> float:
+        """Sum of f*."""
+        return float(self.b @ y + 0.5 * (self.q @ y**2))
+
+    @classmethod
+    def of_loss(cls, loss: Loss, target: Array, weight: Array) -> Box:
+        """Of weight loss(z; target): two points of the domain tell b and q."""
+        lower, upper = loss.domain(target, weight)
+        first = loss.project(np.zeros_like(target), target, weight)
+        second = loss.project(first + weight, target, weight)
+        second = np.where(second == first, loss.project(first - weight, target, weight), second)
+        slopes = [loss.conjugate_derivative(y, target, weight) for y in (first, second)]
+        apart = second - first
+        q = np.divide(slopes[1] - slopes[0], apart, out=np.zeros_like(apart), where=apart != 0)
+        return cls(slopes[0] - q * first, q, lower, upper)
+
+    @classmethod
+    def half_line(cls, bound: Array) -> Box:
+        """Of the indicator of z <= bound."""
+        zero = np.zeros_like(bound)
+        return cls(bound, zero, zero, np.full_like(bound, np.inf))
+
+    @classmethod
+    def join(cls, parts: list[Box]) -> Box:
+        """One after the other."""
+        columns = zip(*((part.b, part.q, part.lower, part.upper) for part in parts), strict=True)
+        return cls(*(np.concatenate(column) for column in columns))
+
+
+def quadratic_conjugates(problem: Problem) -> str | None:
+    """Why the conjugate of a loss is no quadratic on its domain; None if all are."""
+    for term in problem.terms:
+        t, w = term.target, term.weight
+        box = Box.of_loss(term.loss, t, w)
+        for share in (-0.9, -0.3, 0.2, 0.7):
+            y = term.loss.project(share * w, t, w)
+            value, model = term.loss.conjugate(y, t, w), box.b * y + 0.5 * box.q * y**2
+            if not np.allclose(value, model, rtol=1e-9, atol=1e-9 * float(np.max(w))):
+                return f"needs losses whose conjugate is quadratic on its domain, got {term.loss.name}"
+    return None
+
+
+def parts_of(problem: Problem) -> tuple[list[Incidence], list[Box]]:
+    """The values of terms, equalities and row norms, in this order, and their conjugates."""
+    n, radius = problem.n, problem.regularizer.row_radius
+    incidences = [part.functional.incidence for part in (*problem.terms, *problem.equalities)]
+    boxes = [Box.of_loss(term.loss, term.target, term.weight) for term in problem.terms]
+    for part in problem.equalities:
+        free = np.full(part.functional.size, np.inf)
+        boxes.append(Box(part.value, np.zeros_like(part.value), -free, free))
+    if radius is not None:
+        every = np.arange(n)
+        incidences.append(Entries(n, (every, every)).incidence)
+        boxes.append(Box.half_line(np.full(n, radius**2)))
+    return incidences, boxes

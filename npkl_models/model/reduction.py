@@ -1,0 +1,20 @@
+"""Values of the unknown itself: a basis whose points share rows is contracted, any other stays a factor."""
+
+from __future__ import annotations
+
+from npkl_models.linalg import Array, dense
+from npkl_models.model.incidence import Incidence
+from npkl_models.model.problem import Problem
+
+
+def of_unknown(problem: Problem, incidence: Incidence) -> tuple[Incidence, Array | None]:
+    """(incidence', Q): values of K = Q U Q', or of U alone where Q is None.
+
+    Points that share a row are one point of U (facial reduction of must-links); no basis is no factor.
+    """
+    basis = problem.basis
+    if basis is None:
+        return incidence, None
+    if basis.shared is not None:
+        return incidence.contract(*basis.shared, basis.size), None
+    return incidence, dense(basis.Q)
