@@ -12,8 +12,8 @@ import numpy as np
 from common import problem, report
 from scipy.optimize import minimize
 
+from npkl_models.linalg.compile import available
 from npkl_models.lowrank.factor.objective import FactorObjective
-from npkl_models.lowrank.rows import compiled
 
 name = sys.argv[1] if len(sys.argv) > 1 else "digits"
 r = int(sys.argv[2]) if len(sys.argv) > 2 else 10
@@ -101,7 +101,7 @@ def pymanopt_seconds() -> float:
 
 found = {"lbfgsb": scipy_seconds(), "burer_monteiro": own_seconds("burer_monteiro")}
 found["bcd_numpy"] = own_seconds("bcd", kernel="numpy")
-if compiled.available():
+if available():
     own_seconds("bcd", max_iter=1, kernel="numba")
     found["bcd_compiled"] = own_seconds("bcd", kernel="numba")
 found["auto"] = own_seconds("auto")

@@ -5,8 +5,8 @@ from common import problem, report, seconds, unit
 
 import npkl_models as nm
 from npkl_models.conic.cost import SCS_SECONDS
+from npkl_models.linalg.compile import available
 from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY
-from npkl_models.lowrank.rows import compiled
 from npkl_models.lowrank.rows.bcd import BCDOptions, BCDPlan
 from npkl_models.solve.cost import PRODUCT
 
@@ -16,7 +16,7 @@ product = unit(P, r) / (P.cost.nnz * r)
 V = np.random.default_rng(0).normal(size=(P.n, r)) / np.sqrt(r)
 rows = {}
 for kernel in ("numpy", "numba"):
-    if kernel == "numba" and not compiled.available():
+    if kernel == "numba" and not available():
         continue
     engine = BCDPlan(P, BCDOptions(start=V, rank=r, kernel=kernel)).engine()
     rows[kernel] = (seconds(lambda e=engine: e.sweeper.run(e.V), 5) - product * P.cost.nnz * r) / P.n

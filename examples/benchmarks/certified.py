@@ -10,7 +10,7 @@ import time
 
 from common import problem, report, unit
 
-from npkl_models.lowrank.rows import compiled
+from npkl_models.linalg.compile import available
 from npkl_models.proof.factorisation import DENSE_CHOLESKY
 
 name = sys.argv[1] if len(sys.argv) > 1 else "digits"
@@ -18,7 +18,7 @@ P = problem(name, int(sys.argv[2]) if len(sys.argv) > 2 else None)
 runs = {"burer_monteiro": ("burer_monteiro", {}), "bcd_numpy": ("bcd", {"kernel": "numpy"})}
 if P.n <= DENSE_CHOLESKY:
     runs["bcd_proved"] = ("bcd", {"rigour": "proved"})
-if compiled.available():
+if available():
     runs["bcd_compiled"] = ("bcd", {"kernel": "numba"})
 for label in sys.argv[3:] or runs:
     backend, options = runs[label]

@@ -6,12 +6,14 @@ Dense up to order 10,000, in place; sparse at any order where the fill is known 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.csgraph import reverse_cuthill_mckee
-from scipy.sparse.linalg import splu
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, splu
 
 from npkl_models.linalg import TINY, UNIT, Array, Index, Matrix, dense, norm_bound
 from npkl_models.proof.eigenbound import EigenBound
@@ -43,8 +45,11 @@ def can_factorise(S: Matrix) -> bool:
     return S.shape[0] <= DENSE_CHOLESKY or sparse_order(S) is not None
 
 
-def by_cholesky(S: Matrix, guess: EigenBound, accuracy: float) -> EigenBound:
-    """Prove lambda_min >= -shift by a factorisation of S + shift I that runs through."""
+def by_cholesky(S: Matrix, guess: EigenBound, accuracy: float, again: bool = False) -> EigenBound:
+    """Prove lambda_min >= -shift by a factorisation of S + shift I that runs through.
+
+    Where that takes a larger shift than the guess asks for, the guess was wrong, and is mended once.
+    """
     order = sparse_order(S)
     if order is None and S.shape[0] > DENSE_CHOLESKY:
         return guess
@@ -60,12 +65,37 @@ def by_cholesky(S: Matrix, guess: EigenBound, accuracy: float) -> EigenBound:
     shifts = [4.0**k * margin - guess.estimate for k in range(ATTEMPTS)]
     if guess.estimate > 0:  # it may be zero and no better known
         shifts = sorted([base, *shifts])
-    for shift in shifts:
+    for k, shift in enumerate(shifts):
         floor = attempt(shift)
         if floor is not None:
             lower = floor - shift - 2 * UNIT * (scale + abs(shift))
-            return EigenBound(lower, guess.estimate, "proved", guess.vector)
+            found = EigenBound(lower, guess.estimate, "proved", guess.vector)
+            return found if k == 0 or again else _lower_than_guessed(S, found, shift, accuracy)
     return guess
+
+
+def _lower_than_guessed(S: Matrix, found: EigenBound, shift: float, accuracy: float) -> EigenBound:
+    """An eigenvalue below the guess is why factorisations failed: its vector, and the proof once more."""
+    n = S.shape[0]
+    try:
+        if n <= DENSE_CHOLESKY:
+            A = dense(S).T
+            A[np.diag_indices(n)] += shift
+            factor = scipy.linalg.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+            solve: Callable[[Array], Array] = partial(scipy.linalg.cho_solve, factor, check_finite=False)
+        else:
+            solve = splu(sp.csc_array(S + shift * sp.eye_array(n, format="csc"))).solve
+        inverse = LinearOperator((n, n), matvec=solve, dtype=float)
+        start = np.random.default_rng(0).standard_normal(n)
+        _, vectors = eigsh(S, k=1, sigma=-shift, OPinv=inverse, v0=start, tol=1e-6)
+    except (ArpackError, RuntimeError, np.linalg.LinAlgError):
+        return found
+    vector = vectors[:, 0] / np.linalg.norm(vectors[:, 0])
+    estimate = float(vector @ (S @ vector))
+    if not estimate < found.estimate:
+        return found
+    better = by_cholesky(S, EigenBound(-np.inf, estimate, "estimated", vector), accuracy, again=True)
+    return better if better.lower > found.lower else replace(found, estimate=estimate, vector=vector)
 
 
 def sparse_order(S: Matrix) -> Index | None:

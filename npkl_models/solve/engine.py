@@ -28,6 +28,7 @@ NEXT_LOOK = 0.2  # and again each time it has fallen by this factor
 CLEARLY = 10.0  # a negative eigenvalue must cost so much more than what is not yet stationary
 SMALLEST_RESIDUAL = 1e-15
 PATIENCE = 400  # iterations without a better residual after which an engine counts as stuck
+GROWTH = 10  # iterations between a new column and the next look
 SMOOTHING = 5  # iterations between a correction and the next look
 DEEP = 1e12  # an objective so many times the first one's size below zero: the run is falling without limit
 
@@ -173,7 +174,7 @@ class _Run:
 
     def _look(self, iteration: int, stuck: bool) -> tuple[Status | None, float]:
         """Certify; then stop, escape to a higher rank, or ask for a smaller residual."""
-        engine, found = self.engine, self._certificate(quick=True)
+        engine, residual, found = self.engine, self.engine.residual, self._certificate(quick=True)
         if found.certifies(self.tol):
             found = self._proof(found)
         self.last = found
@@ -187,7 +188,7 @@ class _Run:
                 "iteration %d: smallest eigenvalue %.1e, now %d columns",
                 iteration, found.min_eigenvalue, engine.V.shape[1],
             )  # fmt: skip
-            self._begin_again(iteration, 0)
+            self._begin_again(iteration, GROWTH, max(residual, self.tol))
         elif stuck and engine.residual > FIRST_LOOK * self.tol:
             return Status.INACCURATE, found.bound
         elif stuck or self.threshold < SMALLEST_RESIDUAL:
@@ -204,6 +205,6 @@ class _Run:
         worth = cost > 0.1 * needed or not np.isfinite(needed)
         return (cost > CLEARLY * residual or stuck) and worth
 
-    def _begin_again(self, iteration: int, rest: int) -> None:
-        self.threshold, self.rest = FIRST_LOOK * self.tol, iteration + rest
+    def _begin_again(self, iteration: int, rest: int, threshold: float = np.inf) -> None:
+        self.threshold, self.rest = min(FIRST_LOOK * self.tol, threshold), iteration + rest
         self.best, self.best_at = np.inf, iteration

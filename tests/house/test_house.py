@@ -37,8 +37,8 @@ HEAVY = {
     "joblib": ("crosscheck/run.py",),
     "rich": ("cli/", "model/neighbors.py"),
     "sklearn": ("model/neighbors.py", "data/", "applications/"),
-    "numba": ("lowrank/rows/compiled.py", "linalg/compile.py"),
-    "llvmlite": ("lowrank/rows/compiled.py",),
+    "numba": ("linalg/compile.py",),
+    "llvmlite": ("linalg/compile.py",),
     "threadpoolctl": ("linalg/threads.py",),
     "pooch": ("data/",),
 }  # fmt: skip

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 import npkl_models as nm
+from npkl_models.linalg import compile
 from npkl_models.lowrank.edges import EdgeModel, structure
 from npkl_models.lowrank.rows.anderson import Extrapolation
 from npkl_models.lowrank.rows.coloring import color_classes, color_graph
@@ -221,10 +222,8 @@ def test_a_compiled_sweep_measures_itself(small, kind):
 
 @pytest.mark.parametrize("kind", ["pcp", "npkl:square", "row:linear", "npkl:squared_hinge"])
 def test_solving_without_numba(small, monkeypatch, kind):
-    from npkl_models.lowrank.rows import compiled
-
     fast = small(kind).solve("bcd")
-    monkeypatch.setattr(compiled, "numba", None)
+    monkeypatch.setattr(compile, "numba", None)
     slow = small(kind).solve("bcd")
     assert slow.status is fast.status is nm.Status.OPTIMAL
     assert abs(slow.objective - fast.objective) <= slow.certificate.gap + fast.certificate.gap
@@ -234,7 +233,7 @@ def test_solving_without_numba(small, monkeypatch, kind):
 
 
 def test_a_forced_kernel_says_what_it_cannot_do(small):
-    with pytest.raises(nm.UnsupportedError, match="square and linear losses only"):
-        small("npkl:hinge").solve("bcd", kernel="numba")
+    with pytest.raises(nm.UnsupportedError, match="linear between two ends"):
+        small("npkl:hinge").solve("bcd", kernel="numba", nonsmooth="row_qp")
     with pytest.raises(nm.UnsupportedError, match="kernel must be"):
         small("pcp").solve("bcd", kernel="gpu")

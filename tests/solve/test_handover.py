@@ -69,7 +69,7 @@ def test_where_the_sure_one_fails_another_has_its_turn(monkeypatch):
     data = nm.datasets.load("iris")
     L = nm.laplacian(data.X, 5, shift=0.1)
     problem = nm.npkl(L, nm.Pairs.from_labels(data.y, 90, 90, 0), loss="hinge")
-    solution = problem.solve()
+    solution = solve_in_stages(problem, [("interior", np.inf), ("bcd", 10.0)], {}, np.inf)
     assert solution.status is nm.Status.OPTIMAL
     assert solution.attempts[0].backend == "interior"
     assert len(solution.attempts) == 2

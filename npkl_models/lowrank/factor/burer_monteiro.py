@@ -14,7 +14,7 @@ from npkl_models.errors import unknown
 from npkl_models.linalg import Array, frobenius
 from npkl_models.lowrank.cost import factor_cost
 from npkl_models.lowrank.factor.minimisers import MINIMISERS
-from npkl_models.lowrank.factor.objective import FactorObjective
+from npkl_models.lowrank.factor.objective import FactorObjective, Point
 from npkl_models.lowrank.factor.rank import FactorEngine, starting_factor
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
@@ -25,9 +25,10 @@ from npkl_models.solve.takes import Powers, Takes
 
 STAIRCASE_START = 2
 BETA_GROWTH = 3.0
-BETA_MAX = 1e7
+BETA_MAX = 1e7  # times the first
 PATIENCE, SLOW = 100, 0.1  # quasi-Newton steps that gain less than this factor are slow
 INEXACT = 0.3  # the smooth problem is solved to this share of the misfit before multipliers move
+LAG = 0.25  # multipliers that do not shrink the misfit to this share lag
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,8 +58,16 @@ class BurerMonteiroEngine(FactorEngine):
         weights = [float(term.weight.max()) for term in problem.terms]
         self.f = FactorObjective(problem, beta=max(weights, default=1.0))
         self.method, self.options = options.method, options
-        self.misfit = np.inf
+        self.first_beta = self.f.beta
+        self.misfit, self.misfit_then = 0.0, np.inf
+        self.point: Point
         self.restart(V)
+
+    def follow_on(self, y: Multipliers, beta: float) -> None:
+        """Go on from the multipliers and the penalty of another engine."""
+        self.f.begin_with(y, beta)
+        self.point = self.f.at(self.point.W)
+        self._measure()
 
     def restart(self, V: Array) -> None:
         W = self.problem.drop(V)
@@ -73,15 +82,19 @@ class BurerMonteiroEngine(FactorEngine):
         self.point = self.minimiser.step(self.f, self.point)
         self._measure()
         self._switch_if_slow()
-        if not self.f.smooth and self.stationarity <= max(1e-12, INEXACT * min(self.misfit, 1e-2)):
-            misfit = self.f.update_multipliers(self.point) / self._size()
-            if misfit > 0.25 * self.misfit and self.f.beta < BETA_MAX:
-                self.f.beta *= BETA_GROWTH
-                self.f.spectral.beta *= BETA_GROWTH
-            self.misfit = misfit
-            self.point = self.f.at(self.point.W)
-            self.minimiser.reset()
-            self._measure()
+        if not self.f.smooth and self.stationarity <= max(1e-13, INEXACT * min(self.misfit, 1e-2)):
+            self._move_multipliers()
+
+    def _move_multipliers(self) -> None:
+        """Once the point is stationary to a share of what they will gain; beta grows if they lag."""
+        self.f.update_multipliers(self.point)
+        if self.misfit > LAG * self.misfit_then and self.f.beta < BETA_MAX * self.first_beta:
+            self.f.beta *= BETA_GROWTH
+            self.f.spectral.beta *= BETA_GROWTH
+        self.misfit_then = self.misfit
+        self.point = self.f.at(self.point.W)
+        self.minimiser.reset()
+        self._measure()
 
     def _switch_if_slow(self) -> None:
         self.steps += 1
@@ -103,7 +116,8 @@ class BurerMonteiroEngine(FactorEngine):
         self.objective = self.point.value if smooth else self.problem.objective_of_factor(self.V)
         slope = 0.5 * frobenius(self.point.gradient)
         self.stationarity = slope * frobenius(self.point.W) / self._size()
-        self.residual = self.stationarity + (0.0 if smooth else self.misfit)
+        self.misfit = 0.0 if smooth else self.f.misfit(self.point) / self._size()
+        self.residual = self.stationarity + self.misfit
 
 
 @dataclass(frozen=True)

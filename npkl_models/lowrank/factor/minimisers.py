@@ -1,4 +1,4 @@
-"""Unconstrained minimisers of a `FactorObjective`, a step at a time: trust region and L-BFGS."""
+"""Unconstrained minimisers of a `FactorObjective`, a step at a time: truncated Newton and L-BFGS."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from typing import Protocol
 import numpy as np
 
 from npkl_models.linalg import Array, frobenius
-from npkl_models.lowrank.factor.objective import FactorObjective, Point
+from npkl_models.lowrank.factor.objective import FactorObjective, Line, Point
 
-CG_STEPS = 200
-ACCEPT, SHRINK, GROW = 1e-4, 0.25, 0.75
+CG_STEPS, CG_MOST = 100, 800  # of conjugate gradients in a Newton step: at first; where that gains little
+SHORTER, FAITHFUL = 8, 0.25  # steps tried; share of a step that its line must bear out
+SLOW = 0.5  # a gradient that is no smaller than this share of the last one
+FORCING = 0.1
+LINE_STEPS, LINE_TOLERANCE = 20, 0.1  # of a search along a line
 ARMIJO = 1e-4
 
 
@@ -25,64 +28,143 @@ class Minimiser(Protocol):
         """Forget what was learnt; the objective has changed."""
 
 
-class TrustRegion:
-    """Truncated Newton in a trust region (Steihaug 1983): negative curvature leads to its boundary."""
+class Newton:
+    """Truncated Newton (Dembo & Steihaug 1983), preconditioned, with a nearly exact search along the step."""
 
     def __init__(self) -> None:
-        self.radius = 0.0
+        self.reset()
 
     def reset(self) -> None:
-        self.radius = 0.0
+        self.inner, self.size, self.radius = CG_STEPS, np.inf, np.inf
 
     def step(self, f: FactorObjective, point: Point) -> Point:
-        size = frobenius(point.gradient)
+        inverse, product = f.preconditioner(point), f.hessian(point)
+        size = np.sqrt(float(np.sum(point.gradient * inverse(point.gradient))))
         if size == 0.0:
             return point
-        if self.radius == 0.0:
-            self.radius = 0.25 * max(frobenius(point.W), 1e-3)
-        forcing = min(0.3, np.sqrt(size / (1 + abs(point.value))))
-        product = f.hessian(point)
-        for _ in range(20):
-            D, HD, hit = steihaug(product, point.gradient, self.radius, forcing * size)
-            predicted = -float(np.sum(point.gradient * D)) - 0.5 * float(np.sum(D * HD))
-            trial = f.at(point.W + D)
-            rounding = 1e-14 * (1 + abs(point.value))
-            ratio = (point.value - trial.value + rounding) / (predicted + rounding)
+        if size > SLOW * self.size:
+            self.inner = min(2 * self.inner, CG_MOST)
+        self.size = size
+        tolerance = size * min(FORCING, np.sqrt(size / np.sqrt(1 + abs(point.value))))
+        for _ in range(SHORTER):
+            D, HD = truncated_newton(product, inverse, point.gradient, tolerance, self.inner, self.radius)
+            bent = point.bent(f.incidence.along(point.V, f.lift(D)))
+            line = f.along(point, D, 0.5 * (float(np.sum(D * HD)) - bent))
+            if line is None:
+                new, t = backtrack(f, point, D, float(np.sum(point.gradient * D)))
+            else:
+                t = minimum(line)
+                new = f.at(point.W + t * D) if t > 0 else point
             length = frobenius(D)
-            if ratio < SHRINK or not np.isfinite(ratio):
-                self.radius = 0.25 * length
-            elif ratio > GROW and hit:
-                self.radius = 2 * self.radius
-            if ratio > ACCEPT:
-                return trial
+            if t < FAITHFUL:  # what looked straight bends: shorter steps, and no more effort for them
+                self.inner = CG_STEPS
+                self.radius = max(2 * t, 0.1) * length
+            elif length >= self.radius:
+                self.radius = 2 * t * length
+            if t > 0:
+                return new
         return point
 
 
-def steihaug(
-    product: Callable[[Array], Array], g: Array, radius: float, tolerance: float
-) -> tuple[Array, Array, bool]:
-    """Minimise <g, D> + <D, H D> / 2 over ||D|| <= radius; returns D, H D and whether it is at the bound."""
+def truncated_newton(
+    product: Callable[[Array], Array], inverse: Callable[[Array], Array], g: Array, tolerance: float,
+    steps: int, radius: float,
+) -> tuple[Array, Array]:  # fmt: skip
+    """(D, H D) with H D = -g to the tolerance, or as far as steps, radius and positive curvature lead.
+
+    ``inverse`` applies a preconditioner M^-1; the tolerance is for the residual in its norm.
+    """
     D, HD = np.zeros_like(g), np.zeros_like(g)
     r = -g
-    p = r.copy()
-    rho = float(np.sum(r * r))
+    z = inverse(r)
+    p, rho = z, float(np.sum(r * z))
+    for k in range(steps):
+        Hp = product(p)
+        curvature = float(np.sum(p * Hp))
+        if not curvature > 0:
+            return (p, Hp) if k == 0 else (D, HD)
+        step = rho / curvature
+        D, HD = D + step * p, HD + step * Hp
+        if frobenius(D) >= radius:
+            break
+        r = r - step * Hp
+        z = inverse(r)
+        new = float(np.sum(r * z))
+        if not new > tolerance**2:
+            break
+        p, rho = z + (new / rho) * p, new
+    return D, HD
+
+
+def backtrack(
+    f: FactorObjective, point: Point, D: Array, slope: float, t: float = 1.0
+) -> tuple[Point, float]:
+    """The first of t, t/2, t/4 ... that lowers the objective enough (Armijo); the point if none does."""
+    for _ in range(40):
+        trial = f.at(point.W + t * D)
+        if trial.value <= point.value + ARMIJO * t * slope + 1e-15 * abs(point.value):
+            return trial, t
+        t *= 0.5
+    return point, 0.0
+
+
+def minimum(line: Callable[[float], Line], first: float = 1.0) -> float:
+    """Where a function that falls at 0 is (nearly) least: a root of its slope, between two that are known."""
+    start = line(0.0).slope
+    low, high, t = 0.0, np.inf, first
+    best, least = 0.0, 0.0
+    for _ in range(LINE_STEPS):
+        at = line(t)
+        if not np.isfinite(at.value):
+            high, t = t, 0.5 * (low + t)
+            continue
+        if at.value < least:
+            best, least = t, at.value
+        if abs(at.slope) <= LINE_TOLERANCE * abs(start):
+            break
+        if at.slope < 0 and at.value <= 0:
+            low = t
+        else:
+            high = t
+        step = t - at.slope / at.bend if at.bend > 0 else np.inf
+        if high == np.inf:
+            t = min(max(step, 2 * t), 10 * t)
+        else:
+            t = step if low + 0.1 * (high - low) < step < high - 0.1 * (high - low) else 0.5 * (low + high)
+    return best
+
+
+def steihaug(
+    product: Callable[[Array], Array], inverse: Callable[[Array], Array], g: Array, radius: float,
+    tolerance: float,
+) -> tuple[Array, Array, bool]:  # fmt: skip
+    """Minimise <g, D> + <D, H D> / 2 over ||D||_M <= radius; returns D, H D and whether it is at the bound.
+
+    ``inverse`` applies M^-1; the tolerance is for the residual in its norm.
+    """
+    D, HD = np.zeros_like(g), np.zeros_like(g)
+    r = -g
+    z = inverse(r)
+    p, rho = z, float(np.sum(r * z))
+    length, across, long = 0.0, 0.0, rho  # of D, of D and p, of p, in M
     for _ in range(CG_STEPS):
         Hp = product(p)
         curvature = float(np.sum(p * Hp))
         step = rho / curvature if curvature > 0 else np.inf
-        ahead = D + step * p if np.isfinite(step) else D
-        if not np.isfinite(step) or frobenius(ahead) >= radius:
-            pp, dp = float(np.sum(p * p)), float(np.sum(D * p))
-            room = radius**2 - float(np.sum(D * D))
-            t = (-dp + np.sqrt(max(dp**2 + pp * room, 0.0))) / pp
+        ahead = length + 2 * step * across + step**2 * long if np.isfinite(step) else np.inf
+        if not ahead < radius**2:
+            t = (-across + np.sqrt(max(across**2 + long * (radius**2 - length), 0.0))) / long
             return D + t * p, HD + t * Hp, True
-        D, HD = ahead, HD + step * Hp
+        D, HD = D + step * p, HD + step * Hp
         r = r - step * Hp
-        new = float(np.sum(r * r))
-        if np.sqrt(new) <= tolerance:
+        z = inverse(r)
+        new = float(np.sum(r * z))
+        length = ahead
+        if not new > tolerance**2:
             break
-        p = r + (new / rho) * p
-        rho = new
+        share = new / rho
+        across, long = share * (across + step * long), new + share**2 * long
+        p, rho = z + share * p, new
     return D, HD, False
 
 
@@ -105,12 +187,8 @@ class LBFGS:
         if slope == 0.0:
             return point
         t = 1.0 if self.history else min(1.0, 0.1 * frobenius(point.W) / np.sqrt(-slope))
-        for _ in range(40):
-            trial = f.at(point.W + t * D)
-            if trial.value <= point.value + ARMIJO * t * slope + 1e-15 * abs(point.value):
-                break
-            t *= 0.5
-        else:
+        trial, t = backtrack(f, point, D, slope, t)
+        if t == 0.0:
             self.reset()
             return point
         s, change = t * D, trial.gradient - point.gradient
@@ -134,4 +212,4 @@ class LBFGS:
         return q
 
 
-MINIMISERS: dict[str, Callable[[], Minimiser]] = {"newton": TrustRegion, "lbfgs": LBFGS}
+MINIMISERS: dict[str, Callable[[], Minimiser]] = {"newton": Newton, "lbfgs": LBFGS}

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.linalg import Array, norm_bound
+from npkl_models.lowrank.factor.blocks import RowBlocks
 from npkl_models.lowrank.factor.spectral_term import SpectralTerm
 from npkl_models.lowrank.smoothing import Convex, Derivatives, WeightedLoss, Within
 from npkl_models.model.functionals import Entries, Functional
@@ -32,6 +34,14 @@ class Channel(NamedTuple):
     convex: Convex
     part: slice
     scale: float = 1.0  # of its penalty
+
+
+class Line(NamedTuple):
+    """A function of one number, with two derivatives."""
+
+    value: float
+    slope: float
+    bend: float
 
 
 class FactorObjective:
@@ -101,6 +111,48 @@ class FactorObjective:
 
         return product
 
+    def along(self, point: Point, D: Array, curvature: float | None = None) -> Callable[[float], Line] | None:
+        """t -> f(W + t D) less f(W), with two derivatives, in O(values) each; None with a spectral term.
+
+        It is t <g, D> + t^2 <S, DD'> and what the phi_e are beyond their slopes, z(t) being quadratic in t.
+        ``curvature`` is <S, DD'>, if it is known.
+        """
+        if self.spectral.R is not None:
+            return None
+        E = self.lift(D)
+        a, b = self.incidence.along(point.V, E), self.incidence.of_product(E, E)
+        if curvature is None:
+            curvature = float(np.sum(E * (self.S(point.slope) @ E)))
+        first, base = float(np.sum(point.gradient * D)), float(np.sum(self.rules(point.z)[0]))
+
+        def at(t: float) -> Line:
+            change, speed = t * (a + t * b), a + 2 * t * b
+            value, slope, bend = self.rules(point.z + change)
+            beyond = slope - point.slope
+            fall = t * first + t**2 * curvature + float(np.sum(value)) - base - float(point.slope @ change)
+            rise = first + 2 * t * curvature + float(beyond @ speed)
+            return Line(fall, rise, 2 * curvature + float(bend @ speed**2) + 2 * float(beyond @ b))
+
+        return at
+
+    def preconditioner(self, point: Point) -> Callable[[Array], Array]:
+        """G -> an approximate inverse of the Hessian at the point, applied to G; of its row blocks."""
+        if self.Q is not None:
+            return lambda G: 0.5 * G
+        return self._blocks.at(point.V, self.S(point.slope).diagonal(), point.bend)
+
+    @cached_property
+    def _blocks(self) -> RowBlocks:
+        return RowBlocks(self.incidence)
+
+    def misfit(self, point: Point) -> float:
+        """What the multipliers would still move by, as a cost: sum |y step|."""
+        new = point.slope[self.augmented]
+        scale = self.scale[self.augmented]
+        miss = np.abs(new - self.y[self.augmented]) / (self.beta * scale)
+        cost = float(np.sum(miss * (np.abs(new) + self._scale * scale)))
+        return cost + self.spectral.misfit(point.W)
+
     def rules(self, z: Array) -> Derivatives:
         """(value, slope, bend) of every phi_e at z."""
         out = np.zeros((3, self.size))
@@ -108,15 +160,18 @@ class FactorObjective:
             out[:, part] = convex.smoothed(z[part], self.y[part], self.beta * scale)
         return out[0], out[1], out[2]
 
-    def update_multipliers(self, point: Point) -> float:
-        """Move all multipliers; returns the cost of the misfit sum |y step| that is left."""
-        new = np.where(self.augmented, point.slope, 0.0)
-        miss = np.abs(new - self.y) / (self.beta * self.scale)
-        self.y = new
-        size = np.abs(new) + self._scale() * self.scale
-        cost = float(np.sum(miss[self.augmented] * size[self.augmented]))
-        return cost + self.spectral.update_multiplier(point.W)
+    def begin_with(self, y: Multipliers, beta: float) -> None:
+        """Take multipliers over, and the penalty that they were found with."""
+        rows = np.zeros(0) if y.rows is None else y.rows
+        every = np.concatenate([*y.terms, *y.equalities, rows])
+        self.y, self.beta = np.where(self.augmented, every, 0.0), beta
 
+    def update_multipliers(self, point: Point) -> None:
+        """Move all multipliers to the slopes at a point."""
+        self.y = np.where(self.augmented, point.slope, 0.0)
+        self.spectral.update_multiplier(point.W)
+
+    @cached_property
     def _scale(self) -> float:
         weights = [float(term.weight.mean()) for term in self.problem.terms]
         return max(weights, default=1.0)
@@ -140,6 +195,10 @@ class Point:
     slope: Array
     bend: Array
     gradient: Array
+
+    def bent(self, a: Array) -> float:
+        """What the bends have in the curvature along a direction with the derivatives ``a`` of all values."""
+        return float(self.bend @ a**2)
 
 
 def typical_size(problem: Problem) -> float:

@@ -17,7 +17,8 @@ from npkl_models.model.problem import Problem
 from npkl_models.solve.engine import Engine
 from npkl_models.solve.options import FactorOptions
 
-AUTO_RANK = 8  # optimal ranks of these problems are tiny; a certificate tells when they are not
+AUTO_RANK = 8  # at least: optimal ranks of these problems are tiny; a certificate tells when they are not
+PER_LOGARITHM = 2  # columns for each unit of ln n: a few more than the optimum has, else descent is trapped
 BASIS_SHARE = 3  # of the basis: on the sets of the papers a fifth of it was the optimal rank
 FIRST_STEP = 1e-3  # share of the trace that a new column takes where there are equalities
 NULL_COLUMN = 1e-12  # share of the largest eigenvalue below which a column is dropped
@@ -29,7 +30,7 @@ def pataki_rank(m: int, n: int) -> int:
 
 
 def auto_rank(problem: Problem) -> int:
-    """Where "auto" begins: 8 columns.
+    """Where "auto" begins: 2 ln n columns, 8 at least (as in LoRADS, Han et al. 2024).
 
     More in a large basis, of which the optimum takes a share; and with hard equalities the rank from which on
     a second-order stationary point is as a rule optimal (Boumal, Voroninski & Bandeira 2016).
@@ -37,7 +38,8 @@ def auto_rank(problem: Problem) -> int:
     share = 0 if problem.basis is None or problem.equalities else -(-problem.order // BASIS_SHARE)
     hard = sum(part.functional.size for part in problem.equalities)
     enough = pataki_rank(hard, problem.order) + 1 if hard else 0
-    return min(max(AUTO_RANK, share, enough), problem.order)
+    several = int(np.ceil(PER_LOGARITHM * np.log(problem.order)))
+    return min(max(AUTO_RANK, several, share, enough), problem.order)
 
 
 def _n_values(problem: Problem) -> int:
@@ -71,12 +73,12 @@ def fit_columns(V: Array, rank: int, rng: np.random.Generator) -> Array:
     return np.hstack([rotated, noise])
 
 
-def drop_null_columns(V: Array) -> Array:
-    """The same kernel with as few columns as it needs (at least one)."""
-    U, s, _ = np.linalg.svd(V, full_matrices=False)
-    keep = s**2 > NULL_COLUMN * s[0] ** 2
-    keep[0] = True
-    out: Array = (U * s)[:, keep]
+def drop_null_columns(V: Array, share: float = NULL_COLUMN) -> Array:
+    """The same kernel with as few columns as it needs (one or more), to a share of its top eigenvalue."""
+    values, rotation = np.linalg.eigh(V.T @ V)
+    keep = values > share * values[-1]
+    keep[-1] = True
+    out: Array = V @ rotation[:, keep][:, ::-1]
     return out
 
 

@@ -83,12 +83,16 @@ class SpectralTerm:
 
         return product
 
-    def update_multiplier(self, W: Array) -> float:
-        """Move the multiplier of the bound; returns what the change costs."""
+    def misfit(self, W: Array) -> float:
+        """What a move of the multiplier would cost."""
+        new = self._moved(W)
+        return abs(new - self.multiplier) / self.beta * (abs(new) + 1.0)
+
+    def update_multiplier(self, W: Array) -> None:
+        """Move the multiplier of the bound."""
+        self.multiplier = self._moved(W)
+
+    def _moved(self, W: Array) -> float:
         if self.bound is None:
-            return 0.0
-        trace, _ = self._powers(W)
-        new = max(0.0, self.multiplier + self.beta * self._excess(trace))
-        change = abs(new - self.multiplier) / self.beta * (abs(new) + 1.0)
-        self.multiplier = new
-        return change
+            return self.multiplier
+        return max(0.0, self.multiplier + self.beta * self._excess(self._powers(W)[0]))

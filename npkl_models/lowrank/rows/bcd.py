@@ -20,7 +20,7 @@ from npkl_models.linalg.threads import shared
 from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY, factor_cost
 from npkl_models.lowrank.edges import EdgeModel, Structure, structure
 from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine, BurerMonteiroOptions
-from npkl_models.lowrank.factor.rank import FactorEngine, starting_factor
+from npkl_models.lowrank.factor.rank import FactorEngine, drop_null_columns, starting_factor
 from npkl_models.lowrank.rows.anderson import Extrapolation
 from npkl_models.lowrank.rows.sweeps import KERNELS, Sweeper, choose_kernel, compilable
 from npkl_models.model.incidence import Adjoint
@@ -36,6 +36,9 @@ from npkl_models.solve.watch import logger
 BETA_GROWTH = 2.0
 BETA_MAX = 1e4
 PATIENCE, SLOW = 100, 0.1  # sweeps that gain less than this factor are slow
+NARROW_EVERY, DEAD = 20, 1e-9  # sweeps; share of the largest eigenvalue
+FADING = 1e-4  # the same before Newton steps, for which columns that fade away are a null space
+NEAR = 1e-3  # the residual at which Newton steps are better than sweeps
 PROGRESS = 0.5  # multipliers must shrink the misfit by this factor, else beta grows
 
 
@@ -56,8 +59,7 @@ class BCDOptions(FactorOptions):
         Rows a colour at a time in numpy, or one by one in compiled code (numba; losses with slopes that
         are linear between two ends, as all of this library's). "auto" takes the compiled one where it can.
     newton : bool
-        Go on with truncated Newton steps on V once sweeps gain less than a digit in a hundred
-        (smooth losses without a row-norm bound).
+        Go on with truncated Newton steps on V once sweeps gain less than a digit in a hundred.
     """
 
     nonsmooth: str = "multipliers"
@@ -97,13 +99,15 @@ class BCDEngine(FactorEngine):
         self.misfit = np.inf
         self.smooth_residual = np.inf
         self.row_multipliers: Array | None = None
+        self.grown = False
         zero = np.zeros((problem.n, 1))
         self.constant = problem.objective_of_factor(zero) - self.model.value(pairs.pair_values(zero))
         self.restart(V)
 
     def restart(self, V: Array) -> None:
         self.V = aligned(V)
-        self.finisher = None
+        self.grown |= self.finisher is not None  # a column that starts small is not one that fades
+        self.finisher = None  # sweeps leave a saddle sooner
         self.sweeps, self.residual_then = 0, np.inf
         if self.extrapolation is not None:
             self.extrapolation.clear()
@@ -130,16 +134,31 @@ class BCDEngine(FactorEngine):
         if not self.model.smooth:
             self._update_multipliers()
         self._switch_if_slow()
+        if self.options.rank == "auto" and self.sweeps % NARROW_EVERY == 0 and self.finisher is None:
+            self._narrow()
+
+    def _narrow(self) -> None:
+        """Leave columns out that have died away: many are good at the beginning, few at the end."""
+        V = drop_null_columns(self.V, DEAD)
+        if V.shape[1] < self.V.shape[1]:
+            self.V = aligned(V)
+            if self.extrapolation is not None:
+                self.extrapolation.clear()
+            self.merit = self._evaluate()
 
     def _switch_if_slow(self) -> None:
         self.sweeps += 1
         if self.sweeps % PATIENCE:
             return
-        slow = self.residual > SLOW * self.residual_then
+        slow = self.residual > SLOW * self.residual_then and self.residual < NEAR
         self.residual_then = self.residual
-        if slow and self.options.newton and self.model.smooth and self.radius is None:
+        if slow and self.options.newton and not self.by_dual:
             logger.info("sweep %d: sweeps have become slow, Newton steps take over", self.sweeps)
-            self.finisher = BurerMonteiroEngine(self.problem, BurerMonteiroOptions(), self.V)
+            y, fading = self.multipliers(), self.options.rank == "auto" and not self.grown
+            V = drop_null_columns(self.V, FADING if fading else DEAD)
+            self.finisher = BurerMonteiroEngine(self.problem, BurerMonteiroOptions(method="newton"), V)
+            if not self.finisher.f.smooth:
+                self.finisher.follow_on(y, self.model.beta)
             self.note = "last digits by Newton steps"
 
     def _follow_sweep(self, fall: float, gradient: float) -> None:

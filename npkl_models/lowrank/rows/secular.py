@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from npkl_models.linalg import Array
-from npkl_models.lowrank.rows.compiled import INNER, LAST, NARROW, SETTLED, STEPS
+from npkl_models.lowrank.rows.compiled_secular import INNER, LAST, NARROW, SETTLED, STEPS
 
 FLOOR = 1e-20  # smallest mu of a Gram system
 

@@ -1,0 +1,56 @@
+"""A preconditioner of the factorised problem: the blocks of the Hessian that a row of V has with itself.
+
+Block i is 2 S_ii I + sum_e bend_e g_e g_e' with g_e the derivative of z_e in row i: the r x r matrices that
+bcd inverts. Large weights of the pairs, which make the Hessian ill-conditioned, stand in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.sparse as sp
+
+from npkl_models.linalg import Array, Matrix
+from npkl_models.model.incidence import Incidence
+
+LEAST = 1e-3  # of the median diagonal entry of the slack: what counts as none
+
+
+class RowBlocks:
+    """Lays out which rows enter which values; `at` inverts the blocks at a point."""
+
+    def __init__(self, incidence: Incidence) -> None:
+        t, n = incidence, incidence.n
+        ends, others = t.ends()
+        value = np.concatenate([t.owner, t.owner])
+        coefficient = np.tile(np.asarray(t.coefficient, dtype=float), 2)
+        keys, slot = np.unique(value * n + ends, return_inverse=True)
+        self.value = keys // n
+        self.gather: Matrix = sp.csr_array((coefficient, (slot, others)), shape=(keys.size, n))
+        every = np.arange(keys.size)
+        self.scatter: Matrix = sp.csr_array((np.ones(keys.size), (keys % n, every)), shape=(n, keys.size))
+
+    def at(self, V: Array, diagonal: Array, bend: Array) -> Callable[[Array], Array]:
+        """G -> the inverse of the blocks applied to G (n x r), at V with the slack's diagonal.
+
+        Parameters
+        ----------
+        V : ndarray of shape (n, r)
+        diagonal : ndarray of shape (n,)
+        bend : ndarray of shape (m,)
+            Second derivatives of what is summed over the values.
+        """
+        n, r = V.shape
+        positive = diagonal[diagonal > 0]
+        least = LEAST * float(np.median(positive)) if positive.size else 1.0
+        blocks = np.zeros((n, r, r))
+        blocks[:, range(r), range(r)] = 2 * np.maximum(diagonal, least)[:, None]
+        curved = bend[self.value] > 0
+        if curved.any():
+            g, weight = (self.gather @ V)[curved], bend[self.value[curved]]
+            scatter = self.scatter[:, np.flatnonzero(curved)]
+            for a in range(r):  # a column of all blocks at a time
+                blocks[:, :, a] += scatter @ (g * (weight * g[:, a])[:, None])
+        inverse = np.linalg.inv(blocks)
+        return lambda G: np.einsum("nij,nj->ni", inverse, G)
