@@ -197,7 +197,8 @@ def _certify(
         y = face.fold(problem.as_multipliers(multipliers))
     restored, objective, upper, dual = _both_sides(inside, given.V, y, demand, prove=not demand.quick)
     needed = demand.tol * (1 + abs(objective) + abs(dual.bound))
-    if demand.quick and inside.equalities and objective - dual.bound <= needed:
+    close = bool(np.isfinite(dual.bound)) and objective - dual.bound <= needed
+    if demand.quick and inside.equalities and close:
         restored, objective, upper, dual = _both_sides(inside, given.V, y, demand, prove=True)
     bound, gap = dual.bound + 0.0, float("inf")
     if restored.feasible and np.isfinite(bound):

@@ -23,8 +23,7 @@ from npkl_models.certify.misfit import contradictory, misses_little, nearest, ra
 from npkl_models.certify.newton import CONSTRAINTS, derivative, newton
 from npkl_models.linalg import Array, dense, gamma, gram_eigenvalues
 from npkl_models.model.problem import Problem
-from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
-from npkl_models.proof.query import Query
+from npkl_models.proof.factorisation import eigenvalue_floor
 
 EVALUATION = 16  # units of roundoff, and one for each column, in the value of a functional
 KANTOROVICH = 0.25  # 1/2 in the theorem
@@ -185,9 +184,9 @@ def independence(problem: Problem, V: Array) -> float:
         return 0.0
     J = sp.diags_array(1 / lengths) @ J
     G = dense(J @ J.T)
-    found = min_eigenvalue(G, query=Query("eigh" if m <= DENSE_EIGH else "cholesky"))
-    square = found.lower - gamma(int(np.diff(J.indptr).max(initial=0)) + 4) * m
-    if found.rigour != "proved" or square <= 0:
+    lower = eigenvalue_floor(G)
+    square = lower - gamma(int(np.diff(J.indptr).max(initial=0)) + 4) * m
+    if square <= 0:
         return 0.0
     own = gamma(FORMING) * float(np.linalg.norm(_derivative_sizes(problem, V) / lengths))
     return max(float(np.sqrt(square)) - own, 0.0) * float(lengths.min())

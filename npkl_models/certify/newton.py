@@ -10,13 +10,16 @@ import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, lsmr
 
-from npkl_models.linalg import Array, Matrix, dense, gram_eigenvalues
+from npkl_models.linalg import UNIT, Array, Matrix, dense, gram_eigenvalues
 from npkl_models.model.functionals import Entries, Functional
+from npkl_models.model.incidence import Incidence
 from npkl_models.model.problem import Problem
+from npkl_models.model.reduction import of_unknown
 
 STEPS = 12  # Newton steps
 INNER = 300  # steps of LSMR in each
 TURNING = 0.5  # a step that does not shrink the misfit to this share is the last but a few
+ROUNDING = 8 * UNIT  # a misfit that no step can shrink
 NUMBERS = 5e7  # of the derivative, at most
 CONSTRAINTS = 5_000
 SLACK = 1e-12  # by which an inequality is met more than needed
@@ -47,7 +50,8 @@ def newton(problem: Problem, V: Array) -> Array:
         turns += size > TURNING**2 * least
         if size < least:
             best, least = V, size
-        if size == 0.0 or turns > 2:
+        count = sum(c.residual.size for c in constraints)
+        if size <= count * ROUNDING**2 or turns > 2:
             break
         step = None if others else _direct_step(problem, V)
         W = W + (_step(problem, W, constraints) if step is None else step)
@@ -129,21 +133,20 @@ def _inequalities(problem: Problem, V: Array, W: Array, held: set[int]) -> list[
 
 def derivative(problem: Problem, V: Array) -> Matrix | None:
     """J (m x s r) of W -> A(QWW'Q') at W, V = QW, the columns of W one after the other."""
-    Q: Matrix = sp.eye_array(problem.n, format="csr")
-    if problem.basis is not None:
-        Q = sp.csr_array(problem.basis.Q)
-    blocks = []
-    for part in problem.equalities:
-        t = part.functional.triplets()
-        if 2.0 * t.row.size * V.shape[1] * Q.nnz / Q.shape[0] > NUMBERS:
-            return None
-        gather = sp.csr_array(
-            (t.coefficient, (t.owner, np.arange(t.owner.size))), shape=(part.functional.size, t.owner.size)
-        )
+    incidence = Incidence.stack([part.functional.incidence for part in problem.equalities])
+    r, s = V.shape[1], problem.order
+    t, Q = of_unknown(problem, incidence)
+    if 2.0 * t.row.size * r * (1 if Q is None else s) > NUMBERS:
+        return None
+    W = V if Q is not None else problem.drop(V)
+    gather = sp.csr_array((t.coefficient, (t.owner, np.arange(t.owner.size))), shape=(t.size, t.owner.size))
+    if Q is not None:
         left, right = Q[t.row], Q[t.column]
-        columns = [
-            gather @ (sp.diags_array(V[t.column, a]) @ left + sp.diags_array(V[t.row, a]) @ right)
-            for a in range(V.shape[1])
-        ]
-        blocks.append(sp.hstack(columns, format="csr"))
-    return sp.csr_array(sp.vstack(blocks))
+        columns = [gather @ (W[t.column, a, None] * left + W[t.row, a, None] * right) for a in range(r)]
+        return sp.csr_array(np.hstack(columns))
+    every = np.arange(r) * s
+    places = np.concatenate([(t.row[:, None] + every).ravel(), (t.column[:, None] + every).ravel()])
+    c = np.asarray(t.coefficient, dtype=float)[:, None]
+    data = np.concatenate([(c * W[t.column]).ravel(), (c * W[t.row]).ravel()])
+    owners = np.tile(np.repeat(t.owner, r), 2)
+    return sp.coo_array((data, (owners, places)), shape=(t.size, s * r)).tocsr()

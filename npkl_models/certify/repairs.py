@@ -127,7 +127,10 @@ def equality_shift(problem: Problem, y: Multipliers, eps: float | Array, upper: 
 
 
 def _shift_in_basis(problem: Problem, y: Multipliers, eps: float) -> Repaired:
-    """Equalities on some K_ii may do, if their sum is positive definite in the basis."""
+    """Equalities on some K_ii may do: one for each row that points share, or a sum positive definite."""
+    shared_rows = None if problem.basis is None else problem.basis.shared
+    if shared_rows is not None:
+        return _shift_of_rows(problem, y, eps, *shared_rows)
     floor = diagonal_floor(problem)
     if floor <= 0:
         return None
@@ -135,6 +138,25 @@ def _shift_in_basis(problem: Problem, y: Multipliers, eps: float) -> Repaired:
     parts = zip(problem.equalities, y.equalities, strict=True)
     nus = tuple(np.where(diagonal_of(part.functional), raised(nu, t), nu) for part, nu in parts)
     shifted_y = replace(y, equalities=nus)
+    return -paid(problem, shifted_y), shifted_y
+
+
+def _shift_of_rows(problem: Problem, y: Multipliers, eps: float, label: Index, share: Array) -> Repaired:
+    """An equality on K_ii has the entry share_i^2 in the row of its group: it takes eps / share_i^2."""
+    parts, covered = list(y.equalities), np.zeros(problem.order, dtype=bool)
+    for k, equality in enumerate(problem.equalities):
+        where = np.flatnonzero(diagonal_of(equality.functional))
+        points = equality.functional.indices[0][where] if where.size else where
+        held = share[points] > 0
+        groups, first = np.unique(label[points[held]], return_index=True)
+        new = ~covered[groups]
+        chosen, point = where[held][first[new]], points[held][first[new]]
+        parts[k] = parts[k].copy()
+        parts[k][chosen] = raised(parts[k][chosen], eps / share[point] ** 2 * (1 + 8 * UNIT))
+        covered[groups] = True
+    if not covered.all():
+        return None
+    shifted_y = replace(y, equalities=tuple(parts))
     return -paid(problem, shifted_y), shifted_y
 
 

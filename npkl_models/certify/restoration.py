@@ -54,21 +54,22 @@ def restore(problem: Problem, V: Array, prove: bool = True) -> Restored:
         V = _shrunk(problem, V)
     elif problem.basis is None and all(diagonal_of(part.functional).all() for part in problem.equalities):
         V = _scaled_rows(problem, V)
-    found = near(problem, V) if prove or not problem.equalities else None
-    if prove and problem.equalities:
-        V, found = _nearer(problem, V, found)
+    if not problem.equalities:
+        return Restored(V, near(problem, V), _moved(given, V))
+    V, found = _nearest(problem, V) if prove else (V, None)
     return Restored(V, found, _moved(given, V))
 
 
-def _nearer(problem: Problem, V: Array, found: Near | None) -> tuple[Array, Near | None]:
+def _nearest(problem: Problem, V: Array) -> tuple[Array, Near | None]:
     """By Newton steps, where they lead nearer to an exactly feasible kernel."""
-    if found is not None and not (found.share > 0 or found.reach > SHORT * _length(V)):
-        return V, found
     better = newton(problem, V)
-    other = near(problem, better)
+    found = near(problem, better)
+    if found is not None and not (found.share > 0 or found.reach > SHORT * _length(better)):
+        return better, found
+    other = near(problem, V)
     if other is not None and (found is None or (other.share, other.reach) < (found.share, found.reach)):
-        return better, other
-    return V, found
+        return V, other
+    return better if found is not None else V, found
 
 
 def _moved(given: Array, V: Array) -> float:

@@ -24,6 +24,7 @@ from npkl_models.proof.localised import by_elimination
 from npkl_models.proof.query import PLAIN, Query
 
 DENSE_EIGH = 400  # largest order at which a full eigendecomposition is the quickest proof
+CHEAP_CHOLESKY = 1_000  # largest order at which a dense factorisation costs no more than a few iterations
 LANCZOS_STEPS = 1_000
 CHEAP_STEPS = 400  # where Cholesky can take over
 ORDINARY = 200  # binary exponents up to which a norm is taken as it is
@@ -132,8 +133,8 @@ def _factorises(case: Case) -> bool:
         return False
     if not case.automatic or _decomposes(case):
         return query.method == "cholesky"
-    if query.quick and found.coupling > query.accuracy:  # rather go on until V is more stationary
-        return False
+    if query.quick and found.coupling > query.accuracy and case.order > CHEAP_CHOLESKY:
+        return False  # rather go on until V is more stationary
     return found.lower < -query.accuracy and can_factorise(case.S)
 
 

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from npkl_models.linalg import Array, Matrix
 from npkl_models.model.incidence import Incidence
 
-LEAST = 1e-3  # of the median diagonal entry of the slack: what counts as none
+LEAST = 1e-2  # of the median diagonal entry of the slack: what counts as none
 
 
 class RowBlocks:
@@ -42,10 +42,9 @@ class RowBlocks:
             Second derivatives of what is summed over the values.
         """
         n, r = V.shape
-        positive = diagonal[diagonal > 0]
-        least = LEAST * float(np.median(positive)) if positive.size else 1.0
+        least = LEAST * float(np.median(np.abs(diagonal))) or 1.0
         blocks = np.zeros((n, r, r))
-        blocks[:, range(r), range(r)] = 2 * np.maximum(diagonal, least)[:, None]
+        blocks[:, range(r), range(r)] = 2 * np.maximum(np.abs(diagonal), least)[:, None]
         curved = bend[self.value] > 0
         if curved.any():
             g, weight = (self.gather @ V)[curved], bend[self.value[curved]]

@@ -28,7 +28,7 @@ BETA_GROWTH = 3.0
 BETA_MAX = 1e7  # times the first
 PATIENCE, SLOW = 100, 0.1  # quasi-Newton steps that gain less than this factor are slow
 INEXACT = 0.3  # the smooth problem is solved to this share of the misfit before multipliers move
-LAG = 0.25  # multipliers that do not shrink the misfit to this share lag
+LAG = 0.1  # multipliers that do not shrink the misfit to this share lag
 
 
 @dataclass(frozen=True, kw_only=True)

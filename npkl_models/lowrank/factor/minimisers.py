@@ -35,13 +35,14 @@ class Newton:
         self.reset()
 
     def reset(self) -> None:
-        self.inner, self.size, self.radius = CG_STEPS, np.inf, np.inf
+        self.inner, self.size, self.radius = CG_STEPS, np.inf, 0.0
 
     def step(self, f: FactorObjective, point: Point) -> Point:
         inverse, product = f.preconditioner(point), f.hessian(point)
         size = np.sqrt(float(np.sum(point.gradient * inverse(point.gradient))))
         if size == 0.0:
             return point
+        self.radius = self.radius or frobenius(point.W)
         if size > SLOW * self.size:
             self.inner = min(2 * self.inner, CG_MOST)
         self.size = size
@@ -82,7 +83,8 @@ def truncated_newton(
         Hp = product(p)
         curvature = float(np.sum(p * Hp))
         if not curvature > 0:
-            return (p, Hp) if k == 0 else (D, HD)
+            far = min(1.0, radius / max(frobenius(p), 1e-300))
+            return (far * p, far * Hp) if k == 0 else (D, HD)
         step = rho / curvature
         D, HD = D + step * p, HD + step * Hp
         if frobenius(D) >= radius:

@@ -32,14 +32,11 @@ def pataki_rank(m: int, n: int) -> int:
 def auto_rank(problem: Problem) -> int:
     """Where "auto" begins: 2 ln n columns, 8 at least (as in LoRADS, Han et al. 2024).
 
-    More in a large basis, of which the optimum takes a share; and with hard equalities the rank from which on
-    a second-order stationary point is as a rule optimal (Boumal, Voroninski & Bandeira 2016).
+    More in a large basis, of which the optimum takes a share.
     """
     share = 0 if problem.basis is None or problem.equalities else -(-problem.order // BASIS_SHARE)
-    hard = sum(part.functional.size for part in problem.equalities)
-    enough = pataki_rank(hard, problem.order) + 1 if hard else 0
     several = int(np.ceil(PER_LOGARITHM * np.log(problem.order)))
-    return min(max(AUTO_RANK, several, share, enough), problem.order)
+    return min(max(AUTO_RANK, several, share), problem.order)
 
 
 def _n_values(problem: Problem) -> int:

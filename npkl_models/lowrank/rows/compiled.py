@@ -109,7 +109,7 @@ def _replace(
 
 @inlined
 def _bend(i: int, V: Array, pairs: Pairs, ramps: Ramps, steepest: bool) -> bool:  # pragma: no cover
-    """Set the model of each pair to its piece at v, or (``steepest``) to the steepest; whether any changed."""
+    """Set the model of each pair to its piece at v, or to the ``steepest``; whether any changed."""
     start, neighbor, root, pull = pairs
     kappa, shift, low, high = ramps
     changed = False

@@ -1,0 +1,202 @@
+"""Beside other solvers: export, run, certify what they return, and solve to the same certified gap.
+
+``python peers.py [SET ...] [--cap 60] [--sdplr PATH] [--lorads PATH]`` (iris, digits, a1a). CSDP, SDPA and
+DSDP are Debian's coinor-csdp, sdpa and dsdp; who is absent, or takes longer than the cap, is reported with
+the reason. CPU seconds, one thread; ``times`` is the peer's over ours (more is better for ours). LoRADS
+writes no solution: its gap is the one it states itself, not certified.
+"""
+
+import argparse
+import os
+import re
+import resource
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import scipy.linalg
+from common import report
+from matrix import problem
+
+import npkl_models as nm
+from npkl_models.data.sdpa import SDPAFile, as_sdpa
+
+FORMS = ("hard_pcp", "row_linear", "pcp")
+SDPLR_PARAMETERS = """Input type : 1
+Feasibility tolerance : {tol}
+Centrality tolerance : 1.0e-1
+Penalty factor increase : 2.0
+Rank reduction : 0
+Time limit : {cap}
+Print level : 0
+Dimension threshold for dense matrices : 10
+Density threshold for dense matrices : 0.75
+Number of LBFGS vectors : 4
+Rank tolerance : 2.2204460492503131e-16
+Duality gap tolerance : 1.0e-3
+Check dual bound : -1
+Dual bound type : 1
+"""
+
+
+def stated(name: str, form: str) -> nm.Problem:
+    """The problem of a row of the table."""
+    if form == "pcp":
+        return problem(name, "pcp", 1.0, 0.1, 0)
+    data = nm.datasets.load(name)
+    count = round(0.6 * data.n)
+    pairs = nm.Pairs.from_labels(data.y, count, count, 0)
+    if form == "hard_pcp":
+        return nm.hard_pcp(nm.laplacian(data.X, 5), pairs)
+    return nm.npkl(nm.laplacian(data.X, 5, shift=0.1), pairs, loss="linear", row_norm=1.0)
+
+
+def cpu_of(command: list[str], cap: float) -> tuple[float, str]:
+    """CPU seconds of a child, and what it printed."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    one = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=cap, env=os.environ | one, check=False
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
+
+
+def kernel_and_x(path: Path, order: int) -> tuple[np.ndarray, np.ndarray]:
+    """Of a solution as CSDP and DSDP write it: the first block of the dual matrix, and x."""
+    with path.open() as file:
+        x = np.array(file.readline().split(), dtype=float)
+        rest = np.loadtxt(file, ndmin=2)
+    own = rest[(rest[:, 0] == 2) & (rest[:, 1] == 1)]
+    return _symmetric(own[:, 2:], order), x
+
+
+def of_sdpa(path: Path, order: int) -> tuple[np.ndarray, np.ndarray]:
+    """Of SDPA's report."""
+    text = path.read_text()
+    x = np.array(re.search(r"xVec = \s*\{([^}]*)\}", text).group(1).split(","), dtype=float)
+    numbers = re.findall(r"[-+]?\d\.\d+e[-+]\d+", text[text.index("yMat") :], re.IGNORECASE)
+    return np.array(numbers[: order**2], dtype=float).reshape(order, order), x
+
+
+def of_sdplr(path: Path, order: int) -> tuple[np.ndarray, np.ndarray]:
+    """A factor of the first block, and x, of SDPLR."""
+    with path.open() as file:
+        count = int(file.readline().split()[-1])
+        x = np.array([float(file.readline()) for _ in range(count)])
+        head = file.readline().split()
+        rank = int(head[-1])
+        numbers = np.array([float(file.readline()) for _ in range(order * rank)])
+    return numbers.reshape(rank, order).T, x
+
+
+def _symmetric(entries: np.ndarray, order: int) -> np.ndarray:
+    K = np.zeros((order, order))
+    i, j = entries[:, 0].astype(int) - 1, entries[:, 1].astype(int) - 1
+    K[i, j] = K[j, i] = entries[:, 2]
+    return K
+
+
+def factor(K: np.ndarray) -> np.ndarray:
+    """V with the positive part of K."""
+    values, vectors = scipy.linalg.eigh(K)
+    keep = values > 1e-12 * values[-1]
+    return vectors[:, keep] * np.sqrt(values[keep])
+
+
+def gap_of(P: nm.Problem, file: SDPAFile, W: np.ndarray, x: np.ndarray) -> float:
+    """The certified gap of what a peer returned: with its own multipliers, or with recovered ones."""
+    V = P.lift(W)
+    certificates = [nm.certify(P, V, file.multipliers(P, sign * x), kind="factor") for sign in (1, -1)]
+    certificates.append(nm.certify(P, V, kind="factor"))
+    return min(c.relative_gap for c in certificates)
+
+
+def runs(folder: Path, given: argparse.Namespace) -> dict[str, tuple]:
+    """Peers: what to call, and how to read what it wrote."""
+    data, out = str(folder / "p.dat-s"), folder / "p.out"
+    dense = lambda read: lambda order: (lambda K, x: (factor(K), x))(*read(out, order))  # noqa: E731
+    found = {
+        "csdp": (["csdp", data, str(out)], dense(kernel_and_x)),
+        "dsdp": (["dsdp5", data, "-save", str(out)], dense(kernel_and_x)),
+        "sdpa": (["sdpa", "-ds", data, "-o", str(out), "-numThreads", "1"], dense(of_sdpa)),
+    }
+    for tol in ("1e-4", "1e-5", "1e-6", "1e-7"):
+        parameters = folder / f"sdplr{tol}"
+        parameters.write_text(SDPLR_PARAMETERS.format(tol=tol, cap=int(given.cap)))
+        command = [given.sdplr, data, str(parameters), "none", str(out)]
+        found[f"sdplr {tol}"] = (command, lambda order: of_sdplr(out, order))
+    found["lorads"] = ([given.lorads, data], None)
+    return found
+
+
+def ours(P: nm.Problem, tol: float, cap: float) -> dict:
+    """The default, to a gap."""
+    started = time.process_time()
+    found = P.solve(tol=tol, time_limit=cap)
+    seconds = time.process_time() - started
+    return {
+        "ours": found.backend,
+        "seconds": round(seconds, 3),
+        "gap": float(f"{found.certificate.relative_gap:.1e}"),
+    }
+
+
+def compare(name: str, form: str, given: argparse.Namespace) -> None:
+    """A problem by all peers."""
+    P = stated(name, form)
+    P.solve(max_iter=3)  # what is compiled is compiled now
+    row = {"benchmark": "peers", "data": name, "form": form}
+    for tol in (1e-4, 1e-5, 1e-6):
+        report(**row, tol=tol, **ours(P, tol, given.cap))
+    with tempfile.TemporaryDirectory() as at:
+        folder = Path(at)
+        file = as_sdpa(P)
+        file.write(folder / "p.dat-s")
+        for peer, (command, read) in runs(folder, given).items():
+            if not command[0] or shutil.which(command[0]) is None:
+                report(**row, peer=peer, skipped="not installed, or no path given")
+                continue
+            (folder / "p.out").unlink(missing_ok=True)
+            try:
+                seconds, printed = cpu_of(command, given.cap)
+                if read is None:
+                    gap = float(re.search(r"Primal Dual Gap\s*:\s*(\S+)", printed).group(1))
+                else:
+                    gap = gap_of(P, file, *read(P.order))
+            except subprocess.TimeoutExpired:
+                report(**row, peer=peer, skipped=f"not within {given.cap:g} s")
+                continue
+            except (OSError, ValueError, AttributeError, IndexError, nm.NPKLError) as error:
+                report(**row, peer=peer, skipped=f"no solution: {str(error)[:60]}")
+                continue
+            same = ours(P, max(gap, 1e-8) if gap < 1 else 1e-4, given.cap)
+            report(
+                **row, peer=peer, peer_seconds=round(seconds, 3), peer_gap=float(f"{gap:.1e}"),
+                certified=read is not None, **same, times=round(seconds / same["seconds"], 2),
+            )  # fmt: skip
+
+
+def main() -> None:
+    """Run the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sets", nargs="*", default=["iris", "digits", "a1a"])
+    parser.add_argument("--forms", nargs="+", default=FORMS)
+    parser.add_argument("--cap", type=float, default=60.0)
+    parser.add_argument("--sdplr", default="")
+    parser.add_argument("--lorads", default="")
+    given = parser.parse_args()
+    for name in given.sets:
+        for form in given.forms:
+            try:
+                compare(name, form, given)
+            except nm.datasets.DatasetUnavailableError as error:
+                report(benchmark="peers", data=name, skipped=str(error)[:80])
+                break
+
+
+if __name__ == "__main__":
+    main()
