@@ -26,7 +26,7 @@ LOOK = 0.3  # of tol: the gap of the iterate at which its factor is certified
 AGAIN = 0.1  # and again when that has fallen by this factor
 STALLED = 12  # iterations without a smaller gap
 FAR = 1e9  # objectives so much larger than the first ones: one of the two problems has no solution
-RATE = 5e10  # operations of dense algebra in a second
+RATE = 2.5e10  # operations of dense algebra in a second
 USUAL = 20  # iterations
 
 

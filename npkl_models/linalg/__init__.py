@@ -123,7 +123,8 @@ def longest_row(S: Matrix) -> int:
         return longest_row(S.S) + 2 * S.mu.size
     if sp.issparse(S):
         return int(np.diff(sp.csr_array(S).indptr).max(initial=0))
-    return int(S.shape[0])
+    whole = getattr(S, "whole", None)  # of a sparse matrix whose rows are on several threads
+    return int(S.shape[0]) if whole is None else longest_row(whole)
 
 
 def orthonormal_range(V: Array, rtol: float = 1e-6) -> Array:

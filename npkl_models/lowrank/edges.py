@@ -121,14 +121,6 @@ class EdgeModel:
             out[:, mask] = self._block(block, z[mask], which[mask])
         return out[0], out[1], out[2]
 
-    def curvature(self, which: Index) -> Array:
-        """Upper bound on the second derivative of each pair."""
-        bound = np.array([_bound(b.loss, self.beta) for b in self.pairs.blocks])
-        weight = np.where([b.loss.smooth for b in self.pairs.blocks], 1.0, 0.0)
-        owner = self._owner[which]
-        out: Array = bound[owner] * np.where(weight[owner] > 0, self.pairs.weight[which], 1.0)
-        return out
-
     def value(self, z: Array) -> float:
         """Sum over all pairs."""
         return float(np.sum(self.evaluate(z)[0])) if z.size else 0.0
@@ -193,7 +185,3 @@ class EdgeModel:
     def _block(self, block: Block, z: Array, which: Index) -> Derivatives:
         f = WeightedLoss(block.loss, self.pairs.target[which], self.pairs.weight[which])
         return f.smoothed(z, self.y[which], self.beta)
-
-
-def _bound(loss: Loss, beta: float) -> float:
-    return loss.curvature if loss.smooth else beta

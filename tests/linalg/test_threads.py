@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from problems import weak_groups
 
 from npkl_models import linalg
@@ -30,3 +31,9 @@ def test_aligned_copies_begin_on_a_line():
     assert B.ctypes.data % linalg.LINE == 0
     assert B.flags.c_contiguous
     assert not np.shares_memory(A, B)
+
+
+def test_the_longest_row_is_known_on_several_threads():
+    """As many as there are points were taken for it, and every probable bound paid for that."""
+    S = sp.random_array((500, 500), density=0.01, rng=0, format="csr")
+    assert linalg.longest_row(threads.RowBlocks(S, 2)) == linalg.longest_row(S) == np.diff(S.indptr).max()

@@ -102,3 +102,108 @@ def test_mixed_losses_in_one_problem():
         solution = problem.solve(backend)
         assert solution.status is nm.Status.OPTIMAL
         assert solution.objective == pytest.approx(reference.objective, rel=1e-5)
+
+
+def objective_and_point(kind, small, seed=0, r=4):
+    from npkl_models.lowrank.factor.objective import FactorObjective
+
+    f = FactorObjective(small(kind), beta=5.0)
+    return f, f.at(np.random.default_rng(seed).normal(size=(small(kind).order, r)))
+
+
+@pytest.mark.parametrize("kind", ["pcp", "npkl:hinge", "row:squared_hinge", "basis:npkl:hinge"])
+def test_a_line_is_the_objective_along_it(small, kind):
+    f, point = objective_and_point(kind, small)
+    D = np.random.default_rng(1).normal(size=point.W.shape)
+    line = f.along(point, D)
+    for t in (-0.7, 1e-3, 0.4, 2.0):
+        at = f.at(point.W + t * D)
+        assert line(t).value == pytest.approx(at.value - point.value, rel=1e-9, abs=1e-9)
+        assert line(t).slope == pytest.approx(np.sum(at.gradient * D), rel=1e-9, abs=1e-9)
+        bent = np.sum(D * f.hessian(at)(D))
+        assert line(t).bend == pytest.approx(bent, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["pcp", "npkl:hinge", "row:squared_hinge"])
+def test_the_preconditioner_inverts_the_blocks_of_the_hessian(small, kind):
+    f, point = objective_and_point(kind, small)
+    if not np.all(f.S(point.slope).diagonal() > 0.05):
+        point = f.at(0.3 * point.W)
+    n, r = point.W.shape
+    product, inverse = f.hessian(point), f.preconditioner(point)
+    positive = np.flatnonzero(f.S(point.slope).diagonal() > 0.05)
+    assert positive.size > n // 2
+    for i in positive[:6]:
+        block = np.zeros((r, r))
+        for a in range(r):
+            E = np.zeros((n, r))
+            E[i, a] = 1.0
+            block[:, a] = product(E)[i]
+        G = np.zeros((n, r))
+        G[i] = np.arange(1.0, r + 1)
+        np.testing.assert_allclose(block @ inverse(G)[i], G[i], rtol=1e-8, atol=1e-8)
+
+
+def test_distances_touch_a_row_by_several_triplets():
+    from npkl_models.lowrank.factor.objective import FactorObjective
+
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    f = FactorObjective(nm.mvu(X, 4), beta=2.0)
+    if f.Q is not None:  # its face is dense: the plain problem without the centring
+        problem = nm.mvu(X, 4)
+        f = FactorObjective(nm.Problem(problem.cost, (), problem.equalities[:1]), beta=2.0)
+    point = f.at(np.random.default_rng(1).normal(size=(12, 3)))
+    E = np.zeros((12, 3))
+    E[4, 1] = 1.0
+    own = 2 * f.S(point.slope).diagonal()[4] * E[4]
+    block = f.hessian(point)(E)[4] - own
+    blocks = f._blocks
+    g = (blocks.gather @ point.V)[blocks.scatter[[4]].toarray()[0] > 0]
+    bend = point.bend[blocks.value[blocks.scatter[[4]].toarray()[0] > 0]]
+    np.testing.assert_allclose(block, (g * bend[:, None]).T @ g[:, 1], rtol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(1.0, 0.0), (1e-6, 3.0), (-1.0, 2.0), (50.0, 1e3)])
+def test_the_search_along_a_line_finds_a_minimum(shape):
+    from npkl_models.lowrank.factor.minimisers import minimum
+    from npkl_models.lowrank.factor.objective import Line
+
+    a, b = shape
+
+    def line(t):  # -t + a t^2 / 2 + b t^4 / 4
+        return Line(-t + a * t**2 / 2 + b * t**4 / 4, -1 + a * t + b * t**3, a + 3 * b * t**2)
+
+    t = minimum(line)
+    assert abs(line(t).slope) <= 0.1
+    assert line(t).value < 0
+
+
+def test_a_line_that_rises_at_once_is_not_followed():
+    from npkl_models.lowrank.factor.minimisers import minimum
+    from npkl_models.lowrank.factor.objective import Line
+
+    assert minimum(lambda t: Line(t, 1.0, 0.0)) == 0.0
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "square"])
+@pytest.mark.parametrize("backend", ["bcd", "burer_monteiro"])
+@pytest.mark.parametrize("seed", [0, 7])
+def test_large_weights_are_certified(loss, backend, seed):
+    """gamma = 100, where eight columns and sweeps alone were trapped or crept."""
+    data = nm.datasets.load("iris")
+    pairs = nm.Pairs.from_labels(data.y, 90, 90, seed)
+    problem = nm.npkl(nm.laplacian(data.X, 5, shift=0.1), pairs, loss=loss, gamma=100.0)
+    solution = problem.solve(backend)
+    assert solution.status is nm.Status.OPTIMAL
+    exact = problem.solve("interior", tol=1e-8)
+    assert abs(solution.objective - exact.objective) <= solution.certificate.gap + exact.certificate.gap
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_hard_constraints_are_certified_from_few_columns(seed):
+    data = nm.datasets.load("iris")
+    problem = nm.hard_pcp(nm.laplacian(data.X, 5), nm.Pairs.from_labels(data.y, 90, 90, seed))
+    solution = problem.solve("burer_monteiro")
+    assert solution.status is nm.Status.OPTIMAL
+    exact = problem.solve("interior", tol=1e-8)
+    assert abs(solution.objective - exact.objective) <= solution.certificate.gap + exact.certificate.gap

@@ -24,3 +24,34 @@ def test_bad_bases():
         nm.Basis(np.ones((3, 2)))
     with pytest.raises(nm.ProblemError, match="at most n = 4"):
         nm.eigenbasis(sp.eye_array(4).tocsr(), 5)
+
+
+def test_a_sparse_basis_stays_sparse_and_means_the_same(tmp_path):
+    from dataclasses import replace
+
+    data = nm.datasets.load("iris")
+    L, pairs = nm.laplacian(data.X, 5), nm.Pairs.from_labels(data.y, 60, 40, 3)
+    problem = nm.hard_pcp(L, pairs)
+    dense = replace(problem, basis=nm.Basis(problem.basis.Q.toarray()))
+    assert sp.issparse(problem.restrict(problem.cost))
+    np.testing.assert_allclose(
+        problem.restrict(problem.cost).toarray(), dense.restrict(problem.cost), atol=1e-14
+    )
+    assert problem.basis.shared is not None
+    assert dense.basis.shared is None
+    for backend in ("interior", "burer_monteiro", "sdp"):
+        first, second = problem.solve(backend), dense.solve(backend)
+        assert (
+            abs(first.objective - second.objective) <= first.certificate.gap + second.certificate.gap + 1e-9
+        )
+    again = nm.Problem.load(problem.save(tmp_path / "hard"))
+    assert sp.issparse(again.basis.Q)
+    assert abs(again.basis.Q - problem.basis.Q).max() == 0
+    np.testing.assert_allclose(problem.Q, dense.Q)
+
+
+def test_a_sparse_basis_is_orthonormal_like_any_other():
+    with pytest.raises(nm.ProblemError, match="orthonormal"):
+        nm.Basis(sp.csr_array(np.ones((4, 1))))
+    nearly = sp.csr_array(np.array([[1 + 1e-10], [0.0]]))
+    assert np.linalg.norm(nm.Basis(nearly).Q) == pytest.approx(1.0, abs=1e-14)

@@ -153,3 +153,33 @@ def test_large_costs_have_a_proved_floor():
     found = nm.npkl(nm.laplacian(data.X, 5, shift=0.1), pairs, loss="hinge").solve(tol=1e-4)
     assert found.status is nm.Status.OPTIMAL
     assert found.certificate.repair in ("scale", "none needed")
+
+
+@pytest.mark.parametrize("n", [450, 700])
+def test_a_wrong_guess_is_mended_by_the_factorisation(n):
+    """Lanczos sees a cluster at zero and misses an eigenvalue below it; a factorisation must not hide that."""
+    from npkl_models.proof.eigenbound import EigenBound
+    from npkl_models.proof.factorisation import by_cholesky
+
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    values = np.concatenate([[-6e-5], np.zeros(15), np.linspace(1e-3, 2, n - 16)])
+    S = (Q * values) @ Q.T
+    S = 0.5 * (S + S.T)
+    guess = EigenBound(-np.inf, -1e-15, "estimated", Q[:, 3])
+    found = by_cholesky(S, guess, 1e-9)
+    assert found.rigour == "proved"
+    assert -6.1e-5 <= found.lower <= -6e-5 * (1 - 1e-9)
+    assert found.estimate == pytest.approx(-6e-5, rel=1e-3)
+    assert abs(found.vector @ Q[:, 0]) > 0.99
+
+
+@pytest.mark.parametrize("low", [1e-9, 1e-4, 0.3])
+def test_a_floor_of_a_positive_definite_matrix(low):
+    from npkl_models.proof.factorisation import eigenvalue_floor
+
+    rng = np.random.default_rng(1)
+    Q = np.linalg.qr(rng.normal(size=(60, 60)))[0]
+    G = (Q * np.concatenate([[low], np.linspace(0.5, 2, 59)])) @ Q.T
+    assert 0.4 * low <= eigenvalue_floor(0.5 * (G + G.T)) <= low
+    assert eigenvalue_floor(np.diag([1.0, -1.0])) == 0.0

@@ -38,7 +38,7 @@ class BurerMonteiroOptions(FactorOptions):
     Parameters
     ----------
     method : {"auto", "newton", "lbfgs"}
-        Truncated Newton in a trust region, or limited-memory BFGS; "auto" begins with the latter and goes
+        Preconditioned truncated Newton, or limited-memory BFGS; "auto" begins with the latter and goes
         over to the former once a hundred steps gain less than a digit.
     """
 
@@ -166,7 +166,7 @@ TAKES = Takes(
 )
 BACKENDS = (
     Backend(
-        "burer_monteiro", "lowrank", "trust-region Newton on the factor V, certified", TAKES, _plan,
+        "burer_monteiro", "lowrank", "preconditioned Newton on the factor V, certified", TAKES, _plan,
         BurerMonteiroOptions, lambda problem: factor_cost(problem, 300),
     ),
     Backend(

@@ -16,7 +16,7 @@ from npkl_models.linalg import LINE, Array, Index
 from npkl_models.linalg.compile import compiled, inlined, prefetch
 from npkl_models.lowrank.rows.compiled_secular import Row, shift_of, solve_row
 
-TURNS = 20  # pieces tried in turn
+TURNS, HALVED = 30, 20  # pieces tried in turn; how often a step may be halved
 SAME = 1e-14  # a change of the objective of a row that is rounding
 AHEAD = 2  # rows whose neighbours are asked for before their turn: memory answers late
 
@@ -108,8 +108,8 @@ def _replace(
 
 
 @inlined
-def _bend(i: int, V: Array, pairs: Pairs, ramps: Ramps, steepest: bool) -> bool:  # pragma: no cover
-    """Set the model of each pair to its piece at v, or to the ``steepest``; whether any changed."""
+def _bend(i: int, V: Array, pairs: Pairs, ramps: Ramps) -> bool:  # pragma: no cover
+    """Set the model of each pair to its piece at v; whether any changed."""
     start, neighbor, root, pull = pairs
     kappa, shift, low, high = ramps
     changed = False
@@ -119,8 +119,8 @@ def _bend(i: int, V: Array, pairs: Pairs, ramps: Ramps, steepest: bool) -> bool:
             z += V[i, a] * V[neighbor[m], a]
         at = kappa[m] * z + shift[m]
         slope = min(max(at, low[m]), high[m])
-        curved = math.sqrt(kappa[m]) if steepest or slope == at else 0.0
-        level = slope - kappa[m] * z if steepest else (shift[m] if slope == at else slope)
+        curved = math.sqrt(kappa[m]) if slope == at else 0.0
+        level = shift[m] if slope == at else slope
         changed = changed or curved != root[m] or level != pull[m]
         root[m], pull[m] = curved, level
     return changed
@@ -153,10 +153,10 @@ def _by_pieces(
     """Update row i by Newton steps from piece to piece; False where `minimise` must do it."""
     start, neighbor, root, pull = pairs
     W, G, L, pulled, kept = work
-    at, k, r, steepest = start[i], start[i + 1] - start[i], V.shape[1], False
+    at, k, r = start[i], start[i + 1] - start[i], V.shape[1]
     pulled[:] = W[k]
     before = _value(i, V, own, pulled, neighbor, ramps, at, k)
-    _bend(i, V, pairs, ramps, False)
+    _bend(i, V, pairs, ramps)
     now = before
     for turn in range(TURNS):
         for a in range(r):
@@ -170,16 +170,18 @@ def _by_pieces(
         if turn == 0:
             measured[1] += steep
         new = _value(i, V, own, pulled, neighbor, ramps, at, k)
-        if new > now + SAME * (abs(new) + abs(now)):  # back, and by a model that lies above
+        halved = 0
+        while new > now + SAME * (abs(new) + abs(now)) and halved < HALVED:  # back, half of the way
             for a in range(r):
-                V[i, a] = kept[a]
-            if steepest:
-                break
-            steepest = True
-            _bend(i, V, pairs, ramps, True)
-            continue
-        now, steepest = new, False
-        if not _bend(i, V, pairs, ramps, False):
+                V[i, a] = 0.5 * (V[i, a] + kept[a])
+            new = _value(i, V, own, pulled, neighbor, ramps, at, k)
+            halved += 1
+        if new > now:
+            if halved == HALVED:
+                V[i] = kept
+            break
+        now = new
+        if not _bend(i, V, pairs, ramps) and halved == 0:
             break
     measured[0] += before - now
     return True

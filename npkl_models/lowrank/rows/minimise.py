@@ -25,8 +25,10 @@ from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.rows.compiled_secular import TINY_SHIFT
 from npkl_models.lowrank.rows.secular import GramSystem, SpectralSystem, secular_root
 
-INNER_STEPS = 20
+INNER_STEPS = 30
 DUAL_PASSES = 200
+HALVED = 20  # how often a step may be halved
+SAME, ROUNDING = 1e-12, 1e-14  # a difference of slopes, and of objectives of a row, that is rounding
 
 
 @dataclass(frozen=True)
@@ -70,16 +72,25 @@ def minimise_rows(rows: RowProblem, model: EdgeModel, v: Array) -> Array:
         if model.quadratic:
             return new
         before = now.value(old, f)
-        f_new, _, h_new = model.evaluate(np.einsum("bkr,br->bk", now.P, new), now.pairs)
-        worse = np.flatnonzero(now.value(new, f_new) > before)
-        if worse.size:  # majorise: the largest curvature makes the quadratic an upper bound
-            sub = now.take(worse)
-            bound = model.curvature(sub.pairs)
-            new[worse] = _step(sub, z[worse], slope[worse], bound, old[worse])
+        z_new = np.einsum("bkr,br->bk", now.P, new)
+        f_new, slope_new, _ = model.evaluate(z_new, now.pairs)
+        halved = np.zeros(len(new), dtype=bool)
+        for _ in range(HALVED):
+            after = now.value(new, f_new)
+            worse = np.flatnonzero(after > before + ROUNDING * (np.abs(after) + np.abs(before)))
+            if not worse.size:
+                break
+            halved[worse] = True
+            new[worse] = 0.5 * (new[worse] + old[worse])
+            z_new = np.einsum("bkr,br->bk", now.P, new)
+            f_new, slope_new, _ = model.evaluate(z_new, now.pairs)
+        else:
+            new[worse] = old[worse]
+            halved[worse] = False
         v[active] = new
-        settled = np.all((h_new == h) | ~now.valid, axis=1)
-        settled[worse] = np.max(np.abs(new[worse] - old[worse]), axis=1) <= 1e-12
-        active = active[~settled]
+        off = np.abs(slope_new - slope - h * (z_new - z))  # whether the model was that of the new piece
+        settled = np.all((off <= SAME * (np.abs(slope) + np.abs(slope_new))) | ~now.valid, axis=1)
+        active = active[(~settled | halved) & np.any(new != old, axis=1)]
         if not active.size:
             break
     return v

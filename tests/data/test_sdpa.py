@@ -1,0 +1,80 @@
+"""Files in SDPA's format, read back and solved as what they say."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from problems import side_information
+
+import npkl_models as nm
+from npkl_models.data.sdpa import as_sdpa
+
+
+def read(path):
+    """c, the orders of the blocks, and the matrices F_0 .. F_m, block by block."""
+    lines = path.read_text().splitlines()
+    m, orders = int(lines[0]), [int(x) for x in lines[2].split()]
+    assert int(lines[1]) == len(orders)
+    c = np.array(lines[3].split(), dtype=float)
+    F = [[np.zeros((abs(s), abs(s))) for s in orders] for _ in range(m + 1)]
+    for line in lines[4:]:
+        k, block, i, j, value = line.split()
+        A = F[int(k)][int(block) - 1]
+        A[int(i) - 1, int(j) - 1] = A[int(j) - 1, int(i) - 1] = float(value)
+        assert orders[int(block) - 1] > 0 or i == j
+    return c, orders, F
+
+
+def solved(path):
+    """The minimum of c'x, x, and the dual matrix of the first block."""
+    c, orders, F = read(path)
+    x = cp.Variable(c.size)
+    constraints = []
+    for b, order in enumerate(orders):
+        A = sum(x[k] * F[k + 1][b] for k in range(c.size) if F[k + 1][b].any()) - F[0][b]
+        constraints.append(cp.diag(A) >= 0 if order < 0 else A >> 0)
+    value = cp.Problem(cp.Minimize(c @ x), constraints).solve(solver="CLARABEL")
+    return value, x.value, constraints[0].dual_value
+
+
+KINDS = [
+    "pcp",
+    "npkl:square",
+    "npkl:hinge",
+    "npkl:squared_hinge",
+    "row:linear",
+    "row:hinge",
+    "B1:hinge",
+    "G1:square",
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_file_states_the_problem(small, tmp_path, kind):
+    problem = small(kind)
+    exact = problem.solve("interior", tol=1e-8)
+    value, x, K = solved(problem.to_sdpa(tmp_path / "p.dat-s"))
+    file = as_sdpa(problem)
+    assert -value - file.constant == pytest.approx(exact.objective, rel=1e-5, abs=1e-6)
+    found = nm.certify(problem, K, file.multipliers(problem, x), kind="kernel")
+    assert found.relative_gap < 1e-4
+    assert problem.dual_bound(file.multipliers(problem, 0.999 * x)) <= exact.certificate.upper
+
+
+@pytest.mark.parametrize("reduce", [True, False])
+def test_hard_constraints(tmp_path, reduce):
+    L, pairs = side_information("iris", 24)
+    problem = nm.hard_pcp(L, pairs, reduce=reduce)
+    exact = problem.solve("interior")
+    value, x, _ = solved(problem.to_sdpa(tmp_path / "p.dat-s"))
+    assert -value == pytest.approx(exact.objective, rel=1e-4)
+    assert (
+        as_sdpa(problem).multipliers(problem, x).equalities[0].size == problem.equalities[0].functional.size
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"), [("B2:square", "tr K"), ("basis:pcp", "more than points which share")]
+)
+def test_what_has_no_words(small, tmp_path, kind, words):
+    with pytest.raises(nm.UnsupportedError, match=words):
+        small(kind).to_sdpa(tmp_path / "p.dat-s")
