@@ -18,7 +18,7 @@ def hard():
 @pytest.mark.parametrize(
     ("costs", "wanted"),
     [
-        ({"a": Cost(2.0, 1.0), "b": Cost(3.0, 1.0, sure=True)}, [("a", 3.0), ("b", np.inf), ("a", 20.0)]),
+        ({"a": Cost(2.0, 1.0), "b": Cost(3.0, 1.0, sure=True)}, [("a", 9.0), ("b", np.inf), ("a", 20.0)]),
         ({"a": Cost(1.0, 1.0), "b": Cost(0.5, 1.0, sure=True)}, [("b", np.inf), ("a", 10.0)]),
         (
             {"a": Cost(0.001, 1.0), "b": Cost(0.002, 1.0, sure=True)},
