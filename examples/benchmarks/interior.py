@@ -1,6 +1,7 @@
 """The interior-point method on draws of pairs, against SCS, and where weights are large.
 
 ``python interior.py draws`` (24 draws of iris, pcp, each also by SCS with eps = 1e-6 and a cap of 20 s),
+``python interior.py clarabel`` (one draw by Clarabel through ``sdp``: minutes, 7 GB),
 ``python interior.py weights`` (hinge, gamma = 100, beside pcp at gamma = 1 of the same set),
 ``python interior.py large NAME FORM GAMMA SHIFT [TOL]`` (one large problem, in units of a dense product of
 its order). CPU seconds.
@@ -43,6 +44,18 @@ def draws(count: int = 12) -> None:
             )  # fmt: skip
 
 
+def clarabel(seed: int = 0) -> None:
+    """One draw by a generic interior-point method."""
+    data = nm.datasets.load("iris")
+    P = nm.pcp(nm.laplacian(data.X, 5, shift=0.1), nm.Pairs.from_labels(data.y, 90, 90, seed))
+    own, seconds = measured(P, "interior", tol=1e-8)
+    other, theirs = measured(P, "sdp", solver="CLARABEL", tol=1e-8)
+    report(
+        benchmark="interior", part="clarabel", seed=seed, seconds=round(seconds, 3), relative_gap=gap(own),
+        clarabel_seconds=round(theirs, 1), clarabel_gap=gap(other), times_faster=round(theirs / seconds, 1),
+    )  # fmt: skip
+
+
 def weights() -> None:
     """Large weights on the hinge."""
     for name in ("iris", "glass", "sonar", "heart"):
@@ -74,6 +87,8 @@ if __name__ == "__main__":
     what, *rest = sys.argv[1:] or ["weights"]
     if what == "large":
         large(rest[0], rest[1], *map(float, rest[2:]))
+    elif what == "clarabel":
+        clarabel(*map(int, rest))
     elif what == "draws":
         draws(*map(int, rest))
     else:

@@ -15,14 +15,16 @@ from npkl_models.model.regularizer import TraceFace
 from npkl_models.model.terms import Multipliers
 
 KINK = 1e-4  # a value so close to a kink may take any subgradient there
-ACTIVE = 1e-6  # relative distance at which a row-norm bound counts as reached
+ACTIVE = (1e-6, 1e-4, 1e-2)  # relative distances at which a row-norm bound may count as reached
 ACTIVE_SET = 400  # unknowns up to which an active-set method is quick
 DENSE_ENTRIES = 4e6
 STEPS = 300  # of a quasi-Newton method beyond
 
 
-def recover_multipliers(problem: Problem, V: Array) -> Multipliers:
+def recover_multipliers(problem: Problem, V: Array, active: float = ACTIVE[0]) -> Multipliers:
     """Multipliers that make V (n x r) as stationary as possible.
+
+    Rows count as at their bound within the relative distance ``active``.
 
     Where a loss is smooth y is its derivative. What stays open - subgradients at kinks, multipliers
     of equalities and of rows at their bound - is chosen to make ||S(y) V + P V|| smallest, P being a
@@ -44,8 +46,7 @@ def recover_multipliers(problem: Problem, V: Array) -> Multipliers:
         unknowns.add_values(("equality", k, every), part.functional, every, -free, free)
     if problem.regularizer.row_multipliers and V.size:
         diagonal = np.einsum("ir,ir->i", V, V)
-        active = np.flatnonzero(diagonal >= problem.regularizer.trace_bound(1) * (1 - ACTIVE))
-        unknowns.add_rows(active)
+        unknowns.add_rows(np.flatnonzero(diagonal >= problem.regularizer.trace_bound(1) * (1 - active)))
     offset = np.asarray(problem.slack(y) @ V)
     if problem.regularizer.spectral is not None:
         offset = offset + unknowns.add_trace_power(problem.regularizer.spectral, V)

@@ -56,6 +56,7 @@ class Watch:
         self._budget = Budget()
         self._issued: list[tuple[Problem, Certificate, Certificate]] = []
         self._logged = self.started
+        self._heeded = self._proof = 0.0  # when the clock was asked; the longest certificate so far
 
     @property
     def seconds(self) -> float:
@@ -72,11 +73,12 @@ class Watch:
         kind: str = "factor",
     ) -> Certificate:  # fmt: skip
         """The certificate of a factor as it is now; all of a run share one probability of failure."""
-        now = V.copy() if isinstance(V, np.ndarray) else V
+        now, began = V.copy() if isinstance(V, np.ndarray) else V, self.seconds
         found = certify(
             problem, now, y, kind=kind, method=method, tol=self.options.tol, quick=quick,
             random_state=self.seed, failure_probability=self._budget.next(),
         )  # fmt: skip
+        self._proof = max(self._proof, self.seconds - began)
         found = self._budget.stated(found)
         found.point.setflags(write=False)
         handed_out = replace(found)
@@ -107,11 +109,16 @@ class Watch:
         logger.info(f"{self.label}: {words}", *numbers)
 
     def heed(self, V: Array | None) -> Status | None:
-        """Ask the callback and the clock whether to go on after the last row; a status says no."""
-        limit = self.options.time_limit
+        """Ask the callback and the clock whether to go on after the last row; a status says no.
+
+        The clock also says no where another step like the last one, and the certificate at the end, would
+        outlast the limit.
+        """
+        limit, now = self.options.time_limit, self.seconds
+        ahead, self._heeded = now - self._heeded + self._proof, now
         if self.options.callback is not None and self.rows and self._asked(self.options.callback, V):
             return Status.STOPPED
-        return Status.TIME_LIMIT if limit is not None and self.seconds > limit else None
+        return Status.TIME_LIMIT if limit is not None and now + ahead > limit else None
 
     def _asked(self, callback: Callable[[Iterate], bool | None], V: Array | None) -> bool:
         """What the callback says; it may read V, and its errors are no solver's."""

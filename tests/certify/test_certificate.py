@@ -126,3 +126,14 @@ def test_kernels_and_factors_are_told_apart(small, exact):
     symmetric = np.diag(np.arange(24.0))
     as_factor = nm.certify(problem, symmetric, kind="factor")
     assert as_factor.objective == pytest.approx(problem.objective(symmetric @ symmetric))
+
+
+@pytest.mark.parametrize("short", [1e-5, 5e-5, 1e-3])
+def test_rows_that_a_solver_left_below_their_bound_are_recognised(small, short):
+    """By what their multipliers gain: at 1e-6 none would count, and the bound be far below."""
+    problem = small("row:linear")
+    best = problem.solve("interior", tol=1e-8)
+    V = best.V * np.sqrt(1 - short)
+    found = nm.certify(problem, V, kind="factor")
+    assert found.relative_gap <= 20 * short
+    assert found.bound <= best.certificate.upper

@@ -37,6 +37,9 @@ BENCHMARKS = {
     "default.py": ["300"],
     "interior.py": ["draws", "1"],
     "matrix.py": ["iris", "--gammas", "1", "--shifts", "0.1"],
+    "weights.py": ["iris"],
+    "preconditioners.py": ["iris", "hinge", "100", "0.1", "60"],
+    "peers.py": ["iris", "--forms", "hard_pcp", "--cap", "20"],
     "soundness.py": ["--before", "HEAD", "iris"],
 }
 
