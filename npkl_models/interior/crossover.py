@@ -34,6 +34,9 @@ def factor_of(problem: Problem, K: Array, y: Multipliers, tol: float = 1e-12) ->
     if not problem.equalities:
         V = problem.regularizer.rescale(V) if problem.basis is None else V
     tried = [(_merit(problem, V[:, :r], y), r) for r in (*ends, rank)]
+    tried = [pair for pair in tried if np.isfinite(pair[0])]
+    if not tried:  # numbers out of range
+        return V
     best = min(value for value, _ in tried)
     near = WORTH * tol * (1 + 2 * abs(best))
     return V[:, : min(r for value, r in tried if value <= best + near)]

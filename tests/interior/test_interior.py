@@ -188,3 +188,14 @@ def test_the_distance_of_a_point_to_itself():
     assert nm.Problem(L, terms, nothing).solve("interior").objective == pytest.approx(
         nm.Problem(L, terms).solve("interior").objective, rel=1e-5
     )
+
+
+def test_a_merit_out_of_range_leaves_the_factor_whole(small, monkeypatch):
+    """Found by the adversary: no rank had a finite merit."""
+    from npkl_models.interior import crossover
+
+    monkeypatch.setattr(crossover, "_merit", lambda *_: float("nan"))
+    problem = small("npkl:hinge")
+    K = np.diag(np.arange(1.0, problem.n + 1))
+    V = crossover.factor_of(problem, K, problem.derivatives(np.ones((problem.n, 1))))
+    np.testing.assert_allclose(V @ V.T, K, atol=1e-10)
