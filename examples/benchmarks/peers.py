@@ -54,12 +54,12 @@ def stated(name: str, form: str) -> nm.Problem:
     return nm.npkl(nm.laplacian(data.X, 5, shift=0.1), pairs, loss="linear", row_norm=1.0)
 
 
-def cpu_of(command: list[str], cap: float) -> tuple[float, str]:
-    """CPU seconds of a child, and what it printed."""
+def cpu_of(command: list[str], cap: float, folder: Path) -> tuple[float, str]:
+    """CPU seconds of a child that runs in a folder (some write there unasked), and what it printed."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     one = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=cap, env=os.environ | one, check=False
+        command, capture_output=True, text=True, timeout=cap, env=os.environ | one, check=False, cwd=folder
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
@@ -162,7 +162,7 @@ def compare(name: str, form: str, given: argparse.Namespace) -> None:
                 continue
             (folder / "p.out").unlink(missing_ok=True)
             try:
-                seconds, printed = cpu_of(command, given.cap)
+                seconds, printed = cpu_of(command, given.cap, folder)
                 if read is None:
                     gap = float(re.search(r"Primal Dual Gap\s*:\s*(\S+)", printed).group(1))
                 else:

@@ -25,6 +25,8 @@ from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.eigenbound import Rigour
 
+CERTIFIED = ("proved", "probable")  # the rigours that certify
+
 
 @dataclass(frozen=True, repr=False)
 class Certificate:
@@ -98,7 +100,7 @@ class Certificate:
 
     def certifies(self, tol: float) -> bool:
         """Whether the point is feasible and proved (or probably) optimal within ``tol``."""
-        return self.feasible and self.rigour in ("proved", "probable") and abs(self.relative_gap) <= tol
+        return self.feasible and self.rigour in CERTIFIED and abs(self.relative_gap) <= tol
 
     def __repr__(self) -> str:
         return f"Certificate({self})"
@@ -250,7 +252,8 @@ def _with_more_rows(
             break
         y = recover_multipliers(problem, V, active)
         other = bound_from(problem, y, V, objective, upper, demand)
-        dual = other if other.bound > dual.bound else dual
+        known = other.rigour in CERTIFIED or dual.rigour not in CERTIFIED  # an estimate is no better bound
+        dual = other if known and other.bound > dual.bound else dual
     return dual
 
 

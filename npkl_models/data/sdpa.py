@@ -116,6 +116,8 @@ def as_sdpa(problem: Problem) -> SDPAFile:
     incidences, boxes = parts_of(problem)
     incidence, box = Incidence.stack(incidences), Box.join(boxes)
     moving = box.lower < box.upper
+    if not moving.any() and (R.spectral is None or R.spectral.bound is None):
+        raise UnsupportedError("SDPA's format states multipliers that may move, got linear losses alone")
     fixed = np.where(moving, 0.0, box.lower)
     C = sp.coo_array(problem.restrict(problem.cost + incidence.adjoint(fixed)))
     number = np.cumsum(moving, dtype=np.intp) * moving

@@ -69,6 +69,12 @@ class Basis:
         return int(self.Q.shape[1])
 
     @cached_property
+    def dense(self) -> Array:
+        """Q as an ndarray: itself, or a copy of a sparse one."""
+        out: Array = self.Q.toarray() if sp.issparse(self.Q) else self.Q
+        return out
+
+    @cached_property
     def shared(self) -> tuple[Index, Array] | None:
         """The only column that each row has an entry in, and the entry; None if some have more."""
         if not sp.issparse(self.Q) or np.any(np.diff(self.Q.indptr) > 1):

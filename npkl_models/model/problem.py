@@ -107,7 +107,7 @@ class Problem:
     @property
     def Q(self) -> Array:
         """The basis (n x s), dense; the identity where there is none."""
-        return np.eye(self.n) if self.basis is None else dense(self.basis.Q)
+        return np.eye(self.n) if self.basis is None else self.basis.dense
 
     @property
     def n_pairs(self) -> int:

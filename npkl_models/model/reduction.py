@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from npkl_models.linalg import Array, dense
+from npkl_models.linalg import Array
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.problem import Problem
 
@@ -17,4 +17,4 @@ def of_unknown(problem: Problem, incidence: Incidence) -> tuple[Incidence, Array
         return incidence, None
     if basis.shared is not None:
         return incidence.contract(*basis.shared, basis.size), None
-    return incidence, dense(basis.Q)
+    return incidence, problem.Q

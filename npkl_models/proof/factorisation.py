@@ -71,7 +71,8 @@ def by_cholesky(S: Matrix, guess: EigenBound, accuracy: float, again: bool = Fal
         if floor is not None:
             lower = floor - shift - 2 * UNIT * (scale + abs(shift))
             found = EigenBound(lower, guess.estimate, "proved", guess.vector)
-            return found if k == 0 or again else _lower_than_guessed(S, found, shift, accuracy)
+            fine = k == 0 or again or lower >= -accuracy
+            return found if fine else _lower_than_guessed(S, found, shift, accuracy)
     return guess
 
 

@@ -56,7 +56,9 @@ class Watch:
         self._budget = Budget()
         self._issued: list[tuple[Problem, Certificate, Certificate]] = []
         self._logged = self.started
-        self._heeded = self._proof = 0.0  # when the clock was asked; the longest certificate so far
+        self._heeded = self._step = self._proof = (
+            0.0  # when the clock was asked; a step, the longest certificate
+        )
 
     @property
     def seconds(self) -> float:
@@ -111,11 +113,12 @@ class Watch:
     def heed(self, V: Array | None) -> Status | None:
         """Ask the callback and the clock whether to go on after the last row; a status says no.
 
-        The clock also says no where another step like the last one, and the certificate at the end, would
+        The clock also says no where another step like the last two, and the certificate at the end, would
         outlast the limit.
         """
         limit, now = self.options.time_limit, self.seconds
-        ahead, self._heeded = now - self._heeded + self._proof, now
+        step, self._heeded = now - self._heeded, now
+        ahead, self._step = min(step, self._step) + self._proof, step
         if self.options.callback is not None and self.rows and self._asked(self.options.callback, V):
             return Status.STOPPED
         return Status.TIME_LIMIT if limit is not None and now + ahead > limit else None

@@ -137,3 +137,24 @@ def test_rows_that_a_solver_left_below_their_bound_are_recognised(small, short):
     found = nm.certify(problem, V, kind="factor")
     assert found.relative_gap <= 20 * short
     assert found.bound <= best.certificate.upper
+
+
+def test_an_estimate_does_not_replace_a_bound(small, monkeypatch):
+    """Of several guesses at the active rows: a larger number that proves nothing is no better."""
+    from dataclasses import replace
+
+    from npkl_models.certify import bounds
+
+    module, problem = __import__("sys").modules["npkl_models.certify.certificate"], small("row:linear")
+    best, count = problem.solve("interior"), []
+
+    def bound_from(*given):
+        count.append(1)
+        found = bounds.bound_from(*given)
+        return found if len(count) == 1 else replace(found, bound=found.bound + 1e3, rigour="estimated")
+
+    monkeypatch.setattr(module, "bound_from", bound_from)
+    found = nm.certify(problem, best.V * 0.99, kind="factor")
+    assert len(count) > 1
+    assert found.rigour == "proved"
+    assert found.bound <= best.certificate.upper

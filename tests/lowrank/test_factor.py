@@ -115,7 +115,10 @@ def objective_and_point(kind, small, seed=0, r=4):
 def test_a_line_is_the_objective_along_it(small, kind):
     f, point = objective_and_point(kind, small)
     D = np.random.default_rng(1).normal(size=point.W.shape)
+    bent = point.bent(f.incidence.along(point.V, f.lift(D)))
     line = f.along(point, D)
+    known = f.along(point, D, 0.5 * (np.sum(D * f.hessian(point)(D)) - bent))  # as a Newton step has it
+    assert known(0.3).value == pytest.approx(line(0.3).value, rel=1e-9, abs=1e-9)
     for t in (-0.7, 1e-3, 0.4, 2.0):
         at = f.at(point.W + t * D)
         assert line(t).value == pytest.approx(at.value - point.value, rel=1e-9, abs=1e-9)

@@ -17,7 +17,7 @@ from npkl_models.model.incidence import Incidence
 LEAST = 1e-2  # of the median diagonal entry of the slack: what counts as none
 
 
-class RowBlocks:
+class HessianBlocks:
     """Lays out which rows enter which values; `at` inverts the blocks at a point."""
 
     def __init__(self, incidence: Incidence) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from npkl_models.errors import unknown
 from npkl_models.linalg import Array, frobenius
 from npkl_models.lowrank.cost import factor_cost
-from npkl_models.lowrank.factor.minimisers import MINIMISERS
+from npkl_models.lowrank.factor.minimisers import MINIMISERS, Newton
 from npkl_models.lowrank.factor.objective import FactorObjective, Point
 from npkl_models.lowrank.factor.rank import FactorEngine, starting_factor
 from npkl_models.model.problem import Problem
@@ -100,8 +100,8 @@ class BurerMonteiroEngine(FactorEngine):
         self.steps += 1
         if self.method != "auto" or self.steps % PATIENCE:
             return
-        if self.residual > SLOW * self.residual_then:
-            self.minimiser = MINIMISERS["newton"]()
+        if self.residual > SLOW * self.residual_then and not isinstance(self.minimiser, Newton):
+            self.minimiser = Newton()
         self.residual_then = self.residual
 
     def multipliers(self) -> Multipliers:

@@ -136,40 +136,6 @@ def minimum(line: Callable[[float], Line], first: float = 1.0) -> float:
     return best
 
 
-def steihaug(
-    product: Callable[[Array], Array], inverse: Callable[[Array], Array], g: Array, radius: float,
-    tolerance: float,
-) -> tuple[Array, Array, bool]:  # fmt: skip
-    """Minimise <g, D> + <D, H D> / 2 over ||D||_M <= radius; returns D, H D and whether it is at the bound.
-
-    ``inverse`` applies M^-1; the tolerance is for the residual in its norm.
-    """
-    D, HD = np.zeros_like(g), np.zeros_like(g)
-    r = -g
-    z = inverse(r)
-    p, rho = z, float(np.sum(r * z))
-    length, across, long = 0.0, 0.0, rho  # of D, of D and p, of p, in M
-    for _ in range(CG_STEPS):
-        Hp = product(p)
-        curvature = float(np.sum(p * Hp))
-        step = rho / curvature if curvature > 0 else np.inf
-        ahead = length + 2 * step * across + step**2 * long if np.isfinite(step) else np.inf
-        if not ahead < radius**2:
-            t = (-across + np.sqrt(max(across**2 + long * (radius**2 - length), 0.0))) / long
-            return D + t * p, HD + t * Hp, True
-        D, HD = D + step * p, HD + step * Hp
-        r = r - step * Hp
-        z = inverse(r)
-        new = float(np.sum(r * z))
-        length = ahead
-        if not new > tolerance**2:
-            break
-        share = new / rho
-        across, long = share * (across + step * long), new + share**2 * long
-        p, rho = z + share * p, new
-    return D, HD, False
-
-
 class LBFGS:
     """Limited-memory BFGS with a backtracking line search (Nocedal 1980)."""
 

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.linalg import Array, norm_bound
-from npkl_models.lowrank.factor.blocks import RowBlocks
+from npkl_models.lowrank.factor.blocks import HessianBlocks
 from npkl_models.lowrank.factor.spectral_term import SpectralTerm
 from npkl_models.lowrank.smoothing import Convex, Derivatives, WeightedLoss, Within
 from npkl_models.model.functionals import Entries, Functional
@@ -142,8 +142,8 @@ class FactorObjective:
         return self._blocks.at(point.V, self.S(point.slope).diagonal(), point.bend)
 
     @cached_property
-    def _blocks(self) -> RowBlocks:
-        return RowBlocks(self.incidence)
+    def _blocks(self) -> HessianBlocks:
+        return HessianBlocks(self.incidence)
 
     def misfit(self, point: Point) -> float:
         """What the multipliers would still move by, as a cost: sum |y step|."""

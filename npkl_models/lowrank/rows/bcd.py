@@ -154,8 +154,9 @@ class BCDEngine(FactorEngine):
         self.residual_then = self.residual
         if slow and self.options.newton and not self.by_dual:
             logger.info("sweep %d: sweeps have become slow, Newton steps take over", self.sweeps)
-            y, fading = self.multipliers(), self.options.rank == "auto" and not self.grown
-            V = drop_null_columns(self.V, FADING if fading else DEAD)
+            y, V = self.multipliers(), self.V
+            if self.options.rank == "auto":
+                V = drop_null_columns(V, DEAD if self.grown else FADING)
             self.finisher = BurerMonteiroEngine(self.problem, BurerMonteiroOptions(method="newton"), V)
             if not self.finisher.f.smooth:
                 self.finisher.follow_on(y, self.model.beta)
