@@ -18,6 +18,7 @@ from npkl_models.certify.bounds import Demand, Dual, bound_from
 from npkl_models.certify.points import read_point
 from npkl_models.certify.recovery import ACTIVE, recover_multipliers
 from npkl_models.certify.restoration import Restored, restore
+from npkl_models.certify.unheld import bound_of_held
 from npkl_models.errors import ProblemError, SolverError
 from npkl_models.linalg import Array
 from npkl_models.model.faces import face_of
@@ -52,9 +53,8 @@ class Certificate:
         How the bound is known; only the first two count as certified.
     repair : str
         How y was made feasible: "none needed", "shift", "scale", "rows", "equality shift", "distances",
-        "trace bound", "Slater point", "regulariser" (the support absorbs it) or "no repair applies"; "local
-        shift" and so
-        on where the diagonal was raised on a few points more than on others.
+        "trace bound", "Slater point", "held points (...)", "regulariser" (the support absorbs it) or
+        "no repair applies"; "local shift" and so on where the diagonal was raised on a few points more than on others.
     failure_probability : float
         Of a "probable" bound.
     violation : float
@@ -236,7 +236,10 @@ def _both_sides(
         upper = restored.near.upper(problem, V, objective, y.equalities)
         upper += rounding.objective(problem, V, objective)
     if given is not None or not problem.regularizer.row_multipliers:
-        return restored, objective, upper, bound_from(problem, y, V, objective, upper, demand)
+        dual = bound_from(problem, y, V, objective, upper, demand)
+        if dual.bound == float("-inf") and not demand.quick:
+            dual = bound_of_held(problem, y, V, demand) or dual
+        return restored, objective, upper, dual
     share = replace(demand, failure_probability=demand.failure_probability / len(ACTIVE))
     dual = bound_from(problem, y, V, objective, upper, share)
     dual = _with_more_rows(problem, V, dual, objective, upper, share)

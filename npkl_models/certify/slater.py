@@ -39,6 +39,15 @@ def strictly_feasible(problem: Problem) -> tuple[Multipliers, float] | None:
     return _known[problem]
 
 
+def offer(problem: Problem, y: Multipliers) -> bool:
+    """A candidate for the strictly feasible point, kept if it is proved to be one and a better one."""
+    found, known = _proved(problem, projected(problem, y)), strictly_feasible(problem)
+    better = found is not None and (known is None or found[1] > known[1])
+    if better:
+        _known[problem] = found
+    return better
+
+
 def slater(problem: Problem, y: Multipliers, eps: float, upper: float) -> tuple[float, Multipliers] | None:
     """The repair: a share of the strictly feasible point, mixed in."""
     found = strictly_feasible(problem)

@@ -8,12 +8,14 @@ import numpy as np
 
 from npkl_models.answer.solution import Status
 from npkl_models.certify.certificate import Certificate
+from npkl_models.certify.slater import offer
 from npkl_models.errors import UnsupportedError
 from npkl_models.interior.crossover import factor_of
 from npkl_models.interior.path import Iterate
 from npkl_models.interior.values import values_of
 from npkl_models.model.conjugates import quadratic_conjugates
 from npkl_models.model.problem import Problem
+from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost, available_bytes
 from npkl_models.solve.judge import Claim
@@ -70,6 +72,7 @@ class _Run:
         self.problem, self.options, self.watch = problem, options, watch
         self.iterate = Iterate(values_of(problem))
         self.best: list[Certificate] = []
+        self.center: Multipliers | None = None  # the first dual feasible iterate, far from the boundary
         self.threshold = LOOK * options.tol
         self.smallest, self.at = np.inf, 0
         self.size = 1 + abs(self.iterate.objective())
@@ -92,6 +95,8 @@ class _Run:
         objective, bound = now.objective(), now.bound()
         if not np.isfinite([objective, bound]).all():
             return Status.FAILED
+        if now.rho == 0.0 and self.center is None:
+            self.center = now.values.multipliers(now.y)
         gap = abs(objective - bound) / (1 + abs(objective) + abs(bound))
         self.watch.record(iteration, objective, np.nan if now.rho else bound, gap, now.values.order)
         if gap < 0.9 * self.smallest or now.rho:
@@ -118,6 +123,9 @@ class _Run:
         y = values.multipliers(self.iterate.y)
         V = factor_of(self.problem, self.iterate.K, y, self.options.tol)
         found = self.watch.certify(self.problem, V, y)
+        lost = found.bound == float("-inf")
+        if lost and self.center is not None and offer(self.problem, self.center):
+            found = self.watch.certify(self.problem, V, y)
         if found.rigour == "probable" and self.watch.suffices(found):
             proof = self.watch.certify(self.problem, V, y, method="cholesky")
             found = proof if self.watch.suffices(proof) and proof.rigour == "proved" else found

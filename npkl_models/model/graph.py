@@ -12,10 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Matrix
+from npkl_models.linalg import UNIT, Matrix
 from npkl_models.model.neighbors import nearest_neighbors
 
 WIDTH_NEIGHBORS = 10
+ROUNDED = 2  # times the rounding of a row's sum: what its degree is raised by
 
 
 def knn_affinity(
@@ -83,7 +84,8 @@ def laplacian(
     """Graph Laplacian of points or of an affinity, plus ``shift`` on the diagonal.
 
     Normalised: (1 + shift) I - D^(-1/2) S D^(-1/2) (Hu & Kwok 2015, eq. (1), with shift for their
-    delta); else shift I + D - S.
+    delta); else shift I + D - S. Rounded such that without a shift the numbers in memory are positive
+    semidefinite, not only up to rounding: D is larger than the row sums by some 1e-14 of them.
 
     Parameters
     ----------
@@ -107,10 +109,11 @@ def laplacian(
         raise ProblemError(f"shift must be a finite number >= 0, got {shift}")
     n = S.shape[0]
     degree = np.asarray(S.sum(axis=1)).ravel()
+    spare = ROUNDED * (float(np.max(np.diff(S.indptr), initial=0)) + 8) * UNIT
     if not normalized:
-        return (sp.diags_array(degree + shift) - S).tocsr()
+        return (sp.diags_array(degree * (1 + spare) + shift) - S).tocsr()
     root = np.where(degree > 0, 1 / np.sqrt(np.where(degree > 0, degree, 1.0)), 0.0)
-    half = sp.diags_array(root)
+    half = sp.diags_array(root * np.sqrt(1 - spare))
     return (sp.diags_array(np.full(n, 1.0 + shift)) - half @ S @ half).tocsr()
 
 

@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import Any, Unpack, overload
 
 from npkl_models.answer.solution import Solution
+from npkl_models.certify.unheld import split
 from npkl_models.errors import UnsupportedError
 from npkl_models.hooks import lend
 from npkl_models.model.problem import Problem
 from npkl_models.solve.backend import Backend
-from npkl_models.solve.handover import candidates, solve_in_stages, stages
+from npkl_models.solve.handover import candidates, solve_in_stages, solve_split, stages
 from npkl_models.solve.keywords import AnyKeywords
 from npkl_models.solve.options import Options
 from npkl_models.solve.program import Program
@@ -92,9 +93,13 @@ def solve(problem: Problem, backend: str | Backend = "auto", **options: Any) -> 
     if backend != "auto":
         return compile(problem, backend, **options).solve()
     _, reason = choose_backend(problem, **options)
-    plan = stages(candidates(problem, options)[0])
-    limit = Options(time_limit=options.get("time_limit")).time_limit
-    solution = solve_in_stages(problem, plan, options, float("inf") if limit is None else limit)
+    given = Options(time_limit=options.get("time_limit")).time_limit
+    limit, parts = float("inf") if given is None else given, split(problem)
+    if parts is not None and parts.problem is not None and options.get("start") is None:
+        solution = solve_split(problem, parts, options, limit)
+    else:
+        plan = stages(candidates(problem, options)[0])
+        solution = solve_in_stages(problem, plan, options, limit)
     words = f"backend chosen: {reason}"
     if len(solution.attempts) > 1:
         words = f"tried: {'; then '.join(map(str, solution.attempts))}\nfirst {words}"

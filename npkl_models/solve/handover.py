@@ -13,15 +13,23 @@ from dataclasses import replace
 from typing import Any
 
 from npkl_models.answer.solution import Attempt, Solution, Status
+from npkl_models.certify.unheld import Split
 from npkl_models.errors import UnsupportedError, unknown
+from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
+from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost
+from npkl_models.solve.judge import Claim, judge
+from npkl_models.solve.options import Options
 from npkl_models.solve.registry import backends
+from npkl_models.solve.unheld import grown
+from npkl_models.solve.watch import Watch
 
 SHORTEST = 0.05  # seconds that the first one has at least
 SHARE = 3.0  # times the prediction of the sure one, that the first one has
 PATIENCE = 10.0  # times its own prediction, after the sure one
+SHARPER = 0.3  # of tol: the gap of the held points' problem, where others are held by nothing
 LAST = 10.0  # seconds, then at least, if there is a bound at all
 PROVED = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)
 
@@ -71,6 +79,50 @@ def stages(costs: dict[str, Cost]) -> list[tuple[str, float]]:
     other = next(name for name in order if name != sure)
     rest = [(sure, float("inf")), (other, max(PATIENCE * costs[other].seconds, LAST))]
     return rest if first == sure else [(first, max(SHARE * costs[sure].seconds, SHORTEST)), *rest]
+
+
+def solve_split(problem: Problem, parts: Split, options: dict[str, Any], limit: float) -> Solution:
+    """The held points are solved, the others grown from there, or both by the sure one; the better answer.
+
+    The multipliers are those of the held points in any case.
+    """
+    started, tol = time.perf_counter(), Options(tol=options.get("tol", Options.tol)).tol
+    inner, own = parts.problem, options | {"tol": SHARPER * tol}
+    if inner is None:
+        raise UnsupportedError("a split without held points has nothing to solve")
+    found = solve_in_stages(inner, stages(candidates(inner, options)[0]), own, limit)
+    V, y = None, None
+    if found.V is not None:
+        V, y = grown(parts, found.V), parts.unfold(found.certificate.multipliers)
+    best = _judged(problem, found, V, y, options)
+    costs = candidates(problem, options)[0]
+    sure = [name for name in costs if costs[name].sure]
+    left = limit - (time.perf_counter() - started)
+    if best.status is Status.OPTIMAL or found.status is Status.STOPPED or not sure or left <= 0:
+        return best
+    whole = _attempt(problem, min(sure, key=lambda name: costs[name].seconds), options, left, None)
+    if whole is None or whole.V is None:
+        return best
+    other = _judged(problem, whole, whole.V, y, options)
+    attempts = (*best.attempts, *other.attempts)
+    best = _kept(other, best)
+    return replace(best, attempts=attempts, solve_time=time.perf_counter() - started)
+
+
+def _judged(
+    problem: Problem, found: Solution, V: Array | None, y: Multipliers | None, options: Mapping[str, Any]
+) -> Solution:
+    """What a point and multipliers are worth to the whole problem."""
+    watch = Watch(Options(tol=options.get("tol", Options.tol)), found.backend)
+    status = Status.INACCURATE if found.status is Status.OPTIMAL else found.status
+    claim = Claim(V, y, status, found.objective, found.iterations, "solved where the points are held")
+    out = judge(problem, found.backend, claim, watch)
+    gap = out.certificate.relative_gap if out.V is not None else float("inf")
+    spent = found.solve_time + watch.seconds
+    return replace(
+        out, attempts=(Attempt(found.backend, spent, out.status, gap),), solve_time=spent,
+        build_time=found.build_time, history=found.history,
+    )  # fmt: skip
 
 
 def solve_in_stages(

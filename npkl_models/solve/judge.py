@@ -16,6 +16,7 @@ from npkl_models.answer.solution import Solution, Status
 from npkl_models.certify.certificate import Certificate, of_itself
 from npkl_models.certify.rays import infeasible, unbounded
 from npkl_models.certify.repairs import NO_REPAIR
+from npkl_models.certify.unheld import HELD
 from npkl_models.errors import SolverError
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
@@ -27,6 +28,10 @@ LIMITS = (Status.STOPPED, Status.TIME_LIMIT, Status.ITERATION_LIMIT)
 UNHELD = (
     "no strictly feasible dual point was found: kernels may grow without limit at no cost, and no bound can "
     "be given; give the Laplacian a shift, or the kernel a row norm or a bound on its trace"
+)
+AT_INFINITY = (
+    "some points are held by no pair: the infimum may be reached at infinity only, and floating point ends "
+    "before; give the Laplacian a shift, or the kernel a row norm or a bound on its trace"
 )
 DEEP = 1e9  # an objective so far below zero, and no bound: it is asked whether there is one
 
@@ -183,6 +188,8 @@ def _not_feasible(case: _Case) -> Verdict:
 def _as_it_ended(case: _Case) -> Verdict:
     status = Status.INACCURATE if case.claim.status is Status.OPTIMAL else case.claim.status
     unbounded_kernels = case.found is not None and case.found.repair == NO_REPAIR
+    if case.found is not None and case.found.repair.startswith(HELD):
+        return status, AT_INFINITY
     return status, UNHELD if unbounded_kernels else ""
 
 

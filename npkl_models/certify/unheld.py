@@ -1,0 +1,217 @@
+"""Points that nothing holds: where the cost is singular and no value keeps the kernel from growing.
+
+Without a shift each component of the graph has a null vector v > 0 of the Laplacian. If no multiplier
+inside of it may grow with v'M_e v > 0 (must-links only, say), then v'S(y) v <= 0 for every y: no dual
+point is strictly feasible, and S(y) >= 0 asks that the values there have no multipliers at all. The dual then is that of the
+held points alone, and the split gives its bound to the whole problem: the slack of the others is the
+cost itself, of which a positive vector proves that it is PSD.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from npkl_models.certify import rounding
+from npkl_models.certify.bounds import Demand, Dual, bound_from
+from npkl_models.certify.floors import cost_floor
+from npkl_models.certify.slater import projected
+from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Index, Mask, Matrix, norm_bound
+from npkl_models.model.problem import Problem
+from npkl_models.model.terms import LossTerm, Multipliers
+from npkl_models.proof.perron import collatz, perron_vector
+
+WEAK = (1e-12, 1e-15, 0.0)  # of the norm: entries of the cost that may be counted as no edges, tried in turn
+HELD = "held points"  # the name of the repair
+SINGULAR = 1e-9  # of the norm: a component whose floor is above holds itself
+
+_known: WeakKeyDictionary[Problem, Split | None] = WeakKeyDictionary()
+
+
+class Parts(NamedTuple):
+    """What a split keeps of the whole problem (not the problem, whose end it must not delay)."""
+
+    n: int
+    cost: Matrix
+    terms: tuple[LossTerm, ...]
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The points that are held, and components of the others.
+
+    Attributes
+    ----------
+    whole : Problem
+    held : ndarray of shape (h,)
+        Points that are held.
+    cells : tuple of (points, vector)
+        Components of the others, each with a positive unit vector near the null vector of its cost.
+    cost : sparse array (h x h)
+        Of the held points, lowered by what the weak edges to the others may cost.
+    """
+
+    whole: Parts
+    held: Index
+    cells: tuple[tuple[Index, Array], ...]
+    cost: Matrix
+
+    @cached_property
+    def kept(self) -> tuple[Mask, ...]:
+        """For each term: the values that ask for held points only."""
+        inside = np.zeros(self.whole.n, dtype=bool)
+        inside[self.held] = True
+        return tuple(_inside(term, inside) for term in self.whole.terms)
+
+    @cached_property
+    def problem(self) -> Problem | None:
+        """The problem of the held points; None where there are none."""
+        place = np.full(self.whole.n, -1)
+        place[self.held] = np.arange(self.held.size)
+        terms = [
+            LossTerm(
+                type(term.functional)(self.held.size, [place[i[kept]] for i in term.functional.indices]),
+                term.loss, term.target[kept], term.weight[kept], term.name,
+            )
+            for term, kept in zip(self.whole.terms, self.kept, strict=True)
+            if kept.any()
+        ]  # fmt: skip
+        return Problem(self.cost, terms, name=self.whole.name) if terms and self.held.size > 1 else None
+
+    def fold(self, y: Multipliers) -> Multipliers:
+        """Multipliers of the held points' problem."""
+        pairs = zip(y.terms, self.kept, strict=True)
+        return Multipliers(tuple(part[kept] for part, kept in pairs if kept.any()))
+
+    def unfold(self, y: Multipliers | None) -> Multipliers:
+        """Multipliers of the whole problem, zero where they ask for others."""
+        out = [np.zeros(kept.size) for kept in self.kept]
+        parts = iter(() if y is None else y.terms)
+        for whole, kept in zip(out, self.kept, strict=True):
+            if y is not None and kept.any():
+                whole[kept] = next(parts)
+        return Multipliers(tuple(out))
+
+
+def split(problem: Problem) -> Split | None:
+    """The split of a problem into held points and others; None where all are held, or it cannot be shown."""
+    if problem not in _known:
+        _known[problem] = _search(problem)
+    return _known[problem]
+
+
+def bound_of_held(problem: Problem, y: Multipliers, V: Array, demand: Demand) -> Dual | None:
+    """The bound from the held points' multipliers alone; None where all are held."""
+    parts = split(problem)
+    if parts is None:
+        return None
+    inside, zero = parts.problem, parts.unfold(None)
+    if any((a != b).any() for a, b in zip(projected(problem, zero).terms, zero.terms, strict=True)):
+        return None
+    if inside is None:
+        return None
+    W = V[parts.held]
+    objective = inside.objective_of_factor(W)
+    upper = objective + rounding.objective(inside, W, objective)
+    dual = bound_from(inside, parts.fold(y), W, objective, upper, demand)
+    if not np.isfinite(dual.bound):
+        return None
+    vector = np.zeros(problem.n)
+    vector[parts.held] = dual.found.vector
+    y = parts.unfold(dual.y)
+    found = replace(dual.found, vector=vector, raised=None, directions=None)
+    repair = f"{HELD} ({dual.repair})"
+    return Dual(-rounding.paid(problem, y), dual.rigour, repair, y, found, dual.level)
+
+
+def _search(problem: Problem) -> Split | None:
+    known = problem.regularizer.vacuous and problem.basis is None and not problem.equalities
+    if not known or any(term.functional.arity == 0 for term in problem.terms):
+        return None
+    size = norm_bound(problem.cost)
+    for weak in WEAK:
+        labels = _components(problem.cost, weak * size)
+        loose = ~_growing(problem, labels, np.ones(problem.n), 0.0)
+        if not loose.any() and (problem.n > DENSE_SPECTRUM or cost_floor(problem) > SINGULAR * size):
+            return None
+        found = _checked(problem, _unheld(problem, labels))
+        if found is not None:
+            return found
+    return None
+
+
+def _components(C: Matrix, weak: float) -> Index:
+    coo = C.tocoo()
+    strong = (np.abs(coo.data) > weak) & (coo.row != coo.col)
+    graph = sp.coo_array((np.ones(int(strong.sum())), (coo.row[strong], coo.col[strong])), shape=C.shape)
+    labels: Index = connected_components(graph, directed=False)[1].astype(np.intp)
+    return labels
+
+
+def _unheld(problem: Problem, labels: Index) -> list[tuple[Index, Array]]:
+    """Components where the cost is singular and no multiplier may grow along the null vector."""
+    size = norm_bound(problem.cost)
+    order = np.argsort(labels, kind="stable")
+    cells, vectors = {}, np.zeros(problem.n)
+    for k, points in enumerate(np.split(order, np.cumsum(np.bincount(labels))[:-1])):
+        C = problem.cost[points][:, points]
+        x = perron_vector(C)
+        if x is not None and collatz(C, x) <= SINGULAR * size:
+            cells[k], vectors[points] = (points, x), x
+    held = _growing(problem, labels, vectors, SINGULAR)
+    return [cell for k, cell in cells.items() if not held[k]]
+
+
+def _growing(problem: Problem, labels: Index, x: Array, least: float) -> Mask:
+    """Components with a value inside whose multiplier may move from zero such that x'S x grows.
+
+    Multipliers that gain next to nothing, where x is small, do not count.
+    """
+    out = np.zeros(labels.max() + 1, dtype=bool)
+    for term in problem.terms:
+        t = term.functional.incidence
+        first = np.full(term.functional.size, -1)
+        first[t.owner] = labels[t.row]
+        whole = np.ones(term.functional.size, dtype=bool)
+        whole[t.owner[(labels[t.row] != first[t.owner]) | (labels[t.column] != first[t.owner])]] = False
+        pull = term.functional.value_of_factor(x[:, None])
+        pull = np.where(np.abs(pull) > least, pull, 0.0)
+        moved = term.loss.project(1e-3 * term.weight * np.sign(pull), term.target, term.weight)
+        out[first[whole & (moved * pull > 0)]] = True
+    return out
+
+
+def _checked(problem: Problem, cells: list[tuple[Index, Array]]) -> Split | None:
+    """The split, if the cost of the cells is proved PSD with what the edges to the held points need."""
+    if not cells:
+        return None
+    points = np.concatenate([cell[0] for cell in cells])
+    x = np.concatenate([cell[1] for cell in cells])
+    held = np.setdiff1d(np.arange(problem.n), points)
+    floor = collatz(problem.cost[points][:, points], x)
+    weak = abs(problem.cost[points][:, held]) * (1 + 64 * UNIT)
+    across = float(np.max(weak.sum(axis=1), initial=0.0)) * (1 + problem.n * UNIT)
+    if floor < 0 or (across > 0 and floor == 0):
+        return None
+    share = min(1.0, 0.5 * floor / across) if across > 0 else 1.0
+    lowered = np.asarray(weak.sum(axis=0)).ravel() / share
+    C = problem.cost[held][:, held]
+    lowered = np.where(lowered > 0, lowered * (1 + problem.n * UNIT) + 4 * UNIT * np.abs(C.diagonal()), 0.0)
+    if np.max(lowered, initial=0.0) > SINGULAR * norm_bound(problem.cost):
+        return None
+    parts = Parts(problem.n, problem.cost, problem.terms, problem.name)
+    return Split(parts, held, tuple(cells), sp.csr_array(C - sp.diags_array(lowered)))
+
+
+def _inside(term: LossTerm, inside: Mask) -> Mask:
+    t = term.functional.incidence
+    kept = np.ones(term.functional.size, dtype=bool)
+    kept[t.owner[~(inside[t.row] & inside[t.column])]] = False
+    return kept

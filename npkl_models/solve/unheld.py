@@ -1,0 +1,123 @@
+"""Problems of which a part is held by nothing: solved where they are held, and grown elsewhere.
+
+The infimum is that of the held points alone (`npkl_models.certify.unheld`), and may be reached at infinity
+only: sqrt(t) times the null vector of a component costs next to nothing, and what its values ask for is
+had by changes of size 1 / sqrt(t). The t that costs least is taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from npkl_models.certify.unheld import Split
+from npkl_models.linalg import UNIT, Array, Index, Mask, norm_bound
+from npkl_models.model.functionals import Entries
+
+ROUNDING = 100 * UNIT  # what a unit of trace costs at least in an upper bound, relative to the norm
+LARGEST = 1e14  # t
+ROUNDS = 5  # of leaving out changes that cost more than they gain
+
+
+@dataclass(frozen=True)
+class _Wishes:
+    """Entries K_ij that touch a cell: i lies in it and stays, j may be changed along its null vector."""
+
+    i: Index
+    j: Index
+    cell: Index
+    share: Array  # of i in the null vector
+    inner: Mask  # whether j lies in the cell too
+    wanted: Array  # the value at which the loss is least
+    slots: tuple[tuple[Index, int], ...]  # positions of each term's values, and its number
+
+    @property
+    def change(self) -> Array:
+        """What sqrt(t) times the change of j should be."""
+        return self.wanted / self.share
+
+
+def grown(parts: Split, V: Array) -> Array | None:
+    """A factor (n x (r + cells)) from one of the held points (h x r); None where values are no entries."""
+    problem = parts.whole
+    if not all(isinstance(term.functional, Entries) for term in problem.terms):
+        return None
+    wishes = _wishes(parts)
+    if not np.isfinite(wishes.change).all():
+        return None
+    count, r = len(parts.cells), V.shape[1]
+    groups, place = np.unique(wishes.cell * problem.n + wishes.j, return_inverse=True)
+    cell, j = np.divmod(groups, problem.n)
+    change, gain = _least(parts, wishes, groups.size, place)
+    price = problem.cost.diagonal()[j] * change**2
+    kept = np.ones(groups.size, dtype=bool)
+    for _ in range(ROUNDS):
+        t = _lengths(parts, np.bincount(cell[kept], price[kept], count).astype(float))
+        kept = np.logical_and(kept, gain > price / t[cell])
+    far = ~(wishes.inner & (t[wishes.cell] * wishes.share**2 >= np.abs(wishes.wanted)))
+    kept &= np.bincount(place, weights=far, minlength=groups.size) > 0
+    out = np.zeros((problem.n, r + count))
+    out[parts.held, :r] = V
+    for k, (points, x) in enumerate(parts.cells):
+        out[points, r + k] = np.sqrt(t[k]) * x
+    cell, j, change = cell[kept], j[kept], change[kept]
+    out[j, r + cell] += np.where(np.abs(out[j, r + cell]) > 1, 0.0, change / np.sqrt(t[cell]))
+    return out
+
+
+def _wishes(parts: Split) -> _Wishes:
+    problem = parts.whole
+    cell, x = np.full(problem.n, -1), np.zeros(problem.n)
+    for k, (points, vector) in enumerate(parts.cells):
+        cell[points], x[points] = k, vector
+    rows, columns, values, slots, at = [], [], [], [], 0
+    for number, (term, kept) in enumerate(zip(problem.terms, parts.kept, strict=True)):
+        left = ~kept
+        i, j = (index[left] for index in term.functional.indices)
+        zero = np.zeros(i.size)
+        values.append(term.loss.conjugate_derivative(zero, term.target[left], term.weight[left]))
+        rows.append(i)
+        columns.append(j)
+        slots.append((np.arange(at, at + i.size), number))
+        at += i.size
+    i, j = np.concatenate(rows), np.concatenate(columns)
+    swap = (cell[i] < 0) | ((cell[j] >= 0) & (x[j] > x[i]))
+    i, j = np.where(swap, j, i), np.where(swap, i, j)
+    return _Wishes(i, j, cell[i], x[i], cell[i] == cell[j], np.concatenate(values), tuple(slots))
+
+
+def _least(parts: Split, wishes: _Wishes, count: int, place: Index) -> tuple[Array, Array]:
+    """For each changed point and cell: of the largest, the smallest and the mean wish, the one of least loss.
+
+    With what it gains over no change.
+    """
+    wish = wishes.change
+    low, high = np.full(count, np.inf), np.full(count, -np.inf)
+    np.minimum.at(low, place, wish)
+    np.maximum.at(high, place, wish)
+    weight = wishes.share**2
+    mean = np.bincount(place, weight * wish, count) / np.maximum(np.bincount(place, weight, count), 1e-300)
+    options = np.stack([np.zeros(count), low, mean, high])
+    losses = np.stack([np.bincount(place, _loss(parts, wishes, a[place]), count) for a in options])
+    best, each = np.argmin(losses, axis=0), np.arange(count)
+    return options[best, each], losses[0] - losses[best, each]
+
+
+def _loss(parts: Split, wishes: _Wishes, change: Array) -> Array:
+    out = np.zeros(wishes.wanted.size)
+    for where, number in wishes.slots:
+        term, left = parts.whole.terms[number], ~parts.kept[number]
+        z = wishes.share[where] * change[where]
+        out[where] = term.weight[left] * term.loss.value(z, term.target[left])
+    return out
+
+
+def _lengths(parts: Split, price: Array) -> Array:
+    """For each cell: the t that makes t times its null vector's cost plus price / t least."""
+    C, size = parts.whole.cost, norm_bound(parts.whole.cost)
+    out = []
+    for (points, x), own in zip(parts.cells, price, strict=True):
+        cost = max(float(x @ (C[points][:, points] @ x)), 0.0) + ROUNDING * size
+        out.append(min(max(np.sqrt(own / cost), 1.0 / float(np.max(x) ** 2)), LARGEST))
+    return np.array(out)
