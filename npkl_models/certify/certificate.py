@@ -54,7 +54,8 @@ class Certificate:
     repair : str
         How y was made feasible: "none needed", "shift", "scale", "rows", "equality shift", "distances",
         "trace bound", "Slater point", "held points (...)", "regulariser" (the support absorbs it) or
-        "no repair applies"; "local shift" and so on where the diagonal was raised on a few points more than on others.
+        "no repair applies"; "local shift" and so on where the diagonal was raised on a few points more than
+        on others.
     failure_probability : float
         Of a "probable" bound.
     violation : float

@@ -2,9 +2,9 @@
 
 Without a shift each component of the graph has a null vector v > 0 of the Laplacian. If no multiplier
 inside of it may grow with v'M_e v > 0 (must-links only, say), then v'S(y) v <= 0 for every y: no dual
-point is strictly feasible, and S(y) >= 0 asks that the values there have no multipliers at all. The dual then is that of the
-held points alone, and the split gives its bound to the whole problem: the slack of the others is the
-cost itself, of which a positive vector proves that it is PSD.
+point is strictly feasible, and S(y) >= 0 asks that the values there have no multipliers at all.
+The dual then is that of the held points alone, and the split gives its bound to the whole problem: the
+slack of the others is the cost itself, of which a positive vector proves that it is PSD.
 """
 
 from __future__ import annotations
@@ -103,7 +103,8 @@ class Split:
 def split(problem: Problem) -> Split | None:
     """The split of a problem into held points and others; None where all are held, or it cannot be shown."""
     if problem not in _known:
-        _known[problem] = _search(problem)
+        with np.errstate(all="ignore"):
+            _known[problem] = _search(problem)
     return _known[problem]
 
 

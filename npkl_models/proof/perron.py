@@ -68,7 +68,7 @@ def _inverse_iteration(C: Array) -> Array:
     with contextlib.suppress(np.linalg.LinAlgError):
         for _ in range(2):
             x = np.abs(np.linalg.solve(C - level * np.eye(len(x)), x))
-            x /= np.linalg.norm(x)
+            x /= np.max(x)
     return x
 
 
