@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.model.cliques import flatten
 from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.faces import complement
 from npkl_models.model.functionals import SquaredDistances, TotalSum
@@ -55,7 +56,12 @@ def mvu(X: Any, n_neighbors: int = 4, metric: str = "euclidean", reduce: bool = 
     kept = Equality(SquaredDistances(n, (pairs[:, 0], pairs[:, 1])), squared, "distances")
     cost = -sp.eye_array(n).tocsr()
     if reduce:
-        return Problem(cost, (), (kept,), basis=complement(n), name="mvu")
+        flat = flatten(n, pairs, squared)
+        if flat is None:
+            return Problem(cost, (), (kept,), basis=complement(n), name="mvu")
+        i, j = pairs[flat.kept].T
+        stated = Equality(SquaredDistances(n, (i, j)), squared[flat.kept], "distances")
+        return Problem(cost, (), (stated,), basis=flat.basis, name="mvu")
     return Problem(cost, (), (kept, Equality(TotalSum(n), 0.0, "centring")), name="mvu")
 
 
