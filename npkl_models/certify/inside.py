@@ -35,7 +35,8 @@ def centre(problem: Problem) -> Array | None:
         return None
     P, R = found
     b = np.concatenate([part.value for part in problem.equalities])
-    U, slow = np.eye(problem.order) * (float(np.mean(np.abs(b))) or 1.0), 0
+    U: Array = np.eye(problem.order) * (float(np.mean(np.abs(b))) or 1.0)
+    slow = 0
     for _ in range(STEPS):
         try:
             L = scipy.linalg.cholesky(U, lower=True)
@@ -92,7 +93,9 @@ def _rows(problem: Problem) -> tuple[Array, Array] | None:
     m = sum(part.functional.size for part in problem.equalities)
     if problem.order > ORDER or m > EQUALITIES:
         return None
-    Q, left, right = problem.Q, [], []
+    Q = problem.Q
+    left: list[Array] = []
+    right: list[Array] = []
     for part in problem.equalities:
         f = part.functional
         if isinstance(f, SquaredDistances):

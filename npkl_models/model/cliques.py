@@ -24,8 +24,13 @@ from npkl_models.model.faces import complement
 
 FLAT = 1e-12  # eigenvalue of a Gram matrix, relative to its largest, that may be rounding
 CLEAR = 1e-9  # and one that cannot be; a clique with eigenvalues between the two is left as it is
-COMMON = 1e-6  # singular value of all normals beside each other that counts as zero; too large a face is no harm
-DEPENDENT = 1e-11  # squared distance of a matrix of unit norm from the span of others at which it may be left out
+COMMON = (
+    1e-6  # singular value of all normals beside each other that counts as zero; too large a face is no harm
+)
+DEPENDENT = (
+    1e-11  # squared distance of a matrix of unit norm from the span of others at which it may be left out
+)
+DETERMINED = 1e-12  # the same distance at which a further one is taken to be known
 MISSED = 1e-9  # if what is left out may be missed by more, relative to itself, nothing is left out
 SUPPORT = 1e-8  # coefficient, relative to the largest, that is tried as zero
 JOINED = 1e-6  # length of the row of a distance that is zero on the face
@@ -69,7 +74,7 @@ def flatten(n: int, pairs: Index, squared: Array) -> Flat | None:
     n : int
         Number of points.
     pairs : ndarray of shape (m, 2)
-        Distinct, of different points each; the graph is connected.
+        Distinct, of two different points each, i < j.
     squared : ndarray of shape (m,)
 
     Raises
@@ -78,8 +83,8 @@ def flatten(n: int, pairs: Index, squared: Array) -> Flat | None:
         If points of a clique cannot have the distances, which are named.
     """
     known, values, best = pairs, squared, None
-    for _ in range(ROUNDS):
-        found = _flat_cliques(n, known, values)
+    for k in range(ROUNDS):
+        found = _flat_cliques(n, known, values, given=k == 0)
         basis = _orthogonal(n, found) if found else None
         if basis is None:
             break
@@ -140,20 +145,20 @@ def _cliques(near: list[set[int]]) -> Iterator[list[int]]:
         done.add(start)
 
 
-def _flat_cliques(n: int, pairs: Index, squared: Array) -> list[tuple[Index, Array]]:
-    """Cliques and their normals, where there are any."""
+def _flat_cliques(n: int, pairs: Index, squared: Array, given: bool) -> list[tuple[Index, Array]]:
+    """Cliques and their normals, where there are any; distances that were ``given`` may be refused."""
     D = np.zeros((n, n))
     D[pairs[:, 0], pairs[:, 1]] = D[pairs[:, 1], pairs[:, 0]] = squared
-    found = [(clique, _normals(D, clique)) for clique in maximal_cliques(n, pairs)]
+    found = [(clique, _normals(D, clique, given)) for clique in maximal_cliques(n, pairs)]
     return [(clique, normals) for clique, normals in found if len(normals)]
 
 
-def _normals(D: Array, clique: Index) -> Array:
+def _normals(D: Array, clique: Index, given: bool) -> Array:
     """Orthonormal rows (k x clique) that the Gram matrix of the clique maps to zero, besides the constant."""
     centred = scipy.linalg.helmert(clique.size)
     values, vectors = np.linalg.eigh(symmetrize(centred @ (-0.5 * D[np.ix_(clique, clique)]) @ centred.T))
     size = float(np.max(np.abs(values), initial=0.0))
-    if values.size and values[0] < -CLEAR * size:
+    if given and values[0] < -CLEAR * size:
         shown = ", ".join(map(str, clique[:8].tolist())) + (", ..." if clique.size > 8 else "")
         raise ProblemError(
             f"the distances between points {shown} must be those of some points, got a Gram matrix with the "
@@ -204,17 +209,23 @@ class _Span:
         L, pivots, rank, _ = lapack.dpstrf((unit @ unit.T) ** 2, lower=1, tol=DEPENDENT)
         first = free[pivots[:rank] - 1]
         kept[first] = True
-        own = cls(kept, 0.0, 0.0, unit[pivots[:rank] - 1], squared[first] / length[first] ** 2, np.tril(L)[:rank, :rank])
-        value, follows, tilt = own._all(apart)
-        own.kept[~follows] = True
-        off = np.abs(value - squared)[~own.kept] / np.where(squared > 0, squared, 1.0)[~own.kept]
-        return replace(own, missed=float(np.max(off, initial=0.0)), tilt=float(np.max(tilt[~own.kept], initial=0.0)))
+        share = squared[first] / length[first] ** 2
+        own = cls(kept, 0.0, 0.0, unit[pivots[:rank] - 1], share, np.tril(L)[:rank, :rank])
+        value, tilt = own._all(apart)
+        kept[tilt > MISSED] = True
+        out = ~kept
+        off = np.abs(value - squared)[out] / np.where(squared > 0, squared, 1.0)[out]
+        return replace(
+            own, missed=float(np.max(off, initial=0.0)), tilt=float(np.max(tilt[out], initial=0.0))
+        )
 
     def follow(self, apart: Array) -> tuple[Array, Mask]:
         """Squared distances that those of the span say, and whether they say it."""
-        return self._all(apart)[:2]
+        value, rest = self._all(apart)
+        return value, rest <= DETERMINED
 
-    def _all(self, apart: Array) -> tuple[Array, Mask, Array]:
+    def _all(self, apart: Array) -> tuple[Array, Array]:
+        """Values, and how far their matrices are from the span; at least one where that is not small."""
         length = np.linalg.norm(apart, axis=1)
         value, rest = np.zeros(length.size), np.ones(length.size)
         joined = length <= JOINED
@@ -228,7 +239,7 @@ class _Span:
             coefficient, off = _combination(self.unit[support], unit[e])
             rest[e] = off * length[e] ** 2
             value[e] = float(coefficient @ self.share[support]) * length[e] ** 2
-        return value, rest <= MISSED, rest
+        return value, rest
 
 
 def _combination(others: Array, q: Array) -> tuple[Array, float]:
