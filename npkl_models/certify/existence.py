@@ -3,8 +3,8 @@
 With F(W) = A(WW') - b and J its derivative at W, sigma the smallest singular value of J and L the
 Lipschitz constant of the derivative: if L |F| / sigma^2 <= 1/4 there is an exact solution within 2 |F| /
 sigma of W. Where sigma is zero at W, which is so at a degenerate optimum, a little of another feasible
-kernel is mixed in, at which it is not: sigma is then at least sqrt(share) times as large; of one well inside the
-cone less will do (`inside`). Where there is
+kernel is mixed in, at which it is not: sigma is then at least sqrt(share) times as large; of one well
+inside the cone less will do (`inside`). Where there is
 no such kernel - equalities that depend on each other, or leave no interior - nothing is proved, and the
 objective at W bounds nothing: a misfit of 1e-16 may hide 1e-8 of it.
 """

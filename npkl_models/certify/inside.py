@@ -1,9 +1,9 @@
 """A kernel well inside the cone that meets the equalities: the analytic centre, and what it proves.
 
 With A(WW') = b, WW' >= nu on the space of the unknown, and sigma the smallest singular value of the linear
-map A: if A(K) misses b by F for a K = (1 - t) VV' + t WW', then K + D meets it for some D no longer than |F| /
-sigma, and is positive semidefinite where that is no more than t nu. Unlike Kantorovich's theorem on factors
-(`existence`) nothing is squared, so that far less of WW' will do.
+map A: if A(K) misses b by F for a K = (1 - t) VV' + t WW', then K + D meets it for some D no longer than
+|F| / sigma, and is positive semidefinite where that is no more than t nu. Unlike Kantorovich's theorem on
+factors (`existence`) nothing is squared, so that far less of WW' will do.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ RAISED = (0.0, 1e-15, 1e-13, 1e-11)  # shares of the diagonal that make a matrix
 def centre(problem: Problem) -> Array | None:
     """A factor (n x s) near the analytic centre of the kernels that meet the equalities; None without one.
 
-    Newton steps for log det U under A(U) = b, from a multiple of the identity (Boyd & Vandenberghe 2004, section
-    10.3, with the step to the boundary in place of a search).
+    Newton steps for log det U under A(U) = b, from a multiple of the identity (Boyd & Vandenberghe 2004,
+    section 10.3, with a share of the way to the boundary in place of a search).
     """
     found = _rows(problem)
     if found is None:
@@ -58,7 +58,7 @@ def centre(problem: Problem) -> Array | None:
 
 
 def depth(problem: Problem, W: Array) -> tuple[float, float]:
-    """Proved lower bounds (nu, sigma): on WW' over the space of the unknown, and on the linear map; or zeros."""
+    """Proved lower bounds (nu, sigma): on WW' over the unknown, and on the linear map; or zeros."""
     found = _rows(problem)
     if found is None:
         return 0.0, 0.0
@@ -67,6 +67,7 @@ def depth(problem: Problem, W: Array) -> tuple[float, float]:
     size = 1.0 if problem.basis is None else problem.basis.magnitude
     nu = eigenvalue_floor(symmetrize(inner @ inner.T))
     nu -= 4 * gamma(problem.n + W.shape[1] + 8) * size * float(np.sum(W**2))
+    nu *= 1 - 1e-9  # the defect of the basis
     G = _products(P, R)
     length = np.sqrt(G.diagonal())
     if not (nu > 0 and bool(np.all(length > 0))):
@@ -89,7 +90,7 @@ def reach(misfit: float, depths: tuple[float, float], share: float) -> float:
 
 
 def _rows(problem: Problem) -> tuple[Array, Array] | None:
-    """P and R (m x s): the matrix of each value is the symmetric part of p r'; None for other kinds of values."""
+    """P and R (m x s): the matrix of a value is the symmetric part of p r'; None for other kinds."""
     m = sum(part.functional.size for part in problem.equalities)
     if problem.order > ORDER or m > EQUALITIES:
         return None

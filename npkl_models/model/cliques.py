@@ -243,7 +243,7 @@ class _Span:
 
 
 def _combination(others: Array, q: Array) -> tuple[Array, float]:
-    """Coefficients of the matrices of the others whose sum is nearest to q q', and the distance that is left."""
+    """Coefficients of the others' matrices whose sum is nearest to q q', and the distance left."""
     every = np.vstack([others, q])
     _, s, rows = np.linalg.svd(every, full_matrices=False)
     local = every @ rows[s > 1e-14 * s[0]].T

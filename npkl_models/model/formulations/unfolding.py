@@ -48,17 +48,17 @@ def mvu(X: Any, n_neighbors: int = 4, metric: str = "euclidean", reduce: bool = 
 
     Notes
     -----
-    Weinberger, Sha & Saul, ICML 2004; Wu, thesis 2011, eqs. (3.1)-(3.4). Either form is dense (n x n), so this
-    is for small n; `reg_mvu` has a small basis.
+    Weinberger, Sha & Saul, ICML 2004; Wu, thesis 2011, eqs. (3.1)-(3.4). Either form is dense (n x n), so
+    this is for small n; `reg_mvu` has a small basis.
 
     1'K1 = 0 forbids any positive definite K, and so do points that are all neighbours of each other and lie
-    in fewer dimensions than they could (five in a plane): then all their distances are known, and the rank of
-    their part of K. The basis is orthogonal to the constant vector and to all that is so fixed
-    (`npkl_models.model.cliques`; Krislock & Wolkowicz 2010), and distances that depend on others there are left
-    out. In exact arithmetic it is the same problem. The distances in memory are rounded, though: those of five
-    points in a plane are, to the last bit, of no points, or of points in four dimensions. What is certified is
-    the optimum of the problem over that basis with the distances that it keeps; the others are met to
-    rounding, and ``mvu(..., reduce=False).violation(V)`` says how well.
+    in fewer dimensions than they could (five in a plane): then all their distances are known, and the rank
+    of their part of K. The basis is orthogonal to the constant vector and to all that is so fixed
+    (`npkl_models.model.cliques`; Krislock & Wolkowicz 2010), and distances that depend on others there are
+    left out. In exact arithmetic it is the same problem. The distances in memory are rounded, though: those
+    of five points in a plane are, to the last bit, of no points, or of points in four dimensions. What is
+    certified is the optimum of the problem over that basis with the distances that it keeps; the others are
+    met to rounding, and ``mvu(..., reduce=False).violation(V)`` says how well.
     """
     pairs, squared, n = _neighborhood(X, n_neighbors, metric)
     kept = Equality(SquaredDistances(n, (pairs[:, 0], pairs[:, 1])), squared, "distances")
