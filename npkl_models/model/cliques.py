@@ -34,8 +34,9 @@ DETERMINED = 1e-12  # the same distance at which a further one is taken to be kn
 MISSED = 1e-9  # if what is left out may be missed by more, relative to itself, nothing is left out
 SUPPORT = 1e-8  # coefficient, relative to the largest, that is tried as zero
 JOINED = 1e-6  # length of the row of a distance that is zero on the face
+IDLE = 2  # rounds in a row that make the face no smaller, after which none is looked for
 ROUNDS = 20  # of cliques, each with the distances that the last one has determined
-CLIQUES = 20  # times the number of pairs: so many are looked at; fewer cliques are a larger face
+BRANCHES = 500  # of the search from each point; fewer cliques are a larger face
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +83,7 @@ def flatten(n: int, pairs: Index, squared: Array) -> Flat | None:
     ProblemError
         If points of a clique cannot have the distances, which are named.
     """
-    known, values, best = pairs, squared, None
+    known, values, best, idle = pairs, squared, None, 0
     for k in range(ROUNDS):
         found = _flat_cliques(n, known, values, given=k == 0)
         basis = _orthogonal(n, found) if found else None
@@ -91,7 +92,10 @@ def flatten(n: int, pairs: Index, squared: Array) -> Flat | None:
         span = _Span.of(basis.dense[pairs[:, 0]] - basis.dense[pairs[:, 1]], squared)
         if span.missed > MISSED or not span.kept.any():
             break
+        idle = idle + 1 if best is not None and basis.size == best.basis.size else 0
         best = Flat(basis, span.kept, len(found), span.missed, span.tilt)
+        if 2 * span.kept.sum() == basis.size * (basis.size + 1) or idle == IDLE:  # all of U is given
+            break
         more = _with_common_neighbors(n, known)
         value, determined = span.follow(basis.dense[more[:, 0]] - basis.dense[more[:, 1]])
         if not determined.any():
@@ -111,7 +115,7 @@ def _with_common_neighbors(n: int, pairs: Index) -> Index:
 
 
 def maximal_cliques(n: int, pairs: Index) -> list[Index]:
-    """All maximal cliques of a graph, or `CLIQUES` for each pair where there are more.
+    """All maximal cliques of a graph, or those that `BRANCHES` branches from each point find.
 
     Bron & Kerbosch 1973, with the pivot of Tomita, Tanaka & Takahashi 2006.
     """
@@ -119,11 +123,7 @@ def maximal_cliques(n: int, pairs: Index) -> list[Index]:
     for i, j in pairs.tolist():
         near[i].add(j)
         near[j].add(i)
-    out = []
-    for clique in _cliques(near):
-        out.append(np.array(sorted(clique), dtype=np.intp))
-        if len(out) >= CLIQUES * len(pairs):
-            break
+    out = [np.array(sorted(clique), dtype=np.intp) for clique in _cliques(near)]
     return sorted(out, key=lambda clique: clique.tolist())
 
 
@@ -132,7 +132,9 @@ def _cliques(near: list[set[int]]) -> Iterator[list[int]]:
     done: set[int] = set()
     for start in sorted(range(len(near)), key=lambda i: len(near[i])):
         stack = [([start], near[start] - done, near[start] & done)]
-        while stack:
+        for _ in range(BRANCHES):
+            if not stack:
+                break
             clique, more, seen = stack.pop()
             if not more:
                 if not seen:
