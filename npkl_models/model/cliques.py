@@ -94,7 +94,8 @@ def flatten(n: int, pairs: Index, squared: Array) -> Flat | None:
             break
         idle = idle + 1 if best is not None and basis.size == best.basis.size else 0
         best = Flat(basis, span.kept, len(found), span.missed, span.tilt)
-        if 2 * span.kept.sum() == basis.size * (basis.size + 1) or idle == IDLE:  # all of U is given
+        whole = 2 * span.kept.sum() == basis.size * (basis.size + 1)  # all of U is given, singular or not
+        if idle == (1 if whole else IDLE):
             break
         more = _with_common_neighbors(n, known)
         value, determined = span.follow(basis.dense[more[:, 0]] - basis.dense[more[:, 1]])

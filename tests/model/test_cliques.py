@@ -74,7 +74,7 @@ def test_points_of_a_plane_in_general_position_that_are_no_cliques_are_left_as_t
 
 
 @pytest.mark.parametrize(
-    ("data", "n", "k"), [("iris", 40, 4), ("iris", 40, 6), ("iris", 60, 8), ("plane", 30, 4)]
+    ("data", "n", "k"), [("iris", 40, 4), ("iris", 40, 6), ("iris", 40, 8), ("iris", 60, 8), ("plane", 30, 4)]
 )
 def test_interior_and_sdp_agree_on_the_face(data, n, k):
     X = nm.datasets.load("iris").X[:n] if data == "iris" else points(0, n, 2)
