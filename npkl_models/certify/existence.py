@@ -3,7 +3,8 @@
 With F(W) = A(WW') - b and J its derivative at W, sigma the smallest singular value of J and L the
 Lipschitz constant of the derivative: if L |F| / sigma^2 <= 1/4 there is an exact solution within 2 |F| /
 sigma of W. Where sigma is zero at W, which is so at a degenerate optimum, a little of another feasible
-kernel is mixed in, at which it is not: sigma is then at least sqrt(share) times as large. Where there is
+kernel is mixed in, at which it is not: sigma is then at least sqrt(share) times as large; of one well
+inside the cone less will do (`inside`). Where there is
 no such kernel - equalities that depend on each other, or leave no interior - nothing is proved, and the
 objective at W bounds nothing: a misfit of 1e-16 may hide 1e-8 of it.
 """
@@ -17,7 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.certify import rounding
+from npkl_models.certify import inside, rounding
 from npkl_models.certify.floors import diagonal_of, fixed_diagonal
 from npkl_models.certify.misfit import contradictory, misses_little, nearest, random_factor, size
 from npkl_models.certify.newton import CONSTRAINTS, derivative, newton
@@ -34,7 +35,7 @@ ANCHORS = 1_500  # largest order for which one is looked for
 WORK = 5e7  # and order times rank times equalities
 SMALL = 120  # order up to which the identity is a start
 EXTRA = 6  # columns more than independence needs
-SHARES = (1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7)  # of the anchor
+SHARES = (1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)  # of the anchor
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def near(problem: Problem, V: Array) -> Near | None:
         return Near(reach) if np.isfinite(reach) and _confined(problem, V, reach) else None
     own = independence(problem, V)
     if own > SINGULAR:
-        reach = _of_newton(problem, V, own)
+        reach = _of_newton(problem, _misfit(problem, V), own)
         if np.isfinite(reach) and _confined(problem, V, reach):
             return Near(reach)
     return _by_anchor(problem, V)
@@ -89,13 +90,14 @@ def _by_anchor(problem: Problem, V: Array) -> Near | None:
     found = anchor(problem)
     if found is None:
         return None
-    W, sigma = found
-    share = SHARES[0]
     for share in SHARES:
-        mixed = mixture(V, W, share)
-        reach = _of_newton(problem, mixed, sigma * float(np.sqrt(share)))
+        mixed = mixture(V, found.W, share)
+        F = _misfit(problem, mixed)
+        reach = min(
+            _of_newton(problem, F, found.sigma * float(np.sqrt(share))), inside.reach(F, found.depth, share)
+        )
         if np.isfinite(reach) and _confined(problem, mixed, reach):
-            return Near(reach, share, W)
+            return Near(reach, share, found.W)
     return None
 
 
@@ -104,17 +106,45 @@ def mixture(V: Array, W: Array, share: float) -> Array:
     return np.hstack([np.sqrt(1 - share) * V, np.sqrt(share) * W])
 
 
-_anchors: WeakKeyDictionary[Problem, tuple[Array, float] | None] = WeakKeyDictionary()
+@dataclass(frozen=True, eq=False)
+class Anchor:
+    """A factor that meets the equalities to rounding.
+
+    Attributes
+    ----------
+    W : ndarray of shape (n, k)
+    sigma : float
+        How independent the equalities are there: the smallest singular value of their derivative, or 0.
+    depth : tuple of float
+        How far it is inside the cone, and how independent the equalities are on kernels; see `inside`.
+    """
+
+    W: Array
+    sigma: float
+    depth: tuple[float, float] = (0.0, 0.0)
 
 
-def anchor(problem: Problem) -> tuple[Array, float] | None:
-    """A factor that meets the equalities to rounding, and how independent they are there; found once."""
+_anchors: WeakKeyDictionary[Problem, Anchor | None] = WeakKeyDictionary()
+
+
+def anchor(problem: Problem) -> Anchor | None:
+    """The anchor of a problem; found once."""
     if problem not in _anchors:
-        _anchors[problem] = _anchor(problem)
+        _anchors[problem] = _centre(problem) or _anchor(problem)
     return _anchors[problem]
 
 
-def _anchor(problem: Problem) -> tuple[Array, float] | None:
+def _centre(problem: Problem) -> Anchor | None:
+    W = inside.centre(problem)
+    W = None if W is None else newton(problem, W)
+    if W is None or not misses_little(problem, W):
+        return None
+    depth, sigma = inside.depth(problem, W), independence(problem, W)
+    sigma = sigma if sigma > ANCHORED else 0.0
+    return Anchor(W, sigma, depth) if min(depth) > 0 or sigma > 0 else None
+
+
+def _anchor(problem: Problem) -> Anchor | None:
     m = sum(part.functional.size for part in problem.equalities)
     rank = min(int(np.sqrt(2 * m)) + EXTRA, problem.order)
     if problem.order > ANCHORS or m > CONSTRAINTS or m * rank * problem.order > WORK:
@@ -128,7 +158,7 @@ def _anchor(problem: Problem) -> tuple[Array, float] | None:
             W = newton(problem, problem.lift(nearest(problem, start)))
         sigma = independence(problem, W) if misses_little(problem, W) else 0.0
         if sigma > ANCHORED:
-            return W, sigma
+            return Anchor(W, sigma)
     return None
 
 
@@ -192,18 +222,24 @@ def independence(problem: Problem, V: Array) -> float:
     return max(float(np.sqrt(square)) - own, 0.0) * float(lengths.min())
 
 
-def _of_newton(problem: Problem, V: Array, sigma: float) -> float:
-    """2 |F| / sigma if the theorem holds."""
-    misfit, curvature = [], []
+def _misfit(problem: Problem, V: Array) -> float:
+    """An upper bound on |F|."""
+    misfit = []
     for part in problem.equalities:
         f = part.functional
         doubt = gamma(EVALUATION + V.shape[1]) * f.size_of_factor(V)
         misfit.append(np.abs(f.value_of_factor(V) - part.value) + doubt)
-        t = f.triplets()
-        curvature.append(np.bincount(t.owner, weights=np.abs(t.coefficient), minlength=f.size))
-    F = float(np.linalg.norm(np.concatenate(misfit)))
+    return float(np.linalg.norm(np.concatenate(misfit)))
+
+
+def _of_newton(problem: Problem, F: float, sigma: float) -> float:
+    """2 |F| / sigma if the theorem holds."""
+    curvature = []
+    for part in problem.equalities:
+        t = part.functional.triplets()
+        curvature.append(np.bincount(t.owner, weights=np.abs(t.coefficient), minlength=part.functional.size))
     L = 2 * float(np.linalg.norm(np.concatenate(curvature)))
-    if not KANTOROVICH * sigma**2 >= L * F:
+    if not (sigma > 0 and KANTOROVICH * sigma**2 >= L * F):
         return float("inf")
     return 2.001 * F / sigma
 

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.model.cliques import flatten
 from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.faces import complement
 from npkl_models.model.functionals import SquaredDistances, TotalSum
@@ -36,26 +37,39 @@ def mvu(X: Any, n_neighbors: int = 4, metric: str = "euclidean", reduce: bool = 
     metric : str
         Of the distances d_ij.
     reduce : bool
-        Centre K by a basis of the complement of the constant vector, in place of the constraint
-        1'K1 = 0. It is the same problem, but the constraint forbids any positive definite K, and solvers lose
-        half of their digits to that.
+        State it on the face where all feasible kernels lie, by a basis; False gives the printed form, which
+        solvers lose half of their digits to, or more.
 
     Raises
     ------
     ProblemError
-        For a graph in parts, which nothing would hold together.
+        For a graph in parts, which nothing would hold together; for points whose distances (of a metric that
+        is not Euclidean) no points have.
 
     Notes
     -----
-    Weinberger, Sha & Saul, ICML 2004; Wu, thesis 2011, eqs. (3.1)-(3.4). Either form of the centring is
-    dense (n x n), so this is for small n; `reg_mvu` has a small basis. Four or more points that are all
-    neighbours of each other may still leave no positive definite K.
+    Weinberger, Sha & Saul, ICML 2004; Wu, thesis 2011, eqs. (3.1)-(3.4). Either form is dense (n x n), so
+    this is for small n; `reg_mvu` has a small basis.
+
+    1'K1 = 0 forbids any positive definite K, and so do points that are all neighbours of each other and lie
+    in fewer dimensions than they could (five in a plane): then all their distances are known, and the rank
+    of their part of K. The basis is orthogonal to the constant vector and to all that is so fixed
+    (`npkl_models.model.cliques`; Krislock & Wolkowicz 2010), and distances that depend on others there are
+    left out. In exact arithmetic it is the same problem. The distances in memory are rounded, though: those
+    of five points in a plane are, to the last bit, of no points, or of points in four dimensions. What is
+    certified is the optimum of the problem over that basis with the distances that it keeps; the others are
+    met to rounding, and ``mvu(..., reduce=False).violation(V)`` says how well.
     """
     pairs, squared, n = _neighborhood(X, n_neighbors, metric)
     kept = Equality(SquaredDistances(n, (pairs[:, 0], pairs[:, 1])), squared, "distances")
     cost = -sp.eye_array(n).tocsr()
     if reduce:
-        return Problem(cost, (), (kept,), basis=complement(n), name="mvu")
+        flat = flatten(n, pairs, squared)
+        if flat is None:
+            return Problem(cost, (), (kept,), basis=complement(n), name="mvu")
+        i, j = pairs[flat.kept].T
+        stated = Equality(SquaredDistances(n, (i, j)), squared[flat.kept], "distances")
+        return Problem(cost, (), (stated,), basis=flat.basis, name="mvu")
     return Problem(cost, (), (kept, Equality(TotalSum(n), 0.0, "centring")), name="mvu")
 
 
@@ -109,6 +123,9 @@ def _neighborhood(X: Any, n_neighbors: int, metric: str) -> tuple[Index, Array, 
             f"the neighbourhood graph must be connected, got {count} components (the largest hold {sizes} "
             "points) that could move apart without limit; raise n_neighbors"
         )
+    if metric == "euclidean" and isinstance(points, np.ndarray):  # free of what a search rounds
+        apart = points[pairs[:, 0]] - points[pairs[:, 1]]
+        return pairs, np.einsum("ed,ed->e", apart, apart), n
     return pairs, distance.ravel()[first] ** 2, n
 
 

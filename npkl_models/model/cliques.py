@@ -1,0 +1,257 @@
+r"""Points whose mutual distances are all given: where these points are flat, no kernel is positive definite.
+
+k points with given distances in r < k - 1 dimensions have one Gram matrix, of rank r: every vector x with
+sum zero and x'Gx = 0 has Kx = 0 for every feasible K. All these vectors, of all cliques, and the constant
+one span what is orthogonal to a *face* K = Q U Q' (facial reduction: Krislock & Wolkowicz, SIAM J. Optim. 20,
+2010, theorem 2.3; sums of exposing vectors: Drusvyatskiy, Pataki & Wolkowicz 2015). There some distances
+depend on others, and are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from scipy.linalg import lapack
+
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array, Index, Mask, symmetrize
+from npkl_models.model.basis import Basis
+from npkl_models.model.faces import complement
+
+FLAT = 1e-12  # eigenvalue of a Gram matrix, relative to its largest, that may be rounding
+CLEAR = 1e-9  # and one that cannot be; a clique with eigenvalues between the two is left as it is
+COMMON = (
+    1e-6  # singular value of all normals beside each other that counts as zero; too large a face is no harm
+)
+DEPENDENT = (
+    1e-11  # squared distance of a matrix of unit norm from the span of others at which it may be left out
+)
+DETERMINED = 1e-12  # the same distance at which a further one is taken to be known
+MISSED = 1e-9  # if what is left out may be missed by more, relative to itself, nothing is left out
+SUPPORT = 1e-8  # coefficient, relative to the largest, that is tried as zero
+JOINED = 1e-6  # length of the row of a distance that is zero on the face
+IDLE = 2  # rounds in a row that make the face no smaller, after which none is looked for
+ROUNDS = 20  # of cliques, each with the distances that the last one has determined
+BRANCHES = 500  # of the search from each point; fewer cliques are a larger face
+
+
+@dataclass(frozen=True, eq=False)
+class Flat:
+    """Centred kernels on the face of the flat cliques, and which distances are still to be stated.
+
+    The value of a distance that is left out is, at any kernel K of the face that meets those kept, within
+    ``missed * b + tilt * tr K`` of what it should be, b.
+
+    Attributes
+    ----------
+    basis : Basis
+        Q (n x s).
+    kept : ndarray of bool
+        Which of the pairs are independent of each other over the face.
+    cliques : int
+        How many were flat.
+    missed : float
+        What b differs by from what the distances that are kept say, relative to b; the largest.
+    tilt : float
+        The largest distance (Frobenius) between Q'MQ and its combination of those kept.
+    """
+
+    basis: Basis
+    kept: Mask
+    cliques: int
+    missed: float
+    tilt: float
+
+
+def flatten(n: int, pairs: Index, squared: Array) -> Flat | None:
+    """The face of the flat cliques of a graph of distances; None if there is none, or it cannot be told.
+
+    Parameters
+    ----------
+    n : int
+        Number of points.
+    pairs : ndarray of shape (m, 2)
+        Distinct, of two different points each, i < j.
+    squared : ndarray of shape (m,)
+
+    Raises
+    ------
+    ProblemError
+        If points of a clique cannot have the distances, which are named.
+    """
+    known, values, best, idle = pairs, squared, None, 0
+    for k in range(ROUNDS):
+        found = _flat_cliques(n, known, values, given=k == 0)
+        basis = _orthogonal(n, found) if found else None
+        if basis is None:
+            break
+        span = _Span.of(basis.dense[pairs[:, 0]] - basis.dense[pairs[:, 1]], squared)
+        if span.missed > MISSED or not span.kept.any():
+            break
+        idle = idle + 1 if best is not None and basis.size == best.basis.size else 0
+        best = Flat(basis, span.kept, len(found), span.missed, span.tilt)
+        whole = 2 * span.kept.sum() == basis.size * (basis.size + 1)  # all of U is given, singular or not
+        if idle == (1 if whole else IDLE):
+            break
+        more = _with_common_neighbors(n, known)
+        value, determined = span.follow(basis.dense[more[:, 0]] - basis.dense[more[:, 1]])
+        if not determined.any():
+            break
+        known = np.concatenate([known, more[determined]])
+        values = np.concatenate([values, value[determined]])
+    return best
+
+
+def _with_common_neighbors(n: int, pairs: Index) -> Index:
+    """Pairs (k, 2) that are no neighbours and have two neighbours in common: what may be rigid."""
+    i, j = pairs.T
+    A = sp.coo_array((np.ones(2 * i.size), (np.r_[i, j], np.r_[j, i])), shape=(n, n)).tocsr()
+    common = sp.coo_array(sp.triu(A @ A, 1) - sp.triu(A, 1) * n)
+    out: Index = np.stack([common.row, common.col], axis=1)[common.data >= 2].astype(np.intp)
+    return out
+
+
+def maximal_cliques(n: int, pairs: Index) -> list[Index]:
+    """All maximal cliques of a graph, or those that `BRANCHES` branches from each point find.
+
+    Bron & Kerbosch 1973, with the pivot of Tomita, Tanaka & Takahashi 2006.
+    """
+    near: list[set[int]] = [set() for _ in range(n)]
+    for i, j in pairs.tolist():
+        near[i].add(j)
+        near[j].add(i)
+    out = [np.array(sorted(clique), dtype=np.intp) for clique in _cliques(near)]
+    return sorted(out, key=lambda clique: clique.tolist())
+
+
+def _cliques(near: list[set[int]]) -> Iterator[list[int]]:
+    """Point by point, those with few neighbours first, without what has been seen from an earlier one."""
+    done: set[int] = set()
+    for start in sorted(range(len(near)), key=lambda i: len(near[i])):
+        stack = [([start], near[start] - done, near[start] & done)]
+        for _ in range(BRANCHES):
+            if not stack:
+                break
+            clique, more, seen = stack.pop()
+            if not more:
+                if not seen:
+                    yield clique
+                continue
+            pivot = max(more | seen, key=lambda i: len(more & near[i]))
+            for i in sorted(more - near[pivot]):
+                stack.append(([*clique, i], more & near[i], seen & near[i]))
+                more, seen = more - {i}, seen | {i}
+        done.add(start)
+
+
+def _flat_cliques(n: int, pairs: Index, squared: Array, given: bool) -> list[tuple[Index, Array]]:
+    """Cliques and their normals, where there are any; distances that were ``given`` may be refused."""
+    D = np.zeros((n, n))
+    D[pairs[:, 0], pairs[:, 1]] = D[pairs[:, 1], pairs[:, 0]] = squared
+    found = [(clique, _normals(D, clique, given)) for clique in maximal_cliques(n, pairs)]
+    return [(clique, normals) for clique, normals in found if len(normals)]
+
+
+def _normals(D: Array, clique: Index, given: bool) -> Array:
+    """Orthonormal rows (k x clique) that the Gram matrix of the clique maps to zero, besides the constant."""
+    centred = scipy.linalg.helmert(clique.size)
+    values, vectors = np.linalg.eigh(symmetrize(centred @ (-0.5 * D[np.ix_(clique, clique)]) @ centred.T))
+    size = float(np.max(np.abs(values), initial=0.0))
+    if given and values[0] < -CLEAR * size:
+        shown = ", ".join(map(str, clique[:8].tolist())) + (", ..." if clique.size > 8 else "")
+        raise ProblemError(
+            f"the distances between points {shown} must be those of some points, got a Gram matrix with the "
+            f"eigenvalue {values[0]:.1e} beside {size:.1e}"
+        )
+    flat = np.abs(values) <= FLAT * size
+    if not np.all(flat | (values >= CLEAR * size)):
+        flat[:] = False
+    normals: Array = vectors[:, flat].T @ centred
+    return normals
+
+
+def _orthogonal(n: int, found: list[tuple[Index, Array]]) -> Basis | None:
+    """Of all centred vectors those orthogonal to all normals; None if that is zero."""
+    count = np.concatenate([np.full(len(normals), clique.size) for clique, normals in found])
+    columns = np.concatenate([np.tile(clique, len(normals)) for clique, normals in found])
+    entries = np.concatenate([normals.ravel() for _, normals in found])
+    N = sp.csr_array((entries, columns, np.concatenate([[0], np.cumsum(count)])), shape=(count.size, n))
+    centred = complement(n).dense
+    A = N @ centred
+    if A.shape[0] > A.shape[1]:
+        A = np.linalg.qr(A, mode="r")
+    _, s, rows = np.linalg.svd(A)
+    rank = int(np.sum(s > COMMON))
+    return Basis(centred @ rows[rank:].T) if rank < n - 1 else None
+
+
+@dataclass(frozen=True, eq=False)
+class _Span:
+    """Matrices q q' of distances, of unit norm, that are independent of each other, and their values.
+
+    By a pivoted Cholesky factorisation of their inner products, which are squares.
+    """
+
+    kept: Mask
+    missed: float
+    tilt: float
+    unit: Array
+    share: Array
+    L: Array
+
+    @classmethod
+    def of(cls, apart: Array, squared: Array) -> _Span:
+        """Of the rows q of ``apart``."""
+        length = np.linalg.norm(apart, axis=1)
+        kept, free = np.zeros(length.size, dtype=bool), np.flatnonzero(length > JOINED)
+        unit = apart[free] / length[free, None]
+        L, pivots, rank, _ = lapack.dpstrf((unit @ unit.T) ** 2, lower=1, tol=DEPENDENT)
+        first = free[pivots[:rank] - 1]
+        kept[first] = True
+        share = squared[first] / length[first] ** 2
+        own = cls(kept, 0.0, 0.0, unit[pivots[:rank] - 1], share, np.tril(L)[:rank, :rank])
+        value, tilt = own._all(apart)
+        kept[tilt > MISSED] = True
+        out = ~kept
+        off = np.abs(value - squared)[out] / np.where(squared > 0, squared, 1.0)[out]
+        return replace(
+            own, missed=float(np.max(off, initial=0.0)), tilt=float(np.max(tilt[out], initial=0.0))
+        )
+
+    def follow(self, apart: Array) -> tuple[Array, Mask]:
+        """Squared distances that those of the span say, and whether they say it."""
+        value, rest = self._all(apart)
+        return value, rest <= DETERMINED
+
+    def _all(self, apart: Array) -> tuple[Array, Array]:
+        """Values, and how far their matrices are from the span; at least one where that is not small."""
+        length = np.linalg.norm(apart, axis=1)
+        value, rest = np.zeros(length.size), np.ones(length.size)
+        joined = length <= JOINED
+        rest[joined] = length[joined] ** 2
+        unit = apart / np.where(joined, 1.0, length)[:, None]
+        halfway = scipy.linalg.solve_triangular(self.L, (self.unit @ unit.T) ** 2, lower=True)
+        near = ~joined & (np.abs(1 - np.sum(halfway**2, axis=0)) <= 10 * DEPENDENT)
+        guess = np.abs(scipy.linalg.solve_triangular(self.L.T, halfway[:, near]))
+        for e, about in zip(np.flatnonzero(near).tolist(), guess.T, strict=True):
+            support = about > SUPPORT * np.max(about)
+            coefficient, off = _combination(self.unit[support], unit[e])
+            rest[e] = off * length[e] ** 2
+            value[e] = float(coefficient @ self.share[support]) * length[e] ** 2
+        return value, rest
+
+
+def _combination(others: Array, q: Array) -> tuple[Array, float]:
+    """Coefficients of the others' matrices whose sum is nearest to q q', and the distance left."""
+    every = np.vstack([others, q])
+    _, s, rows = np.linalg.svd(every, full_matrices=False)
+    local = every @ rows[s > 1e-14 * s[0]].T
+    i, j = np.triu_indices(local.shape[1])
+    matrices = local[:, i] * local[:, j] * np.where(i == j, 1.0, np.sqrt(2.0))
+    coefficient: Array = np.linalg.lstsq(matrices[:-1].T, matrices[-1], rcond=None)[0]
+    rest = matrices[-1] - coefficient @ matrices[:-1]
+    return coefficient, float(np.linalg.norm(rest))

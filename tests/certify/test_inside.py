@@ -1,0 +1,65 @@
+"""The analytic centre of the feasible kernels, and what it proves."""
+
+import numpy as np
+import pytest
+
+import npkl_models as nm
+from npkl_models.certify import inside
+from npkl_models.certify.existence import near
+from npkl_models.certify.newton import newton
+
+
+def plane(n=30, k=4):
+    return nm.mvu(np.random.default_rng(0).normal(size=(n, 2)), k)
+
+
+def test_the_centre_meets_the_equalities_and_is_as_deep_as_is_said():
+    problem = plane()
+    W = newton(problem, inside.centre(problem))
+    assert problem.violation(W) < 1e-12
+    nu, sigma = inside.depth(problem, W)
+    values = np.linalg.eigvalsh(problem.drop(W) @ problem.drop(W).T)
+    A = problem.equalities[0].functional.svec_operator(problem.Q)
+    smallest = np.linalg.svd(A, compute_uv=False)[-1]
+    assert 0.5 * values[0] < nu <= values[0]
+    assert 0.5 * smallest / 10 < sigma <= smallest
+
+
+def test_entries_have_a_centre_too():
+    i = np.arange(4)
+    parts = [nm.Equality(nm.Entries(4, (i, i)), 1.0), nm.Equality(nm.Entries(4, ([0], [1])), 0.5)]
+    problem = nm.Problem(np.eye(4), (), parts)
+    W = inside.centre(problem)
+    K = W @ W.T
+    np.testing.assert_allclose(K.diagonal(), 1, atol=1e-6)
+    assert K[0, 1] == pytest.approx(0.5, abs=1e-6)  # and zero where nothing is said: the largest determinant
+    np.testing.assert_allclose(K[2:, :2], 0, atol=0.1)
+    nu, sigma = inside.depth(problem, W)
+    assert 0 < nu < np.linalg.eigvalsh(K)[0]
+    assert 0 < sigma <= np.sqrt(0.5)
+
+
+def test_a_degenerate_optimum_is_proved_feasible():
+    """More distances than a factor of that rank has freedom: the derivative at V is singular."""
+    problem = plane()
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    found = near(problem, problem.lift(problem.drop(X)))
+    assert found is not None
+    assert 0 < found.share < 1e-6
+    assert found.reach < 1e-3
+
+
+def test_without_an_inside_nothing_is_proved():
+    pairs = np.stack(np.triu_indices(6, 1), axis=1)
+    X = np.random.default_rng(1).normal(size=(6, 2))
+    squared = np.sum((X[pairs[:, 0]] - X[pairs[:, 1]]) ** 2, axis=1)
+    functional = nm.SquaredDistances(6, (pairs[:, 0], pairs[:, 1]))
+    basis = nm.mvu(np.random.default_rng(0).normal(size=(6, 4)), 1).basis
+    problem = nm.Problem(-np.eye(6), (), nm.Equality(functional, squared), basis=basis)
+    assert near(problem, X - X.mean(axis=0)) is None
+
+
+def test_the_reach_asks_for_a_correction_that_leaves_the_kernel_positive():
+    assert inside.reach(1e-12, (1e-3, 0.1), 1e-7) < np.inf
+    assert inside.reach(1e-12, (1e-3, 0.1), 1e-8) == np.inf
+    assert inside.reach(1e-12, (0.0, 0.0), 1e-3) == np.inf
