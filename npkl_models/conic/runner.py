@@ -20,6 +20,8 @@ from npkl_models.model.terms import Multipliers
 from npkl_models.solve.judge import Claim
 from npkl_models.solve.watch import Watch
 
+PATIENCE, FALLEN = 5_000, 0.5  # iterations, and the share of its gap, by which a run has to fall in them
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -29,6 +31,20 @@ class Outcome:
     iterations: int
     message: str
     value: float = float("nan")
+
+
+@dataclass
+class Standstill:
+    """Whether a gap has stopped falling."""
+
+    smallest: float = np.inf
+    at: int = 0
+
+    def reached(self, iterations: int, gap: float) -> bool:
+        """Not halved for as long as it took to come there, and at least `PATIENCE` iterations."""
+        if gap < FALLEN * self.smallest:
+            self.smallest, self.at = gap, iterations
+        return np.isfinite(self.smallest) and iterations - self.at >= max(PATIENCE, self.at)
 
 
 @dataclass(frozen=True)
@@ -51,10 +67,11 @@ class ConicRun:
         self.reader, self.watch = reader, watch
         self.best: Certificate | None = None
         self.lowest = 0.0
+        self.still = Standstill()
 
-    def claim(self, order: int) -> Claim:
-        """Run the solver; never raises for one that merely fails."""
-        solver = choose_solver(self.options.solver, order)
+    def claim(self, order: int, solver: str | None = None) -> Claim:
+        """Run a solver that was chosen; never raises for one that merely fails."""
+        solver = solver or choose_solver(self.options.solver, order)
         self.watch.log("by %s: a PSD cone of order %d", solver, order)
         try:
             with warnings.catch_warnings():
@@ -72,7 +89,13 @@ class ConicRun:
         if found is None:
             return None
         self.watch.record(iterations, found.objective, found.bound, found.relative_gap, found.point.shape[1])
-        return Status.OPTIMAL if found.certifies(self.options.tol) else self.watch.heed(found.point)
+        if found.certifies(self.options.tol):
+            return Status.OPTIMAL
+        stop = self.watch.heed(found.point)
+        if stop is None and self.still.reached(iterations, found.relative_gap):
+            self.watch.trouble = f"the gap has not been halved since iteration {self.still.at}"
+            return Status.INACCURATE
+        return stop
 
     def _run(self, solver: str) -> Outcome:
         options = self.options
