@@ -1,8 +1,8 @@
 """Settings of sdp_dual's solvers on 24 draws of iris, against SCS with the scale that sdp holds.
 
-``python dual_settings.py [DRAWS [SETTING ...]]`` prints a line of JSON for each setting: of how many draws a
-gap of 1e-6 was certified, and median and largest CPU seconds over those of SCS at the scale 0.1 on the same draw
-(pcp, gamma = 1, 90 + 90 pairs, shift 0 and 0.1, a cap of 3,000 iterations).
+``python dual_settings.py [DRAWS [SETTING ...]]`` prints a line of JSON for each setting: of how many
+draws a gap of 1e-6 was certified, and median and largest CPU seconds over those of SCS at the scale 0.1
+on the same draw (pcp, gamma = 1, 90 + 90 pairs, shift 0 and 0.1, a cap of 3,000 iterations).
 ``python dual_settings.py cliques NAME PAIRS [SOLVER]``: one larger set with few pairs, exactly.
 """
 
@@ -66,7 +66,8 @@ def settings(count: int = 12, *labels: str) -> None:
         seconds, gaps, iterations = measured(draws, label)
         ratio = np.array(seconds) / own
         report(
-            benchmark="dual_settings", setting=label, draws=len(draws), certified=sum(g <= 1e-6 for g in gaps),
+            benchmark="dual_settings", setting=label, draws=len(draws),
+            certified=sum(g <= 1e-6 for g in gaps),
             worst_gap=float(f"{max(gaps):.1e}"), iterations=float(np.median(iterations)),
             median_ratio=round(float(np.median(ratio)), 2), largest_ratio=round(float(ratio.max()), 2),
         )  # fmt: skip

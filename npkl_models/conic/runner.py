@@ -39,12 +39,14 @@ class Standstill:
 
     smallest: float = np.inf
     at: int = 0
+    waited: int = 0
 
     def reached(self, iterations: int, gap: float) -> bool:
         """Not halved for as long as it took to come there, and at least `PATIENCE` iterations."""
         if gap < FALLEN * self.smallest:
             self.smallest, self.at = gap, iterations
-        return np.isfinite(self.smallest) and iterations - self.at >= max(PATIENCE, self.at)
+        self.waited = iterations - self.at
+        return np.isfinite(self.smallest) and self.waited >= max(PATIENCE, self.at)
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ class ConicRun:
             limit = int(arguments.pop("max_iters"))
             arguments.pop("time_limit_secs", None)
             status, iterations, said = in_chunks(
-                self.program, limit, arguments, self.look, options.time_limit
+                self.program, limit, arguments, self.look, options.time_limit, lambda: self.still.waited
             )
             return self._outcome(solver, status, iterations, said)
         before = time.perf_counter()

@@ -22,3 +22,29 @@ def test_one_slow_step_does_not_end_a_run_but_two_do(monkeypatch):
     for at, wanted in ((6.0, None), (6.1, None), (8.0, None), (9.9, nm.Status.TIME_LIMIT)):
         now[0] = at
         assert clock.heed(None) is wanted
+
+
+def test_a_certificate_that_is_only_predicted_is_kept_time_for_up_to_half_of_the_limit(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(watch.time, "perf_counter", lambda: now[0])
+    clock = watch.Watch(Options(time_limit=10.0))
+    assert clock.affords(10.0)
+    clock.expect(3.0)
+    assert clock.proof_ahead == 3.0
+    assert clock.affords(7.0)
+    assert not clock.affords(7.5)
+    now[0] = 6.9
+    assert clock.heed(None) is None
+    now[0] = 7.1
+    assert clock.heed(None) is nm.Status.TIME_LIMIT
+    clock.expect(100.0)
+    assert clock.proof_ahead == 5.0
+    now[0] = 11.0
+    assert clock.left == -1.0
+
+
+def test_without_a_limit_everything_is_affordable():
+    clock = watch.Watch(Options())
+    clock.expect(1e9)
+    assert clock.affords(1e9)
+    assert clock.heed(None) is None
