@@ -22,14 +22,17 @@ CLARABEL = {
     "clarabel, no merges": {MERGE: "none"},
     "clarabel, not completed": {"chordal_decomposition_complete_dual": False},
 }
+HELD = {"adaptive_scale": False}
 SCS = {
-    "scs": {"scale": 0.1},
-    **{f"scs, scale {scale}": {"scale": scale} for scale in (0.03, 0.3, 0.5, 1.0, 3.0, 10.0)},
+    "scs": {"scale": 0.1} | HELD,
+    "scs, default": {},
+    **{f"scs, scale {scale}": {"scale": scale} | HELD for scale in (0.03, 0.3, 0.5, 1.0, 3.0, 10.0)},
     "scs, adapted": {"scale": 0.1, "adaptive_scale": True},
     "scs, adapted from 1": {"scale": 1.0, "adaptive_scale": True},
-    "scs, scale 0.5, relaxed 1.8": {"scale": 0.5, "alpha": 1.8},
-    "scs, scale 0.5, no acceleration": {"scale": 0.5, "acceleration_lookback": 0},
-    "scs, scale 0.5, not normalised": {"scale": 0.5, "normalize": False},
+    "scs, scale 0.5, relaxed 1.8": {"scale": 0.5, "alpha": 1.8} | HELD,
+    "scs, scale 0.5, no acceleration": {"scale": 0.5, "acceleration_lookback": 0} | HELD,
+    "scs, scale 0.5, not normalised": {"scale": 0.5, "normalize": False} | HELD,
+    "scs, scale 1.0, let go": {"scale": 1.0},
 }
 
 

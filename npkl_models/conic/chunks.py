@@ -19,6 +19,7 @@ from cvxpy.reductions.solvers.conic_solvers.scs_conif import SCS, dims_to_solver
 from npkl_models.answer.solution import Status
 
 FIRST, GROWTH, LONGEST = 100, 1.5, 2_000  # iterations of a stretch
+ALWAYS = 0.1  # seconds within which the point is certified, whatever the limit
 SHORTEST = 1e-3  # seconds of a stretch
 CALIBRATION = 5  # iterations of the first stretch where there is a time limit
 SHARE = 0.5  # of the time that is left: what a stretch may take
@@ -84,6 +85,9 @@ def in_chunks(
         status = int(found["info"]["status_val"])
         with only_the_solver():
             program.unpack_results(_as_solved(found), chain, inverse)
+        elapsed = time.perf_counter() - started
+        if not done and time_limit is not None and elapsed > max(time_limit, ALWAYS):
+            return Status.TIME_LIMIT, 0, f"no iteration was done in {elapsed:.2g} s"
         stop = look(done)
         if stop is not None:
             return stop, done, f"stopped by us after {done} iterations, it says {found['info']['status']}"

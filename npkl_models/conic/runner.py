@@ -17,9 +17,11 @@ from npkl_models.conic.solvers import ConicOptions, choose_solver, solver_argume
 from npkl_models.linalg import Array, psd_factor, symmetrize
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
+from npkl_models.solve.cost import proof_seconds
 from npkl_models.solve.judge import Claim
 from npkl_models.solve.watch import Watch
 
+LOOK = 10.0  # certificates of a factor: what one of a dense kernel takes
 PATIENCE, FALLEN = 5_000, 0.5  # iterations, and the share of its gap, by which a run has to fall in them
 
 
@@ -105,8 +107,11 @@ class ConicRun:
         if solver == "SCS":
             limit = int(arguments.pop("max_iters"))
             arguments.pop("time_limit_secs", None)
+            watch = self.watch
+            watch.expect(LOOK * proof_seconds(self.problem.order))
+            seconds = None if options.time_limit is None else watch.left - watch.proof_ahead
             status, iterations, said = in_chunks(
-                self.program, limit, arguments, self.look, options.time_limit, lambda: self.still.waited
+                self.program, limit, arguments, self.look, seconds, lambda: self.still.waited
             )
             return self._outcome(solver, status, iterations, said)
         before = time.perf_counter()

@@ -104,9 +104,9 @@ def choose_solver(solver: str | None, order: int, cliques: float | None = None) 
     have = available_bytes()
     if need > have:
         raise UnsupportedError(
-            f"{chosen} must fit into memory, got a PSD cone of order {order}{_like(cliques)} that "
-            f"needs about {need / 1e9:.0f} GB of {have / 1e9:.0f} GB; use solver='SCS', a subset of the points, or a "
-            "low-rank backend"
+            f"{chosen} must fit into memory, got a PSD cone of order {order}{_like(cliques)} that needs "
+            f"about {need / 1e9:.0f} GB of {have / 1e9:.0f} GB; use solver='SCS', a subset of the points, "
+            "or a low-rank backend"
         )
     return chosen
 

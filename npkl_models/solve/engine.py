@@ -141,7 +141,7 @@ class _Run:
         if status is Status.OPTIMAL:
             found = self.last
         elif status is not Status.FAILED:
-            late = status is Status.TIME_LIMIT and not self.watch.affords(0.0)
+            late = status is Status.TIME_LIMIT and self.watch.late
             found = self._proof(self._certificate(quick=late))
             if late and self.last is not None and not np.isfinite(found.bound):
                 found, V = self.last, self.last.point  # older, but bounded

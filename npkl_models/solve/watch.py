@@ -22,6 +22,7 @@ from npkl_models.solve.options import Options
 logger = logging.getLogger("npkl_models")
 LOG_EVERY = 1.0  # seconds
 KEPT = 4  # certificates
+LATE = 0.5  # of a certificate's seconds: with less left, only a quick one is tried
 KEPT_BACK = 0.5  # of the limit: what is kept at most for a certificate that is only predicted
 BROKEN = (np.linalg.LinAlgError, ArithmeticError)  # how numbers out of range show themselves
 
@@ -84,6 +85,11 @@ class Watch:
         """Seconds that are kept for the certificate at the end."""
         limit = self.options.time_limit
         return max(self._proof, min(self._expected, 0.0 if limit is None else KEPT_BACK * limit))
+
+    @property
+    def late(self) -> bool:
+        """Whether clearly less of the limit is left than a whole certificate takes, known or predicted."""
+        return self.left < LATE * max(self._proof, self._expected)
 
     @property
     def history(self) -> History:

@@ -2,6 +2,8 @@
 
 import logging
 
+import numpy as np
+
 import npkl_models as nm
 from npkl_models.solve import watch
 from npkl_models.solve.options import Options
@@ -37,6 +39,9 @@ def test_a_certificate_that_is_only_predicted_is_kept_time_for_up_to_half_of_the
     assert clock.heed(None) is None
     now[0] = 7.1
     assert clock.heed(None) is nm.Status.TIME_LIMIT
+    assert not clock.late  # what was kept for the proof is used for it
+    now[0] = 8.6
+    assert clock.late
     clock.expect(100.0)
     assert clock.proof_ahead == 5.0
     now[0] = 11.0
@@ -48,3 +53,25 @@ def test_without_a_limit_everything_is_affordable():
     clock.expect(1e9)
     assert clock.affords(1e9)
     assert clock.heed(None) is None
+
+
+def test_a_late_run_without_a_bound_falls_back_to_the_last_point_that_had_one(small):
+    from dataclasses import replace
+
+    from npkl_models.solve import engine
+
+    problem = small("npkl:hinge")
+    plan = problem.compile("bcd", time_limit=100.0).plan
+    clock = watch.Watch(plan.options)
+    run = engine._Run(plan.problem, plan.engine(), clock)
+    run.engine.iterate()
+    run.last = run._certificate(quick=False)
+    assert np.isfinite(run.last.bound)
+    run._certificate = lambda quick: replace(run.last, bound=float("-inf"), rigour="none")
+    clock.expect(1e3)
+    claim = run.claim(nm.Status.TIME_LIMIT)
+    assert claim.certificate is run.last
+    assert clock.issued(plan.problem, claim.certificate) is not None
+    clock.expect(0.0)
+    clock._proof = 0.0
+    assert run.claim(nm.Status.TIME_LIMIT).certificate is not run.last
