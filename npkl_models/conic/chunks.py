@@ -73,9 +73,7 @@ def in_chunks(
     point: dict[str, Any] = {}
     while True:
         before = time.perf_counter()
-        held = rest | _carried(point)
-        if time_limit is not None:  # SCS looks at its clock after each iteration: one cannot be cut
-            held["time_limit_secs"] = max(time_limit - (before - started), SHORTEST)
+        held = rest | _carried(point) | _clock(time_limit, before - started)
         with only_the_solver():
             worker = scs.SCS(_data(data), cone, max_iters=length, verbose=False, **held)
             found = worker.solve(**_start(point))
@@ -129,6 +127,11 @@ def _start(point: dict[str, Any]) -> dict[str, Any]:
     if not point or not all(np.isfinite(point[key]).all() for key in ("x", "y", "s")):
         return {"warm_start": False}
     return {"warm_start": True, "x": point["x"], "y": point["y"], "s": point["s"]}
+
+
+def _clock(time_limit: float | None, elapsed: float) -> dict[str, float]:
+    """What is left; SCS looks at its clock after each iteration, so that one cannot be cut."""
+    return {} if time_limit is None else {"time_limit_secs": max(time_limit - elapsed, SHORTEST)}
 
 
 def _carried(point: dict[str, Any]) -> dict[str, float]:
