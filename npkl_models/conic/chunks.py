@@ -19,8 +19,11 @@ from cvxpy.reductions.solvers.conic_solvers.scs_conif import SCS, dims_to_solver
 from npkl_models.answer.solution import Status
 
 FIRST, GROWTH, LONGEST = 100, 1.5, 2_000  # iterations of a stretch
+ALWAYS = 0.1  # seconds within which the point is certified, whatever the limit
+SHORTEST = 1e-3  # seconds of a stretch
 CALIBRATION = 5  # iterations of the first stretch where there is a time limit
 SHARE = 0.5  # of the time that is left: what a stretch may take
+LET_GO = 600  # iterations in which the gap is not halved, after which SCS may adapt the scale
 SOLVED, INACCURATE = 1, 2
 UNFINISHED = (INACCURATE, -6, -7)
 STATUSES = {
@@ -42,6 +45,7 @@ def in_chunks(
     settings: dict[str, Any],
     look: Callable[[int], Status | None],
     time_limit: float | None,
+    waited: Callable[[], int] = lambda: 0,
 ) -> tuple[Status, int, str]:
     """Run SCS until it says that it is done, ``look`` says so, or a limit is reached.
 
@@ -53,6 +57,8 @@ def in_chunks(
         Iterations in all.
     settings : dict
         For SCS.
+    waited : callable
+        For how many iterations the gap has stood still.
 
     Returns
     -------
@@ -67,8 +73,9 @@ def in_chunks(
     point: dict[str, Any] = {}
     while True:
         before = time.perf_counter()
+        held = rest | _carried(point) | _clock(time_limit, before - started)
         with only_the_solver():
-            worker = scs.SCS(_data(data), cone, max_iters=length, verbose=False, **rest | _carried(point))
+            worker = scs.SCS(_data(data), cone, max_iters=length, verbose=False, **held)
             found = worker.solve(**_start(point))
         done += int(found["info"]["iter"])
         point = found
@@ -76,9 +83,14 @@ def in_chunks(
         status = int(found["info"]["status_val"])
         with only_the_solver():
             program.unpack_results(_as_solved(found), chain, inverse)
+        elapsed = time.perf_counter() - started
+        if not done and time_limit is not None and elapsed > max(time_limit, ALWAYS):
+            return Status.TIME_LIMIT, 0, f"no iteration was done in {elapsed:.2g} s"
         stop = look(done)
         if stop is not None:
             return stop, done, f"stopped by us after {done} iterations, it says {found['info']['status']}"
+        if waited() >= LET_GO and "adaptive_scale" not in settings:
+            rest["adaptive_scale"] = True
         if status not in UNFINISHED or done >= limit:
             return STATUSES.get(status, Status.FAILED), done, str(found["info"]["status"])
         if status != INACCURATE:  # a suspicion of infeasibility, after a stretch that is too short to tell
@@ -115,6 +127,11 @@ def _start(point: dict[str, Any]) -> dict[str, Any]:
     if not point or not all(np.isfinite(point[key]).all() for key in ("x", "y", "s")):
         return {"warm_start": False}
     return {"warm_start": True, "x": point["x"], "y": point["y"], "s": point["s"]}
+
+
+def _clock(time_limit: float | None, elapsed: float) -> dict[str, float]:
+    """What is left; SCS looks at its clock after each iteration, so that one cannot be cut."""
+    return {} if time_limit is None else {"time_limit_secs": max(time_limit - elapsed, SHORTEST)}
 
 
 def _carried(point: dict[str, Any]) -> dict[str, float]:

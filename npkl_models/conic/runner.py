@@ -17,8 +17,12 @@ from npkl_models.conic.solvers import ConicOptions, choose_solver, solver_argume
 from npkl_models.linalg import Array, psd_factor, symmetrize
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
+from npkl_models.solve.cost import proof_seconds
 from npkl_models.solve.judge import Claim
 from npkl_models.solve.watch import Watch
+
+LOOK = 10.0  # certificates of a factor: what one of a dense kernel takes
+PATIENCE, FALLEN = 5_000, 0.5  # iterations, and the share of its gap, by which a run has to fall in them
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,22 @@ class Outcome:
     iterations: int
     message: str
     value: float = float("nan")
+
+
+@dataclass
+class Standstill:
+    """Whether a gap has stopped falling."""
+
+    smallest: float = np.inf
+    at: int = 0
+    waited: int = 0
+
+    def reached(self, iterations: int, gap: float) -> bool:
+        """Not halved for as long as it took to come there, and at least `PATIENCE` iterations."""
+        if gap < FALLEN * self.smallest:
+            self.smallest, self.at = gap, iterations
+        self.waited = iterations - self.at
+        return np.isfinite(self.smallest) and self.waited >= max(PATIENCE, self.at)
 
 
 @dataclass(frozen=True)
@@ -51,10 +71,11 @@ class ConicRun:
         self.reader, self.watch = reader, watch
         self.best: Certificate | None = None
         self.lowest = 0.0
+        self.still = Standstill()
 
-    def claim(self, order: int) -> Claim:
-        """Run the solver; never raises for one that merely fails."""
-        solver = choose_solver(self.options.solver, order)
+    def claim(self, order: int, solver: str | None = None) -> Claim:
+        """Run a solver that was chosen; never raises for one that merely fails."""
+        solver = solver or choose_solver(self.options.solver, order)
         self.watch.log("by %s: a PSD cone of order %d", solver, order)
         try:
             with warnings.catch_warnings():
@@ -72,7 +93,13 @@ class ConicRun:
         if found is None:
             return None
         self.watch.record(iterations, found.objective, found.bound, found.relative_gap, found.point.shape[1])
-        return Status.OPTIMAL if found.certifies(self.options.tol) else self.watch.heed(found.point)
+        if found.certifies(self.options.tol):
+            return Status.OPTIMAL
+        stop = self.watch.heed(found.point)
+        if stop is None and self.still.reached(iterations, found.relative_gap):
+            self.watch.trouble = f"the gap has not been halved since iteration {self.still.at}"
+            return Status.INACCURATE
+        return stop
 
     def _run(self, solver: str) -> Outcome:
         options = self.options
@@ -80,8 +107,11 @@ class ConicRun:
         if solver == "SCS":
             limit = int(arguments.pop("max_iters"))
             arguments.pop("time_limit_secs", None)
+            watch = self.watch
+            watch.expect(LOOK * proof_seconds(self.problem.order))
+            seconds = None if options.time_limit is None else watch.left - watch.proof_ahead
             status, iterations, said = in_chunks(
-                self.program, limit, arguments, self.look, options.time_limit
+                self.program, limit, arguments, self.look, seconds, lambda: self.still.waited
             )
             return self._outcome(solver, status, iterations, said)
         before = time.perf_counter()

@@ -106,14 +106,15 @@ class SDPPlan:
         return describe_cones(self.problem, self.options, "primal SDP over K")
 
 
-def describe_cones(problem: Problem, options: ConicOptions, what: str) -> str:
+def describe_cones(problem: Problem, options: ConicOptions, what: str, cliques: float | None = None) -> str:
     """Sizes of the conic program and the memory its solver will need."""
-    solver = choose_solver(options.solver, problem.order)
+    solver = choose_solver(options.solver, problem.order, cliques)
     size = problem.order * (problem.order + 1) // 2
+    megabytes = predicted_bytes(solver, problem.order, cliques) / 1e6
     return (
         f"{what}: one PSD cone of order {problem.order} ({size} unknowns), {problem.n_pairs} loss "
         f"values, {sum(e.functional.size for e in problem.equalities)} equalities, regulariser "
-        f"{problem.regularizer.name}; {solver}, about {predicted_bytes(solver, problem.order) / 1e6:.3g} MB"
+        f"{problem.regularizer.name}; {solver}, about {megabytes:.3g} MB"
     )
 
 

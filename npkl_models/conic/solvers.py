@@ -15,6 +15,8 @@ from npkl_models.solve.options import Options
 INTERIOR_POINT_ORDER = 60  # the largest order at which Clarabel is the default
 EPS_SHARE = 0.03  # of tol: the gap of a repaired point was up to 20 times SCS's eps
 CLARABEL_COPIES = 7  # measured peak memory over the bare (n(n+1)/2)^2 numbers
+SCS_SECONDS = 4e-7  # times order^3
+CLARABEL_SECONDS = 2e-9  # times order^5
 
 _NAMES: dict[str, tuple[tuple[str, ...], str, str | None]] = {
     "CLARABEL": (("tol_gap_abs", "tol_gap_rel", "tol_feas"), "max_iter", "time_limit"),
@@ -33,7 +35,8 @@ class ConicOptions(Options):
     ----------
     solver : str, optional
         Any solver with PSD cones that CVXPY finds; None takes CLARABEL up to order 60, SCS beyond. Over a
-        basis (sqlp, qsdp, scsdp) it is SCS, unless there are equalities.
+        basis (sqlp, qsdp, scsdp) it is SCS, unless there are equalities. In sdp_dual it is CLARABEL beyond
+        order 60 too where the slack's cliques are small.
     eps : float, optional
         The solver's own tolerance; None is 0.03 ``tol``, so that the repaired and certified point usually
         reaches ``tol``, and a thousandth of it over a basis.
@@ -43,7 +46,8 @@ class ConicOptions(Options):
     Notes
     -----
     SCS is run in stretches. After each its point is certified and the callback is called; the run ends when
-    the gap is proved, whatever SCS thinks of its residuals. Other solvers are looked at once, at the end.
+    the gap is proved, whatever SCS thinks of its residuals, or INACCURATE when the certified gap has stood
+    still for as long as it took to come there. Other solvers are looked at once, at the end.
     """
 
     solver: str | None = None
@@ -69,35 +73,62 @@ def psd_solvers() -> list[str]:
     ]
 
 
-def default_solver(solver: str | None, order: int) -> str:
-    """The solver for a PSD unknown of that order."""
-    return solver.upper() if solver else "CLARABEL" if order <= INTERIOR_POINT_ORDER else "SCS"
+def default_solver(solver: str | None, order: int, cliques: float | None = None) -> str:
+    """The solver for a PSD unknown of that order; see `choose_solver`."""
+    if solver:
+        return solver.upper()
+    quick = cliques is not None and CLARABEL_SECONDS * cliques**5 <= SCS_SECONDS * order**3
+    return "CLARABEL" if quick or (cliques or order) <= INTERIOR_POINT_ORDER else "SCS"
 
 
-def choose_solver(solver: str | None, order: int) -> str:
+def choose_solver(solver: str | None, order: int, cliques: float | None = None) -> str:
     """The same, memory permitting.
+
+    Parameters
+    ----------
+    solver : str or None
+        What was asked for.
+    order : int
+        Of the largest PSD cone.
+    cliques : float, optional
+        The order of one dense cone that costs Clarabel what the cliques of the sparse one do; without, it
+        cannot be decomposed.
 
     Raises
     ------
     UnsupportedError
         If the solver is predicted to need more memory than the machine has.
     """
-    chosen = default_solver(solver, order)
-    need = predicted_bytes(chosen, order)
+    chosen = default_solver(solver, order, cliques)
+    need = predicted_bytes(chosen, order, cliques)
     have = available_bytes()
     if need > have:
         raise UnsupportedError(
-            f"{chosen} must fit into memory, got a PSD cone of order {order} that needs about "
-            f"{need / 1e9:.0f} GB of {have / 1e9:.0f} GB; use solver='SCS', a subset of the points, or a "
-            "low-rank backend"
+            f"{chosen} must fit into memory, got a PSD cone of order {order}{_like(cliques)} that needs "
+            f"about {need / 1e9:.0f} GB of {have / 1e9:.0f} GB; use solver='SCS', a subset of the points, "
+            "or a low-rank backend"
         )
     return chosen
 
 
-def predicted_bytes(solver: str, order: int) -> float:
-    """Rough peak memory of a solve with one PSD cone of that order."""
+def predicted_bytes(solver: str, order: int, cliques: float | None = None) -> float:
+    """Rough peak memory of a solve with one PSD cone of that order; see `choose_solver`."""
     numbers = order * (order + 1) / 2
-    return 8 * CLARABEL_COPIES * numbers**2 if solver != "SCS" else 8 * 60 * numbers
+    if solver == "SCS":
+        return 8 * 60 * numbers
+    if solver == "CLARABEL" and cliques is not None:
+        dense = cliques * (cliques + 1) / 2
+        return 8 * (CLARABEL_COPIES * dense**2 + 8 * numbers)
+    return 8 * CLARABEL_COPIES * numbers**2
+
+
+def predicted_seconds(solver: str, order: int, cliques: float | None = None) -> float:
+    """Rough time of the same."""
+    return SCS_SECONDS * order**3 if solver == "SCS" else CLARABEL_SECONDS * (cliques or order) ** 5
+
+
+def _like(cliques: float | None) -> str:
+    return "" if cliques is None else f" (its cliques like a dense one of {cliques:.0f})"
 
 
 def solver_arguments(solver: str, options: ConicOptions) -> dict[str, Any]:

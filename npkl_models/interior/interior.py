@@ -30,6 +30,8 @@ STALLED = 12  # iterations without a smaller gap
 FAR = 1e9  # objectives so much larger than the first ones: one of the two problems has no solution
 RATE = 2.5e10  # operations of dense algebra in a second
 USUAL = 20  # iterations
+ALWAYS = 0.02  # seconds of an iteration: a quicker one is begun whatever the limit
+LEAST = 0.5  # of the predicted seconds of an iteration: what the first one surely takes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,15 +78,21 @@ class _Run:
         self.threshold = LOOK * options.tol
         self.smallest, self.at = np.inf, 0
         self.size = 1 + abs(self.iterate.objective())
+        self.one = LEAST * iteration_seconds(problem)
+        watch.expect(self.one)
 
     def until(self) -> Status:
         """Iterations until the gap is proved, or nothing more can be gained."""
         for iteration in range(1, (self.options.max_iter or ITERATIONS) + 1):
+            if self.one > ALWAYS and not self.watch.affords(self.one):
+                return Status.TIME_LIMIT
+            began = self.watch.seconds
             try:
                 self.iterate.advance()
             except np.linalg.LinAlgError as error:
                 self.watch.trouble = f"stopped at iteration {iteration}: {error}"
                 return self._finally(Status.INACCURATE)
+            self.one = self.watch.seconds - began
             status = self._after(iteration)
             if status is not None:
                 return status
@@ -135,24 +143,36 @@ class _Run:
 
     def claim(self, status: Status) -> Claim:
         """The best point that was certified, or the last one."""
-        if not self.best and status is not Status.FAILED:
+        if not self.best and status is not Status.FAILED and self.watch.rows:
             self._look()
         found = self.best[-1] if self.best else None
         now, count = self.iterate, len(self.watch.rows)
         V = None if found is None else found.point
         y = None if found is None else found.multipliers
         words = f"mu {now.mu:.1e}"
+        if not self.watch.rows:
+            words = (
+                f"no iteration was begun: the first one and its certificate take about {self.one:.2g} s each"
+            )
         return Claim(V, y, status, now.objective(), count, words, certificate=found)
 
 
 def cost_of(problem: Problem) -> Cost:
     """Dense algebra of the order, and of the number of multipliers."""
-    s, n = float(problem.order), float(problem.n)
-    m = float(problem.n_pairs + sum(part.functional.size for part in problem.equalities))
-    m += n if problem.regularizer.row_multipliers else 0.0
-    one = 8 * s**3 + m**3 / 3 + 40 * m**2
+    s, n, m = float(problem.order), float(problem.n), _multipliers(problem)
     inner = 2 * n**2 if problem.basis is not None else 0.0
-    return Cost(0.02 + USUAL * (2e-3 + one / RATE), 8.0 * (11 * s**2 + 3 * m**2 + inner), sure=True)
+    return Cost(0.02 + USUAL * iteration_seconds(problem), 8.0 * (11 * s**2 + 3 * m**2 + inner), sure=True)
+
+
+def iteration_seconds(problem: Problem) -> float:
+    """Predicted, of one iteration."""
+    s, m = float(problem.order), _multipliers(problem)
+    return 2e-3 + (8 * s**3 + m**3 / 3 + 40 * m**2) / RATE
+
+
+def _multipliers(problem: Problem) -> float:
+    m = float(problem.n_pairs + sum(part.functional.size for part in problem.equalities))
+    return m + (float(problem.n) if problem.regularizer.row_multipliers else 0.0)
 
 
 def _plan(problem: Problem, options: InteriorOptions) -> InteriorPlan:

@@ -9,9 +9,12 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 
+from npkl_models.proof.factorisation import DENSE_CHOLESKY
+
 PRODUCT = 4e-10  # seconds per entry of C and column of V in C @ V
 CALL = 2e-4  # seconds of interpreter per iteration
 EIGH = 2e-10  # seconds, times order^3
+PROOF = 4e-11  # seconds of a certificate, times order^3, where its matrix is factorised dense
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,11 @@ class Cost:
         if self.bytes <= available_bytes():
             return self
         return replace(self, hopeless=f"would need about {self.bytes / 1e9:.3g} GB of memory")
+
+
+def proof_seconds(order: int) -> float:
+    """Of the certificate at the end of a run; 0 where no dense factorisation would be tried."""
+    return PROOF * float(order) ** 3 if order <= DENSE_CHOLESKY else 0.0
 
 
 def available_bytes() -> float:

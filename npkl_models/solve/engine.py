@@ -19,6 +19,7 @@ from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.factorisation import DENSE_CHOLESKY, can_factorise
+from npkl_models.solve.cost import proof_seconds
 from npkl_models.solve.judge import Claim
 from npkl_models.solve.options import IterativeOptions
 from npkl_models.solve.watch import BROKEN, Watch
@@ -88,6 +89,7 @@ class EnginePlan(ABC):
             return Claim(None, None, Status.FAILED, message=f"{type(error).__name__}: {error}")
         if watch.rigour == "proved":
             _require_factorisable(self.problem, engine)
+        watch.expect(proof_seconds(self.problem.order))
         run = _Run(self.problem, engine, watch)
         status = watch.attempt(lambda: run.until(self.options.max_iter or self.iterations))
         return run.claim(status)
@@ -135,14 +137,17 @@ class _Run:
 
     def claim(self, status: Status) -> Claim:
         """What is to be said at the end; what was not looked at last is looked at now."""
-        engine, found = self.engine, None
+        engine, found, V = self.engine, None, self.engine.V
         if status is Status.OPTIMAL:
             found = self.last
         elif status is not Status.FAILED:
-            found = self._proof(self._certificate(quick=False))
+            late = status is Status.TIME_LIMIT and self.watch.late
+            found = self._proof(self._certificate(quick=late))
+            if late and self.last is not None and not np.isfinite(found.bound):
+                found, V = self.last, self.last.point  # older, but bounded
         y = None if found is None else found.multipliers
         return Claim(
-            engine.V, y, status, engine.objective, len(self.watch.rows), engine.note,
+            V, y, status, engine.objective, len(self.watch.rows), engine.note,
             certificate=found,
         )  # fmt: skip
 

@@ -22,6 +22,8 @@ from npkl_models.solve.options import Options
 logger = logging.getLogger("npkl_models")
 LOG_EVERY = 1.0  # seconds
 KEPT = 4  # certificates
+LATE = 0.5  # of a certificate's seconds: with less left, only a quick one is tried
+KEPT_BACK = 0.5  # of the limit: what is kept at most for a certificate that is only predicted
 BROKEN = (np.linalg.LinAlgError, ArithmeticError)  # how numbers out of range show themselves
 
 
@@ -56,14 +58,38 @@ class Watch:
         self._budget = Budget()
         self._issued: list[tuple[Problem, Certificate, Certificate]] = []
         self._logged = self.started
-        self._heeded = self._step = self._proof = (
-            0.0  # when the clock was asked; a step, the longest certificate
-        )
+        self._heeded = self._step = self._proof = 0.0  # the clock when asked; a step; the longest certificate
+        self._expected = 0.0  # seconds of a certificate, before there was one
 
     @property
     def seconds(self) -> float:
         """Since the run began."""
         return time.perf_counter() - self.started
+
+    @property
+    def left(self) -> float:
+        """Seconds of the limit that are left, negative beyond it."""
+        limit = self.options.time_limit
+        return np.inf if limit is None else limit - self.seconds
+
+    def affords(self, seconds: float) -> bool:
+        """Whether so many seconds and the certificate at the end are within the limit."""
+        return seconds + self.proof_ahead <= self.left
+
+    def expect(self, seconds: float) -> None:
+        """A certificate is predicted to take so long: as much is kept of the limit, up to a half of it."""
+        self._expected = seconds
+
+    @property
+    def proof_ahead(self) -> float:
+        """Seconds that are kept for the certificate at the end."""
+        limit = self.options.time_limit
+        return max(self._proof, min(self._expected, 0.0 if limit is None else KEPT_BACK * limit))
+
+    @property
+    def late(self) -> bool:
+        """Whether clearly less of the limit is left than a whole certificate takes, known or predicted."""
+        return self.left < LATE * max(self._proof, self._expected)
 
     @property
     def history(self) -> History:
@@ -118,7 +144,7 @@ class Watch:
         """
         limit, now = self.options.time_limit, self.seconds
         step, self._heeded = now - self._heeded, now
-        ahead, self._step = min(step, self._step) + self._proof, step
+        ahead, self._step = min(step, self._step) + self.proof_ahead, step
         if self.options.callback is not None and self.rows and self._asked(self.options.callback, V):
             return Status.STOPPED
         return Status.TIME_LIMIT if limit is not None and now + ahead > limit else None

@@ -199,3 +199,14 @@ def test_a_merit_out_of_range_leaves_the_factor_whole(small, monkeypatch):
     K = np.diag(np.arange(1.0, problem.n + 1))
     V = crossover.factor_of(problem, K, problem.derivatives(np.ones((problem.n, 1))))
     np.testing.assert_allclose(V @ V.T, K, atol=1e-10)
+
+
+def test_an_iteration_that_would_outlast_the_limit_is_not_begun(small, monkeypatch):
+    from npkl_models.interior import interior
+
+    monkeypatch.setattr(interior, "iteration_seconds", lambda problem: 1e3)
+    late = small("pcp").solve("interior", time_limit=10.0)
+    assert late.status is nm.Status.TIME_LIMIT
+    assert late.V is None
+    assert "no iteration was begun" in late.message
+    assert small("pcp").solve("interior").status is nm.Status.OPTIMAL

@@ -2,6 +2,8 @@
 
 import logging
 
+import numpy as np
+
 import npkl_models as nm
 from npkl_models.solve import watch
 from npkl_models.solve.options import Options
@@ -22,3 +24,54 @@ def test_one_slow_step_does_not_end_a_run_but_two_do(monkeypatch):
     for at, wanted in ((6.0, None), (6.1, None), (8.0, None), (9.9, nm.Status.TIME_LIMIT)):
         now[0] = at
         assert clock.heed(None) is wanted
+
+
+def test_a_certificate_that_is_only_predicted_is_kept_time_for_up_to_half_of_the_limit(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(watch.time, "perf_counter", lambda: now[0])
+    clock = watch.Watch(Options(time_limit=10.0))
+    assert clock.affords(10.0)
+    clock.expect(3.0)
+    assert clock.proof_ahead == 3.0
+    assert clock.affords(7.0)
+    assert not clock.affords(7.5)
+    now[0] = 6.9
+    assert clock.heed(None) is None
+    now[0] = 7.1
+    assert clock.heed(None) is nm.Status.TIME_LIMIT
+    assert not clock.late  # what was kept for the proof is used for it
+    now[0] = 8.6
+    assert clock.late
+    clock.expect(100.0)
+    assert clock.proof_ahead == 5.0
+    now[0] = 11.0
+    assert clock.left == -1.0
+
+
+def test_without_a_limit_everything_is_affordable():
+    clock = watch.Watch(Options())
+    clock.expect(1e9)
+    assert clock.affords(1e9)
+    assert clock.heed(None) is None
+
+
+def test_a_late_run_without_a_bound_falls_back_to_the_last_point_that_had_one(small):
+    from dataclasses import replace
+
+    from npkl_models.solve import engine
+
+    problem = small("npkl:hinge")
+    plan = problem.compile("bcd", time_limit=100.0).plan
+    clock = watch.Watch(plan.options)
+    run = engine._Run(plan.problem, plan.engine(), clock)
+    run.engine.iterate()
+    run.last = run._certificate(quick=False)
+    assert np.isfinite(run.last.bound)
+    run._certificate = lambda quick: replace(run.last, bound=float("-inf"), rigour="none")
+    clock.expect(1e3)
+    claim = run.claim(nm.Status.TIME_LIMIT)
+    assert claim.certificate is run.last
+    assert clock.issued(plan.problem, claim.certificate) is not None
+    clock.expect(0.0)
+    clock._proof = 0.0
+    assert run.claim(nm.Status.TIME_LIMIT).certificate is not run.last
