@@ -5,7 +5,7 @@ from __future__ import annotations
 from npkl_models.hooks import lend
 from npkl_models.model.diagnosis import diagnose
 from npkl_models.show.explain import explain
-from npkl_models.show.plots import plot_crosscheck
+from npkl_models.show.plots.tables import plot_crosscheck
 from npkl_models.show.report import write_report
 
 
