@@ -1,4 +1,4 @@
-"""MathJax beside the pages: the fonts and the one script that the site needs, so that no page asks the network."""
+"""MathJax beside the pages: the fonts and the one script that the site needs, so that no page asks elsewhere."""
 
 import importlib.util
 import shutil
