@@ -8,23 +8,69 @@ from typing import Any
 
 
 class NPKLError(Exception):
-    """Base class of all errors raised by this library."""
+    """Base class of all errors raised by this library.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> try:
+    ...     nm.Pairs(3, [(0, 0)], [])
+    ... except nm.NPKLError as error:
+    ...     print(error)
+    must_link must join two different points, got self pairs [[0, 0]]
+    """
 
 
 class ProblemError(NPKLError, ValueError):
-    """The data of a problem contradict themselves or the mathematics."""
+    """The data of a problem contradict themselves or the mathematics.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> nm.Pairs(3, [(0, 7)], [])
+    Traceback (most recent call last):
+        ...
+    npkl_models.errors.ProblemError: must_link must index points 0..2, got [[0, 7]]
+    """
 
 
 class UnsupportedError(NPKLError, ValueError):
-    """A backend, option or name does not exist, or cannot take this problem."""
+    """A backend, option or name does not exist, or cannot take this problem.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(L, pairs)
+    >>> problem.solve("bcd", speed=3)
+    Traceback (most recent call last):
+        ...
+    npkl_models.errors.UnsupportedError: unknown option of bcd 'speed'; known are: callback, extrapolation, kernel, max_iter, newton, nonsmooth, random_state, rank, rigour, start, time_limit, tol, verbose
+    """
 
 
 class SolverError(NPKLError, RuntimeError):
-    """A solver broke down in a way that left no point to return."""
+    """A solver broke down in a way that left no point to return.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> issubclass(nm.SolverError, RuntimeError)
+    True
+    """
 
 
 class MissingDependencyError(NPKLError, ImportError):
-    """An optional package is needed; the text says how to install it."""
+    """An optional package is needed; the text says how to install it.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> issubclass(nm.MissingDependencyError, ImportError)
+    True
+    """
 
 
 def unknown(kind: str, got: object, known: Iterable[str]) -> UnsupportedError:

@@ -23,7 +23,21 @@ PARAMETERS = ("bound", "penalty", "p", "weight")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Path:
-    """Solutions along a parameter, in ascending order of its values."""
+    """Solutions along a parameter, in ascending order of its values.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(L, pairs)
+    >>> path = nm.regularization_path(problem, "weight", [0.1, 1.0, 10.0])
+    >>> path
+    Path(weight, 3 values from 0.1 to 10)
+    >>> path.rank.shape
+    (3,)
+    """
 
     parameter: str
     values: Array
@@ -90,6 +104,19 @@ def regularization_path(
     -----
     The value nearest to the problem's own is solved first; from there the path goes up and down, each solve
     warm-started by the one beside it where the backend takes a start.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.simple_npkl(L, pairs, bound=1.0)
+    >>> path = nm.regularization_path(problem, "bound", [0.5, 1.0, 2.0])
+    >>> bool((path.relative_gap <= 1e-6).all())
+    True
+    >>> bool(path.objective[0] >= path.objective[-1])
+    True
     """
     grid = np.unique(np.asarray(values, dtype=float))
     if not grid.size or not np.isfinite(grid).all():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from enum import Enum
@@ -15,16 +14,25 @@ import numpy as np
 from npkl_models.answer.extension import extend
 from npkl_models.certify.certificate import Certificate, certify
 from npkl_models.errors import ProblemError, SolverError
+from npkl_models.hooks import lent
 from npkl_models.linalg import Array, gram_eigenvalues, numerical_rank
 from npkl_models.model.problem import Problem
 from npkl_models.model.storage import read, write
 from npkl_models.model.terms import Multipliers
 
 DENSE_LIMIT = 20_000
+WORDS = 160  # of a message that a summary shows
 
 
 class Status(Enum):
-    """Outcome of a solve; the text is the advice."""
+    """Outcome of a solve; the text is the advice.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> nm.Status.ITERATION_LIMIT.value
+    'stopped at max_iter: raise it, or start from this solution'
+    """
 
     OPTIMAL = "certified optimal within the tolerance"
     LOCALLY_SOLVED = (
@@ -47,7 +55,20 @@ class Status(Enum):
 
 
 class Iterate(NamedTuple):
-    """One line of a history; also what a callback sees, with the current factor V."""
+    """One line of a history; also what a callback sees, with the current factor V.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(L, pairs)
+    >>> seen = []
+    >>> solution = problem.solve("bcd", callback=lambda iterate: seen.append(iterate.rank))
+    >>> len(seen) == len(solution.history)
+    False
+    """
 
     iteration: int
     seconds: float
@@ -72,7 +93,19 @@ class Attempt(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class History:
-    """Columns over the iterations; ``bound`` is nan where none was computed."""
+    """Columns over the iterations; ``bound`` is nan where none was computed.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(L, pairs)
+    >>> solution = problem.solve("bcd")
+    >>> len(solution.history) == solution.history.objective.size
+    True
+    """
 
     iteration: Array = field(default_factory=lambda: np.zeros(0))
     seconds: Array = field(default_factory=lambda: np.zeros(0))
@@ -127,6 +160,21 @@ class Solution:
         Who was tried, if the choice of the backend was left to the library.
     known_certificate : Certificate or None
         The one that was made while solving; ask for ``certificate``, which makes it where it is missing.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(L, pairs)
+    >>> solution = problem.solve()
+    >>> solution.status
+    <Status.OPTIMAL: 'certified optimal within the tolerance'>
+    >>> solution.K.shape, solution.rank
+    ((6, 6), 2)
+    >>> solution.is_optimal(1e-6)
+    True
     """
 
     problem: Problem = field(repr=False)
@@ -205,21 +253,24 @@ class Solution:
         return f"Solution({self.backend}: {self.status}{gap})"
 
     def _repr_html_(self) -> str:
-        lines = (f"<tr><td>{html.escape(line)}</td></tr>" for line in self.summary().splitlines())
-        return f"<table>{''.join(lines)}</table>"
+        page: str = lent("Solution.html")(self)
+        return page
 
     def summary(self) -> str:
-        """A few lines: status and advice, objective, certificate, rank, times."""
+        """At most eight lines: status and advice, objective, certificate, rank, times, who was tried.
+
+        ``message`` has the solver's and the choice's own words in full.
+        """
         lines = [f"{self.backend}: {self.status} - {self.status.value}"]
         if self.V is not None:
-            lines += [
-                f"objective {self.objective:.10g} (reported {self.reported_objective:.10g}), "
-                f"rank {self.rank}, {self.iterations} iterations",
-                f"certificate: {self.certificate}",
-            ]
+            lines.append(f"objective {self.objective:.10g}, rank {self.rank}, {self.iterations} iterations")
+            lines += self.certificate.lines()
         lines.append(f"build {self.build_time:.3f} s, solve {self.solve_time:.3f} s")
-        if self.message:
-            lines.append(self.message)
+        words = "; ".join(line for line in self.message.splitlines() if line)
+        if words:
+            lines.append(
+                words if len(words) <= WORDS else f"{words[:WORDS].rsplit(' ', 1)[0]} ... (message has all)"
+            )
         return "\n".join(lines)
 
     def save(self, path: str | Path) -> Path:

@@ -1,4 +1,11 @@
-"""What kernels are learnt for."""
+"""What kernels are learnt for.
+
+Examples
+--------
+>>> import npkl_models as nm
+>>> nm.applications.clustering.cluster_accuracy([0, 0, 1, 1], [1, 1, 0, 0])
+1.0
+"""
 
 from npkl_models.applications import clustering
 

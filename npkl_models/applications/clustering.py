@@ -29,6 +29,15 @@ def kernel_kmeans(kernel: Any, n_clusters: int, n_init: int = 20, random_state: 
     Returns
     -------
     ndarray of int, shape (n,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from npkl_models.applications.clustering import kernel_kmeans
+    >>> V = np.array([[0.0], [0.1], [5.0], [5.1]])
+    >>> labels = kernel_kmeans(V, 2)
+    >>> bool(labels[0] == labels[1] != labels[2])
+    True
     """
     V = _factor(kernel)
     if not 1 <= n_clusters <= len(V):
@@ -41,6 +50,12 @@ def cluster_accuracy(labels: ArrayLike, clusters: ArrayLike) -> float:
     """Share of the pairs of points on which two partitions agree: the papers' accuracy, the Rand index.
 
     Zhuang, Tsang & Hoi, JMLR 12, 2011, section 7.2 (Hoi, Jin & Lyu 2007; Rand 1971).
+
+    Examples
+    --------
+    >>> from npkl_models.applications.clustering import cluster_accuracy
+    >>> cluster_accuracy([0, 0, 1, 1], [1, 1, 0, 0])
+    1.0
     """
     return float(rand_score(np.asarray(labels), np.asarray(clusters)))
 

@@ -20,6 +20,7 @@ from npkl_models.certify.recovery import ACTIVE, recover_multipliers
 from npkl_models.certify.restoration import Restored, restore
 from npkl_models.certify.unheld import bound_of_held
 from npkl_models.errors import ProblemError, SolverError
+from npkl_models.hooks import lent
 from npkl_models.linalg import Array
 from npkl_models.model.faces import face_of
 from npkl_models.model.problem import Problem
@@ -78,6 +79,22 @@ class Certificate:
         Unit vector whose Rayleigh quotient is `min_eigenvalue`; in the range of the basis if there is one.
     directions : ndarray of shape (n, m), optional
         Low eigenvectors of the slack on few points each, where they stood in the way of a bound.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(L, pairs)
+    >>> solution = problem.solve()
+    >>> found = solution.certificate
+    >>> found.bound <= found.upper
+    True
+    >>> found.rigour
+    'proved'
+    >>> found.certifies(1e-6)
+    True
     """
 
     objective: float
@@ -106,19 +123,28 @@ class Certificate:
     def __repr__(self) -> str:
         return f"Certificate({self})"
 
+    def _repr_html_(self) -> str:
+        page: str = lent("Certificate.html")(self)
+        return page
+
     def __str__(self) -> str:
+        return ", ".join(line.removeprefix("certificate: ") for line in self.lines())
+
+    def lines(self) -> list[str]:
+        """What is proved, in two or three lines."""
         label: str = self.rigour
         if self.rigour == "probable":
             label += f" (fails with probability {self.failure_probability:.0e})"
         if self.feasible:
-            text = f"{self.bound:.8g} <= optimum <= {self.upper:.8g}, "
-            text += f"relative gap {self.relative_gap:.1e}, {label}"
+            head = f"{self.bound:.8g} <= optimum <= {self.upper:.8g}"
+            how = f"relative gap {self.relative_gap:.1e}, {label}"
         else:
-            text = (
-                f"{self.bound:.8g} <= optimum, {label}; no upper bound: the point violates a constraint by "
-                f"{self.violation:.1e} and no feasible one was found near it (objective {self.objective:.8g})"
+            head = f"{self.bound:.8g} <= optimum, {label}"
+            how = (
+                f"no upper bound: the point violates a constraint by {self.violation:.1e} and no feasible "
+                f"one was found near it (objective {self.objective:.8g})"
             )
-        text += f", repair: {self.repair}"
+        lines = [f"certificate: {head}", f"{how}, repair: {self.repair}"]
         changes = []
         if self.point_min_eigenvalue < 0:
             changes.append(f"its smallest eigenvalue was {self.point_min_eigenvalue:.1e}")
@@ -126,8 +152,8 @@ class Certificate:
             changes.append(f"it violated a constraint by {self.violation:.1e}")
         if self.moved > 0:
             why = f" ({'; '.join(changes)})" if changes else ""
-            text += f"; judged at a kernel {self.moved:.1e} away from the given one{why}"
-        return text
+            lines.append(f"judged at a kernel {self.moved:.1e} away from the given one{why}")
+        return lines
 
 
 def certify(
@@ -176,6 +202,19 @@ def certify(
     ProblemError
         If the point has a wrong shape, is not finite, or is too large to have a finite objective; or if the
         multipliers do not fit.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(L, pairs)
+    >>> solution = problem.solve()
+    >>> nm.certify(problem, solution.K).certifies(1e-6)
+    True
+    >>> nm.certify(problem, 1.1 * solution.K).certifies(1e-6)
+    False
     """
     demand = Demand(method, tol, failure_probability, random_state, quick)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):

@@ -65,6 +65,18 @@ def crosscheck(
     Returns
     -------
     CrossCheck
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(L, pairs)
+    >>> solution = problem.solve()
+    >>> table = nm.crosscheck(problem, ["bcd", "interior"], points={"mine": 1.1 * solution.K})
+    >>> [row.verdict == "agrees" for row in table.rows]
+    [True, True, False]
     """
     given = dict(points or {})
     runs = _runs(known_backends() if backends is None else backends, dict(options))

@@ -63,6 +63,19 @@ class CrossCheck:
     restriction_error : float
         What the basis costs at most: the best objective with it less the bound without it; nan where the
         problem without the basis was not solved.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(L, pairs)
+    >>> table = nm.crosscheck(problem, ["bcd", "interior"])
+    >>> table.agrees
+    True
+    >>> [row.backend for row in table.rows]
+    ['bcd', 'interior']
     """
 
     problem: Problem

@@ -3,6 +3,14 @@
 A set comes from scikit-learn where it is bundled there; else from a data folder (``data_home``, or the
 environment variable ``NPKL_DATA_HOME``) that holds ``NAME.csv.gz`` or ``NAME.libsvm.gz``; else it is
 downloaded from OpenML or the LIBSVM page. Synthetic sets are drawn.
+
+Examples
+--------
+>>> import npkl_models as nm
+>>> nm.datasets.load("iris").X.shape
+(150, 4)
+>>> "swiss_roll" in nm.datasets.names()
+True
 """
 
 from __future__ import annotations
@@ -30,7 +38,14 @@ class DatasetUnavailableError(NPKLError, OSError):
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Points and classes: X (n x d), y (n,) integers from 0, and where they came from."""
+    """Points and classes: X (n x d), y (n,) integers from 0, and where they came from.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> nm.datasets.load("iris").y[:3]
+    array([0, 0, 0])
+    """
 
     name: str
     X: Array
@@ -85,7 +100,14 @@ SOURCES: dict[str, Source] = {
 
 
 def names() -> list[str]:
-    """All names that `load` knows."""
+    """All names that `load` knows.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> nm.datasets.names()[:3]
+    ['iris', 'wine', 'breast_cancer']
+    """
     return list(SOURCES)
 
 
@@ -107,6 +129,13 @@ def load(name: str, data_home: str | Path | None = None, **generator: Any) -> Da
         If the name is not known.
     DatasetUnavailableError
         If the set can be had nowhere; the text says where was looked and what to do.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> data = nm.datasets.load("wine")
+    >>> data.n, data.X.shape[1]
+    (178, 13)
     """
     key = name.replace("-", "_").lower()
     if key not in SOURCES:

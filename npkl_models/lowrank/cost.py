@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from npkl_models.certify.newton import CONSTRAINTS
 from npkl_models.lowrank.factor.rank import auto_rank
+from npkl_models.model.diagnosis import diagonal_weight
 from npkl_models.model.problem import Problem
 from npkl_models.solve.cost import CALL, PRODUCT, Cost
 
 ROW_COMPILED = 4e-7  # seconds per row of a compiled sweep, beside the product
 ROW_NUMPY = 1e-6  # seconds per row of a numpy sweep, beside the product
+USUAL_CONDITION = 10.0  # largest weight over floor of the spectrum, for which the iterations are counted
+SENSITIVITY = 0.25  # iterations grow with this power of it (examples/benchmarks/calibrate.py)
+SPREAD = (0.3, 30.0)  # by how much at least and at most
+SMOOTHING = 20  # products to estimate the floor
 RESTORATION = 1e-10  # seconds, times the cube of the number of equalities
 
 
@@ -17,7 +24,8 @@ def factor_cost(
 ) -> Cost:
     """Of so many iterations, each with products of C and V, and seconds for a row.
 
-    ``kinked`` is how many times longer a loss with a kink or a constraint takes.
+    More where the weights are large and the spectrum of C comes near to zero. ``kinked`` is how many times
+    longer a loss with a kink or a constraint takes.
     """
     rank = auto_rank(problem)
     held = sum(part.functional.size for part in problem.equalities)
@@ -28,5 +36,24 @@ def factor_cost(
     smooth = all(term.loss.smooth for term in problem.terms) and not problem.equalities
     if not smooth or not (problem.regularizer.vacuous or problem.regularizer.row_multipliers):
         seconds *= kinked
+    seconds *= float(np.clip((condition(problem) / USUAL_CONDITION) ** SENSITIVITY, *SPREAD))
     seconds += RESTORATION * min(held, CONSTRAINTS) ** 3  # to a point that meets the equalities
     return Cost(seconds, 8.0 * (30 * problem.n * rank + 8 * entries))
+
+
+def condition(problem: Problem) -> float:
+    """About how far apart the curvatures are that a first-order solver meets.
+
+    The largest weight of a value, over the smallest eigenvalue of C (a Rayleigh quotient after a few
+    steps of Jacobi's iteration) and what losses on the diagonal add to it.
+    """
+    C, x = problem.cost, np.ones(problem.n)
+    if problem.basis is not None or not problem.terms or not (C.diagonal() > 0).all():
+        return USUAL_CONDITION
+    for _ in range(SMOOTHING):
+        x = np.abs(x - (C @ x) / C.diagonal())
+        x /= max(float(np.max(x)), 1e-300)
+    floor = max(float(x @ (C @ x)) / float(x @ x), 0.0) + problem.regularizer.shift
+    floor += float(np.min(diagonal_weight(problem)))
+    weight = max(float(np.max(term.weight)) for term in problem.terms)
+    return weight / max(floor, 1e-12 * weight)

@@ -33,6 +33,14 @@ class Basis:
     ------
     ProblemError
         If Q has more columns than rows, is not finite, or is not orthonormal to 1e-8.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> import numpy as np
+    >>> Q = np.eye(4)[:, :2]
+    >>> nm.Basis(Q)
+    Basis(2 columns over 4 points)
     """
 
     Q: Matrix

@@ -44,6 +44,18 @@ def eigenbasis(L: Matrix, size: int, skip: int = 0) -> Basis:
     Notes
     -----
     Weinberger, Sha, Zhu & Saul, NIPS 2007 (regularised MVU); Li, Liu & Tang, ICCV 2009 (regularised PCP).
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> basis = nm.eigenbasis(L, 2)
+    >>> basis
+    Basis(2 columns over 6 points)
+    >>> nm.reg_pcp(basis, pairs).order
+    2
     """
     n = L.shape[0]
     if size < 1 or skip < 0 or size + skip > n:

@@ -35,7 +35,16 @@ class Triplets(NamedTuple):
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Functional(ABC):
-    """A linear map from kernels (n x n) to values z (m,)."""
+    """A linear map from kernels (n x n) to values z (m,).
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> issubclass(nm.Entries, nm.Functional)
+    True
+    >>> nm.Entries(3, ([0], [1])).size
+    1
+    """
 
     n: int
     indices: tuple[Index, ...]
@@ -138,7 +147,20 @@ class Functional(ABC):
 
 
 class Entries(Functional):
-    """z_e = K[i_e, j_e]."""
+    """z_e = K[i_e, j_e].
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> import numpy as np
+    >>> z = nm.Entries(3, ([0, 1], [1, 1]))  # K_01 and K_11
+    >>> z.value(np.arange(9.0).reshape(3, 3))
+    array([1., 4.])
+    >>> z.adjoint(np.array([2.0, 5.0])).toarray()
+    array([[0., 1., 0.],
+           [1., 5., 0.],
+           [0., 0., 0.]])
+    """
 
     kind = "entries"
     arity = 2
@@ -154,7 +176,15 @@ class Entries(Functional):
 
 
 class SquaredDistances(Functional):
-    """z_e = K[i, i] + K[j, j] - 2 K[i, j], the squared distance in feature space."""
+    """z_e = K[i, i] + K[j, j] - 2 K[i, j], the squared distance in feature space.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> import numpy as np
+    >>> nm.SquaredDistances(3, ([0, 0], [1, 2])).value_of_factor(np.array([[0.0], [1.0], [3.0]]))
+    array([1., 9.])
+    """
 
     kind = "squared distances"
     arity = 2
@@ -175,7 +205,17 @@ class SquaredDistances(Functional):
 
 
 class DistanceDifferences(Functional):
-    """z_e = D_ij - D_ik with D the squared distances (a relative comparison)."""
+    """z_e = D_ij - D_ik with D the squared distances (a relative comparison).
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> import numpy as np
+    >>> z = nm.DistanceDifferences(3, ([0], [1], [2]))  # is 0 nearer to 1 than to 2?
+    >>> V = np.array([[0.0], [1.0], [3.0]])
+    >>> z.value_of_factor(V)
+    array([-8.])
+    """
 
     kind = "distance differences"
     arity = 3
@@ -202,7 +242,15 @@ class DistanceDifferences(Functional):
 
 
 class TotalSum(Functional):
-    """The single value z = 1'K1 (zero for a centred kernel); its matrix 11' is dense."""
+    """The single value z = 1'K1 (zero for a centred kernel); its matrix 11' is dense.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> import numpy as np
+    >>> nm.TotalSum(2).value(np.array([[2.0, -1.0], [-1.0, 2.0]]))
+    array([2.])
+    """
 
     kind = "total sum"
     arity = 0

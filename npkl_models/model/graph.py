@@ -52,6 +52,15 @@ def knn_affinity(
     ------
     ProblemError
         For non-finite X, ``n_neighbors`` out of range, or a width that is not positive.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [3.0]]
+    >>> nm.knn_affinity(X, n_neighbors=1, sigma=1.0).toarray().round(3)
+    array([[0.   , 0.607, 0.   ],
+           [0.607, 0.   , 0.135],
+           [0.   , 0.135, 0.   ]])
     """
     X = check_points(X)
     n = X.shape[0]
@@ -98,6 +107,14 @@ def laplacian(
     Returns
     -------
     scipy.sparse.csr_array of shape (n, n)
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0]]
+    >>> L = nm.laplacian(X, n_neighbors=1, shift=0.1)
+    >>> L.diagonal().round(6)
+    array([1.1, 1.1, 1.1])
     """
     given = X_or_affinity
     square = sp.issparse(given) and given.shape[0] == given.shape[1]

@@ -22,7 +22,16 @@ DECLARED = ("name", "latex", "smooth", "quadratic", "nonnegative", "sign_targets
 
 @dataclass(frozen=True)
 class Loss(ABC):
-    """A convex loss(z; t), elementwise on arrays of one shape."""
+    """A convex loss(z; t), elementwise on arrays of one shape.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> sorted(nm.LOSSES)
+    ['hinge', 'linear', 'square', 'squared_hinge']
+    >>> nm.LOSSES["hinge"].smooth
+    False
+    """
 
     name: ClassVar[str]
     latex: ClassVar[str]
@@ -31,6 +40,8 @@ class Loss(ABC):
     nonnegative: ClassVar[bool]  # loss >= 0 and 0 in the domain of f*
     sign_targets: ClassVar[bool]  # targets must be +1 or -1
     curvature: ClassVar[float]  # largest second derivative; inf where there is a kink
+    latex_conjugate: ClassVar[str] = r"f^*(y)"  # of f = w loss, on its domain
+    latex_domain: ClassVar[str] = r"y \in \operatorname{dom} f^*"
     squared: ClassVar[bool] = False  # the square of something: SimpleNPKL weighs it with C / 2
 
     @abstractmethod

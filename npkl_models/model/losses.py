@@ -20,11 +20,23 @@ __all__ = ["LOSSES", "Hinge", "Linear", "Loss", "Square", "SquaredHinge", "get_l
 
 @dataclass(frozen=True)
 class Square(Loss):
-    """(z - t)^2."""
+    """(z - t)^2.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> import numpy as np
+    >>> nm.Square().value(np.array([0.5, 3.0]), np.array([1.0, 0.0]))
+    array([0.25, 9.  ])
+    >>> nm.Square().conjugate(np.array([2.0]), np.array([1.0]), np.array([1.0]))  # y^2/(4w) + y t
+    array([3.])
+    """
 
     name = "square"
     squared = True
     latex = r"(z - t)^2"
+    latex_conjugate = r"t y + \frac{y^2}{4 \cdot w}"
+    latex_domain = r"y \in \mathbb R"
     smooth = quadratic = nonnegative = True
     sign_targets = False
     curvature = 2.0
@@ -66,10 +78,22 @@ class Square(Loss):
 
 @dataclass(frozen=True)
 class Hinge(Loss):
-    """max(0, 1 - t z), t = +1 or -1."""
+    """max(0, 1 - t z), t = +1 or -1.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> import numpy as np
+    >>> nm.Hinge().value(np.array([0.25, 2.0]), np.ones(2))
+    array([0.75, 0.  ])
+    >>> nm.Hinge().domain(np.array([1.0]), np.array([3.0]))  # of the conjugate, for the weight 3
+    (array([-3.]), array([-0.]))
+    """
 
     name = "hinge"
     latex = r"\max(0, 1 - t z)"
+    latex_conjugate = r"t y"
+    latex_domain = r"-w \le t y \le 0"
     smooth = quadratic = False
     nonnegative = sign_targets = True
     curvature = np.inf
@@ -114,11 +138,21 @@ class Hinge(Loss):
 
 @dataclass(frozen=True)
 class SquaredHinge(Loss):
-    """max(0, 1 - t z)^2, t = +1 or -1."""
+    """max(0, 1 - t z)^2, t = +1 or -1.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> import numpy as np
+    >>> nm.SquaredHinge().value(np.array([0.5, 3.0]), np.ones(2))
+    array([0.25, 0.  ])
+    """
 
     name = "squared_hinge"
     squared = True
     latex = r"\max(0, 1 - t z)^2"
+    latex_conjugate = r"t y + \frac{y^2}{4 \cdot w}"
+    latex_domain = r"t y \le 0"
     smooth = nonnegative = sign_targets = True
     quadratic = False
     curvature = 2.0
@@ -161,10 +195,20 @@ class SquaredHinge(Loss):
 
 @dataclass(frozen=True)
 class Linear(Loss):
-    """-t z; unbounded below unless a regulariser bounds the kernel."""
+    """-t z; unbounded below unless a regulariser bounds the kernel.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> import numpy as np
+    >>> nm.Linear().value(np.array([0.25, 2.0]), np.array([1.0, -1.0]))
+    array([-0.25,  2.  ])
+    """
 
     name = "linear"
     latex = r"-t z"
+    latex_conjugate = r"0"
+    latex_domain = r"y = -w t"
     smooth = quadratic = sign_targets = True
     nonnegative = False
     curvature = 0.0

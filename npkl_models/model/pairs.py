@@ -35,6 +35,17 @@ class Pairs:
     ProblemError
         For a self pair, an index out of range, a pair on both lists, or bad weights; the pairs are
         named.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> pairs = nm.Pairs(5, must_link=[(0, 1), (1, 2)], cannot_link=[(2, 4)])
+    >>> pairs
+    Pairs(n=5, 2 must-links, 1 cannot-links)
+    >>> pairs.sign
+    array([ 1.,  1., -1.])
+    >>> nm.Pairs.from_labels([0, 0, 0, 1, 1], n_must=2, n_cannot=3, random_state=0)
+    Pairs(n=5, 2 must-links, 3 cannot-links)
     """
 
     n: int

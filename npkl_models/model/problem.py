@@ -5,35 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
-from npkl_models.hooks import lent
 from npkl_models.linalg import Array, Matrix, dense, gamma, gram_eigenvalues, norm_bound, symmetrize
 from npkl_models.model import storage
 from npkl_models.model.basis import Basis
 from npkl_models.model.costs import symmetric_cost
+from npkl_models.model.lent import Lent
 from npkl_models.model.regularizer import Regularizer
 from npkl_models.model.regularizers import NoRegularizer
 from npkl_models.model.terms import Equality, LossTerm, Multipliers
-
-if TYPE_CHECKING:  # what the methods return that rooms above lend to a problem: types only
-    from npkl_models.answer.solution import Solution
-    from npkl_models.model.diagnosis import Finding
-    from npkl_models.show.explain import Explanation
-    from npkl_models.solve.backend import Backend
-    from npkl_models.solve.keywords import AnyKeywords
-    from npkl_models.solve.program import Program
-
 
 NONE = NoRegularizer()
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Problem:
+class Problem(Lent):
     r"""Learn a PSD kernel matrix K (n x n) from a cost matrix and losses on its values.
 
     .. math::
@@ -57,6 +48,13 @@ class Problem:
     ------
     ProblemError
         If the parts do not fit each other; the text says which.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> L, pairs = nm.laplacian([[0.0], [1.0], [9.0]], 1, shift=0.1), nm.Pairs(3, [(0, 1)], [(1, 2)])
+    >>> nm.Problem(L, nm.LossTerm(nm.Entries(3, (pairs.i, pairs.j)), "hinge", pairs.sign))
+    Problem(unnamed: n=3, 2 pairs hinge, regularizer=none)
     """
 
     cost: Matrix
@@ -251,58 +249,11 @@ class Problem:
         """The same problem over K = Q U Q'."""
         return replace(self, basis=basis)
 
-    # ------------------------------------------------------- what is done with it
-
-    def compatible_backends(self) -> dict[str, str | None]:
-        """None for each backend that takes this problem, else the reason why not."""
-        reasons: dict[str, str | None] = lent("Problem.compatible_backends")(self)
-        return reasons
-
-    @overload
-    def compile(self, backend: str = "auto", **options: Unpack[AnyKeywords]) -> Program: ...
-    @overload
-    def compile(self, backend: Backend, **options: Any) -> Program: ...
-    def compile(self, backend: str | Backend = "auto", **options: Any) -> Program:
-        """A program that solves this problem by that backend; see `npkl_models.compile`."""
-        program: Program = lent("Problem.compile")(self, backend, **options)
-        return program
-
-    @overload
-    def solve(self, backend: str = "auto", **options: Unpack[AnyKeywords]) -> Solution: ...
-    @overload
-    def solve(self, backend: Backend, **options: Any) -> Solution: ...
-    def solve(self, backend: str | Backend = "auto", **options: Any) -> Solution:
-        """Solve by that backend; see `npkl_models.solve`."""
-        solution: Solution = lent("Problem.solve")(self, backend, **options)
-        return solution
-
-    def to_cvxpy(self) -> Any:
-        """The exact SDP as a `cvxpy.Problem`; gamma, B, G and b_squared are its parameters."""
-        return lent("Problem.to_cvxpy")(self)
-
-    def explain(self) -> Explanation:
-        """The problem in words and in LaTeX."""
-        explanation: Explanation = lent("Problem.explain")(self)
-        return explanation
-
-    def _repr_latex_(self) -> str:
-        return f"$${self.explain().latex}$$"
-
-    def diagnose(self) -> tuple[Finding, ...]:
-        """Contradictions, disconnection, unboundedness and bad scaling, in words."""
-        findings: tuple[Finding, ...] = lent("Problem.diagnose")(self)
-        return findings
-
     # ------------------------------------------------------------------- files
 
     def save(self, path: str | Path) -> Path:
         """Write the problem to one .npz file (arrays and JSON, no pickle)."""
         return storage.write(path, *self.pack())
-
-    def to_sdpa(self, path: str | Path) -> Path:
-        """Write the problem in SDPA's sparse format, for other solvers; see `npkl_models.data.sdpa`."""
-        written: Path = lent("Problem.to_sdpa")(self, path)
-        return written
 
     @staticmethod
     def load(path: str | Path) -> Problem:

@@ -59,7 +59,16 @@ class TraceFace(Protocol):
 
 @dataclass(frozen=True)
 class Regularizer(ABC):
-    """A convex function of a PSD kernel, or the indicator of a convex set of kernels."""
+    """A convex function of a PSD kernel, or the indicator of a convex set of kernels.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> sorted(nm.REGULARIZERS)
+    ['none', 'row_norm', 'trace_power']
+    >>> nm.RowNormBound(2.0).trace_bound(10)
+    40.0
+    """
 
     name: ClassVar[str]
     vacuous: ClassVar[bool] = False  # R = 0
@@ -97,6 +106,11 @@ class Regularizer(ABC):
     def words(self) -> str:
         """What `Problem.explain` calls it in plain text."""
         return self.label
+
+    @property
+    def latex_dual(self) -> tuple[str, str]:
+        """-R*(-S) in the dual objective ("" where it is zero), and what is asked of S for it."""
+        return r"R^*(-S)", ""
 
     @property
     def finite_support(self) -> bool:

@@ -21,10 +21,20 @@ __all__ = ["REGULARIZERS", "NoRegularizer", "Regularizer", "RowNormBound", "Trac
 
 @dataclass(frozen=True)
 class NoRegularizer(Regularizer):
-    """R = 0."""
+    """R = 0.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> import numpy as np
+    >>> R = nm.NoRegularizer()
+    >>> R.support(np.array([-1.0, 0.0])), R.support(np.array([-1.0, 0.5]))
+    (0.0, inf)
+    """
 
     name = "none"
     latex = ""
+    latex_dual = ("", r"S \succeq 0")
     vacuous = True
 
     def violation(self, eigenvalues: Array, diagonal: Array, more: float = 0.0) -> float:
@@ -45,7 +55,16 @@ class NoRegularizer(Regularizer):
 
 @dataclass(frozen=True)
 class RowNormBound(Regularizer):
-    """K_ii <= b^2 for every point: the rows of a factor have norm at most b."""
+    """K_ii <= b^2 for every point: the rows of a factor have norm at most b.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> import numpy as np
+    >>> R = nm.RowNormBound(1.0)
+    >>> R.violation(np.zeros(0), diagonal=np.array([1.0, 4.0]))  # a row of norm 2 is too long by its length
+    1.0
+    """
 
     b: float = 1.0
     name = "row_norm"
@@ -64,6 +83,10 @@ class RowNormBound(Regularizer):
     @property
     def latex(self) -> str:
         return rf"K_{{ii}} \le {self.b:g}^2"
+
+    @property
+    def latex_dual(self) -> tuple[str, str]:
+        return rf"{self.b:g}^2 \, \mathbf 1'd", r"S \succeq 0,\; d \ge 0"
 
     @property
     def words(self) -> str:

@@ -33,6 +33,14 @@ class LossTerm(Part):
         Weights are positive; targets are +1 or -1 for the losses that need a sign.
     name : str
         Shown in texts ("pairs", "diagonal").
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> import numpy as np
+    >>> term = nm.LossTerm(nm.Entries(3, ([0, 1], [1, 2])), "square", target=[1.0, 0.0], weight=2.0)
+    >>> term.value(np.array([0.5, 0.5]))
+    1.0
     """
 
     functional: Functional
@@ -85,6 +93,12 @@ class Equality(Part):
         m values of the kernel.
     value : float or array_like of shape (m,)
     name : str
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> nm.Equality(nm.Entries(3, ([0, 1, 2], [0, 1, 2])), 1.0, "diagonal").value
+    array([1., 1., 1.])
     """
 
     functional: Functional
@@ -110,6 +124,20 @@ class Multipliers:
         nu of each equality.
     rows : ndarray of shape (n,) or None
         d >= 0 of a row-norm bound.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(L, pairs)
+    >>> solution = problem.solve()
+    >>> y = solution.certificate.multipliers
+    >>> [part.size for part in y.terms]  # the pairs, and the diagonal
+    [3, 6]
+    >>> problem.dual_bound(y) <= solution.objective + 1e-9
+    True
     """
 
     terms: tuple[Array, ...]

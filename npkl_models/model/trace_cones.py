@@ -18,7 +18,14 @@ Cvx = Any  # CVXPY ships no complete types
 
 
 class CvxSupport(NamedTuple):
-    """R*(-S) = value subject to constraints and ``slack >> 0``, whose dual is the kernel."""
+    """R*(-S) = value subject to constraints and ``slack >> 0``, whose dual is the kernel.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> nm.CvxSupport._fields
+    ('value', 'slack', 'constraints', 'rows')
+    """
 
     value: Cvx
     slack: Cvx

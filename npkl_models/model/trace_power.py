@@ -26,6 +26,14 @@ class TracePower(Regularizer):
         At least 1.
     bound, penalty : float
         Exactly one of the two, positive (B and G in the source).
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> import numpy as np
+    >>> R = nm.TracePower(2, bound=4.0)  # ||K|| <= 2
+    >>> float(round(R.support(np.array([3.0, 4.0, -1.0])), 6))
+    10.0
     """
 
     p: float = 2.0
@@ -55,6 +63,18 @@ class TracePower(Regularizer):
         if self.bound is not None:
             return rf"{power} \le {self.bound:g}"
         return rf"\frac{{{self.penalty:g}}}{{{self.p:g}}} {power}"
+
+    @property
+    def latex_dual(self) -> tuple[str, str]:
+        q = self.conjugate_exponent
+        if self.bound is None:
+            if self.p == 1:
+                return "", rf"S + {self.penalty:g} I \succeq 0"
+            power = rf"\operatorname{{tr}} (-S)_+^{{{q:g}}}"
+            return rf"\frac{{1}}{{{q:g} \cdot {self.penalty:g}^{{{q - 1:g}}}}} {power}", ""
+        if self.p == 1:
+            return rf"{self.bound:g} \max(0, -\lambda_{{\min}}(S))", ""
+        return rf"{self.bound:g}^{{1/{self.p:g}}} \lVert (-S)_+ \rVert_{{{q:g}}}", ""
 
     @property
     def words(self) -> str:

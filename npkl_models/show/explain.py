@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
+from npkl_models.show.dual import Dual, explain_dual
+from npkl_models.show.forms import Forms, forms_of
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """`text` for reading, `latex` for typesetting; prints as the text."""
+    """A problem explained; prints as the text.
+
+    Attributes
+    ----------
+    text : str
+        For reading.
+    latex : str
+        For typesetting, without dollars.
+    """
 
     text: str
     latex: str
+    problem: Problem = field(repr=False)
+
+    @property
+    def dual(self) -> Dual:
+        """The dual with this problem's numbers, and the conditions of optimality."""
+        return explain_dual(self.problem)
+
+    @property
+    def forms(self) -> Forms:
+        """What each backend makes of it: cones and sizes, or why it cannot. It compiles each of them."""
+        return forms_of(self.problem)
 
     def __str__(self) -> str:
         return self.text
@@ -55,7 +76,7 @@ def explain(problem: Problem) -> Explanation:
         lines.append(f"  subject to {R.words},")
     lines[-1] = lines[-1].rstrip(",") + "."
     latex = r"\min_{K} \; " + " + ".join(sums) + r" \quad \text{s.t. } " + r",\; ".join(rules)
-    return Explanation("\n".join(lines), latex)
+    return Explanation("\n".join(lines), latex, problem)
 
 
 def _constant(values: Array) -> float | None:

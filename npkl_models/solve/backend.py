@@ -41,6 +41,15 @@ class Backend:
         The dataclass of its options.
     cost : callable
         Problem -> Cost, for the choice between backends. It never raises.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> bcd = nm.backends()["bcd"]
+    >>> bcd.family
+    'lowrank'
+    >>> bcd.option_names[:3]
+    ('tol', 'max_iter', 'time_limit')
     """
 
     name: str

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import html
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Unpack, overload
 
 from npkl_models.answer.solution import Solution
@@ -11,6 +13,7 @@ from npkl_models.errors import UnsupportedError
 from npkl_models.hooks import lend
 from npkl_models.model.problem import Problem
 from npkl_models.solve.backend import Backend
+from npkl_models.solve.cost import readable
 from npkl_models.solve.handover import candidates, solve_in_stages, solve_split, stages
 from npkl_models.solve.keywords import AnyKeywords
 from npkl_models.solve.options import Options
@@ -18,7 +21,52 @@ from npkl_models.solve.program import Program
 from npkl_models.solve.registry import compatible, get_backend
 
 
-def choose_backend(problem: Problem, **options: Unpack[AnyKeywords]) -> tuple[str, str]:
+@dataclass(frozen=True)
+class Choice:
+    """The backend that is chosen, why, and what is predicted of every one; unpacks as (name, reason).
+
+    Attributes
+    ----------
+    name, reason : str
+    short : str
+        The reason without the others.
+    rows : tuple of (backend, seconds, bytes, words)
+        The quickest first; then those that cannot, with infinite seconds and the reason.
+    """
+
+    name: str
+    reason: str
+    short: str
+    rows: tuple[tuple[str, float, float, str], ...]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((self.name, self.reason))
+
+    def __getitem__(self, k: int) -> str:
+        return (self.name, self.reason)[k]
+
+    def cells(self) -> list[tuple[str, str, str, str]]:
+        """The table as text: backend, predicted time, memory, what it is or why it cannot."""
+        return [
+            (name, readable(seconds), f"{size / 1e6:.3g} MB", words)
+            if seconds < float("inf")
+            else (name, "", "", words)
+            for name, seconds, size, words in self.rows
+        ]
+
+    def __str__(self) -> str:
+        table = self.cells()
+        widths = [max(len(row[k]) for row in table) for k in range(3)]
+        lines = (f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c:>{widths[2]}}  {d}" for a, b, c, d in table)
+        return "\n".join(line.rstrip() for line in lines)
+
+    def _repr_html_(self) -> str:
+        head = "<tr><th>backend</th><th>predicted</th><th>memory</th><th></th></tr>"
+        rows = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in self.cells())
+        return f"<table>{head}{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+
+
+def choose_backend(problem: Problem, **options: Unpack[AnyKeywords]) -> Choice:
     """The backend with the smallest predicted time that fits into memory, and why.
 
     Parameters
@@ -29,13 +77,27 @@ def choose_backend(problem: Problem, **options: Unpack[AnyKeywords]) -> tuple[st
 
     Returns
     -------
-    (name, reason)
-        The reason names the prediction, those of the others, and why some cannot take the problem.
+    Choice
+        Unpacks as (name, reason); prints as the table of all predictions. The reason names the prediction,
+        those of the others, and why some cannot take the problem.
 
     Raises
     ------
     UnsupportedError
         If none does, with each backend's reason.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(L, pairs)
+    >>> name, reason = nm.choose_backend(problem)
+    >>> name in problem.compatible_backends()
+    True
+    >>> reason.startswith(name)
+    True
     """
     costs, declined = candidates(problem, options)
     if not costs:
@@ -43,8 +105,12 @@ def choose_backend(problem: Problem, **options: Unpack[AnyKeywords]) -> tuple[st
     chosen = min(costs, key=lambda name: costs[name].seconds)
     others = ", ".join(f"{name} {cost}" for name, cost in costs.items() if name != chosen)
     words = f"{chosen}: {get_backend(chosen).summary}; predicted {costs[chosen]}"
+    short = words
     words += f" (others: {others})" if others else ""
-    return chosen, words + (f"; cannot: {'; '.join(declined)}" if declined else "")
+    words += f"; cannot: {'; '.join(declined)}" if declined else ""
+    known = [(name, cost.seconds, cost.bytes, get_backend(name).summary) for name, cost in costs.items()]
+    cannot = [(line.split(" ", 1)[0], float("inf"), 0.0, line.split(" ", 1)[1]) for line in declined]
+    return Choice(chosen, words, short, (*sorted(known, key=lambda row: row[1]), *cannot))
 
 
 @overload
@@ -66,6 +132,16 @@ def compile(problem: Problem, backend: str | Backend = "auto", **options: Any) -
     -------
     Program
         With ``solve()`` and ``describe()``.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(L, pairs)
+    >>> nm.compile(problem, "sdp_dual")
+    Program(sdp_dual for Problem(pcp: n=6, 3 pairs square, 6 diagonal square, regularizer=none))
     """
     known = get_backend(choose_backend(problem, **options)[0] if backend == "auto" else backend)
     try:
@@ -89,10 +165,20 @@ def solve(problem: Problem, backend: str | Backend = "auto", **options: Any) -> 
     -------
     Solution
         With status, factor and certificate. Its message names the reason for an automatic choice.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(L, pairs)
+    >>> nm.solve(problem, "interior", tol=1e-8).status
+    <Status.OPTIMAL: 'certified optimal within the tolerance'>
     """
     if backend != "auto":
         return compile(problem, backend, **options).solve()
-    _, reason = choose_backend(problem, **options)
+    reason = choose_backend(problem, **options).short
     given = Options(time_limit=options.get("time_limit")).time_limit
     limit, parts = float("inf") if given is None else given, split(problem)
     if parts is not None and parts.problem is not None and options.get("start") is None:

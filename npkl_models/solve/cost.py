@@ -22,6 +22,14 @@ class Cost:
     """Predicted seconds and bytes of a solve; ``hopeless`` says why it had better not be tried.
 
     ``sure`` is a prediction that does not depend on the condition of the problem.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> print(nm.Cost(seconds=0.02, bytes=3e6))
+    20 ms and 3 MB
+    >>> nm.Cost(2.0, 1e18).within_memory().hopeless
+    'would need about 1e+09 GB of memory'
     """
 
     seconds: float
@@ -30,7 +38,7 @@ class Cost:
     sure: bool = False
 
     def __str__(self) -> str:
-        return f"{_readable(self.seconds)} and {self.bytes / 1e6:.3g} MB"
+        return f"{readable(self.seconds)} and {self.bytes / 1e6:.3g} MB"
 
     def within_memory(self) -> Cost:
         """The same, hopeless if it does not fit into memory."""
@@ -49,7 +57,8 @@ def available_bytes() -> float:
     return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
 
 
-def _readable(seconds: float) -> str:
+def readable(seconds: float) -> str:
+    """Seconds with a unit."""
     if seconds < 1:
         return f"{1e3 * seconds:.0f} ms"
     if seconds < 600:

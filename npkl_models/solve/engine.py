@@ -35,7 +35,14 @@ DEEP = 1e12  # an objective so many times the first one's size below zero: the r
 
 
 class Engine(ABC):
-    """A solver, one iteration at a time."""
+    """A solver, one iteration at a time.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> sorted(nm.Engine.__abstractmethods__)
+    ['iterate', 'multipliers']
+    """
 
     V: Array
     objective: float
@@ -67,7 +74,14 @@ class Engine(ABC):
 
 @dataclass(frozen=True)
 class EnginePlan(ABC):
-    """A plan that runs an engine, which is made when the run begins."""
+    """A plan that runs an engine, which is made when the run begins.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> sorted(nm.EnginePlan.__abstractmethods__)
+    ['describe', 'engine']
+    """
 
     problem: Problem
     options: IterativeOptions

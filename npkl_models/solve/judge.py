@@ -50,6 +50,14 @@ class Claim:
         The solver's own objective.
     certificate : Certificate, optional
         Of this very point, if the watch of the run has made one already.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> import numpy as np
+    >>> claim = nm.Claim(np.ones((6, 1)))
+    >>> claim.status
+    <Status.LOCALLY_SOLVED: 'stationary, but not certified within the tolerance: raise the rank or lower tol, and look at certificate.min_eigenvalue'>
     """
 
     V: Array | None

@@ -32,6 +32,16 @@ class Options:
         Show progress: log lines, and what a conic solver prints.
     callback : callable, optional
         Called with an `Iterate` after every iteration; returning True stops.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> nm.Options(tol=1e-8, time_limit=5.0).tol
+    1e-08
+    >>> nm.Options(tol=2.0)
+    Traceback (most recent call last):
+        ...
+    npkl_models.errors.UnsupportedError: tol must be between 0 and 1, got 2.0
     """
 
     tol: float = 1e-6
@@ -63,6 +73,17 @@ class IterativeOptions(Options):
     rigour : {"probable", "proved"}
         How the gap must be known. By default a bound with a failure probability of 1e-6 will do where a
         proof would take longer; "proved" asks for a factorisation of the dual slack (see `certify`).
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(L, pairs)
+    >>> first = problem.solve("bcd")
+    >>> problem.solve("burer_monteiro", start=first, rigour="proved").certificate.rigour
+    'proved'
     """
 
     start: Solution | Array | None = None

@@ -15,7 +15,19 @@ from npkl_models.solve.watch import BROKEN, Watch, progress_log, quiet
 
 
 class Plan(Protocol):
-    """A problem laid out for a solver; running it twice gives the same answer."""
+    """A problem laid out for a solver; running it twice gives the same answer.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(L, pairs)
+    >>> plan = problem.compile("interior").plan
+    >>> print(plan.describe())
+    K and S of order 6, 9 multipliers with 0 bounds; a Schur complement of that order an iteration; about 0.00511 MB
+    """
 
     def run(self, watch: Watch) -> Claim:
         """Solve; report to the watch, and stop when it says so."""
@@ -40,6 +52,19 @@ class Program:
         Where all feasible kernels lie; see `npkl_models.model.faces`.
     build_time : float
         Seconds to set it up.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(L, pairs)
+    >>> program = problem.compile("sdp")
+    >>> print(program.describe())
+    primal SDP over K: one PSD cone of order 6 (21 unknowns), 9 loss values, 0 equalities, regulariser none; CLARABEL, about 0.0247 MB
+    >>> program.solve().status
+    <Status.OPTIMAL: 'certified optimal within the tolerance'>
     """
 
     problem: Problem

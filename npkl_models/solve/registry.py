@@ -23,6 +23,17 @@ def register(backend: Backend, *, replace: bool = False) -> Backend:
     -------
     Backend
         The same.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> from dataclasses import replace
+    >>> mine = replace(nm.backends()["bcd"], name="mine")
+    >>> nm.register(mine)
+    Backend(mine: block coordinate descent on the rows of V, certified)
+    >>> "mine" in nm.backends()
+    True
+    >>> nm.unregister("mine")
     """
     if not isinstance(backend, Backend):
         raise UnsupportedError(f"register takes a Backend, got {type(backend).__name__}")
@@ -37,13 +48,33 @@ def register(backend: Backend, *, replace: bool = False) -> Backend:
 
 
 def unregister(name: str) -> None:
-    """Forget a backend."""
+    """Forget a backend.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> from dataclasses import replace
+    >>> nm.register(replace(nm.backends()["bcd"], name="mine"))
+    Backend(mine: block coordinate descent on the rows of V, certified)
+    >>> nm.unregister("mine")
+    >>> "mine" in nm.backends()
+    False
+    """
     get_backend(name)
     del _REGISTRY[name]
 
 
 def backends() -> dict[str, Backend]:
-    """All backends by name, in the order in which they are preferred."""
+    """All backends by name, in the order in which they are preferred.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> list(nm.backends())[:4]
+    ['bcd', 'burer_monteiro', 'hybrid', 'admm']
+    >>> nm.backends()["interior"].family
+    'interior'
+    """
     return dict(_REGISTRY)
 
 

@@ -24,7 +24,15 @@ FACES: dict[str, Callable[[Loss], bool]] = {
 
 @dataclass(frozen=True)
 class Powers:
-    """Which tr K^p is taken, in words and as a test."""
+    """Which tr K^p is taken, in words and as a test.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> whole = nm.Powers("tr K^p for whole p", lambda face: face.p == int(face.p))
+    >>> whole.accepts(nm.TracePower(2.5, bound=1.0))
+    False
+    """
 
     words: str = "tr K^p"
     accepts: Callable[[TraceFace], bool] = lambda face: True
@@ -54,6 +62,13 @@ class Takes:
         Kinds, or "any".
     beyond : callable
         Problem -> None or a reason: what the rest cannot say.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> takes = nm.backends()["closed_form"].takes
+    >>> takes.takes_loss(nm.Linear()), takes.takes_loss(nm.Hinge())
+    (True, False)
     """
 
     losses: tuple[str, ...] = ()

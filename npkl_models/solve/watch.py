@@ -45,6 +45,14 @@ class Watch:
     rows : list of Iterate
     trouble : str
         What broke the run, if something did.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> watch = nm.Watch(nm.Options(), "mine")
+    >>> row = watch.record(iteration=1, objective=2.0, bound=1.0, residual=0.1, rank=3)
+    >>> watch.history
+    History(1 rows)
     """
 
     def __init__(self, options: Options, label: str = "solver") -> None:

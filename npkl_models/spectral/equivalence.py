@@ -12,7 +12,20 @@ from npkl_models.proof.positive import positive_part
 
 
 def equivalent_bound(solution: Solution) -> float:
-    """The bound B = tr K^p for which the bounded problem has the solution of this penalised one."""
+    """The bound B = tr K^p for which the bounded problem has the solution of this penalised one.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> penalised = nm.simple_npkl(L, pairs, penalty=0.5).solve()
+    >>> B = nm.equivalent_bound(penalised)
+    >>> bounded = nm.simple_npkl(L, pairs, bound=B).solve()
+    >>> float(abs(bounded.K - penalised.K).max()) < 1e-3
+    True
+    """
     R = _trace_power(solution)
     if R.penalty is None:
         raise ProblemError("equivalent_bound needs a solution of a problem with penalty=, got bound=")
@@ -26,6 +39,18 @@ def equivalent_penalty(solution: Solution) -> float:
 
     G = (tr A_+^(p/(p-1)) / B)^((p-1)/p) with A = -S at the solution's multipliers (Zhuang, Tsang & Hoi, JMLR
     12, 2011, after Prop. 2); 0 where the bound does not bind.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> bounded = nm.simple_npkl(L, pairs, bound=1.0).solve()
+    >>> G = nm.equivalent_penalty(bounded)
+    >>> penalised = nm.simple_npkl(L, pairs, penalty=G).solve()
+    >>> float(abs(bounded.K - penalised.K).max()) < 1e-3
+    True
     """
     R = _trace_power(solution)
     if R.bound is None or R.p == 1:

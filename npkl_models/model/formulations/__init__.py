@@ -1,4 +1,11 @@
-"""The named problems of the literature, each with its weights as printed there."""
+"""The named problems of the literature, each with its weights as printed there.
+
+Examples
+--------
+>>> import npkl_models as nm
+>>> sorted(nm.formulations.FORMULATIONS)
+['hard_pcp', 'mvu', 'npkl', 'pcp', 'reg_mvu', 'reg_pcp', 'simple_npkl']
+"""
 
 from __future__ import annotations
 

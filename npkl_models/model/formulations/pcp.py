@@ -37,6 +37,18 @@ def pcp(L: Matrix, pairs: Pairs, *, gamma: float = 1.0) -> Problem:
     -----
     Hu & Kwok, "Efficient Kernel Learning from Side Information Using ADMM", IJCAI 2013, eq. (1). Their set T
     holds a pair in both orders, hence gamma for a stored pair and gamma / 2 for a diagonal entry.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(L, pairs)
+    >>> problem
+    Problem(pcp: n=6, 3 pairs square, 6 diagonal square, regularizer=none)
+    >>> problem.solve().is_optimal()
+    True
     """
     weight = positive("gamma", gamma)
     n = matching(L, pairs)
@@ -78,6 +90,16 @@ def hard_pcp(L: Matrix, pairs: Pairs, *, reduce: bool = True) -> Problem:
     Notes
     -----
     Li, Liu & Tang, ICML 2008; Wu, thesis 2011, eqs. (3.5)-(3.9).
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> solution = nm.hard_pcp(L, pairs).solve()
+    >>> float(round(solution.K[0, 1], 6)), float(abs(round(solution.K[2, 3], 6)))
+    (1.0, 0.0)
     """
     n = matching(L, pairs)
     chains = pairs.contradictions()
@@ -118,6 +140,16 @@ def reg_pcp(basis: Basis, pairs: Pairs) -> Problem:
     Notes
     -----
     Li, Liu & Tang, ICCV 2009; Wu, thesis 2011, eq. (3.12).
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.reg_pcp(nm.eigenbasis(L, 3), pairs)
+    >>> problem.order, problem.solve().is_optimal()
+    (3, True)
     """
     if basis.n != pairs.n:
         raise ProblemError(f"basis and pairs must be over the same points, got {basis.n} and {pairs.n}")

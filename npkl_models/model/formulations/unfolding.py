@@ -59,6 +59,16 @@ def mvu(X: Any, n_neighbors: int = 4, metric: str = "euclidean", reduce: bool = 
     of five points in a plane are, to the last bit, of no points, or of points in four dimensions. What is
     certified is the optimum of the problem over that basis with the distances that it keeps; the others are
     met to rounding, and ``mvu(..., reduce=False).violation(V)`` says how well.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> import numpy as np
+    >>> angle = np.linspace(0.0, 4.0, 9)
+    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])  # an arc in the plane
+    >>> solution = nm.mvu(X, n_neighbors=2).solve()
+    >>> solution.is_optimal(1e-6)
+    True
     """
     pairs, squared, n = _neighborhood(X, n_neighbors, metric)
     kept = Equality(SquaredDistances(n, (pairs[:, 0], pairs[:, 1])), squared, "distances")
@@ -98,6 +108,16 @@ def reg_mvu(
     Notes
     -----
     Weinberger, Sha, Zhu & Saul, NIPS 2007; Wu, thesis 2011, eq. (3.11).
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> import numpy as np
+    >>> angle = np.linspace(0.0, 4.0, 30)
+    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> problem = nm.reg_mvu(X, n_neighbors=2, n_basis=5, nu=10.0)
+    >>> problem.order, problem.solve().is_optimal()
+    (5, True)
     """
     if not (np.isfinite(nu) and nu > 0):
         raise ProblemError(f"nu must be positive and finite, got {nu}")

@@ -1,0 +1,75 @@
+"""The dual of the very problem, in words and in LaTeX, and what backends make of it."""
+
+import numpy as np
+import pytest
+from problems import KINDS
+
+import npkl_models as nm
+from npkl_models.model.losses import LOSSES
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_dual_names_its_parts(small, kind):
+    problem = small(kind)
+    dual = problem.dual()
+    assert str(problem.terms[0].functional.size) in dual.text
+    assert dual.latex.startswith(r"\max_{")
+    assert dual.latex.count("{") == dual.latex.count("}")
+    assert ("d" in dual.latex.split("}")[0].split(",")[-1]) == problem.regularizer.row_multipliers
+    assert dual.conditions[0][0] == "primal feasibility"
+    assert problem.explain().dual.text == dual.text
+    page = dual._repr_latex_()
+    assert page.startswith("$$")
+    assert all(latex in page for _, latex in dual.conditions)
+
+
+DOMAINS = {  # the printed domain, as a test of y
+    r"y \in \mathbb R": lambda y, t, w: np.ones_like(y, dtype=bool),
+    r"-w \le t y \le 0": lambda y, t, w: (-w <= t * y) & (t * y <= 0),
+    r"t y \le 0": lambda y, t, w: t * y <= 0,
+    "y = -w t": lambda y, t, w: y == -w * t,
+}
+CONJUGATES = {
+    r"t y + \frac{y^2}{4 \cdot w}": lambda y, t, w: t * y + y**2 / (4 * w),
+    "t y": lambda y, t, w: t * y,
+    "0": lambda y, t, w: 0 * y,
+}
+
+
+@pytest.mark.parametrize("name", sorted(LOSSES))
+def test_the_printed_conjugate_is_the_one_that_is_computed(name):
+    loss = LOSSES[name]
+    t, w = np.tile([1.0, -1.0], 50), np.repeat([0.5, 2.0], 50)
+    y = np.random.default_rng(0).normal(size=100)
+    np.testing.assert_array_equal(DOMAINS[loss.latex_domain](y, t, w), loss.in_domain(y, t, w))
+    y = loss.project(y, t, w)
+    assert DOMAINS[loss.latex_domain](y, t, w).all()
+    np.testing.assert_allclose(CONJUGATES[loss.latex_conjugate](y, t, w), loss.conjugate(y, t, w))
+
+
+def test_the_conditions_hold_at_an_optimum(small):
+    problem = small("pcp")
+    solution = problem.solve(tol=1e-9)
+    y = solution.certificate.multipliers
+    S = problem.slack(y)
+    assert np.abs(S @ solution.K).max() <= 1e-4
+    for term, own, z in zip(problem.terms, y.terms, problem.values(solution.V), strict=True):
+        np.testing.assert_allclose(own, term.derivative(z), atol=1e-4)
+
+
+def test_forms_say_what_is_solved_or_why_not(small):
+    problem = small("pcp")
+    rows = {name: what for name, _, what in problem.explain().forms}
+    assert set(rows) == set(nm.backends())
+    assert "PSD cone of order" in rows["sdp"]
+    assert "basis" in rows["mfpc"]
+    assert "<table>" in problem.explain().forms._repr_html_()
+
+
+def test_a_loss_from_outside_has_a_conjugate_by_name(monkeypatch):
+    square = type(LOSSES["square"])
+    monkeypatch.setattr(square, "latex_conjugate", nm.Loss.latex_conjugate)
+    monkeypatch.setattr(square, "latex_domain", nm.Loss.latex_domain)
+    problem = nm.Problem(np.eye(3), [nm.LossTerm(nm.Entries(3, ([0], [1])), "square", 1.0)])
+    assert "f^*(y_e)" in problem.dual().latex
+    assert r"\operatorname{dom} f^*" in problem.dual().latex
