@@ -145,9 +145,9 @@ class CrossCheck:
         """Certified gap and seconds of each backend on matplotlib axes (needs the extra ``plot``)."""
         return lent("CrossCheck.plot")(self, ax)
 
-    def report(self, path: str | Path) -> Path:
-        """Write the table as a self-contained HTML page."""
-        target: Path = lent("CrossCheck.report")(self, path)
+    def report(self, path: str | Path, labels: Any = None) -> Path:
+        """Write one self-contained HTML page: tables, figures, versions and machine."""
+        target: Path = lent("CrossCheck.report")(self, path, labels)
         return target
 
     def to_html(self) -> str:

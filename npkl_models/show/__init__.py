@@ -7,7 +7,7 @@ from npkl_models.model.diagnosis import diagnose
 from npkl_models.show.dual import explain_dual
 from npkl_models.show.explain import explain
 from npkl_models.show.html import certificate_html, problem_html, solution_html
-from npkl_models.show.plots import plot_crosscheck
+from npkl_models.show.plots.tables import plot_crosscheck
 from npkl_models.show.report import write_report
 
 

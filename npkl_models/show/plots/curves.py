@@ -1,0 +1,185 @@
+"""Curves over the iterations, and along a parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from npkl_models.answer.solution import Solution
+from npkl_models.certify.certificate import CERTIFIED
+from npkl_models.errors import ProblemError, unknown
+from npkl_models.linalg import Array
+from npkl_models.path import Path
+from npkl_models.show.plots.style import MARKERS, PALETTE, axes, named, small_legend
+
+AGAINST = ("seconds", "iterations")
+PATH_QUANTITIES = {"objective": "objective", "relative_gap": "certified relative gap", "rank": "rank of K"}
+SMALLEST = 1e-16  # relative gap: what is drawn for less, and for nothing
+
+
+def convergence(
+    solutions: Solution | Mapping[str, Solution] | Iterable[Solution],
+    ax: Any = None,
+    against: str = "seconds",
+) -> Any:
+    """How objective and bound of several solutions came together.
+
+    Objectives are drawn as lines, by their relative distance above the best certified bound of all of the
+    solutions; bounds that were made on the way as markers, by their distance below the best objective.
+
+    Parameters
+    ----------
+    solutions : Solution, or mapping of str to Solution, or iterable of Solution
+        Of one problem; without labels they go by their backends.
+    ax : matplotlib axes, optional
+        New ones by default.
+    against : {"seconds", "iterations"}
+
+    Returns
+    -------
+    matplotlib axes
+
+    Raises
+    ------
+    UnsupportedError
+        For another ``against``.
+    ProblemError
+        If there is no solution, or none with a bound.
+    MissingDependencyError
+        Without matplotlib.
+    """
+    if against not in AGAINST:
+        raise unknown("value of against", against, AGAINST)
+    shown = named(solutions)
+    bound, objective = _bracket(shown)
+    scale = 1 + abs(bound) + abs(objective)
+    ax = axes(ax)
+    for k, (label, solution) in enumerate(shown.items()):
+        color, history = PALETTE[k % len(PALETTE)], solution.history
+        x = _abscissa(history, against)
+        above = _positive((history.objective - bound) / scale)
+        alone = "o" if len(history) <= 2 else ""
+        ax.plot(x, above, color=color, marker=alone, markersize=5, label=label)
+        made = np.isfinite(history.bound)
+        below = _positive((objective - history.bound[made]) / scale)
+        style = {"marker": MARKERS[k % len(MARKERS)], "markersize": 6, "markerfacecolor": "none"}
+        ax.plot(x[made], below, color=color, linestyle="none", **style)
+    ax.set_yscale("log")
+    ax.set_xlabel("seconds" if against == "seconds" else "iteration")
+    ax.set_ylabel("relative distance to the best bound\n(hollow: of a bound to the best objective)")
+    small_legend(ax)
+    return ax
+
+
+def rank_history(solutions: Solution | Mapping[str, Solution] | Iterable[Solution], ax: Any = None) -> Any:
+    """Columns of the factor over the iterations, for several solutions.
+
+    Parameters
+    ----------
+    solutions : Solution, or mapping of str to Solution, or iterable of Solution
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Raises
+    ------
+    ProblemError
+        If there is no solution.
+    MissingDependencyError
+        Without matplotlib.
+    """
+    shown = named(solutions)
+    ax = axes(ax)
+    for k, (label, solution) in enumerate(shown.items()):
+        history = solution.history
+        marker = "o" if len(history) <= 2 else ""
+        color = PALETTE[k % len(PALETTE)]
+        ax.step(
+            _abscissa(history, "iterations"),
+            history.rank,
+            where="post",
+            color=color,
+            marker=marker,
+            label=label,
+        )
+    ax.set_xlabel("iteration")
+    ax.set_ylabel("columns of the factor V")
+    ax.set_ylim(bottom=0)
+    ax.yaxis.get_major_locator().set_params(integer=True)
+    small_legend(ax)
+    return ax
+
+
+def path(path: Path, ax: Any = None, quantity: str = "objective") -> Any:
+    """A quantity along the parameter of a path.
+
+    Parameters
+    ----------
+    path : Path
+        Of `regularization_path`.
+    ax : matplotlib axes, or sequence of three, optional
+        Three axes get objective, certified relative gap and rank, whatever ``quantity`` says.
+    quantity : {"objective", "relative_gap", "rank"}
+
+    Returns
+    -------
+    matplotlib axes, or an array of them
+
+    Raises
+    ------
+    UnsupportedError
+        For another quantity.
+    MissingDependencyError
+        Without matplotlib.
+    """
+    if ax is not None and np.ndim(ax):
+        several = np.asarray(ax, dtype=object).ravel()
+        for one, name in zip(several, PATH_QUANTITIES, strict=True):
+            _quantity(path, one, name)
+        return ax
+    if quantity not in PATH_QUANTITIES:
+        raise unknown("quantity of a path", quantity, PATH_QUANTITIES)
+    return _quantity(path, axes(ax), quantity)
+
+
+def _quantity(path: Path, ax: Any, quantity: str) -> Any:
+    """One quantity along the path, on axes."""
+    axes(ax)
+    values = getattr(path, quantity)
+    if quantity == "relative_gap":
+        values = np.maximum(np.abs(values), SMALLEST)
+        ax.set_yscale("log")
+    ax.plot(path.values, values, color=PALETTE[0], marker="o", markersize=4)
+    if np.all(path.values > 0) and path.values[-1] > 10 * path.values[0]:
+        ax.set_xscale("log")
+    if quantity == "rank":
+        ax.set_ylim(bottom=0)
+        ax.yaxis.get_major_locator().set_params(integer=True)
+    ax.set_xlabel(path.parameter)
+    ax.set_ylabel(PATH_QUANTITIES[quantity])
+    return ax
+
+
+def _bracket(shown: Mapping[str, Solution]) -> tuple[float, float]:
+    """The best certified bound and the best feasible objective of all solutions."""
+    found = [solution.certificate for solution in shown.values() if solution.V is not None]
+    bounds = [one.bound for one in found if one.rigour in CERTIFIED and np.isfinite(one.bound)]
+    if not bounds:
+        raise ProblemError("one of the solutions must have a certified bound to measure by, got none")
+    feasible = [one.objective for one in found if one.feasible]
+    return max(bounds), min(feasible or [one.objective for one in found])
+
+
+def _abscissa(history: Any, against: str) -> Array:
+    """Seconds, or iterations counted as they were recorded."""
+    out: Array = history.seconds if against == "seconds" else history.iteration
+    return out
+
+
+def _positive(values: Array) -> Array:
+    """What a logarithmic axis can show: nan where the value is below zero."""
+    return np.where(values >= 0, np.maximum(values, SMALLEST), np.nan)

@@ -1,0 +1,201 @@
+"""Points in the plane of the kernel's two leading directions, with graph and pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from npkl_models.answer.solution import Solution
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array, Index
+from npkl_models.model.problem import Problem
+from npkl_models.show.plots.style import (
+    BLUE,
+    FAINT,
+    MARKERS,
+    PALETTE,
+    VERMILLION,
+    axes,
+    classes,
+    small_legend,
+)
+
+MOST_EDGES = 20_000  # lines of a graph that a picture shows
+MOST_CLASSES = 12  # that the legend names
+WIDEST = 3.0  # points, of the largest multiplier
+LEAST = 1e-6  # of the largest: multipliers below are not drawn
+
+
+def layout(solution: Solution) -> Array:
+    """Coordinates of the points along the two leading eigenvectors of the centred kernel.
+
+    Parameters
+    ----------
+    solution : Solution
+
+    Returns
+    -------
+    ndarray of shape (n, 2)
+        The entry of largest size in each column is positive; a column is zero where the rank ends.
+
+    Raises
+    ------
+    SolverError
+        For a solution without a point.
+    """
+    if solution.V is None:
+        solution.dense()  # says why there is none
+    V = np.asarray(solution.V)
+    U, s, _ = np.linalg.svd(V - V.mean(axis=0), full_matrices=False)
+    out = np.zeros((len(V), 2))
+    columns = (U * s)[:, :2]
+    top = np.abs(columns).argmax(axis=0)
+    sign = np.where(columns[top, np.arange(top.size)] < 0, -1.0, 1.0)
+    out[:, : top.size] = columns * sign
+    return out
+
+
+def embedding(solution: Solution, labels: ArrayLike | None = None, ax: Any = None, edges: Any = None) -> Any:
+    """The points by the two leading eigenvectors of the centred kernel.
+
+    Parameters
+    ----------
+    solution : Solution
+    labels : array_like of shape (n,), optional
+        Classes or clusters, by colour and marker.
+    ax : matplotlib axes, optional
+    edges : bool, sparse matrix (n, n) or array_like of shape (m, 2), optional
+        Lines to draw below the points; True takes the graph of the problem's cost matrix.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Raises
+    ------
+    SolverError
+        For a solution without a point.
+    ProblemError
+        If there are not as many labels as points, or the edges are none of these.
+    MissingDependencyError
+        Without matplotlib.
+    """
+    X = layout(solution)
+    number, names = classes(labels, len(X))
+    ax = axes(ax, 5.2, 4.4)
+    _lines(ax, X, graph_edges(solution.problem, edges), color=FAINT, linewidth=0.4, alpha=0.5)
+    size = float(np.clip(3000 / len(X), 3, 24))
+    for k, name in enumerate(names):
+        own = number == k
+        color, marker = PALETTE[k % len(PALETTE)], MARKERS[(k + k // len(PALETTE)) % len(MARKERS)]
+        label = name if 1 < len(names) <= MOST_CLASSES else None
+        ax.scatter(*X[own].T, s=size, color=color, marker=marker, linewidths=0, alpha=0.85, label=label)
+    _name_axes(ax)
+    small_legend(ax)
+    return ax
+
+
+def pair_multipliers(solution: Solution, positions: ArrayLike | None = None, ax: Any = None) -> Any:
+    """The pairs on the embedding, as wide as their multipliers are large: which of them hold the kernel.
+
+    The multipliers are those of the certificate. A pair whose loss the kernel meets with room to spare has
+    none, and no line.
+
+    Parameters
+    ----------
+    solution : Solution
+    positions : array_like of shape (n, 2), optional
+        Of the points; `layout` of the solution by default.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Raises
+    ------
+    SolverError
+        For a solution without a point.
+    ProblemError
+        If the positions have another shape, or the problem has no pairs.
+    MissingDependencyError
+        Without matplotlib.
+    """
+    X = layout(solution) if positions is None else np.asarray(positions, dtype=float)
+    if X.shape != (solution.problem.n, 2):
+        raise ProblemError(f"positions must have shape ({solution.problem.n}, 2), got {X.shape}")
+    pairs, held, y = _multipliers(solution)
+    ax = axes(ax, 5.2, 4.4)
+    _lines(ax, X, graph_edges(solution.problem, True), color=FAINT, linewidth=0.4, alpha=0.35)
+    largest = float(np.abs(y).max(initial=0.0)) or 1.0
+    kinds = ((held, BLUE, "-", "held together"), (~held, VERMILLION, "--", "kept apart"))
+    for kind, color, style, name in kinds:
+        shown = kind & (np.abs(y) > LEAST * largest)
+        order = np.argsort(np.abs(y[shown]))
+        width = WIDEST * np.abs(y[shown])[order] / largest
+        if shown.any():
+            many = f"{name}: {int(shown.sum())} of {int(kind.sum())}"
+            _lines(ax, X, pairs[shown][order], color=color, linewidth=width, alpha=0.6, linestyle=style)
+            ax.plot([], [], color=color, linestyle=style, label=many)
+    ax.scatter(*X.T, s=6, color="black", linewidths=0, zorder=3)
+    _name_axes(ax)
+    small_legend(ax, title=f"pairs, width by |y|\n(widest: {largest:.3g})", title_fontsize="small")
+    return ax
+
+
+def graph_edges(problem: Problem, edges: Any) -> Index:
+    """The edges (m, 2) that were asked for: True for the cost's graph, a matrix, or pairs; not too many."""
+    n = problem.n
+    if edges is None or edges is False:
+        return np.zeros((0, 2), dtype=np.intp)
+    if edges is True:
+        edges = problem.cost
+    if sp.issparse(edges):
+        upper = sp.triu(edges, k=1).tocoo()
+        found = np.stack([upper.row, upper.col], axis=1)
+    else:
+        found = np.asarray(edges)
+    if found.ndim != 2 or found.shape[1] != 2 or found.dtype.kind not in "iu":
+        raise ProblemError(
+            f"edges must be integers of shape (m, 2), a sparse matrix or True, got {found.shape}"
+        )
+    if found.size and not (found.min() >= 0 and found.max() < n):
+        raise ProblemError(f"edges must join points 0..{n - 1}, got {found.max()}")
+    if len(found) > MOST_EDGES:
+        found = found[np.linspace(0, len(found) - 1, MOST_EDGES).astype(np.intp)]
+    return found.astype(np.intp)
+
+
+def _multipliers(solution: Solution) -> tuple[Index, Any, Array]:
+    """Pairs (m, 2), whether each is to be held together, and the multipliers, of all terms and equalities."""
+    problem, y = solution.problem, solution.certificate.multipliers
+    parts = [(t.functional, t.target, part) for t, part in zip(problem.terms, y.terms, strict=True)]
+    parts += [(e.functional, e.value, part) for e, part in zip(problem.equalities, y.equalities, strict=True)]
+    found = []
+    for functional, target, own in parts:
+        if len(functional.indices) != 2:
+            continue
+        i, j = functional.indices
+        apart = i != j
+        found.append((np.stack([i, j], axis=1)[apart], (target > 0)[apart], own[apart]))
+    if not any(len(pairs) for pairs, _, _ in found):
+        raise ProblemError(f"a problem must have pairs to draw their multipliers, got {problem!r}")
+    pairs, held, values = (np.concatenate(column) for column in zip(*found, strict=True))
+    return pairs, held, values
+
+
+def _lines(ax: Any, X: Array, edges: Index, **style: Any) -> None:
+    if len(edges):
+        from matplotlib.collections import LineCollection
+
+        ax.add_collection(LineCollection(list(X[edges]), zorder=1, **style))
+        ax.autoscale_view()
+
+
+def _name_axes(ax: Any) -> None:
+    ax.set_xlabel("first eigenvector of the centred K")
+    ax.set_ylabel("second eigenvector")
+    ax.margins(0.05)

@@ -1,0 +1,113 @@
+"""Eigenvalues of the kernel and of the dual slack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from npkl_models.answer.solution import Solution
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array, dense, gram_eigenvalues
+from npkl_models.show.plots.style import BLUE, VERMILLION, axes, small_legend
+
+LARGEST = 6_000  # order of a slack whose eigenvalues are all computed
+FLOOR = 1e-16  # of the largest: what is drawn for less
+
+
+def joint_spectrum(solution: Solution, ax: Any = None) -> Any:
+    """Eigenvalues of K and of the dual slack S beside each other: where one is positive the other is zero.
+
+    K's descend and S's ascend, the order in which they are paired at an optimum, where K S = 0; then the
+    k-th of the two multiply to zero for every k. S is that of the certificate, restricted to the basis if
+    there is one. With a penalty or a bound on tr K^p the slack is not complementary: where it is
+    negative the regulariser holds it. Such eigenvalues are drawn hollow, by their size.
+
+    Parameters
+    ----------
+    solution : Solution
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Raises
+    ------
+    SolverError
+        For a solution without a point.
+    ProblemError
+        If the slack is of an order above 6,000.
+    MissingDependencyError
+        Without matplotlib.
+
+    Notes
+    -----
+    Alizadeh, Haeberly & Overton, Math. Programming 77, 1997, section 2.
+    """
+    problem, found = solution.problem, solution.certificate
+    if problem.order > LARGEST:
+        raise ProblemError(f"the slack must be of an order up to {LARGEST} to be drawn, got {problem.order}")
+    of_kernel = _padded(gram_eigenvalues(np.asarray(solution.V)), problem.order)
+    of_slack = np.linalg.eigvalsh(dense(problem.restrict(problem.slack(found.multipliers))))
+    ax = axes(ax)
+    index = np.arange(1, problem.order + 1)
+    ax.plot(
+        index, _drawn(of_kernel), color=BLUE, marker="o", markersize=4, linestyle="none", label="kernel K"
+    )
+    tall = _drawn(of_slack)
+    negative = of_slack < -1e-10 * max(1.0, float(np.abs(of_slack).max()))
+    style = {"color": VERMILLION, "marker": "x", "markersize": 5, "linestyle": "none"}
+    ax.plot(index[~negative], tall[~negative], **style, label="dual slack S")
+    if negative.any():
+        hollow = style | {"marker": "D", "markerfacecolor": "none"}
+        ax.plot(index[negative], tall[negative], **hollow, label="S, negative (size drawn)")
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlabel("k (K descending, S ascending)")
+    ax.set_ylabel("k-th eigenvalue")
+    small_legend(ax, loc="center right")
+    return ax
+
+
+def spectrum(solution: Solution, ax: Any = None) -> Any:
+    """Scree plot: the eigenvalues of K, descending, down to the first that counts as zero.
+
+    Parameters
+    ----------
+    solution : Solution
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Raises
+    ------
+    SolverError
+        For a solution without a point.
+    MissingDependencyError
+        Without matplotlib.
+    """
+    if solution.V is None:
+        solution.dense()  # says why there is none
+    values = np.sort(gram_eigenvalues(np.asarray(solution.V)))[::-1]
+    values = values[: solution.rank + 1]
+    ax = axes(ax)
+    ax.bar(np.arange(1, values.size + 1), values, color=BLUE, width=0.7)
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set_xlabel("k")
+    ax.set_ylabel("k-th eigenvalue of K")
+    return ax
+
+
+def _padded(values: Array, size: int) -> Array:
+    """Descending, with the zeros that a factor does not show."""
+    known = np.sort(values)[::-1][:size]
+    return np.concatenate([known, np.zeros(size - known.size)])
+
+
+def _drawn(values: Array) -> Array:
+    """What a logarithmic axis can show of them."""
+    size = np.abs(values)
+    return np.maximum(size, FLOOR * float(size.max(initial=0.0)) or FLOOR)

@@ -1,0 +1,79 @@
+"""What the pictures share: colours, markers, axes without ornaments, and how solutions are named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from npkl_models.answer.solution import Solution
+from npkl_models.errors import ProblemError, optional
+from npkl_models.linalg import Index
+
+BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, YELLOW = (
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B8A800",
+)  # fmt: skip
+PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, YELLOW)
+"""Colours that a colour-blind reader tells apart (Okabe & Ito 2008; the yellow darkened for white paper)."""
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+FAINT = "#8a8a8a"
+DIVERGING = "RdBu_r"
+
+
+def axes(ax: Any, width: float = 6.0, height: float = 4.0) -> Any:
+    """The axes that were given, or new ones (of so many inches), without the upper and right spines."""
+    if ax is None:
+        plt = optional("matplotlib.pyplot", "plot", "plot")
+        ax = plt.subplots(figsize=(width, height), layout="constrained")[1]
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def named(solutions: Solution | Mapping[str, Solution] | Iterable[Solution]) -> dict[str, Solution]:
+    """Solutions by label; those without one go by their backend, numbered where two have the same.
+
+    Raises
+    ------
+    ProblemError
+        If there is none.
+    """
+    if isinstance(solutions, Solution):
+        solutions = [solutions]
+    if isinstance(solutions, Mapping):
+        found = dict(solutions)
+    else:
+        found = {}
+        for solution in solutions:
+            label, k = solution.backend, 2
+            while label in found:
+                label, k = f"{solution.backend} ({k})", k + 1
+            found[label] = solution
+    if not found:
+        raise ProblemError("solutions must hold at least one solution, got none")
+    return found
+
+
+def classes(labels: ArrayLike | None, n: int) -> tuple[Index, list[str]]:
+    """The class of each point as a number from 0, and the names of the classes.
+
+    Raises
+    ------
+    ProblemError
+        If there are not as many labels as points.
+    """
+    if labels is None:
+        return np.zeros(n, dtype=np.intp), [""]
+    given = np.asarray(labels)
+    if given.shape != (n,):
+        raise ProblemError(f"labels must have shape ({n},), got {given.shape}")
+    names, number = np.unique(given, return_inverse=True)
+    return number.astype(np.intp), [str(name) for name in names]
+
+
+def small_legend(ax: Any, **how: Any) -> None:
+    """A legend without a frame, if anything has a label."""
+    if ax.get_legend_handles_labels()[1]:
+        ax.legend(frameon=False, fontsize="small", **how)
