@@ -1,4 +1,4 @@
-"""MathJax beside the pages: the fonts and the one script that the site needs, so that no page asks elsewhere."""
+"""MathJax beside the pages: its fonts and the one script, so that no page asks the network."""
 
 import importlib.util
 import shutil
