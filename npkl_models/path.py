@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from os import PathLike
 from pathlib import Path as FilePath
 from typing import Any, Unpack
 
@@ -87,7 +86,7 @@ def regularization_path(
     values: Sequence[float],
     backend: str | Backend = "auto",
     n_jobs: int = 1,
-    folder: str | PathLike[str] | None = None,
+    folder: str | FilePath | None = None,
     **options: Unpack[AnyKeywords],
 ) -> Path:
     """Solve a problem for several values of a parameter.
@@ -115,7 +114,8 @@ def regularization_path(
 
     Notes
     -----
-    The value nearest to the problem's own is solved first; from there the path goes up and down, each solve
+    Weights are solved from the largest down, since a kernel of too high a rank is a better start than one of
+    too low a rank; other parameters from the value nearest to the problem's own, up and down. Each solve is
     warm-started by the one beside it where the backend takes a start.
 
     Examples
@@ -161,9 +161,10 @@ class _Stretch:
     own: float
 
     def __call__(self, grid: Array) -> list[Solution]:
-        """The value nearest to the problem's own first, and from there up and down."""
+        """The largest weight first, else the value nearest to the problem's own; from there on beside it."""
         takes_start = "start" in get_backend(self.backend).option_names
-        first = int(np.argmin(np.abs(grid - self.own)))
+        falling = self.parameter == "weight"
+        first = grid.size - 1 if falling else int(np.argmin(np.abs(grid - self.own)))
         found: dict[int, Solution] = {}
         options = dict(self.options)
         for k in (*range(first, grid.size), *range(first - 1, -1, -1)):
@@ -183,7 +184,7 @@ class _Stretch:
 def _solve(
     problem: Problem, parameter: str, value: float, backend: str | Backend, options: dict[str, Any]
 ) -> Solution:
-    return with_parameter(problem, parameter, value).solve(backend, **options)  # type: ignore[arg-type]
+    return with_parameter(problem, parameter, value).solve(backend, **options)
 
 
 def with_parameter(problem: Problem, parameter: str, value: float) -> Problem:

@@ -17,7 +17,9 @@ from npkl_models.cli import output
 from npkl_models.cli.arguments import add_problem, add_solver, parser_of, problem_of, solver_options
 from npkl_models.cli.progress import progress
 from npkl_models.errors import ProblemError, optional
-from npkl_models.path import PARAMETERS, Path as Answers, regularization_path
+from npkl_models.path import PARAMETERS, regularization_path
+from npkl_models.path import Path as Answers
+from npkl_models.show import plots
 
 COLUMNS = ("objective", "certified gap", "rigour", "rank", "iterations", "seconds", "status")
 EXAMPLES = """examples:
@@ -65,9 +67,7 @@ def run(options: argparse.Namespace) -> int:
         options.out.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
     if options.plot is not None:
         optional("matplotlib", "plot", "plot").use("Agg")
-        from npkl_models.show.plots import path as draw
-
-        draw(found).figure.savefig(options.plot)
+        plots.path(found).figure.savefig(options.plot)
     return 0 if all(solution.status is Status.OPTIMAL for solution in found.solutions) else 1
 
 

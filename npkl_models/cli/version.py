@@ -6,6 +6,8 @@ import argparse
 import json
 from typing import Any
 
+from rich.console import Console
+
 from npkl_models.cli.arguments import parser_of
 from npkl_models.show.machine import machine, versions
 
@@ -24,5 +26,5 @@ def run(options: argparse.Namespace) -> int:
     """Print them; returns the exit status."""
     found = versions() | machine()
     lines = json.dumps(found, indent=2) if options.json else "\n".join(f"{k} {v}" for k, v in found.items())
-    print(lines)
+    Console().print(lines, markup=False, highlight=False, soft_wrap=True)
     return 0

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from os import PathLike
+from pathlib import Path as FilePath
 from typing import Any, Unpack
 
 import numpy as np
@@ -38,7 +38,7 @@ def crosscheck(
     agreement: float = AGREEMENT,
     progress: Callable[[str], None] | None = None,
     without_basis: Solution | bool | None = None,
-    folder: str | PathLike[str] | None = None,
+    folder: str | FilePath | None = None,
     **options: Unpack[AnyKeywords],
 ) -> CrossCheck:
     """Solve a problem by several backends and compare the answers.
@@ -167,7 +167,7 @@ def _outcomes(
     runs: dict[str, Run],
     n_jobs: int,
     progress: Callable[[str], None] | None,
-    folder: str | PathLike[str] | None,
+    folder: str | FilePath | None,
 ) -> dict[str, Outcome]:
     tasks = {label: partial(_solve, problem, *run) for label, run in runs.items()}
     if progress is not None and n_jobs == 1:

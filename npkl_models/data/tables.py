@@ -86,7 +86,8 @@ def read_pairs(path: str | Path, n: int) -> Pairs:
         raise ProblemError(f"pairs must be a number or a csv file, got {path}: there is no such file")
     names, rows = _rows(path)
     first = 2 if names else 1
-    must, cannot = [], []
+    must: list[tuple[int, int]] = []
+    cannot: list[tuple[int, int]] = []
     for k, row in enumerate(rows, start=first):
         if len(row) not in (2, 3):
             raise ProblemError(f"{path}, line {k}: a pair must have two or three columns, got {len(row)}")

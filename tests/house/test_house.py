@@ -237,7 +237,8 @@ def test_files_and_functions_stay_small(path):
     assert len(text.splitlines()) <= LONGEST_FILE
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef):
-            assert node.end_lineno - node.lineno < LONGEST_FUNCTION, node.name
+            words = node.body[0].end_lineno - node.body[0].lineno + 1 if ast.get_docstring(node) else 0
+            assert node.end_lineno - node.lineno - words < LONGEST_FUNCTION, node.name
             assert branches(node) <= MOST_BRANCHES, node.name
             assert parameters(node) <= MOST_PARAMETERS or (own(path), node.name) in ALLOWED, node.name
 
