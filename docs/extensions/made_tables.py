@@ -1,5 +1,6 @@
 """Tables that are made from the registry and from compiled problems, for the pages to include."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ def write() -> None:
         _write(f"options_{name}.md", markdown(OPTION_COLUMNS, rows))
     for name, problem in instances().items():
         _write(f"form_{name}.md", form(problem))
+    for path in sorted((FOLDER.parent / "notebooks").glob("*.ipynb")):
+        _write(f"notebook_{path.stem}.md", notebook(path))
 
 
 def _write(name: str, text: str) -> None:
@@ -71,3 +74,10 @@ def form(problem: Problem) -> str:
         "What each backend compiles it to, or why it cannot take it:",
         markdown(("backend", "what it solves"), rows),
     ])  # fmt: skip
+
+
+def notebook(path: Path) -> str:
+    """A notebook without output, as Markdown."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    texts = [("".join(cell["source"]), cell["cell_type"]) for cell in cells]
+    return "\n\n".join(text if kind == "markdown" else f"```python\n{text}\n```" for text, kind in texts)
