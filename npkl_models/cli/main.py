@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from npkl_models._version import __version__
-from npkl_models.cli import backends, crosscheck
+from npkl_models.cli import backends, crosscheck, explore
 from npkl_models.errors import NPKLError
 
 USAGE, INTERRUPTED = 2, 130
-COMMANDS = (crosscheck, backends)
+COMMANDS = (crosscheck, explore, backends)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
