@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from npkl_models.data import datasets
+from npkl_models.data import datasets, tables
 from npkl_models.errors import ProblemError, unknown
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.model.basis import Basis
@@ -28,7 +28,13 @@ BASIS = 20  # size of the basis of a formulation that needs one
 def add_problem(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     add = parser.add_argument
-    add("--data", default="iris", metavar="NAME", help=f"one of {', '.join(datasets.names())}")
+    add(
+        "--data",
+        default="iris",
+        metavar="NAME|FILE",
+        help=f"one of {', '.join(datasets.names())}; or a file .csv, .npz or .libsvm",
+    )
+    add("--labels", metavar="COLUMN", help="column of a csv with the classes: name or number; none for none")
     add("--data-home", metavar="DIR", help=f"data folder; else ${datasets.FOLDER_VARIABLE}")
     add("--n", type=int, metavar="N", help="only N points, drawn at random")
     add("--formulation", default="pcp", choices=sorted(FORMULATIONS))
@@ -38,7 +44,13 @@ def add_problem(parser: argparse.ArgumentParser) -> None:
     add("--gamma", type=float, default=1.0, help="weight of the pairs (C for simple_npkl)")
     add("--delta", type=float, default=0.1, help="shift of the Laplacian")
     add("--n-neighbors", type=int, default=5)
-    add("--pairs", type=float, default=0.6, help="must-links and cannot-links, each this times n")
+    add(
+        "--pairs",
+        default="0.6",
+        metavar="SHARE|FILE",
+        help="must-links and cannot-links drawn from the classes, each this times n; or a csv with two "
+        "columns of point numbers from 0 (must-links), a third saying must or cannot, 1 or -1",
+    )
     add("--row-norm", type=float, metavar="b", help="row-norm bound, for npkl")
     add("--p", type=float, default=2.0, help="power of the trace regulariser, for simple_npkl")
     add("--bound", type=float, metavar="B", help="tr K^p <= B, for simple_npkl; n if no --penalty")
@@ -50,7 +62,10 @@ def add_problem(parser: argparse.ArgumentParser) -> None:
 
 def load(options: argparse.Namespace) -> Given:
     """The data that were asked for, as many points as were asked for."""
-    data = datasets.load(options.data, options.data_home)
+    if tables.is_file(options.data):
+        data = tables.read_points(options.data, options.labels)
+    else:
+        data = datasets.load(options.data, options.data_home)
     given = Given(data.X, data.y, options, f"{data.name} ({data.origin})")
     return given if options.n is None else given.subset(options.n)
 
@@ -66,10 +81,26 @@ class Given:
 
     def subset(self, n: int) -> Given:
         """``n`` of the points, drawn at random."""
-        if not 2 <= n <= len(self.y):
-            raise ProblemError(f"--n must be between 2 and {len(self.y)}, got {n}")
-        chosen = np.sort(np.random.default_rng(self.options.seed).permutation(len(self.y))[:n])
-        return Given(self.X[chosen], self.y[chosen], self.options, self.title)
+        if not 2 <= n <= self.n:
+            raise ProblemError(f"--n must be between 2 and {self.n}, got {n}")
+        if self.share is None:
+            raise ProblemError("--n draws some of the points, but the pairs of a file are of all of them")
+        chosen = np.sort(np.random.default_rng(self.options.seed).permutation(self.n)[:n])
+        y = self.y[chosen] if self.y.size else self.y
+        return Given(self.X[chosen], y, self.options, self.title)
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return len(self.X)
+
+    @property
+    def share(self) -> float | None:
+        """Pairs for each point, drawn from the classes; None where they come from a file."""
+        try:
+            return float(self.options.pairs)
+        except ValueError:
+            return None
 
     @cached_property
     def L(self) -> Matrix:
@@ -78,8 +109,15 @@ class Given:
 
     @cached_property
     def pairs(self) -> Pairs:
-        """Pairs drawn from the classes."""
-        count = round(self.options.pairs * len(self.y))
+        """Pairs of the file, or drawn from the classes."""
+        if self.share is None:
+            return tables.read_pairs(self.options.pairs, self.n)
+        if not self.y.size:
+            raise ProblemError(
+                f"pairs must be given for {self.title}, which has no classes to draw them from; "
+                "use --pairs FILE, or name the column with --labels"
+            )
+        count = round(self.share * self.n)
         return Pairs.from_labels(self.y, count, count, self.options.seed)
 
     @property
@@ -90,14 +128,12 @@ class Given:
     @property
     def n_basis(self) -> int:
         """Size of the basis of a formulation that needs one."""
-        size: int = self.options.n_basis or min(BASIS, len(self.y) - 2)
+        size: int = self.options.n_basis or min(BASIS, self.n - 2)
         return size
 
     def bound(self) -> float | None:
         """B, or n where neither B nor G was given."""
-        return (
-            len(self.y) if self.options.bound is None and self.options.penalty is None else self.options.bound
-        )
+        return self.n if self.options.bound is None and self.options.penalty is None else self.options.bound
 
     def problem(self) -> Problem:
         """The problem by the formulation's name, each of its parameters by what `PARAMETERS` says."""

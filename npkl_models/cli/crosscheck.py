@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     document: dict[str, Any] = json.loads(found.to_json())
     agrees = found.agrees
     _show(console, found, given.title, backends is not None)
-    if backends is None and len(given.y) > SUBSET:
+    if backends is None and given.share is not None and given.n > SUBSET:
         second = _run(console, given.subset(SUBSET).problem(), None, options)
         _show(console, second, f"{given.title}, {SUBSET} points (interior point as the reference)", False)
         document["subset"] = json.loads(second.to_json())

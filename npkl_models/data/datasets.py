@@ -55,7 +55,7 @@ class Dataset:
     @property
     def n(self) -> int:
         """Number of points."""
-        return int(self.y.size)
+        return len(self.X)
 
     def subset(self, n: int, random_state: int = 0) -> Dataset:
         """``n`` of the points, drawn at random, in their order.
@@ -68,7 +68,8 @@ class Dataset:
         if not 2 <= n <= self.n:
             raise ProblemError(f"n must be between 2 and {self.n}, got {n}")
         chosen = np.sort(np.random.default_rng(random_state).permutation(self.n)[:n])
-        return Dataset(self.name, self.X[chosen], self.y[chosen], self.origin)
+        y = self.y[chosen] if self.y.size else self.y
+        return Dataset(self.name, self.X[chosen], y, self.origin)
 
 
 @dataclass(frozen=True)

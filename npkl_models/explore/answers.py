@@ -1,11 +1,11 @@
-"""Answers as the page gets them: numbers for its own drawings, figures, and the Python code of what is shown."""
+"""Answers as the page gets them: numbers for its own drawings, figures, and the code of what is shown."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -35,12 +35,13 @@ class Answer:
     made: Made
     form: Form
     solution: Solution
+    restarts: int = 20  # of k-means
 
     @cached_property
     def clusters(self) -> Index:
         """By kernel k-means."""
         count = self.form.clusters or _classes(self.made) or FEW
-        return kernel_kmeans(self.solution, min(count, self.made.problem.n))
+        return kernel_kmeans(self.solution, min(count, self.made.problem.n), self.restarts)
 
     @property
     def accuracy(self) -> float | None:
@@ -52,8 +53,9 @@ class Answer:
         """What stands beside the figures."""
         one = self.solution
         out: dict[str, Any] = {
-            "status": one.status.name, "advice": one.status.value, "backend": one.backend, "message": one.message,
-            "seconds": one.build_time + one.solve_time, "iterations": one.iterations, "history": thinned(one.history),
+            "status": one.status.name, "advice": one.status.value, "backend": one.backend,
+            "message": one.message, "seconds": one.build_time + one.solve_time, "iterations": one.iterations,
+            "history": thinned(one.history),
         }  # fmt: skip
         if one.V is None:
             return out
@@ -96,14 +98,14 @@ class Answer:
         if by == "clusters" or labels is None:
             labels = self.clusters
         width = int(np.clip(width, 240, 900))
-        return svg(lambda ax: draw(self.solution, labels, ax), words, width, round(0.8 * width), dark)
+        return svg(partial(draw, self.solution, labels), words, width, round(0.8 * width), dark)
 
 
 Draw = Callable[[Solution, Index, Any], Any]
 
 FIGURES: dict[str, tuple[str, Draw]] = {
-    "kernel": ("The kernel, ordered by class or cluster", lambda s, labels, ax: plots.kernel(s, labels, ax)),
-    "embedding": ("The points by the kernel, with the graph", lambda s, labels, ax: plots.embedding(s, labels, ax, True)),
+    "kernel": ("The kernel, ordered by class or cluster", plots.kernel),
+    "embedding": ("The points by the kernel, with the graph", partial(plots.embedding, edges=True)),
     "joint_spectrum": ("Eigenvalues of kernel and dual slack", lambda s, _, ax: plots.joint_spectrum(s, ax)),
     "pair_multipliers": ("The pairs that hold the kernel", lambda s, _, ax: plots.pair_multipliers(s, ax=ax)),
     "spectrum": ("Eigenvalues of the kernel", lambda s, _, ax: plots.spectrum(s, ax)),
@@ -130,7 +132,8 @@ def path_code(made: Made, form: Form, span: tuple[float, float, int]) -> str:
     low, high, count = span
     return made.recipe.code(
         f"gammas = np.geomspace({low!r}, {high!r}, {count})",
-        f"path = nm.regularization_path(problem, 'weight', gammas / {form.gamma!r}, {_solving(form)})",
+        f"weights = gammas / {form.gamma!r}",
+        f"path = nm.regularization_path(problem, 'weight', weights, {_solving(form)})",
         "print(path.objective, path.relative_gap, path.rank)",
         imports=("import numpy as np",),
     )
@@ -139,7 +142,8 @@ def path_code(made: Made, form: Form, span: tuple[float, float, int]) -> str:
 def compare_code(made: Made, form: Form, backends: Sequence[str]) -> str:
     """The program that compares backends."""
     return made.recipe.code(
-        f"check = nm.crosscheck(problem, {list(backends)!r}, tol={form.tol!r}, time_limit={form.time_limit!r})",
+        f"backends = {list(backends)!r}",
+        f"check = nm.crosscheck(problem, backends, tol={form.tol!r}, time_limit={form.time_limit!r})",
         "print(check)",
     )
 
@@ -147,9 +151,10 @@ def compare_code(made: Made, form: Form, backends: Sequence[str]) -> str:
 def path_numbers(path: Path, answers: Sequence[Answer], gamma: float) -> dict[str, Any]:
     """What is shown along a path; ``gamma`` is the weight at the parameter's value 1."""
     return {
-        "gamma": path.values * gamma, "objective": path.objective, "gap": path.relative_gap, "rank": path.rank,
-        "iterations": path.iterations, "accuracy": [one.accuracy for one in answers],
-        "status": [one.status.name for one in path.solutions], "backend": path.solutions[0].backend,
+        "gamma": path.values * gamma, "objective": path.objective, "gap": path.relative_gap,
+        "rank": path.rank, "iterations": path.iterations,
+        "accuracy": [one.accuracy for one in answers], "status": [one.status.name for one in path.solutions],
+        "backend": path.solutions[0].backend,
         "bracket": [bracket(one.certificate) for one in path.solutions],
     }  # fmt: skip
 
@@ -194,4 +199,4 @@ def _solving(form: Form) -> str:
 
 def _classes(made: Made) -> int:
     known = made.known_labels
-    return 0 if known is None else int(np.unique(known[known >= 0]).size)
+    return 0 if known is None else int(np.unique(known).size)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path as File
@@ -15,7 +17,7 @@ from npkl_models._version import __version__
 from npkl_models.crosscheck.run import crosscheck
 from npkl_models.crosscheck.table import CrossCheck
 from npkl_models.data import datasets
-from npkl_models.data.files import read_pairs, read_points
+from npkl_models.data.tables import read_pairs, read_points
 from npkl_models.errors import NPKLError, ProblemError
 from npkl_models.explore import answers
 from npkl_models.explore.answers import Answer
@@ -28,7 +30,9 @@ from npkl_models.path import regularization_path
 from npkl_models.solve.choice import choose_backend
 from npkl_models.solve.registry import backends as known_backends
 
+FEWER = 5  # restarts of k-means along a path
 MOST_BYTES = 64 * 2**20  # of an upload
+MOST_POINTS = 2**31  # that a file of pairs may name before its points are known
 MOST_VALUES = 60  # along a path
 
 
@@ -71,14 +75,12 @@ class Desk:
         path = self._folder / key / base
         path.parent.mkdir()
         path.write_bytes(content)
-        if kind == "pairs":
-            about = f"{base}: {len(read_pairs(path, 2**31))} pairs"
-        else:
-            data = read_points(path)
-            classes = np.unique(data.y[data.y >= 0]).size
-            about = f"{base}: {data.n} points, {data.X.shape[1]} features, {classes or 'no'} classes"
+        try:
+            about = _about_pairs(path) if kind == "pairs" else _about_points(path)
+        except (ValueError, OSError, zipfile.BadZipFile) as error:
+            raise ProblemError(self._words(error)) from error
         self._uploads[key] = path
-        return {"key": key, "about": about}
+        return {"key": key, "about": f"{base}: {about}"}
 
     def describe(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The problem in words and code, which backends take it, and which one "auto" would choose."""
@@ -132,10 +134,10 @@ class Desk:
                 return job.watch(row)
 
             path = regularization_path(
-                made.problem, "weight", np.geomspace(low, high, count) / form.gamma, form.backend,
+                made.problem, "weight", (np.geomspace(low, high, count) / form.gamma).tolist(), form.backend,
                 tol=form.tol, time_limit=form.time_limit, callback=watch,
             )  # fmt: skip
-            found = [Answer(replace(made, problem=one.problem), form, one) for one in path.solutions]
+            found = [Answer(replace(made, problem=one.problem), form, one, FEWER) for one in path.solutions]
             numbers = answers.plain(answers.path_numbers(path, found, form.gamma))
             job.answer = found
             job.tell("path", **numbers, code=answers.path_code(made, form, (low, high, count)))
@@ -181,8 +183,25 @@ class Desk:
         form = Form.of(given)
         asked = replace(form, backend="auto", tol=1e-6, time_limit=60.0, clusters=None)
         if self._last is None or self._last[0] != asked:
-            self._last = asked, make(form, self._uploads)
+            try:
+                self._last = asked, make(form, self._uploads)
+            except ProblemError as error:
+                raise ProblemError(self._words(error)) from error
         return form, self._last[1]
+
+    def _words(self, error: Exception) -> str:
+        """What an error says, files by their names only."""
+        return re.sub(rf"{re.escape(str(self._folder))}[/\\]\d+[/\\]", "", str(error))
+
+
+def _about_points(path: File) -> str:
+    data = read_points(path)
+    return f"{data.n} points, {data.X.shape[1]} features, {np.unique(data.y).size or 'no'} classes"
+
+
+def _about_pairs(path: File) -> str:
+    pairs = read_pairs(path, MOST_POINTS)
+    return f"{len(pairs.must_link)} must-links, {len(pairs.cannot_link)} cannot-links"
 
 
 def _first_line(function: Any) -> str:

@@ -1,4 +1,4 @@
-"""What the page asks for: data, formulation, parameters and backend, as numbers and names that are checked."""
+"""What the page asks for, as numbers and names that are checked."""
 
 from __future__ import annotations
 
@@ -69,17 +69,15 @@ class Form:
             if name not in kinds:
                 raise unknown("field", name, kinds)
         form = cls(**{name: _read(name, value, kinds[name]) for name, value in given.items()})
-        for kind, name, known in (
-            ("formulation", form.formulation, FORMULATIONS),
-            ("loss", form.loss, LOSSES),
-        ):
-            if name not in known:
-                raise unknown(kind, name, known)
+        if form.formulation not in FORMULATIONS:
+            raise unknown("formulation", form.formulation, FORMULATIONS)
+        if form.loss not in LOSSES:
+            raise unknown("loss", form.loss, LOSSES)
         return form
 
 
 def fields_of(formulation: str) -> list[str]:
-    """The fields that matter for a formulation, n_basis always among them: any problem may be given a basis."""
+    """The fields that matter for a formulation; n_basis wherever there is a Laplacian to take a basis of."""
     wanted = inspect.signature(FORMULATIONS[formulation]).parameters
     found = [name for key in wanted for name in NEEDS.get(key, ())]
     if "n_basis" not in found and "basis" not in wanted and "L" in wanted:

@@ -1,4 +1,4 @@
-"""Who may speak with the page: whoever has the token, by the address that was opened, from the page itself."""
+"""Who may speak with the page: who has its token, under its own name, from the page itself."""
 
 from __future__ import annotations
 

@@ -128,13 +128,14 @@ class Jobs:
 def _run(job: Job, work: Callable[[Job], Any]) -> None:
     try:
         job.answer = work(job)
-    except Stopped:
-        job.tell("error", text=f"the {job.kind} was stopped before it had an answer")
-    except (NPKLError, OSError) as error:
-        job.tell("error", text=str(error))
-    except Exception as error:  # of a backend or formulation from elsewhere; the page goes on
-        logger.exception("explore: a %s broke down", job.kind)
-        job.tell("error", text=f"{type(error).__name__}: {error}")
+    except Exception as error:  # of a backend or formulation from elsewhere too; the page goes on
+        if job.stopping:
+            job.tell("stopped", text=f"the {job.kind} was stopped before it had an answer")
+        elif isinstance(error, (NPKLError, OSError)):
+            job.tell("error", text=str(error))
+        else:
+            logger.exception("explore: a %s broke down", job.kind)
+            job.tell("error", text=f"{type(error).__name__}: {error}")
     finally:
         job.tell("end")
         job.ended.set()

@@ -1,4 +1,4 @@
-"""A problem made step by step, each step also a line of Python: what is on the screen and its code are one."""
+"""A problem made step by step, each step also a line of Python: the screen and its code are one."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from npkl_models.data import datasets, files
+from npkl_models.data import datasets, tables
 from npkl_models.errors import ProblemError
 from npkl_models.explore.form import Form
 from npkl_models.linalg import Index
@@ -53,7 +51,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Made:
-    """A problem, the classes of its points (-1 where unknown), how it was made, and in words of what."""
+    """A problem, the classes of its points (none where unknown), how it was made, and in words of what."""
 
     problem: Problem
     labels: Index
@@ -63,7 +61,7 @@ class Made:
     @property
     def known_labels(self) -> Index | None:
         """The classes, None where the data have none."""
-        return self.labels if np.any(self.labels >= 0) else None
+        return self.labels if self.labels.size else None
 
 
 def make(form: Form, uploads: Mapping[str, Path]) -> Made:
@@ -92,13 +90,12 @@ def make(form: Form, uploads: Mapping[str, Path]) -> Made:
 
     def drawn() -> Shown:
         if form.pairs_file:
-            recipe.imports.append("from npkl_models.data import files")
+            recipe.imports.append("from npkl_models.data import tables")
             upload, size = _upload(uploads, form.pairs_file), Shown(n, f"{data.text}.n")
-            return recipe.do("pairs", files.read_pairs, "files.read_pairs", upload, size)
-        if not np.any(data.value.y >= 0):
-            raise ProblemError(
-                "pairs must come from classes or from a file; these data have no classes: give a file of pairs"
-            )
+            return recipe.do("pairs", tables.read_pairs, "tables.read_pairs", upload, size)
+        if not data.value.y.size:
+            name = data.value.name
+            raise ProblemError(f"pairs must be given for {name}, which has no classes to draw them from")
         count = round(form.pairs * n)
         draw, source = Pairs.from_labels, "nm.Pairs.from_labels"
         return recipe.do("pairs", draw, source, labels, count, count, random_state=form.seed)
@@ -116,13 +113,14 @@ def make(form: Form, uploads: Mapping[str, Path]) -> Made:
     if form.n_basis is not None and problem.value.basis is None and "L" in made:
         basis = recipe.do("basis", eigenbasis, "nm.eigenbasis", graph(), size)
         problem = recipe.do("problem", problem.value.with_basis, "problem.with_basis", basis)
-    return Made(problem.value, data.value.y, recipe, f"{data.value.name}, {n} points ({data.value.origin})")
+    origin = "uploaded" if form.data_file else data.value.origin
+    return Made(problem.value, data.value.y, recipe, f"{data.value.name}, {n} points ({origin})")
 
 
 def _data(recipe: Recipe, form: Form, uploads: Mapping[str, Path]) -> Shown:
     if form.data_file:
-        recipe.imports.append("from npkl_models.data import files")
-        data = recipe.do("data", files.read_points, "files.read_points", _upload(uploads, form.data_file))
+        recipe.imports.append("from npkl_models.data import tables")
+        data = recipe.do("data", tables.read_points, "tables.read_points", _upload(uploads, form.data_file))
     else:
         data = recipe.do("data", datasets.load, "nm.datasets.load", form.data)
     if form.n is not None and form.n != data.value.n:
