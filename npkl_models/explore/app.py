@@ -97,9 +97,7 @@ class Web:
             actions: dict[str, Callable[[], Any]] = {
                 "describe": lambda: self.desk.describe(form),
                 "run": lambda: self.desk.run(form),
-                "path": lambda: self.desk.follow(
-                    form, float(given["low"]), float(given["high"]), int(given["count"])
-                ),
+                "path": lambda: self.desk.follow(form, given["low"], given["high"], given["count"]),
                 "compare": lambda: self.desk.compare(form, [str(name) for name in given["backends"]]),
             }
             action = actions[request.path_params["action"]]

@@ -21,7 +21,7 @@ from npkl_models.data.tables import read_pairs, read_points
 from npkl_models.errors import NPKLError, ProblemError
 from npkl_models.explore import answers
 from npkl_models.explore.answers import Answer
-from npkl_models.explore.form import Form, fields_of
+from npkl_models.explore.form import Form, fields_of, number_of
 from npkl_models.explore.jobs import Job, Jobs
 from npkl_models.explore.recipe import Made, make
 from npkl_models.model.formulations import FORMULATIONS
@@ -115,10 +115,12 @@ class Desk:
 
         return {"key": self.jobs.begin("run", work).key}
 
-    def follow(self, given: Mapping[str, Any], low: float, high: float, count: int) -> dict[str, Any]:
+    def follow(self, given: Mapping[str, Any], low: Any, high: Any, count: Any) -> dict[str, Any]:
         """Begin to follow gamma from ``low`` to ``high`` in ``count`` steps of one factor."""
         form = Form.of(given)
-        if not (0 < low < high < np.inf and 2 <= count <= MOST_VALUES):
+        low, high = number_of("the first gamma", low), number_of("the last gamma", high)
+        count = number_of("the number of values", count, whole=True)
+        if not (0 < low < high and 2 <= count <= MOST_VALUES):
             raise ProblemError(
                 f"a path must go from a positive gamma to a larger one in 2 to {MOST_VALUES} values, "
                 f"got {low:g} to {high:g} in {count}"

@@ -92,7 +92,17 @@ def _read(name: str, value: Any, kind: str) -> Any:
         return value
     if "None" in kind and value in (None, ""):
         return None
-    whole = kind.startswith("int")
+    return number_of(name, value, kind.startswith("int"))
+
+
+def number_of(name: str, value: Any, whole: bool = False) -> Any:
+    """A field's value as a float or an int.
+
+    Raises
+    ------
+    ProblemError
+        If it is none, or not finite; the text names the field.
+    """
     try:
         number = float(value)
     except (TypeError, ValueError):

@@ -142,7 +142,9 @@ def pair_multipliers(solution: Solution, positions: ArrayLike | None = None, ax:
             ax.plot([], [], color=color, linestyle=style, label=many)
     ax.scatter(*X.T, s=6, color="black", linewidths=0, zorder=3)
     _name_axes(ax)
-    small_legend(ax, title=f"pairs, width by |y|\n(widest: {largest:.3g})", title_fontsize="small")
+    title = f"pairs, width by |y| (widest: {largest:.3g})"
+    above = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2, "borderaxespad": 0}
+    small_legend(ax, title=title, title_fontsize="small", alignment="left", columnspacing=1.0, **above)
     return ax
 
 
