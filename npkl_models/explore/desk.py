@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 import tempfile
@@ -43,6 +44,7 @@ class Desk:
         self.jobs = Jobs()
         self._folder = File(tempfile.mkdtemp(prefix="npkl_explore_"))
         self._uploads: dict[str, File] = {}
+        self._count = itertools.count(1)
         self._last: tuple[Form, Made] | None = None
 
     def close(self) -> None:
@@ -71,7 +73,7 @@ class Desk:
         base = File(name.replace("\\", "/")).name
         if not base or base.startswith("."):
             raise ProblemError(f"a file must have a name, got {name!r}")
-        key = f"{len(self._uploads) + 1}"
+        key = f"{next(self._count)}"
         path = self._folder / key / base
         path.parent.mkdir()
         path.write_bytes(content)
