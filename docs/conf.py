@@ -1,32 +1,47 @@
+"""Of the documentation: what Sphinx is told, and the tables that are made from the registry."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "extensions"))
+
 project = "npkl_models"
 author = "the npkl_models developers"
 copyright = "2026, " + author
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax", "numpydoc", "myst_parser"]
-myst_enable_extensions = ["dollarmath", "amsmath"]
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_gallery.gen_gallery",
+    "numpydoc",
+    "myst_parser",
+    "local_mathjax",
+    "made_tables",
+]
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
+myst_heading_anchors = 3
 numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
 autosummary_generate = True
 autodoc_typehints = "none"
-exclude_patterns = ["_build", "generated"]
-html_theme = "alabaster"
-html_theme_options = {"description": "One problem, exact and fast solvers, one certificate"}
-
-
-def _generate() -> None:
-    """Write the tables that are made from the registry, for the pages to include."""
-    from pathlib import Path
-
-    from npkl_models import backends
-    from npkl_models.show.tables import OPTION_COLUMNS, SUPPORT_COLUMNS, markdown, option_rows, support_rows
-
-    folder = Path(__file__).parent / "generated"
-    folder.mkdir(exist_ok=True)
-    linked = [(f"[{row[0]}](../backends/{row[0]}.md)", *row[1:]) for row in support_rows()]
-    (folder / "support.md").write_text(markdown((*SUPPORT_COLUMNS, "what it is"), [
-        (*row, backend.summary) for row, backend in zip(linked, backends().values(), strict=True)
-    ]) + "\n", encoding="utf-8")  # fmt: skip
-    for name, backend in backends().items():
-        rows = [(f"`{option}`", *rest) for option, *rest in option_rows(backend)]
-        (folder / f"options_{name}.md").write_text(markdown(OPTION_COLUMNS, rows) + "\n", encoding="utf-8")
-
-
-_generate()
+exclude_patterns = ["_build", "generated", "extensions", "auto_examples/*.ipynb", "notebooks"]
+html_theme = "furo"
+html_title = "npkl_models"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+pygments_style = "tango"
+sphinx_gallery_conf = {
+    "examples_dirs": ["../examples"],
+    "gallery_dirs": ["auto_examples"],
+    "filename_pattern": r"/plot_",
+    "ignore_pattern": r"^(?!plot_)",
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "show_signature": False,
+    "write_computation_times": False,
+    "remove_config_comments": True,
+    "min_reported_time": 1000,
+    "matplotlib_animations": False,
+    "reset_modules": ("matplotlib",),
+}

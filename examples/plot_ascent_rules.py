@@ -1,10 +1,12 @@
-"""The three ascent rules of simple_npkl side by side: objective and bound against eigendecompositions.
+"""
+Three ascent rules for the dual
+===============================
+
+Objective and bound of simple_npkl against eigendecompositions, for its three rules.
 
 What to see: the quasi-Newton rule closes the gap in a handful; the source's step does in hundreds what its
-guarantee promises. Give a file name to choose where the picture goes.
+guarantee promises.
 """
-
-import sys
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -34,6 +36,4 @@ for ax, (title, how) in zip(axes, cases.items(), strict=True):
     ax.set(xscale="log", xlabel="eigendecompositions", title=title)
 axes[0].set_ylabel("objective (full), bound (dashed)")
 axes[0].legend()
-target = sys.argv[1] if len(sys.argv) > 1 else "ascent_rules.png"
-figure.savefig(target, dpi=120)
-print(f"wrote {target}")
+plt.show()

@@ -47,7 +47,7 @@ class UnsupportedError(NPKLError, ValueError):
     >>> problem.solve("bcd", speed=3)
     Traceback (most recent call last):
         ...
-    npkl_models.errors.UnsupportedError: unknown option of bcd 'speed'; known are: callback, extrapolation, kernel, max_iter, newton, nonsmooth, random_state, rank, rigour, start, time_limit, tol, verbose
+    npkl_models.errors.UnsupportedError: unknown option of bcd 'speed'; known are: ...
     """
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path as FilePath
 from typing import Any, Unpack
 
 import numpy as np
 
 from npkl_models.answer.solution import Solution
-from npkl_models.errors import ProblemError, optional, unknown
+from npkl_models.errors import ProblemError, SolverError, optional, unknown
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizer import Regularizer
@@ -17,8 +19,10 @@ from npkl_models.solve.backend import Backend
 from npkl_models.solve.choice import choose_backend
 from npkl_models.solve.keywords import AnyKeywords
 from npkl_models.solve.registry import get_backend
+from npkl_models.sweep import Failure, place_of, sweep
 
 PARAMETERS = ("bound", "penalty", "p", "weight")
+STRETCHES = 1  # of the path for each process
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,6 +85,8 @@ def regularization_path(
     parameter: str,
     values: Sequence[float],
     backend: str | Backend = "auto",
+    n_jobs: int = 1,
+    folder: str | FilePath | None = None,
     **options: Unpack[AnyKeywords],
 ) -> Path:
     """Solve a problem for several values of a parameter.
@@ -93,6 +99,12 @@ def regularization_path(
     values : sequence of float
     backend : str
         "auto" chooses once, for the problem as given.
+    n_jobs : int
+        Processes, each with a stretch of the path that is warm-started within; on a cluster inside
+        ``joblib.parallel_config``.
+    folder : path, optional
+        Where each solution is kept when it is there (by problem and options); those that are there are not
+        solved again.
     **options
         Of the backend.
 
@@ -102,7 +114,8 @@ def regularization_path(
 
     Notes
     -----
-    The value nearest to the problem's own is solved first; from there the path goes up and down, each solve
+    Weights are solved from the largest down, since a kernel of too high a rank is a better start than one of
+    too low a rank; other parameters from the value nearest to the problem's own, up and down. Each solve is
     warm-started by the one beside it where the backend takes a start.
 
     Examples
@@ -122,15 +135,56 @@ def regularization_path(
     if not grid.size or not np.isfinite(grid).all():
         raise ProblemError(f"values must be finite numbers, at least one, got {values!r}")
     name = choose_backend(problem, **options)[0] if backend == "auto" else backend
-    takes_start = "start" in get_backend(name).option_names
-    first = int(np.argmin(np.abs(grid - _own(problem, parameter))))
-    found: dict[int, Solution] = {}
-    for k in (*range(first, grid.size), *range(first - 1, -1, -1)):
-        beside = found.get(k - 1) or found.get(k + 1)
-        if takes_start and beside is not None and beside.V is not None:
-            options["start"] = beside
-        found[k] = with_parameter(problem, parameter, float(grid[k])).solve(name, **options)
-    return Path(parameter, grid, tuple(found[k] for k in range(grid.size)))
+    own = _own(problem, parameter)
+    job = _Stretch(
+        problem, parameter, name, dict(options), place_of(folder, problem, backend=name, **options), own
+    )
+    if n_jobs == 1:
+        return Path(parameter, grid, tuple(job(grid)))
+    from joblib import Parallel, cpu_count, delayed
+
+    count = (n_jobs if n_jobs > 0 else cpu_count()) * STRETCHES
+    pieces = [piece for piece in np.array_split(grid, count) if piece.size]
+    found = Parallel(n_jobs=n_jobs)(delayed(job)(piece) for piece in pieces)
+    return Path(parameter, grid, tuple(solution for piece in found for solution in piece))
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """Neighbouring values, solved in one process."""
+
+    problem: Problem
+    parameter: str
+    backend: str | Backend
+    options: dict[str, Any]
+    folder: FilePath | None
+    own: float
+
+    def __call__(self, grid: Array) -> list[Solution]:
+        """The largest weight first, else the value nearest to the problem's own; from there on beside it."""
+        takes_start = "start" in get_backend(self.backend).option_names
+        falling = self.parameter == "weight"
+        first = grid.size - 1 if falling else int(np.argmin(np.abs(grid - self.own)))
+        found: dict[int, Solution] = {}
+        options = dict(self.options)
+        for k in (*range(first, grid.size), *range(first - 1, -1, -1)):
+            beside = found.get(k - 1) or found.get(k + 1)
+            if takes_start and beside is not None and beside.V is not None:
+                options["start"] = beside
+            value = float(grid[k])
+            key = f"{self.parameter}={value!r}"
+            task = partial(_solve, self.problem, self.parameter, value, self.backend, options)
+            result = sweep({key: task}, 1, self.folder)[key]
+            if isinstance(result, Failure):
+                raise SolverError(f"{key}: {result.error}")
+            found[k] = result
+        return [found[k] for k in range(grid.size)]
+
+
+def _solve(
+    problem: Problem, parameter: str, value: float, backend: str | Backend, options: dict[str, Any]
+) -> Solution:
+    return with_parameter(problem, parameter, value).solve(backend, **options)
 
 
 def with_parameter(problem: Problem, parameter: str, value: float) -> Problem:

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from npkl_models.model.graph import laplacian
 from npkl_models.model.losses import LOSSES
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.problem import Problem
+from npkl_models.solve.registry import backends, get_backend
 
 BASIS = 20  # size of the basis of a formulation that needs one
 
@@ -32,7 +34,7 @@ def add_problem(parser: argparse.ArgumentParser) -> None:
         "--data",
         default="iris",
         metavar="NAME|FILE",
-        help=f"one of {', '.join(datasets.names())}; or a file .csv, .npz or .libsvm",
+        help=f"one of {', '.join(datasets.names())}; or a file .csv, .npz or .libsvm; or a problem that was saved",
     )
     add("--labels", metavar="COLUMN", help="column of a csv with the classes: name or number; none for none")
     add("--data-home", metavar="DIR", help=f"data folder; else ${datasets.FOLDER_VARIABLE}")
@@ -58,6 +60,57 @@ def add_problem(parser: argparse.ArgumentParser) -> None:
     add("--n-basis", type=int, metavar="S", help=f"K = QUQ' over S eigenvectors; {BASIS} where it needs some")
     add("--nu", type=float, default=100.0, help="weight of the distances, for reg_mvu")
     add("--seed", type=int, default=0, help="of pairs, subset and starts")
+
+
+def parser_of(
+    commands: Any, name: str, summary: str, description: str, examples: str
+) -> argparse.ArgumentParser:
+    """The parser of a command, with examples below its help."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=summary, description=description, epilog=examples, formatter_class=_Formatter
+    )
+    return parser
+
+
+class _Formatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
+    """Defaults are shown, examples stay as they are."""
+
+
+def add_solver(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of a solve."""
+    add = parser.add_argument
+    add("--backend", default="auto", metavar="NAME", help=f"auto, {', '.join(backends())}")
+    add("--tol", type=float, default=1e-6, help="target of the relative gap")
+    add("--time-limit", type=float, metavar="S", help="seconds")
+    add(
+        "--rigour", choices=("proved", "probable"), help="how the bound must be known, where the backend asks"
+    )
+
+
+def solver_options(options: argparse.Namespace) -> dict[str, Any]:
+    """What was said of the solve, as the keywords of `Problem.solve`."""
+    given = {"tol": options.tol, "time_limit": options.time_limit, "rigour": options.rigour}
+    out = {key: value for key, value in given.items() if value is not None}
+    known = None if options.backend == "auto" else get_backend(options.backend).option_names
+    if known is None or "random_state" in known:
+        out |= {} if known is None else {"random_state": options.seed}
+    return out
+
+
+def problem_of(options: argparse.Namespace) -> tuple[Problem, str]:
+    """The problem that was asked for, and its title; a saved one is taken as it is."""
+    if is_saved(options.data):
+        return Problem.load(options.data), options.data
+    given = load(options)
+    return given.problem(), given.title
+
+
+def is_saved(name: str) -> bool:
+    """Whether a file is a problem (or an answer) that was saved, not points."""
+    if not (name.endswith(".npz") and Path(name).is_file()):
+        return False
+    with np.load(name, allow_pickle=False) as file:
+        return "header" in file.files
 
 
 def load(options: argparse.Namespace) -> Given:

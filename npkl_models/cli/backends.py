@@ -9,13 +9,17 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from npkl_models.cli.arguments import parser_of
 from npkl_models.show.tables import OPTION_COLUMNS, SUPPORT_COLUMNS, option_rows, support_rows
 from npkl_models.solve.registry import backends, get_backend
 
 
 def add(commands: Any) -> None:
     """Add the command to the parser's."""
-    parser = commands.add_parser("backends", help="list the backends, or the options of one")
+    parser = parser_of(
+        commands, "backends", "list the backends, or the options of one",
+        "What each backend takes; or, of one, its options.", "examples:\n  npkl backends\n  npkl backends bcd",
+    )  # fmt: skip
     parser.add_argument("name", nargs="?", help=f"one of {', '.join(backends())}")
     parser.set_defaults(run=run)
 

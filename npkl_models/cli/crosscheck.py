@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from npkl_models.cli.arguments import add_problem, load
+from npkl_models.cli.arguments import add_problem, load, parser_of
 from npkl_models.crosscheck.run import crosscheck
 from npkl_models.crosscheck.table import COLUMNS, CrossCheck, cells
 from npkl_models.model.problem import Problem
@@ -29,13 +29,21 @@ DESCRIPTION = (
 )
 
 
+EXAMPLES = """examples:
+  npkl crosscheck
+  npkl crosscheck --data wine --formulation npkl --loss hinge --json table.json
+  npkl crosscheck --data my.csv --labels class --report page.html
+  npkl crosscheck --data usps --jobs 2 --resume folder"""
+
+
 def add(commands: Any) -> None:
     """Add the command to the parser's."""
-    parser = commands.add_parser(
+    parser = parser_of(
+        commands,
         "crosscheck",
-        help="solve one problem by every backend and compare the answers",
-        description=DESCRIPTION,
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        "solve one problem by every backend and compare the answers",
+        DESCRIPTION,
+        EXAMPLES,
     )
     add_problem(parser)
     add = parser.add_argument
@@ -43,6 +51,7 @@ def add(commands: Any) -> None:
     add("--tol", type=float, default=1e-6, help="target of the relative gap")
     add("--jobs", type=int, default=1, help="processes")
     add("--json", type=Path, metavar="FILE", help="write the table as JSON")
+    add("--resume", type=Path, metavar="DIR", help="keep each answer there, and do not solve it again")
     add("--report", type=Path, metavar="FILE", help="write the table as an HTML page")
     parser.set_defaults(run=run)
 
@@ -81,7 +90,9 @@ def _run(
         given: dict[str, Any] = {"tol": options.tol}
         if any("random_state" in known[name].option_names for name in chosen if name in known):
             given["random_state"] = options.seed
-        return crosscheck(problem, backends, n_jobs=options.jobs, progress=progress, **given)
+        return crosscheck(
+            problem, backends, n_jobs=options.jobs, progress=progress, folder=options.resume, **given
+        )
 
 
 def _show(console: Console, found: CrossCheck, title: str, named: bool) -> None:

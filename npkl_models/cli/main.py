@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+import shtab
 from rich.console import Console
 
 from npkl_models._version import __version__
-from npkl_models.cli import backends, crosscheck, explore
+from npkl_models.cli import backends, crosscheck, datasets, explain, explore, export, path, report, solve, version
 from npkl_models.errors import NPKLError
 
 USAGE, INTERRUPTED = 2, 130
-COMMANDS = (crosscheck, explore, backends)
+COMMANDS = (solve, crosscheck, path, explain, explore, backends, datasets, report, export, version)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,6 +36,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="npkl", description="Non-parametric kernel learning: exact and fast solvers, compared."
     )
     parser.add_argument("--version", action="version", version=__version__)
+    shtab.add_argument_to(parser, "--print-completion", help="completion for a shell, to be sourced there")
     commands = parser.add_subparsers(required=True, metavar="command")
     for command in COMMANDS:
         command.add(commands)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path as FilePath
 from typing import Any, Unpack
 
 import numpy as np
@@ -21,6 +22,7 @@ from npkl_models.solve.judge import judge_point
 from npkl_models.solve.keywords import AnyKeywords
 from npkl_models.solve.registry import backends as known_backends
 from npkl_models.solve.registry import get_backend
+from npkl_models.sweep import place_of, sweep
 
 AGREEMENT = 1e-5
 REFERENCE = "interior"  # exact at every size that fits
@@ -36,6 +38,7 @@ def crosscheck(
     agreement: float = AGREEMENT,
     progress: Callable[[str], None] | None = None,
     without_basis: Solution | bool | None = None,
+    folder: str | FilePath | None = None,
     **options: Unpack[AnyKeywords],
 ) -> CrossCheck:
     """Solve a problem by several backends and compare the answers.
@@ -51,7 +54,7 @@ def crosscheck(
     reference : str, optional
         Label whose kernel the others are compared with; interior by default, or the smallest certified gap.
     n_jobs : int
-        Processes.
+        Processes; or on a cluster, inside ``joblib.parallel_config``.
     agreement : float
         Largest relative difference from the best objective that still counts as agreement.
     progress : callable, optional
@@ -59,6 +62,9 @@ def crosscheck(
     without_basis : Solution or bool, optional
         For a problem in a basis: a solution of the same problem without it, or True to have it solved by
         "auto". The table then says what the basis costs.
+    folder : path, optional
+        Where each answer is kept when it is there (by problem and options); those that are there are not solved
+        again, see `npkl_models.sweep.sweep`.
     **options
         Handed to every backend that knows them.
 
@@ -88,7 +94,7 @@ def crosscheck(
     if reference is not None and reference not in labels:
         raise unknown("reference", reference, labels)
     judged = {label: judge_point(problem, label, point) for label, point in given.items()}
-    outcomes = _outcomes(problem, runs, n_jobs, progress) | judged
+    outcomes = _outcomes(problem, runs, n_jobs, progress, folder) | judged
     return _table(problem, outcomes, reference, agreement, partial(_restriction, problem, without_basis))
 
 
@@ -157,19 +163,23 @@ Outcome = Solution | str
 
 
 def _outcomes(
-    problem: Problem, runs: dict[str, Run], n_jobs: int, progress: Callable[[str], None] | None
+    problem: Problem,
+    runs: dict[str, Run],
+    n_jobs: int,
+    progress: Callable[[str], None] | None,
+    folder: str | FilePath | None,
 ) -> dict[str, Outcome]:
     tasks = {label: partial(_solve, problem, *run) for label, run in runs.items()}
-    if n_jobs != 1:
-        from joblib import Parallel, delayed
-
-        return dict(zip(tasks, Parallel(n_jobs=n_jobs)(delayed(t)() for t in tasks.values()), strict=True))
-    found: dict[str, Outcome] = {}
-    for label, task in tasks.items():
-        if progress is not None:
-            progress(label)
-        found[label] = task()
+    if progress is not None and n_jobs == 1:
+        tasks = {label: partial(_told, progress, label, task) for label, task in tasks.items()}
+    options = {label: own for label, (_, own) in runs.items()}
+    found: dict[str, Outcome] = sweep(tasks, n_jobs, place_of(folder, problem, runs=options))
     return found
+
+
+def _told(progress: Callable[[str], None], label: str, task: Callable[[], Outcome]) -> Outcome:
+    progress(label)
+    return task()
 
 
 def _solve(problem: Problem, backend: Backend, options: dict[str, Any]) -> Outcome:

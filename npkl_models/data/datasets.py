@@ -169,6 +169,18 @@ def load(name: str, data_home: str | Path | None = None, **generator: Any) -> Da
     return _download(key, source, folder)
 
 
+def origin(name: str, data_home: str | Path | None = None) -> str:
+    """Where `load` would take a set from, without loading it: a file, scikit-learn, a generator, a download."""
+    source = SOURCES[name]
+    folder = Path(data_home) if data_home else _folder_from_environment()
+    if source.generate is not None:
+        return "generated"
+    path = None if folder is None else _file_of(name, source, folder)
+    if path is not None:
+        return str(path)
+    return "scikit-learn" if source.bundled else "a download"
+
+
 def _folder_from_environment() -> Path | None:
     value = os.environ.get(FOLDER_VARIABLE)
     return Path(value) if value else None
@@ -177,16 +189,19 @@ def _folder_from_environment() -> Path | None:
 def _from_folder(key: str, source: Source, folder: Path) -> Dataset | None:
     if not folder.is_dir():
         raise DatasetUnavailableError(f"data_home must be a folder, got {folder}")
-    for stem in (source.file, key):
-        for suffix in (".csv.gz", ".csv"):
-            path = folder / f"{stem}{suffix}"
-            if path.is_file():
-                return Dataset(key, *read_csv(path), str(path))
-        for suffix in (".libsvm.gz", ".libsvm"):
-            path = folder / f"{stem}{suffix}"
-            if path.is_file():
-                return Dataset(key, *read_libsvm(path, source.n_features), str(path))
-    return None
+    path = _file_of(key, source, folder)
+    if path is None:
+        return None
+    if ".csv" in path.suffixes:
+        return Dataset(key, *read_csv(path), str(path))
+    return Dataset(key, *read_libsvm(path, source.n_features), str(path))
+
+
+def _file_of(key: str, source: Source, folder: Path) -> Path | None:
+    """The file of a set in a folder, if it is there."""
+    stems, suffixes = (source.file, key), (".csv.gz", ".csv", ".libsvm.gz", ".libsvm")
+    paths = (folder / f"{stem}{suffix}" for stem in stems for suffix in suffixes)
+    return next((path for path in paths if path.is_file()), None)
 
 
 def _bundled(key: str, source: Source) -> Dataset:

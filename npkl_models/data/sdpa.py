@@ -9,13 +9,15 @@ the cost s; ends of the boxes stand on one diagonal block.
 
 from __future__ import annotations
 
+import base64
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.errors import UnsupportedError
+from npkl_models.errors import ProblemError, UnsupportedError
 from npkl_models.hooks import lend
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.model.conjugates import Box, parts_of, quadratic_conjugates
@@ -23,6 +25,8 @@ from npkl_models.model.incidence import Incidence
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 
+MARK = "npkl_models problem"
+WIDTH = 76  # characters of a line of comments
 DENSE = "an orthonormal basis that is more than points which share a row"
 
 
@@ -39,6 +43,8 @@ class SDPAFile:
     moving : ndarray of bool
         Which multipliers of the problem are the first numbers of x; ``fixed`` are the others.
     fixed : ndarray
+    comments : tuple of str
+        Lines at the head of the file, which solvers pass over.
     entries : list of (ndarray, ndarray)
         Places (nnz, 4), from 1, of entries of F (k = 0 for F_0, block, row, column), and the entries.
     """
@@ -49,6 +55,7 @@ class SDPAFile:
     fixed: Array
     constant: float
     entries: list[tuple[Index, Array]] = field(default_factory=list)
+    comments: tuple[str, ...] = ()
 
     def add(self, k: Index | int, block: Index | int, i: Index, j: Index, value: Array | float) -> None:
         """Entries of F_k at (i, j) and (j, i)."""
@@ -62,6 +69,7 @@ class SDPAFile:
         unique, where = np.unique(places, axis=0, return_inverse=True)
         total = np.bincount(where.ravel(), weights=data)
         with path.open("w", encoding="ascii") as file:
+            file.writelines(f"*{line}\n" for line in self.comments)
             file.write(f"{self.c.size}\n{len(self.blocks)}\n{' '.join(map(str, self.blocks))}\n")
             file.write(" ".join(map(repr, self.c.tolist())) + "\n")
             for (k, block, i, j), value in zip(unique.tolist(), total.tolist(), strict=True):
@@ -93,7 +101,7 @@ def to_sdpa(problem: Problem, path: str | Path) -> Path:
     Returns
     -------
     Path
-        The file. The minimum of its c'x is minus the problem's, up to `SDPAFile.constant` (linear losses).
+        The file; its comments hold the problem itself, for `from_sdpa`. The minimum of its c'x is minus the problem's, up to `SDPAFile.constant` (linear losses).
 
     Raises
     ------
@@ -101,8 +109,72 @@ def to_sdpa(problem: Problem, path: str | Path) -> Path:
         If the format has no words for a part of the problem; the text says which.
     """
     path = Path(path)
-    as_sdpa(problem).write(path)
+    file = as_sdpa(problem)
+    file.comments = embedded(problem)
+    file.write(path)
     return path
+
+
+def embedded(problem: Problem) -> tuple[str, ...]:
+    """The problem as lines of text: what `Problem.save` writes, in base 64."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            data = problem.save(Path(folder) / "problem.npz").read_bytes()
+        except ProblemError:  # a loss of somebody's own, which no file can hold
+            return ()
+    text = base64.b64encode(data).decode()
+    return (MARK, *(text[k : k + WIDTH] for k in range(0, len(text), WIDTH)))
+
+
+def from_sdpa(path: str | Path) -> Problem:
+    """The problem that `to_sdpa` wrote.
+
+    Raises
+    ------
+    ProblemError
+        If the file is not one of ours: SDPA's format does not say what is a loss and what a bound.
+    """
+    lines = []
+    with Path(path).open(encoding="ascii") as file:
+        for line in file:
+            if not line.startswith("*"):
+                break
+            lines.append(line[1:].strip())
+    if not lines or lines[0] != MARK:
+        raise ProblemError(
+            f"{path} must be a file that to_sdpa wrote, got one without a problem in its comments"
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        kept = Path(folder) / "problem.npz"
+        kept.write_bytes(base64.b64decode("".join(lines[1:])))
+        return Problem.load(kept)
+
+
+def read_solution(path: str | Path, problem: Problem) -> tuple[Array, Array]:
+    """X and K's own matrix (order x order) of a file as CSDP and DSDP (-save) write it.
+
+    The first line is x; below it, entries (matrix, block, row, column, value), of which the second matrix is
+    the dual one and its first block the kernel (of the unknown of a basis).
+    """
+    with Path(path).open(encoding="ascii") as file:
+        try:
+            x = np.array(file.readline().split(), dtype=float)
+            rest = np.loadtxt(file, ndmin=2)
+        except ValueError as error:
+            raise ProblemError(f"{path} must be a solution as CSDP writes it: {error}") from None
+    if rest.shape[1:] != (5,):
+        raise ProblemError(f"{path} must have lines of five numbers below the first, got {rest.shape}")
+    own = rest[(rest[:, 0] == 2) & (rest[:, 1] == 1)]
+    i, j = (own[:, k].astype(int) - 1 for k in (2, 3))
+    count = as_sdpa(problem).c.size
+    if x.size != count or max(i.max(initial=0), j.max(initial=0)) >= problem.order:
+        raise ProblemError(
+            f"{path} must be of this problem, with {count} numbers and order {problem.order}; got {x.size} "
+            f"numbers and order {max(i.max(initial=0), j.max(initial=0)) + 1}"
+        )
+    K = np.zeros((problem.order, problem.order))
+    K[i, j] = K[j, i] = own[:, 4]
+    return x, K
 
 
 def as_sdpa(problem: Problem) -> SDPAFile:

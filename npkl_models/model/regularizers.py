@@ -62,7 +62,7 @@ class RowNormBound(Regularizer):
     >>> import npkl_models as nm
     >>> import numpy as np
     >>> R = nm.RowNormBound(1.0)
-    >>> R.violation(np.zeros(0), diagonal=np.array([1.0, 4.0]))  # a row of norm 2 is too long by its length
+    >>> R.violation(np.zeros(0), diagonal=np.array([1.0, 4.0]))  # a row of norm 2 is one too long
     1.0
     """
 

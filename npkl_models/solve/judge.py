@@ -56,8 +56,8 @@ class Claim:
     >>> import npkl_models as nm
     >>> import numpy as np
     >>> claim = nm.Claim(np.ones((6, 1)))
-    >>> claim.status
-    <Status.LOCALLY_SOLVED: 'stationary, but not certified within the tolerance: raise the rank or lower tol, and look at certificate.min_eigenvalue'>
+    >>> print(claim.status)
+    LOCALLY_SOLVED
     """
 
     V: Array | None

@@ -1,13 +1,18 @@
 """The command line."""
 
 import json
+import shutil
+import subprocess
 
+import numpy as np
 import pytest
 
+import npkl_models as nm
 from npkl_models.cli.main import main
 from npkl_models.solve.registry import backends
 
 REGISTRY = backends()
+COMMANDS = ("solve", "crosscheck", "path", "explain", "backends", "datasets", "report", "export", "version")
 
 
 def test_command_compares_and_writes(tmp_path, capsys):
@@ -123,3 +128,181 @@ def test_unknown_arguments_are_status_2(capsys):
         main(["crosscheck", "--frobnicate"])
     assert stop.value.code == 2
     capsys.readouterr()
+
+
+POINTS = """a,b,kind
+0,0,x
+0.1,0.2,x
+0.2,0.1,x
+0.1,0.1,x
+5,5,z
+5.1,5.2,z
+5.2,5.1,z
+5.3,5.2,z
+"""
+PAIRS = """i,j,what
+0,1,must
+4,5,must
+0,4,cannot
+2,6,-1
+"""
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "my.csv").write_text(POINTS)
+    (tmp_path / "pairs.csv").write_text(PAIRS)
+    return [
+        "--data", str(tmp_path / "my.csv"), "--labels", "kind", "--pairs", str(tmp_path / "pairs.csv"),
+        "--n-neighbors", "3",
+    ]  # fmt: skip
+
+
+def test_solve_prints_and_writes(files, tmp_path, capsys):
+    for name in ("answer.npz", "answer.json"):
+        assert main(["solve", *files, "--out", str(tmp_path / name)]) == 0
+    assert "OPTIMAL" in capsys.readouterr().out
+    described = json.loads((tmp_path / "answer.json").read_text())
+    kept = nm.Solution.load(tmp_path / "answer.npz")
+    assert described["objective"] == pytest.approx(kept.objective)
+    assert described["bound"] <= described["upper"]
+    assert kept.certificate.certifies(1e-6)
+    assert kept.problem.n == 8
+    assert kept.problem.terms[0].functional.size == 4
+    assert main(["solve", "--data", str(tmp_path / "answer.npz"), "--backend", "interior"]) == 0
+
+
+def test_solve_that_is_not_certified_says_so(files, capsys):
+    assert main(["solve", *files, "--backend", "bcd", "--time-limit", "1e-9"]) == 1
+    assert "TIME_LIMIT" in capsys.readouterr().out
+
+
+def test_pairs_of_a_file_are_those_that_are_solved(files, tmp_path, capsys):
+    assert main(["crosscheck", *files]) == 0
+    assert "all agree" in capsys.readouterr().out
+
+
+def test_path_prints_a_row_for_each_value(files, tmp_path, capsys):
+    out, picture = tmp_path / "path.json", tmp_path / "path.png"
+    arguments = ["path", *files, "--values", "0.1:10:3", "--out", str(out), "--plot", str(picture)]
+    assert main(arguments) == 0
+    rows = json.loads(out.read_text())
+    assert [row["weight"] for row in rows] == pytest.approx([0.1, 1, 10])
+    assert all(row["status"] == "OPTIMAL" for row in rows)
+    assert picture.stat().st_size > 1000
+
+
+def test_explain_prints_the_dual_and_the_forms(files, capsys):
+    assert main(["explain", *files, "--formulation", "npkl", "--loss", "hinge", "--row-norm", "1"]) == 0
+    shown = capsys.readouterr().out
+    for words in ("maximise over 4 multipliers of pairs, 8 of the rows", "PSD cone of order 8", "bcd"):
+        assert words in shown
+    assert main(["explain", *files, "--latex"]) == 0
+    assert r"\max_{" in capsys.readouterr().out
+
+
+def test_datasets_say_where_they_come_from(tmp_path, capsys, monkeypatch):
+    (tmp_path / "glass.csv").write_text("a,b,y\n1,2,0\n3,4,1\n")
+    assert main(["datasets", "--data-home", str(tmp_path)]) == 0
+    shown = capsys.readouterr().out
+    assert "scikit-learn" in shown
+    assert "generated" in shown
+    assert "glass.csv" in "".join(shown.split())
+
+
+def test_report_is_one_page(files, tmp_path, capsys):
+    page = tmp_path / "report.html"
+    assert main(["report", *files, "--backends", "bcd,interior", str(page)]) == 0
+    text = page.read_text()
+    assert "<svg" in text
+    assert "http://" not in text.replace("http://www.w3.org", "")
+
+
+def test_version_names_what_an_answer_depends_on(capsys):
+    assert main(["version", "--json"]) == 0
+    assert {"npkl_models", "numpy", "scipy"} <= set(json.loads(capsys.readouterr().out))
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_completion_knows_every_command(shell, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--print-completion", shell])
+    assert ended.value.code == 0
+    script = capsys.readouterr().out
+    assert all(command in script for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_help_has_examples(command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([command, "--help"])
+    assert ended.value.code == 0
+    assert f"npkl {command}" in capsys.readouterr().out.split("examples:")[1]
+
+
+def test_export_goes_there_and_back(files, tmp_path, capsys):
+    source, middle, back = (str(tmp_path / name) for name in ("p.npz", "p.dat-s", "q.npz"))
+    assert main(["solve", *files, "--out", source]) == 0
+    assert main(["export", source, middle]) == 0
+    assert main(["export", middle, back]) == 0
+    one, other = nm.Problem.load(source), nm.Problem.load(back)
+    assert (one.cost != other.cost).nnz == 0
+    V = np.random.default_rng(0).normal(size=(8, 3))
+    assert one.objective_of_factor(V) == other.objective_of_factor(V)
+    (tmp_path / "foreign.dat-s").write_text('"a file of others\n1\n1\n2\n1.0\n1 1 1 1 1.0\n')
+    assert main(["export", str(tmp_path / "foreign.dat-s"), back]) == 2
+    assert "must be a file that to_sdpa wrote" in capsys.readouterr().err.replace("\n", " ")
+
+
+@pytest.mark.skipif(shutil.which("csdp") is None, reason="csdp (Debian's coinor-csdp) is not installed")
+@pytest.mark.parametrize("formulation", ["pcp", "npkl", "hard_pcp"])
+def test_csdp_solves_what_is_exported_and_is_judged(formulation, tmp_path, capsys):
+    source, middle, answer = tmp_path / "p.npz", tmp_path / "p.dat-s", tmp_path / "p.sol"
+    arguments = ["--n", "40", "--formulation", formulation, "--loss", "hinge"]
+    assert main(["solve", *arguments, "--out", str(source)]) == 0
+    assert main(["export", str(source), str(middle)]) == 0
+    subprocess.run(["csdp", str(middle), str(answer)], check=True, capture_output=True, cwd=tmp_path)
+    assert main(["export", str(source), "--answer", str(answer), "--out", str(tmp_path / "a.json")]) == 0
+    found = json.loads((tmp_path / "a.json").read_text())
+    assert found["status"] == "OPTIMAL"
+    own = nm.Solution.load(source).objective
+    assert found["objective"] == pytest.approx(own, rel=1e-5)
+    answer.write_text("1.0 2.0\n2 1 1 1 1.0\n")
+    assert main(["export", str(source), "--answer", str(answer)]) == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "words"),
+    [
+        ("a,b\n1,2\n3,x\n", [], "line 3, column 1 (b): must be a number, got 'x'"),
+        ("a,b\n1,2\n3\n", [], "rows of one length"),
+        ("", [], "at least one row"),
+        ("a,b\n1,2\n3,4\n", ["--labels", "c"], "column of"),
+        ("a,b\n1,2\n3,4\n5,6\n", ["--n-neighbors", "1"], "no classes to draw them from"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said(content, arguments, words, tmp_path, capsys):
+    path = tmp_path / "my.csv"
+    path.write_text(content)
+    assert main(["solve", "--data", str(path), *arguments]) == 2
+    assert words in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("0,1,maybe\n", "line 1: the third column must be"),
+        ("0,99,1\n", "points must be 0 to 7"),
+        ("i,j\na,b\n", "line 2: points must be numbers"),
+        ("0\n", "two or three columns"),
+    ],
+)
+def test_what_is_wrong_with_pairs_is_said(content, words, files, tmp_path, capsys):
+    (tmp_path / "pairs.csv").write_text(content)
+    assert main(["solve", *files]) == 2
+    assert words in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_file_of_another_kind_is_refused_before_the_work(files, tmp_path, capsys):
+    assert main(["solve", *files, "--out", str(tmp_path / "a.txt")]) == 2
+    assert "--out must end with" in capsys.readouterr().err

@@ -22,7 +22,7 @@ BACKENDS = nm.backends()
 
 def choices(option):
     """Choices of an option of ``npkl crosscheck``."""
-    commands = next(a for a in _parser()._actions if a.dest == "command" or a.choices).choices
+    commands = next(a for a in _parser()._actions if isinstance(a.choices, dict)).choices
     return next(a for a in commands["crosscheck"]._actions if option in a.option_strings)
 
 

@@ -19,7 +19,7 @@ BACKENDS = nm.backends()
 
 FLOORS = {
     "_version": 0, "errors": 0, "hooks": 0, "linalg": 1, "proof": 2, "model": 3, "data": 4, "certify": 4,
-    "answer": 5, "solve": 6, "conic": 7, "interior": 7, "lowrank": 7, "spectral": 7, "routes": 8, "crosscheck": 9, "path": 9,
+    "answer": 5, "solve": 6, "conic": 7, "interior": 7, "lowrank": 7, "spectral": 7, "routes": 8, "sweep": 8, "crosscheck": 9, "path": 9,
     "applications": 10, "show": 11, "__init__": 12, "explore": 12, "cli": 13, "__main__": 14,
 }  # fmt: skip
 """Imports may only point to a lower floor, or stay in the same room."""
@@ -34,15 +34,17 @@ HEAVY = {
     ),
     "matplotlib": ("show/",),
     "pandas": ("crosscheck/table.py", "path.py"),
-    "joblib": ("crosscheck/run.py",),
+    "joblib": ("sweep.py", "path.py"),
     "rich": ("cli/", "model/neighbors.py"),
     "sklearn": ("model/neighbors.py", "data/", "applications/"),
     "numba": ("linalg/compile.py",),
     "llvmlite": ("linalg/compile.py",),
     "threadpoolctl": ("linalg/threads.py",),
     "pooch": ("data/",),
+    "starlette": ("explore/",),
+    "uvicorn": ("explore/",),
 }  # fmt: skip
-LATE = {"cvxpy", "matplotlib", "pandas", "joblib", "pooch"}
+LATE = {"cvxpy", "matplotlib", "pandas", "joblib", "pooch", "starlette", "uvicorn"}
 """Imported inside functions, unless in a room that is about nothing else."""
 
 
@@ -237,7 +239,8 @@ def test_files_and_functions_stay_small(path):
     assert len(text.splitlines()) <= LONGEST_FILE
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef):
-            assert node.end_lineno - node.lineno < LONGEST_FUNCTION, node.name
+            words = node.body[0].end_lineno - node.body[0].lineno + 1 if ast.get_docstring(node) else 0
+            assert node.end_lineno - node.lineno - words < LONGEST_FUNCTION, node.name
             assert branches(node) <= MOST_BRANCHES, node.name
             assert parameters(node) <= MOST_PARAMETERS or (own(path), node.name) in ALLOWED, node.name
 

@@ -1,0 +1,48 @@
+"""``npkl explain``: a problem, its dual, the conditions of optimality, and what each backend makes of it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from rich.console import Console
+
+from npkl_models.cli.arguments import add_problem, parser_of, problem_of
+from npkl_models.solve.choice import choose_backend
+
+EXAMPLES = """examples:
+  npkl explain --data wine --formulation npkl --loss hinge --row-norm 1
+  npkl explain --formulation simple_npkl --latex"""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser's."""
+    parser = parser_of(
+        commands, "explain", "print a problem, its dual, and its compiled forms",
+        "Print the problem, its dual, the conditions of optimality, what may be wrong with it, and cones and "
+        "sizes by each backend.", EXAMPLES,
+    )  # fmt: skip
+    add_problem(parser)
+    parser.add_argument("--latex", action="store_true", help="formulas for typesetting")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print it; returns the exit status."""
+    problem, title = problem_of(options)
+    explained, dual = problem.explain(), problem.dual()
+    parts = [("The problem", explained.text), ("Its dual", dual.text)]
+    if options.latex:
+        parts = [("The problem", explained.latex), ("Its dual", f"{dual.latex}\n{dual.slack}")]
+    conditions = "\n".join(f"{name}: {latex}" for name, latex in dual.conditions)
+    findings = "\n".join(str(finding) for finding in problem.diagnose()) or "nothing was found"
+    parts += [
+        ("Conditions of optimality", conditions), ("What may be wrong with it", findings),
+        ("By each backend", str(explained.forms)), ("The choice", str(choose_backend(problem))),
+    ]  # fmt: skip
+    console = Console()
+    console.print(title, style="bold", markup=False)
+    for name, text in parts:
+        console.print(f"\n{name}", style="bold")
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+    return 0

@@ -1,0 +1,57 @@
+"""Answers as files: .npz with everything, .json with what a table has."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from npkl_models.answer.solution import Solution
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Index
+
+KINDS = (".npz", ".json")
+
+
+def check(path: Path | None) -> None:
+    """Raise an error for a file of no kind that can be written, before anything is computed."""
+    if path is not None and path.suffix not in KINDS:
+        raise ProblemError(f"--out must end with one of {', '.join(KINDS)}, got {path}")
+
+
+def write(path: Path, solution: Solution) -> None:
+    """The problem and the answer (.npz, for `Solution.load`), or what is said of it (.json)."""
+    if path.suffix == ".npz":
+        solution.save(path)
+    else:
+        path.write_text(json.dumps(described(solution), indent=2) + "\n", encoding="utf-8")
+
+
+def described(solution: Solution) -> dict[str, Any]:
+    """The numbers of an answer; null for what is not finite."""
+    out: dict[str, Any] = {
+        "problem": solution.problem.name, "n": solution.problem.n, "backend": solution.backend,
+        "status": solution.status.name, "iterations": solution.iterations, "message": solution.message,
+        "build_seconds": solution.build_time, "solve_seconds": solution.solve_time,
+    }  # fmt: skip
+    if solution.V is not None:
+        found = solution.certificate
+        out |= {
+            "objective": solution.objective, "bound": found.bound, "upper": found.upper,
+            "relative_gap": found.relative_gap, "rigour": found.rigour, "repair": found.repair,
+            "failure_probability": found.failure_probability, "rank": solution.rank,
+        }  # fmt: skip
+    return {key: finite(value) for key, value in out.items()}
+
+
+def finite(value: Any) -> Any:
+    """The value, None for a number that JSON has no word for."""
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def write_labels(path: Path, labels: Index) -> None:
+    """One label a line, below a header."""
+    lines = "\n".join(map(str, labels.tolist()))
+    path.write_text(f"cluster\n{lines}\n", encoding="utf-8")

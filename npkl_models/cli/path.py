@@ -1,0 +1,96 @@
+"""``npkl path``: the same problem along a parameter, each solve begun at its neighbour's answer."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from npkl_models.answer.solution import Status
+from npkl_models.cli import output
+from npkl_models.cli.arguments import add_problem, add_solver, parser_of, problem_of, solver_options
+from npkl_models.cli.progress import progress
+from npkl_models.errors import ProblemError, optional
+from npkl_models.path import PARAMETERS, regularization_path
+from npkl_models.path import Path as Answers
+from npkl_models.show import plots
+
+COLUMNS = ("objective", "certified gap", "rigour", "rank", "iterations", "seconds", "status")
+EXAMPLES = """examples:
+  npkl path --data wine --values 0.01:100:20
+  npkl path --data iris --formulation simple_npkl --parameter bound --values 50,100,200 --out path.json"""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser's."""
+    parser = parser_of(
+        commands, "path", "solve along a parameter, warm-started",
+        "Solve for several values of a parameter. Exit status: 0 if all are certified, 1 if one is not.", EXAMPLES,
+    )  # fmt: skip
+    add_problem(parser)
+    add_solver(parser)
+    add = parser.add_argument
+    add("--parameter", default="weight", choices=PARAMETERS, help="weight multiplies all weights (gamma)")
+    add(
+        "--values",
+        default="0.01:100:9",
+        metavar="A:B:N",
+        help="N values from A to B, evenly in logarithms; or A,B,C",
+    )
+    add("--jobs", type=int, default=1, help="processes, each with a stretch of the path")
+    add("--out", type=Path, metavar="FILE", help="write the table as JSON")
+    add("--plot", type=Path, metavar="FILE", help="draw it: .png, .svg or .pdf (needs the extra plot)")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command; returns its exit status."""
+    grid = values(options.values)
+    problem, title = problem_of(options)
+    with progress(f"{problem.name}, n = {problem.n}, {grid.size} values"):
+        found = regularization_path(
+            problem, options.parameter, grid.tolist(), options.backend, n_jobs=options.jobs,
+            **solver_options(options),
+        )  # fmt: skip
+    _show(found, title)
+    if options.out is not None:
+        rows = [
+            {found.parameter: value, **output.described(solution)}
+            for value, solution in zip(found.values.tolist(), found.solutions, strict=True)
+        ]
+        options.out.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+    if options.plot is not None:
+        optional("matplotlib", "plot", "plot").use("Agg")
+        plots.path(found).figure.savefig(options.plot)
+    return 0 if all(solution.status is Status.OPTIMAL for solution in found.solutions) else 1
+
+
+def values(text: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The numbers that ``A:B:N`` or ``A,B,C`` mean."""
+    try:
+        if ":" in text:
+            first, last, count = text.split(":")
+            return np.geomspace(float(first), float(last), int(count))
+        return np.array([float(part) for part in text.split(",")])
+    except ValueError:
+        raise ProblemError(f"--values must be A:B:N with positive A and B, or A,B,C; got {text!r}") from None
+
+
+def _show(found: Answers, title: str) -> None:
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name in (found.parameter, *COLUMNS):
+        table.add_column(name, justify="left" if name == "status" else "right", no_wrap=True)
+    for value, solution in zip(found.values, found.solutions, strict=True):
+        gap = solution.certificate if solution.V is not None else None
+        table.add_row(
+            f"{value:.4g}", f"{solution.objective:.8g}", "" if gap is None else f"{gap.relative_gap:.1e}",
+            "" if gap is None else gap.rigour, str(solution.rank), str(solution.iterations),
+            f"{solution.solve_time:.2f}", str(solution.status),
+        )  # fmt: skip
+    Console().print(table)

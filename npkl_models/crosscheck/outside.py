@@ -1,0 +1,50 @@
+"""Answers that other solvers left in files, judged like our own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from npkl_models.answer.solution import Solution
+from npkl_models.data.sdpa import as_sdpa, read_solution
+from npkl_models.linalg import psd_factor
+from npkl_models.model.problem import Problem
+from npkl_models.solve.judge import Claim, judge
+from npkl_models.solve.options import Options
+from npkl_models.solve.watch import Watch
+
+
+def judge_sdpa(problem: Problem, path: str | Path, tol: float = 1e-6) -> Solution:
+    """The certified solution of what CSDP or DSDP wrote for the file of `Problem.to_sdpa`.
+
+    Parameters
+    ----------
+    path : str or Path
+        The solver's file: x on the first line, then entries of both matrices.
+    tol : float
+        The relative gap that counts as OPTIMAL.
+
+    Returns
+    -------
+    Solution
+        The solver's kernel, restored, with its multipliers (moved into their domains) or with those that are
+        recovered from the kernel, whichever prove more.
+
+    Raises
+    ------
+    ProblemError
+        If the file has not the sizes of this problem.
+    """
+    x, U = read_solution(path, problem)
+    file = as_sdpa(problem)
+    V = problem.lift(psd_factor(U))
+    watch = Watch(Options(tol=tol), "outside")
+    signs = [watch.certify(problem, V, file.multipliers(problem, sign * x)) for sign in (1.0, -1.0)]
+    best = max(signs, key=lambda found: found.bound)
+    smallest = min(float(np.linalg.eigvalsh(U)[0]), 0.0)
+    claim = Claim(
+        best.point, best.multipliers, value=problem.objective_of_factor(V), message=f"read from {path}",
+        kernel_min_eigenvalue=smallest, certificate=best,
+    )  # fmt: skip
+    return judge(problem, "outside", claim, watch)

@@ -1,0 +1,125 @@
+"""Tasks that are kept when they end, and run on a cluster that loses a worker."""
+
+import json
+import os
+import time
+from functools import partial
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+
+import npkl_models as nm
+from npkl_models.sweep import Failure, sweep
+
+
+def square(k, log=None, fail=False):
+    """k², with a line in a log for each time that it is computed."""
+    if log is not None:
+        with open(log, "a") as file:
+            file.write(f"{k}\n")
+    if fail:
+        raise ValueError(f"no square of {k}")
+    return k * k
+
+
+def slow_square(k, folder, seconds=0.4):
+    """k², computed slowly by a process that leaves its number."""
+    (folder / f"{k}.{os.getpid()}").touch()
+    time.sleep(seconds)
+    return k * k
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_results_come_back_in_order_and_failures_are_kept(tmp_path, n_jobs):
+    log = tmp_path / "log"
+    tasks = {f"k={k}": partial(square, k, log, fail=k == 2) for k in range(4)}
+    told = []
+    found = sweep(tasks, n_jobs, tmp_path / "kept", lambda *what: told.append(what))
+    assert list(found) == list(tasks)
+    assert [found[f"k={k}"] for k in (0, 1, 3)] == [0, 1, 9]
+    failure = found["k=2"]
+    assert isinstance(failure, Failure)
+    assert "no square of 2" in failure.error
+    assert "Traceback" in (tmp_path / "kept" / "k=2.failed.txt").read_text()
+    assert sorted(done for _, done, _ in told) == [1, 2, 3, 4]
+
+
+def test_what_has_ended_is_not_run_again_and_what_failed_is(tmp_path):
+    log, kept = tmp_path / "log", tmp_path / "kept"
+    sweep({str(k): partial(square, k, log, fail=k == 1) for k in range(3)}, folder=kept)
+    again = sweep({str(k): partial(square, k, log) for k in range(4)}, folder=kept)
+    assert list(again.values()) == [0, 1, 4, 9]
+    assert sorted(log.read_text().split()) == ["0", "1", "1", "2", "3"]
+    assert not list(kept.glob("*.failed.txt"))
+    assert json.loads((kept / "3.json").read_text()) == {"result": 9}
+
+
+def test_none_is_a_result(tmp_path):
+    log = tmp_path / "log"
+    for _ in range(2):
+        assert sweep({"x": partial(print, "once", file=None)}, folder=tmp_path)["x"] is None
+    assert not log.exists()
+
+
+def test_keys_must_make_different_files():
+    with pytest.raises(nm.ProblemError, match="keys of tasks must differ"):
+        sweep({"a/b": partial(square, 1), "a_b": partial(square, 2)})
+
+
+def test_solutions_are_kept_whole(tmp_path, small):
+    task = partial(small("pcp").solve, "bcd")
+    first = sweep({"bcd": task}, folder=tmp_path)["bcd"]
+    second = sweep({"bcd": task}, folder=tmp_path)["bcd"]
+    np.testing.assert_array_equal(first.V, second.V)
+    assert second.certificate.certifies(1e-6)
+
+
+def test_a_crosscheck_takes_up_what_is_there(tmp_path, small, monkeypatch):
+    problem = small("pcp")
+    nm.crosscheck(problem, ["bcd", "interior"], folder=tmp_path)
+    monkeypatch.setattr(type(nm.backends()["bcd"]), "compile", None)
+    again = nm.crosscheck(problem, ["bcd", "interior"], folder=tmp_path)
+    assert again.agrees
+    other = nm.crosscheck(
+        small("B2:hinge"), ["bcd", "simple_npkl"], folder=tmp_path
+    )  # another problem: nothing there
+    assert not other.agrees
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_path_in_stretches_is_the_same_path(tmp_path, small, n_jobs):
+    grid = [0.1, 0.5, 1.0, 2.0, 8.0]
+    found = nm.regularization_path(
+        small("pcp"), "weight", grid, "bcd", n_jobs=n_jobs, folder=tmp_path, tol=1e-8
+    )
+    alone = nm.regularization_path(small("pcp"), "weight", grid, "bcd", tol=1e-8)
+    np.testing.assert_allclose(found.objective, alone.objective, rtol=1e-6)
+    assert len(list(tmp_path.glob("*/weight=*.npz"))) == 5
+    assert np.all(found.relative_gap <= 1e-8)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_that_loses_a_worker_ends_the_sweep(tmp_path):
+    """A local Dask cluster; one of its workers is killed while it works."""
+    distributed = pytest.importorskip("distributed")
+    marks, kept = tmp_path / "marks", tmp_path / "kept"
+    marks.mkdir()
+    cluster = distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1")
+    with cluster, distributed.Client(cluster) as client:
+        client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 10))
+        killed = []
+
+        def kill_one(key, done, total):
+            if done == 2 and not killed:
+                killed.append(next(iter(cluster.workers.values())).pid)
+                os.kill(killed[0], 9)
+
+        tasks = {f"k={k}": partial(slow_square, k, marks) for k in range(8)}
+        with parallel_config(backend="dask"):
+            found = sweep(tasks, n_jobs=2, folder=kept, progress=kill_one)
+    assert killed
+    assert found == {f"k={k}": k * k for k in range(8)}
+    assert len(list(kept.glob("*.json"))) == 8
+    workers = {path.suffix for path in marks.iterdir()}
+    assert len(workers) >= 2
