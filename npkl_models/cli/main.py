@@ -9,7 +9,18 @@ import shtab
 from rich.console import Console
 
 from npkl_models._version import __version__
-from npkl_models.cli import backends, crosscheck, datasets, explain, explore, export, path, report, solve, version
+from npkl_models.cli import (
+    backends,
+    crosscheck,
+    datasets,
+    explain,
+    explore,
+    export,
+    path,
+    report,
+    solve,
+    version,
+)
 from npkl_models.errors import NPKLError
 
 USAGE, INTERRUPTED = 2, 130

@@ -20,7 +20,7 @@ KINDS = {
     "1": 1, "+1": 1, "must": 1, "must-link": 1, "must_link": 1, "ml": 1,
     "-1": -1, "cannot": -1, "cannot-link": -1, "cannot_link": -1, "cl": -1,
 }  # fmt: skip
-LABEL_NAMES = ("label", "labels", "class", "target", "y")  # the first of these that a csv has holds its classes
+LABEL_NAMES = ("label", "labels", "class", "target", "y")  # the first of these that a csv has is taken
 
 
 def is_file(name: str) -> bool:

@@ -141,9 +141,10 @@ const stop = () => ask("/api/stop", {}).then(({ stopped }) => { if (stopped) say
 // ------------------------------------------------------------------------------------- an answer
 
 function run() {
-  select("one");
   state.rows = [];
-  $("verdict").hidden = true;
+  state.answer = null;
+  select("one");
+  $("verdict").hidden = $("live").hidden = true;
   if (narrow.matches) $("status").scrollIntoView();
   const begun = performance.now();
   return work("run", {}, "solving", (event, key) => {
@@ -180,7 +181,8 @@ function live(history = null, bound = null) {
 }
 
 function differing(bound, objective) {
-  const [low, high] = [bound, objective].map((v) => v.toPrecision(9));
+  const digits = [9, 12, 15].find((count) => bound.toPrecision(count) !== objective.toPrecision(count)) ?? 15;
+  const [low, high] = [bound, objective].map((v) => v.toPrecision(digits));
   let k = 0;
   while (k < low.length && low[k] === high[k] && low.length === high.length) k += 1;
   return [low, high].map((text) => element("span", {}, element("span", { class: "same" }, text.slice(0, k)), element("span", { class: "differs" }, text.slice(k))));
@@ -202,11 +204,12 @@ function show(found, key) {
   for (const id of ["inequality", "bracket", "numbers", "figures"]) $(id).hidden = !point;
   if (!point) return;
   $("bracket").innerHTML = found.bracket;
-  const known = Number.isFinite(found.bound) && Number.isFinite(found.objective);
-  const [low, high] = known ? differing(found.bound, found.objective) : [number(found.bound), number(found.objective)];
-  $("inequality").replaceChildren(low, " ≤ optimum ≤ ", high);
+  const known = Number.isFinite(found.bound) && Number.isFinite(found.upper);
+  const [low, high] = known ? differing(found.bound, found.upper) : [number(found.bound, 9), number(found.upper, 9)];
+  const certified = ["proved", "probable"].includes(found.rigour);
+  $("inequality").replaceChildren(low, " ≤ optimum ≤ ", high, certified ? "" : ` (the lower bound is not certified: ${found.rigour})`);
   const facts = {
-    "relative gap": number(found.gap), rigour: found.rigour, "rank of K": found.rank, "trace of K": number(found.trace),
+    objective: number(found.objective, 9), "relative gap": number(found.gap), rigour: found.rigour, "rank of K": found.rank, "trace of K": number(found.trace),
     backend: found.backend, "cluster sizes": found.sizes.join(", "),
     "Rand index": found.accuracy === null ? "no classes" : number(found.accuracy, 4),
   };

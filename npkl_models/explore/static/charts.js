@@ -30,10 +30,23 @@ function ticks(low, high, log, wanted) {
   return found;
 }
 
-function label(value, log) {
-  if (!log) return number(value, 5);
-  if (Math.abs(value) <= 2) return number(10 ** value, 2);
-  return `${Math.round(10 ** (value - Math.floor(value + 1e-9)))}e${Math.floor(value + 1e-9)}`;
+// The words of ticks: as many decimals as tell them apart, powers of ten where numbers are long.
+function labels(values, log) {
+  if (log) {
+    return values.map((value) => {
+      if (Math.abs(value) <= 2) return number(10 ** value, 2);
+      const power = Math.floor(value + 1e-9);
+      return `${Math.round(10 ** (value - power))}e${power}`;
+    });
+  }
+  const step = values.length > 1 ? Math.abs(values[1] - values[0]) : Math.abs(values[0]) || 1;
+  const largest = Math.max(...values.map(Math.abs)), power = Math.floor(Math.log10(largest || 1));
+  if (largest >= 1e5 || (largest > 0 && largest < 1e-3)) {
+    const digits = Math.min(8, Math.max(0, power - Math.floor(Math.log10(step) + 1e-9)));
+    return values.map((value) => (value === 0 ? "0" : `${(value / 10 ** power).toFixed(digits)}e${power}`));
+  }
+  const decimals = Math.min(12, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
+  return values.map((value) => value.toFixed(decimals));
 }
 
 function span(values, log) {
@@ -49,7 +62,7 @@ function span(values, log) {
 // series: [{ x, y, color, marks, line, name }]; how: { x, y (words), logX, logY, range, here, height, zero }
 export function chart(place, series, how) {
   const width = Math.max(240, place.clientWidth || 320), height = how.height ?? 220;
-  const left = 64, right = 10, top = 10 + (series.some((s) => s.name) ? 18 : 0), bottom = 42;
+  const right = 10, top = 10 + (series.some((s) => s.name) ? 18 : 0), bottom = 42;
   const turn = (value, log) => (log ? Math.log10(value) : value);
   const good = (value, log) => value !== null && Number.isFinite(value) && (!log || value > 0);
   const points = series.map((s) => s.x.map((x, k) => [x, s.y[k]])
@@ -61,9 +74,15 @@ export function chart(place, series, how) {
   let [y0, y1] = all.length ? span(all.map((p) => p[1]), how.logY) : [0, 1];
   if (how.range && all.length) [y0, y1] = span(how.range, false);
   if (how.zero) y0 = Math.min(y0, 0);
+  const marks = {
+    x: ticks(x0, x1, how.logX, 4).filter((x) => x >= x0 && x <= x1),
+    y: ticks(y0, y1, how.logY, 4).filter((y) => y >= y0 && y <= y1 && !(how.whole && !Number.isInteger(y))),
+  };
+  const words = { x: labels(marks.x, how.logX), y: labels(marks.y, how.logY) };
+  const left = 28 + 7.2 * Math.max(2, ...words.y.map((text) => text.length));
   const X = (x) => left + ((x - x0) / (x1 - x0)) * (width - left - right);
   const Y = (y) => height - bottom - ((Math.min(Math.max(y, y0), y1 + (y1 - y0)) - y0) / (y1 - y0)) * (height - top - bottom);
-  frame(picture, { width, height, left, right, top, bottom, x0, x1, y0, y1, X, Y }, how, all.length > 0);
+  frame(picture, { width, height, left, right, top, bottom, X, Y }, how, marks, words);
   const clip = shape("svg", { x: left, y: top - 3, width: width - left - right, height: height - top - bottom + 6,
     viewBox: `${left} ${top - 3} ${width - left - right} ${height - top - bottom + 6}`, style: "overflow:hidden" });
   picture.append(clip);
@@ -83,23 +102,20 @@ export function chart(place, series, how) {
   legend(picture, series, left);
 }
 
-function frame(picture, at, how, filled) {
+function frame(picture, at, how, marks, words) {
   const { width, height, left, right, bottom, top } = at;
   picture.append(shape("path", { d: `M${left} ${top}V${height - bottom}H${width - right}`, class: "axis" }));
   picture.append(shape("text", { x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle" }, how.x));
   const middle = (top + height - bottom) / 2;
   picture.append(shape("text", { x: 13, y: middle, "text-anchor": "middle", transform: `rotate(-90 13 ${middle})` }, how.y));
-  if (!filled) return;
-  for (const x of ticks(at.x0, at.x1, how.logX, 4)) {
-    if (x < at.x0 || x > at.x1) continue;
-    picture.append(shape("text", { x: at.X(x), y: height - bottom + 16, "text-anchor": "middle" }, label(x, how.logX)));
+  marks.x.forEach((x, k) => {
+    picture.append(shape("text", { x: at.X(x), y: height - bottom + 16, "text-anchor": "middle" }, words.x[k]));
     picture.append(shape("path", { d: `M${at.X(x)} ${height - bottom}v4`, class: "axis" }));
-  }
-  for (const y of ticks(at.y0, at.y1, how.logY, 4)) {
-    if (y < at.y0 || y > at.y1 || (how.whole && !Number.isInteger(y))) continue;
-    picture.append(shape("text", { x: left - 6, y: at.Y(y) + 4, "text-anchor": "end" }, label(y, how.logY)));
+  });
+  marks.y.forEach((y, k) => {
+    picture.append(shape("text", { x: left - 6, y: at.Y(y) + 4, "text-anchor": "end" }, words.y[k]));
     picture.append(shape("path", { d: `M${left} ${at.Y(y)}H${width - right}`, class: "grid" }));
-  }
+  });
 }
 
 function legend(picture, series, left) {
