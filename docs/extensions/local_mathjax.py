@@ -5,6 +5,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from sphinx.errors import ExtensionError
+
 PACKAGE = "sphinx-mathjax-offline"  # holds MathJax 3
 FILES = ("tex-chtml.js", "output/chtml/fonts/woff-v2")
 
@@ -20,8 +22,10 @@ def setup(app: Any) -> dict[str, Any]:
 
 def _copy(app: Any, error: Exception | None) -> None:
     spec = importlib.util.find_spec(PACKAGE)
-    if error is not None or app.builder.format != "html" or spec is None or spec.origin is None:
+    if error is not None or app.builder.format != "html":
         return
+    if spec is None or spec.origin is None:
+        raise ExtensionError(f"formulas need the package {PACKAGE}; install the extra docs")
     source, target = Path(spec.origin).parent / "static" / "mathjax", Path(app.outdir) / "_static" / "mathjax"
     for name in FILES:
         (target / name).parent.mkdir(parents=True, exist_ok=True)
