@@ -18,13 +18,13 @@ extensions = [
     "local_mathjax",
     "made_tables",
 ]
-myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
+myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 3
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 autosummary_generate = True
 autodoc_typehints = "none"
-exclude_patterns = ["_build", "generated", "extensions", "auto_examples/*.ipynb", "notebooks"]
+exclude_patterns = ["_build", "generated", "extensions", "**/*.ipynb"]
 html_theme = "furo"
 html_title = "npkl_models"
 html_static_path = ["static"]

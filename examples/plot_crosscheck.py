@@ -4,8 +4,8 @@ Every backend on one problem
 
 A cross-check, drawn: how well each answer is proved.
 
-What to see: all bars are green (the answers agree), and the fast solvers prove their own gap as well as the
-exact ones, in less time.
+What to see: every backend ends below one in a million and none has a verdict beside its bar, so all agree;
+the fast solvers prove their own gap as well as the exact ones, in less time.
 """
 
 import matplotlib.pyplot as plt

@@ -4,8 +4,9 @@ An arc, unrolled
 
 Maximum variance unfolding keeps the distances of neighbours and pulls all else apart.
 
-What to see: 60 points on a rolled-up strip become a straight line, because nothing but the distances of
-neighbours holds them. One eigenvalue is left of two.
+What to see: 60 points on a spiral become all but a line, because nothing except the distances of neighbours
+holds them. What is left of the second direction is the two triangles at the ends, whose sides are all
+given.
 """
 
 import matplotlib.pyplot as plt
@@ -23,5 +24,5 @@ figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
 axes[0].scatter(*X.T, c=angle)
 axes[0].set(aspect="equal", title="given")
 axes[1].scatter(*plots.layout(solution).T, c=angle)
-axes[1].set(aspect="equal", title=f"unfolded, rank {solution.rank}")
+axes[1].set(ylim=(-6, 6), title=f"unfolded, rank {solution.rank}")
 plt.show()

@@ -4,8 +4,8 @@ Which pairs hold the kernel
 
 The multiplier of a pair is what its loss pulls with.
 
-What to see: pairs inside a class that the graph already joins pull hardly at all. The wide lines are
-cannot-links between neighbours of two classes, and must-links across the graph's gaps.
+What to see: most must-links are met with room to spare and have no line: the graph holds those points
+together anyway. Nearly all cannot-links pull, and the widest lines are those that pull hardest.
 """
 
 import matplotlib.pyplot as plt

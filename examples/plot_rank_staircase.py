@@ -4,8 +4,9 @@ The rank staircase
 
 hybrid begins with two columns and adds one where the certificate shows the way down.
 
-What to see: each step up is a negative eigenvalue of the slack whose eigenvector was appended;
-burer_monteiro starts above the rank of the optimum and drops columns instead.
+What to see: each step up is a negative eigenvalue of the slack whose eigenvector was appended.
+burer_monteiro starts with more columns than the optimum has and needs no step; the kernel of either has
+rank 4.
 """
 
 import matplotlib.pyplot as plt

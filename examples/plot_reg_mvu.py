@@ -4,8 +4,8 @@ A Swiss roll over a basis
 
 reg_mvu asks for the distances by squares, over a few eigenvectors of the graph.
 
-What to see: 600 points in three dimensions become a sheet in two, coloured by their place along the roll.
-The unknown has order 12, not 600, and the answer is certified like any other.
+What to see: 600 points in three dimensions are laid out along the roll, band after band. The unknown has
+order 12, not 600, and the answer is certified like any other.
 """
 
 import matplotlib.pyplot as plt

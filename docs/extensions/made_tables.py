@@ -1,9 +1,13 @@
 """Tables that are made from the registry and from compiled problems, for the pages to include."""
 
+import json
 from pathlib import Path
 from typing import Any
 
-from npkl_models import backends
+import numpy as np
+
+import npkl_models as nm
+from npkl_models import Problem, backends, datasets
 from npkl_models.show.tables import OPTION_COLUMNS, SUPPORT_COLUMNS, markdown, option_rows, support_rows
 
 FOLDER = Path(__file__).parents[1] / "generated"
@@ -25,7 +29,55 @@ def write() -> None:
     for name, backend in backends().items():
         rows = [(f"`{option}`", *rest) for option, *rest in option_rows(backend)]
         _write(f"options_{name}.md", markdown(OPTION_COLUMNS, rows))
+    for name, problem in instances().items():
+        _write(f"form_{name}.md", form(problem))
+    for path in sorted((FOLDER.parent / "notebooks").glob("*.ipynb")):
+        _write(f"notebook_{path.stem}.md", notebook(path))
 
 
 def _write(name: str, text: str) -> None:
     (FOLDER / name).write_text(text + "\n", encoding="utf-8")
+
+
+def instances() -> dict[str, Problem]:
+    """One of each formulation, as its page shows it."""
+    from npkl_models.data.synthetic import swiss_roll
+
+    iris, wine = datasets.load("iris"), datasets.load("wine")
+    pairs = nm.Pairs.from_labels(iris.y, n_must=90, n_cannot=90, random_state=0)
+    fewer = nm.Pairs.from_labels(iris.y, n_must=60, n_cannot=60, random_state=0)
+    of_wine = nm.Pairs.from_labels(wine.y, n_must=100, n_cannot=100, random_state=0)
+    L = nm.laplacian(iris.X, n_neighbors=5, shift=0.1)
+    angle = np.linspace(1.5, 9.5, 60)
+    return {
+        "pcp": nm.pcp(L, pairs),
+        "npkl": nm.npkl(L, pairs, loss="hinge"),
+        "simple_npkl": nm.simple_npkl(nm.laplacian(iris.X, n_neighbors=5), pairs, p=2, bound=150.0),
+        "hard_pcp": nm.hard_pcp(L, fewer),
+        "reg_pcp": nm.reg_pcp(nm.eigenbasis(nm.laplacian(wine.X, n_neighbors=8), 12), of_wine),
+        "mvu": nm.mvu(np.column_stack([angle * np.cos(angle), angle * np.sin(angle)]), n_neighbors=2),
+        "reg_mvu": nm.reg_mvu(swiss_roll(600, random_state=2)[0], n_neighbors=6, n_basis=12, nu=100.0),
+    }
+
+
+def form(problem: Problem) -> str:
+    """A problem as `explain` and `dual` print it, in Markdown."""
+    explained, dual = problem.explain(), problem.dual()
+    conditions = [(what, f"${latex}$") for what, latex in dual.conditions]
+    rows = [(f"[{name}](../backends/{name}.md)", what) for name, _, what in explained.forms]
+    return "\n\n".join([
+        f"The instance above, `{problem!r}`, as `problem.explain()` has it:",
+        f"$$\n{explained.latex}\n$$",
+        f"Its dual, `problem.dual()`, with ${dual.slack}$:",
+        f"$$\n{dual.latex}\n$$",
+        markdown(("condition of optimality", "here"), conditions),
+        "What each backend compiles it to, or why it cannot take it:",
+        markdown(("backend", "what it solves"), rows),
+    ])  # fmt: skip
+
+
+def notebook(path: Path) -> str:
+    """A notebook without output, as Markdown."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    texts = [("".join(cell["source"]), cell["cell_type"]) for cell in cells]
+    return "\n\n".join(text if kind == "markdown" else f"```python\n{text}\n```" for text, kind in texts)

@@ -170,7 +170,7 @@ def load(name: str, data_home: str | Path | None = None, **generator: Any) -> Da
 
 
 def origin(name: str, data_home: str | Path | None = None) -> str:
-    """Where `load` would take a set from, without loading it: a file, scikit-learn, a generator, a download."""
+    """Where `load` would take a set from: a file, scikit-learn, a generator or a download."""
     source = SOURCES[name]
     folder = Path(data_home) if data_home else _folder_from_environment()
     if source.generate is not None:

@@ -34,10 +34,10 @@ def read_points(path: str | Path, label: str | None = None) -> Dataset:
     Parameters
     ----------
     path : str or Path
-        ``.csv`` (a header or none, comma-separated, also ``.csv.gz``), ``.npz`` (arrays X and y) or LIBSVM's format.
+        ``.csv`` (commas; a header or none; also ``.csv.gz``), ``.npz`` (arrays X and y) or LIBSVM's format.
     label : str, optional
-        The column of a csv that holds the classes: its name, or its number from 0 (-1 is the last). Without it
-        a column called label, class, target or y is taken, if there is one; "none" takes none.
+        The column of a csv that holds the classes: its name, or its number from 0 (-1 is the last). Without
+        it a column called label, class, target or y is taken, if there is one; "none" takes none.
 
     Returns
     -------

@@ -43,7 +43,7 @@ def eigenbasis(L: Matrix, size: int, skip: int = 0) -> Basis:
 
     Notes
     -----
-    Weinberger, Sha, Zhu & Saul, NIPS 2007 (regularised MVU); Li, Liu & Tang, ICCV 2009 (regularised PCP).
+    Weinberger, Sha, Zhu & Saul, NIPS 2007 (regularised MVU); Li, Liu & Tang, CVPR 2009 (regularised PCP).
 
     Examples
     --------

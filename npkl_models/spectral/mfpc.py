@@ -3,7 +3,7 @@
 The basis is scaled first, K = (QD) U (QD)', so that the curvature along each of its vectors is one; the
 sources take U as it is, and stall on a Laplacian's basis, whose scales lie powers of ten apart.
 
-Sources: Shang, Jiao & Wang, Pattern Recognition 45(1), 2012, as described by Hu & Kwok, IJCAI 2013; Ma,
+Sources: Shang, Jiao & Wang, KDD 2012, as described by Hu & Kwok, IJCAI 2013; Ma,
 Goldfarb & Chen, Math. Program. 128, 2011, for the continuation; Barzilai & Borwein 1988 for the steps, and
 Birgin, Martinez & Raydan, SIAM J. Optim. 10, 2000, for the line search that makes them safe.
 """

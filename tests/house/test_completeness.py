@@ -62,6 +62,9 @@ def test_every_backend_has_its_page_with_its_options(name):
     page = (DOCS / "backends" / f"{name}.md").read_text()
     assert f"```{{include}} ../generated/options_{name}.md\n```" in page
     assert f"{name}" in (DOCS / "backends" / "index.md").read_text()
+    assert all(
+        f"| {row} |" in page for row in ("algorithm", "an iteration costs", "choose it", "beside its source")
+    )
 
 
 @pytest.mark.parametrize("name", BACKENDS)
@@ -106,3 +109,7 @@ def test_the_documents_include_the_table_of_support():
 def test_every_formulation_is_in_the_documents():
     text = (DOCS / "problem.md").read_text()
     assert not [name for name in FORMULATIONS if not re.search(rf"`{name}\(", text)]
+    for name in FORMULATIONS:
+        page = (DOCS / "formulations" / f"{name}.md").read_text()
+        assert f"```{{include}} ../generated/form_{name}.md\n```" in page
+        assert all(part in page for part in ("Source", "## The dual", "![", "```python"))

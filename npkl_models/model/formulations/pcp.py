@@ -139,7 +139,7 @@ def reg_pcp(basis: Basis, pairs: Pairs) -> Problem:
 
     Notes
     -----
-    Li, Liu & Tang, ICCV 2009; Wu, thesis 2011, eq. (3.12).
+    Li, Liu & Tang, CVPR 2009; Wu, thesis 2011, eq. (3.12).
 
     Examples
     --------
