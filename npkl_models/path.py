@@ -18,7 +18,7 @@ from npkl_models.model.regularizer import Regularizer
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.choice import choose_backend
 from npkl_models.solve.keywords import AnyKeywords
-from npkl_models.solve.registry import get_backend
+from npkl_models.solve.registry import compatible, get_backend
 from npkl_models.sweep import Failure, place_of, sweep
 
 PARAMETERS = ("bound", "penalty", "p", "weight")
@@ -98,7 +98,8 @@ def regularization_path(
         B, G or p of tr K^p; or a factor on the weights of all losses (C, gamma).
     values : sequence of float
     backend : str
-        "auto" chooses once, for the problem as given.
+        "auto" chooses once, for the problem as given; along weights, burer_monteiro in place of bcd where a
+        loss has a kink (half the time on a1a: its Newton steps gain more from a start).
     n_jobs : int
         Processes, each with a stretch of the path that is warm-started within; on a cluster inside
         ``joblib.parallel_config``.
@@ -134,7 +135,7 @@ def regularization_path(
     grid = np.unique(np.asarray(values, dtype=float))
     if not grid.size or not np.isfinite(grid).all():
         raise ProblemError(f"values must be finite numbers, at least one, got {values!r}")
-    name = choose_backend(problem, **options)[0] if backend == "auto" else backend
+    name = _choose(problem, parameter, options) if backend == "auto" else backend
     own = _own(problem, parameter)
     job = _Stretch(
         problem, parameter, name, dict(options), place_of(folder, problem, backend=name, **options), own
@@ -185,6 +186,16 @@ def _solve(
     problem: Problem, parameter: str, value: float, backend: str | Backend, options: dict[str, Any]
 ) -> Solution:
     return with_parameter(problem, parameter, value).solve(backend, **options)
+
+
+def _choose(problem: Problem, parameter: str, options: Any) -> str:
+    name = choose_backend(problem, **options)[0]
+    kinked = parameter == "weight" and not all(term.loss.smooth for term in problem.terms)
+    other = "burer_monteiro"
+    able = compatible(problem).get(other, "absent") is None and all(
+        key in get_backend(other).option_names for key in options
+    )
+    return other if name == "bcd" and kinked and able else name
 
 
 def with_parameter(problem: Problem, parameter: str, value: float) -> Problem:

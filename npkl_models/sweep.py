@@ -1,4 +1,4 @@
-"""Many tasks at once, each kept when it ends: none is lost by another's failure, none is run twice after a crash."""
+"""Many tasks at once, each kept when it ends: none is lost by another's failure or run twice."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def sweep(
         Functions without arguments, such as `functools.partial`; they must be picklable. Each returns a
         `Solution` or what JSON can hold.
     n_jobs : int
-        Processes; -1 for all cores. Inside ``joblib.parallel_config(backend="dask")`` (or "ray", ...) the tasks run
-        on that cluster, whose scheduler begins those of a lost worker anew.
+        Processes; -1 for all cores. Inside ``joblib.parallel_config(backend="dask")`` (or "ray", ...) the
+        tasks run on that cluster, whose scheduler begins those of a lost worker anew.
     folder : path, optional
-        Where every result is written as soon as there is one, by the process that has it (on a cluster, a folder
-        that all workers see). A task whose result is there is not run again; one that failed is.
+        Where every result is written as soon as there is one, by the process that has it (on a cluster, a
+        folder that all workers see). A task whose result is there is not run again; one that failed is.
     progress : callable, optional
         Told (key, done, all) whenever a task has ended.
 
@@ -83,7 +83,7 @@ def sweep(
 
 
 def place_of(folder: str | Path | None, problem: Problem, **options: Any) -> Path | None:
-    """A folder of a problem's and its options' own inside another, so that no answer is taken for one of another.
+    """A folder of a problem's and its options' own inside another: no answer is taken for one of another.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def _keyed(key: str, task: Task, place: Path | None, name: str) -> tuple[str, An
 
 
 def _one(task: Task, place: Path | None, name: str) -> Any:
-    """The result, written down at once; a result that is there already, of a worker that was lost too late."""
+    """The result, written down at once; or the one that a worker wrote which was lost too late."""
     if place is not None and (kept := _read(place, name)) is not MISSING:
         return kept
     try:

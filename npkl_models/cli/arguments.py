@@ -34,7 +34,7 @@ def add_problem(parser: argparse.ArgumentParser) -> None:
         "--data",
         default="iris",
         metavar="NAME|FILE",
-        help=f"one of {', '.join(datasets.names())}; or a file .csv, .npz or .libsvm; or a problem that was saved",
+        help=f"one of {', '.join(datasets.names())}; or a file .csv, .npz or .libsvm; or a saved problem",
     )
     add("--labels", metavar="COLUMN", help="column of a csv with the classes: name or number; none for none")
     add("--data-home", metavar="DIR", help=f"data folder; else ${datasets.FOLDER_VARIABLE}")

@@ -18,7 +18,7 @@ def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = parser_of(
         commands, "backends", "list the backends, or the options of one",
-        "What each backend takes; or, of one, its options.", "examples:\n  npkl backends\n  npkl backends bcd",
+        "What backends take; or one's options.", "examples:\n  npkl backends\n  npkl backends bcd",
     )  # fmt: skip
     parser.add_argument("name", nargs="?", help=f"one of {', '.join(backends())}")
     parser.set_defaults(run=run)

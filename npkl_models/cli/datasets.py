@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     """Print the table; returns the exit status."""
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name in ("name", "where it comes from"):
-        table.add_column(name)
+        table.add_column(name, overflow="fold")
     for name in datasets.names():
         table.add_row(name, datasets.origin(name, options.data_home))
     Console().print(table)

@@ -27,8 +27,8 @@ def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = parser_of(
         commands, "export", "a problem in SDPA's sparse format, and back",
-        "Convert a saved problem (Problem.save) to SDPA's sparse format or back; or judge the answer of another "
-        "solver. Exit status with --answer: 0 if it is certified optimal, 1 if not.", EXAMPLES,
+        "Turn a saved problem into SDPA's sparse format or back; or judge the answer of another solver. Exit "
+        "status with --answer: 0 if it is certified optimal, 1 if not.", EXAMPLES,
     )  # fmt: skip
     add = parser.add_argument
     add("source", type=Path, help="problem.npz or problem.dat-s")

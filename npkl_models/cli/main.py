@@ -9,11 +9,22 @@ import shtab
 from rich.console import Console
 
 from npkl_models._version import __version__
-from npkl_models.cli import backends, crosscheck, datasets, explain, export, path, report, solve, version
+from npkl_models.cli import (
+    backends,
+    crosscheck,
+    datasets,
+    explain,
+    explore,
+    export,
+    path,
+    report,
+    solve,
+    version,
+)
 from npkl_models.errors import NPKLError
 
 USAGE, INTERRUPTED = 2, 130
-COMMANDS = (solve, crosscheck, path, explain, backends, datasets, report, export, version)
+COMMANDS = (solve, crosscheck, path, explain, explore, backends, datasets, report, export, version)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

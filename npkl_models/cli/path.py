@@ -31,7 +31,7 @@ def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = parser_of(
         commands, "path", "solve along a parameter, warm-started",
-        "Solve for several values of a parameter. Exit status: 0 if all are certified, 1 if one is not.", EXAMPLES,
+        "Solve for several values of a parameter. Exit status: 0 if all are certified, else 1.", EXAMPLES,
     )  # fmt: skip
     add_problem(parser)
     add_solver(parser)

@@ -63,8 +63,8 @@ def crosscheck(
         For a problem in a basis: a solution of the same problem without it, or True to have it solved by
         "auto". The table then says what the basis costs.
     folder : path, optional
-        Where each answer is kept when it is there (by problem and options); those that are there are not solved
-        again, see `npkl_models.sweep.sweep`.
+        Where each answer is kept when it is there (by problem and options); those that are there are not
+        solved again, see `npkl_models.sweep.sweep`.
     **options
         Handed to every backend that knows them.
 

@@ -57,6 +57,20 @@ class Dataset:
         """Number of points."""
         return len(self.X)
 
+    def subset(self, n: int, random_state: int = 0) -> Dataset:
+        """``n`` of the points, drawn at random, in their order.
+
+        Raises
+        ------
+        ProblemError
+            If there are fewer, or ``n`` is below 2.
+        """
+        if not 2 <= n <= self.n:
+            raise ProblemError(f"n must be between 2 and {self.n}, got {n}")
+        chosen = np.sort(np.random.default_rng(random_state).permutation(self.n)[:n])
+        y = self.y[chosen] if self.y.size else self.y
+        return Dataset(self.name, self.X[chosen], y, self.origin)
+
 
 @dataclass(frozen=True)
 class Source:
@@ -156,7 +170,7 @@ def load(name: str, data_home: str | Path | None = None, **generator: Any) -> Da
 
 
 def origin(name: str, data_home: str | Path | None = None) -> str:
-    """Where `load` would take a set from, without loading it: a file, scikit-learn, a generator, a download."""
+    """Where `load` would take a set from: a file, scikit-learn, a generator or a download."""
     source = SOURCES[name]
     folder = Path(data_home) if data_home else _folder_from_environment()
     if source.generate is not None:

@@ -101,7 +101,8 @@ def to_sdpa(problem: Problem, path: str | Path) -> Path:
     Returns
     -------
     Path
-        The file; its comments hold the problem itself, for `from_sdpa`. The minimum of its c'x is minus the problem's, up to `SDPAFile.constant` (linear losses).
+        The file; its comments hold the problem itself, for `from_sdpa`. The minimum of its c'x is minus the
+        problem's, up to `SDPAFile.constant` (linear losses).
 
     Raises
     ------

@@ -20,7 +20,7 @@ KINDS = {
     "1": 1, "+1": 1, "must": 1, "must-link": 1, "must_link": 1, "ml": 1,
     "-1": -1, "cannot": -1, "cannot-link": -1, "cannot_link": -1, "cl": -1,
 }  # fmt: skip
-LABEL_NAMES = ("label", "labels", "class", "target", "y")
+LABEL_NAMES = ("label", "labels", "class", "target", "y")  # the first of these that a csv has is taken
 
 
 def is_file(name: str) -> bool:
@@ -34,10 +34,10 @@ def read_points(path: str | Path, label: str | None = None) -> Dataset:
     Parameters
     ----------
     path : str or Path
-        ``.csv`` (a header or none, comma-separated, also ``.csv.gz``), ``.npz`` (arrays X and y) or LIBSVM's format.
+        ``.csv`` (commas; a header or none; also ``.csv.gz``), ``.npz`` (arrays X and y) or LIBSVM's format.
     label : str, optional
-        The column of a csv that holds the classes: its name, or its number from 0 (-1 is the last). Without it
-        a column called label, class, target or y is taken, if there is one; "none" takes none.
+        The column of a csv that holds the classes: its name, or its number from 0 (-1 is the last). Without
+        it a column called label, class, target or y is taken, if there is one; "none" takes none.
 
     Returns
     -------
@@ -123,8 +123,8 @@ def _label_column(path: Path, names: list[str], count: int, label: str | None) -
     if label == "none":
         return None
     if label is None:
-        found = (k for k, name in enumerate(names) if name.lower() in LABEL_NAMES)
-        return next(found, None)
+        place = {name.lower(): k for k, name in reversed([*enumerate(names)])}
+        return next((place[name] for name in LABEL_NAMES if name in place), None)
     if label in names:
         return names.index(label)
     try:

@@ -11,7 +11,7 @@ from npkl_models.data.sdpa import as_sdpa
 
 def read(path):
     """c, the orders of the blocks, and the matrices F_0 .. F_m, block by block."""
-    lines = path.read_text().splitlines()
+    lines = [line for line in path.read_text().splitlines() if not line.startswith("*")]
     m, orders = int(lines[0]), [int(x) for x in lines[2].split()]
     assert int(lines[1]) == len(orders)
     c = np.array(lines[3].split(), dtype=float)

@@ -94,7 +94,7 @@ def embedding(solution: Solution, labels: ArrayLike | None = None, ax: Any = Non
         label = name if 1 < len(names) <= MOST_CLASSES else None
         ax.scatter(*X[own].T, s=size, color=color, marker=marker, linewidths=0, alpha=0.85, label=label)
     _name_axes(ax)
-    small_legend(ax)
+    small_legend(ax, markerscale=float(np.sqrt(24 / size)))
     return ax
 
 
@@ -140,9 +140,12 @@ def pair_multipliers(solution: Solution, positions: ArrayLike | None = None, ax:
             many = f"{name}: {int(shown.sum())} of {int(kind.sum())}"
             _lines(ax, X, pairs[shown][order], color=color, linewidth=width, alpha=0.6, linestyle=style)
             ax.plot([], [], color=color, linestyle=style, label=many)
-    ax.scatter(*X.T, s=6, color="black", linewidths=0, zorder=3)
+    ink = ax.xaxis.label.get_color()
+    ax.scatter(*X.T, s=6, color=ink, linewidths=0, zorder=3)
     _name_axes(ax)
-    small_legend(ax, title=f"pairs, width by |y|\n(widest: {largest:.3g})", title_fontsize="small")
+    title = f"pairs, width by |y| (widest: {largest:.3g})"
+    above = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2, "borderaxespad": 0}
+    small_legend(ax, title=title, title_fontsize="small", alignment="left", columnspacing=1.0, **above)
     return ax
 
 

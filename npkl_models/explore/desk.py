@@ -1,0 +1,212 @@
+"""What the page can ask for, without a word about the web: dictionaries in, dictionaries out."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path as File
+from typing import Any
+
+import numpy as np
+
+from npkl_models._version import __version__
+from npkl_models.crosscheck.run import crosscheck
+from npkl_models.crosscheck.table import CrossCheck
+from npkl_models.data import datasets
+from npkl_models.data.tables import read_pairs, read_points
+from npkl_models.errors import NPKLError, ProblemError
+from npkl_models.explore import answers
+from npkl_models.explore.answers import Answer
+from npkl_models.explore.form import Form, fields_of, number_of
+from npkl_models.explore.jobs import Job, Jobs
+from npkl_models.explore.recipe import Made, make
+from npkl_models.model.formulations import FORMULATIONS
+from npkl_models.model.losses import LOSSES
+from npkl_models.path import regularization_path
+from npkl_models.solve.choice import choose_backend
+from npkl_models.solve.registry import backends as known_backends
+
+FEWER = 5  # restarts of k-means along a path
+MOST_BYTES = 64 * 2**20  # of an upload
+MOST_POINTS = 2**31  # that a file of pairs may name before its points are known
+MOST_VALUES = 60  # along a path
+
+
+class Desk:
+    """One reader's session: uploads, the problem asked for last, and jobs."""
+
+    def __init__(self) -> None:
+        self.jobs = Jobs()
+        self._folder = File(tempfile.mkdtemp(prefix="npkl_explore_"))
+        self._uploads: dict[str, File] = {}
+        self._count = itertools.count(1)
+        self._last: tuple[Form, Made] | None = None
+
+    def close(self) -> None:
+        """Stop what runs, and delete the uploads."""
+        self.jobs.stop()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def choices(self) -> dict[str, Any]:
+        """All that can be chosen, and the form as it is at first."""
+        running = self.jobs.running
+        return {
+            "version": __version__, "data": datasets.names(), "losses": list(LOSSES),
+            "formulations": {
+                name: {"fields": fields_of(name), "about": _first_line(builder)}
+                for name, builder in FORMULATIONS.items()
+            },
+            "backends": {name: backend.summary for name, backend in known_backends().items()},
+            "figures": {name: words for name, (words, _) in answers.FIGURES.items()},
+            "form": answers.defaults(), "running": None if running is None else running.kind,
+        }  # fmt: skip
+
+    def upload(self, name: str, content: bytes, kind: str = "points") -> dict[str, Any]:
+        """Keep a file of points, which is read at once, or of pairs, which is read with the points."""
+        if len(content) > MOST_BYTES:
+            raise ProblemError(f"a file must have at most {MOST_BYTES >> 20} MiB, got {len(content) >> 20}")
+        base = File(name.replace("\\", "/")).name
+        if not base or base.startswith("."):
+            raise ProblemError(f"a file must have a name, got {name!r}")
+        key = f"{next(self._count)}"
+        path = self._folder / key / base
+        path.parent.mkdir()
+        path.write_bytes(content)
+        try:
+            about = _about_pairs(path) if kind == "pairs" else _about_points(path)
+        except (ValueError, OSError, zipfile.BadZipFile) as error:
+            raise ProblemError(self._words(error)) from error
+        self._uploads[key] = path
+        return {"key": key, "about": f"{base}: {about}"}
+
+    def describe(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The problem in words and code, which backends take it, and which one "auto" would choose."""
+        form, made = self._made(given)
+        explained = made.problem.explain()
+        declined = {name: reason for name, reason in made.problem.compatible_backends().items() if reason}
+        try:
+            auto = choose_backend(made.problem)[0]
+        except NPKLError as error:
+            auto = str(error)
+        return {
+            "title": made.title, "text": explained.text, "latex": explained.latex, "n": made.problem.n,
+            "declined": declined, "auto": auto, "code": answers.solve_code(made, form),
+            "weighted": bool(made.problem.terms), "findings": [str(one) for one in made.problem.diagnose()],
+        }  # fmt: skip
+
+    def run(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Begin to solve."""
+        form = Form.of(given)
+
+        def work(job: Job) -> Answer:
+            made = self._made(given)[1]
+            job.tell("problem", title=made.title, text=made.problem.explain().text)
+            solution = made.problem.solve(
+                form.backend, tol=form.tol, time_limit=form.time_limit, callback=job.watch
+            )
+            answer = Answer(made, form, solution)
+            numbers = answers.plain(answer.numbers()) | {"code": answers.solve_code(made, form)}
+            job.answer = answer
+            job.tell("answer", **numbers)
+            return answer
+
+        return {"key": self.jobs.begin("run", work).key}
+
+    def follow(self, given: Mapping[str, Any], low: Any, high: Any, count: Any) -> dict[str, Any]:
+        """Begin to follow gamma from ``low`` to ``high`` in ``count`` steps of one factor."""
+        form = Form.of(given)
+        low, high = number_of("the first gamma", low), number_of("the last gamma", high)
+        count = number_of("the number of values", count, whole=True)
+        if not (0 < low < high and 2 <= count <= MOST_VALUES):
+            raise ProblemError(
+                f"a path must go from a positive gamma to a larger one in 2 to {MOST_VALUES} values, "
+                f"got {low:g} to {high:g} in {count}"
+            )
+
+        def work(job: Job) -> list[Answer]:
+            made = self._made(given)[1]
+            if not made.problem.terms:
+                raise ProblemError(f"{made.problem.name} has no losses whose weight could be changed")
+
+            def watch(row: Any) -> bool:
+                job.check()
+                return job.watch(row)
+
+            path = regularization_path(
+                made.problem, "weight", (np.geomspace(low, high, count) / form.gamma).tolist(), form.backend,
+                tol=form.tol, time_limit=form.time_limit, callback=watch,
+            )  # fmt: skip
+            found = [Answer(replace(made, problem=one.problem), form, one, FEWER) for one in path.solutions]
+            numbers = answers.plain(answers.path_numbers(path, found, form.gamma))
+            job.answer = found
+            job.tell("path", **numbers, code=answers.path_code(made, form, (low, high, count)))
+            return found
+
+        return {"key": self.jobs.begin("path", work).key}
+
+    def compare(self, given: Mapping[str, Any], backends: Sequence[str]) -> dict[str, Any]:
+        """Begin a cross-check."""
+        form = Form.of(given)
+
+        def work(job: Job) -> CrossCheck:
+            made = self._made(given)[1]
+
+            def progress(label: str) -> None:
+                job.check()
+                job.tell("progress", text=f"{label} is running")
+
+            check = crosscheck(
+                made.problem, list(backends), progress=progress, tol=form.tol, time_limit=form.time_limit,
+                callback=job.watch,
+            )  # fmt: skip
+            job.answer = check
+            numbers = answers.plain(answers.table(check))
+            job.tell("table", **numbers, code=answers.compare_code(made, form, backends))
+            return check
+
+        return {"key": self.jobs.begin("comparison", work).key}
+
+    def figure(self, key: str, name: str, index: int, how: Mapping[str, Any]) -> str:
+        """A figure of a run, of one answer of a path, or of a comparison."""
+        found = self.jobs.get(key).answer
+        if isinstance(found, list) and 0 <= index < len(found):
+            found = found[index]
+        if not isinstance(found, Answer):
+            raise ProblemError("there is no answer yet to be drawn")
+        return found.figure(
+            name, how.get("by", "classes"), int(how.get("width", 480)), how.get("dark") == "1"
+        )
+
+    def _made(self, given: Mapping[str, Any]) -> tuple[Form, Made]:
+        """The form and its problem, which is kept until another one is asked for."""
+        form = Form.of(given)
+        asked = replace(form, backend="auto", tol=1e-6, time_limit=60.0, clusters=None)
+        if self._last is None or self._last[0] != asked:
+            try:
+                self._last = asked, make(form, self._uploads)
+            except ProblemError as error:
+                raise ProblemError(self._words(error)) from error
+        return form, self._last[1]
+
+    def _words(self, error: Exception) -> str:
+        """What an error says, files by their names only."""
+        return re.sub(rf"{re.escape(str(self._folder))}[/\\]\d+[/\\]", "", str(error))
+
+
+def _about_points(path: File) -> str:
+    data = read_points(path)
+    return f"{data.n} points, {data.X.shape[1]} features, {np.unique(data.y).size or 'no'} classes"
+
+
+def _about_pairs(path: File) -> str:
+    pairs = read_pairs(path, MOST_POINTS)
+    return f"{len(pairs.must_link)} must-links, {len(pairs.cannot_link)} cannot-links"
+
+
+def _first_line(function: Any) -> str:
+    return (function.__doc__ or "").strip().split("\n")[0]

@@ -1,0 +1,73 @@
+"""The page served on this machine alone, and opened in a browser."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable
+
+from npkl_models.errors import ProblemError, optional
+from npkl_models.explore.app import make_app
+from npkl_models.explore.desk import Desk
+
+HOST = "127.0.0.1"
+GRACE = 1  # seconds for open streams when the page is closed down
+OPENED_AFTER = 0.5  # seconds, when the server answers
+
+
+def serve(port: int = 0, browser: bool = True, announce: Callable[[str], None] | None = None) -> None:
+    """Serve the page until interrupted.
+
+    Parameters
+    ----------
+    port : int
+        0 takes a free one.
+    browser : bool
+        Whether to open a browser.
+    announce : callable, optional
+        Is told the address, with its token.
+
+    Raises
+    ------
+    MissingDependencyError
+        Without starlette, uvicorn or matplotlib.
+    ProblemError
+        If the port is taken, or no port.
+    """
+    uvicorn = optional("uvicorn", "npkl explore", "explore")
+    optional("matplotlib", "npkl explore", "explore")
+    token, desk = secrets.token_urlsafe(24), Desk()
+    listening = _listen(port)
+    port = listening.getsockname()[1]
+    address = f"http://{HOST}:{port}/?token={token}"
+    app = make_app(token, (f"{HOST}:{port}", f"localhost:{port}"), desk)
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE, lifespan="off"
+    )
+    if announce is not None:
+        announce(address)
+    if browser:
+        timer = threading.Timer(OPENED_AFTER, webbrowser.open, (address,))
+        timer.daemon = True
+        timer.start()
+    try:
+        uvicorn.Server(config).run(sockets=[listening])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        desk.close()
+        listening.close()
+
+
+def _listen(port: int) -> socket.socket:
+    if not 0 <= port < 2**16:
+        raise ProblemError(f"port must be between 0 and 65535, got {port}")
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listening.bind((HOST, port))
+    except OSError as error:
+        listening.close()
+        raise ProblemError(f"port {port} must be free, got: {error}; --port 0 finds one that is") from error
+    return listening
