@@ -186,12 +186,14 @@ class Desk:
         """The form and its problem, which is kept until another one is asked for."""
         form = Form.of(given)
         asked = replace(form, backend="auto", tol=1e-6, time_limit=60.0, clusters=None)
-        if self._last is None or self._last[0] != asked:
+        last = self._last  # of whichever thread has set it
+        if last is None or last[0] != asked:
             try:
-                self._last = asked, make(form, self._uploads)
+                last = asked, make(form, self._uploads)
             except ProblemError as error:
                 raise ProblemError(self._words(error)) from error
-        return form, self._last[1]
+            self._last = last
+        return form, last[1]
 
     def _words(self, error: Exception) -> str:
         """What an error says, files by their names only."""

@@ -13,6 +13,7 @@ from npkl_models.explore.app import make_app
 from npkl_models.explore.desk import Desk
 
 HOST = "127.0.0.1"
+PACKAGES = ("uvicorn", "starlette", "matplotlib")
 GRACE = 1  # seconds for open streams when the page is closed down
 OPENED_AFTER = 0.5  # seconds, when the server answers
 
@@ -36,8 +37,7 @@ def serve(port: int = 0, browser: bool = True, announce: Callable[[str], None] |
     ProblemError
         If the port is taken, or no port.
     """
-    uvicorn = optional("uvicorn", "npkl explore", "explore")
-    optional("matplotlib", "npkl explore", "explore")
+    uvicorn, *_ = (optional(name, "npkl explore", "explore") for name in PACKAGES)
     token, desk = secrets.token_urlsafe(24), Desk()
     listening = _listen(port)
     port = listening.getsockname()[1]

@@ -3,6 +3,7 @@
 import io
 import json
 import socket
+import sys
 import threading
 import time
 import warnings
@@ -344,3 +345,13 @@ def test_the_command_prints_the_address(monkeypatch, capsys):
         taken.listen()
         assert main(["explore", "--no-browser", "--port", str(taken.getsockname()[1])]) == 2
     assert "must be free" in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_without_its_packages_the_command_says_which_extra_brings_them(monkeypatch, capsys):
+    for package in ("uvicorn", "starlette", "matplotlib"):
+        with monkeypatch.context() as without:
+            without.setitem(sys.modules, package, None)
+            without.setitem(sys.modules, f"{package}.applications", None)
+            assert main(["explore", "--no-browser"]) == 2
+        said = " ".join(capsys.readouterr().err.split())
+        assert f"npkl explore needs {package}; install it with: pip install npkl_models[explore]" in said

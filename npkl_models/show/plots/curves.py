@@ -49,6 +49,18 @@ def convergence(
         If there is no solution, or none with a bound.
     MissingDependencyError
         Without matplotlib.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> from npkl_models.show import plots
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
+    >>> answers = {name: problem.solve(name) for name in ("burer_monteiro", "interior")}
+    >>> ax = plots.convergence(answers, against="iterations")
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['burer_monteiro', 'interior']
     """
     if against not in AGAINST:
         raise unknown("value of against", against, AGAINST)
@@ -91,6 +103,17 @@ def rank_history(solutions: Solution | Mapping[str, Solution] | Iterable[Solutio
         If there is no solution.
     MissingDependencyError
         Without matplotlib.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> from npkl_models.show import plots
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
+    >>> ax = plots.rank_history(problem.solve("burer_monteiro"))
+    >>> ax.get_ylabel()
+    'columns of the factor V'
     """
     shown = named(solutions)
     ax = axes(ax)
@@ -135,6 +158,18 @@ def path(path: Path, ax: Any = None, quantity: str = "objective") -> Any:
         For another quantity.
     MissingDependencyError
         Without matplotlib.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> from npkl_models.show import plots
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
+    >>> path = nm.regularization_path(problem, "weight", [0.1, 1.0, 10.0])
+    >>> ax = plots.path(path, quantity="rank")
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('weight', 'rank of K')
     """
     if ax is not None and np.ndim(ax):
         several = np.asarray(ax, dtype=object).ravel()

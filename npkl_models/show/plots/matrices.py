@@ -39,6 +39,17 @@ def kernel(solution_or_K: Solution | Array, labels: ArrayLike | None = None, ax:
         For a solution without a point.
     MissingDependencyError
         Without matplotlib.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> from npkl_models.show import plots
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
+    >>> ax = plots.kernel(problem.solve(), labels=["a", "a", "a", "b", "b", "b"])
+    >>> [text.get_text() for text in ax.get_xticklabels()]
+    ['a', 'b']
     """
     factor = solution_or_K.V if isinstance(solution_or_K, Solution) else None
     if isinstance(solution_or_K, Solution) and factor is None:

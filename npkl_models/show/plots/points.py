@@ -45,6 +45,16 @@ def layout(solution: Solution) -> Array:
     ------
     SolverError
         For a solution without a point.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> from npkl_models.show import plots
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
+    >>> plots.layout(problem.solve()).shape
+    (6, 2)
     """
     if solution.V is None:
         solution.dense()  # says why there is none
@@ -82,6 +92,17 @@ def embedding(solution: Solution, labels: ArrayLike | None = None, ax: Any = Non
         If there are not as many labels as points, or the edges are none of these.
     MissingDependencyError
         Without matplotlib.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> from npkl_models.show import plots
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
+    >>> ax = plots.embedding(problem.solve(), labels=[0, 0, 0, 1, 1, 1], edges=True)
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['0', '1']
     """
     X = layout(solution)
     number, names = classes(labels, len(X))
@@ -123,6 +144,17 @@ def pair_multipliers(solution: Solution, positions: ArrayLike | None = None, ax:
         If the positions have another shape, or the problem has no pairs.
     MissingDependencyError
         Without matplotlib.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> from npkl_models.show import plots
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
+    >>> ax = plots.pair_multipliers(problem.solve())
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['held together: 2 of 2']
     """
     X = layout(solution) if positions is None else np.asarray(positions, dtype=float)
     if X.shape != (solution.problem.n, 2):

@@ -44,6 +44,18 @@ def joint_spectrum(solution: Solution, ax: Any = None) -> Any:
     Notes
     -----
     Alizadeh, Haeberly & Overton, Math. Programming 77, 1997, section 2.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> from npkl_models.show import plots
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
+    >>> ax = plots.joint_spectrum(problem.solve("interior"))
+    >>> K, S = (line.get_ydata() for line in ax.get_lines())
+    >>> bool((K * S).max() < 1e-4)
+    True
     """
     problem, found = solution.problem, solution.certificate
     if problem.order > LARGEST:
@@ -88,6 +100,17 @@ def spectrum(solution: Solution, ax: Any = None) -> Any:
         For a solution without a point.
     MissingDependencyError
         Without matplotlib.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> from npkl_models.show import plots
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
+    >>> ax = plots.spectrum(problem.solve())
+    >>> ax.get_ylabel()
+    'k-th eigenvalue of K'
     """
     if solution.V is None:
         solution.dense()  # says why there is none

@@ -31,6 +31,17 @@ def crosscheck(check: CrossCheck, ax: Any = None) -> Any:
         If no backend left a point.
     MissingDependencyError
         Without matplotlib.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> from npkl_models.show import plots
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
+    >>> ax = plots.crosscheck(nm.crosscheck(problem, ["burer_monteiro", "interior"]))
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['burer_monteiro', 'interior']
     """
     ran = [row for row in check.rows if row.ran]
     if not ran:
