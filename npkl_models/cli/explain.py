@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from npkl_models.cli.arguments import add_problem, parser_of, problem_of
+from npkl_models.cli.progress import progress
 from npkl_models.solve.choice import choose_backend
 
 EXAMPLES = """examples:
   npkl explain --data wine --formulation npkl --loss hinge --row-norm 1
-  npkl explain --formulation simple_npkl --latex"""
+  npkl explain --formulation simple_npkl --latex
+  npkl explain --data my.csv --pairs pairs.csv --page handout.html"""
 
 
 def add(commands: Any) -> None:
@@ -24,12 +27,18 @@ def add(commands: Any) -> None:
     )  # fmt: skip
     add_problem(parser)
     parser.add_argument("--latex", action="store_true", help="formulas for typesetting")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="all of it and an answer as one HTML page")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print it; returns the exit status."""
     problem, title = problem_of(options)
+    if options.page is not None:
+        with progress(f"{problem.name}, n = {problem.n}"):
+            problem.handout(options.page)
+        Console().print(f"{options.page}: {title}", markup=False, highlight=False, soft_wrap=True)
+        return 0
     explained, dual = problem.explain(), problem.dual()
     parts = [("The problem", explained.text), ("Its dual", dual.text)]
     if options.latex:

@@ -57,6 +57,11 @@ class Lent:
         dual: Dual = lent("Problem.dual")(self)
         return dual
 
+    def handout(self, path: str | Path, solution: Solution | None = None, labels: Any = None) -> Path:
+        """Write all of it on one HTML page: primal, dual, conditions, compiled forms, an answer, pictures."""
+        written: Path = lent("Problem.handout")(self, path, solution, labels)
+        return written
+
     def _repr_latex_(self) -> str:
         return f"$${self.explain().latex}$$"
 

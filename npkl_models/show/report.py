@@ -15,6 +15,7 @@ from npkl_models.answer.solution import Solution
 from npkl_models.crosscheck.table import CrossCheck
 from npkl_models.errors import MissingDependencyError, NPKLError
 from npkl_models.show.figures import svg
+from npkl_models.show.formulas import mathml
 from npkl_models.show.machine import date, machine, versions
 
 Drawing = tuple[str, Callable[[Any], Any]]
@@ -47,6 +48,8 @@ def write_report(check: CrossCheck, path: str | Path, labels: ArrayLike | None =
         verdict="all agree" if check.agrees else "NOT all agree",
         tone="good" if check.agrees else "bad",
         text=html.escape(explained.text),
+        style=STYLE,
+        formula=mathml(explained.latex),
         latex=html.escape(explained.latex),
         table=check.to_html(),
         certificates=_certificates(check.solutions),
@@ -101,36 +104,38 @@ def _list(entries: Mapping[str, str]) -> str:
     return f"<dl>{''.join(lines)}</dl>"
 
 
+STYLE = """body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; }
+body { margin: 1.5rem auto; max-width: 76rem; padding: 0 1rem; }
+h1 { font-size: 1.5rem; line-height: 1.2; } h2 { font-size: 1.15rem; margin-top: 2rem; }
+p, dd, pre { overflow-wrap: anywhere; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .85rem; }
+th, td { padding: .25rem .45rem; border-bottom: 1px solid #ccc; text-align: left; white-space: nowrap; }
+td:last-child { white-space: normal; min-width: 13rem; }
+tr.good td:last-child, .verdict.good { color: #17692f; }
+tr.bad td:last-child, .verdict.bad { color: #a11; font-weight: bold; }
+.idle td { color: #666; } pre { background: #f5f5f5; padding: 1rem; white-space: pre-wrap; }
+.figures { display: grid; gap: 1.5rem; }
+.figures { grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); }
+figure { margin: 0; break-inside: avoid; } figcaption { font-size: .9rem; color: #444; }
+svg { width: 100%; max-width: 36rem; height: auto; }
+dl { display: grid; grid-template-columns: minmax(6rem, max-content) 1fr; gap: .2rem 1rem; }
+dt { font-weight: 600; overflow-wrap: anywhere; } dd { margin: 0; }
+@media (max-width: 30rem) { dl { display: block; } dd { margin: 0 0 .5rem; } }
+@media print {
+  body { font-size: 10pt; max-width: none; margin: 0; } table { font-size: 7.5pt; }
+  .wide { overflow: visible; } td:last-child { min-width: 0; } h2 { break-after: avoid; }
+}
+.formula { overflow-x: auto; overflow-y: hidden; padding: .3rem 0; margin: .5rem 0; }
+"""
+
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Cross-check: {title}</title><style>
-body {{ font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; }}
-body {{ margin: 1.5rem auto; max-width: 76rem; padding: 0 1rem; }}
-h1 {{ font-size: 1.5rem; line-height: 1.2; }} h2 {{ font-size: 1.15rem; margin-top: 2rem; }}
-p, dd, pre {{ overflow-wrap: anywhere; }}
-.wide {{ overflow-x: auto; }}
-table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .85rem; }}
-th, td {{ padding: .25rem .45rem; border-bottom: 1px solid #ccc; text-align: left; white-space: nowrap; }}
-td:last-child {{ white-space: normal; min-width: 13rem; }}
-tr.good td:last-child, .verdict.good {{ color: #17692f; }}
-tr.bad td:last-child, .verdict.bad {{ color: #a11; font-weight: bold; }}
-.idle td {{ color: #666; }} pre {{ background: #f5f5f5; padding: 1rem; white-space: pre-wrap; }}
-.figures {{ display: grid; gap: 1.5rem; }}
-.figures {{ grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); }}
-figure {{ margin: 0; break-inside: avoid; }} figcaption {{ font-size: .9rem; color: #444; }}
-svg {{ width: 100%; max-width: 36rem; height: auto; }}
-dl {{ display: grid; grid-template-columns: minmax(6rem, max-content) 1fr; gap: .2rem 1rem; }}
-dt {{ font-weight: 600; overflow-wrap: anywhere; }} dd {{ margin: 0; }}
-@media (max-width: 30rem) {{ dl {{ display: block; }} dd {{ margin: 0 0 .5rem; }} }}
-@media print {{
-  body {{ font-size: 10pt; max-width: none; margin: 0; }} table {{ font-size: 7.5pt; }}
-  .wide {{ overflow: visible; }} td:last-child {{ min-width: 0; }} h2 {{ break-after: avoid; }}
-}}
-</style></head><body><main><h1>Cross-check: {title}</h1>
+<title>Cross-check: {title}</title><style>{style}</style></head><body><main><h1>Cross-check: {title}</h1>
 <p>{headline}: <strong class="verdict {tone}">{verdict}</strong>. {date}</p>
-<h2>The problem</h2><pre>{text}</pre>
-<h2>In LaTeX</h2><pre>{latex}</pre>
+<h2>The problem</h2>{formula}<pre>{text}</pre>
+<details><summary>in LaTeX</summary><pre>{latex}</pre></details>
 <h2>The answers</h2>
 <div class="wide" tabindex="0" role="region" aria-label="Table of the answers">{table}</div>
 <h2>The certificates</h2>{certificates}

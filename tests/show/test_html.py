@@ -59,3 +59,21 @@ def _width(svg):
     line = svg.split('<path d="M')[2].split('"')[0]
     left, rest = line.split(" ", 1)
     return float(rest.split("H")[1]) - float(left)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_handout_has_all_on_one_page(small, kind, tmp_path):
+    problem = small(kind)
+    text = problem.handout(tmp_path / "page.html", problem.solve(time_limit=20)).read_text()
+    for words in (
+        "The problem",
+        "Its dual",
+        "Conditions of optimality",
+        "What each backend makes of it",
+        "An answer",
+    ):
+        assert f"<h2>{words}</h2>" in text
+    assert text.count("<math") == 3 + len(problem.dual().conditions)
+    assert text.count("<figure>") >= 3
+    assert "src=" not in text
+    assert "http://" not in text.replace("http://www.w3.org", "")

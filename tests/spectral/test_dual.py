@@ -140,7 +140,7 @@ def test_ties_share_the_trace_equally():
 
 
 @given(p=st.sampled_from([1.5, 2.0, 3.0]), seed=st.integers(0, 99))
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 def test_projection_onto_the_ball(p, seed):
     rng = np.random.default_rng(seed)
     v = rng.random(6) * 3

@@ -1,0 +1,100 @@
+"""All of a problem on one page: primal, dual, optimality, compiled forms, an answer and its pictures."""
+
+from __future__ import annotations
+
+import html
+from functools import partial
+from pathlib import Path
+
+from numpy.typing import ArrayLike
+
+from npkl_models.answer.solution import Solution
+from npkl_models.errors import MissingDependencyError, NPKLError
+from npkl_models.model.problem import Problem
+from npkl_models.show import plots
+from npkl_models.show.figures import svg
+from npkl_models.show.formulas import mathml
+from npkl_models.show.html import bracket
+from npkl_models.show.machine import date, versions
+from npkl_models.show.report import STYLE
+
+
+def write_handout(
+    problem: Problem, path: str | Path, solution: Solution | None = None, labels: ArrayLike | None = None
+) -> Path:
+    """Write a page for a class, which needs no other file and no network.
+
+    Parameters
+    ----------
+    problem : Problem
+    path : str or Path
+        Of the file.
+    solution : Solution, optional
+        An answer; one by ``problem.solve()`` otherwise.
+    labels : array_like of shape (n,), optional
+        Classes, by which the kernel is ordered.
+
+    Returns
+    -------
+    Path
+    """
+    explained, dual = problem.explain(), problem.dual()
+    found = problem.solve() if solution is None else solution
+    findings = "".join(f"<li>{html.escape(str(finding))}</li>" for finding in problem.diagnose())
+    rows = ((html.escape(name), mathml(latex)) for name, latex in dual.conditions)
+    conditions = "".join(f"<dt>{name}</dt><dd>{formula}</dd>" for name, formula in rows)
+    source = "\n".join((explained.latex, dual.latex, dual.slack, *(latex for _, latex in dual.conditions)))
+    page = PAGE.format(
+        title=html.escape(problem.name or "problem"), style=STYLE, date=html.escape(date()),
+        primal=mathml(explained.latex), primal_words=html.escape(explained.text),
+        dual=mathml(dual.latex) + mathml(dual.slack), dual_words=html.escape(dual.text),
+        conditions=conditions,
+        findings=f"<ul>{findings}</ul>" if findings else "<p>Nothing was found.</p>",
+        forms=explained.forms._repr_html_(),
+        bracket=bracket(found.certificate) if found.V is not None else "",
+        summary=html.escape(found.summary()), figures=_figures(found, labels), source=html.escape(source),
+        versions=html.escape(", ".join(f"{name} {number}" for name, number in versions().items())),
+    )  # fmt: skip
+    target = Path(path)
+    target.write_text(page, encoding="utf-8")
+    return target
+
+
+def _figures(found: Solution, labels: ArrayLike | None) -> str:
+    if found.V is None:
+        return "<p>No pictures: there is no kernel.</p>"
+    drawings = (
+        ("The kernel, by classes where they are known", partial(plots.kernel, found, labels)),
+        ("Eigenvalues of the kernel and of the dual slack: where one is positive the other is zero",
+         partial(plots.joint_spectrum, found)),
+        ("Objective and bound against the seconds", partial(plots.convergence, [found])),
+        ("The pairs, as wide as their multipliers", lambda ax: plots.pair_multipliers(found, ax=ax)),
+    )  # fmt: skip
+    out = []
+    for words, draw in drawings:
+        try:
+            picture = svg(draw, words)
+        except MissingDependencyError as error:
+            return f"<p>No pictures: {html.escape(str(error))}</p>"
+        except NPKLError as error:
+            picture = f"<p>Not drawn: {html.escape(str(error))}</p>"
+        out.append(f"<figure>{picture}<figcaption>{html.escape(words)}</figcaption></figure>")
+    return "\n".join(out)
+
+
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title><style>{style}</style></head><body><main><h1>{title}</h1><p>{date}</p>
+<h2>The problem</h2>{primal}<pre>{primal_words}</pre>
+<h2>Its dual</h2>{dual}<pre>{dual_words}</pre>
+<h2>Conditions of optimality</h2><dl>{conditions}</dl>
+<h2>What may be wrong with it</h2>{findings}
+<h2>What each backend makes of it</h2>
+<div class="wide" tabindex="0" role="region" aria-label="Table of the backends">{forms}</div>
+<h2>An answer</h2>{bracket}<pre>{summary}</pre>
+<div class="figures">{figures}</div>
+<h2>In LaTeX</h2><details><summary>source of the formulas</summary><pre>{source}</pre></details>
+<p><small>{versions}</small></p>
+</main></body></html>
+"""
