@@ -113,10 +113,10 @@ class Problem(Lent):
         return sum(term.functional.size for term in self.terms)
 
     def __repr__(self) -> str:
-        terms = ", ".join(f"{t.functional.size} {t.name} {t.loss.name}" for t in self.terms)
+        terms = "".join(f", {t.functional.size} {t.name} {t.loss.name}" for t in self.terms)
         basis = "" if self.basis is None else f", basis of {self.basis.size}"
         return (
-            f"Problem({self.name or 'unnamed'}: n={self.n}, {terms}, "
+            f"Problem({self.name or 'unnamed'}: n={self.n}{terms}, "
             f"regularizer={self.regularizer.name}{basis})"
         )
 

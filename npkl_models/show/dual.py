@@ -118,7 +118,9 @@ def _named(latex: str, y: str, term: LossTerm, indexed: bool = False) -> str:
     for k, letter in enumerate(latex):
         word = letter == "\\" or (word and letter.isalpha())
         alone = letter in marks and not word and not (k and latex[k - 1].isalpha())
-        out.append(marks[letter] if alone else letter)
+        mark = marks[letter] if alone else letter
+        twice = "^" in mark and latex[k + 1 : k + 2] == "^"  # TeX takes no second superscript
+        out.append(f"{{{mark}}}" if twice else mark)
     return "".join(out)
 
 

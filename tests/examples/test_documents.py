@@ -62,6 +62,15 @@ def test_every_block_of_the_page_runs(page, tmp_path, monkeypatch, capsys):
     plt.close("all")
 
 
+def test_no_formula_is_cut_by_the_cells_of_a_table():
+    """A | inside a formula ends the cell: write \\lvert."""
+    for page in PAGES:
+        for number, line in enumerate(page.read_text().splitlines(), 1):
+            if line.startswith("| "):
+                cells = re.sub(r"`[^`]*`", "", line).split("|")
+                assert all(cell.count("$") % 2 == 0 for cell in cells), (page.name, number)
+
+
 def test_no_code_hides_in_an_indented_block_or_an_unknown_fence():
     known = {"python", "sh", "text", "math"}
     for page in PAGES:

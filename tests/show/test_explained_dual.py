@@ -73,3 +73,10 @@ def test_a_loss_from_outside_has_a_conjugate_by_name(monkeypatch):
     problem = nm.Problem(np.eye(3), [nm.LossTerm(nm.Entries(3, ([0], [1])), "square", 1.0)])
     assert "f^*(y_e)" in problem.dual().latex
     assert r"\operatorname{dom} f^*" in problem.dual().latex
+
+
+def test_a_letter_with_two_superscripts_is_braced(small):
+    """TeX refuses y^{(1)}_e^2."""
+    latex = small("pcp").dual().latex
+    assert r"{y^{(1)}_e}^2" in latex
+    assert "}_e^2" not in latex
