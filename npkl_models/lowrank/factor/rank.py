@@ -42,8 +42,8 @@ def auto_rank(problem: Problem) -> int:
 def _n_values(problem: Problem) -> int:
     """The papers' m: the values of all terms and equalities.
 
-    Where losses ask for the diagonal too (pcp), a pair counts in both orders, as in the set T of Hu & Kwok (2013,
-    section 4): its Table 1 has the ranks that this gives, 31 on iris and 103 on a1a.
+    Where losses ask for the diagonal too (pcp), a pair counts in both orders, as in the set T of Hu & Kwok
+    (2013, section 4): its Table 1 has the ranks that this gives, 31 on iris and 103 on a1a.
     """
     parts = [part.functional for part in (*problem.terms, *problem.equalities)]
     every = sum(functional.size for functional in parts)
