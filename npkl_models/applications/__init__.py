@@ -7,6 +7,6 @@ Examples
 1.0
 """
 
-from npkl_models.applications import clustering
+from npkl_models.applications import clustering, constrained, scores
 
-__all__ = ["clustering"]
+__all__ = ["clustering", "constrained", "scores"]

@@ -39,7 +39,7 @@ def kernel_kmeans(kernel: Any, n_clusters: int, n_init: int = 20, random_state: 
     >>> bool(labels[0] == labels[1] != labels[2])
     True
     """
-    V = _factor(kernel)
+    V = as_rows(kernel)
     if not 1 <= n_clusters <= len(V):
         raise ProblemError(f"n_clusters must be between 1 and n = {len(V)}, got {n_clusters}")
     labels = KMeans(n_clusters, n_init=n_init, random_state=random_state).fit_predict(V)
@@ -60,7 +60,8 @@ def cluster_accuracy(labels: ArrayLike, clusters: ArrayLike) -> float:
     return float(rand_score(np.asarray(labels), np.asarray(clusters)))
 
 
-def _factor(kernel: Any) -> Array:
+def as_rows(kernel: Any) -> Array:
+    """Rows whose distances are those of a solution, a factor, or a kernel matrix (n x n)."""
     if isinstance(kernel, Solution):
         if kernel.V is None:
             raise ProblemError("a solution without a point has no kernel to cluster; see its status")

@@ -12,6 +12,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+import npkl_models.show.plots as plots
 from npkl_models.answer.solution import Status
 from npkl_models.cli import output
 from npkl_models.cli.arguments import add_problem, add_solver, parser_of, problem_of, solver_options
@@ -19,7 +20,6 @@ from npkl_models.cli.progress import progress
 from npkl_models.errors import ProblemError, optional
 from npkl_models.path import PARAMETERS, regularization_path
 from npkl_models.path import Path as Answers
-from npkl_models.show import plots
 
 COLUMNS = ("objective", "certified gap", "rigour", "rank", "iterations", "seconds", "status")
 EXAMPLES = """examples:

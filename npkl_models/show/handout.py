@@ -8,10 +8,10 @@ from pathlib import Path
 
 from numpy.typing import ArrayLike
 
+import npkl_models.show.plots as plots
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import MissingDependencyError, NPKLError
 from npkl_models.model.problem import Problem
-from npkl_models.show import plots
 from npkl_models.show.figures import svg
 from npkl_models.show.formulas import mathml
 from npkl_models.show.html import bracket

@@ -102,7 +102,8 @@ class FactorOptions(IterativeOptions):
     ----------
     rank : "auto", "pataki" or int
         Columns of V. "auto" starts small and appends the negative eigenvector of the dual slack until
-        the point is certified; "pataki" is the largest r with r(r+1)/2 <= m for m loss values.
+        the point is certified; "pataki" is the largest r with r(r+1)/2 <= m for m loss values, as
+        the papers count them: a pair in both orders where there are losses on the diagonal too.
     random_state : int
         Seed of the random start and of the row order.
     """

@@ -1,0 +1,182 @@
+"""Constrained k-means: the pairs are kept while clusters are formed.
+
+Wagstaff, Cardie, Rogers & Schroedl, ICML 2001: in each round points go, one after the other, to the nearest
+centre to which no pair forbids them. Must-links are contracted first, so that only cannot-links remain; which
+points can be served depends on their order, and there may be none that serves all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.cluster import kmeans_plusplus
+
+from npkl_models.applications.clustering import as_rows
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array, Index
+from npkl_models.linalg.compile import compiled
+from npkl_models.model.pairs import Pairs
+
+
+@dataclass(frozen=True)
+class Constrained:
+    """What constrained k-means found.
+
+    Attributes
+    ----------
+    labels : ndarray of int, shape (n,)
+    violated : int
+        Cannot-links that are not kept; must-links always are. 0 unless every restart failed.
+    inertia : float
+        The sum of squared distances to the centres.
+    restarts, failed : int
+        How many there were, and how many ended at a point that no cluster could take.
+    """
+
+    labels: Index
+    violated: int
+    inertia: float
+    restarts: int
+    failed: int
+
+    @property
+    def satisfied(self) -> bool:
+        """Whether all pairs are kept."""
+        return self.violated == 0
+
+
+def constrained_kmeans(
+    kernel: Any, n_clusters: int, pairs: Pairs, n_init: int = 20, max_iter: int = 300,
+    random_state: int | None = 0,
+) -> Constrained:  # fmt: skip
+    """COP-KMeans on a solution, a factor or a kernel matrix.
+
+    Parameters
+    ----------
+    kernel : Solution, or ndarray of shape (n, r) or (n, n)
+    n_clusters : int
+    pairs : Pairs
+        Over the same points.
+    n_init : int
+        Restarts, each with centres by k-means++ and an order of its own.
+    max_iter : int
+        Rounds of each.
+    random_state : int, optional
+
+    Returns
+    -------
+    Constrained
+        The best restart that keeps all pairs. Where none does (the greedy assignment may fail although a
+        feasible one exists; to find one is NP-hard) the one that breaks the fewest cannot-links, and
+        ``violated`` says how many.
+
+    Raises
+    ------
+    ProblemError
+        If must-links and cannot-links contradict each other, so that no partition keeps them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import npkl_models as nm
+    >>> from npkl_models.applications.constrained import constrained_kmeans
+    >>> X = np.array([[0.0], [0.1], [0.2], [5.0], [5.1]])
+    >>> found = constrained_kmeans(X, 2, nm.Pairs(5, [(0, 3)], [(0, 1)]))
+    >>> bool(found.labels[0] == found.labels[3] != found.labels[1]), found.satisfied
+    (True, True)
+    """
+    V = as_rows(kernel)
+    if pairs.n != len(V):
+        raise ProblemError(f"pairs must be over the {len(V)} points, got pairs over {pairs.n}")
+    if not 1 <= n_clusters <= len(V):
+        raise ProblemError(f"n_clusters must be between 1 and n = {len(V)}, got {n_clusters}")
+    chains = pairs.contradictions()
+    if chains:
+        raise ProblemError(
+            f"must-links join the points of {len(chains)} cannot-links, for example by {chains[0]}"
+        )
+    count, group = pairs.groups()
+    gather = sp.csr_array((np.ones(len(V)), (group, np.arange(len(V)))), shape=(count, len(V)))
+    weight = np.asarray(gather.sum(axis=1)).ravel()
+    ends = group[pairs.cannot_link] if len(pairs.cannot_link) else np.zeros((0, 2), dtype=np.intp)
+    both = np.concatenate([ends, ends[:, ::-1]])
+    apart = sp.csr_array((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(count, count))
+    data = _Data(V, gather @ V, weight, gather, apart)
+    rng = np.random.default_rng(random_state)
+    runs = [_restart(data, n_clusters, max_iter, rng) for _ in range(max(n_init, 1))]
+    broken, inertia, of_groups = min(runs, key=lambda run: run[:2])
+    failed = sum(run[0] > 0 for run in runs)
+    labels = of_groups[group]
+    violated = (
+        int(np.sum(labels[pairs.cannot_link[:, 0]] == labels[pairs.cannot_link[:, 1]])) if broken else 0
+    )
+    return Constrained(labels, violated, inertia, len(runs), failed)
+
+
+@dataclass(frozen=True, eq=False)
+class _Data:
+    V: Array
+    sums: Array  # of the rows of each group
+    weight: Array  # points of each group
+    gather: Any
+    apart: Any  # groups that cannot be together
+
+
+def _restart(data: _Data, k: int, max_iter: int, rng: np.random.Generator) -> tuple[int, float, Index]:
+    """(cannot-links broken, inertia, cluster of each group) of one run."""
+    means = data.sums / data.weight[:, None]
+    seed = int(rng.integers(2**31 - 1))
+    centres = (
+        kmeans_plusplus(means, k, sample_weight=data.weight, random_state=seed)[0]
+        if k <= len(means)
+        else means
+    )
+    order = rng.permutation(len(means))
+    squares, old = np.einsum("ir,ir->i", data.V, data.V), np.full(len(means), -1)
+    for _ in range(max_iter):
+        distance = data.weight[:, None] * np.einsum("kr,kr->k", centres, centres) - 2 * data.sums @ centres.T
+        labels, broken = _assign(order, np.argsort(distance, axis=1), data.apart.indptr, data.apart.indices)
+        if (labels == old).all():
+            break
+        old = labels
+        member = sp.csr_array(
+            (np.ones(labels.size), (labels, np.arange(labels.size))), shape=(len(centres), labels.size)
+        )
+        size = np.asarray(member @ data.weight).ravel()
+        moved = (member @ data.sums) / np.maximum(size, 1.0)[:, None]
+        centres = np.where(size[:, None] > 0, moved, centres)  # an empty cluster keeps its centre
+    inertia = float(np.sum(squares)) + float(np.sum(distance[np.arange(labels.size), labels]))
+    return int(broken), max(inertia, 0.0), labels
+
+
+@compiled
+def _assign(
+    order: Index, nearest: Index, indptr: Index, indices: Index
+) -> tuple[Index, int]:  # pragma: no cover
+    """Each group in turn to its nearest cluster that holds none of those it cannot be with.
+
+    Where there is none: to the nearest of all, and the number of such groups is told.
+    """
+    n, k = nearest.shape
+    labels = np.full(n, -1)
+    broken = 0
+    for g in order:
+        chosen = -1
+        for rank in range(k):
+            cluster = nearest[g, rank]
+            free = True
+            for at in range(indptr[g], indptr[g + 1]):
+                if labels[indices[at]] == cluster:
+                    free = False
+                    break
+            if free:
+                chosen = cluster
+                break
+        if chosen < 0:
+            chosen = nearest[g, 0]
+            broken += 1
+        labels[g] = chosen
+    return labels, broken

@@ -1,0 +1,162 @@
+"""How good a partition or a metric is, by the measures of the papers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import ttest_rel
+from sklearn.metrics import pairwise_distances_chunked
+from sklearn.metrics.cluster import pair_confusion_matrix
+
+from npkl_models.errors import ProblemError, unknown
+from npkl_models.linalg import Array
+
+
+def weighted_rand_index(labels: ArrayLike, clusters: ArrayLike, drawn_from: str = "clusters") -> float:
+    """The Rand index with pairs of one part and pairs of two parts given equal chance, one half each.
+
+    The plain index is high for nearly any partition into many clusters, since most pairs lie in two of them.
+    Yeung, Chang & Dai, Neural Computation 2008, section 5.3.2, after Xing, Ng, Jordan & Russell, NIPS 2003.
+
+    Parameters
+    ----------
+    labels, clusters : array_like of shape (n,)
+        The true partition and the one that is judged.
+    drawn_from : {"clusters", "labels"}
+        By which partition a pair counts as one of one part: by the judged one, as Xing et al. have it, or by
+        the true one.
+
+    Returns
+    -------
+    float
+        Between 0 and 1. Where the partition has no pair of a kind, the other kind decides alone.
+
+    Examples
+    --------
+    >>> from npkl_models.applications.scores import weighted_rand_index
+    >>> weighted_rand_index([0, 0, 1, 1], [0, 0, 1, 1])
+    1.0
+    >>> weighted_rand_index([0, 0, 1, 1], [0, 0, 0, 1])
+    0.5
+    """
+    if drawn_from not in ("clusters", "labels"):
+        raise unknown("drawn_from", drawn_from, ("clusters", "labels"))
+    (apart, merged), (split, together) = pair_confusion_matrix(*_pair(labels, clusters)).astype(float)
+    if drawn_from == "labels":
+        split, merged = merged, split
+    ones, twos = together + merged, apart + split
+    shares = [good / total for good, total in ((together, ones), (apart, twos)) if total > 0]
+    return float(np.mean(shares)) if shares else 1.0
+
+
+def separation(factor: ArrayLike, labels: ArrayLike) -> float:
+    """J: the mean distance of points of two classes over that of points of one class.
+
+    Yeung, Chang & Dai, Neural Computation 2008, eq. (28). Distances are between the rows of a factor V of the
+    kernel (or of any coordinates), hence feature-space distances; computed in blocks, never as n x n at once.
+
+    Parameters
+    ----------
+    factor : array_like of shape (n, r)
+    labels : array_like of shape (n,)
+
+    Returns
+    -------
+    float
+        Inf where all points of each class coincide.
+
+    Examples
+    --------
+    >>> from npkl_models.applications.scores import separation
+    >>> separation([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1])
+    10.0
+    """
+    V = np.asarray(factor, dtype=float)
+    y = np.unique(np.asarray(labels), return_inverse=True)[1].ravel()
+    if V.ndim != 2 or len(V) != y.size:
+        raise ProblemError(f"a factor must have a row for each of the {y.size} labels, got shape {V.shape}")
+    counts = np.bincount(y)
+    if counts.size < 2 or counts.max() < 2:
+        raise ProblemError(
+            f"labels must have two classes, one of them of two points, got class sizes {counts.tolist()[:5]}"
+        )
+    within = total = 0.0
+    at = 0
+    for block in pairwise_distances_chunked(V):
+        total += float(block.sum())
+        within += float(np.sum(block[y[at : at + len(block), None] == y]))
+        at += len(block)
+    inside = float(np.sum(counts * (counts - 1.0)))
+    between = y.size * (y.size - 1.0) - inside
+    return float((total - within) / between / (within / inside)) if within > 0 else float("inf")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two methods over the same repetitions.
+
+    Attributes
+    ----------
+    mean, spread : tuple of float
+        Of each, the spread with n - 1.
+    difference : float
+        First less second, on average.
+    p_value : float
+        Two-sided, of a paired t-test; 1 where the repetitions are all equal.
+    """
+
+    mean: tuple[float, float]
+    spread: tuple[float, float]
+    difference: float
+    p_value: float
+
+    def differs(self, level: float = 0.05) -> bool:
+        """Whether the difference is significant at a level."""
+        return self.p_value < level
+
+    def __str__(self) -> str:
+        one, two = (f"{m:.4g} +- {s:.2g}" for m, s in zip(self.mean, self.spread, strict=True))
+        return (
+            f"{one} against {two}, difference {self.difference:+.3g}, p = {self.p_value:.2g} (paired t-test)"
+        )
+
+
+def compare(first: ArrayLike, second: ArrayLike) -> Comparison:
+    """Means, spreads and a paired t-test of two methods' results over the same repetitions.
+
+    Parameters
+    ----------
+    first, second : array_like of shape (k,)
+        At least two results each, in the same order.
+
+    Examples
+    --------
+    >>> from npkl_models.applications.scores import compare
+    >>> compare([0.9, 0.8, 0.95], [0.7, 0.6, 0.8]).differs()
+    True
+    """
+    a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    if a.ndim != 1 or a.shape != b.shape or a.size < 2 or not np.isfinite([a, b]).all():
+        raise ProblemError(
+            f"results must be two finite series of the same length, at least 2, got {a.shape} and {b.shape}"
+        )
+    p = 1.0 if a[0] == b[0] else 0.0  # where all differences are equal
+    if np.ptp(a - b) > 0:
+        p = float(ttest_rel(a, b).pvalue)
+    return Comparison(
+        (float(a.mean()), float(b.mean())),
+        (float(a.std(ddof=1)), float(b.std(ddof=1))),
+        float(np.mean(a - b)),
+        p,
+    )
+
+
+def _pair(labels: ArrayLike, clusters: ArrayLike) -> tuple[Array, Array]:
+    y, c = np.asarray(labels), np.asarray(clusters)
+    if y.ndim != 1 or y.shape != c.shape or y.size < 2:
+        raise ProblemError(
+            f"two partitions must be of the same points, at least 2, got {y.shape} and {c.shape}"
+        )
+    return y, c
