@@ -68,8 +68,9 @@ def form(problem: Problem) -> str:
     return "\n\n".join([
         f"The instance above, `{problem!r}`, as `problem.explain()` has it:",
         f"$$\n{explained.latex}\n$$",
-        f"Its dual, `problem.dual()`, with ${dual.slack}$:",
+        "Its dual, `problem.dual()`, and the slack:",
         f"$$\n{dual.latex}\n$$",
+        f"$$\n{dual.slack}\n$$",
         markdown(("condition of optimality", "here"), conditions),
         "What each backend compiles it to, or why it cannot take it:",
         markdown(("backend", "what it solves"), rows),
