@@ -162,7 +162,8 @@ def _attempt(
     It ends before its time if what is left would take longer than ``other`` seconds.
     """
     backend, own = backends()[name], dict(options)
-    pace = Pace(other, Options(tol=options.get("tol", Options.tol)).tol, options.get("callback"))
+    checked = Options(tol=options.get("tol", Options.tol), callback=options.get("callback"))
+    pace = Pace(other, checked.tol, checked.callback)
     if other < float("inf") and "callback" in backend.option_names:
         own["callback"] = pace
     if seconds < float("inf"):
