@@ -21,7 +21,8 @@ from npkl_models.data.readers import read_csv
         ("digits", (1797, 64), 10),
     ],
 )
-def test_bundled_sets(name, shape, classes):
+def test_bundled_sets(name, shape, classes, monkeypatch):
+    monkeypatch.delenv(nm.datasets.FOLDER_VARIABLE, raising=False)
     data = datasets.load(name)
     assert data.X.shape == shape
     assert np.unique(data.y).tolist() == list(range(classes))
