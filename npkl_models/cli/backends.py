@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
         _print(SUPPORT_COLUMNS, support_rows())
     else:
         backend = get_backend(options.name)
-        Console().print(f"{backend.name}: {backend.summary}\n", markup=False, highlight=False)
+        Console(emoji=False).print(f"{backend.name}: {backend.summary}\n", markup=False, highlight=False)
         _print(OPTION_COLUMNS, option_rows(backend))
     return 0
 
@@ -41,4 +41,4 @@ def _print(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
         table.add_column(name)
     for row in rows:
         table.add_row(*(cell.replace("[", "\\[") for cell in row))
-    Console().print(table)
+    Console(emoji=False).print(table)

@@ -58,7 +58,7 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
-    console, given = Console(), load(options)
+    console, given = Console(emoji=False), load(options)
     backends = None if options.backends is None else options.backends.split(",")
     found = _run(console, given.problem(), backends, options)
     document: dict[str, Any] = json.loads(found.to_json())

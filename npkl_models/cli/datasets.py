@@ -37,5 +37,5 @@ def run(options: argparse.Namespace) -> int:
         table.add_column(name, overflow="fold")
     for name in datasets.names():
         table.add_row(name, datasets.origin(name, options.data_home))
-    Console().print(table)
+    Console(emoji=False).print(table)
     return 0

@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     if options.page is not None:
         with progress(f"{problem.name}, n = {problem.n}"):
             problem.handout(options.page)
-        Console().print(f"{options.page}: {title}", markup=False, highlight=False, soft_wrap=True)
+        Console(emoji=False).print(f"{options.page}: {title}", markup=False, highlight=False, soft_wrap=True)
         return 0
     explained, dual = problem.explain(), problem.dual()
     parts = [("The problem", explained.text), ("Its dual", dual.text)]
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         ("Conditions of optimality", conditions), ("What may be wrong with it", findings),
         ("By each backend", str(explained.forms)), ("The choice", str(choose_backend(problem))),
     ]  # fmt: skip
-    console = Console()
+    console = Console(emoji=False)
     console.print(title, style="bold", markup=False)
     for name, text in parts:
         console.print(f"\n{name}", style="bold")

@@ -34,7 +34,7 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Serve the page until interrupted; returns the exit status."""
-    console = Console()
+    console = Console(emoji=False)
 
     def announce(address: str) -> None:
         console.print(f"npkl explore is at {address}", soft_wrap=True, markup=False, highlight=False)

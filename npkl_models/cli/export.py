@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     if options.target is None and options.answer is None:
         raise ProblemError("export must have a file to write, or --answer FILE; got neither")
     problem = from_sdpa(options.source) if options.source.suffix == ".dat-s" else Problem.load(options.source)
-    console = Console()
+    console = Console(emoji=False)
     if options.target is not None:
         written = (
             to_sdpa(problem, options.target)

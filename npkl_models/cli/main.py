@@ -30,7 +30,7 @@ COMMANDS = (solve, crosscheck, path, explain, explore, backends, datasets, repor
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     options = _parser().parse_args(arguments)
-    errors = Console(stderr=True)
+    errors = Console(stderr=True, emoji=False)
     try:
         status: int = options.run(options)
         return status

@@ -93,4 +93,4 @@ def _show(found: Answers, title: str) -> None:
             "" if gap is None else gap.rigour, str(solution.rank), str(solution.iterations),
             f"{solution.solve_time:.2f}", str(solution.status),
         )  # fmt: skip
-    Console().print(table)
+    Console(emoji=False).print(table)

@@ -31,7 +31,7 @@ class _Line(logging.Handler):
 @contextmanager
 def progress(what: str) -> Iterator[None]:
     """Say on standard error what is being done, if that is a terminal."""
-    console = Console(stderr=True)
+    console = Console(stderr=True, emoji=False)
     if not console.is_terminal:
         yield
         return

@@ -40,5 +40,7 @@ def run(options: argparse.Namespace) -> int:
     with progress(f"{problem.name}, n = {problem.n}"):
         found = crosscheck(problem, backends, n_jobs=options.jobs, tol=options.tol)
     found.report(options.page)
-    Console().print(f"{options.page}: {found.headline()}", markup=False, highlight=False, soft_wrap=True)
+    Console(emoji=False).print(
+        f"{options.page}: {found.headline()}", markup=False, highlight=False, soft_wrap=True
+    )
     return 0 if found.agrees else 1

@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     problem, _ = problem_of(options)
     with progress(f"{problem.name}, n = {problem.n}"):
         solution = problem.solve(options.backend, **solver_options(options))
-    Console().print(solution.summary(), markup=False, highlight=False, soft_wrap=True)
+    Console(emoji=False).print(solution.summary(), markup=False, highlight=False, soft_wrap=True)
     if options.out is not None:
         output.write(options.out, solution)
     return OPTIMAL if solution.status is Status.OPTIMAL else NOT_OPTIMAL

@@ -26,5 +26,5 @@ def run(options: argparse.Namespace) -> int:
     """Print them; returns the exit status."""
     found = versions() | machine()
     lines = json.dumps(found, indent=2) if options.json else "\n".join(f"{k} {v}" for k, v in found.items())
-    Console().print(lines, markup=False, highlight=False, soft_wrap=True)
+    Console(emoji=False).print(lines, markup=False, highlight=False, soft_wrap=True)
     return 0

@@ -306,3 +306,8 @@ def test_what_is_wrong_with_pairs_is_said(content, words, files, tmp_path, capsy
 def test_a_file_of_another_kind_is_refused_before_the_work(files, tmp_path, capsys):
     assert main(["solve", *files, "--out", str(tmp_path / "a.txt")]) == 2
     assert "--out must end with" in capsys.readouterr().err
+
+
+def test_colons_in_messages_stay_colons(capsys):
+    assert main(["path", "--values", "a"]) == 2
+    assert "A:B:N" in capsys.readouterr().err
