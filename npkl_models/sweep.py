@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import traceback
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from npkl_models.answer.solution import Solution
+from npkl_models.answer.solution import Solution, Status
 from npkl_models.errors import ProblemError
 from npkl_models.model.problem import Problem
+from npkl_models.solve.watch import INTERRUPTED
 
 SHORT = 16  # letters of a folder's name
 
@@ -129,15 +131,23 @@ def _one(task: Task, place: Path | None, name: str) -> Any:
         return kept
     try:
         result = task()
+        if place is not None and not _stopped(result):
+            _write(place, name, result)
     except Exception as error:
         failure = Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
         if place is not None:
             (place / f"{name}.failed.txt").write_text(failure.trace, encoding="utf-8")
         return failure
+    if _stopped(result) and INTERRUPTED in result.message:
+        raise KeyboardInterrupt
     if place is not None:
-        _write(place, name, result)
         (place / f"{name}.failed.txt").unlink(missing_ok=True)
     return result
+
+
+def _stopped(result: Any) -> bool:
+    """Whether an answer was cut off from outside: it is none to keep, nor a reason to go on."""
+    return isinstance(result, Solution) and result.status is Status.STOPPED
 
 
 def _write(place: Path, name: str, result: Any) -> None:
@@ -152,10 +162,18 @@ def _write(place: Path, name: str, result: Any) -> None:
 
 
 def _read(place: Path, name: str) -> Any:
-    if (place / f"{name}.npz").is_file():
-        return Solution.load(place / f"{name}.npz")
-    path = place / f"{name}.json"
-    return json.loads(path.read_text(encoding="utf-8"))["result"] if path.is_file() else MISSING
+    try:
+        if (place / f"{name}.npz").is_file():
+            return Solution.load(place / f"{name}.npz")
+        path = place / f"{name}.json"
+        return json.loads(path.read_text(encoding="utf-8"))["result"] if path.is_file() else MISSING
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        zipfile.BadZipFile,
+    ):  # torn by something else: as if it were not there
+        return MISSING
 
 
 def _file_name(key: str) -> str:

@@ -123,3 +123,30 @@ def test_a_cluster_that_loses_a_worker_ends_the_sweep(tmp_path):
     assert len(list(kept.glob("*.json"))) == 8
     workers = {path.suffix for path in marks.iterdir()}
     assert len(workers) >= 2
+
+
+def test_what_was_cut_off_is_not_kept_and_ends_the_sweep(tmp_path, small):
+    def interrupt(row):
+        raise KeyboardInterrupt
+
+    problem = small("pcp")
+    with pytest.raises(KeyboardInterrupt):
+        nm.crosscheck(problem, ["bcd", "interior"], folder=tmp_path, callback=interrupt)
+    assert not list(tmp_path.glob("*/*.npz"))
+    stopped = sweep({"x": partial(problem.solve, "bcd", callback=lambda row: True)}, folder=tmp_path)
+    assert stopped["x"].status is nm.Status.STOPPED
+    assert not list(tmp_path.glob("x.npz"))
+
+
+def test_a_torn_file_is_as_if_it_were_not_there(tmp_path, small):
+    task = partial(small("pcp").solve, "bcd")
+    sweep({"x": task}, folder=tmp_path)
+    kept = tmp_path / "x.npz"
+    kept.write_bytes(kept.read_bytes()[:500])
+    assert sweep({"x": task}, folder=tmp_path)["x"].status is nm.Status.OPTIMAL
+
+
+def test_a_result_that_cannot_be_kept_is_a_failure_of_its_own(tmp_path):
+    found = sweep({"a": partial(np.int64, 3), "b": partial(square, 2)}, folder=tmp_path)
+    assert isinstance(found["a"], Failure)
+    assert found["b"] == 4

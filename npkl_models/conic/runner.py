@@ -82,7 +82,9 @@ class ConicRun:
                 warnings.simplefilter("ignore")  # of inaccuracy, which the certificate measures
                 outcome = self._run(solver)
         except KeyboardInterrupt:
-            outcome = Outcome(Status.STOPPED, self._iterations(), f"{solver} was interrupted")
+            outcome = Outcome(
+                Status.STOPPED, self._iterations(), f"{solver} was interrupted from the keyboard"
+            )
         except SolverBroke as error:
             outcome = Outcome(Status.FAILED, self._iterations(), f"{solver}: {error}")
         return self._claim(outcome)

@@ -107,8 +107,13 @@ def read_pairs(path: str | Path, n: int) -> Pairs:
 
 def _rows(path: Path) -> tuple[list[str], list[list[str]]]:
     """The header (empty where there is none) and the rows of a csv."""
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", newline="") as file:
-        rows = [row for row in csv.reader(file, skipinitialspace=True) if any(cell.strip() for cell in row)]
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", newline="", encoding="utf-8-sig") as file:
+        try:
+            rows = [
+                row for row in csv.reader(file, skipinitialspace=True) if any(cell.strip() for cell in row)
+            ]
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise ProblemError(f"{path} must be a text file with commas: {error}") from None
     if not rows:
         raise ProblemError(f"{path} must have at least one row, got none")
     header = not any(_number(cell) is not None for cell in rows[0])

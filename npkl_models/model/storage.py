@@ -101,7 +101,7 @@ def read(path: str | Path, what: str) -> tuple[Header, Arrays]:
     found = next((p for p in (Path(path), _with_suffix(path)) if p.is_file()), None)
     if found is None:
         raise ProblemError(f"a saved file must be named, got {path}: there is no file of that name")
-    with np.load(found, allow_pickle=False) as file:
+    with found.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
         data = {name: file[name] for name in file.files}
     header = json.loads(str(data["header"])) if "header" in data else {}
     if what not in header:

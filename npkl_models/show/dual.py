@@ -69,6 +69,8 @@ def explain_dual(problem: Problem) -> Dual:
     if problem.regularizer.row_multipliers:
         unknowns.append("d")
         slack.append(r"\operatorname{Diag}(d)")
+    penalised = problem.regularizer.shift
+    words = f"{words} + {penalised:g} I" if cone and penalised else words
     end = " positive semidefinite." if cone else "."
     lines.append(f"with S = {_plain(problem)}, {words} of order {problem.order}{end}")
     head = rf"\max_{{{', '.join(unknowns)}}} \; {' '.join(sums)}"

@@ -54,8 +54,8 @@ def explain(problem: Problem) -> Explanation:
         z = term.functional.latex
         weight = _constant(term.weight)
         body = term.loss.latex.replace("z", f"({z})" if len(z) > 6 else z)
-        factor = "w_e" if weight is None else f"{weight:g}"
-        sums.append(rf"{factor} \sum_{{e \le {term.functional.size}}} {body}")
+        total = rf"\sum_{{e \le {term.functional.size}}}"
+        sums.append(rf"{total} w_e {body}" if weight is None else rf"{weight:g} {total} {body}")
         kind = f"{term.loss.name} loss of {term.functional.size} {term.functional.kind}"
         lines.append(f"  + {kind} ({term.name}), weight {_range(term.weight)}, {_targets(term.target)},")
     rules = [r"K \succeq 0"]

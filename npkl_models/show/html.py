@@ -10,7 +10,7 @@ from npkl_models.answer.solution import Solution
 from npkl_models.certify.certificate import CERTIFIED, Certificate
 from npkl_models.model.problem import Problem
 
-WIDTH, HEIGHT, EDGE = 420, 58, 60  # of the bracket, in pixels
+WIDTH, HEIGHT, EDGE = 460, 58, 130  # of the bracket, in pixels
 GOOD, OPEN = "#17692f", "#a15c00"
 
 

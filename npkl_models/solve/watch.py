@@ -20,6 +20,7 @@ from npkl_models.model.terms import Multipliers
 from npkl_models.solve.options import Options
 
 logger = logging.getLogger("npkl_models")
+INTERRUPTED = "interrupted from the keyboard"
 LOG_EVERY = 1.0  # seconds
 KEPT = 4  # certificates
 LATE = 0.5  # of a certificate's seconds: with less left, only a quick one is tried
@@ -179,6 +180,7 @@ class Watch:
         except Ended as ended:
             return ended.status
         except KeyboardInterrupt:
+            self.trouble = INTERRUPTED
             return Status.STOPPED
         except BROKEN as error:
             if self.of_callback(error):
