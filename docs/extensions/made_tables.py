@@ -63,7 +63,9 @@ def instances() -> dict[str, Problem]:
 def form(problem: Problem) -> str:
     """A problem as `explain` and `dual` print it, in Markdown."""
     explained, dual = problem.explain(), problem.dual()
-    conditions = [(what, f"${latex}$") for what, latex in dual.conditions]
+    means, conditions = (
+        [(what, f"${latex}$") for what, latex in named] for named in (dual.definitions, dual.conditions)
+    )
     rows = [(f"[{name}](../backends/{name}.md)", what) for name, _, what in explained.forms]
     return "\n\n".join([
         f"The instance above, `{problem!r}`, as `problem.explain()` has it:",
@@ -71,6 +73,7 @@ def form(problem: Problem) -> str:
         "Its dual, `problem.dual()`, and the slack:",
         f"$$\n{dual.latex}\n$$",
         f"$$\n{dual.slack}\n$$",
+        markdown(("letter", "here"), means),
         markdown(("condition of optimality", "here"), conditions),
         "What each backend compiles it to, or why it cannot take it:",
         markdown(("backend", "what it solves"), rows),

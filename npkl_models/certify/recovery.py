@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from scipy.optimize import lsq_linear, minimize
 
 from npkl_models.linalg import Array, Index, Matrix
-from npkl_models.model.functionals import Functional
+from npkl_models.model.functional import Functional
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizer import TraceFace
 from npkl_models.model.terms import Multipliers

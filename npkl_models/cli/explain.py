@@ -10,6 +10,7 @@ from rich.console import Console
 
 from npkl_models.cli.arguments import add_problem, parser_of, problem_of
 from npkl_models.cli.progress import progress
+from npkl_models.show.letters import plain
 from npkl_models.solve.choice import choose_backend
 
 EXAMPLES = """examples:
@@ -42,8 +43,11 @@ def run(options: argparse.Namespace) -> int:
     explained, dual = problem.explain(), problem.dual()
     parts = [("The problem", explained.text), ("Its dual", dual.text)]
     if options.latex:
-        parts = [("The problem", explained.latex), ("Its dual", f"{dual.latex}\n{dual.slack}")]
-    conditions = "\n".join(f"{name}: {latex}" for name, latex in dual.conditions)
+        source = "\n".join([dual.latex, dual.slack, *(f"{name}: {latex}" for name, latex in dual.definitions)])
+        parts = [("The problem", explained.latex), ("Its dual", source)]
+    conditions = "\n".join(
+        f"{name}: {latex if options.latex else plain(latex)}" for name, latex in dual.conditions
+    )
     findings = "\n".join(str(finding) for finding in problem.diagnose()) or "nothing was found"
     parts += [
         ("Conditions of optimality", conditions), ("What may be wrong with it", findings),

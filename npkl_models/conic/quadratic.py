@@ -9,7 +9,7 @@ import scipy.linalg
 from scipy.linalg import lapack
 
 from npkl_models.linalg import Array, dense
-from npkl_models.model.functionals import svec
+from npkl_models.model.functional import svec
 from npkl_models.model.problem import Problem
 
 FACTOR_ERROR = 1e-11  # of the largest entry of A: what a factor may miss

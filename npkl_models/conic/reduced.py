@@ -19,7 +19,7 @@ from npkl_models.conic.quadratic import ReducedQuadratic, smat
 from npkl_models.conic.runner import ConicRun, Reader
 from npkl_models.conic.solvers import ConicOptions, choose_solver, predicted_bytes
 from npkl_models.linalg import Array, symmetrize
-from npkl_models.model.functionals import svec
+from npkl_models.model.functional import svec
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend

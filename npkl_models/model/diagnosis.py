@@ -92,27 +92,34 @@ def _disconnection(problem: Problem) -> list[Finding]:
                 "least that dimension if it is a Laplacian",
             )
         )
-    for term in problem.terms:
-        t = term.functional.triplets()
-        edges.append(np.stack([t.row, t.column], axis=1))
-    union = sp.coo_array(
-        (np.ones(sum(map(len, edges))), tuple(np.concatenate(edges).T)),
-        shape=(problem.n, problem.n),
-    )
-    label = connected_components(union, directed=False)[1]
-    touched = np.zeros(label.max() + 1, dtype=bool)
-    for term in problem.terms:
-        touched[label[term.functional.triplets().row]] = True
-    lonely = int(np.sum(~touched[label]))
+    lonely = _reached_by_nothing(problem, edges)
     if lonely:
         out.append(
             Finding(
                 "isolation",
-                f"{lonely} points are reached by no loss term, not even through the graph; their "
-                "part of the kernel is not determined by the data",
+                f"{lonely} points are reached by no loss term and no constraint, not even through the "
+                "graph; their part of the kernel is not determined by the data",
             )
         )
     return out
+
+
+def _reached_by_nothing(problem: Problem, edges: list[Array]) -> int:
+    """The number of points; those that share a column of a basis reach each other."""
+    reach = [part.functional.triplets() for part in (*problem.terms, *problem.equalities)]
+    edges = edges + [np.stack([t.row, t.column], axis=1) for t in reach]
+    order = problem.n
+    if problem.basis is not None:
+        Q = sp.coo_array(problem.basis.Q)
+        edges.append(np.stack([Q.row, problem.n + Q.col], axis=1))
+        order += problem.basis.size
+    ends = tuple(np.concatenate(edges).T)
+    union = sp.coo_array((np.ones(ends[0].size), ends), shape=(order, order))
+    label = connected_components(union, directed=False)[1]
+    touched = np.zeros(label.max() + 1, dtype=bool)
+    for t in reach:
+        touched[label[t.row]] = True
+    return int(np.sum(~touched[label[: problem.n]]))
 
 
 def _unboundedness(problem: Problem) -> list[Finding]:

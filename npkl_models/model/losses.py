@@ -35,7 +35,7 @@ class Square(Loss):
     name = "square"
     squared = True
     latex = r"(z - t)^2"
-    latex_conjugate = r"t y + \frac{y^2}{4 \cdot w}"
+    latex_conjugate = r"t y + \frac{y^2}{4 w}"
     latex_domain = r"y \in \mathbb R"
     smooth = quadratic = nonnegative = True
     sign_targets = False
@@ -151,7 +151,7 @@ class SquaredHinge(Loss):
     name = "squared_hinge"
     squared = True
     latex = r"\max(0, 1 - t z)^2"
-    latex_conjugate = r"t y + \frac{y^2}{4 \cdot w}"
+    latex_conjugate = r"t y + \frac{y^2}{4 w}"
     latex_domain = r"t y \le 0"
     smooth = nonnegative = sign_targets = True
     quadratic = False

@@ -113,6 +113,15 @@ class Regularizer(ABC):
         return r"R^*(-S)", ""
 
     @property
+    def constrains(self) -> bool:
+        """Whether it is a constraint, not a penalty."""
+        return self.spectral is None or self.spectral.penalty is None
+
+    def latex_optimality(self, S: str, K: str) -> str:
+        """Dual feasibility and complementarity, in the letters of the slack and of the PSD unknown."""
+        return rf"-{S} \in \partial R({K})"
+
+    @property
     def finite_support(self) -> bool:
         """Whether R*(Z) is finite for every Z."""
         return False

@@ -37,6 +37,9 @@ class NoRegularizer(Regularizer):
     latex_dual = ("", r"S \succeq 0")
     vacuous = True
 
+    def latex_optimality(self, S: str, K: str) -> str:
+        return rf"{S} \succeq 0,\; {S} {K} = 0"
+
     def violation(self, eigenvalues: Array, diagonal: Array, more: float = 0.0) -> float:
         return 0.0
 
@@ -82,15 +85,19 @@ class RowNormBound(Regularizer):
 
     @property
     def latex(self) -> str:
-        return rf"K_{{ii}} \le {self.b:g}^2"
+        return rf"K_{{ii}} \le {self.b**2:g}"
 
     @property
     def latex_dual(self) -> tuple[str, str]:
-        return rf"{self.b:g}^2 \, \mathbf 1'd", r"S \succeq 0,\; d \ge 0"
+        return rf"{self.b**2:g} \sum_i d_i", r"S \succeq 0,\; d \ge 0"
+
+    def latex_optimality(self, S: str, K: str) -> str:
+        slack = rf"d \ge 0,\; d_i ({self.b**2:g} - K_{{ii}}) = 0"
+        return rf"{S} \succeq 0,\; {S} {K} = 0,\; {slack}"
 
     @property
     def words(self) -> str:
-        return f"K_ii <= {self.b:g}^2"
+        return f"K_ii <= {self.b**2:g}"
 
     def violation(self, eigenvalues: Array, diagonal: Array, more: float = 0.0) -> float:
         top = float(np.sqrt(np.max(diagonal, initial=0.0) + more))

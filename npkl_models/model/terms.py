@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
-from npkl_models.model.functionals import Functional
+from npkl_models.model.functional import Functional
 from npkl_models.model.losses import Loss, get_loss
 
 

@@ -60,21 +60,31 @@ class TracePower(Regularizer):
     @property
     def latex(self) -> str:
         power = r"\operatorname{tr} K" + ("" if self.p == 1 else f"^{{{self.p:g}}}")
-        if self.bound is not None:
+        if self.penalty is None:
             return rf"{power} \le {self.bound:g}"
-        return rf"\frac{{{self.penalty:g}}}{{{self.p:g}}} {power}"
+        share = f"{self.penalty:g}" if self.p == 1 else rf"\frac{{{self.penalty:g}}}{{{self.p:g}}}"
+        return power if share == "1" else rf"{share} {power}"
 
     @property
     def latex_dual(self) -> tuple[str, str]:
         q = self.conjugate_exponent
-        if self.bound is None:
+        if self.penalty is not None:
             if self.p == 1:
                 return "", rf"S + {self.penalty:g} I \succeq 0"
-            power = rf"\operatorname{{tr}} (-S)_+^{{{q:g}}}"
-            return rf"\frac{{1}}{{{q:g} \cdot {self.penalty:g}^{{{q - 1:g}}}}} {power}", ""
+            share = rf"\frac{{1}}{{{q * self.penalty ** (q - 1):g}}}"
+            return rf"{share} \operatorname{{tr}} (-S)_+^{{{q:g}}}", ""
         if self.p == 1:
             return rf"{self.bound:g} \max(0, -\lambda_{{\min}}(S))", ""
-        return rf"{self.bound:g}^{{1/{self.p:g}}} \lVert (-S)_+ \rVert_{{{q:g}}}", ""
+        root = "" if self.bound == 1 else rf"{self.bound:g}^{{1/{self.p:g}}} "
+        return rf"{root}\lVert (-S)_+ \rVert_{{{q:g}}}", ""
+
+    def latex_optimality(self, S: str, K: str) -> str:
+        power = "I" if self.p == 1 else K if self.p == 2 else f"{K}^{{{self.p - 1:g}}}"
+        if self.penalty is not None:
+            return rf"T = {S} + {self.penalty:g} {power} \succeq 0,\; T {K} = 0"
+        trace = r"\operatorname{tr} K" + ("" if self.p == 1 else f"^{{{self.p:g}}}")
+        multiplier = rf"\kappa \ge 0,\; \kappa ({self.bound:g} - {trace}) = 0"
+        return rf"T = {S} + \kappa {power} \succeq 0,\; T {K} = 0,\; {multiplier}"
 
     @property
     def words(self) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from npkl_models.model.problem import Problem
-from npkl_models.model.terms import LossTerm
+from npkl_models.model.terms import Equality, LossTerm
+from npkl_models.show.letters import COMMA, constant, number, plain, put, tidy
 
-COMMA = r",\; "
+Named = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,8 @@ class Dual:
         The dual problem for typesetting, without dollars.
     slack : str
         LaTeX of S(y).
+    definitions : tuple of (str, str)
+        What its letters mean: what is defined, and its LaTeX.
     conditions : tuple of (str, str)
         The conditions of optimality: what it is called, and its LaTeX.
     """
@@ -29,13 +32,14 @@ class Dual:
     text: str
     latex: str
     slack: str
-    conditions: tuple[tuple[str, str], ...]
+    definitions: Named
+    conditions: Named
 
     def __str__(self) -> str:
         return self.text
 
     def _repr_latex_(self) -> str:
-        rows = [self.latex, self.slack, *(latex for _, latex in self.conditions)]
+        rows = [self.latex, self.slack, *(latex for _, latex in (*self.definitions, *self.conditions))]
         return r"$$\begin{gathered} " + r" \\ ".join(rows) + r" \end{gathered}$$"
 
 
@@ -45,99 +49,112 @@ def explain_dual(problem: Problem) -> Dual:
     Boyd & Vandenberghe 2004, section 5.9, with the conjugates of the losses and the support of the
     regulariser written out.
     """
-    letters = _letters(len(problem.terms))
-    lines, sums, rules, slack = [f"maximise over {_unknowns(problem)}"], [], [], ["C"]
-    for term, y in zip(problem.terms, letters, strict=True):
-        size, name = term.functional.size, term.name
-        sums.append(rf"- \sum_{{e \le {size}}} \Bigl({_named(term.loss.latex_conjugate, y, term)}\Bigr)")
-        rules.append(_named(term.loss.latex_domain, f"{y}_e", term, indexed=True))
-        slack.append(rf"\sum_e {y}_e M_e^{{({name})}}")
-        lines.append(f"  - f*(y) of the {term.loss.name} loss, summed over {size} {name},")
-    for k, part in enumerate(problem.equalities):
-        nu = rf"\nu^{{({k + 1})}}" if len(problem.equalities) > 1 else r"\nu"
-        sums.append(rf"- b'{nu}")
-        slack.append(rf"\sum_k {nu}_k M_k^{{({part.name})}}")
-        lines.append(f"  - b'nu of the {part.functional.size} {part.name} constraints,")
+    ys, nus = _letters("y", len(problem.terms)), _letters(r"\nu", len(problem.equalities))
+    sums, rules, lines = [], [], [f"maximise over {_unknowns(problem, ys, nus)}"]
+    for term, y in zip(problem.terms, ys, strict=True):
+        paid = put(term.loss.latex_conjugate, _marks(term, f"{y}_e"))
+        if paid != "0":
+            total = rf"\sum_{{e \le {term.functional.size}}}"
+            sums.append(rf"- {total} {paid}" if " + " not in paid else rf"- {total} \bigl({paid}\bigr)")
+        rules.append(put(term.loss.latex_domain, _marks(term, f"{y}_e")))
+        what = f"of the {term.loss.name} loss, summed over {term.functional.size} {term.name},"
+        lines.append(f"  - f*({plain(y)}) {what}" if paid != "0" else f"  - nothing {what}")
+    for part, nu in zip(problem.equalities, nus, strict=True):
+        paid = _of_values(part, nu)
+        sums += [f"- {paid}"] if paid else []
+        lines.append(f"  - {plain(paid) or 0} of the {part.functional.size} {part.name} constraints,")
     paid, cone = problem.regularizer.latex_dual
-    S, words = ("S", "S") if problem.basis is None else ("Q'S Q", "Q'SQ")
+    S, words = ("S", "S") if problem.basis is None else ("Q'SQ", "Q'SQ")
     if paid:
         sums.append(f"- {paid.replace('S', S)}")
         lines.append(f"  - what {problem.regularizer.words} costs,")
     if cone:
         rules.append(cone.replace("S", S))
-    unknowns = [*letters, *([r"\nu"] if problem.equalities else [])]
-    if problem.regularizer.row_multipliers:
-        unknowns.append("d")
-        slack.append(r"\operatorname{Diag}(d)")
-    penalised = problem.regularizer.shift
-    words = f"{words} + {penalised:g} I" if cone and penalised else words
+    shift = problem.regularizer.shift
+    words = f"{words} + {shift:g} I" if cone and shift else words
     end = " positive semidefinite." if cone else "."
-    lines.append(f"with S = {_plain(problem)}, {words} of order {problem.order}{end}")
-    head = rf"\max_{{{', '.join(unknowns)}}} \; {' '.join(sums)}"
-    latex = head + (rf" \quad \text{{s.t. }} {(COMMA).join(rules)}" if rules else "")
-    return Dual("\n".join(lines), latex, "S = " + " + ".join(slack), _conditions(problem, letters))
+    slack = _slack(problem, ys, nus)
+    lines.append(f"with {plain(slack)}, {words} of order {problem.order}{end}")
+    unknowns = [*ys, *nus, *(["d"] if problem.regularizer.row_multipliers else [])]
+    objective = " ".join(sums) or "0"
+    latex = tidy(
+        rf"\max_{{{', '.join(unknowns)}}} \; {objective}"
+        + (rf" \quad \text{{s.t. }} {(COMMA).join(rules)}" if rules else "")
+    )
+    definitions = _definitions(problem)
+    lines += [f"  {name}: {plain(formula)}" for name, formula in definitions]
+    return Dual("\n".join(lines), latex, slack, definitions, _conditions(problem, ys))
 
 
-def _conditions(problem: Problem, letters: list[str]) -> tuple[tuple[str, str], ...]:
-    S = "S" if problem.basis is None else "Q'S Q"
-    K = "K" if problem.basis is None else "U"
-    out = [
-        (
-            "primal feasibility",
-            rf"{K} \succeq 0" + "".join(rf",\; {part.functional.latex} = b_k" for part in problem.equalities),
-        )
+def _slack(problem: Problem, ys: list[str], nus: list[str]) -> str:
+    parts = ["C"] if problem.cost.nnz else []
+    parts += [
+        rf"\sum_e {y}_e M_e^{{\text{{{term.name}}}}}" for term, y in zip(problem.terms, ys, strict=True)
     ]
-    for term, y in zip(problem.terms, letters, strict=True):
-        relation = "=" if term.loss.smooth else r"\in"
-        face = "f'" if term.loss.smooth else r"\partial f"
-        out.append(
-            (
-                f"slopes of the {term.name}",
-                rf"{y}_e {relation} {face}_e(z_e),\; z_e = {term.functional.latex}",
-            )
-        )
+    parts += [
+        rf"\sum_e {nu}_e M_e^{{\text{{{part.name}}}}}" for part, nu in zip(problem.equalities, nus, strict=True)
+    ]
+    parts += [r"\operatorname{Diag}(d)"] if problem.regularizer.row_multipliers else []
+    return "S = " + " + ".join(parts)
+
+
+def _definitions(problem: Problem) -> Named:
+    """f_e with its numbers, its conjugate, and the matrices."""
+    out = []
+    for term in problem.terms:
+        weight, loss = number(term.weight, "w"), put(term.loss.latex, {"t": number(term.target, "t")})
+        out.append((f"loss of the {term.name}", tidy(f"f_e(z) = {weight} {loss}")))
+    if problem.terms:
+        out.append(("its conjugate", r"f_e^*(y) = \sup_z \; (y z - f_e(z))"))
+    for part in (*problem.terms, *problem.equalities):
+        matrix = part.functional.latex_matrix
+        means = rf"\langle M_e, K \rangle = {part.functional.latex}"
+        out.append((f"matrices of the {part.name}", f"M_e = {matrix}{COMMA}{means}" if matrix else means))
     R = problem.regularizer
-    if R.vacuous:
-        out.append(("dual feasibility and complementarity", rf"{S} \succeq 0,\; {S} {K} = 0"))
-    elif R.row_multipliers:
-        out.append(
-            (
-                "dual feasibility and complementarity",
-                rf"{S} \succeq 0,\; {S} {K} = 0,\; d \ge 0,\; d_i (b^2 - K_{{ii}}) = 0",
-            )
-        )
-    else:
-        out.append(("dual feasibility and complementarity", rf"-{S} \in \partial R({K})"))
+    if R.kind == R.name and not R.vacuous and R.spectral is None and R.row_radius is None:
+        out.append(("the regulariser, infinite off the cone", f"R: {R.latex}"))
     return tuple(out)
 
 
-def _named(latex: str, y: str, term: LossTerm, indexed: bool = False) -> str:
-    """The face of a loss with the multiplier's own letter and the weight's number."""
-    weight = f"{term.weight[0]:g}" if term.weight.min() == term.weight.max() else "w_e"
-    target = f"{term.target[0]:g}" if term.target.min() == term.target.max() else "t_e"
-    marks = {"y": y if indexed else f"{y}_e", "w": weight, "t": target}
-    out, word = [], False
-    for k, letter in enumerate(latex):
-        word = letter == "\\" or (word and letter.isalpha())
-        alone = letter in marks and not word and not (k and latex[k - 1].isalpha())
-        mark = marks[letter] if alone else letter
-        twice = "^" in mark and latex[k + 1 : k + 2] == "^"  # TeX takes no second superscript
-        out.append(f"{{{mark}}}" if twice else mark)
-    return "".join(out)
+def _conditions(problem: Problem, ys: list[str]) -> Named:
+    R = problem.regularizer
+    S, X, cone = ("S", "K", r"K \succeq 0") if problem.basis is None else ("Q'SQ", "U", r"U \succeq 0")
+    primal = ["K = Q U Q'", cone] if problem.basis is not None else [cone]
+    for part in problem.equalities:
+        primal.append(rf"{part.functional.latex} = {number(part.value, 'b')}")
+    if not R.vacuous and R.constrains:
+        primal.append(R.latex)
+    out = [("primal feasibility", COMMA.join(primal))]
+    for term, y in zip(problem.terms, ys, strict=True):
+        relation = "= f_e'" if term.loss.smooth else r"\in \partial f_e"
+        means = rf"{y}_e {relation}(z_e){COMMA}z_e = {term.functional.latex}"
+        out.append((f"slopes of the {term.name}", means))
+    out.append(("dual feasibility and complementarity", tidy(R.latex_optimality(S, X))))
+    return tuple(out)
 
 
-def _letters(count: int) -> list[str]:
-    return ["y"] if count == 1 else [rf"y^{{({k + 1})}}" for k in range(count)]
+def _of_values(part: Equality, nu: str) -> str:
+    """b'nu, with the number where all values are one."""
+    one = constant(part.value)
+    if one is None:
+        return rf"\sum_e b_e {nu}_e"
+    return tidy(rf"{one:g} \sum_e {nu}_e") if one else ""
 
 
-def _unknowns(problem: Problem) -> str:
-    sizes = [f"{term.functional.size} multipliers of {term.name}" for term in problem.terms]
-    sizes += [f"{part.functional.size} of {part.name}" for part in problem.equalities]
+def _marks(term: LossTerm, y: str) -> dict[str, str]:
+    return {"y": y, "w": number(term.weight, "w"), "t": number(term.target, "t")}
+
+
+def _letters(letter: str, count: int) -> list[str]:
+    return [letter] * count if count <= 1 else [rf"{letter}^{{({k + 1})}}" for k in range(count)]
+
+
+def _unknowns(problem: Problem, ys: list[str], nus: list[str]) -> str:
+    parts = (*problem.terms, *problem.equalities)
+    sizes = [
+        f"{part.functional.size} multipliers {plain(letter)} of {part.name}"
+        for part, letter in zip(parts, (*ys, *nus), strict=True)
+    ]
     if problem.regularizer.row_multipliers:
-        sizes.append(f"{problem.n} of the rows")
+        sizes.append(f"{problem.n} multipliers d of the rows")
     return ", ".join(sizes)
-
-
-def _plain(problem: Problem) -> str:
-    parts = ["C", *("sum y_e M_e" for _ in problem.terms), *("sum nu_k M_k" for _ in problem.equalities)]
-    return " + ".join(parts + (["Diag(d)"] if problem.regularizer.row_multipliers else []))

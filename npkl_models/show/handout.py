@@ -12,6 +12,7 @@ import npkl_models.show.plots as plots
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import MissingDependencyError, NPKLError
 from npkl_models.model.problem import Problem
+from npkl_models.show.dual import Named
 from npkl_models.show.figures import svg
 from npkl_models.show.formulas import mathml
 from npkl_models.show.html import bracket
@@ -41,14 +42,13 @@ def write_handout(
     explained, dual = problem.explain(), problem.dual()
     found = problem.solve() if solution is None else solution
     findings = "".join(f"<li>{html.escape(str(finding))}</li>" for finding in problem.diagnose())
-    rows = ((html.escape(name), mathml(latex)) for name, latex in dual.conditions)
-    conditions = "".join(f"<dt>{name}</dt><dd>{formula}</dd>" for name, formula in rows)
-    source = "\n".join((explained.latex, dual.latex, dual.slack, *(latex for _, latex in dual.conditions)))
+    named = (*dual.definitions, *dual.conditions)
+    source = "\n".join((explained.latex, dual.latex, dual.slack, *(latex for _, latex in named)))
     page = PAGE.format(
         title=html.escape(problem.name or "problem"), style=STYLE, date=html.escape(date()),
         primal=mathml(explained.latex), primal_words=html.escape(explained.text),
         dual=mathml(dual.latex) + mathml(dual.slack), dual_words=html.escape(dual.text),
-        conditions=conditions,
+        definitions=_list(dual.definitions), conditions=_list(dual.conditions),
         findings=f"<ul>{findings}</ul>" if findings else "<p>Nothing was found.</p>",
         forms=explained.forms._repr_html_(),
         bracket=bracket(found.certificate) if found.V is not None else "",
@@ -58,6 +58,11 @@ def write_handout(
     target = Path(path)
     target.write_text(page, encoding="utf-8")
     return target
+
+
+def _list(named: Named) -> str:
+    rows = "".join(f"<dt>{html.escape(name)}</dt><dd>{mathml(latex)}</dd>" for name, latex in named)
+    return f"<dl>{rows}</dl>"
 
 
 def _figures(found: Solution, labels: ArrayLike | None) -> str:
@@ -87,8 +92,8 @@ PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title><style>{style}</style></head><body><main><h1>{title}</h1><p>{date}</p>
 <h2>The problem</h2>{primal}<pre>{primal_words}</pre>
-<h2>Its dual</h2>{dual}<pre>{dual_words}</pre>
-<h2>Conditions of optimality</h2><dl>{conditions}</dl>
+<h2>Its dual</h2>{dual}<pre>{dual_words}</pre>{definitions}
+<h2>Conditions of optimality</h2>{conditions}
 <h2>What may be wrong with it</h2>{findings}
 <h2>What each backend makes of it</h2>
 <div class="wide" tabindex="0" role="region" aria-label="Table of the backends">{forms}</div>

@@ -9,7 +9,7 @@ from problems import class_pairs, digits
 
 import npkl_models as nm
 from npkl_models.conic.quadratic import ReducedQuadratic, rank_revealing_factor, smat
-from npkl_models.model.functionals import svec
+from npkl_models.model.functional import svec
 
 BASIS_BACKENDS = ("burer_monteiro", "hybrid", "mfpc", "sqlp", "qsdp", "scsdp", "sdp", "sdp_dual")
 

@@ -18,6 +18,10 @@ def test_the_dual_names_its_parts(small, kind):
     assert ("d" in dual.latex.split("}")[0].split(",")[-1]) == problem.regularizer.row_multipliers
     assert dual.conditions[0][0] == "primal feasibility"
     assert problem.explain().dual.text == dual.text
+    R = problem.regularizer
+    primal = dual.conditions[0][1]
+    assert R.latex in primal if R.constrains else R.latex not in primal
+    assert ("Q U Q'" in primal) == (problem.basis is not None)
     page = dual._repr_latex_()
     assert page.startswith("$$")
     assert all(latex in page for _, latex in dual.conditions)
@@ -30,7 +34,7 @@ DOMAINS = {  # the printed domain, as a test of y
     "y = -w t": lambda y, t, w: y == -w * t,
 }
 CONJUGATES = {
-    r"t y + \frac{y^2}{4 \cdot w}": lambda y, t, w: t * y + y**2 / (4 * w),
+    r"t y + \frac{y^2}{4 w}": lambda y, t, w: t * y + y**2 / (4 * w),
     "t y": lambda y, t, w: t * y,
     "0": lambda y, t, w: 0 * y,
 }
@@ -80,3 +84,30 @@ def test_a_letter_with_two_superscripts_is_braced(small):
     latex = small("pcp").dual().latex
     assert r"{y^{(1)}_e}^2" in latex
     assert "}_e^2" not in latex
+
+
+def test_equalities_have_their_values():
+    iris = nm.datasets.load("iris")
+    L = nm.laplacian(iris.X, n_neighbors=5, shift=0.1)
+    problem = nm.hard_pcp(L, nm.Pairs.from_labels(iris.y, 60, 60, random_state=0))
+    dual = problem.dual()
+    assert "K_{ii} = 1" in dual.conditions[0][1]
+    assert "K_{ij} = 0" in dual.conditions[0][1]
+    assert r"- \sum_e \nu^{(1)}_e \quad" in dual.latex
+    assert not [finding for finding in problem.diagnose() if finding.kind == "isolation"]
+
+
+def test_the_trace_condition_holds_at_an_optimum():
+    """T = S + kappa K with T K = 0 and T positive semidefinite, kappa by least squares."""
+    iris = nm.datasets.load("iris")
+    L = nm.laplacian(iris.X, n_neighbors=5)
+    pairs = nm.Pairs.from_labels(iris.y, 30, 30, random_state=1)
+    problem = nm.simple_npkl(L, pairs, p=2, bound=100.0, loss="squared_hinge")
+    assert r"T = S + \kappa K \succeq 0" in problem.dual().conditions[-1][1]
+    solution = problem.solve(tol=1e-9)
+    K, S = solution.K, problem.slack(solution.certificate.multipliers).toarray()
+    kappa = -np.sum(S * K) / np.sum(K * K)
+    T = S + kappa * K
+    assert kappa > 0
+    assert np.abs(T @ K).max() <= 1e-4 * np.abs(S).max() * np.abs(K).max()
+    assert np.linalg.eigvalsh(T)[0] >= -1e-4 * np.abs(S).max()

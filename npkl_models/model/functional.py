@@ -1,0 +1,175 @@
+"""What a linear functional z_e = <M_e, K> with sparse symmetric M_e must have.
+
+A functional is given by triplets: z_e is the sum of ``coefficient * K[row, column]`` over the
+triplets that ``owner`` assigns to e. A new kind only has to name its triplets; value on a kernel,
+value on a factor, adjoint and restriction to a basis follow.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array, Index, Mask, Matrix
+from npkl_models.model.incidence import Incidence
+
+SVEC_CHUNK = 4_000_000  # numbers that `svec_operator` works on at a time
+
+
+class Triplets(NamedTuple):
+    """The non-zeros of all M_e: z[owner] += coefficient * K[row, column]."""
+
+    owner: Index
+    row: Index
+    column: Index
+    coefficient: Array
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Functional(ABC):
+    """A linear map from kernels (n x n) to values z (m,).
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> issubclass(nm.Entries, nm.Functional)
+    True
+    >>> nm.Entries(3, ([0], [1])).size
+    1
+    """
+
+    n: int
+    indices: tuple[Index, ...]
+    kind: ClassVar[str]
+    arity: ClassVar[int]
+
+    def __init__(self, n: int, indices: Sequence[ArrayLike] = ()) -> None:
+        given = tuple(_as_indices(part, self.kind, n) for part in indices)
+        if len(given) != self.arity or len({part.size for part in given}) > 1:
+            raise ProblemError(
+                f"{self.kind} must have {self.arity} index arrays of one length, "
+                f"got lengths {[part.size for part in given]}"
+            )
+        object.__setattr__(self, "n", n)
+        object.__setattr__(self, "indices", given)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.size} values over {self.n} points)"
+
+    @property
+    def size(self) -> int:
+        """m, the number of values."""
+        return int(self.indices[0].size)
+
+    @property
+    def on_diagonal(self) -> Mask:
+        """Which values are diagonal entries K_ii and nothing else (m,)."""
+        return np.zeros(self.size, dtype=bool)
+
+    @property
+    def latex(self) -> str:
+        """z_e for typesetting."""
+        return r"\langle M_e, K \rangle"
+
+    @property
+    def latex_matrix(self) -> str:
+        """M_e for typesetting, "" where it cannot be written in a line; e_i is a unit vector."""
+        return ""
+
+    @abstractmethod
+    def triplets(self) -> Triplets:
+        """The non-zeros of all M_e, one ordered index pair each."""
+
+    @cached_property
+    def incidence(self) -> Incidence:
+        """The same, laid out for sums."""
+        return Incidence(*self.triplets(), self.n, self.size)
+
+    def value(self, K: Array) -> Array:
+        """Values z on a dense kernel K (n x n)."""
+        t = self.incidence
+        return t.collect(K[t.row, t.column])
+
+    def value_of_factor(self, V: Array) -> Array:
+        """Values z on K = V V' from row dot products of V (n x r); K is never formed."""
+        return self.value_of_product(V, V)
+
+    def value_of_product(self, V: Array, U: Array) -> Array:
+        """Values z on the (possibly asymmetric) product V U', read in the order of the indices."""
+        return self.incidence.of_product(V, U)
+
+    def size_of_factor(self, V: Array) -> Array:
+        """What rounding in the values on V V' is relative to: sums of ``abs(M_ij)`` times lengths of rows."""
+        t, norm = self.incidence, np.sqrt(np.einsum("ir,ir->i", V, V))
+        return t.collect(np.sign(t.coefficient) * norm[t.row] * norm[t.column])
+
+    def row_sizes(self, y: Array) -> tuple[Array, Array]:
+        """Row sums of ``sum_e abs(y_e) abs(M_e)``, and how many numbers they have (n,) each."""
+        return self.incidence.row_sums(np.asarray(y, dtype=float))
+
+    def adjoint(self, y: Array) -> Matrix:
+        """sum_e y_e M_e as a symmetric sparse array (n x n)."""
+        return self.incidence.adjoint(np.asarray(y, dtype=float))
+
+    def operator(self, Q: Matrix | None = None) -> Matrix:
+        """The matrix A with z = A vec(K), or z = A vec(U) for K = Q U Q' (row-major vec)."""
+        t = self.incidence
+        if Q is None or sp.issparse(Q):
+            A = sp.coo_array(
+                (t.coefficient, (t.owner, t.row * self.n + t.column)),
+                shape=(self.size, self.n * self.n),
+            ).tocsr()
+            return A if Q is None else sp.csr_array(A @ sp.kron(Q, Q, format="csr"))
+        s = Q.shape[1]
+        outer = t.coefficient[:, None, None] * Q[t.row][:, :, None] * Q[t.column][:, None, :]
+        A = np.zeros((self.size, s * s))
+        np.add.at(A, t.owner, outer.reshape(-1, s * s))
+        return A
+
+    def svec_operator(self, Q: Array) -> Array:
+        """The matrix A (m x s(s+1)/2) with z = A svec(U) for K = Q U Q'; see `svec`."""
+        first, second = np.triu_indices(Q.shape[1])
+        scale = np.where(first == second, 0.5, np.sqrt(0.5))
+        t = self.incidence
+        out = np.zeros((self.size, first.size))
+        step = max(1, SVEC_CHUNK // first.size)
+        for start in range(0, t.owner.size, step):
+            part = slice(start, start + step)
+            left, right = Q[t.row[part]], Q[t.column[part]]
+            outer = left[:, first] * right[:, second] + left[:, second] * right[:, first]
+            outer *= t.coefficient[part, None]
+            here, place = np.unique(t.owner[part], return_inverse=True)
+            if here.size == outer.shape[0]:
+                out[t.owner[part]] += scale * outer
+                continue
+            gather = sp.csr_array((np.ones(place.size), (place, np.arange(place.size))))
+            out[here] += scale * (gather @ outer)
+        return out
+
+
+def svec(U: Array) -> Array:
+    """The s(s+1)/2 numbers of a symmetric U, upper triangle by rows, off-diagonal ones times sqrt 2.
+
+    So that <U, W> = svec(U)'svec(W).
+    """
+    first, second = np.triu_indices(len(U))
+    out: Array = U[first, second] * np.where(first == second, 1.0, np.sqrt(2.0))
+    return out
+
+
+def _as_indices(values: ArrayLike, kind: str, n: int) -> Index:
+    out = np.atleast_1d(np.asarray(values))
+    if out.ndim != 1 or (out.size and out.dtype.kind not in "iu"):
+        raise ProblemError(f"indices of {kind} must be one-dimensional integers, got {out.dtype}")
+    if out.size and (out.min() < 0 or out.max() >= n):
+        bad = out[(out < 0) | (out >= n)][:5].tolist()
+        raise ProblemError(f"indices of {kind} must lie in 0..{n - 1}, got {bad}")
+    return out.astype(np.intp)
