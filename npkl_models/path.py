@@ -135,8 +135,8 @@ def regularization_path(
     grid = np.unique(np.asarray(values, dtype=float))
     if not grid.size or not np.isfinite(grid).all():
         raise ProblemError(f"values must be finite numbers, at least one, got {values!r}")
-    name = _choose(problem, parameter, options) if backend == "auto" else backend
     own = _own(problem, parameter)
+    name = _choose(problem, parameter, options) if backend == "auto" else backend
     job = _Stretch(
         problem, parameter, name, dict(options), place_of(folder, problem, backend=name, **options), own
     )
@@ -203,6 +203,8 @@ def with_parameter(problem: Problem, parameter: str, value: float) -> Problem:
     if parameter not in PARAMETERS:
         raise unknown("parameter", parameter, PARAMETERS)
     if parameter == "weight":
+        if not problem.terms:
+            raise ProblemError(f"weight must be of losses, got {problem.name or 'a problem'} without any")
         if value <= 0:
             raise ProblemError(f"weight must be positive, got {value}")
         return replace(problem, terms=tuple(replace(t, weight=value * t.weight) for t in problem.terms))
@@ -212,7 +214,10 @@ def with_parameter(problem: Problem, parameter: str, value: float) -> Problem:
 def _own(problem: Problem, parameter: str) -> float:
     if parameter not in PARAMETERS:
         raise unknown("parameter", parameter, PARAMETERS)
-    return 1.0 if parameter == "weight" else float(getattr(_trace_power(problem, parameter), parameter))
+    if parameter == "weight":
+        with_parameter(problem, parameter, 1.0)
+        return 1.0
+    return float(getattr(_trace_power(problem, parameter), parameter))
 
 
 def _trace_power(problem: Problem, parameter: str) -> Regularizer:

@@ -132,7 +132,7 @@ def _one(task: Task, place: Path | None, name: str) -> Any:
     try:
         result = task()
         if place is not None and not _stopped(result):
-            _write(place, name, result)
+            result = _write(place, name, result)
     except Exception as error:
         failure = Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
         if place is not None:
@@ -150,15 +150,17 @@ def _stopped(result: Any) -> bool:
     return isinstance(result, Solution) and result.status is Status.STOPPED
 
 
-def _write(place: Path, name: str, result: Any) -> None:
-    """As a whole or not at all: a file that is there is complete."""
+def _write(place: Path, name: str, result: Any) -> Any:
+    """As a whole or not at all: a file that is there is complete. Returns what will be read from it."""
     if isinstance(result, Solution):
         begun = result.save(place / f"{name}.{os.getpid()}.npz")
         begun.replace(place / f"{name}.npz")
-        return
+        return result
+    text = json.dumps({"result": result})
     begun = place / f"{name}.{os.getpid()}.part"
-    begun.write_text(json.dumps({"result": result}), encoding="utf-8")
+    begun.write_text(text, encoding="utf-8")
     begun.replace(place / f"{name}.json")
+    return json.loads(text)["result"]
 
 
 def _read(place: Path, name: str) -> Any:

@@ -18,6 +18,7 @@ from npkl_models.applications.clustering import as_rows
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.compile import compiled
+from npkl_models.linalg.seeds import generator
 from npkl_models.model.pairs import Pairs
 
 
@@ -105,7 +106,7 @@ def constrained_kmeans(
     both = np.concatenate([ends, ends[:, ::-1]])
     apart = sp.csr_array((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(count, count))
     data = _Data(V, gather @ V, weight, gather, apart)
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     runs = [_restart(data, n_clusters, max_iter, rng) for _ in range(max(n_init, 1))]
     broken, inertia, of_groups = min(runs, key=lambda run: run[:2])
     failed = sum(run[0] > 0 for run in runs)

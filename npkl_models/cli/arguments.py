@@ -6,15 +6,19 @@ import argparse
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from npkl_models.cli.said import Note, refuse
 from npkl_models.data import datasets, tables
 from npkl_models.errors import ProblemError, unknown
+from npkl_models.explore.form import fields_of
 from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg.seeds import generator
+from npkl_models.model import storage
 from npkl_models.model.basis import Basis
 from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.formulations import FORMULATIONS
@@ -29,7 +33,7 @@ BASIS = 20  # size of the basis of a formulation that needs one
 
 def add_problem(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    add = parser.add_argument
+    add = partial(parser.add_argument, action=Note)
     add(
         "--data",
         default="iris",
@@ -59,7 +63,15 @@ def add_problem(parser: argparse.ArgumentParser) -> None:
     add("--penalty", type=float, metavar="G", help="G/p tr K^p instead, for simple_npkl")
     add("--n-basis", type=int, metavar="S", help=f"K = QUQ' over S eigenvectors; {BASIS} where it needs some")
     add("--nu", type=float, default=100.0, help="weight of the distances, for reg_mvu")
-    add("--seed", type=int, default=0, help="of pairs, subset and starts")
+    parser.add_argument("--seed", type=whole, default=0, help="of pairs, subset and starts")
+
+
+def whole(text: str) -> int:
+    """An integer from 0; argparse words the error."""
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"must be an integer >= 0, got {text!r}")
+    return value
 
 
 def parser_of(
@@ -100,6 +112,7 @@ def solver_options(options: argparse.Namespace) -> dict[str, Any]:
 def problem_of(options: argparse.Namespace) -> tuple[Problem, str]:
     """The problem that was asked for, and its title; a saved one is taken as it is."""
     if is_saved(options.data):
+        refuse(options, ("data",), f"{options.data}, a saved problem,")
         return Problem.load(options.data), options.data
     given = load(options)
     return given.problem(), given.title
@@ -109,18 +122,27 @@ def is_saved(name: str) -> bool:
     """Whether a file is a problem (or an answer) that was saved, not points."""
     if not (name.endswith(".npz") and Path(name).is_file()):
         return False
-    with np.load(name, allow_pickle=False) as file:
+    with storage.opened(name) as file:
         return "header" in file.files
 
 
 def load(options: argparse.Namespace) -> Given:
     """The data that were asked for, as many points as were asked for."""
+    _refuse_idle(options)
     if tables.is_file(options.data):
         data = tables.read_points(options.data, options.labels)
     else:
         data = datasets.load(options.data, options.data_home)
     given = Given(data.X, data.y, options, f"{data.name} ({data.origin})")
     return given if options.n is None else given.subset(options.n)
+
+
+def _refuse_idle(options: argparse.Namespace) -> None:
+    """Raise an error for options that the data or the formulation have no use for."""
+    file = tables.is_file(options.data)
+    about_data = ("data", "n", "labels") if file else ("data", "n", "data_home")
+    used = (*about_data, "formulation", *fields_of(options.formulation))
+    refuse(options, used, f"{options.formulation} on {options.data}")
 
 
 @dataclass(frozen=True)
@@ -138,7 +160,7 @@ class Given:
             raise ProblemError(f"--n must be between 2 and {self.n}, got {n}")
         if self.share is None:
             raise ProblemError("--n draws some of the points, but the pairs of a file are of all of them")
-        chosen = np.sort(np.random.default_rng(self.options.seed).permutation(self.n)[:n])
+        chosen = np.sort(generator(self.options.seed).permutation(self.n)[:n])
         y = self.y[chosen] if self.y.size else self.y
         return Given(self.X[chosen], y, self.options, self.title)
 
@@ -181,8 +203,8 @@ class Given:
     @property
     def n_basis(self) -> int:
         """Size of the basis of a formulation that needs one."""
-        size: int = self.options.n_basis or min(BASIS, self.n - 2)
-        return size
+        given: int | None = self.options.n_basis
+        return min(BASIS, self.n - 2) if given is None else given
 
     def bound(self) -> float | None:
         """B, or n where neither B nor G was given."""

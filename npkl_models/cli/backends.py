@@ -6,10 +6,10 @@ import argparse
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
 from npkl_models.cli.arguments import parser_of
+from npkl_models.cli.console import printer
 from npkl_models.show.tables import OPTION_COLUMNS, SUPPORT_COLUMNS, option_rows, support_rows
 from npkl_models.solve.registry import backends, get_backend
 
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
         _print(SUPPORT_COLUMNS, support_rows())
     else:
         backend = get_backend(options.name)
-        Console(emoji=False).print(f"{backend.name}: {backend.summary}\n", markup=False, highlight=False)
+        printer().print(f"{backend.name}: {backend.summary}\n", markup=False, highlight=False)
         _print(OPTION_COLUMNS, option_rows(backend))
     return 0
 
@@ -41,4 +41,4 @@ def _print(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
         table.add_column(name)
     for row in rows:
         table.add_row(*(cell.replace("[", "\\[") for cell in row))
-    Console(emoji=False).print(table)
+    printer().print(table)

@@ -13,7 +13,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from npkl_models.cli.arguments import add_problem, load, parser_of
+from npkl_models.cli import output
+from npkl_models.cli.arguments import add_problem, is_saved, load, parser_of, problem_of
+from npkl_models.cli.console import printer
 from npkl_models.crosscheck.run import crosscheck
 from npkl_models.crosscheck.table import COLUMNS, CrossCheck, cells
 from npkl_models.model.problem import Problem
@@ -58,13 +60,17 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
-    console, given = Console(emoji=False), load(options)
+    output.check(options.json, "--json", (".json",))
+    output.check(options.report, "--report", (".html", ".htm"))
+    console = printer()
+    given = None if is_saved(options.data) else load(options)
+    problem, title = problem_of(options) if given is None else (given.problem(), given.title)
     backends = None if options.backends is None else options.backends.split(",")
-    found = _run(console, given.problem(), backends, options)
+    found = _run(console, problem, backends, options)
     document: dict[str, Any] = json.loads(found.to_json())
     agrees = found.agrees
-    _show(console, found, given.title, backends is not None)
-    if backends is None and given.share is not None and given.n > SUBSET:
+    _show(console, found, title, backends is not None)
+    if given is not None and backends is None and given.share is not None and given.n > SUBSET:
         second = _run(console, given.subset(SUBSET).problem(), None, options)
         _show(console, second, f"{given.title}, {SUBSET} points (interior point as the reference)", False)
         document["subset"] = json.loads(second.to_json())

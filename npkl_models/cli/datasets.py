@@ -6,10 +6,10 @@ import argparse
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
 from npkl_models.cli.arguments import parser_of
+from npkl_models.cli.console import printer
 from npkl_models.data import datasets
 
 EXAMPLES = """examples:
@@ -37,5 +37,5 @@ def run(options: argparse.Namespace) -> int:
         table.add_column(name, overflow="fold")
     for name in datasets.names():
         table.add_row(name, datasets.origin(name, options.data_home))
-    Console(emoji=False).print(table)
+    printer().print(table)
     return 0

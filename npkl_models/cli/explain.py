@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
+from npkl_models.cli import output
 from npkl_models.cli.arguments import add_problem, parser_of, problem_of
+from npkl_models.cli.console import printer
 from npkl_models.cli.progress import progress
 from npkl_models.show.letters import plain
 from npkl_models.solve.choice import choose_backend
@@ -34,16 +34,19 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print it; returns the exit status."""
+    output.check(options.page, "--page", (".html", ".htm"))
     problem, title = problem_of(options)
     if options.page is not None:
         with progress(f"{problem.name}, n = {problem.n}"):
             problem.handout(options.page)
-        Console(emoji=False).print(f"{options.page}: {title}", markup=False, highlight=False, soft_wrap=True)
+        printer().print(f"{options.page}: {title}", markup=False, highlight=False, soft_wrap=True)
         return 0
     explained, dual = problem.explain(), problem.dual()
     parts = [("The problem", explained.text), ("Its dual", dual.text)]
     if options.latex:
-        source = "\n".join([dual.latex, dual.slack, *(f"{name}: {latex}" for name, latex in dual.definitions)])
+        source = "\n".join(
+            [dual.latex, dual.slack, *(f"{name}: {latex}" for name, latex in dual.definitions)]
+        )
         parts = [("The problem", explained.latex), ("Its dual", source)]
     conditions = "\n".join(
         f"{name}: {latex if options.latex else plain(latex)}" for name, latex in dual.conditions
@@ -53,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
         ("Conditions of optimality", conditions), ("What may be wrong with it", findings),
         ("By each backend", str(explained.forms)), ("The choice", str(choose_backend(problem))),
     ]  # fmt: skip
-    console = Console(emoji=False)
+    console = printer()
     console.print(title, style="bold", markup=False)
     for name, text in parts:
         console.print(f"\n{name}", style="bold")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from rich.console import Console
-
+from npkl_models.cli.console import printer
 from npkl_models.explore.server import serve
 
 DESCRIPTION = (
@@ -34,7 +33,7 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Serve the page until interrupted; returns the exit status."""
-    console = Console(emoji=False)
+    console = printer()
 
     def announce(address: str) -> None:
         console.print(f"npkl explore is at {address}", soft_wrap=True, markup=False, highlight=False)

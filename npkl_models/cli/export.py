@@ -6,11 +6,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from npkl_models.answer.solution import Status
 from npkl_models.cli import output
 from npkl_models.cli.arguments import parser_of
+from npkl_models.cli.console import printer
 from npkl_models.crosscheck.outside import judge_sdpa
 from npkl_models.data.sdpa import from_sdpa, to_sdpa
 from npkl_models.errors import ProblemError
@@ -47,10 +46,13 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
     output.check(options.out)
+    output.check(options.target, "the file to write", (".dat-s", ".npz"))
+    if not options.source.name.endswith((".dat-s", ".npz")):
+        raise ProblemError(f"the problem must be a file that ends with .dat-s or .npz, got {options.source}")
     if options.target is None and options.answer is None:
         raise ProblemError("export must have a file to write, or --answer FILE; got neither")
     problem = from_sdpa(options.source) if options.source.suffix == ".dat-s" else Problem.load(options.source)
-    console = Console(emoji=False)
+    console = printer()
     if options.target is not None:
         written = (
             to_sdpa(problem, options.target)

@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Sequence
 
 import shtab
-from rich.console import Console
 
 from npkl_models._version import __version__
 from npkl_models.cli import (
@@ -21,6 +20,7 @@ from npkl_models.cli import (
     solve,
     version,
 )
+from npkl_models.cli.console import printer
 from npkl_models.errors import NPKLError
 
 USAGE, INTERRUPTED = 2, 130
@@ -30,7 +30,7 @@ COMMANDS = (solve, crosscheck, path, explain, explore, backends, datasets, repor
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
     options = _parser().parse_args(arguments)
-    errors = Console(stderr=True, emoji=False)
+    errors = printer(stderr=True)
     try:
         status: int = options.run(options)
         return status

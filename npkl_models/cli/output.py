@@ -15,10 +15,14 @@ from npkl_models.linalg import Index
 KINDS = (".npz", ".json")
 
 
-def check(path: Path | None) -> None:
-    """Raise an error for a file of no kind that can be written, before anything is computed."""
-    if path is not None and path.suffix not in KINDS:
-        raise ProblemError(f"--out must end with one of {', '.join(KINDS)}, got {path}")
+def check(path: Path | None, what: str = "--out", kinds: tuple[str, ...] = KINDS) -> None:
+    """Raise an error for a file that cannot be written, before anything is computed."""
+    if path is None:
+        return
+    if not path.name.endswith(kinds):
+        raise ProblemError(f"{what} must end with {' or '.join(kinds)}, got {path}")
+    if not path.parent.is_dir():
+        raise ProblemError(f"{what} must be in a folder that is there, got {path}")
 
 
 def write(path: Path, solution: Solution) -> None:

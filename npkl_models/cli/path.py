@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
 import npkl_models.show.plots as plots
 from npkl_models.answer.solution import Status
 from npkl_models.cli import output
 from npkl_models.cli.arguments import add_problem, add_solver, parser_of, problem_of, solver_options
+from npkl_models.cli.console import printer
 from npkl_models.cli.progress import progress
 from npkl_models.errors import ProblemError, optional
 from npkl_models.path import PARAMETERS, regularization_path
@@ -51,6 +51,8 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
+    output.check(options.out, kinds=(".json",))
+    output.check(options.plot, "--plot", (".png", ".svg", ".pdf"))
     grid = values(options.values)
     problem, title = problem_of(options)
     with progress(f"{problem.name}, n = {problem.n}, {grid.size} values"):
@@ -93,4 +95,4 @@ def _show(found: Answers, title: str) -> None:
             "" if gap is None else gap.rigour, str(solution.rank), str(solution.iterations),
             f"{solution.solve_time:.2f}", str(solution.status),
         )  # fmt: skip
-    Console(emoji=False).print(table)
+    printer().print(table)

@@ -6,9 +6,9 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
 from rich.status import Status
 
+from npkl_models.cli.console import printer
 from npkl_models.solve.watch import logger
 
 
@@ -31,7 +31,7 @@ class _Line(logging.Handler):
 @contextmanager
 def progress(what: str) -> Iterator[None]:
     """Say on standard error what is being done, if that is a terminal."""
-    console = Console(stderr=True, emoji=False)
+    console = printer(stderr=True)
     if not console.is_terminal:
         yield
         return

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
+from npkl_models.cli import output
 from npkl_models.cli.arguments import add_problem, parser_of, problem_of
+from npkl_models.cli.console import printer
 from npkl_models.cli.progress import progress
 from npkl_models.crosscheck.run import crosscheck
 
@@ -35,12 +35,11 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
+    output.check(options.page, "the page", (".html", ".htm"))
     problem, _ = problem_of(options)
     backends = None if options.backends is None else options.backends.split(",")
     with progress(f"{problem.name}, n = {problem.n}"):
         found = crosscheck(problem, backends, n_jobs=options.jobs, tol=options.tol)
     found.report(options.page)
-    Console(emoji=False).print(
-        f"{options.page}: {found.headline()}", markup=False, highlight=False, soft_wrap=True
-    )
+    printer().print(f"{options.page}: {found.headline()}", markup=False, highlight=False, soft_wrap=True)
     return 0 if found.agrees else 1

@@ -6,12 +6,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from npkl_models.answer.solution import Status
 from npkl_models.cli import output
 from npkl_models.cli.arguments import add_problem, add_solver, parser_of, problem_of, solver_options
+from npkl_models.cli.console import printer
 from npkl_models.cli.progress import progress
+from npkl_models.solve.watch import INTERRUPTED
 
 EXAMPLES = """examples:
   npkl solve --data wine --gamma 10
@@ -38,7 +38,9 @@ def run(options: argparse.Namespace) -> int:
     problem, _ = problem_of(options)
     with progress(f"{problem.name}, n = {problem.n}"):
         solution = problem.solve(options.backend, **solver_options(options))
-    Console(emoji=False).print(solution.summary(), markup=False, highlight=False, soft_wrap=True)
+    printer().print(solution.summary(), markup=False, highlight=False, soft_wrap=True)
     if options.out is not None:
         output.write(options.out, solution)
+    if solution.status is Status.STOPPED and INTERRUPTED in solution.message:
+        raise KeyboardInterrupt  # with what there was printed and kept
     return OPTIMAL if solution.status is Status.OPTIMAL else NOT_OPTIMAL

@@ -6,9 +6,8 @@ import argparse
 import json
 from typing import Any
 
-from rich.console import Console
-
 from npkl_models.cli.arguments import parser_of
+from npkl_models.cli.console import printer
 from npkl_models.show.machine import machine, versions
 
 
@@ -26,5 +25,5 @@ def run(options: argparse.Namespace) -> int:
     """Print them; returns the exit status."""
     found = versions() | machine()
     lines = json.dumps(found, indent=2) if options.json else "\n".join(f"{k} {v}" for k, v in found.items())
-    Console(emoji=False).print(lines, markup=False, highlight=False, soft_wrap=True)
+    printer().print(lines, markup=False, highlight=False, soft_wrap=True)
     return 0

@@ -24,7 +24,7 @@ SHORTEST = 1e-3  # seconds of a stretch
 CALIBRATION = 5  # iterations of the first stretch where there is a time limit
 SHARE = 0.5  # of the time that is left: what a stretch may take
 LET_GO = 600  # iterations in which the gap is not halved, after which SCS may adapt the scale
-SOLVED, INACCURATE = 1, 2
+SOLVED, INACCURATE, INTERRUPTED = 1, 2, -5
 UNFINISHED = (INACCURATE, -6, -7)
 STATUSES = {
     SOLVED: Status.OPTIMAL,
@@ -74,9 +74,7 @@ def in_chunks(
     while True:
         before = time.perf_counter()
         held = rest | _carried(point) | _clock(time_limit, before - started)
-        with only_the_solver():
-            worker = scs.SCS(_data(data), cone, max_iters=length, verbose=False, **held)
-            found = worker.solve(**_start(point))
+        found = _stretch(data, cone, length, held, point)
         done += int(found["info"]["iter"])
         point = found
         took = time.perf_counter() - before
@@ -99,6 +97,18 @@ def in_chunks(
         if time_limit is not None and np.isfinite(time_limit):
             left = SHARE * (time_limit - (time.perf_counter() - started))
             length = int(np.clip(left / max(took, 1e-9) * found["info"]["iter"], 1, length))
+
+
+def _stretch(
+    data: dict[str, Any], cone: dict[str, Any], length: int, held: dict[str, Any], point: dict[str, Any]
+) -> dict[str, Any]:
+    """What SCS has after so many iterations more."""
+    with only_the_solver():
+        worker = scs.SCS(_data(data), cone, max_iters=length, verbose=False, **held)
+        found: dict[str, Any] = worker.solve(**_start(point))
+    if int(found["info"]["status_val"]) == INTERRUPTED:  # it catches the signal itself
+        raise KeyboardInterrupt
+    return found
 
 
 class SolverBroke(Exception):

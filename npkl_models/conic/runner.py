@@ -19,7 +19,7 @@ from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.cost import proof_seconds
 from npkl_models.solve.judge import Claim
-from npkl_models.solve.watch import Watch
+from npkl_models.solve.watch import INTERRUPTED, Watch
 
 LOOK = 10.0  # certificates of a factor: what one of a dense kernel takes
 PATIENCE, FALLEN = 5_000, 0.5  # iterations, and the share of its gap, by which a run has to fall in them
@@ -82,9 +82,7 @@ class ConicRun:
                 warnings.simplefilter("ignore")  # of inaccuracy, which the certificate measures
                 outcome = self._run(solver)
         except KeyboardInterrupt:
-            outcome = Outcome(
-                Status.STOPPED, self._iterations(), f"{solver} was interrupted from the keyboard"
-            )
+            outcome = Outcome(Status.STOPPED, self._iterations(), f"{solver} was {INTERRUPTED}")
         except SolverBroke as error:
             outcome = Outcome(Status.FAILED, self._iterations(), f"{solver}: {error}")
         return self._claim(outcome)

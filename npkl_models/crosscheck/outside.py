@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from npkl_models.answer.solution import Solution
+from npkl_models.answer.solution import Solution, Status
 from npkl_models.data.sdpa import as_sdpa, read_solution
 from npkl_models.linalg import psd_factor
 from npkl_models.model.problem import Problem
@@ -40,11 +40,11 @@ def judge_sdpa(problem: Problem, path: str | Path, tol: float = 1e-6) -> Solutio
     file = as_sdpa(problem)
     V = problem.lift(psd_factor(U))
     watch = Watch(Options(tol=tol), "outside")
-    signs = [watch.certify(problem, V, file.multipliers(problem, sign * x)) for sign in (1.0, -1.0)]
-    best = max(signs, key=lambda found: found.bound)
+    duals = [file.multipliers(problem, sign * x) for sign in (1.0, -1.0)]
+    best = max((watch.certify(problem, V, y) for y in (*duals, None)), key=lambda found: found.bound)
     smallest = min(float(np.linalg.eigvalsh(U)[0]), 0.0)
     claim = Claim(
-        best.point, best.multipliers, value=problem.objective_of_factor(V), message=f"read from {path}",
-        kernel_min_eigenvalue=smallest, certificate=best,
+        best.point, best.multipliers, Status.INACCURATE, problem.objective_of_factor(V),
+        message=f"read from {path}", kernel_min_eigenvalue=smallest, certificate=best,
     )  # fmt: skip
     return judge(problem, "outside", claim, watch)

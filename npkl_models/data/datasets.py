@@ -28,6 +28,7 @@ from npkl_models.data.downloads import fetch
 from npkl_models.data.readers import read_csv, read_libsvm
 from npkl_models.errors import NPKLError, ProblemError, unknown
 from npkl_models.linalg import Array, Index
+from npkl_models.linalg.seeds import generator
 
 FOLDER_VARIABLE = "NPKL_DATA_HOME"
 
@@ -67,7 +68,7 @@ class Dataset:
         """
         if not 2 <= n <= self.n:
             raise ProblemError(f"n must be between 2 and {self.n}, got {n}")
-        chosen = np.sort(np.random.default_rng(random_state).permutation(self.n)[:n])
+        chosen = np.sort(generator(random_state).permutation(self.n)[:n])
         y = self.y[chosen] if self.y.size else self.y
         return Dataset(self.name, self.X[chosen], y, self.origin)
 

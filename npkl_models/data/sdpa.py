@@ -136,7 +136,7 @@ def from_sdpa(path: str | Path) -> Problem:
         If the file is not one of ours: SDPA's format does not say what is a loss and what a bound.
     """
     lines = []
-    with Path(path).open(encoding="ascii") as file:
+    with Path(path).open(encoding="ascii", errors="replace") as file:
         for line in file:
             if not line.startswith("*"):
                 break
@@ -147,8 +147,11 @@ def from_sdpa(path: str | Path) -> Problem:
         )
     with tempfile.TemporaryDirectory() as folder:
         kept = Path(folder) / "problem.npz"
-        kept.write_bytes(base64.b64decode("".join(lines[1:])))
-        return Problem.load(kept)
+        try:
+            kept.write_bytes(base64.b64decode("".join(lines[1:]), validate=True))
+            return Problem.load(kept)
+        except (ValueError, KeyError, ProblemError) as error:
+            raise ProblemError(f"{path} must be whole, got a torn problem in its comments") from error
 
 
 def read_solution(path: str | Path, problem: Problem) -> tuple[Array, Array]:
@@ -163,6 +166,8 @@ def read_solution(path: str | Path, problem: Problem) -> tuple[Array, Array]:
             rest = np.loadtxt(file, ndmin=2)
         except ValueError as error:
             raise ProblemError(f"{path} must be a solution as CSDP writes it: {error}") from None
+    if not (np.isfinite(x).all() and np.isfinite(rest).all()):
+        raise ProblemError(f"{path} must hold finite numbers, got NaN or infinity")
     if rest.shape[1:] != (5,):
         raise ProblemError(f"{path} must have lines of five numbers below the first, got {rest.shape}")
     own = rest[(rest[:, 0] == 2) & (rest[:, 1] == 1)]

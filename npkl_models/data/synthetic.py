@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from npkl_models.linalg import Array, Index
-
-Seed = int | np.random.Generator | None
+from npkl_models.linalg.seeds import Seed, generator
 
 
 def two_gaussians(n: int = 1000, dim: int = 10, random_state: Seed = 0) -> tuple[Array, Index]:
@@ -14,7 +13,7 @@ def two_gaussians(n: int = 1000, dim: int = 10, random_state: Seed = 0) -> tuple
 
     Hu & Kwok, IJCAI 2013, section 4.2.
     """
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     label = np.repeat([0, 1], [n - n // 2, n // 2])
     mean = np.where(label == 0, 1.0, -1.0)
     return rng.standard_normal((n, dim)) + mean[:, None], label.astype(np.intp)
@@ -22,7 +21,7 @@ def two_gaussians(n: int = 1000, dim: int = 10, random_state: Seed = 0) -> tuple
 
 def chessboard(n: int = 100, cells: int = 4, random_state: Seed = 0) -> tuple[Array, Index]:
     """Uniform points on a board of ``cells`` x ``cells`` unit squares, coloured like a chessboard."""
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     X = rng.uniform(0, cells, size=(n, 2))
     return X, (np.floor(X).sum(axis=1) % 2).astype(np.intp)
 
@@ -31,7 +30,7 @@ def double_spiral(
     n: int = 100, turns: float = 1.5, noise: float = 0.02, random_state: Seed = 0
 ) -> tuple[Array, Index]:
     """Two interleaved spirals climbing in the third dimension, one class each (100 x 3 in the papers)."""
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     label = np.repeat([0, 1], [n - n // 2, n // 2])
     u = np.concatenate([np.linspace(0.15, 1, n - n // 2), np.linspace(0.15, 1, n // 2)])
     angle = 2 * np.pi * turns * u + np.pi * label
@@ -41,7 +40,7 @@ def double_spiral(
 
 def xor(n: int = 100, noise: float = 0.3, random_state: Seed = 0) -> tuple[Array, Index]:
     """Four Gaussian clouds at (+-1, +-1); the class is the sign of the product."""
-    rng = np.random.default_rng(random_state)
+    rng = generator(random_state)
     corner = np.arange(n) % 4
     center = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])[corner]
     return center + noise * rng.standard_normal((n, 2)), (corner % 2).astype(np.intp)
@@ -54,9 +53,9 @@ def swiss_roll(n: int = 2000, noise: float = 0.0, random_state: Seed = 0) -> tup
     """
     from sklearn.datasets import make_swiss_roll
 
-    seed = random_state
+    rng, seed = generator(random_state), random_state
     if isinstance(seed, np.random.Generator):
-        seed = int(seed.integers(2**31))
+        seed = int(rng.integers(2**31))
     X, position = make_swiss_roll(n, noise=noise, random_state=seed)
     cuts = np.quantile(position, [0.25, 0.5, 0.75])
     return X, np.searchsorted(cuts, position).astype(np.intp)

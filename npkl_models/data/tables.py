@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,12 +15,14 @@ from npkl_models.data.readers import read_libsvm
 from npkl_models.errors import ProblemError, unknown
 from npkl_models.linalg import Array, Index
 from npkl_models.model.pairs import Pairs
+from npkl_models.model.storage import opened
 
 SUFFIXES = (".csv", ".npz", ".libsvm", ".svm")
 KINDS = {
     "1": 1, "+1": 1, "must": 1, "must-link": 1, "must_link": 1, "ml": 1,
     "-1": -1, "cannot": -1, "cannot-link": -1, "cannot_link": -1, "cl": -1,
 }  # fmt: skip
+DECIMAL = re.compile(r"^(\s*[+-]?\d*),(\d+(?:[eE][+-]?\d+)?\s*)$")  # 1,5 where semicolons part the cells
 LABEL_NAMES = ("label", "labels", "class", "target", "y")  # the first of these that a csv has is taken
 
 
@@ -34,7 +37,8 @@ def read_points(path: str | Path, label: str | None = None) -> Dataset:
     Parameters
     ----------
     path : str or Path
-        ``.csv`` (commas; a header or none; also ``.csv.gz``), ``.npz`` (arrays X and y) or LIBSVM's format.
+        ``.csv`` (commas, semicolons or tabs; a header or none; also ``.csv.gz``), ``.npz`` (arrays X and
+        y) or LIBSVM's format.
     label : str, optional
         The column of a csv that holds the classes: its name, or its number from 0 (-1 is the last). Without
         it a column called label, class, target or y is taken, if there is one; "none" takes none.
@@ -54,7 +58,7 @@ def read_points(path: str | Path, label: str | None = None) -> Dataset:
         raise ProblemError(f"data must be the name of a set or a file, got {path}: there is no such file")
     suffix, none = _suffix(path), np.zeros(0, dtype=np.intp)
     if suffix == ".npz":
-        with np.load(path, allow_pickle=False) as file:
+        with opened(path) as file:
             if "X" not in file.files:
                 raise ProblemError(f"{path} must hold an array X (and y), got {sorted(file.files)}")
             X = np.asarray(file["X"], dtype=float)
@@ -107,13 +111,10 @@ def read_pairs(path: str | Path, n: int) -> Pairs:
 
 def _rows(path: Path) -> tuple[list[str], list[list[str]]]:
     """The header (empty where there is none) and the rows of a csv."""
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", newline="", encoding="utf-8-sig") as file:
-        try:
-            rows = [
-                row for row in csv.reader(file, skipinitialspace=True) if any(cell.strip() for cell in row)
-            ]
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise ProblemError(f"{path} must be a text file with commas: {error}") from None
+    try:
+        rows = _cells(path)
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ProblemError(f"{path} must be a text file with commas: {error}") from None
     if not rows:
         raise ProblemError(f"{path} must have at least one row, got none")
     header = not any(_number(cell) is not None for cell in rows[0])
@@ -122,6 +123,19 @@ def _rows(path: Path) -> tuple[list[str], list[list[str]]]:
         sizes = sorted({len(row) for row in rows})
         raise ProblemError(f"{path} must have rows of one length below its header, got lengths {sizes}")
     return [name.strip() for name in names], rows
+
+
+def _cells(path: Path) -> list[list[str]]:
+    """All cells, by commas; by semicolons, with decimal commas; or by tabs: what the first line has."""
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", newline="", encoding="utf-8-sig") as file:
+        lines = [line for line in file if line.strip()]
+    first = lines[0] if lines else ""
+    mark = ";" if first.count(";") > first.count(",") else ","
+    if "\t" in first and mark not in first:
+        mark = "\t"
+    rows = csv.reader(lines, delimiter=mark, skipinitialspace=True)
+    cells = [row for row in rows if any(cell.strip() for cell in row)]
+    return [[DECIMAL.sub(r"\1.\2", cell) for cell in row] for row in cells] if mark == ";" else cells
 
 
 def _label_column(path: Path, names: list[str], count: int, label: str | None) -> int | None:

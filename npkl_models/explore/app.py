@@ -76,7 +76,7 @@ class Web:
 
     async def stop(self, _: Any) -> Any:
         """Stop the job that runs."""
-        return self._respond.JSONResponse({"stopped": self.desk.jobs.stop()})
+        return self._respond.JSONResponse({"stopping": self.desk.jobs.stop()})
 
     async def upload(self, request: Any) -> Any:
         """A file, as the body of the request."""

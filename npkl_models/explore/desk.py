@@ -19,7 +19,7 @@ from npkl_models.crosscheck.run import crosscheck
 from npkl_models.crosscheck.table import CrossCheck
 from npkl_models.data import datasets
 from npkl_models.data.tables import read_pairs, read_points
-from npkl_models.errors import NPKLError, ProblemError
+from npkl_models.errors import NPKLError, ProblemError, unknown
 from npkl_models.explore import answers
 from npkl_models.explore.answers import Answer
 from npkl_models.explore.form import Form, fields_of, number_of
@@ -31,6 +31,7 @@ from npkl_models.path import regularization_path
 from npkl_models.solve.choice import choose_backend
 from npkl_models.solve.registry import backends as known_backends
 
+KINDS = ("points", "pairs")  # of files
 FEWER = 5  # restarts of k-means along a path
 MOST_BYTES = 64 * 2**20  # of an upload
 MOST_POINTS = 2**31  # that a file of pairs may name before its points are known
@@ -70,6 +71,8 @@ class Desk:
         """Keep a file of points, which is read at once, or of pairs, which is read with the points."""
         if len(content) > MOST_BYTES:
             raise ProblemError(f"a file must have at most {MOST_BYTES >> 20} MiB, got {len(content) >> 20}")
+        if kind not in KINDS:
+            raise unknown("kind of file", kind, KINDS)
         base = File(name.replace("\\", "/")).name
         if not base or base.startswith("."):
             raise ProblemError(f"a file must have a name, got {name!r}")

@@ -11,6 +11,7 @@ from typing import Any
 from npkl_models.errors import ProblemError, unknown
 from npkl_models.model.formulations import FORMULATIONS
 from npkl_models.model.losses import LOSSES
+from npkl_models.solve.registry import backends
 
 GRAPH = ("n_neighbors", "delta")  # fields of the Laplacian
 DRAWN = ("pairs", "seed")  # of pairs that are drawn from classes
@@ -73,6 +74,10 @@ class Form:
             raise unknown("formulation", form.formulation, FORMULATIONS)
         if form.loss not in LOSSES:
             raise unknown("loss", form.loss, LOSSES)
+        if form.backend != "auto" and form.backend not in backends():
+            raise unknown("backend", form.backend, ("auto", *backends()))
+        if form.seed < 0:
+            raise ProblemError(f"seed must be an integer >= 0, got {form.seed}")
         return form
 
 

@@ -100,7 +100,7 @@ def make(form: Form, uploads: Mapping[str, Path]) -> Made:
         draw, source = Pairs.from_labels, "nm.Pairs.from_labels"
         return recipe.do("pairs", draw, source, labels, count, count, random_state=form.seed)
 
-    size = form.n_basis or min(BASIS, n - 2)
+    size = min(BASIS, n - 2) if form.n_basis is None else form.n_basis
     makers: dict[str, Callable[[], Any]] = {
         "X": lambda: points, "L": graph, "pairs": drawn,
         "basis": lambda: recipe.do("basis", eigenbasis, "nm.eigenbasis", graph(), size),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import secrets
+import signal
 import socket
 import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from npkl_models.errors import ProblemError, optional
 from npkl_models.explore.app import make_app
@@ -53,12 +55,26 @@ def serve(port: int = 0, browser: bool = True, announce: Callable[[str], None] |
         timer.daemon = True
         timer.start()
     try:
-        uvicorn.Server(config).run(sockets=[listening])
+        with _ended_in_order():
+            uvicorn.Server(config).run(sockets=[listening])
     except KeyboardInterrupt:
         pass
     finally:
         desk.close()
         listening.close()
+
+
+@contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """A request to terminate ends the page as Ctrl-C does: uploads are deleted."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _listen(port: int) -> socket.socket:

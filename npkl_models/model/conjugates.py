@@ -78,7 +78,8 @@ def quadratic_conjugates(problem: Problem) -> str | None:
         box = Box.of_loss(term.loss, t, w)
         for share in (-0.9, -0.3, 0.2, 0.7):
             y = term.loss.project(share * w, t, w)
-            value, model = term.loss.conjugate(y, t, w), box.b * y + 0.5 * box.q * y**2
+            with np.errstate(over="ignore", invalid="ignore"):
+                value, model = term.loss.conjugate(y, t, w), box.b * y + 0.5 * box.q * y**2
             if not np.allclose(value, model, rtol=1e-9, atol=1e-9 * float(np.max(w))):
                 return f"needs losses whose conjugate is quadratic on its domain, got {term.loss.name}"
     return None

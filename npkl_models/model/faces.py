@@ -35,17 +35,26 @@ class Face:
         Without the equalities that the basis meets.
     kept : tuple of ndarray of bool
         For each equality of the original, which of its values are left.
+    heir : ndarray of int
+        For each value of all equalities, the one that is the same on the face and left; -1 for what is zero.
     whole : bool
         Whether it is the whole cone, and the problem as it was stated.
     """
 
     problem: Problem
     kept: tuple[Mask, ...]
+    heir: Index
     whole: bool = False
 
     def fold(self, y: Multipliers) -> Multipliers:
-        """Multipliers of the original without those of what the basis meets."""
-        pairs = zip(y.equalities, self.kept, strict=True)
+        """Multipliers of the original, those of values that are the same on the face added up."""
+        if self.whole or not y.equalities:
+            return y
+        every, counts = np.concatenate(y.equalities), self.heir >= 0
+        total = np.bincount(self.heir[counts], every[counts], every.size).astype(float)
+        sizes = np.cumsum([kept.size for kept in self.kept])[:-1]
+        parts: list[Array] = np.split(total, sizes)
+        pairs = zip(parts, self.kept, strict=True)
         return replace(y, equalities=tuple(part[kept] for part, kept in pairs if kept.any()))
 
     def unfold(self, y: Multipliers) -> Multipliers:
@@ -69,33 +78,37 @@ def face_of(problem: Problem) -> Face:
     face = _known.get(problem)
     if face is not None:
         return face
-    return Face(
-        problem, tuple(np.ones(e.functional.size, dtype=bool) for e in problem.equalities), whole=True
-    )
+    kept = tuple(np.ones(e.functional.size, dtype=bool) for e in problem.equalities)
+    return Face(problem, kept, _own(kept), whole=True)
 
 
 def _face(problem: Problem) -> Face | None:
     centring = any(map(_is_centring, problem.equalities))
     if problem.basis is not None:
         kept = tuple(np.full(e.functional.size, not _is_centring(e)) for e in problem.equalities)
-        return _restrict(problem, _within(problem.basis), kept) if centring else None
+        return _restrict(problem, _within(problem.basis), kept, _own(kept)) if centring else None
     if centring and problem.n > LARGEST:
         return None
     label, gone = _groups(problem)
     plain = int(label.max()) + 1 == problem.n and not gone.any()
     if (plain and not centring) or gone.all():
         return None
-    kept = _kept(problem, label, gone)
-    if plain:
-        return _restrict(problem, complement(problem.n), kept)
-    return _restrict(problem, _shared_rows(label, gone, centring), kept)
+    kept, heir = _kept(problem, label, gone)
+    basis = complement(problem.n) if plain else _shared_rows(label, gone, centring)
+    return _restrict(problem, basis, kept, heir)
 
 
-def _restrict(problem: Problem, basis: Basis | None, kept: tuple[Mask, ...]) -> Face | None:
+def _own(kept: tuple[Mask, ...]) -> Index:
+    """Each value its own heir, if it is left."""
+    left = np.concatenate(kept) if kept else np.zeros(0, dtype=bool)
+    return np.where(left, np.arange(left.size), -1)
+
+
+def _restrict(problem: Problem, basis: Basis | None, kept: tuple[Mask, ...], heir: Index) -> Face | None:
     left = tuple(_part(e, mask) for e, mask in zip(problem.equalities, kept, strict=True) if mask.any())
     if basis is None or not (problem.terms or left):  # nothing would be left to state
         return None
-    return Face(replace(problem, equalities=left, basis=basis), kept)
+    return Face(replace(problem, equalities=left, basis=basis), kept, heir)
 
 
 def _part(equality: Equality, mask: Mask) -> Equality:
@@ -132,25 +145,31 @@ def _groups(problem: Problem) -> tuple[Index, Mask]:
     return label, gone
 
 
-def _kept(problem: Problem, label: Index, gone: Mask) -> tuple[Mask, ...]:
-    """Each value of a pair of groups once; those that the face meets are left out."""
-    seen: set[tuple[str, int, int, float]] = set()
-    out = []
-    for part in problem.equalities:
+def _kept(problem: Problem, label: Index, gone: Mask) -> tuple[tuple[Mask, ...], Index]:
+    """Which values are left, each of a pair of groups once and none that the face meets; and their heirs."""
+    masks = [np.full(part.functional.size, not _is_centring(part)) for part in problem.equalities]
+    ends = np.cumsum([0, *(mask.size for mask in masks)])
+    rows = []
+    for part, start in zip(problem.equalities, ends[:-1], strict=True):
         f = part.functional
-        mask = np.full(f.size, not _is_centring(part))
-        if isinstance(f, (Entries, SquaredDistances)):
-            first, second = label[f.indices[0]], label[f.indices[1]]
-            for e, (a, b, value) in enumerate(
-                zip(first.tolist(), second.tolist(), part.value.tolist(), strict=True)
-            ):
-                entry = isinstance(f, Entries)
-                met = value == 0 and ((gone[a] or gone[b]) if entry else (a == b or (gone[a] and gone[b])))
-                key = (f.kind, min(a, b), max(a, b), value)
-                mask[e] = not met and key not in seen
-                seen.add(key)
-        out.append(mask)
-    return tuple(out)
+        if not isinstance(f, (Entries, SquaredDistances)):
+            continue
+        first, second = label[f.indices[0]], label[f.indices[1]]
+        entry = isinstance(f, Entries)
+        absent = gone[first] | gone[second] if entry else (first == second) | (gone[first] & gone[second])
+        at = start + np.arange(f.size)
+        columns = (np.full(f.size, entry), np.minimum(first, second), np.maximum(first, second), part.value)
+        rows.append(np.column_stack([at, absent & (part.value == 0), *columns]))
+    left, heir = np.concatenate(masks), _own(tuple(masks))
+    if rows:
+        table = np.concatenate(rows)
+        at, met = table[:, 0].astype(np.intp), table[:, 1] > 0
+        heir[at[met]] = -1
+        at, table = at[~met], table[~met, 2:]
+        _, chosen, same = np.unique(table, axis=0, return_index=True, return_inverse=True)
+        heir[at] = at[chosen[same.ravel()]]
+        left = heir == np.arange(left.size)
+    return tuple(np.split(left, ends[1:-1])), heir
 
 
 def _shared_rows(label: Index, gone: Mask, centring: bool) -> Basis | None:

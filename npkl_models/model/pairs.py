@@ -13,6 +13,7 @@ from scipy.sparse.csgraph import connected_components, shortest_path
 
 from npkl_models.errors import ProblemError, unknown
 from npkl_models.linalg import Array, Index
+from npkl_models.linalg.seeds import generator
 from npkl_models.model.sampling import draw_pairs, labelled
 
 
@@ -98,7 +99,7 @@ class Pairs:
         """
         known, labels = labelled(y)
         n = labels.size
-        rng = np.random.default_rng(random_state)
+        rng = generator(random_state)
         counts = np.bincount(labels).astype(float)
         n_same = int(np.sum(counts * (counts - 1)) / 2)
         n_other = n * (n - 1) // 2 - n_same
@@ -255,7 +256,7 @@ class Pairs:
         points, place, count = np.unique(ends, return_inverse=True, return_counts=True)
         size = int(np.ceil(fraction * points.size))
         if criterion == "random":
-            chosen = np.random.default_rng(random_state).choice(points, size=size, replace=False)
+            chosen = generator(random_state).choice(points, size=size, replace=False)
         else:
             V = np.asarray(getattr(kernel, "V", kernel), dtype=float)
             if V.ndim != 2 or V.shape[0] != self.n:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -101,14 +104,32 @@ def read(path: str | Path, what: str) -> tuple[Header, Arrays]:
     found = next((p for p in (Path(path), _with_suffix(path)) if p.is_file()), None)
     if found is None:
         raise ProblemError(f"a saved file must be named, got {path}: there is no file of that name")
-    with found.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+    with opened(found) as file:
         data = {name: file[name] for name in file.files}
-    header = json.loads(str(data["header"])) if "header" in data else {}
+        header = json.loads(str(data["header"])) if "header" in data else {}
     if what not in header:
         raise ProblemError(f"{path} must be a file written by save, got one without {what!r} in its header")
     if header.get("format") != FORMAT:
         raise ProblemError(f"file format must be {FORMAT}, got {header.get('format')}")
     return header, data
+
+
+@contextmanager
+def opened(path: str | Path) -> Iterator[Any]:
+    """The arrays of a .npz file, whatever else it is called.
+
+    Raises
+    ------
+    ProblemError
+        If it is none, or torn.
+    """
+    try:
+        with Path(path).open("rb") as content, np.load(content, allow_pickle=False) as file:
+            if not isinstance(file, np.lib.npyio.NpzFile):
+                raise ValueError("it holds one array")
+            yield file
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise ProblemError(f"{path} must be a whole .npz file of plain arrays: {error}") from error
 
 
 def _with_suffix(path: str | Path) -> Path:

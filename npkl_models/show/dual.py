@@ -50,19 +50,8 @@ def explain_dual(problem: Problem) -> Dual:
     regulariser written out.
     """
     ys, nus = _letters("y", len(problem.terms)), _letters(r"\nu", len(problem.equalities))
-    sums, rules, lines = [], [], [f"maximise over {_unknowns(problem, ys, nus)}"]
-    for term, y in zip(problem.terms, ys, strict=True):
-        paid = put(term.loss.latex_conjugate, _marks(term, f"{y}_e"))
-        if paid != "0":
-            total = rf"\sum_{{e \le {term.functional.size}}}"
-            sums.append(rf"- {total} {paid}" if " + " not in paid else rf"- {total} \bigl({paid}\bigr)")
-        rules.append(put(term.loss.latex_domain, _marks(term, f"{y}_e")))
-        what = f"of the {term.loss.name} loss, summed over {term.functional.size} {term.name},"
-        lines.append(f"  - f*({plain(y)}) {what}" if paid != "0" else f"  - nothing {what}")
-    for part, nu in zip(problem.equalities, nus, strict=True):
-        paid = _of_values(part, nu)
-        sums += [f"- {paid}"] if paid else []
-        lines.append(f"  - {plain(paid) or 0} of the {part.functional.size} {part.name} constraints,")
+    sums, rules, lines = _paid(problem, ys, nus)
+    lines.insert(0, f"maximise over {_unknowns(problem, ys, nus)}")
     paid, cone = problem.regularizer.latex_dual
     S, words = ("S", "S") if problem.basis is None else ("Q'SQ", "Q'SQ")
     if paid:
@@ -86,14 +75,28 @@ def explain_dual(problem: Problem) -> Dual:
     return Dual("\n".join(lines), latex, slack, definitions, _conditions(problem, ys))
 
 
+def _paid(problem: Problem, ys: list[str], nus: list[str]) -> tuple[list[str], list[str], list[str]]:
+    """Conjugates and equalities: their summands, the domains, and both in words."""
+    sums, rules, lines = [], [], []
+    for term, y in zip(problem.terms, ys, strict=True):
+        paid = put(term.loss.latex_conjugate, _marks(term, f"{y}_e"))
+        if paid != "0":
+            total = rf"\sum_{{e \le {term.functional.size}}}"
+            sums.append(rf"- {total} {paid}" if " + " not in paid else rf"- {total} \bigl({paid}\bigr)")
+        rules.append(put(term.loss.latex_domain, _marks(term, f"{y}_e")))
+        what = f"of the {term.loss.name} loss, summed over {term.functional.size} {term.name},"
+        lines.append(f"  - f*({plain(y)}) {what}" if paid != "0" else f"  - nothing {what}")
+    for part, nu in zip(problem.equalities, nus, strict=True):
+        paid = _of_values(part, nu)
+        sums += [f"- {paid}"] if paid else []
+        lines.append(f"  - {plain(paid) or 0} of the {part.functional.size} {part.name} constraints,")
+    return sums, rules, lines
+
+
 def _slack(problem: Problem, ys: list[str], nus: list[str]) -> str:
+    named = zip((*problem.terms, *problem.equalities), (*ys, *nus), strict=True)
     parts = ["C"] if problem.cost.nnz else []
-    parts += [
-        rf"\sum_e {y}_e M_e^{{\text{{{term.name}}}}}" for term, y in zip(problem.terms, ys, strict=True)
-    ]
-    parts += [
-        rf"\sum_e {nu}_e M_e^{{\text{{{part.name}}}}}" for part, nu in zip(problem.equalities, nus, strict=True)
-    ]
+    parts += [rf"\sum_e {letter}_e M_e^{{\text{{{part.name}}}}}" for part, letter in named]
     parts += [r"\operatorname{Diag}(d)"] if problem.regularizer.row_multipliers else []
     return "S = " + " + ".join(parts)
 

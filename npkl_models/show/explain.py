@@ -66,7 +66,9 @@ def explain(problem: Problem) -> Explanation:
         sums.append(R.latex)
         lines.append(f"  + {R.words},")
     for part in problem.equalities:
-        rules.append(rf"{part.functional.latex} = {number(part.value, 'b')} \; (e \le {part.functional.size})")
+        rules.append(
+            rf"{part.functional.latex} = {number(part.value, 'b')} \; (e \le {part.functional.size})"
+        )
         lines.append(f"  subject to {part.functional.size} {part.name} constraints,")
     if problem.basis is not None:
         rules.append(rf"K = Q U Q',\; U \in S_+^{{{problem.basis.size}}}")

@@ -54,7 +54,7 @@ def put(latex: str, marks: Mapping[str, str]) -> str:
 
 
 def tidy(latex: str) -> str:
-    """Numbers side by side multiplied, factors of one and summands of zero left out, powers of ten as such."""
+    """Numbers side by side multiplied, factors of one and summands of zero left out, powers of ten."""
     before = ""
     while before != latex:
         before = latex

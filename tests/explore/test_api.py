@@ -224,10 +224,10 @@ def test_a_run_can_be_stopped_and_only_one_goes_on(client, desk):
     assert reply.status_code == 400
     assert "a run is still running; stop it first" in reply.json()["error"]
     assert client.get("/api/choices").json()["running"] == "run"
-    assert client.post("/api/stop").json() == {"stopped": True}
+    assert client.post("/api/stop").json() == {"stopping": True}
     assert job.ended.wait(10)
     assert "stopped before it had an answer" in job.since(0)[0]["text"]
-    assert client.post("/api/stop").json() == {"stopped": False}
+    assert client.post("/api/stop").json() == {"stopping": False}
 
 
 def test_a_stopped_solver_leaves_its_point(desk, monkeypatch):

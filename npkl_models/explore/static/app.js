@@ -136,7 +136,7 @@ async function work(action, body, words, heard) {
   if (failed) $("error").scrollIntoView({ block: "nearest" });
 }
 
-const stop = () => ask("/api/stop", {}).then(({ stopped }) => { if (stopped) say("stopping after this iteration …"); }, complain);
+const stop = () => ask("/api/stop", {}).then(({ stopping }) => { if (stopping) say("stopping after this iteration …"); }, complain);
 
 // ------------------------------------------------------------------------------------- an answer
 

@@ -1,0 +1,150 @@
+"""Bad usage ends with a sentence and exit status 2, before anything is computed."""
+
+import numpy as np
+import pytest
+import scs
+
+import npkl_models as nm
+from npkl_models.cli.main import main
+from npkl_models.solve.watch import Watch
+
+
+@pytest.fixture
+def saved(tmp_path):
+    iris = nm.datasets.load("iris").subset(30)
+    pairs = nm.Pairs.from_labels(iris.y, 15, 15, random_state=0)
+    problem = nm.pcp(nm.laplacian(iris.X, n_neighbors=4, shift=0.1), pairs)
+    return str(problem.save(tmp_path / "problem.npz"))
+
+
+def refused(capsys, *arguments):
+    assert main(arguments) == 2
+    return " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "idle"),
+    [
+        (["--loss", "hinge"], "--loss"),
+        (["--row-norm", "1"], "--row-norm"),
+        (["--p", "3", "--bound", "2"], "--p, --bound"),
+        (["--formulation", "hard_pcp", "--gamma", "3"], "--gamma"),
+        (["--formulation", "mvu", "--delta", "0.1"], "--delta"),
+        (["--labels", "class"], "--labels"),
+    ],
+)
+@pytest.mark.parametrize("command", ["solve", "crosscheck", "explain", "path"])
+def test_what_a_formulation_does_not_use_is_refused(command, arguments, idle, capsys):
+    said = refused(capsys, command, *arguments)
+    assert said.endswith(f"got {idle}")
+
+
+@pytest.mark.parametrize("command", ["solve", "crosscheck", "explain", "path"])
+def test_a_saved_problem_is_taken_as_it_is(command, saved, capsys):
+    said = refused(capsys, command, "--data", saved, "--gamma", "3", "--n", "20")
+    assert "a saved problem, takes --data" in said
+    assert said.endswith("got --gamma, --n")
+
+
+def test_crosscheck_takes_a_saved_problem(saved, capsys):
+    assert main(["crosscheck", "--data", saved, "--backends", "bcd,interior"]) == 0
+    assert "all agree" in capsys.readouterr().out
+
+
+def test_a_basis_of_none_is_not_the_default(capsys):
+    assert "must be" in refused(capsys, "solve", "--formulation", "npkl", "--n-basis", "0")
+
+
+def test_seeds_are_not_negative(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["solve", "--seed", "-1"])
+    assert "must be an integer >= 0" in capsys.readouterr().err
+    with pytest.raises(nm.ProblemError, match="random_state must be an integer >= 0"):
+        nm.Pairs.from_labels([0, 0, 1, 1], 1, 1, random_state=-1)
+
+
+def test_a_path_of_weights_needs_losses(capsys):
+    assert "without any" in refused(capsys, "path", "--formulation", "hard_pcp", "--values", "1,2")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["solve", "--out", "nowhere/answer.npz"],
+        ["path", "--out", "nowhere/path.json"],
+        ["path", "--plot", "path.txt"],
+        ["crosscheck", "--json", "nowhere/t.json"],
+        ["crosscheck", "--report", "page.pdf"],
+        ["report", "page.pdf"],
+        ["explain", "--page", "nowhere/page.html"],
+        ["export", "problem.npz", "out.txt"],
+        ["export", "my.csv", "out.dat-s"],
+    ],
+)
+def test_files_that_cannot_be_written_are_refused_at_once(arguments, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "must" in refused(capsys, *arguments)
+    assert not list(tmp_path.iterdir())
+
+
+def test_torn_files_are_named(saved, tmp_path, capsys):
+    middle = tmp_path / "p.dat-s"
+    assert main(["export", saved, str(middle)]) == 0
+    text = middle.read_text().splitlines()
+    torn = tmp_path / "torn.dat-s"
+    torn.write_text("\n".join(text[:2]) + "\n*###\n" + "\n".join(text[3:]))
+    assert "torn" in refused(capsys, "export", str(torn), str(tmp_path / "back.npz"))
+    half = tmp_path / "half.npz"
+    with open(saved, "rb") as file:
+        half.write_bytes(file.read()[:500])
+    for command in (["solve", "--data"], ["export"]):
+        more = [str(tmp_path / "o.dat-s")] if command == ["export"] else []
+        assert "whole .npz file" in refused(capsys, *command, str(half), *more)
+
+
+def test_answers_with_numbers_that_are_none_are_refused(saved, tmp_path, capsys):
+    answer = tmp_path / "p.sol"
+    answer.write_text("nan 1.0\n2 1 1 1 1.0\n")
+    assert "finite" in refused(capsys, "export", saved, "--answer", str(answer))
+
+
+def test_semicolons_and_decimal_commas(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(12, 2)).round(3)
+    lines = [f"{a};{b};{k % 2}".replace(".", ",") for k, (a, b) in enumerate(rows)]
+    (tmp_path / "my.csv").write_text("height;width;class\n" + "\n".join(lines))
+    (tmp_path / "tabs.csv").write_text("\n".join(line.replace(",", ".").replace(";", "\t") for line in lines))
+    from npkl_models.data.tables import read_points
+
+    found = read_points(tmp_path / "my.csv")
+    np.testing.assert_array_equal(found.X, rows)
+    assert found.y.tolist() == [0, 1] * 6
+    np.testing.assert_array_equal(read_points(tmp_path / "tabs.csv", "2").X, rows)
+
+
+def test_tables_are_whole_where_there_is_no_terminal(capsys):
+    assert main(["path", "--n", "30", "--values", "1,10"]) == 0
+    shown = capsys.readouterr().out
+    assert "status" in shown
+    assert "…" not in shown
+
+
+def test_an_interrupt_that_scs_has_caught_ends_a_solve_with_130(monkeypatch, capsys):
+    """SCS catches the signal itself and says so in its status."""
+    solve = scs.SCS.solve
+
+    def interrupted(worker, **start):
+        found = solve(worker, **start)
+        return {**found, "info": {**found["info"], "status_val": -5}}
+
+    monkeypatch.setattr(scs.SCS, "solve", interrupted)
+    assert main(["solve", "--n", "100", "--backend", "sdp"]) == 130
+    assert "interrupted" in capsys.readouterr().err
+
+
+def test_an_interrupt_ends_a_solve_with_130(monkeypatch, capsys):
+    def interrupt(watch, V):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Watch, "heed", interrupt)
+    assert main(["solve", "--n", "40", "--backend", "admm"]) == 130
+    assert "interrupted" in capsys.readouterr().err

@@ -1,0 +1,41 @@
+"""Equalities that say that points share a row, and multipliers of the original on the face."""
+
+import numpy as np
+import pytest
+
+import npkl_models as nm
+from npkl_models.model.faces import face_of
+
+
+@pytest.fixture
+def problem():
+    iris = nm.datasets.load("iris").subset(40)
+    pairs = nm.Pairs.from_labels(iris.y, 24, 24, random_state=0)
+    return nm.hard_pcp(nm.laplacian(iris.X, n_neighbors=5, shift=0.1), pairs, reduce=False)
+
+
+def test_multipliers_of_equal_values_are_added(problem):
+    """The slack and the price of any multipliers are the same on the face."""
+    rng = np.random.default_rng(0)
+    face = face_of(problem)
+    assert not face.whole
+    y = nm.Multipliers((), tuple(rng.normal(size=part.functional.size) for part in problem.equalities))
+    inside = face.fold(y)
+    whole = face.problem.restrict(problem.slack(y)).toarray()
+    np.testing.assert_allclose(face.problem.restrict(face.problem.slack(inside)).toarray(), whole, atol=1e-12)
+    assert face.problem.conjugate_sum(inside) == pytest.approx(problem.conjugate_sum(y), abs=1e-12)
+    again = face.fold(face.unfold(inside))
+    for part, other in zip(inside.equalities, again.equalities, strict=True):
+        np.testing.assert_array_equal(part, other)
+
+
+def test_multipliers_from_the_original_prove_what_they_do_on_the_face(problem):
+    """The dual of the problem as stated is not attained; good multipliers of it must not lose their bound."""
+    answer = problem.solve("interior", tol=1e-9)
+    y = answer.certificate.multipliers
+    shares = np.random.default_rng(1).dirichlet(np.ones(2), size=y.equalities[1].size)
+    diagonal, must = y.equalities[0].copy(), 3 * shares[:, 0]
+    np.subtract.at(diagonal, problem.equalities[1].functional.indices[0], must)  # the same on the face
+    other = nm.Multipliers((), (diagonal, y.equalities[1] + must, *y.equalities[2:]))
+    found = nm.certify(problem, answer.V, other, kind="factor")
+    assert found.bound == pytest.approx(answer.certificate.bound, abs=1e-6)
