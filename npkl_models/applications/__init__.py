@@ -7,6 +7,6 @@ Examples
 1.0
 """
 
-from npkl_models.applications import clustering, constrained, scores
+from npkl_models.applications import clustering, constrained, scores, selection
 
-__all__ = ["clustering", "constrained", "scores"]
+__all__ = ["clustering", "constrained", "scores", "selection"]

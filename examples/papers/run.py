@@ -1,0 +1,157 @@
+"""Every table and figure of the five papers, re-run beside the original.
+
+``python run.py --list`` names them all; ``python run.py kl_admm.table2`` runs one; ``python run.py --quick``
+the small sets with three repetitions, ``--all`` everything. Runs are kept in ``--folder`` as they end, and are
+not begun again after a crash; ``--fresh`` forgets them. ``--docs`` writes docs/papers.md from what is kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import bcdkl
+import kl_admm
+import kml
+import simple_npkl
+import thesis
+from items import Item, save
+
+from npkl_models.show.machine import machine, versions
+from npkl_models.sweep import Failure, sweep
+
+HERE = Path(__file__).parent
+DOCS = HERE.parents[1] / "docs"
+PAPERS = (kl_admm, simple_npkl, thesis, bcdkl, kml)
+ITEMS: dict[str, Item] = {item.name: item for paper in PAPERS for item in paper.ITEMS}
+
+
+def kept_in(item: Item, folder: Path) -> Path:
+    """Items that ask for the same runs share them."""
+    return folder / f"{item.name.split('.')[0]}.{getattr(item.cells, '__name__', 'none')}"
+
+
+def results(item: Item, quick: bool, jobs: int, folder: Path) -> dict[str, Any]:
+    """The runs of an item, with a line of progress for each on a terminal."""
+    assert item.cells is not None
+    began = time.perf_counter()
+
+    def progress(key: str, done: int, count: int) -> None:
+        if sys.stderr.isatty():
+            rate = done / (time.perf_counter() - began)
+            print(f"\r{item.name}: {done} of {count}, {rate:.2g} a second: {key:60.60}", end="", file=sys.stderr)
+
+    found = sweep(item.cells(quick), jobs, kept_in(item, folder), progress)
+    for key, one in found.items():
+        if isinstance(one, Failure):
+            print(f"{item.name}, {key}: {one.error}", file=sys.stderr)
+    return found
+
+
+def shown(item: Item, found: dict[str, Any]) -> str:
+    """The item as Markdown."""
+    assert item.show is not None
+    return item.show({key: one for key, one in found.items() if not isinstance(one, Failure)})
+
+
+def listing() -> str:
+    """All names, titles, and why not."""
+    width = max(map(len, ITEMS))
+    return "\n".join(
+        f"{name:<{width}}  {item.title}" + (f" - not re-run: {item.reason}" if item.reason else "")
+        for name, item in ITEMS.items()
+    )
+
+
+def write_docs(quick: bool, folder: Path) -> None:
+    """docs/papers.md and its pictures, from runs that are kept; items without any are left out."""
+    lines = [HEAD.format(date=datetime.date.today(), machine=_machine(), versions=_versions())]
+    for paper in PAPERS:
+        lines.append(f"## {paper.SOURCE}")
+        for item in paper.ITEMS:
+            if item.reason:
+                continue
+            place = kept_in(item, folder)
+            assert item.cells is not None
+            cells = {key: task for key, task in item.cells(quick).items()} if place.is_dir() else {}
+            found = sweep({key: _absent for key in cells}, 1, place) if cells else {}
+            found = {key: one for key, one in found.items() if not isinstance(one, Failure)}
+            if not found:
+                continue
+            lines.append(f"### {item.title}\n\n`python examples/papers/run.py {item.name}`\n\n{shown(item, found)}")
+            if item.draw is not None:
+                picture = DOCS / "images" / "papers" / f"{item.name}.svg"
+                save(item.draw, found, picture)
+                lines.append(f"![{item.title}](images/papers/{item.name}.svg)")
+        left = [f"- {item.title}: {item.reason}" for item in paper.ITEMS if item.reason]
+        if left:
+            lines.append("Not re-run:\n\n" + "\n".join(left))
+    (DOCS / "papers.md").write_text("\n\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _absent() -> None:
+    raise LookupError("not run")
+
+
+def _machine() -> str:
+    return ", ".join(f"{name} {value}" for name, value in machine().items())
+
+
+def _versions() -> str:
+    return ", ".join(f"{name} {value}" for name, value in versions().items())
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("names", nargs="*", metavar="NAME", help="of --list; a paper's name for all of it")
+    add("--list", action="store_true", help="name every table and figure")
+    add("--quick", action="store_true", help="small sets, three repetitions")
+    add("--all", action="store_true", help="all that can be re-run")
+    add("--docs", action="store_true", help="write docs/papers.md from what is kept")
+    add("--jobs", type=int, default=1, help="processes")
+    add("--folder", type=Path, default=HERE / "results", help="where runs are kept")
+    add("--fresh", action="store_true", help="forget the runs that are kept")
+    options = parser.parse_args(arguments)
+    if options.list:
+        print(listing())
+        return 0
+    names = [name for name in ITEMS if any(name == one or name.startswith(f"{one}.") for one in options.names)]
+    wrong = [one for one in options.names if not any(n == one or n.startswith(f"{one}.") for n in ITEMS)]
+    if wrong or not (names or options.all or options.quick or options.docs):
+        parser.error(f"a NAME must be one of --list, got {', '.join(wrong) or 'none'}")
+    chosen = names or (list(ITEMS) if options.all or options.quick else [])
+    for name in chosen:
+        item = ITEMS[name]
+        if item.reason:
+            if names:
+                print(f"{name}: {item.title} - not re-run: {item.reason}")
+            continue
+        if options.fresh:
+            shutil.rmtree(kept_in(item, options.folder), ignore_errors=True)
+        began = time.perf_counter()
+        found = results(item, options.quick, options.jobs, options.folder)
+        print(f"\n{name}: {item.title} ({time.perf_counter() - began:.0f} s)\n\n{shown(item, found)}", flush=True)
+        if item.draw is not None:
+            picture = options.folder / f"{name}.svg"
+            save(item.draw, found, picture)
+            print(f"\nthe picture is {picture}")
+    if options.docs:
+        write_docs(options.quick, options.folder)
+    return 0
+
+
+HEAD = """# The papers, re-run
+
+Made by `python examples/papers/run.py --all --docs` (a few hours; `--quick` in minutes) on {date}: {machine}; {versions}. Sets that are not bundled come from the folder in NPKL_DATA_HOME; iris is
+UCI's there, and scikit-learn's elsewhere (they differ in rows 34 and 37). What the defaults do otherwise than the papers: [as printed](printed.md).
+"""
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,221 @@
+"""Which weight, graph and scaling: chosen by pairs that were held out, without any labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.metrics import roc_auc_score
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from npkl_models.answer.solution import Solution
+from npkl_models.applications.clustering import kernel_kmeans
+from npkl_models.errors import ProblemError, SolverError, unknown
+from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg.seeds import Seed, generator
+from npkl_models.model.formulations import pcp
+from npkl_models.model.graph import check_points, laplacian
+from npkl_models.model.pairs import Pairs
+from npkl_models.model.problem import Problem
+from npkl_models.sweep import Failure, sweep
+
+SCALINGS: dict[str, Callable[[Array], Array]] = {
+    "raw": lambda X: X,
+    "standard": lambda X: np.asarray(StandardScaler().fit_transform(X)),
+    "minmax": lambda X: np.asarray(MinMaxScaler().fit_transform(X)),
+}
+SCORES = ("auc", "clusters")
+RESTARTS = 5  # of k-means, for each score
+
+Build = Callable[[Matrix, Pairs, float], Problem]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a problem is built with: weight, neighbours of the graph, shift of its Laplacian, scaling."""
+
+    gamma: float
+    n_neighbors: int
+    shift: float
+    scaling: str
+
+    def problem(self, X: ArrayLike, pairs: Pairs, build: Build | None = None) -> Problem:
+        """The problem of points and pairs in this setting, `pcp` by default."""
+        points = SCALINGS[self.scaling](check_points(X))
+        L = laplacian(points, self.n_neighbors, shift=self.shift)
+        return (build or _pcp)(L, pairs, self.gamma)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Settings in the order of their score, the best first.
+
+    Attributes
+    ----------
+    settings : tuple of Setting
+    scores : ndarray of shape (settings, folds)
+        Of the held-out pairs of each fold; NaN where a solve failed.
+    """
+
+    settings: tuple[Setting, ...]
+    scores: Array
+
+    @property
+    def best(self) -> Setting:
+        """The setting with the best mean score; of equal ones the first that was asked for."""
+        return self.settings[0]
+
+    def __str__(self) -> str:
+        rows = [
+            f"{mean:.4f} +- {spread:.4f}  {setting}"
+            for setting, mean, spread in zip(
+                self.settings, self.scores.mean(axis=1), self.scores.std(axis=1), strict=True
+            )
+        ]
+        return "\n".join(rows)
+
+
+def select_setting(
+    X: ArrayLike, pairs: Pairs, *, gammas: Sequence[float] = (1.0, 10.0, 100.0),
+    neighbors: Sequence[int] = (5, 10), shifts: Sequence[float] = (0.1,),
+    scalings: Sequence[str] = ("raw", "standard"), score: str = "auc", n_clusters: int | None = None,
+    folds: int = 3, build: Build | None = None, random_state: Seed = 0, n_jobs: int = 1,
+    folder: str | Path | None = None, solving: Mapping[str, Any] | None = None,
+) -> Selection:  # fmt: skip
+    """Choose a setting by cross-validation on the pairs.
+
+    In each fold the kernel is learnt from the other pairs; those of the fold that follow from them (a chain
+    of must-links, with at most one cannot-link in it) are not counted.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+    pairs : Pairs
+    gammas, neighbors, shifts, scalings : sequences
+        All combinations are tried. A scaling is "raw", "standard" or "minmax".
+    score : {"auc", "clusters"}
+        How well the kernel tells the held-out must-links from the cannot-links: the area under the curve of
+        K_ij / sqrt(K_ii K_jj), or the mean of the shares of both that k-means on the kernel meets.
+    n_clusters : int, optional
+        For "clusters".
+    folds : int
+    build : callable, optional
+        ``build(L, pairs, gamma)`` makes the problem; `pcp` by default.
+    random_state : int or Generator
+        Of the folds.
+    n_jobs, folder
+        As in `npkl_models.sweep.sweep`.
+    solving : dict, optional
+        For `Problem.solve`; a gap of 1e-4 by default.
+
+    Returns
+    -------
+    Selection
+
+    Raises
+    ------
+    ProblemError
+        If there are fewer pairs of a kind than folds, or an argument is unknown.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> iris = nm.datasets.load("iris")
+    >>> pairs = nm.Pairs.from_labels(iris.y, 60, 60, random_state=0)
+    >>> found = nm.applications.selection.select_setting(iris.X, pairs, gammas=[0.01, 10.0], neighbors=[5])
+    >>> found.best.gamma
+    10.0
+    """
+    if score not in SCORES:
+        raise unknown("score", score, SCORES)
+    if score == "clusters" and n_clusters is None:
+        raise ProblemError("n_clusters must be given for the score 'clusters', got None")
+    for name in scalings:
+        if name not in SCALINGS:
+            raise unknown("scaling", name, SCALINGS)
+    parts = _folds(pairs, folds, generator(random_state))
+    grid = [Setting(*one) for one in product(gammas, neighbors, shifts, scalings)]
+    options = {"tol": 1e-4} | dict(solving or {})
+    judge = partial(
+        _score, np.asarray(check_points(X)), build, n_clusters if score == "clusters" else None, options
+    )
+    tasks = {
+        f"{setting} fold {k}": partial(judge, setting, *part)
+        for setting in grid
+        for k, part in enumerate(parts)
+    }
+    found = sweep(tasks, n_jobs, folder)
+    failures = [one for one in found.values() if isinstance(one, Failure)]
+    if len(failures) == len(found):
+        raise SolverError(f"no setting could be scored: {failures[0].error}")
+    values = [np.nan if isinstance(one, Failure) else float(one) for one in found.values()]
+    scores = np.reshape(values, (len(grid), len(parts)))
+    order = np.argsort(-np.where(np.isnan(scores).any(axis=1), -1.0, scores.mean(axis=1)), kind="stable")
+    return Selection(tuple(grid[k] for k in order), scores[order])
+
+
+def _pcp(L: Matrix, pairs: Pairs, gamma: float) -> Problem:
+    return pcp(L, pairs, gamma=gamma)
+
+
+def _folds(pairs: Pairs, folds: int, rng: np.random.Generator) -> list[tuple[Pairs, Index, Array]]:
+    """For each fold: the other pairs, and the held-out ones (m x 2) with their signs."""
+    kinds = (pairs.must_link, pairs.cannot_link)
+    if folds < 2 or min(map(len, kinds)) < folds:
+        raise ProblemError(
+            f"pairs must be at least as many of each kind as folds, and folds at least 2; got "
+            f"{len(kinds[0])} must-links, {len(kinds[1])} cannot-links and {folds} folds"
+        )
+    weights = np.split(pairs.confidence, [len(kinds[0])])
+    place = [rng.permutation(len(kind)) % folds for kind in kinds]
+    out = []
+    for fold in range(folds):
+        kept = [kind[at != fold] for kind, at in zip(kinds, place, strict=True)]
+        confidence = np.concatenate([w[at != fold] for w, at in zip(weights, place, strict=True)])
+        train = Pairs(pairs.n, kept[0], kept[1], confidence)
+        held = [_unsaid(train, kind[at == fold]) for kind, at in zip(kinds, place, strict=True)]
+        if not all(map(len, held)):
+            raise ProblemError(
+                f"pairs must not all follow from each other, got none left of a kind in fold {fold}"
+            )
+        sign = np.repeat([1.0, -1.0], [len(part) for part in held])
+        out.append((train, np.concatenate(held), sign))
+    return out
+
+
+def _unsaid(train: Pairs, held: Index) -> Index:
+    """Pairs that do not follow from others."""
+    _, group = train.groups()
+    first, second = group[held].T
+    apart = np.sort(group[train.cannot_link], axis=1)
+    ends = np.sort(np.column_stack([first, second]), axis=1)
+    count = int(group.max()) + 1
+    told = np.isin(ends[:, 0] * count + ends[:, 1], apart[:, 0] * count + apart[:, 1])
+    return held[(first != second) & ~told]
+
+
+def _score(
+    X: Array, build: Build | None, n_clusters: int | None, options: dict[str, Any], setting: Setting,
+    train: Pairs, held: Index, sign: Array,
+) -> float:  # fmt: skip
+    """Of one fold in one setting."""
+    solution = setting.problem(X, train, build).solve(**options)
+    if n_clusters is not None:
+        clusters = kernel_kmeans(solution, n_clusters, RESTARTS)
+        met = (clusters[held[:, 0]] == clusters[held[:, 1]]) == (sign > 0)
+        return float(0.5 * (met[sign > 0].mean() + met[sign < 0].mean()))
+    return float(roc_auc_score(sign > 0, _cosines(solution, held)))
+
+
+def _cosines(solution: Solution, ends: Index) -> Array:
+    if solution.V is None:
+        raise SolverError(f"no kernel: {solution.status.value}")
+    V = solution.V / np.maximum(np.linalg.norm(solution.V, axis=1), 1e-300)[:, None]
+    out: Array = np.einsum("er,er->e", V[ends[:, 0]], V[ends[:, 1]])
+    return out
