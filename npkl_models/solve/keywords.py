@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, TypedDict
 
-from npkl_models.answer.solution import Iterate, Solution
+from npkl_models.answer.history import Iterate
+from npkl_models.answer.solution import Solution
 from npkl_models.linalg import Array
 
 
@@ -56,6 +57,10 @@ class ADMMKeywords(FactorKeywords, total=False):
     sigma: float
     relaxation: float
     polish: Literal["none", "newton", "bcd"]
+    epsilon: float | None
+    independent: bool
+    printed_d: bool
+    checks: bool
 
 
 class SimpleNPKLKeywords(IterativeKeywords, total=False):
