@@ -22,7 +22,8 @@ from npkl_models.lowrank.factor.rank import FactorEngine, random_factor, startin
 from npkl_models.lowrank.factor.spectral_term import SpectralTerm
 from npkl_models.lowrank.lagrangian import Checks
 from npkl_models.lowrank.rows import bcd
-from npkl_models.lowrank.rows.bcd import BCDEngine, BCDOptions
+from npkl_models.lowrank.rows.bcd import BCDEngine
+from npkl_models.lowrank.rows.bcd_options import BCDOptions
 from npkl_models.lowrank.rows.minimise import shifted_solve
 from npkl_models.lowrank.rows.table import PairTables, Table
 from npkl_models.model.problem import Problem

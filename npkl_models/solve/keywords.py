@@ -41,6 +41,11 @@ class BCDKeywords(FactorKeywords, total=False):
     extrapolation: bool
     kernel: Literal["auto", "numpy", "numba"]
     newton: bool
+    epsilon: float | None
+    reshuffle: bool
+    labelled_first: bool
+    unlabelled: Literal["rows", "step", "block"]
+    eliminate: bool
 
 
 class BurerMonteiroKeywords(FactorKeywords, total=False):
