@@ -72,6 +72,7 @@ class SimpleNPKLKeywords(IterativeKeywords, total=False):
     """Of simple_npkl."""
 
     rule: Literal["quasi_newton", "accelerated", "gradient"]
+    eigenpairs: Literal["all", "pataki"]
 
 
 class MFPCKeywords(IterativeKeywords, total=False):
