@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from npkl_models.answer.extension import extend
+from npkl_models.answer.extension import extend, extend_points
 from npkl_models.answer.history import History
 from npkl_models.certify.certificate import Certificate, certify
 from npkl_models.errors import ProblemError, SolverError
@@ -184,6 +184,18 @@ class Solution:
         if self.V is None:
             raise SolverError(f"{self.backend} left no factor to extend (status {self.status})")
         return extend(self.V, affinity_to_new_points, among_new, shift)
+
+    def extend_points(
+        self, X: Any, X_new: Any, n_neighbors: int = 5, shift: float = 0.0, sigma: float | str = "auto",
+        steps: int | None = None,
+    ) -> Array:  # fmt: skip
+        """Rows of V for new points (m x d) as Hu & Kwok (2015) print it.
+
+        See `extend_points` in `npkl_models.answer.extension`.
+        """
+        if self.V is None:
+            raise SolverError(f"{self.backend} left no factor to extend (status {self.status})")
+        return extend_points(self.V, X, X_new, n_neighbors, shift, sigma, steps=steps)
 
     def __repr__(self) -> str:
         gap = "" if self.V is None else f", gap {self.certificate.relative_gap:.1e}, rank {self.rank}"

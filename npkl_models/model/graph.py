@@ -81,6 +81,17 @@ def knn_affinity(
     return (S.minimum(S.T) if mutual else S.maximum(S.T)).tocsr()
 
 
+def graph_width(
+    X: Any, n_neighbors: int = 5, sigma: float | str = "auto", metric: str = "euclidean", search: str = "auto"
+) -> float:
+    """The width that `knn_affinity` gives the graph of these points, inf for a binary one."""
+    if not isinstance(sigma, str):
+        return _width(sigma, np.zeros((0, 0)), n_neighbors)
+    X = check_points(X)
+    reach = min(max(n_neighbors, WIDTH_NEIGHBORS), X.shape[0] - 1)
+    return _width(sigma, nearest_neighbors(X, reach, metric, search)[0], n_neighbors)
+
+
 def _width(sigma: float | str, distance: Array, n_neighbors: int) -> float:
     """The number that ``sigma`` stands for, inf for a binary graph."""
     if sigma == "binary":
@@ -150,16 +161,16 @@ def laplacian(
     return (sp.diags_array(np.full(n, 1.0 + shift)) - half @ S @ half).tocsr()
 
 
-def check_points(X: Any) -> Any:
-    """X as a finite two-dimensional float array (or sparse matrix)."""
+def check_points(X: Any, least: int = 2) -> Any:
+    """X as a finite two-dimensional float array (or sparse matrix) of at least so many rows."""
     if sp.issparse(X):
         X = sp.csr_array(X).astype(float)
         entries = X.data
     else:
         X = np.asarray(X, dtype=float)
         entries = X
-    if X.ndim != 2 or X.shape[0] < 2:
-        raise ProblemError(f"X must have shape (n, d) with n >= 2, got {X.shape}")
+    if X.ndim != 2 or X.shape[0] < least:
+        raise ProblemError(f"X must have shape (n, d) with n >= {least}, got {X.shape}")
     if not np.isfinite(entries).all():
         bad = "NaN" if np.isnan(entries).any() else "infinity"
         raise ProblemError(f"X must be finite, got {bad}")
