@@ -13,7 +13,7 @@ import numpy as np
 
 from npkl_models.conic.quadratic import ReducedQuadratic
 from npkl_models.errors import UnsupportedError
-from npkl_models.linalg import Array
+from npkl_models.linalg import Array, Index
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import LossTerm
 
@@ -46,7 +46,7 @@ def quadratic_ranks(problem: Problem) -> Ranks:
     m = sum(len(scale) for _, scale in parts)
     Q = problem.Q
     if s * s <= m:
-        A = np.zeros((s * s, s * s))
+        A: Array = np.zeros((s * s, s * s))
         for products, scale in parts:
             rows = scale[:, None] * sum(
                 c * np.einsum("ea,eb->eab", Q[i], Q[j]).reshape(len(scale), -1) for c, i, j in products
@@ -59,7 +59,7 @@ def quadratic_ranks(problem: Problem) -> Ranks:
     return Ranks(ReducedQuadratic.of(problem).rank, vec, s * (s + 1) // 2, s * s)
 
 
-Products = list[tuple[float, Array, Array]]  # of rows: sum of c q_i (x) q_j
+Products = list[tuple[float, Index, Index]]  # of rows: sum of c q_i (x) q_j
 
 
 def _products(term: LossTerm) -> tuple[Products, Array]:
