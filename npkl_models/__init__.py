@@ -5,7 +5,8 @@ Write a problem once; solve it exactly or fast; see proved how good each answer 
 
 from npkl_models import applications
 from npkl_models._version import __version__
-from npkl_models.answer.solution import History, Iterate, Solution, Status
+from npkl_models.answer.history import History, Iterate
+from npkl_models.answer.solution import Solution, Status
 from npkl_models.certify.certificate import Certificate, certify
 from npkl_models.crosscheck.run import crosscheck
 from npkl_models.crosscheck.table import CrossCheck

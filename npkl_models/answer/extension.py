@@ -10,6 +10,7 @@ from scipy.sparse.linalg import spsolve
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
+from npkl_models.model.graph import check_points, graph_width, knn_affinity, laplacian
 
 
 def extend(V: Array, affinity: Any, among_new: Any = None, shift: float = 0.0) -> Array:
@@ -46,16 +47,83 @@ def extend(V: Array, affinity: Any, among_new: Any = None, shift: float = 0.0) -
         raise ProblemError(f"among_new must be symmetric of shape ({m}, {m}), got shape {B.shape}")
     if not (np.isfinite(shift) and shift >= 0):
         raise ProblemError(f"shift must be a finite number >= 0, got {shift}")
-    labels = sp.csgraph.connected_components(B, directed=False)[1]
+    _require_joined(A, B)
     to_old = np.asarray(A.sum(axis=1)).ravel()
-    reached = np.bincount(labels, weights=to_old, minlength=labels.max(initial=0) + 1) > 0
-    if not reached[labels].all():
-        lonely = np.flatnonzero(~reached[labels])[:5].tolist()
-        raise ProblemError(f"every new point must be joined to an old one, got none for {lonely}")
     degree = to_old + np.asarray(B.sum(axis=1)).ravel()
     system = (sp.diags_array((1 + shift) * degree) - B).tocsc()
     out: Array = np.asarray(spsolve(system, np.asarray(A @ V))).reshape(m, V.shape[1])
     return out
+
+
+def extend_points(
+    V: Array,
+    X: Any,
+    X_new: Any,
+    n_neighbors: int = 5,
+    shift: float = 0.0,
+    sigma: float | str = "auto",
+    metric: str = "euclidean",
+    steps: int | None = None,
+) -> Array:
+    """Rows of V for new points as Hu & Kwok print it: L_OO V_O = -L_OI V_I with the normalised Laplacian.
+
+    The graph is that of all points, old and new, with the width that `knn_affinity` finds on the old
+    ones alone; so the degrees of old points change, other than in `extend`. Points that are joined to no
+    old one, not even through others, get rows of zeros.
+
+    Source: IEEE TNNLS 26(9), 2015, section III-E and eq. (17).
+
+    Parameters
+    ----------
+    V : ndarray of shape (n, r)
+    X : array_like or sparse of shape (n, d)
+        The points that V belongs to.
+    X_new : array_like or sparse of shape (m, d)
+    n_neighbors, sigma, metric
+        As in `knn_affinity`, when the Laplacian of the problem was made.
+    shift : float
+        The source's delta; without one every new point must be joined to an old one.
+    steps : int, optional
+        Take so many steps of the iteration (17) from zero, in place of the solution that it converges to.
+
+    Returns
+    -------
+    ndarray of shape (m, r)
+    """
+    old, new = check_points(X), check_points(X_new, least=1)
+    if old.shape[0] != V.shape[0] or old.shape[1] != new.shape[1]:
+        raise ProblemError(
+            f"X must have the {V.shape[0]} rows of V and X_new as many columns as X, "
+            f"got {old.shape} and {new.shape}"
+        )
+    if steps is not None and not steps >= 1:
+        raise ProblemError(f"steps must be an integer >= 1 or None, got {steps!r}")
+    width = graph_width(old, n_neighbors, sigma, metric)
+    both = sp.vstack([old, new]) if sp.issparse(old) or sp.issparse(new) else np.concatenate([old, new])
+    S = knn_affinity(both, n_neighbors, width if np.isfinite(width) else "binary", metric)
+    n = V.shape[0]
+    L = laplacian(S, shift=shift)[n:]
+    across, among = L[:, :n], sp.csc_array(L[:, n:])
+    if shift == 0:
+        _require_joined(-across, sp.csr_array(S)[n:, n:])
+    right = -np.asarray(across @ V)
+    if steps is None:
+        out: Array = np.asarray(spsolve(among, right)).reshape(right.shape)
+        return out
+    D, rows = among.diagonal()[:, None], np.zeros_like(right)
+    for _ in range(steps):
+        rows = rows + (right - among @ rows) / D
+    return rows
+
+
+def _require_joined(to_old: Any, among_new: Any) -> None:
+    """Raise an error unless every new point is joined to an old one, perhaps through other new ones."""
+    labels = sp.csgraph.connected_components(among_new, directed=False)[1]
+    own = np.asarray(to_old.sum(axis=1)).ravel()
+    reached = np.bincount(labels, weights=own, minlength=labels.max(initial=0) + 1) > 0
+    if not reached[labels].all():
+        lonely = np.flatnonzero(~reached[labels])[:5].tolist()
+        raise ProblemError(f"every new point must be joined to an old one, got none for {lonely}")
 
 
 def _affinity(values: Any, name: str) -> Any:

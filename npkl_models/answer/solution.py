@@ -1,9 +1,8 @@
-"""What every backend returns: `Solution`, its `Status` and its `History`."""
+"""What every backend returns: `Solution` and its `Status`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from npkl_models.answer.extension import extend
+from npkl_models.answer.extension import extend, extend_points
+from npkl_models.answer.history import History
 from npkl_models.certify.certificate import Certificate, certify
 from npkl_models.errors import ProblemError, SolverError
 from npkl_models.hooks import lent
@@ -54,30 +54,6 @@ class Status(Enum):
         return self.name
 
 
-class Iterate(NamedTuple):
-    """One line of a history; also what a callback sees, with the current factor V.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
-    >>> stopped = problem.solve("bcd", callback=lambda iterate: iterate.iteration >= 3)
-    >>> print(stopped.status)
-    STOPPED
-    """
-
-    iteration: int
-    seconds: float
-    objective: float
-    bound: float
-    residual: float
-    rank: int
-    V: Array | None = None
-
-
 class Attempt(NamedTuple):
     """A backend that was tried: for how long, how it ended, and the relative gap that was certified."""
 
@@ -88,44 +64,6 @@ class Attempt(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.backend} {self.seconds:.2g} s, {self.status}, gap {self.gap:.1e}"
-
-
-@dataclass(frozen=True, repr=False)
-class History:
-    """Columns over the iterations; ``bound`` is nan where none was computed.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
-    >>> solution = problem.solve("bcd")
-    >>> len(solution.history) == solution.history.objective.size
-    True
-    """
-
-    iteration: Array = field(default_factory=lambda: np.zeros(0))
-    seconds: Array = field(default_factory=lambda: np.zeros(0))
-    objective: Array = field(default_factory=lambda: np.zeros(0))
-    bound: Array = field(default_factory=lambda: np.zeros(0))
-    residual: Array = field(default_factory=lambda: np.zeros(0))
-    rank: Array = field(default_factory=lambda: np.zeros(0))
-
-    @classmethod
-    def of(cls, rows: Sequence[Iterate]) -> History:
-        """From the iterates in order."""
-        if not rows:
-            return cls()
-        table = np.array([row[:6] for row in rows], dtype=float)
-        return cls(*(table[:, k].copy() for k in range(6)))
-
-    def __len__(self) -> int:
-        return int(self.iteration.size)
-
-    def __repr__(self) -> str:
-        return f"History({len(self)} rows)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -247,6 +185,18 @@ class Solution:
             raise SolverError(f"{self.backend} left no factor to extend (status {self.status})")
         return extend(self.V, affinity_to_new_points, among_new, shift)
 
+    def extend_points(
+        self, X: Any, X_new: Any, n_neighbors: int = 5, shift: float = 0.0, sigma: float | str = "auto",
+        steps: int | None = None,
+    ) -> Array:  # fmt: skip
+        """Rows of V for new points (m x d) as Hu & Kwok (2015) print it.
+
+        See `extend_points` in `npkl_models.answer.extension`.
+        """
+        if self.V is None:
+            raise SolverError(f"{self.backend} left no factor to extend (status {self.status})")
+        return extend_points(self.V, X, X_new, n_neighbors, shift, sigma, steps=steps)
+
     def __repr__(self) -> str:
         gap = "" if self.V is None else f", gap {self.certificate.relative_gap:.1e}, rank {self.rank}"
         return f"Solution({self.backend}: {self.status}{gap})"
@@ -275,7 +225,7 @@ class Solution:
     def save(self, path: str | Path) -> Path:
         """Write problem and answer to one .npz file (arrays and JSON, no pickle)."""
         header, arrays = self.problem.pack()
-        arrays |= {f"history.{f.name}": getattr(self.history, f.name) for f in fields(History)}
+        arrays |= self.history.pack()
         if self.V is not None:
             arrays["V"] = self.V
         if self.multipliers is not None:
@@ -299,7 +249,7 @@ class Solution:
         return Solution(
             problem, header["backend"], Status[header["status"]], data.get("V"), multipliers=y,
             attempts=tuple(Attempt(a, t, Status[s], gap) for a, t, s, gap in header["attempts"]),
-            history=History(*(data[f"history.{f.name}"] for f in fields(History))),
+            history=History.unpack(data),
             **{name: header[name] for name in _SCALARS},
         )  # fmt: skip
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 import npkl_models.show.plots as plots
-from npkl_models.answer.solution import History, Solution
+from npkl_models.answer.history import History
+from npkl_models.answer.solution import Solution
 from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
 from npkl_models.crosscheck.table import COLUMNS, CrossCheck, cells
 from npkl_models.errors import ProblemError, unknown

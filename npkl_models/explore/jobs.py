@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from npkl_models.answer.solution import Iterate
+from npkl_models.answer.history import Iterate
 from npkl_models.errors import NPKLError, ProblemError
 
 EVERY = 0.2  # seconds between two events of a running solver

@@ -12,15 +12,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npkl_models.errors import UnsupportedError, unknown
+from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array, frobenius, norm_bound
+from npkl_models.lowrank.admm_options import ADMMOptions
 from npkl_models.lowrank.cost import ROW_NUMPY, factor_cost
 from npkl_models.lowrank.edges import EdgeModel, Structure, structure
 from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine, BurerMonteiroOptions
-from npkl_models.lowrank.factor.rank import FactorEngine, starting_factor
+from npkl_models.lowrank.factor.rank import FactorEngine, random_factor, starting_factor
 from npkl_models.lowrank.factor.spectral_term import SpectralTerm
+from npkl_models.lowrank.lagrangian import Checks
 from npkl_models.lowrank.rows import bcd
-from npkl_models.lowrank.rows.bcd import BCDEngine, BCDOptions
+from npkl_models.lowrank.rows.bcd import BCDEngine
+from npkl_models.lowrank.rows.bcd_options import BCDOptions
 from npkl_models.lowrank.rows.minimise import shifted_solve
 from npkl_models.lowrank.rows.table import PairTables, Table
 from npkl_models.model.problem import Problem
@@ -28,54 +31,14 @@ from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost
 from npkl_models.solve.engine import EnginePlan
-from npkl_models.solve.options import FactorOptions
 from npkl_models.solve.takes import Powers, Takes
 
 FLOOR_FACTOR = 1.5
 DIVERGENCE = 1e3  # an objective this much above the start's means that rho is too small
-POLISHERS = ("none", "newton", "bcd")
 POLISH_BELOW = 1e-3  # residual
 DAMPING = 0.2  # of the weight of tr K^2 <= B, which follows V with a lag
 INEXACT = 0.3  # the rest is solved to this share of the misfit of tr K^2 before its multiplier moves
 BALANCE = 10.0  # residuals further apart than this move rho (eq. (15))
-
-
-@dataclass(frozen=True, kw_only=True)
-class ADMMOptions(FactorOptions):
-    """Options of admm.
-
-    Parameters
-    ----------
-    rho : float
-        First penalty on V = U.
-    rho_floor : float, optional
-        Smallest value that balancing may give it (10 in the source); None is 1.5 ||C||, below which the
-        alternation may diverge. It is doubled, and the run begun again, when it does.
-    sigma : float
-        Penalty on the split of a loss that is not quadratic.
-    relaxation : float
-        Over-relaxation of V in the coupling, between 1 (none) and 2.
-    polish : {"none", "newton", "bcd"}
-        Who takes over once the residual is below 1e-3: truncated Newton on V, or sweeps of bcd (no
-        regulariser). The solution's message says so.
-    """
-
-    rho: float = 10.0
-    rho_floor: float | None = None
-    sigma: float = 1.0
-    relaxation: float = 1.6
-    polish: str = "none"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 1 <= self.relaxation < 2:
-            raise UnsupportedError(f"relaxation must be at least 1 and below 2, got {self.relaxation!r}")
-        if self.polish not in POLISHERS:
-            raise unknown("polish", self.polish, POLISHERS)
-        for name in ("rho", "rho_floor", "sigma"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise UnsupportedError(f"{name} must be > 0, got {value!r}")
 
 
 class ADMMEngine(FactorEngine):
@@ -103,27 +66,32 @@ class ADMMEngine(FactorEngine):
         self.tables = PairTables(pairs).tables(np.arange(pairs.n))
         self.zeta = np.zeros((2, pairs.size))
         self.mu = np.zeros((2, pairs.size))
-        self.restart(V)
+        self.checks = Checks(problem, pairs, self.model) if options.checks else None
+        self.begin(V, random_factor(problem, V.shape[1], options.random_state) if options.independent else V)
 
     def restart(self, V: Array) -> None:
         if self.finisher is not None:
             self.finisher.restart(V)
             self.V, self.objective, self.residual = self.finisher.V, self.finisher.objective, np.inf
             return
-        self.start = V.copy()
+        self.begin(V, V)
+
+    def begin(self, V: Array, U: Array) -> None:
+        """From V and U, with Lambda = 0."""
+        self.start = V.copy(), U.copy()
         self.weight = self.spectral.weight(V)
-        self.zeta[:] = self.pairs.pair_values(V)
-        self.V = V.copy()
-        self.U = V.copy()
+        self.zeta[:] = self.pairs.pair_values(V, U), self.pairs.pair_values(U, V)
+        self.V, self.U = self.start
         self.Lambda = np.zeros_like(V)
         self.objective = self.start_objective = self.problem.objective_of_factor(V)
         self.residual = np.inf
 
     def iterate(self) -> None:
         if self.finisher is not None:
+            self.measured = {}
             self.follow(self.finisher)
             return
-        before, alpha = self.V, self.options.relaxation
+        before, alpha = (self.V, self.U, self.Lambda), self.options.relaxation
         target = self.spectral.weight(self.V)
         self.weight += (DAMPING if self.spectral.constrained else 1.0) * (target - self.weight)
         self.V = self._solve(self.U, self.rho * self.U - self.Lambda, transposed=False)
@@ -132,13 +100,20 @@ class ADMMEngine(FactorEngine):
         self.Lambda = self.Lambda + self.rho * (relaxed - self.U)
         misfit = self._update_split()
         primal = frobenius(self.V - self.U)
-        dual = self.rho * frobenius(self.V - before)
+        dual = self.rho * frobenius(self.V - before[0])
+        self.measured = {"primal": primal, "dual": dual}
+        if self.checks is not None:
+            self.measured |= self.checks.step(before, (self.V, self.U, self.Lambda), self.rho)
+            self.note = str(self.checks)
+        if self.options.epsilon is not None:
+            self.met = max(primal, dual) < self.options.epsilon
         self._measure(misfit)
         if not self.objective <= DIVERGENCE * (1 + abs(self.start_objective)):
             self.floor *= 2
             self.rho = max(2 * self.rho, self.floor)
             self.mu[:] = 0.0
-            self.restart(self.start)
+            self.begin(*self.start)
+            self.met = None if self.met is None else False
             return
         if primal > BALANCE * dual:
             self.rho *= 2
@@ -179,7 +154,10 @@ class ADMMEngine(FactorEngine):
         out = np.empty_like(U)
         for table in self.tables:
             P, h, pull = self._row_pairs(table, U, transposed)
-            C = c[table.points] - np.einsum("bkr,bk->br", P, pull)
+            pulled = np.einsum("bkr,bk->br", P, pull)
+            if transposed and self.options.printed_d:  # T_ij v_i in place of T_ij v_j
+                pulled = pull.sum(axis=1)[:, None] * U[table.points]
+            C = c[table.points] - pulled
             W = np.sqrt(h)[:, :, None] * P
             own = pairs.quadratic[table.points]
             if np.any(own > 0):
@@ -250,6 +228,11 @@ class ADMMPlan(EnginePlan):
 
 def _plan(problem: Problem, options: ADMMOptions) -> ADMMPlan:
     """Check that the options fit the problem."""
+    kinds = [term.loss.name for term in problem.terms if not term.loss.quadratic]
+    kinds += [] if problem.regularizer.vacuous else [problem.regularizer.label]
+    for name in ("printed_d", "checks"):
+        if getattr(options, name) and kinds:
+            raise UnsupportedError(f"{name}=True needs quadratic losses and no regulariser, got {kinds[0]}")
     reason = bcd.TAKES.refusal(problem) if options.polish == "bcd" else None
     if reason is not None:
         raise UnsupportedError(f"polish='bcd' does not take this problem, bcd {reason}; use 'newton'")

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import UNIT, Matrix
+from npkl_models.linalg import UNIT, Array, Matrix
 from npkl_models.model.neighbors import nearest_neighbors
 
 WIDTH_NEIGHBORS = 10
@@ -26,20 +26,23 @@ def knn_affinity(
     metric: str = "euclidean",
     search: str = "auto",
     progress: bool | None = None,
+    mutual: bool = False,
 ) -> Matrix:
     """Symmetric Gaussian affinity S of the k-nearest-neighbour graph.
 
     S_ij = exp(-d(x_i, x_j)^2 / (2 sigma^2)) where j is among the neighbours of i or i among those of
-    j, 0 elsewhere and on the diagonal.
+    j, 0 elsewhere and on the diagonal. ``mutual=True, sigma="binary"`` is the graph of Zhuang, Tsang & Hoi
+    (JMLR 12, 2011, section 5.1), ``n_neighbors=20, sigma="last"`` that of Wu (thesis 2011, section 3.4).
 
     Parameters
     ----------
     X : array_like or sparse of shape (n, d)
     n_neighbors : int
         1 to n - 1.
-    sigma : float or "auto"
+    sigma : float, "auto", "last" or "binary"
         Width, in the units of the metric. "auto" is half the average distance to the ten nearest
-        neighbours, and 1 where all of these are 0.
+        neighbours, "last" the average distance to the last of the ``n_neighbors``; either is 1 where all
+        of these are 0. With "binary" every edge has the weight 1.
     metric : str
         Any metric of `sklearn.neighbors.NearestNeighbors`.
     search : {"auto", "exact", "approximate"}
@@ -47,6 +50,8 @@ def knn_affinity(
         where it is installed, from 50,000 points on, or 10,000 in 50 dimensions or more.
     progress : bool, optional
         Whether to show a progress bar; None shows one on a terminal from 20,000 points on.
+    mutual : bool
+        Ask that each of two points is among the neighbours of the other. Such graphs tend to fall apart.
 
     Raises
     ------
@@ -68,16 +73,38 @@ def knn_affinity(
         raise ProblemError(f"n_neighbors must be between 1 and n - 1 = {n - 1}, got {n_neighbors}")
     reach = min(max(n_neighbors, WIDTH_NEIGHBORS), n - 1)
     distance, neighbor = nearest_neighbors(X, reach, metric, search, progress)
-    width = float(distance[:, :WIDTH_NEIGHBORS].mean()) / 2 if sigma == "auto" else sigma
-    if sigma == "auto" and width == 0.0:
-        width = 1.0
-    if isinstance(width, str) or not (np.isfinite(width) and width > 0):
-        raise ProblemError(f"sigma must be positive or 'auto', got {sigma!r}")
+    width = _width(sigma, distance, n_neighbors)
     near, j = distance[:, :n_neighbors], neighbor[:, :n_neighbors]
     weight = np.exp(-((near / width) ** 2) / 2)
     i = np.repeat(np.arange(n), n_neighbors)
     S = sp.coo_array((weight.ravel(), (i, j.ravel())), shape=(n, n)).tocsr()
-    return S.maximum(S.T).tocsr()
+    return (S.minimum(S.T) if mutual else S.maximum(S.T)).tocsr()
+
+
+def graph_width(
+    X: Any, n_neighbors: int = 5, sigma: float | str = "auto", metric: str = "euclidean", search: str = "auto"
+) -> float:
+    """The width that `knn_affinity` gives the graph of these points, inf for a binary one."""
+    if not isinstance(sigma, str):
+        return _width(sigma, np.zeros((0, 0)), n_neighbors)
+    X = check_points(X)
+    reach = min(max(n_neighbors, WIDTH_NEIGHBORS), X.shape[0] - 1)
+    return _width(sigma, nearest_neighbors(X, reach, metric, search)[0], n_neighbors)
+
+
+def _width(sigma: float | str, distance: Array, n_neighbors: int) -> float:
+    """The number that ``sigma`` stands for, inf for a binary graph."""
+    if sigma == "binary":
+        return np.inf
+    means = {
+        "auto": lambda: distance[:, :WIDTH_NEIGHBORS].mean() / 2,
+        "last": lambda: distance[:, n_neighbors - 1].mean(),
+    }
+    if isinstance(sigma, str) and sigma in means:
+        return float(means[sigma]()) or 1.0
+    if isinstance(sigma, str) or not (np.isfinite(sigma) and sigma > 0):
+        raise ProblemError(f"sigma must be positive, 'auto', 'last' or 'binary', got {sigma!r}")
+    return sigma
 
 
 def laplacian(
@@ -134,16 +161,16 @@ def laplacian(
     return (sp.diags_array(np.full(n, 1.0 + shift)) - half @ S @ half).tocsr()
 
 
-def check_points(X: Any) -> Any:
-    """X as a finite two-dimensional float array (or sparse matrix)."""
+def check_points(X: Any, least: int = 2) -> Any:
+    """X as a finite two-dimensional float array (or sparse matrix) of at least so many rows."""
     if sp.issparse(X):
         X = sp.csr_array(X).astype(float)
         entries = X.data
     else:
         X = np.asarray(X, dtype=float)
         entries = X
-    if X.ndim != 2 or X.shape[0] < 2:
-        raise ProblemError(f"X must have shape (n, d) with n >= 2, got {X.shape}")
+    if X.ndim != 2 or X.shape[0] < least:
+        raise ProblemError(f"X must have shape (n, d) with n >= {least}, got {X.shape}")
     if not np.isfinite(entries).all():
         bad = "NaN" if np.isnan(entries).any() else "infinity"
         raise ProblemError(f"X must be finite, got {bad}")

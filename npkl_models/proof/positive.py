@@ -44,19 +44,22 @@ def positive_part(
     start: Array | None = None,
     most: int | None = None,
     deadline: float = np.inf,
+    lanczos: bool = False,
 ) -> PositivePart:
     """All positive eigenvalues of A: by a full decomposition up to order 3,000, else by Lanczos.
 
     Lanczos asks for ``guess`` and a few more pairs of the upper end and doubles their number until one of
-    them is not positive, or ``most`` or the ``deadline`` (of `time.perf_counter`) is reached.
+    them is not positive, or ``most`` or the ``deadline`` (of `time.perf_counter`) is reached. With
+    ``lanczos`` it is used below order 3,000 too, for fewer pairs than the order.
     """
     n = A.shape[0]
-    if n <= FULL:
+    whole = n if most is None else most
+    if (n <= FULL and not lanczos) or (lanczos and whole >= n):
         values, vectors = scipy.linalg.eigh(dense(A), driver="evd", check_finite=False)
         kept = np.flatnonzero(values > 0)[::-1]
         return PositivePart(values[kept], vectors[:, kept], 0.0, True)
     operator = LinearOperator((n, n), matvec=lambda v: A @ v, dtype=float)
-    limit = int(SHARE * n) if most is None else min(most, int(SHARE * n))
+    limit = whole if lanczos else min(whole, int(SHARE * n))
     count = min(max(guess, 1) + MARGIN, limit)
     begin = np.random.default_rng(0).standard_normal(n) if start is None else start
     while True:

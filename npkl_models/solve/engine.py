@@ -7,6 +7,7 @@ where the certificate shows a way down, and stops when that is proved or the wat
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -49,6 +50,8 @@ class Engine(ABC):
     residual: float  # scale-free estimate of the relative gap that non-stationarity costs
     finisher: Engine | None = None  # who has taken over
     note: str = ""  # what the solution's message should say of this run
+    measured: Mapping[str, float] = {}  # further columns of the history
+    met: bool | None = None  # whether the source's own criterion holds; None where the certificate decides
 
     @abstractmethod
     def iterate(self) -> None:
@@ -142,8 +145,10 @@ class _Run:
                 floor = -DEEP * (1 + abs(engine.objective))
             if engine.objective < floor:
                 return Status.UNBOUNDED
-            status, bound = self._look_if_settled(iteration)
-            self.watch.record(iteration, engine.objective, bound, engine.residual, engine.V.shape[1])
+            status, bound = self._judge_progress(iteration)
+            self.watch.record(
+                iteration, engine.objective, bound, engine.residual, engine.V.shape[1], **engine.measured
+            )
             status = status or self.watch.heed(engine.V)
             if status is not None:
                 return status
@@ -183,6 +188,12 @@ class _Run:
         engine = self.engine
         proof = self.watch.certify(self.problem, engine.V, engine.multipliers(), method="cholesky")
         return proof if proof.rigour == "proved" else found
+
+    def _judge_progress(self, iteration: int) -> tuple[Status | None, float]:
+        """Whether to stop: by the certificate, or by the criterion of the source where one was asked for."""
+        if self.engine.met is None:
+            return self._look_if_settled(iteration)
+        return (Status.LOCALLY_SOLVED if self.engine.met else None), float("nan")
 
     def _look_if_settled(self, iteration: int) -> tuple[Status | None, float]:
         settled = self.engine.residual <= self.threshold and iteration >= self.rest

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, TypedDict
 
-from npkl_models.answer.solution import Iterate, Solution
+from npkl_models.answer.history import Iterate
+from npkl_models.answer.solution import Solution
 from npkl_models.linalg import Array
 
 
@@ -40,6 +41,11 @@ class BCDKeywords(FactorKeywords, total=False):
     extrapolation: bool
     kernel: Literal["auto", "numpy", "numba"]
     newton: bool
+    epsilon: float | None
+    reshuffle: bool
+    labelled_first: bool
+    unlabelled: Literal["rows", "step", "block"]
+    eliminate: bool
 
 
 class BurerMonteiroKeywords(FactorKeywords, total=False):
@@ -56,12 +62,17 @@ class ADMMKeywords(FactorKeywords, total=False):
     sigma: float
     relaxation: float
     polish: Literal["none", "newton", "bcd"]
+    epsilon: float | None
+    independent: bool
+    printed_d: bool
+    checks: bool
 
 
 class SimpleNPKLKeywords(IterativeKeywords, total=False):
     """Of simple_npkl."""
 
     rule: Literal["quasi_newton", "accelerated", "gradient"]
+    eigenpairs: Literal["all", "pataki"]
 
 
 class MFPCKeywords(IterativeKeywords, total=False):

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from npkl_models.answer.solution import Iterate, Solution
+from npkl_models.answer.history import Iterate
+from npkl_models.answer.solution import Solution
 from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.linalg import Array
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from npkl_models.answer.solution import Iterate
+from npkl_models.answer.history import Iterate
 
 Callback = Callable[[Iterate], bool | None]
 SHARES = (1 / 3, 2 / 3, 1.0)  # of the time so far, at which the objective is compared

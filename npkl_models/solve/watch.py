@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from npkl_models.answer.solution import History, Iterate, Status
+from npkl_models.answer.history import History, Iterate
+from npkl_models.answer.solution import Status
 from npkl_models.certify.budget import Budget
 from npkl_models.certify.certificate import Certificate, certify
 from npkl_models.linalg import Array
@@ -132,9 +133,14 @@ class Watch:
         enough = self.rigour != "proved" or found.rigour == "proved"
         return enough and found.certifies(self.options.tol)
 
-    def record(self, iteration: int, objective: float, bound: float, residual: float, rank: int) -> Iterate:
-        """Write an iterate down, and log it if a second has passed since the last one."""
-        row = Iterate(iteration, self.seconds, objective, bound, residual, rank)
+    def record(
+        self, iteration: int, objective: float, bound: float, residual: float, rank: int, **more: float
+    ) -> Iterate:
+        """Write an iterate down, and log it if a second has passed since the last one.
+
+        ``more`` are further columns of the history, by name.
+        """
+        row = Iterate(iteration, self.seconds, objective, bound, residual, rank, more=more)
         self.rows.append(row)
         if self.started + row.seconds - self._logged >= LOG_EVERY:
             self._logged = self.started + row.seconds

@@ -19,7 +19,7 @@ from npkl_models.solve.options import Options
 from npkl_models.solve.takes import Powers, Takes
 from npkl_models.solve.watch import Watch
 from npkl_models.spectral.cost import spectral_cost
-from npkl_models.spectral.dual.concave import trace_power
+from npkl_models.spectral.dual.concave import printed_rank, trace_power
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,9 +47,10 @@ class ClosedFormPlan:
         problem, R, limit = self.problem, trace_power(self.problem), self.options.time_limit
         y = problem.derivatives(np.zeros((problem.n, 1)))
         A = -problem.restrict(problem.slack(y))
-        guess = int((np.sqrt(8 * problem.n_pairs + 1) - 1) // 2)  # Prop. 4
         deadline = np.inf if limit is None else watch.started + limit
-        part = positive_part(A, guess if R.p > 1 else 1, most=self.options.max_iter, deadline=deadline)
+        part = positive_part(
+            A, printed_rank(problem) if R.p > 1 else 1, most=self.options.max_iter, deadline=deadline
+        )
         weights = R.maximiser(part.values) if part.values.size else np.zeros(0)
         kept = weights > 0
         W = part.vectors[:, kept] * np.sqrt(weights[kept])

@@ -191,7 +191,8 @@ def test_extrapolation_solves_a_linear_iteration():
 
 @pytest.mark.parametrize(("kind", "r"), [("pcp", 8), ("pcp", 3), ("npkl:square", 5), ("row:linear", 4)])
 def test_compiled_and_numpy_kernels_make_the_same_sweep(small, kind, r):
-    from npkl_models.lowrank.rows.bcd import BCDOptions, BCDPlan
+    from npkl_models.lowrank.rows.bcd import BCDPlan
+    from npkl_models.lowrank.rows.bcd_options import BCDOptions
 
     start = np.random.default_rng(0).normal(size=(24, r))
     engines = [
@@ -209,7 +210,8 @@ def test_compiled_and_numpy_kernels_make_the_same_sweep(small, kind, r):
 @pytest.mark.parametrize("seed", range(3))
 def test_compiled_kinks_are_minimised_as_in_numpy(small, kind, seed):
     """Every row ends at the minimum of its model, whatever pieces led there."""
-    from npkl_models.lowrank.rows.bcd import BCDOptions, BCDPlan
+    from npkl_models.lowrank.rows.bcd import BCDPlan
+    from npkl_models.lowrank.rows.bcd_options import BCDOptions
 
     rng = np.random.default_rng(seed)
     start = 1.5 * rng.normal(size=(24, 5))
@@ -241,7 +243,8 @@ def test_ramps_are_the_slopes_of_the_model(small, loss):
 
 @pytest.mark.parametrize("kind", ["pcp", "npkl:square", "row:linear", "row:square", "npkl:squared_hinge"])
 def test_a_compiled_sweep_measures_itself(small, kind):
-    from npkl_models.lowrank.rows.bcd import BCDOptions, BCDPlan
+    from npkl_models.lowrank.rows.bcd import BCDPlan
+    from npkl_models.lowrank.rows.bcd_options import BCDOptions
 
     engine = BCDPlan(small(kind), BCDOptions(rank=5, kernel="numba", extrapolation=False)).engine()
     for _ in range(30):

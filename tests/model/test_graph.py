@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import npkl_models as nm
+from npkl_models.model.graph import graph_width
 
 
 def test_normalised_laplacian_has_its_null_vector_and_range():
@@ -59,3 +60,37 @@ def test_duplicate_points_are_no_trouble():
 def test_bad_points(X, options, message):
     with pytest.raises(nm.ProblemError, match=message):
         nm.laplacian(X, **options)
+
+
+def test_the_mutual_binary_graph_of_simple_npkl():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    D = np.sum((X[:, None] - X[None]) ** 2, axis=2)
+    np.fill_diagonal(D, np.inf)
+    mine = np.zeros((30, 30), dtype=bool)
+    mine[np.repeat(np.arange(30), 4), np.argsort(D, axis=1)[:, :4].ravel()] = True
+    S = nm.knn_affinity(X, 4, sigma="binary", mutual=True).toarray()
+    np.testing.assert_array_equal(S, (mine & mine.T).astype(float))
+    assert S.sum(axis=1).max() <= 4  # at most k entries on each row
+    either = nm.knn_affinity(X, 4, sigma="binary").toarray()
+    np.testing.assert_array_equal(either, (mine | mine.T).astype(float))
+    weighted = nm.knn_affinity(X, 4, mutual=True).toarray()
+    np.testing.assert_allclose(weighted, nm.knn_affinity(X, 4).toarray() * S)
+
+
+def test_the_width_of_the_thesis():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    D = np.sqrt(np.sum((X[:, None] - X[None]) ** 2, axis=2))
+    width = np.sort(D, axis=1)[:, 20].mean()
+    S = nm.knn_affinity(X, 20, sigma="last").toarray()
+    i, j = np.nonzero(S)
+    np.testing.assert_allclose(S[i, j], np.exp(-(D[i, j] ** 2) / (2 * width**2)))
+    assert graph_width(X, 20, "last") == pytest.approx(width)
+    assert graph_width(X, 20, 0.7) == 0.7
+    np.testing.assert_allclose(
+        nm.laplacian(X, 20, sigma="last").toarray(), nm.laplacian(S, metric="precomputed").toarray()
+    )
+
+
+@pytest.mark.parametrize("sigma", ["auto", "last"])
+def test_widths_of_points_that_coincide(sigma):
+    assert nm.knn_affinity(np.zeros((12, 2)), 3, sigma=sigma).max() == 1.0

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.answer.solution import Iterate
+from npkl_models.answer.history import Iterate
 from npkl_models.solve.handover import solve_in_stages
 from npkl_models.solve.pace import Pace
 

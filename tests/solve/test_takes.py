@@ -37,7 +37,7 @@ SUPPORTED = {
     "burer_monteiro": FACTOR,
     "hybrid": FACTOR,
     "admm": ENTRIES | {kind for kind in INTEGER if kind[1] == "2"},
-    "simple_npkl": {kind for kind in POWERS if kind[1:3] != "1:"} | {"basis:B2:square", "basis:G2:linear"},
+    "simple_npkl": {kind for kind in POWERS if kind[:3] != "G1:"} | {"basis:B2:square", "basis:G2:linear"},
     "closed_form": {kind for kind in POWERS if "linear" in kind and kind != "G1:linear"}
     | {"basis:G2:linear"},
     "mfpc": {"basis:pcp", "basis:npkl:squared_hinge"},

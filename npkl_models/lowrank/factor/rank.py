@@ -59,11 +59,21 @@ def starting_factor(problem: Problem, options: FactorOptions) -> Array:
     rank = min(rank, problem.order)
     rng = np.random.default_rng(options.random_state)
     if options.start is None:
-        V = rng.standard_normal((problem.n, rank)) * np.sqrt(typical_size(problem) / rank)
-        return problem.regularizer.rescale(V)
+        return _drawn(problem, rank, rng)
     V = as_factor(problem, getattr(options.start, "V", options.start), "factor").copy()
     if options.rank != "auto" and V.shape[1] != rank:
         V = fit_columns(V, rank, rng)
+    return problem.regularizer.rescale(V)
+
+
+def random_factor(problem: Problem, rank: int, random_state: int | None) -> Array:
+    """Another random V (n x r) for the same seed, independent of the start."""
+    seed = None if random_state is None else (int(random_state), 1)
+    return _drawn(problem, rank, np.random.default_rng(seed))
+
+
+def _drawn(problem: Problem, rank: int, rng: np.random.Generator) -> Array:
+    V = rng.standard_normal((problem.n, rank)) * np.sqrt(typical_size(problem) / rank)
     return problem.regularizer.rescale(V)
 
 

@@ -8,7 +8,7 @@ see docs), extrapolation, and a certificate that tells when to stop.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,14 +22,16 @@ from npkl_models.lowrank.edges import EdgeModel, Structure, structure
 from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine, BurerMonteiroOptions
 from npkl_models.lowrank.factor.rank import FactorEngine, drop_null_columns, starting_factor
 from npkl_models.lowrank.rows.anderson import Extrapolation
-from npkl_models.lowrank.rows.sweeps import KERNELS, Sweeper, choose_kernel, compilable
+from npkl_models.lowrank.rows.bcd_options import BCDOptions
+from npkl_models.lowrank.rows.free import FreeRows
+from npkl_models.lowrank.rows.order import RowOrder
+from npkl_models.lowrank.rows.sweeps import Sweeper, choose_kernel, compilable
 from npkl_models.model.incidence import Adjoint
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost
 from npkl_models.solve.engine import EnginePlan
-from npkl_models.solve.options import FactorOptions
 from npkl_models.solve.takes import Takes
 from npkl_models.solve.watch import logger
 
@@ -40,39 +42,6 @@ NARROW_EVERY, DEAD = 20, 1e-9  # sweeps; share of the largest eigenvalue
 FADING = 1e-4  # the same before Newton steps, for which columns that fade away are a null space
 NEAR = 1e-3  # the residual at which Newton steps are better than sweeps
 PROGRESS = 0.5  # multipliers must shrink the misfit by this factor, else beta grows
-
-
-@dataclass(frozen=True, kw_only=True)
-class BCDOptions(FactorOptions):
-    """Options of bcd.
-
-    Parameters
-    ----------
-    max_iter : int, optional
-        Limit on the sweeps, 20,000 by default.
-    nonsmooth : {"multipliers", "row_qp"}
-        How a loss with a kink is handled: by the method of multipliers, or by the row programs of the
-        source, which descend but may stall away from a minimum.
-    extrapolation : bool
-        Anderson extrapolation every five sweeps, kept only when the objective falls.
-    kernel : {"auto", "numpy", "numba"}
-        Rows a colour at a time in numpy, or one by one in compiled code (numba; losses with slopes that
-        are linear between two ends, as all of this library's). "auto" takes the compiled one where it can.
-    newton : bool
-        Go on with truncated Newton steps on V once sweeps gain less than a digit in a hundred.
-    """
-
-    nonsmooth: str = "multipliers"
-    extrapolation: bool = True
-    kernel: str = "auto"
-    newton: bool = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.nonsmooth not in ("multipliers", "row_qp"):
-            raise UnsupportedError(f"nonsmooth must be 'multipliers' or 'row_qp', got {self.nonsmooth!r}")
-        if self.kernel not in KERNELS:
-            raise UnsupportedError(f"kernel must be 'auto', 'numpy' or 'numba', got {self.kernel!r}")
 
 
 def unbounded_rows(problem: Problem) -> str | None:
@@ -93,7 +62,11 @@ class BCDEngine(FactorEngine):
         self.model = EdgeModel(pairs, beta=float(np.max(pairs.weight, initial=1.0)))
         self.by_dual = options.nonsmooth == "row_qp" and not self.model.smooth
         self.radius = problem.regularizer.row_radius
-        self.sweeper = Sweeper(problem, pairs, self.model, options.kernel, self.by_dual, options.random_state)
+        self.free = FreeRows(problem, pairs) if options.unlabelled != "rows" else None
+        self.sweeper = Sweeper(
+            problem, pairs, self.model, options.kernel, self.by_dual, options.random_state,
+            RowOrder(options.reshuffle, options.labelled_first, self.free is not None),
+        )  # fmt: skip
         self.adjoint = Adjoint(pairs.incidence)
         self.extrapolation = Extrapolation() if options.extrapolation else None
         self.misfit = np.inf
@@ -114,18 +87,32 @@ class BCDEngine(FactorEngine):
         self.merit = self._evaluate()
 
     def iterate(self) -> None:
+        before = self.V.copy() if self.by_dual or self.options.epsilon is not None else self.V
         if self.finisher is not None:
             self.follow(self.finisher)
-            return
-        before = self.V.copy() if self.by_dual else self.V
+        else:
+            self._sweep(before)
+        if self.options.epsilon is not None:
+            change = self._change(before)
+            self.measured, self.met = {"change": change}, change <= self.options.epsilon
+
+    def _change(self, before: Array) -> float:
+        """Of V, relative to its norm: the source's own measure of progress."""
+        if self.V.shape != before.shape:
+            return np.inf
+        return float(frobenius(self.V - before) / max(frobenius(self.V), 1e-300))
+
+    def _sweep(self, before: Array) -> None:
         measured = self.sweeper.run(self.V)
+        if self.free is not None:
+            measured = None
+            (self.free.block if self.options.unlabelled == "block" else self.free.step)(self.V)
         if measured is None or not self.model.smooth:
             self.merit = self._evaluate()
         else:
             self._follow_sweep(*measured)
-        if self.by_dual:  # the source's own measure of progress
-            change = frobenius(self.V - before)
-            self.residual = change / max(frobenius(self.V), 1e-300)
+        if self.by_dual:
+            self.residual = self._change(before)
             return
         if self.extrapolation is not None:
             trial = self.extrapolation.propose(self.V)
@@ -229,6 +216,32 @@ class BCDEngine(FactorEngine):
         self.merit = self._evaluate()
 
 
+class EliminatedEngine(FactorEngine):
+    """BCD-NPKL: sweeps over the points with pairs, the others eliminated; eqs. (35)-(37) of the source."""
+
+    def __init__(self, problem: Problem, free: FreeRows, options: BCDOptions, V: Array) -> None:
+        self.problem, self.options, self.free = problem, options, free
+        inner = free.reduced(problem)
+        self.inner = BCDEngine(inner, structure(inner), replace(options, eliminate=False), V[free.held])
+        self._take_over()
+
+    def iterate(self) -> None:
+        self.inner.iterate()
+        self._take_over()
+
+    def _take_over(self) -> None:
+        inner = self.inner
+        self.V, self.objective, self.residual = self.free.expand(inner.V), inner.objective, inner.residual
+        self.measured, self.met, self.note = inner.measured, inner.met, inner.note
+
+    def restart(self, V: Array) -> None:
+        self.inner.restart(V[self.free.held])
+        self._take_over()
+
+    def multipliers(self) -> Multipliers:
+        return self.inner.multipliers()
+
+
 @dataclass(frozen=True)
 class BCDPlan(EnginePlan):
     """Block coordinate descent, which is coloured and laid out when it begins."""
@@ -236,13 +249,21 @@ class BCDPlan(EnginePlan):
     options: BCDOptions
     iterations = 20_000
 
-    def engine(self) -> BCDEngine:
-        start = starting_factor(self.problem, self.options)
-        return BCDEngine(self.problem, structure(self.problem), self.options, start)
+    def engine(self) -> FactorEngine:
+        start, pairs = starting_factor(self.problem, self.options), structure(self.problem)
+        if self.options.eliminate:
+            return EliminatedEngine(self.problem, FreeRows(self.problem, pairs), self.options, start)
+        return BCDEngine(self.problem, pairs, self.options, start)
 
     def describe(self) -> str:
         engine = self.engine()
         V = engine.V
+        if isinstance(engine, EliminatedEngine):
+            n, r = engine.inner.V.shape
+            return (
+                f"{self.problem.n - n} points eliminated; V is {n} x {r}, a dense cost; {8e-6 * n * n:.3g} MB"
+            )
+        assert isinstance(engine, BCDEngine)
         return (
             f"V is {V.shape[0]} x {V.shape[1]}, {engine.sweeper}, "
             f"{engine.pairs.size} pairs, {self.problem.cost.nnz} cost entries; about "
@@ -257,6 +278,11 @@ def _plan(problem: Problem, options: BCDOptions) -> BCDPlan:
         raise UnsupportedError(
             "nonsmooth='row_qp' takes neither a loss on the diagonal nor a row-norm bound; "
             "use nonsmooth='multipliers'"
+        )
+    if problem.regularizer.row_multipliers and (options.unlabelled != "rows" or options.eliminate):
+        raise UnsupportedError(
+            "row norms must be kept row by row: they take unlabelled='rows' and eliminate=False, got "
+            f"unlabelled={options.unlabelled!r} and eliminate={options.eliminate}"
         )
     choose_kernel(options.kernel, compilable(problem) and not by_dual)
     return BCDPlan(problem, options)

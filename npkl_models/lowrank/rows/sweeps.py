@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
 from npkl_models.errors import MissingDependencyError, UnsupportedError
-from npkl_models.linalg import Array, Matrix
+from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.linalg.compile import available
 from npkl_models.lowrank.edges import EdgeModel, Structure
 from npkl_models.lowrank.rows import compiled
 from npkl_models.lowrank.rows.coloring import color_classes, color_graph
+from npkl_models.lowrank.rows.free import labelled
 from npkl_models.lowrank.rows.minimise import RowProblem, minimise_rows, minimise_rows_by_dual
+from npkl_models.lowrank.rows.order import RowOrder, level_sets
 from npkl_models.lowrank.rows.table import PairTables, Table
 from npkl_models.model.conjugates import quadratic_conjugates
 from npkl_models.model.problem import Problem
 
 KERNELS = ("auto", "numpy", "numba")
+PLAIN = RowOrder()
 
 
 class Sweeper:
@@ -26,6 +30,7 @@ class Sweeper:
     kernel : {"auto", "numpy", "numba"}
     by_dual : bool
         Solve the row problems of the source by their duals, kinks and all.
+    order : RowOrder
     """
 
     def __init__(
@@ -36,6 +41,7 @@ class Sweeper:
         kernel: str,
         by_dual: bool,
         random_state: int | None,
+        order: RowOrder = PLAIN,
     ) -> None:
         self.pairs, self.model, self.by_dual = pairs, model, by_dual
         self.radius: float | None = problem.regularizer.row_radius
@@ -45,15 +51,31 @@ class Sweeper:
         self.off.eliminate_zeros()
         self.incidence = PairTables(pairs)
         self.compiled = choose_kernel(kernel, compilable(problem) and not by_dual)
+        self.rule, self.labelled = order, labelled(pairs)
+        self.rng = np.random.default_rng(random_state)
         self.classes: list[list[tuple[Table, Matrix]]] = []
         if self.compiled:  # one row after the other needs no colours, and memory likes their own order
-            self.order = np.arange(problem.n)
+            self.order = order.arranged(np.arange(problem.n), self.labelled)
             return
-        classes = color_classes(color_graph(abs(self.off) + pairs.incidence.pattern(), random_state))
-        self.order = np.concatenate(classes)
+        self.graph = sp.csr_array(abs(self.off) + pairs.incidence.pattern())
+        classes = color_classes(color_graph(self.graph, random_state))
+        self._lay_out(order.arranged_classes(classes, self.labelled))
+
+    def _lay_out(self, classes: list[Index]) -> None:
+        """Tables of classes of points that do not interact."""
+        self.order = np.concatenate([np.zeros(0, dtype=np.intp), *classes])
+        self.classes = []
         for points in classes:
             tables = self.incidence.tables(points)
             self.classes.append([(table, self.off[table.points]) for table in tables])
+
+    def _reshuffle(self) -> None:
+        """A new order; in numpy as levels, which give what one row after the other gives."""
+        order = self.rule.arranged(self.rng.permutation(self.labelled.size), self.labelled)
+        if self.compiled:
+            self.order = order
+        else:
+            self._lay_out(level_sets(self.graph, order))
 
     def __str__(self) -> str:
         return "rows compiled" if self.compiled else f"{len(self.classes)} colours in numpy"
@@ -64,6 +86,8 @@ class Sweeper:
         Returns how much it fell, and the norm of the gradient that the rows had when their turn came; None
         where the kernel does not measure that.
         """
+        if self.rule.reshuffle:
+            self._reshuffle()
         if self.compiled:
             return self._run_compiled(V)
         for tables in self.classes:

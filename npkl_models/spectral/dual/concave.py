@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array
+from npkl_models.linalg import Array, Matrix
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizer import TraceFace
 from npkl_models.model.terms import Multipliers
-from npkl_models.proof.positive import positive_part
+from npkl_models.proof.positive import MARGIN, PositivePart, positive_part
 
 
 def trace_power(problem: Problem) -> TraceFace:
@@ -25,6 +25,15 @@ def trace_power(problem: Problem) -> TraceFace:
     if R is None:
         raise ProblemError(f"the problem must have a regulariser on tr K^p, got {problem.regularizer.name}")
     return R
+
+
+def printed_rank(problem: Problem) -> int:
+    """The largest r with r (r + 1) / 2 <= m for m values, at most the order; Prop. 4 of the source."""
+    m = problem.n_pairs + sum(part.functional.size for part in problem.equalities)
+    return int(np.clip((np.sqrt(8 * m + 1) - 1) // 2, 1, problem.order))
+
+
+TOP = 1  # p = 1 asks for the largest eigenvalue alone
 
 
 @dataclass(frozen=True)
@@ -46,10 +55,14 @@ class DualPoint:
 
 
 class Dual:
-    """Evaluates the dual; counts eigendecompositions."""
+    """Evaluates the dual; counts eigendecompositions.
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem, self.R = problem, trace_power(problem)
+    With ``most`` Lanczos looks for so many eigenpairs at most, and K(y) is made of those that are
+    positive; the bound counts the rest as large as the smallest found, so it stays a bound.
+    """
+
+    def __init__(self, problem: Problem, most: int | None = None) -> None:
+        self.problem, self.R, self.most = problem, trace_power(problem), most
         self.evaluations = 0
         self.sizes = [part.functional.size for part in (*problem.terms, *problem.equalities)]
         self.lower, self.upper = self._domain()
@@ -90,7 +103,7 @@ class Dual:
         problem, y = self.problem, self.split(x)
         self.evaluations += 1
         A = -problem.restrict(problem.slack(y))
-        part = positive_part(A, self._rank, self._start)
+        part = self._positive_part(A)
         self._rank = part.values.size
         if part.values.size:
             self._start = part.vectors.sum(axis=1)
@@ -104,6 +117,11 @@ class Dual:
         return DualPoint(
             x, bound, self.gradient(y, V), problem.objective_of_factor(V), self.violation(V), V, weights.size
         )
+
+    def _positive_part(self, A: Matrix) -> PositivePart:
+        if self.most is not None:
+            return positive_part(A, self.most, self._start, most=self.most, lanczos=True)
+        return positive_part(A, self._rank, self._start, most=MARGIN + TOP if self.R.p == 1 else None)
 
     def gradient(self, y: Multipliers, V: Array) -> Array:
         """The values of V V' less those at which the losses have the slopes y; the equalities' misfits."""

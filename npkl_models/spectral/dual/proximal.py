@@ -57,6 +57,8 @@ def onto_ball(values: Array, p: float, bound: float) -> Array:
         return values
     if p == 2:
         return values * np.sqrt(bound / float(values @ values))
+    if p == 1:
+        return _onto_simplex(values, bound)
     low, high = 0.0, 1.0
     while np.sum(_shrunk(values, p, high) ** p) > bound:
         low, high = high, 2 * high
@@ -65,6 +67,15 @@ def onto_ball(values: Array, p: float, bound: float) -> Array:
         inside = np.sum(_shrunk(values, p, middle) ** p) <= bound
         low, high = (low, middle) if inside else (middle, high)
     return _shrunk(values, p, high)
+
+
+def _onto_simplex(values: Array, bound: float) -> Array:
+    """The same for p = 1: every value less by as much, not below zero (Held, Wolfe & Crowder 1974)."""
+    falling = np.sort(values)[::-1]
+    level = (np.cumsum(falling) - bound) / np.arange(1, values.size + 1)
+    last = np.flatnonzero(falling > level)[-1]
+    out: Array = np.maximum(values - level[last], 0.0)
+    return out
 
 
 def _shrunk(values: Array, p: float, mu: float) -> Array:

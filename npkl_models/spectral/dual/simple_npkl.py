@@ -19,16 +19,19 @@ from npkl_models.linalg import Array, norm_bound
 from npkl_models.model.problem import Problem
 from npkl_models.proof.positive import FULL
 from npkl_models.solve.backend import Backend
+from npkl_models.solve.cost import Cost
 from npkl_models.solve.judge import Claim
-from npkl_models.solve.options import IterativeOptions
+from npkl_models.solve.options import IterativeOptions, require
 from npkl_models.solve.takes import Powers, Takes
 from npkl_models.solve.watch import Ended, Watch
 from npkl_models.spectral.cost import spectral_cost
-from npkl_models.spectral.dual.concave import Dual, DualPoint
+from npkl_models.spectral.dual.concave import Dual, DualPoint, printed_rank, trace_power
 from npkl_models.spectral.dual.proximal import GROWTH, ProximalDual, inner_ascent
 
 MAX_EVALUATIONS = 3_000
+USUAL, KINKED = 60, 600  # eigendecompositions: p > 1, and p = 1, for the prediction of the time
 DIRECT = 50  # evaluations of the dual itself before proximal points take over
+EIGENPAIRS = ("all", "pataki")
 MEMORY = 30  # pairs of the quasi-Newton matrix
 
 
@@ -44,15 +47,25 @@ class SimpleNPKLOptions(IterativeOptions):
         Whose multipliers are the first point.
     rule : {"quasi_newton", "accelerated", "gradient"}
         Bounded L-BFGS; Nesterov's accelerated projected gradient with backtracking; or the source's projected
-        gradient, with the step of its Prop. 6 for a penalty and p = 2, and 1/t otherwise.
+        gradient, with the step of its Prop. 6 for a penalty and p = 2, and 1/t otherwise. At p = 1, where
+        the dual has kinks, the first goes over to proximal points at once, the last is a subgradient
+        ascent, and the second is refused.
+    eigenpairs : {"all", "pataki"}
+        All positive ones; or, as printed, those among the r largest that Lanczos finds, r the rank of Prop. 4
+        (rule "gradient"). The kernel lacks the others then, and the gap stays open where there are any.
     """
 
     rule: str = "quasi_newton"
+    eigenpairs: str = "all"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.rule not in RULES:
             raise unknown("rule", self.rule, RULES)
+        if self.eigenpairs not in EIGENPAIRS:
+            raise unknown("eigenpairs", self.eigenpairs, EIGENPAIRS)
+        printed = self.eigenpairs == "all" or self.rule == "gradient"
+        require(printed, "rule must be 'gradient' with eigenpairs='pataki', as printed", self.rule)
 
 
 class Ascent:
@@ -109,6 +122,10 @@ class Ascent:
 
 def quasi_newton(ascent: Ascent, x: Array) -> None:
     """L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995); proximal points once it has had its share of evaluations."""
+    if ascent.dual.R.p == 1:
+        ascent(x)
+        proximal_points(ascent, x)
+        return
     bounds = list(zip(ascent.dual.lower, ascent.dual.upper, strict=True))
 
     def downhill(x: Array) -> tuple[float, Array]:
@@ -190,7 +207,8 @@ class SimpleNPKLPlan:
 
     def run(self, watch: Watch) -> Claim:
         """Ascend until the gap is closed."""
-        dual, options = Dual(self.problem), self.options
+        options = self.options
+        dual = Dual(self.problem, printed_rank(self.problem) if options.eigenpairs == "pataki" else None)
         given = getattr(options.start, "multipliers", None)
         x = dual.first() if given is None else dual.join(given)
         ascent = Ascent(dual, options, watch)
@@ -210,10 +228,12 @@ class SimpleNPKLPlan:
         if np.isfinite(problem.objective_of_factor(V)) and np.isfinite(x).all():
             proof = watch.rigour == "proved" and problem.order > FULL
             certificate = watch.certify(problem, V, y, method="cholesky" if proof else "auto")
+        words = f"{ascent.dual.evaluations} eigendecompositions"
+        if ascent.dual.most is not None:
+            words += f" of {ascent.dual.most} pairs at most (Prop. 4)"
         return Claim(
-            V, y, status, ascent.kernel.objective, ascent.dual.evaluations,
-            f"{ascent.dual.evaluations} eigendecompositions", certificate=certificate,
-        )  # fmt: skip
+            V, y, status, ascent.kernel.objective, ascent.dual.evaluations, words, certificate=certificate
+        )
 
     def describe(self) -> str:
         """Sizes and memory."""
@@ -228,20 +248,29 @@ def _plan(problem: Problem, options: SimpleNPKLOptions) -> SimpleNPKLPlan:
     """Check the start."""
     if isinstance(options.start, np.ndarray):
         raise UnsupportedError("simple_npkl starts from a Solution with multipliers, got an array")
+    if trace_power(problem).p == 1 and options.rule == "accelerated":
+        raise UnsupportedError(
+            "rule must be 'quasi_newton' or 'gradient' at p = 1, where the dual has kinks, got 'accelerated'"
+        )
     return SimpleNPKLPlan(problem, options)
+
+
+def _cost(problem: Problem) -> Cost:
+    R = problem.regularizer.spectral
+    return spectral_cost(problem, KINKED if R is not None and R.p == 1 else USUAL)
 
 
 TAKES = Takes(
     losses=("any",),
     regularizers=("trace power",),
     powers=Powers(
-        "tr K^p with p > 1", lambda face: face.p > 1,
-        "the dual has kinks at p = 1, where closed_form takes the linear loss",
+        "tr K^p, bounded or (p > 1) penalised", lambda face: face.finite_support,
+        "whose penalty at p = 1 is linear",
     ),
     basis="yes",
     equalities=True,
 )  # fmt: skip
 BACKEND = Backend(
     "simple_npkl", "spectral", "dual ascent, an eigendecomposition a step, certified", TAKES, _plan,
-    SimpleNPKLOptions, lambda problem: spectral_cost(problem, 60),
+    SimpleNPKLOptions, _cost,
 )  # fmt: skip

@@ -1,0 +1,118 @@
+"""What is kept of the iterations of a run: `Iterate` and `History`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from npkl_models.errors import unknown
+from npkl_models.linalg import Array
+
+
+class Iterate(NamedTuple):
+    """One line of a history; also what a callback sees, with the current factor V.
+
+    ``more`` has what the backend measures beyond, by the names of `History.columns`.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(L, pairs)
+    >>> stopped = problem.solve("bcd", callback=lambda iterate: iterate.iteration >= 3)
+    >>> print(stopped.status)
+    STOPPED
+    """
+
+    iteration: int
+    seconds: float
+    objective: float
+    bound: float
+    residual: float
+    rank: int
+    V: Array | None = None
+    more: Mapping[str, float] = {}
+
+
+@dataclass(frozen=True, repr=False)
+class History:
+    """Columns over the iterations; ``bound`` is nan where none was computed.
+
+    Attributes
+    ----------
+    iteration, seconds, objective, bound, residual, rank : ndarray
+    more : mapping of str to ndarray
+        What the backend measures beyond, nan where it did not: admm's residuals, for instance.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(L, pairs)
+    >>> solution = problem.solve("admm")
+    >>> len(solution.history) == solution.history.objective.size
+    True
+    >>> solution.history.columns[-2:]
+    ('primal', 'dual')
+    >>> bool(solution.history["primal"][-1] < solution.history["primal"][0])
+    True
+    """
+
+    iteration: Array = field(default_factory=lambda: np.zeros(0))
+    seconds: Array = field(default_factory=lambda: np.zeros(0))
+    objective: Array = field(default_factory=lambda: np.zeros(0))
+    bound: Array = field(default_factory=lambda: np.zeros(0))
+    residual: Array = field(default_factory=lambda: np.zeros(0))
+    rank: Array = field(default_factory=lambda: np.zeros(0))
+    more: Mapping[str, Array] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, rows: Sequence[Iterate]) -> History:
+        """From the iterates in order."""
+        if not rows:
+            return cls()
+        table = np.array([row[:6] for row in rows], dtype=float)
+        names = dict.fromkeys(name for row in rows for name in row.more)
+        more = {name: np.array([row.more.get(name, np.nan) for row in rows], dtype=float) for name in names}
+        own = dict(zip(STANDARD, table.T.copy(), strict=True))
+        return cls(**own, more=more)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all columns."""
+        return (*STANDARD, *self.more)
+
+    def __getitem__(self, name: str) -> Array:
+        """The column of that name."""
+        if name not in self.columns:
+            raise unknown("column of this history", name, self.columns)
+        found: Array = getattr(self, name) if name in STANDARD else self.more[name]
+        return found
+
+    def __len__(self) -> int:
+        return int(self.iteration.size)
+
+    def __repr__(self) -> str:
+        return f"History({len(self)} rows)"
+
+    def pack(self) -> dict[str, Array]:
+        """The columns as arrays of a file."""
+        return {f"{STORED}{name}": self[name] for name in self.columns}
+
+    @classmethod
+    def unpack(cls, data: Mapping[str, Array]) -> History:
+        """What `pack` made."""
+        found = {name.removeprefix(STORED): data[name] for name in data if name.startswith(STORED)}
+        own = {name: found.pop(name) for name in STANDARD}
+        return cls(**own, more=found)
+
+
+STANDARD = ("iteration", "seconds", "objective", "bound", "residual", "rank")
+STORED = "history."

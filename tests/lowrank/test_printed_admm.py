@@ -1,0 +1,141 @@
+"""KL-ADMM as its source prints it: residuals, criterion, start, Lemma 1, Proposition 1, and its error."""
+
+import numpy as np
+import pytest
+
+import npkl_models as nm
+from npkl_models.lowrank.admm import ADMMPlan
+from npkl_models.lowrank.admm_options import ADMMOptions
+from npkl_models.lowrank.edges import EdgeModel, structure
+from npkl_models.lowrank.lagrangian import Lagrangian
+
+PRINTED = {"rank": "pataki", "rho": 100.0, "rho_floor": 10.0, "relaxation": 1.0, "independent": True}
+
+
+@pytest.fixture(scope="module")
+def run(small):
+    return small("pcp").solve("admm", **PRINTED, epsilon=1e-3, checks=True, max_iter=5000)
+
+
+def test_it_stops_by_equation_14_and_no_sooner(run):
+    worst = np.maximum(run.history["primal"], run.history["dual"])
+    assert worst[-1] < 1e-3
+    assert (worst[:-1] >= 1e-3).all()
+    assert run.status is not nm.Status.OPTIMAL or run.certificate.certifies(1e-6)
+    assert np.isnan(run.history.bound).all()  # nobody asked for a certificate on the way
+
+
+@pytest.mark.parametrize("kind", ["pcp", "npkl:square", "npkl:hinge"])
+def test_a_small_epsilon_ends_at_the_optimum(small, exact, kind):
+    found = small(kind).solve("admm", **PRINTED, epsilon=1e-7, max_iter=30_000)
+    assert found.objective == pytest.approx(exact(kind).objective, rel=1e-5)
+    assert found.certificate.bound <= exact(kind).objective * (1 + 1e-7)
+
+
+def test_a_large_epsilon_is_not_called_optimal(small, exact):
+    found = small("pcp").solve("admm", **PRINTED, epsilon=30.0)
+    assert found.iterations < 100
+    assert found.objective > exact("pcp").objective * (1 + 1e-4)
+    assert found.status is nm.Status.LOCALLY_SOLVED
+    assert found.certificate.bound <= exact("pcp").objective
+
+
+def test_residuals_are_what_they_are_called(small):
+    engine = ADMMPlan(small("pcp"), ADMMOptions(**PRINTED)).engine()
+    assert not np.allclose(engine.V, engine.U)
+    for _ in range(5):
+        V, rho = engine.V, engine.rho
+        engine.iterate()
+        assert engine.measured["primal"] == pytest.approx(np.linalg.norm(engine.V - engine.U))
+        assert engine.measured["dual"] == pytest.approx(rho * np.linalg.norm(engine.V - V))
+
+
+@pytest.mark.parametrize("independent", [False, True])
+def test_starts(small, independent):
+    options = ADMMOptions(rank=5, independent=independent, random_state=3)
+    engines = [ADMMPlan(small("pcp"), options).engine() for _ in range(2)]
+    np.testing.assert_array_equal(engines[0].U, engines[1].U)
+    same = np.array_equal(engines[0].U, engines[0].V)
+    assert same is not independent
+    if independent:  # of the same size, and unrelated
+        U, V = engines[0].U, engines[0].V
+        assert abs(np.sum(U * V)) < 0.5 * np.linalg.norm(U) * np.linalg.norm(V)
+
+
+def test_lemma_1_holds_with_half_its_constant_and_not_with_the_printed_one(run):
+    scale = 1e-9 * (1 + np.abs(run.history.objective))
+    assert (run.history["lemma"] >= -scale).all()
+    assert (run.history["lemma_printed"] < -scale)[run.history["steps"] > 1e-3].all()
+    n = run.iterations
+    assert f"held at {n} of {n} iterates with rho / 2" in run.message
+
+
+def test_proposition_1_kkt_goes_to_zero_with_the_steps(run):
+    assert run.history["kkt"][-1] < 1e-2 < 1 < run.history["kkt"][0]
+    assert run.history["steps"][-1] < 2e-3 / 10  # the residuals bound them: epsilon / rho
+    path = run.history["multiplier_path"]
+    assert (np.diff(path) >= 0).all()
+    assert path[-1] - path[len(path) // 2] < 1e-2 * path[-1]  # (16): the path is finite
+
+
+@pytest.mark.parametrize("kind", ["pcp", "npkl:square", "row:linear"])
+def test_slopes_of_the_lagrangian(small, kind):
+    problem = small(kind)
+    pairs = structure(problem)
+    held = Lagrangian(problem, pairs, EdgeModel(pairs))
+    rng = np.random.default_rng(0)
+    V, U, zero = rng.normal(size=(24, 3)), rng.normal(size=(24, 3)), np.zeros((24, 3))
+    F_V, F_U = held.slopes(V, U)
+    D, h = rng.normal(size=(24, 3)), 1e-5
+
+    def along(dV, dU):
+        ends = (held.value((V + s * h * dV, U + s * h * dU, zero), 0.0)[0] for s in (1, -1))
+        return (next(ends) - next(ends)) / (2 * h)
+
+    assert along(D, zero) == pytest.approx(np.sum(F_V * D), rel=1e-6)
+    assert along(zero, D) == pytest.approx(np.sum(F_U * D), rel=1e-6)
+
+
+def test_the_lagrangian_at_v_equal_u_is_the_objective(small):
+    problem = small("pcp")
+    pairs = structure(problem)
+    V = np.random.default_rng(0).normal(size=(24, 3))
+    held = Lagrangian(problem, pairs, EdgeModel(pairs))
+    constant = problem.objective_of_factor(np.zeros((24, 1))) - held.model.value(np.zeros(pairs.size))
+    assert held.value((V, V, V), 7.0)[0] + constant == pytest.approx(problem.objective_of_factor(V))
+
+
+def test_the_printed_d_does_not_lead_to_a_stationary_point(small, exact):
+    found = small("pcp").solve("admm", **PRINTED, printed_d=True, epsilon=1e-3, max_iter=20_000)
+    right = small("pcp").solve("admm", **PRINTED, epsilon=1e-3, max_iter=20_000)
+    assert right.objective == pytest.approx(exact("pcp").objective, rel=1e-3)
+    assert found.objective > 1.5 * exact("pcp").objective
+    assert found.status is not nm.Status.OPTIMAL
+    assert found.certificate.bound <= exact("pcp").objective
+
+
+def test_columns_survive_the_disk(run, tmp_path):
+    back = nm.Solution.load(run.save(tmp_path / "run"))
+    assert back.history.columns == run.history.columns
+    for name in run.history.columns:
+        np.testing.assert_array_equal(back.history[name], run.history[name])
+    with pytest.raises(nm.UnsupportedError, match="unknown column of this history 'speed'"):
+        _ = run.history["speed"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"epsilon": 0.0}, "epsilon must be > 0"),
+        ({"epsilon": 1e-3, "polish": "newton"}, "polish must be 'none' with epsilon"),
+        ({"checks": True}, "relaxation must be 1 with checks"),
+        ({"printed_d": True}, "printed_d=True needs quadratic losses and no regulariser, got hinge"),
+    ],
+)
+def test_what_does_not_fit_is_refused(small, options, message):
+    with pytest.raises(nm.UnsupportedError, match=message):
+        small("npkl:hinge").solve("admm", **options)
+
+
+def test_without_the_option_nothing_is_checked(small):
+    assert small("pcp").solve("admm").history.columns[6:] == ("primal", "dual")

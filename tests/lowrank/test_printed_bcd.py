@@ -1,0 +1,232 @@
+"""BCDKL as its source prints it: order, criterion, block updates, elimination."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from problems import side_information
+
+import npkl_models as nm
+from npkl_models.lowrank.edges import structure
+from npkl_models.lowrank.rows.bcd import BCDPlan
+from npkl_models.lowrank.rows.bcd_options import BCDOptions
+from npkl_models.lowrank.rows.free import FreeRows, labelled
+from npkl_models.lowrank.rows.order import RowOrder, level_sets
+
+PRINTED = {
+    "rank": "pataki", "extrapolation": False, "newton": False, "reshuffle": True, "labelled_first": True,
+    "epsilon": 1e-5, "max_iter": 1000,
+}  # fmt: skip
+
+
+def problem(loss="squared_hinge", n=60, m=14, **how):
+    L, _ = side_information("iris", n)
+    y = np.random.default_rng(1).integers(0, 3, n)
+    return nm.npkl(L, nm.Pairs.from_labels(y, m, m, 0), loss=loss, **how)
+
+
+@pytest.fixture(scope="module")
+def best():
+    known = {}
+
+    def get(loss):
+        if loss not in known:
+            known[loss] = problem(loss).solve("interior", tol=1e-8)
+            assert known[loss].status is nm.Status.OPTIMAL
+        return known[loss]
+
+    return get
+
+
+# ------------------------------------------------------------------------------------------ the order
+
+
+@given(n=st.integers(1, 40), density=st.floats(0, 1), seed=st.integers(0, 999))
+@settings(max_examples=40)
+def test_level_sets_are_independent_and_keep_the_order(n, density, seed):
+    rng = np.random.default_rng(seed)
+    A = np.triu(rng.random((n, n)) < density, 1)
+    A = A | A.T
+    order = rng.permutation(n)[: max(1, n - n // 4)]
+    sets = level_sets(sp.csr_array(A.astype(float)), order)
+    assert sorted(np.concatenate(sets).tolist()) == sorted(order.tolist())
+    level = np.full(n, -1)
+    for k, points in enumerate(sets):
+        assert not A[np.ix_(points, points)].any()
+        level[points] = k
+    place = {point: k for k, point in enumerate(order.tolist())}
+    for a in place:
+        for b in place:
+            if A[a, b] and place[a] < place[b]:
+                assert level[a] < level[b]
+
+
+@pytest.mark.parametrize("loss", ["square", "squared_hinge"])
+@pytest.mark.parametrize("labelled_first", [False, True])
+def test_reshuffled_sweeps_are_the_same_in_both_kernels(loss, labelled_first):
+    start = np.random.default_rng(0).normal(size=(60, 5))
+    engines = [
+        BCDPlan(
+            problem(loss),
+            BCDOptions(start=start, rank=5, kernel=kernel, reshuffle=True, labelled_first=labelled_first),
+        ).engine()
+        for kernel in ("numpy", "numba")
+    ]
+    orders = []
+    for _ in range(4):
+        for engine in engines:
+            engine.sweeper.run(engine.V)
+        np.testing.assert_allclose(engines[0].V, engines[1].V, rtol=1e-7, atol=1e-9)
+        orders.append(engines[1].sweeper.order.copy())
+    assert not np.array_equal(orders[0], orders[1])
+
+
+@pytest.mark.parametrize(("kernel", "reshuffle"), [("numpy", False), ("numba", False), ("numba", True)])
+def test_labelled_rows_come_first(kernel, reshuffle):
+    P = problem()
+    options = BCDOptions(kernel=kernel, labelled_first=True, reshuffle=reshuffle)
+    sweeper = BCDPlan(P, options).engine().sweeper
+    of = labelled(structure(P))
+    assert 5 < of.sum() < 55
+    if reshuffle:
+        sweeper.run(np.ones((60, 3)))
+    sequence = sweeper.order
+    assert of[sequence][: of.sum()].all()
+    assert sorted(sequence.tolist()) == list(range(60))
+
+
+def test_without_the_option_the_order_is_as_it_was():
+    classes = [np.array([0, 3]), np.array([1, 2])]
+    assert RowOrder().arranged_classes(classes, np.array([True, False, True, False])) is classes
+
+
+# -------------------------------------------------------------------------------------- free rows
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+def test_block_is_the_minimiser_and_steps_lead_there_downwards(normalized):
+    X = nm.datasets.load("iris").X[::3]
+    L = nm.laplacian(X, 5, shift=0.05, normalized=normalized)
+    P = nm.npkl(L, nm.Pairs(50, [(0, 1), (2, 9)], [(0, 30), (5, 40)]))
+    held = FreeRows(P, structure(P))
+    assert held.free.size == 43
+    V = np.random.default_rng(0).normal(size=(50, 3))
+    exact = V.copy()
+    held.block(exact)
+    np.testing.assert_allclose((L @ exact)[held.free], 0, atol=1e-12)
+    np.testing.assert_array_equal(exact[held.held], V[held.held])
+    last = P.objective_of_factor(V)
+    for _ in range(2000):
+        held.step(V)
+        now = P.objective_of_factor(V)
+        assert now <= last + 1e-12 * abs(last)
+        last = now
+    np.testing.assert_allclose(V, exact, atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["square", "squared_hinge"])
+@pytest.mark.parametrize("how", [{}, {"unlabelled": "step"}, {"unlabelled": "block"}, {"kernel": "numpy"}])
+def test_the_printed_algorithm_descends_to_the_optimum(best, loss, how):
+    found = problem(loss).solve("bcd", **(PRINTED | how))
+    objective = found.history.objective
+    assert len(objective) > 5
+    assert np.all(np.diff(objective) <= 1e-12 * objective[0])
+    assert found.objective == pytest.approx(best(loss).objective, rel=1e-4)
+    assert found.certificate.bound <= best(loss).objective * (1 + 1e-9)
+    assert found.history["change"][-1] <= 1e-5
+    assert (found.history["change"][:-1] > 1e-5).all()
+
+
+def test_the_printed_hinge_descends_and_is_not_called_optimal(best):
+    found = problem("hinge").solve(
+        "bcd", **(PRINTED | {"max_iter": 80}), nonsmooth="row_qp", unlabelled="block"
+    )
+    objective = found.history.objective
+    assert np.all(np.diff(objective) <= 1e-6 * objective[0])  # the row programs are solved to 1e-11 at best
+    assert found.objective > best("hinge").objective * (1 + 1e-4)
+    assert found.status is not nm.Status.OPTIMAL
+    assert found.certificate.bound <= best("hinge").objective * (1 + 1e-9)
+
+
+def test_a_block_takes_fewer_sweeps_than_a_step(best):
+    taken = {how: problem("square").solve("bcd", **(PRINTED | {"unlabelled": how, "epsilon": 1e-7})).iterations
+             for how in ("step", "block")}  # fmt: skip
+    assert taken["block"] <= taken["step"]
+
+
+def test_a_large_epsilon_is_not_called_optimal(best):
+    found = problem("square").solve("bcd", **(PRINTED | {"epsilon": 0.3}))
+    assert found.iterations < 20
+    assert found.status is nm.Status.LOCALLY_SOLVED
+    assert found.objective > best("square").objective * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("kind", ["unlabelled", "plain"])
+def test_the_default_stop_is_the_certificate(best, kind):
+    found = problem("square").solve("bcd", **({"unlabelled": "block"} if kind == "unlabelled" else {}))
+    assert found.status is nm.Status.OPTIMAL
+    assert found.objective == pytest.approx(best("square").objective, rel=1e-6)
+    assert "change" not in found.history.columns
+
+
+# ---------------------------------------------------------------------------------------- bcd-npkl
+
+
+@pytest.mark.parametrize("loss", ["square", "squared_hinge", "hinge"])
+def test_elimination_reaches_the_optimum_of_the_whole_problem(best, loss):
+    found = problem(loss).solve("bcd", eliminate=True)
+    assert found.status is nm.Status.OPTIMAL
+    assert found.objective == pytest.approx(best(loss).objective, rel=2e-6)
+    held = FreeRows(found.problem, structure(found.problem))
+    np.testing.assert_allclose((found.problem.cost @ found.V)[held.free], 0, atol=1e-10)
+
+
+def test_the_reduced_problem_is_the_minimum_over_the_free_rows():
+    P = problem("square")
+    held = FreeRows(P, structure(P))
+    inner = held.reduced(P)
+    assert inner.n == held.held.size
+    V = np.random.default_rng(0).normal(size=(inner.n, 4))
+    whole = held.expand(V)
+    assert inner.objective_of_factor(V) == pytest.approx(P.objective_of_factor(whole), rel=1e-12)
+    for scale in (1e-3, 1.0):
+        other = whole.copy()
+        other[held.free] += scale * np.random.default_rng(1).normal(size=(held.free.size, 4))
+        assert P.objective_of_factor(other) > P.objective_of_factor(whole)
+    L = P.cost.toarray()
+    U, H = held.free, held.held
+    schur = L[np.ix_(H, H)] - L[np.ix_(H, U)] @ np.linalg.inv(L[np.ix_(U, U)]) @ L[np.ix_(U, H)]
+    np.testing.assert_allclose(inner.cost.toarray(), schur, atol=1e-12)
+
+
+def test_printed_elimination_makes_the_sweeps_of_the_block_update_exact():
+    found = problem("square").solve("bcd", **(PRINTED | {"eliminate": True, "labelled_first": False}))
+    assert np.all(np.diff(found.history.objective) <= 1e-12 * found.history.objective[0])
+    assert found.history["change"][-1] <= 1e-5
+
+
+def test_a_singular_block_says_so():
+    L = nm.laplacian(np.array([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]]), 2)
+    P = nm.npkl(L, nm.Pairs(6, [(0, 1)], [(1, 2)]))
+    for options in ({"eliminate": True}, {"unlabelled": "block"}):
+        with pytest.raises(
+            nm.UnsupportedError, match="must be positive definite on the points without pairs"
+        ):
+            P.solve("bcd", **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"epsilon": -1.0}, "epsilon must be > 0"),
+        ({"unlabelled": "all"}, "unknown unlabelled 'all'"),
+        ({"eliminate": True, "unlabelled": "block"}, "unlabelled 'rows' with eliminate"),
+        ({"eliminate": True, "labelled_first": True}, "labelled_first must be False"),
+        ({"unlabelled": "step"}, "row norms must be kept row by row"),
+        ({"eliminate": True}, "row norms must be kept row by row"),
+    ],
+)
+def test_what_does_not_fit_is_refused(options, message):
+    with pytest.raises(nm.UnsupportedError, match=message):
+        problem("linear", row_norm=1.0).solve("bcd", **options)

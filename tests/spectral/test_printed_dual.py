@@ -1,0 +1,141 @@
+"""SimpleNPKL as its source prints it: p = 1, Lanczos for the rank of Prop. 4."""
+
+import numpy as np
+import pytest
+from problems import side_information
+
+import npkl_models as nm
+from npkl_models.proof.positive import positive_part
+from npkl_models.spectral.dual.concave import Dual, printed_rank
+from npkl_models.spectral.dual.proximal import onto_ball
+
+
+def simple(loss="squared_hinge", n=40, p=2.0, m=24, **how):
+    L, _ = side_information("iris", n)
+    y = np.random.default_rng(0).integers(0, 3, n)
+    return nm.simple_npkl(L, nm.Pairs.from_labels(y, m, m, 0), loss=loss, p=p, **(how or {"bound": 1.0}))
+
+
+# ------------------------------------------------------------------------------------------- p = 1
+
+
+@pytest.mark.parametrize("loss", nm.LOSSES)
+@pytest.mark.parametrize("bound", [1.0, 12.0, 40.0])
+def test_p_1_agrees_with_the_interior_point(loss, bound):
+    problem = simple(loss, p=1, bound=bound)
+    best = problem.solve("interior", tol=1e-8)
+    found = problem.solve("simple_npkl")
+    assert found.status is nm.Status.OPTIMAL
+    assert found.trace <= bound * (1 + 1e-12)
+    scale = 1 + abs(best.objective)
+    assert found.objective == pytest.approx(best.objective, abs=2e-6 * scale)
+    assert found.certificate.bound <= best.objective + 1e-9 * scale
+
+
+@pytest.mark.parametrize("loss", ["square", "squared_hinge", "hinge"])
+def test_the_printed_steps_at_p_1_are_bracketed_and_not_called_optimal(loss):
+    problem = simple(loss, p=1, bound=40.0)
+    best = problem.solve("interior", tol=1e-8)
+    found = problem.solve("simple_npkl", rule="gradient", max_iter=51)
+    assert found.iterations == 51
+    assert found.status is nm.Status.ITERATION_LIMIT
+    assert found.objective > best.objective * (1 + 1e-3)
+    assert np.all(found.history.bound <= best.objective + 1e-8)
+    assert np.all(found.history.objective >= best.objective - 1e-8)
+    assert found.rank <= 1  # B times the projector of one eigenvector, or nothing
+
+
+def test_the_subgradient_at_p_1_is_one():
+    """D(y') <= D(y) + g'(y' - y) for every y'."""
+    problem = simple("square", p=1, bound=12.0)
+    dual, rng = Dual(problem), np.random.default_rng(0)
+    here = dual.at(dual.first())
+    for size in (1e-3, 1e-1, 1.0):
+        for _ in range(5):
+            x = dual.project(here.x + size * rng.normal(size=here.x.size))
+            assert dual.at(x).bound <= here.bound + here.gradient @ (x - here.x) + 1e-9
+
+
+def test_projection_onto_the_simplex():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        v, B = 3 * rng.random(7), 2.0
+        inside = onto_ball(v, 1.0, B)
+        assert np.all(inside >= 0)
+        assert inside.sum() == pytest.approx(min(B, v.sum()))
+        for _ in range(20):  # the angle with every other feasible point is obtuse
+            other = rng.dirichlet(np.ones(7)) * B * rng.random()
+            assert (v - inside) @ (other - inside) <= 1e-9
+
+
+def test_what_has_no_smooth_dual_is_refused():
+    with pytest.raises(nm.UnsupportedError, match="rule must be 'quasi_newton' or 'gradient' at p = 1"):
+        simple(p=1, bound=1.0).solve("simple_npkl", rule="accelerated")
+    assert "penalty at p = 1 is linear" in simple(p=1, penalty=1.0).compatible_backends()["simple_npkl"]
+
+
+# ----------------------------------------------------------------------------------------- Prop. 4
+
+
+@pytest.mark.parametrize(("m", "rank"), [(1, 1), (3, 3), (24, 9)])
+def test_the_rank_of_prop_4(m, rank):
+    problem = simple(m=m)
+    r = printed_rank(problem)
+    assert r == rank == max(k for k in range(1, 41) if k * (k + 1) // 2 <= 2 * m)
+
+
+def test_lanczos_finds_the_largest_pairs_and_keeps_the_positive_ones():
+    A = -simple().cost + 1.3 * np.eye(40)
+    values = np.linalg.eigvalsh(A)[::-1]
+    few = positive_part(A, 5, most=5, lanczos=True)
+    np.testing.assert_allclose(few.values, values[:5], atol=1e-9)
+    assert few.tail == pytest.approx(values[4])
+    assert not few.complete
+    most = int(np.sum(values > 0)) + 3
+    all_of_them = positive_part(A, most, most=most, lanczos=True)
+    np.testing.assert_allclose(all_of_them.values, values[values > 0], atol=1e-9)
+    assert all_of_them.complete
+    assert positive_part(A, 60, most=60, lanczos=True).values.size == all_of_them.values.size
+
+
+@pytest.mark.parametrize("how", [{"bound": 1.0}, {"bound": 40.0}, {"penalty": 1.0}])
+@pytest.mark.parametrize("p", [1.5, 2.0, 3.0])
+def test_truncated_kernels_are_feasible_and_bounded_from_below(p, how):
+    problem = simple(p=p, **how)
+    best = problem.solve("simple_npkl", tol=1e-8)
+    found = problem.solve("simple_npkl", rule="gradient", eigenpairs="pataki", max_iter=51)
+    assert found.rank <= printed_rank(problem)
+    assert "pairs at most (Prop. 4)" in found.message
+    scale = 1 + abs(best.objective)
+    assert found.objective >= best.certificate.bound - 1e-9 * scale
+    assert found.certificate.bound <= best.objective + 1e-9 * scale
+    if found.status is nm.Status.OPTIMAL:
+        assert found.objective == pytest.approx(best.objective, abs=2e-6 * scale)
+
+
+def test_a_rank_that_is_too_small_leaves_the_gap_open():
+    """One must-link chain of equal pull: A has more positive eigenvalues than Prop. 4 allows."""
+    L = 0.01 * np.eye(12)
+    pairs = nm.Pairs(12, [(2 * k, 2 * k + 1) for k in range(6)], [])
+    problem = nm.simple_npkl(L, pairs, loss="squared_hinge", p=2, bound=6.0)
+    best = problem.solve("simple_npkl", tol=1e-8)
+    assert best.rank == 6 > printed_rank(problem) == 3
+    found = problem.solve("simple_npkl", rule="gradient", eigenpairs="pataki", max_iter=200)
+    assert found.status is not nm.Status.OPTIMAL
+    assert found.objective > best.objective + 0.1
+    assert found.certificate.bound <= best.objective + 1e-9
+
+
+def test_where_the_rank_suffices_both_agree():
+    problem = simple(bound=40.0, m=90)
+    full = problem.solve("simple_npkl", rule="gradient", max_iter=30)
+    few = problem.solve("simple_npkl", rule="gradient", eigenpairs="pataki", max_iter=30)
+    assert max(full.history.rank) <= printed_rank(problem)
+    np.testing.assert_allclose(few.history.objective, full.history.objective, rtol=1e-6)
+
+
+def test_lanczos_of_the_ascent_needs_the_printed_rule():
+    with pytest.raises(nm.UnsupportedError, match="rule must be 'gradient' with eigenpairs='pataki'"):
+        simple().solve("simple_npkl", eigenpairs="pataki")
+    with pytest.raises(nm.UnsupportedError, match="unknown eigenpairs 'some'"):
+        simple().solve("simple_npkl", eigenpairs="some", rule="gradient")
