@@ -8,7 +8,6 @@ not begun again after a crash; ``--fresh`` forgets them. ``--docs`` writes docs/
 from __future__ import annotations
 
 import argparse
-import datetime
 import shutil
 import sys
 import time
@@ -22,7 +21,7 @@ import simple_npkl
 import thesis
 from items import Item, save
 
-from npkl_models.show.machine import machine, versions
+from npkl_models.show.machine import date, machine, versions
 from npkl_models.sweep import Failure, sweep
 
 HERE = Path(__file__).parent
@@ -44,19 +43,21 @@ def results(item: Item, quick: bool, jobs: int, folder: Path) -> dict[str, Any]:
     def progress(key: str, done: int, count: int) -> None:
         if sys.stderr.isatty():
             rate = done / (time.perf_counter() - began)
-            print(f"\r{item.name}: {done} of {count}, {rate:.2g} a second: {key:60.60}", end="", file=sys.stderr)
+            print(
+                f"\r{item.name}: {done} of {count}, {rate:.2g} a second: {key:60.60}", end="", file=sys.stderr
+            )
 
     found = sweep(item.cells(quick), jobs, kept_in(item, folder), progress)
     for key, one in found.items():
         if isinstance(one, Failure):
             print(f"{item.name}, {key}: {one.error}", file=sys.stderr)
-    return found
+    return {key: one for key, one in found.items() if not isinstance(one, Failure)}
 
 
 def shown(item: Item, found: dict[str, Any]) -> str:
     """The item as Markdown."""
     assert item.show is not None
-    return item.show({key: one for key, one in found.items() if not isinstance(one, Failure)})
+    return item.show(found) if found else "Nothing: no run has ended well, or its set is not here."
 
 
 def listing() -> str:
@@ -70,7 +71,7 @@ def listing() -> str:
 
 def write_docs(quick: bool, folder: Path) -> None:
     """docs/papers.md and its pictures, from runs that are kept; items without any are left out."""
-    lines = [HEAD.format(date=datetime.date.today(), machine=_machine(), versions=_versions())]
+    lines = [HEAD.format(date=date()[:10], machine=_machine(), versions=_versions())]
     for paper in PAPERS:
         lines.append(f"## {paper.SOURCE}")
         for item in paper.ITEMS:
@@ -78,12 +79,14 @@ def write_docs(quick: bool, folder: Path) -> None:
                 continue
             place = kept_in(item, folder)
             assert item.cells is not None
-            cells = {key: task for key, task in item.cells(quick).items()} if place.is_dir() else {}
-            found = sweep({key: _absent for key in cells}, 1, place) if cells else {}
+            keys = item.cells(quick) if place.is_dir() else {}
+            found = sweep(dict.fromkeys(keys, _absent), 1, place) if keys else {}
             found = {key: one for key, one in found.items() if not isinstance(one, Failure)}
             if not found:
                 continue
-            lines.append(f"### {item.title}\n\n`python examples/papers/run.py {item.name}`\n\n{shown(item, found)}")
+            lines.append(
+                f"### {item.title}\n\n`python examples/papers/run.py {item.name}`\n\n{shown(item, found)}"
+            )
             if item.draw is not None:
                 picture = DOCS / "images" / "papers" / f"{item.name}.svg"
                 save(item.draw, found, picture)
@@ -108,7 +111,9 @@ def _versions() -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """The command."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     add = parser.add_argument
     add("names", nargs="*", metavar="NAME", help="of --list; a paper's name for all of it")
     add("--list", action="store_true", help="name every table and figure")
@@ -122,7 +127,9 @@ def main(arguments: list[str] | None = None) -> int:
     if options.list:
         print(listing())
         return 0
-    names = [name for name in ITEMS if any(name == one or name.startswith(f"{one}.") for one in options.names)]
+    names = [
+        name for name in ITEMS if any(name == one or name.startswith(f"{one}.") for one in options.names)
+    ]
     wrong = [one for one in options.names if not any(n == one or n.startswith(f"{one}.") for n in ITEMS)]
     if wrong or not (names or options.all or options.quick or options.docs):
         parser.error(f"a NAME must be one of --list, got {', '.join(wrong) or 'none'}")
@@ -137,8 +144,11 @@ def main(arguments: list[str] | None = None) -> int:
             shutil.rmtree(kept_in(item, options.folder), ignore_errors=True)
         began = time.perf_counter()
         found = results(item, options.quick, options.jobs, options.folder)
-        print(f"\n{name}: {item.title} ({time.perf_counter() - began:.0f} s)\n\n{shown(item, found)}", flush=True)
-        if item.draw is not None:
+        print(
+            f"\n{name}: {item.title} ({time.perf_counter() - began:.0f} s)\n\n{shown(item, found)}",
+            flush=True,
+        )
+        if item.draw is not None and found:
             picture = options.folder / f"{name}.svg"
             save(item.draw, found, picture)
             print(f"\nthe picture is {picture}")

@@ -1,0 +1,173 @@
+"""Wu, Fast Graph Laplacian Regularized Kernel Learning via SQLP, thesis, 2011."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from common import known, load, timed
+from items import Cells, Item, Results, exponent, table
+
+import npkl_models as nm
+from npkl_models.conic.printed_rank import quadratic_ranks
+
+SOURCE = "Wu 2011"
+SIZES = (10, 15, 20, 25, 30, 35, 40, 50, 60, 80, 100)
+PROGRAMS = ("scsdp", "sqlp", "qsdp", "mfpc", "burer_monteiro")
+NU = 100.0
+MOST = {"scsdp": 40, "sqlp": 100, "qsdp": 100}  # sizes
+LIMIT = 300.0
+THEIRS: dict[str, dict[int, tuple[Any, ...]]] = {  # seconds and iterations of SCSDP and of the SQLP, rank(A)
+    "swiss_roll": {
+        10: (3.84, 29, 0.96, 32, 64), 15: (60.36, 30, 1.75, 31, 153), 20: (557.79, 32, 4.48, 35, 264),
+        25: (2821.76, 34, 7.84, 37, 403), 30: (13039.3, 37, 13.39, 35, 537), 35: (38559.5, 33, 29.74, 35, 670),
+        40: ("-", "-", 74.01, 35, 852), 50: ("-", "-", 213.26, 35, 1152), 60: ("-", "-", 467.9, 35, 1451),
+        80: ("-", "-", 1729.65, 39, 2062), 100: ("-", "-", 3988.31, 36, 2623),
+    },
+    "usps": {
+        10: (2.84, 21, 0.47, 16, 100), 15: (42.96, 22, 1.26, 17, 225), 20: (461.38, 27, 3.35, 17, 400),
+        25: (2572.72, 31, 5.97, 14, 625), 30: (10576.01, 30, 15.72, 19, 900), 35: (35173.6, 30, 44.53, 17, 1225),
+        40: ("-", "-", 133.58, 20, 1600), 50: ("-", "-", 362.24, 16, 2379), 60: ("-", "-", 936.58, 19, 2938),
+        80: ("-", "-", 1784.12, 17, 3112), 100: ("-", "-", 2900.44, 17, 3111),
+    },
+}  # fmt: skip
+
+
+def class_pairs(y: np.ndarray, per_class: int = 20, per_couple: int = 20) -> nm.Pairs:
+    """20 must-links in each class and 20 cannot-links between every two, as in section 3.4."""
+    rng = np.random.default_rng(0)
+    members = [np.flatnonzero(y == c) for c in np.unique(y)]
+    must, cannot = [], []
+    for a, own in enumerate(members):
+        couples = np.stack(np.triu_indices(own.size, 1), axis=1)
+        must.append(own[couples[rng.choice(len(couples), per_class, replace=False)]])
+        for other in members[a + 1 :]:
+            codes = rng.choice(own.size * other.size, per_couple, replace=False)
+            cannot.append(np.stack([own[codes // other.size], other[codes % other.size]], axis=1))
+    return nm.Pairs(y.size, np.concatenate(must), np.concatenate(cannot))
+
+
+def problem_of(name: str, s: int) -> nm.Problem:
+    """RegMVU on the Swiss roll (4-NN), RegPCP on USPS (20-NN, the width the mean distance to the 20th)."""
+    if name == "swiss_roll":
+        return nm.reg_mvu(nm.datasets.load("swiss_roll", n=2000, random_state=2).X, 4, s, NU)
+    data = load(name)
+    first = np.concatenate([np.flatnonzero(data.y == c)[:200] for c in range(10)])
+    L = nm.laplacian(data.X[first], 20, sigma="last")
+    return nm.reg_pcp(nm.eigenbasis(L, s), class_pairs(data.y[first]))
+
+
+def run(name: str, s: int, program: str) -> dict[str, Any]:
+    """Seconds, iterations and the gap."""
+    solution, seconds = timed(problem_of(name, s), program, time_limit=LIMIT)
+    gap = float(solution.certificate.relative_gap) if solution.V is not None else float("nan")
+    return {
+        "seconds": seconds, "iterations": solution.iterations, "gap": gap, "status": solution.status.name,
+        "objective": float(solution.objective),
+    }  # fmt: skip
+
+
+def ranks(name: str, s: int) -> dict[str, Any]:
+    """Of A."""
+    return quadratic_ranks(problem_of(name, s))._asdict()
+
+
+def sizes(name: str, quick: bool) -> Cells:
+    """All sizes and programs."""
+    if not known(name):
+        return {}
+    cells: dict[str, Any] = {}
+    for s in (10, 20) if quick else SIZES:
+        for program in PROGRAMS:
+            if s <= (15 if quick and program == "scsdp" else MOST.get(program, 100)):
+                cells[f"{s}, {program}"] = partial(run, name, s, program)
+        if s <= 60:
+            cells[f"{s}, ranks"] = partial(ranks, name, s)
+    return cells
+
+
+def table31(quick: bool) -> Cells:
+    """Swiss roll."""
+    return sizes("swiss_roll", quick)
+
+
+def table32(quick: bool) -> Cells:
+    """USPS."""
+    return sizes("usps", quick)
+
+
+def show(found: Results, name: str) -> str:
+    """Seconds, seconds an iteration, ranks; and the exponents."""
+    rows = []
+    for s in SIZES:
+        cells = [found.get(f"{s}, {program}") for program in PROGRAMS]
+        if not any(cells):
+            continue
+        theirs, rank = THEIRS[name][s], found.get(f"{s}, ranks")
+        words = [f"{c['seconds']:.2f} ({c['iterations']}; {c['gap']:.0e})" if c else "-" for c in cells]
+        of_a = f"{rank['svec']} / {rank['vec']} / {theirs[4]}" if rank else f"- / - / {theirs[4]}"
+        rows.append((s, *words, f"{theirs[0]} ({theirs[1]})", f"{theirs[2]} ({theirs[3]})", of_a))
+    columns = ("s", *PROGRAMS, "scsdp, theirs", "sqlp, theirs", "rank(A): svec / vec / theirs")
+    fits = []
+    for program, bound in (("scsdp", 9.0), ("sqlp", 6.5)):
+        own = {
+            s: found[f"{s}, {program}"]["seconds"] for s in SIZES if f"{s}, {program}" in found and s >= 20
+        }
+        place = 0 if program == "scsdp" else 2
+        printed = {s: row[place] for s, row in THEIRS[name].items() if row[place] != "-" and s >= 20}
+        fit = f"{exponent([*own], [*own.values()]):.1f}" if len(own) > 1 else "-"
+        fits.append(
+            f"{program} {fit} (theirs {exponent([*printed], [*printed.values()]):.1f}; the bound of the thesis is {bound:g})"
+        )
+    note = (
+        "CPU seconds (iterations; certified relative gap). Theirs: seconds (iterations) of CSDP and SDPT3 in 2011. "
+        f"Exponents of the time in s, from s = 20 on: {'; '.join(fits)}."
+    )
+    return f"{table(columns, rows)}\n\n{note}"
+
+
+def draw(found: Results, figure: Any, name: str) -> None:
+    """Solution time against s, ours and theirs."""
+    ax = figure.add_subplot()
+    for program, mark in zip(PROGRAMS, "os^Dv", strict=True):
+        own = {s: found[f"{s}, {program}"]["seconds"] for s in SIZES if f"{s}, {program}" in found}
+        if own:
+            ax.loglog([*own], [*own.values()], marker=mark, label=program)
+    for place, label in ((0, "SCSDP, theirs"), (2, "SQLP, theirs")):
+        theirs = {s: row[place] for s, row in THEIRS[name].items() if row[place] != "-"}
+        ax.loglog([*theirs], [*theirs.values()], ls="--", color="0.5" if place else "0.2", label=label)
+    ax.set(xlabel="s", ylabel="seconds")
+    ax.legend(fontsize="small")
+
+
+def roll(quick: bool) -> Cells:
+    """No run: the points are drawn."""
+    return {"points": points}
+
+
+def points() -> dict[str, Any]:
+    """The Swiss roll."""
+    data = nm.datasets.load("swiss_roll", n=2000, random_state=2)
+    return {"X": data.X.round(3).tolist(), "y": data.y.tolist()}
+
+
+def show_roll(found: Results) -> str:
+    """In words."""
+    return f"{len(found['points']['y']):,} points of the roll, coloured by bands along it."
+
+
+def draw_roll(found: Results, figure: Any) -> None:
+    """In three dimensions."""
+    X = np.array(found["points"]["X"])
+    ax = figure.add_subplot(projection="3d")
+    ax.scatter(*X.T, c=found["points"]["y"], s=3)
+
+
+ITEMS = (
+    Item("thesis.figure3_1", "Figure 3.1: the Swiss roll", roll, show_roll, draw_roll),
+    Item("thesis.table3_1", "Table 3.1 and Figure 3.2: Swiss roll", table31,
+         partial(show, name="swiss_roll"), partial(draw, name="swiss_roll")),
+    Item("thesis.table3_2", "Table 3.2 and Figure 3.3: USPS", table32,
+         partial(show, name="usps"), partial(draw, name="usps")),
+)  # fmt: skip
