@@ -104,6 +104,8 @@ SOURCES: dict[str, Source] = {
     "australian": Source("australian", openml="Australian", openml_version=4),
     "usps": Source("usps_train", libsvm="multiclass/usps.bz2"),
     "isolet": Source("isolet", openml="isolet"),
+    "boston_housing": Source("boston_housing"),
+    "news20": Source("news20_w1000", n_features=1000),
     "mnist": Source("mnist_t10k", openml="mnist_784"),
     **{f"a{k}a": _adult(k) for k in range(1, 10)},
     "two_gaussians": Source(generate=synthetic.two_gaussians),

@@ -127,3 +127,22 @@ def test_bad_data_calls(tmp_path):
     (tmp_path / "bad.csv").write_text("a,b,label\n1,2\n")
     with pytest.raises((nm.ProblemError, ValueError)):
         read_csv(tmp_path / "bad.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "classes"), [("boston_housing", (506, 13), 3), ("news20", (18745, 1000), 20)]
+)
+def test_sets_that_are_only_in_a_folder(name, shape, classes, paper_data):
+    data = datasets.load(name, paper_data)
+    assert data.X.shape == shape
+    assert np.unique(data.y).tolist() == list(range(classes))
+
+
+def test_the_two_copies_of_iris_are_told_apart(paper_data, monkeypatch):
+    """UCI's has two rows that Fisher's table, and scikit-learn, have not."""
+    uci = datasets.load("iris", paper_data)
+    monkeypatch.delenv(nm.datasets.FOLDER_VARIABLE, raising=False)
+    bundled = datasets.load("iris")
+    assert np.flatnonzero((uci.X != bundled.X).any(axis=1)).tolist() == [34, 37]
+    assert "iris" in uci.origin
+    assert bundled.origin == "scikit-learn"

@@ -1,0 +1,102 @@
+"""Settings chosen by held-out pairs."""
+
+import numpy as np
+import pytest
+
+import npkl_models as nm
+from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
+from npkl_models.applications.selection import Setting, _folds, select_setting
+
+WINE = nm.datasets.load("wine")
+
+
+def test_the_scale_of_features_is_found_by_pairs_alone():
+    """Raw features of wine are ruled by one of them."""
+    pairs = nm.Pairs.from_labels(WINE.y, 100, 100, random_state=0)
+    found = select_setting(WINE.X, pairs, gammas=[1.0, 100.0], neighbors=[10], folds=3)
+    assert found.best.scaling == "standard"
+    assert found.scores.shape == (4, 3)
+    means = found.scores.mean(axis=1)
+    assert (np.diff(means) <= 0).all()
+    by_setting = {
+        setting: cluster_accuracy(WINE.y, kernel_kmeans(setting.problem(WINE.X, pairs).solve(), 3))
+        for setting in (found.settings[0], found.settings[-1])
+    }
+    assert by_setting[found.settings[0]] > by_setting[found.settings[-1]] + 0.05
+    assert str(found).count("\n") == 3
+
+
+def test_labels_of_the_points_are_not_asked_for_and_folds_follow_the_seed():
+    pairs = nm.Pairs.from_labels(WINE.y, 60, 60, random_state=1)
+    one, other = (
+        select_setting(WINE.X, pairs, gammas=[1.0], neighbors=[5], random_state=3) for _ in range(2)
+    )
+    np.testing.assert_array_equal(one.scores, other.scores)
+
+
+def test_held_out_pairs_that_follow_from_others_are_not_counted():
+    """(0, 2) follows from (0, 1) and (1, 2); and cannot-links from a cannot-link of the same groups."""
+    must = [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (6, 7), (8, 9), (10, 11)]
+    cannot = [(0, 3), (1, 4), (2, 6), (5, 8), (7, 10), (3, 10)]
+    pairs = nm.Pairs(12, must, cannot)
+    for train, held, sign in _folds(pairs, 2, np.random.default_rng(0)):
+        implied = train.closure()
+        known = {tuple(pair) for pair in np.concatenate([implied.must_link, implied.cannot_link]).tolist()}
+        assert not known & {tuple(sorted(pair)) for pair in held.tolist()}
+        assert set(sign.tolist()) == {1.0, -1.0}
+        given = {tuple(pair) for pair in np.concatenate([train.must_link, train.cannot_link]).tolist()}
+        assert given <= {tuple(sorted(pair)) for pair in must + cannot}
+
+
+def test_the_score_of_a_perfect_kernel_is_one():
+    """Two classes far apart: both scores."""
+    X = np.concatenate(
+        [np.random.default_rng(0).normal(size=(30, 2)), 50 + np.random.default_rng(1).normal(size=(30, 2))]
+    )
+    pairs = nm.Pairs.from_labels(np.repeat([0, 1], 30), 30, 30, random_state=0)
+    for score in ("auc", "clusters"):
+        found = select_setting(
+            X, pairs, gammas=[1.0], neighbors=[5], scalings=["raw"], score=score, n_clusters=2
+        )
+        assert found.scores.min() == pytest.approx(1.0)
+
+
+def test_another_formulation_and_weights_are_kept():
+    weights = np.linspace(1, 2, 120)
+    pairs = nm.Pairs.from_labels(WINE.y, 60, 60, random_state=1)
+    pairs = nm.Pairs(pairs.n, pairs.must_link, pairs.cannot_link, weights)
+    seen = []
+
+    def build(L, part, gamma):
+        seen.append(part.confidence)
+        return nm.npkl(L, part, loss="hinge", gamma=gamma)
+
+    select_setting(WINE.X, pairs, gammas=[1.0], neighbors=[5], scalings=["standard"], build=build)
+    assert sorted(np.concatenate(seen).tolist()) == pytest.approx(sorted(2 * weights.tolist()))
+    assert Setting(2.0, 5, 0.1, "raw").problem(WINE.X, pairs, build).terms[0].loss.name == "hinge"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"score": "loss"}, "score"),
+        ({"score": "clusters"}, "n_clusters"),
+        ({"scalings": ["log"]}, "scaling"),
+        ({"folds": 1}, "folds"),
+        ({"folds": 90}, "folds"),
+        ({"random_state": -3}, "random_state"),
+    ],
+)
+def test_what_is_wrong_is_said(options, words):
+    pairs = nm.Pairs.from_labels(WINE.y, 60, 60, random_state=1)
+    with pytest.raises(nm.NPKLError, match=words):
+        select_setting(WINE.X, pairs, **options)
+
+
+def test_settings_that_fail_come_last():
+    pairs = nm.Pairs.from_labels(WINE.y, 30, 30, random_state=1)
+    found = select_setting(WINE.X, pairs, gammas=[-1.0, 1.0], neighbors=[5], scalings=["raw"])
+    assert found.best.gamma == 1.0
+    assert np.isnan(found.scores[-1]).all()
+    with pytest.raises(nm.SolverError, match="no setting"):
+        select_setting(WINE.X, pairs, gammas=[-1.0], neighbors=[5])
