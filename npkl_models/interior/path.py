@@ -142,7 +142,7 @@ class Iterate:
             (self.low + primal * d.low, self.high + primal * d.high),
             (self.to_lower + dual * d.y, self.to_upper - dual * d.y),
         )  # fmt: skip
-        power = 3.0 if min(primal, dual) > 1 / np.sqrt(3) else 1.0
+        power = max(1.0, 3.0 * min(primal, dual) ** 2)  # without a jump: one too bold step is not made good
         return float(np.clip((max(after, 0.0) / mu) ** power, SMALLEST_SIGMA, 1.0))
 
     def _reach(self, d: Direction, share: float) -> tuple[float, float]:
