@@ -11,7 +11,7 @@ from npkl_models.certify.certificate import Certificate
 from npkl_models.certify.slater import offer
 from npkl_models.errors import UnsupportedError
 from npkl_models.interior.crossover import factor_of
-from npkl_models.interior.path import Iterate
+from npkl_models.interior.path import MET, Iterate
 from npkl_models.interior.values import values_of
 from npkl_models.model.conjugates import quadratic_conjugates
 from npkl_models.model.problem import Problem
@@ -107,7 +107,7 @@ class _Run:
             self.center = now.values.multipliers(now.y)
         gap = abs(objective - bound) / (1 + abs(objective) + abs(bound))
         self.watch.record(iteration, objective, np.nan if now.rho else bound, gap, now.values.order)
-        if gap < 0.9 * self.smallest or now.rho:
+        if gap < 0.9 * self.smallest or now.rho or now.amiss > MET:
             self.smallest, self.at = gap, iteration
         if now.rho == 0.0 and gap <= self.threshold:
             found = self._look()

@@ -22,6 +22,9 @@ from npkl_models.linalg import Array, Matrix, dense, norm_bound
 
 SHARE, MORE = 0.9, 0.09  # of the way to the boundary: the latter times the shorter of the last two steps
 SMALLEST_SIGMA = 1e-6
+EARLY_SIGMA, MET = 0.1, 1e-3  # the least while this share of the first primal residual is left
+SHORTER = 12  # steps that are tried for a feasible start, each a quarter of the last
+SINGULAR = 1e-6  # of the size of C: a slack with such a pivot is no start
 DONE = 1e-14  # share of the first dual residual that is none
 
 
@@ -42,20 +45,19 @@ class Iterate:
     def __init__(self, values: Values) -> None:
         self.values, box = values, values.box
         n = values.order
-        self.y = _inside(values)
-        self.alpha = max(norm_bound(values.slack(self.y)), 1e-8)
-        self.K: Array = _size(values) * np.eye(n)
-        self.rho = 1.0
-        identity = np.eye(n) if values.Q is not None else sp.eye_array(n, format="csr")
-        self.R: Matrix = values.slack(self.y) - self.alpha * identity
         self.below, self.above = box.below, box.above
-        mu = self.alpha * float(self.K[0, 0])
-        self.low = np.where(self.below, mu / self.to_lower, 0.0)
-        self.high = np.where(self.above, mu / self.to_upper, 0.0)
         self.count = n + box.count
         self.steps = (1.0, 1.0)
+        self.y, self.L, self.rho, self.R = _first(values)
+        self.roomy = self.rho == 0.0  # the start is dual feasible
+        self.amiss = 1.0 if self.roomy else 0.0  # share left of what such a start lacks: the values of K
         self.S = self.slack()
-        self.L, self.L_K = _cholesky(dense(self.S)), _cholesky(self.K)
+        Z = _inverse(self.L)
+        mu = _size(values) / float(np.mean(Z.diagonal()))
+        self.K: Array = mu * Z
+        self.L_K = _cholesky(self.K)
+        self.low = np.where(self.below, mu / self.to_lower, 0.0)
+        self.high = np.where(self.above, mu / self.to_upper, 0.0)
 
     @property
     def to_lower(self) -> Array:
@@ -135,15 +137,21 @@ class Iterate:
         self._go(solve(sigma * mu, second, ends))
 
     def _centring(self, d: Direction, mu: float) -> float:
-        """How much of mu to keep, by how far the predictor may go."""
+        """How much of mu to keep, by how far the predictor may go.
+
+        The power has no jump: a step that is too bold leaves eigenvalues of K S tens of times larger than
+        others, on a4a for good. Where S has hardly any room, bolder steps were measured to end nearer.
+        """
         primal, dual = self._reach(d, 1.0)
         after = self._complementarity(
             self.K + primal * d.K, self.S + dual * d.S,
             (self.low + primal * d.low, self.high + primal * d.high),
             (self.to_lower + dual * d.y, self.to_upper - dual * d.y),
         )  # fmt: skip
-        power = 3.0 if min(primal, dual) > 1 / np.sqrt(3) else 1.0
-        return float(np.clip((max(after, 0.0) / mu) ** power, SMALLEST_SIGMA, 1.0))
+        far = min(primal, dual) ** 2
+        power = max(1.0, 3 * far) if self.roomy else min(3.0, 1 + 4 * far)
+        least = EARLY_SIGMA if self.amiss > MET else SMALLEST_SIGMA
+        return float(np.clip((max(after, 0.0) / mu) ** power, least, 1.0))
 
     def _reach(self, d: Direction, share: float) -> tuple[float, float]:
         primal = min(
@@ -182,6 +190,36 @@ class Iterate:
         self.K = K
         self.low, self.high = self.low + primal * d.low, self.high + primal * d.high
         self.steps = primal, dual
+        self.amiss *= 1 - primal
+
+
+def _first(values: Values) -> tuple[Array, Array, float, Matrix]:
+    """Multipliers y inside their boxes, the factor of S, and what S(y) - S is a multiple of.
+
+    With y as near zero as the boxes let it be, S is C, often positive definite: then of steps from there into
+    the boxes, shorter and shorter, one soon leads to a y where S(y) is, too, and half of it is a feasible
+    start. Otherwise S is a multiple of the identity, as large as S(y).
+    """
+    box, n = values.box, values.order
+    size = max(norm_bound(values.C), 1e-8)
+    zero = np.clip(np.zeros(values.size), box.lower, box.upper)
+    furthest = np.where(box.q > 0, 1 / np.where(box.q > 0, box.q, 1.0), np.inf)
+    width = np.where(box.below & box.above, 0.5 * (box.upper - box.lower), furthest)
+    side = np.where(zero == box.lower, 1.0, np.where(zero == box.upper, -1.0, 0.0))
+    for k in range(SHORTER):
+        step = side * np.minimum(size * 4.0**-k, width)
+        try:
+            far = _cholesky(dense(values.slack(zero + step)))
+            y = zero + 0.5 * step
+            L = _cholesky(dense(values.slack(y)))
+        except np.linalg.LinAlgError:
+            continue
+        if float(np.min(far.diagonal())) ** 2 > SINGULAR * size:
+            return y, L, 0.0, sp.csr_array((n, n))
+    middle = _inside(values)
+    alpha = max(norm_bound(values.slack(middle)), 1e-8)
+    identity = np.eye(n) if values.Q is not None else sp.eye_array(n, format="csr")
+    return middle, np.sqrt(alpha) * np.eye(n), 1.0, values.slack(middle) - alpha * identity
 
 
 def _inside(values: Values) -> Array:

@@ -165,7 +165,7 @@ def test_what_does_not_fit_is_refused_with_its_bytes(small, monkeypatch):
 
 def test_without_a_shift_it_ends_with_what_can_be_proved():
     """Components that no pair holds from below: no strictly feasible dual point, and no exception."""
-    solution = nm.npkl(*draw("iris", 0, 0.0), loss="hinge").solve("interior")
+    solution = nm.npkl(*draw("iris", 1, 0.0), loss="hinge").solve("interior")
     assert solution.status is nm.Status.INACCURATE
     assert "positive definite" in solution.message
     assert solution.certificate.feasible
