@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -173,7 +173,7 @@ def thinned(history: History) -> dict[str, Array]:
     if count > SHOWN:
         even = np.linspace(0, count - 1, SHOWN).astype(np.intp)
         kept = np.union1d(even, np.flatnonzero(np.isfinite(history.bound))[-SHOWN:])
-    return {own.name: getattr(history, own.name)[kept] for own in fields(History)}
+    return {name: history[name][kept] for name in history.columns}
 
 
 def plain(value: Any) -> Any:

@@ -67,7 +67,7 @@ class Job:
         now = time.perf_counter()
         if now - self._last >= EVERY:
             self._last = now
-            self.tell("iterate", **row._replace(V=None)._asdict())
+            self.tell("iterate", **row._replace(V=None, more={})._asdict())
         return self._stop.is_set()
 
     def check(self) -> None:

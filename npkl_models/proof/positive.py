@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -63,12 +64,7 @@ def positive_part(
     count = min(max(guess, 1) + MARGIN, limit)
     begin = np.random.default_rng(0).standard_normal(n) if start is None else start
     while True:
-        try:
-            values, vectors = eigsh(operator, k=count, which="LA", v0=begin)
-        except ArpackNoConvergence as partial:
-            values, vectors = partial.eigenvalues, partial.eigenvectors
-        order = np.argsort(values)[::-1]
-        values, vectors = values[order], vectors[:, order]
+        values, vectors = _upper_end(operator, count, begin)
         complete = bool(values.size and values[-1] <= 0)
         logger.info("%d pairs of the upper end, the last one %.2e", values.size, values[-1])
         if complete or count >= limit or time.perf_counter() > deadline:
@@ -77,3 +73,13 @@ def positive_part(
     kept = values > 0
     tail = 0.0 if complete or not values.size else float(values[-1])
     return PositivePart(values[kept], vectors[:, kept], tail, complete)
+
+
+def _upper_end(operator: Any, count: int, begin: Array) -> tuple[Array, Array]:
+    """The largest eigenvalues that Lanczos finds, descending, and their vectors."""
+    try:
+        values, vectors = eigsh(operator, k=count, which="LA", v0=begin)
+    except ArpackNoConvergence as partial:
+        values, vectors = partial.eigenvalues, partial.eigenvectors
+    order = np.argsort(values)[::-1]
+    return values[order], vectors[:, order]

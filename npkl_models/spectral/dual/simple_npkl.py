@@ -64,8 +64,6 @@ class SimpleNPKLOptions(IterativeOptions):
             raise unknown("rule", self.rule, RULES)
         if self.eigenpairs not in EIGENPAIRS:
             raise unknown("eigenpairs", self.eigenpairs, EIGENPAIRS)
-        printed = self.eigenpairs == "all" or self.rule == "gradient"
-        require(printed, "rule must be 'gradient' with eigenpairs='pataki', as printed", self.rule)
 
 
 class Ascent:
@@ -248,6 +246,8 @@ def _plan(problem: Problem, options: SimpleNPKLOptions) -> SimpleNPKLPlan:
     """Check the start."""
     if isinstance(options.start, np.ndarray):
         raise UnsupportedError("simple_npkl starts from a Solution with multipliers, got an array")
+    printed = options.eigenpairs == "all" or options.rule == "gradient"
+    require(printed, "rule must be 'gradient' with eigenpairs='pataki', as printed", options.rule)
     if trace_power(problem).p == 1 and options.rule == "accelerated":
         raise UnsupportedError(
             "rule must be 'quasi_newton' or 'gradient' at p = 1, where the dual has kinks, got 'accelerated'"
