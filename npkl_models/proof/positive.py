@@ -70,9 +70,9 @@ def positive_part(
         if complete or count >= limit or time.perf_counter() > deadline:
             break
         count = min(2 * count, limit)
-    kept = values > 0
+    positive = values > 0
     tail = 0.0 if complete or not values.size else float(values[-1])
-    return PositivePart(values[kept], vectors[:, kept], tail, complete)
+    return PositivePart(values[positive], vectors[:, positive], tail, complete)
 
 
 def _upper_end(operator: Any, count: int, begin: Array) -> tuple[Array, Array]:

@@ -40,5 +40,6 @@ def test_bad_paths():
         nm.regularization_path(problem, "bound", [])
     with pytest.raises(nm.UnsupportedError, match="unknown rule 'newton'"):
         problem.solve("simple_npkl", rule="newton")
-    assert "needs tr K^p with p > 1" in simple("hinge", p=1.0, bound=3.0).compatible_backends()["simple_npkl"]
+    reason = simple("hinge", p=1.0, penalty=3.0).compatible_backends()["simple_npkl"]
+    assert "needs tr K^p, bounded or (p > 1) penalised" in reason
     assert "needs linear losses, got hinge" in problem.compatible_backends()["closed_form"]
