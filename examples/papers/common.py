@@ -87,5 +87,5 @@ def measured(problem: nm.Problem, backend: str, y: np.ndarray, seed: int, **opti
 
 
 def seeds(quick: bool, most: int = 20) -> range:
-    """20 repetitions, as in the papers; three where it must be quick."""
-    return range(min(3, most) if quick else most)
+    """20 repetitions, as in the papers; two where it must be quick."""
+    return range(min(2, most) if quick else most)

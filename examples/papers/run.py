@@ -1,7 +1,7 @@
 """Every table and figure of the five papers, re-run beside the original.
 
 ``python run.py --list`` names them all; ``python run.py kl_admm.table2`` runs one; ``python run.py --quick``
-the small sets with three repetitions, ``--all`` everything. Runs are kept in ``--folder`` as they end, and are
+the small sets with two repetitions, ``--all`` everything. Runs are kept in ``--folder`` as they end, and are
 not begun again after a crash; ``--fresh`` forgets them. ``--docs`` writes docs/papers.md from what is kept.
 """
 
@@ -117,7 +117,7 @@ def main(arguments: list[str] | None = None) -> int:
     add = parser.add_argument
     add("names", nargs="*", metavar="NAME", help="of --list; a paper's name for all of it")
     add("--list", action="store_true", help="name every table and figure")
-    add("--quick", action="store_true", help="small sets, three repetitions")
+    add("--quick", action="store_true", help="small sets, two repetitions")
     add("--all", action="store_true", help="all that can be re-run")
     add("--docs", action="store_true", help="write docs/papers.md from what is kept")
     add("--jobs", type=int, default=1, help="processes")

@@ -105,7 +105,12 @@ def show(found: Results, name: str) -> str:
         if not any(cells):
             continue
         theirs, rank = THEIRS[name][s], found.get(f"{s}, ranks")
-        words = [f"{c['seconds']:.2f} ({c['iterations']}; {c['gap']:.0e})" if c else "-" for c in cells]
+        words = [
+            f"{c['seconds']:.2f} ({c['iterations']} x {c['seconds'] / max(c['iterations'], 1):.2g}; {c['gap']:.0e})"
+            if c
+            else "-"
+            for c in cells
+        ]
         of_a = f"{rank['svec']} / {rank['vec']} / {theirs[4]}" if rank else f"- / - / {theirs[4]}"
         rows.append((s, *words, f"{theirs[0]} ({theirs[1]})", f"{theirs[2]} ({theirs[3]})", of_a))
     columns = ("s", *PROGRAMS, "scsdp, theirs", "sqlp, theirs", "rank(A): svec / vec / theirs")
@@ -121,7 +126,7 @@ def show(found: Results, name: str) -> str:
             f"{program} {fit} (theirs {exponent([*printed], [*printed.values()]):.1f}; the bound of the thesis is {bound:g})"
         )
     note = (
-        "CPU seconds (iterations; certified relative gap). Theirs: seconds (iterations) of CSDP and SDPT3 in 2011. "
+        "CPU seconds (iterations x seconds of each; certified relative gap). Theirs: seconds (iterations) of CSDP and SDPT3 in 2011. "
         f"Exponents of the time in s, from s = 20 on: {'; '.join(fits)}."
     )
     return f"{table(columns, rows)}\n\n{note}"
