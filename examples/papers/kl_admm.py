@@ -181,7 +181,8 @@ def selected(name: str, seed: int) -> dict[str, Any]:
     data, pairs = drawn(name, seed)
     adult = name in ADULT
     found = select_setting(
-        data.X, pairs, gammas=(1.0, 10.0, 100.0), neighbors=(50,) if adult else (5, 20),
+        data.X, pairs, gammas=(100.0, 1000.0) if adult else (1.0, 10.0, 100.0),
+        neighbors=(50, 100, 200) if adult else (5, 20),
         shifts=(0.1,) if adult else (0.1, 0.01), scalings=("raw",) if adult else ("raw", "standard"),
         random_state=seed, solving={"time_limit": LIMIT},
     )  # fmt: skip

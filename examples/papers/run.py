@@ -71,7 +71,11 @@ def listing() -> str:
 
 def write_docs(quick: bool, folder: Path) -> None:
     """docs/papers.md and its pictures, from runs that are kept; items without any are left out."""
-    lines = [HEAD.format(date=date()[:10], machine=_machine(), versions=_versions())]
+    lines = [
+        HEAD.format(
+            how="--quick" if quick else "--all", date=date()[:10], machine=_machine(), versions=_versions()
+        )
+    ]
     for paper in PAPERS:
         lines.append(f"## {paper.SOURCE}")
         for item in paper.ITEMS:
@@ -159,7 +163,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 HEAD = """# The papers, re-run
 
-Made by `python examples/papers/run.py --all --docs` (a few hours; `--quick` in minutes) on {date}: {machine}; {versions}. Sets that are not bundled come from the folder in NPKL_DATA_HOME; iris is
+Made by `python examples/papers/run.py {how} --docs` (`--quick` takes minutes: small sets, two repetitions; `--all` hours: all sets, the papers' repetitions) on {date}: {machine}; {versions}. Sets that are not bundled come from the folder in NPKL_DATA_HOME; iris is
 UCI's there, and scikit-learn's elsewhere (they differ in rows 34 and 37). What the defaults do otherwise than the papers: [as printed](printed.md).
 """
 
