@@ -150,12 +150,16 @@ def select_setting(
         for setting in grid
         for k, part in enumerate(parts)
     }
-    found = sweep(tasks, n_jobs, folder)
-    failures = [one for one in found.values() if isinstance(one, Failure)]
+    return _ranked(grid, list(sweep(tasks, n_jobs, folder).values()))
+
+
+def _ranked(grid: Sequence[Setting], found: Sequence[Any]) -> Selection:
+    """The best first; a setting that failed in a fold last."""
+    failures = [one for one in found if isinstance(one, Failure)]
     if len(failures) == len(found):
         raise SolverError(f"no setting could be scored: {failures[0].error}")
-    values = [np.nan if isinstance(one, Failure) else float(one) for one in found.values()]
-    scores = np.reshape(values, (len(grid), len(parts)))
+    values = [np.nan if isinstance(one, Failure) else float(one) for one in found]
+    scores = np.reshape(values, (len(grid), -1))
     order = np.argsort(-np.where(np.isnan(scores).any(axis=1), -1.0, scores.mean(axis=1)), kind="stable")
     return Selection(tuple(grid[k] for k in order), scores[order])
 
