@@ -12,7 +12,7 @@ from items import Cells, Item, Results, absent, exponent, of, spread, table
 
 import npkl_models as nm
 from npkl_models.applications.scores import compare
-from npkl_models.applications.selection import select_setting
+from npkl_models.applications.selection import Grid, select_setting
 
 SOURCE = "Hu & Kwok 2013"
 ADULT = {"a1a": 20, "a2a": 10, "a4a": 3, "a5a": 2, "a6a": 1}  # repetitions
@@ -180,12 +180,12 @@ def selected(name: str, seed: int) -> dict[str, Any]:
     """The setting that held-out pairs choose, without any labels, and what it gives."""
     data, pairs = drawn(name, seed)
     adult = name in ADULT
-    found = select_setting(
-        data.X, pairs, gammas=(100.0, 1000.0) if adult else (1.0, 10.0, 100.0),
-        neighbors=(50, 100, 200) if adult else (5, 20),
+    grid = Grid(
+        gammas=(100.0, 1000.0) if adult else (1.0, 10.0, 100.0), neighbors=(50, 100, 200) if adult else (5, 20),
         shifts=(0.1,) if adult else (0.1, 0.01), scalings=("raw",) if adult else ("raw", "standard"),
-        random_state=seed, solving={"time_limit": LIMIT},
+        solving={"time_limit": LIMIT, "tol": 1e-4},
     )  # fmt: skip
+    found = select_setting(data.X, pairs, grid, random_state=seed)
     best = found.best
     out = measured(best.problem(data.X, pairs), "auto", data.y, seed, time_limit=LIMIT)
     return out | {"setting": f"{best.gamma:g}, {best.n_neighbors}, {best.shift:g}, {best.scaling}"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -23,14 +23,13 @@ from npkl_models.model.formulations import pcp
 from npkl_models.model.graph import check_points, laplacian
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.problem import Problem
-from npkl_models.sweep import Failure, sweep
+from npkl_models.sweep import Failure, place_of, sweep
 
 SCALINGS: dict[str, Callable[[Array], Array]] = {
     "raw": lambda X: X,
     "standard": lambda X: np.asarray(StandardScaler().fit_transform(X)),
     "minmax": lambda X: np.asarray(MinMaxScaler().fit_transform(X)),
 }
-SCORES = ("auc", "clusters")
 RESTARTS = 5  # of k-means, for each score
 
 Build = Callable[[Matrix, Pairs, float], Problem]
@@ -81,38 +80,67 @@ class Selection:
         return "\n".join(rows)
 
 
+@dataclass(frozen=True)
+class Grid:
+    """The settings that are tried, all combinations, and how.
+
+    Parameters
+    ----------
+    gammas, neighbors, shifts, scalings : sequences
+        A scaling is "raw", "standard" or "minmax".
+    build : callable, optional
+        ``build(L, pairs, gamma)`` makes the problem; `pcp` by default.
+    solving : dict
+        For `Problem.solve`; a gap of 1e-4 by default.
+
+    Examples
+    --------
+    >>> from npkl_models.applications.selection import Grid
+    >>> len(Grid(gammas=[1.0, 10.0]).settings())
+    8
+    """
+
+    gammas: Sequence[float] = (1.0, 10.0, 100.0)
+    neighbors: Sequence[int] = (5, 10)
+    shifts: Sequence[float] = (0.1,)
+    scalings: Sequence[str] = ("raw", "standard")
+    build: Build | None = None
+    solving: Mapping[str, Any] = field(default_factory=lambda: {"tol": 1e-4})
+
+    def __post_init__(self) -> None:
+        for name in self.scalings:
+            if name not in SCALINGS:
+                raise unknown("scaling", name, SCALINGS)
+
+    def settings(self) -> list[Setting]:
+        """All of them."""
+        return [Setting(*one) for one in product(self.gammas, self.neighbors, self.shifts, self.scalings)]
+
+
 def select_setting(
-    X: ArrayLike, pairs: Pairs, *, gammas: Sequence[float] = (1.0, 10.0, 100.0),
-    neighbors: Sequence[int] = (5, 10), shifts: Sequence[float] = (0.1,),
-    scalings: Sequence[str] = ("raw", "standard"), score: str = "auc", n_clusters: int | None = None,
-    folds: int = 3, build: Build | None = None, random_state: Seed = 0, n_jobs: int = 1,
-    folder: str | Path | None = None, solving: Mapping[str, Any] | None = None,
+    X: ArrayLike, pairs: Pairs, grid: Grid | None = None, *, n_clusters: int | None = None, folds: int = 3,
+    random_state: Seed = 0, n_jobs: int = 1, folder: str | Path | None = None,
 ) -> Selection:  # fmt: skip
     """Choose a setting by cross-validation on the pairs.
 
     In each fold the kernel is learnt from the other pairs; those of the fold that follow from them (a chain
-    of must-links, with at most one cannot-link in it) are not counted.
+    of must-links, with at most one cannot-link in it) are not counted. The score is how well the kernel tells
+    the held-out must-links from the cannot-links: the area under the curve of K_ij / sqrt(K_ii K_jj); or,
+    with ``n_clusters``, the mean of the shares of both that k-means on the kernel meets.
 
     Parameters
     ----------
     X : array_like of shape (n, d)
     pairs : Pairs
-    gammas, neighbors, shifts, scalings : sequences
-        All combinations are tried. A scaling is "raw", "standard" or "minmax".
-    score : {"auc", "clusters"}
-        How well the kernel tells the held-out must-links from the cannot-links: the area under the curve of
-        K_ij / sqrt(K_ii K_jj), or the mean of the shares of both that k-means on the kernel meets.
+    grid : Grid, optional
     n_clusters : int, optional
-        For "clusters".
+        Score by clusters.
     folds : int
-    build : callable, optional
-        ``build(L, pairs, gamma)`` makes the problem; `pcp` by default.
     random_state : int or Generator
         Of the folds.
     n_jobs, folder
-        As in `npkl_models.sweep.sweep`.
-    solving : dict, optional
-        For `Problem.solve`; a gap of 1e-4 by default.
+        As in `npkl_models.sweep.sweep`; what is kept is of these points, pairs, folds, ways of solving, and of
+        the name of ``build``.
 
     Returns
     -------
@@ -121,36 +149,35 @@ def select_setting(
     Raises
     ------
     ProblemError
-        If there are fewer pairs of a kind than folds, or an argument is unknown.
+        If there are fewer pairs of a kind than folds.
+    SolverError
+        If no setting could be scored.
 
     Examples
     --------
     >>> import npkl_models as nm
+    >>> from npkl_models.applications.selection import Grid, select_setting
     >>> iris = nm.datasets.load("iris")
     >>> pairs = nm.Pairs.from_labels(iris.y, 60, 60, random_state=0)
-    >>> found = nm.applications.selection.select_setting(iris.X, pairs, gammas=[0.01, 10.0], neighbors=[5])
-    >>> found.best.gamma
+    >>> select_setting(iris.X, pairs, Grid(gammas=[0.01, 10.0], neighbors=[5])).best.gamma
     10.0
     """
-    if score not in SCORES:
-        raise unknown("score", score, SCORES)
-    if score == "clusters" and n_clusters is None:
-        raise ProblemError("n_clusters must be given for the score 'clusters', got None")
-    for name in scalings:
-        if name not in SCALINGS:
-            raise unknown("scaling", name, SCALINGS)
+    grid = grid or Grid()
     parts = _folds(pairs, folds, generator(random_state))
-    grid = [Setting(*one) for one in product(gammas, neighbors, shifts, scalings)]
-    options = {"tol": 1e-4} | dict(solving or {})
-    judge = partial(
-        _score, np.asarray(check_points(X)), build, n_clusters if score == "clusters" else None, options
-    )
+    settings = grid.settings()
+    judge = partial(_score, np.asarray(check_points(X)), grid, n_clusters)
     tasks = {
         f"{setting} fold {k}": partial(judge, setting, *part)
-        for setting in grid
-        for k, part in enumerate(parts)
-    }
-    return _ranked(grid, list(sweep(tasks, n_jobs, folder).values()))
+        for setting in settings for k, part in enumerate(parts)
+    }  # fmt: skip
+    place = None
+    if folder is not None:  # of these points, pairs and ways of solving: no score is taken for another's
+        whole = _pcp(laplacian(check_points(X), 1, shift=1.0), pairs, 1.0)
+        how = None if grid.build is None else f"{grid.build.__module__}.{grid.build.__qualname__}"
+        place = place_of(
+            folder, whole, folds=folds, seed=random_state, k=n_clusters, build=how, solving=dict(grid.solving)
+        )
+    return _ranked(settings, list(sweep(tasks, n_jobs, place).values()))
 
 
 def _ranked(grid: Sequence[Setting], found: Sequence[Any]) -> Selection:
@@ -205,11 +232,10 @@ def _unsaid(train: Pairs, held: Index) -> Index:
 
 
 def _score(
-    X: Array, build: Build | None, n_clusters: int | None, options: dict[str, Any], setting: Setting,
-    train: Pairs, held: Index, sign: Array,
+    X: Array, grid: Grid, n_clusters: int | None, setting: Setting, train: Pairs, held: Index, sign: Array
 ) -> float:  # fmt: skip
     """Of one fold in one setting."""
-    solution = setting.problem(X, train, build).solve(**options)
+    solution = setting.problem(X, train, grid.build).solve(**grid.solving)
     if n_clusters is not None:
         clusters = kernel_kmeans(solution, n_clusters, RESTARTS)
         met = (clusters[held[:, 0]] == clusters[held[:, 1]]) == (sign > 0)

@@ -5,7 +5,7 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
-from npkl_models.applications.selection import Setting, _folds, select_setting
+from npkl_models.applications.selection import Grid, Setting, _folds, select_setting
 
 WINE = nm.datasets.load("wine")
 
@@ -13,7 +13,7 @@ WINE = nm.datasets.load("wine")
 def test_the_scale_of_features_is_found_by_pairs_alone():
     """Raw features of wine are ruled by one of them."""
     pairs = nm.Pairs.from_labels(WINE.y, 100, 100, random_state=0)
-    found = select_setting(WINE.X, pairs, gammas=[1.0, 100.0], neighbors=[10], folds=3)
+    found = select_setting(WINE.X, pairs, Grid([1.0, 100.0], [10]), folds=3)
     assert found.best.scaling == "standard"
     assert found.scores.shape == (4, 3)
     means = found.scores.mean(axis=1)
@@ -28,9 +28,7 @@ def test_the_scale_of_features_is_found_by_pairs_alone():
 
 def test_labels_of_the_points_are_not_asked_for_and_folds_follow_the_seed():
     pairs = nm.Pairs.from_labels(WINE.y, 60, 60, random_state=1)
-    one, other = (
-        select_setting(WINE.X, pairs, gammas=[1.0], neighbors=[5], random_state=3) for _ in range(2)
-    )
+    one, other = (select_setting(WINE.X, pairs, Grid([1.0], [5]), random_state=3) for _ in range(2))
     np.testing.assert_array_equal(one.scores, other.scores)
 
 
@@ -54,10 +52,8 @@ def test_the_score_of_a_perfect_kernel_is_one():
         [np.random.default_rng(0).normal(size=(30, 2)), 50 + np.random.default_rng(1).normal(size=(30, 2))]
     )
     pairs = nm.Pairs.from_labels(np.repeat([0, 1], 30), 30, 30, random_state=0)
-    for score in ("auc", "clusters"):
-        found = select_setting(
-            X, pairs, gammas=[1.0], neighbors=[5], scalings=["raw"], score=score, n_clusters=2
-        )
+    for k in (None, 2):
+        found = select_setting(X, pairs, Grid([1.0], [5], scalings=["raw"]), n_clusters=k)
         assert found.scores.min() == pytest.approx(1.0)
 
 
@@ -71,7 +67,7 @@ def test_another_formulation_and_weights_are_kept():
         seen.append(part.confidence)
         return nm.npkl(L, part, loss="hinge", gamma=gamma)
 
-    select_setting(WINE.X, pairs, gammas=[1.0], neighbors=[5], scalings=["standard"], build=build)
+    select_setting(WINE.X, pairs, Grid([1.0], [5], scalings=["standard"], build=build))
     assert sorted(np.concatenate(seen).tolist()) == pytest.approx(sorted(2 * weights.tolist()))
     assert Setting(2.0, 5, 0.1, "raw").problem(WINE.X, pairs, build).terms[0].loss.name == "hinge"
 
@@ -79,9 +75,6 @@ def test_another_formulation_and_weights_are_kept():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"score": "loss"}, "score"),
-        ({"score": "clusters"}, "n_clusters"),
-        ({"scalings": ["log"]}, "scaling"),
         ({"folds": 1}, "folds"),
         ({"folds": 90}, "folds"),
         ({"random_state": -3}, "random_state"),
@@ -95,8 +88,21 @@ def test_what_is_wrong_is_said(options, words):
 
 def test_settings_that_fail_come_last():
     pairs = nm.Pairs.from_labels(WINE.y, 30, 30, random_state=1)
-    found = select_setting(WINE.X, pairs, gammas=[-1.0, 1.0], neighbors=[5], scalings=["raw"])
+    found = select_setting(WINE.X, pairs, Grid([-1.0, 1.0], [5], scalings=["raw"]))
     assert found.best.gamma == 1.0
     assert np.isnan(found.scores[-1]).all()
     with pytest.raises(nm.SolverError, match="no setting"):
-        select_setting(WINE.X, pairs, gammas=[-1.0], neighbors=[5])
+        select_setting(WINE.X, pairs, Grid([-1.0], [5]))
+    with pytest.raises(nm.UnsupportedError, match="scaling"):
+        Grid(scalings=["log"])
+
+
+def test_scores_that_are_kept_are_not_taken_for_those_of_other_pairs(tmp_path):
+    grid = Grid([1.0], [5], scalings=["standard"])
+    found = [
+        select_setting(WINE.X, nm.Pairs.from_labels(WINE.y, 60, 60, random_state=seed), grid, folder=tmp_path)
+        for seed in (1, 2, 1)
+    ]
+    np.testing.assert_array_equal(found[0].scores, found[2].scores)
+    assert (found[0].scores != found[1].scores).any()
+    assert len(list(tmp_path.iterdir())) == 2
