@@ -8,6 +8,8 @@ not begun again after a crash; ``--fresh`` forgets them. ``--docs`` writes docs/
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import shutil
 import sys
 import time
@@ -21,6 +23,7 @@ import simple_npkl
 import thesis
 from items import Item, save
 
+from npkl_models.data import datasets
 from npkl_models.show.machine import date, machine, versions
 from npkl_models.sweep import Failure, sweep
 
@@ -31,8 +34,9 @@ ITEMS: dict[str, Item] = {item.name: item for paper in PAPERS for item in paper.
 
 
 def kept_in(item: Item, folder: Path) -> Path:
-    """Items that ask for the same runs share them."""
-    return folder / f"{item.name.split('.')[0]}.{getattr(item.cells, '__name__', 'none')}"
+    """Items that ask for the same runs share them; sets of a data folder are not those that are bundled."""
+    source = "folder" if os.environ.get(datasets.FOLDER_VARIABLE) else "bundled"
+    return folder / source / f"{item.name.split('.')[0]}.{getattr(item.cells, '__name__', 'none')}"
 
 
 def results(item: Item, quick: bool, jobs: int, folder: Path) -> dict[str, Any]:
@@ -51,7 +55,12 @@ def results(item: Item, quick: bool, jobs: int, folder: Path) -> dict[str, Any]:
     for key, one in found.items():
         if isinstance(one, Failure):
             print(f"{item.name}, {key}: {one.error}", file=sys.stderr)
-    return {key: one for key, one in found.items() if not isinstance(one, Failure)}
+    found = {key: one for key, one in found.items() if not isinstance(one, Failure)}
+    how = f"{'--quick' if quick else '--all'}, {date()[:10]}, {_machine()}; {_versions()}"
+    summary = kept_in(item, folder) / "shown" / f"{item.name}.json"
+    summary.parent.mkdir(exist_ok=True)
+    summary.write_text(json.dumps({"how": how, "results": found}), encoding="utf-8")
+    return found
 
 
 def shown(item: Item, found: dict[str, Any]) -> str:
@@ -69,40 +78,30 @@ def listing() -> str:
     )
 
 
-def write_docs(quick: bool, folder: Path) -> None:
-    """docs/papers.md and its pictures, from runs that are kept; items without any are left out."""
-    lines = [
-        HEAD.format(
-            how="--quick" if quick else "--all", date=date()[:10], machine=_machine(), versions=_versions()
-        )
-    ]
+def write_docs(folder: Path) -> None:
+    """docs/papers.md and its pictures, from what was shown last; items that were not run are left out."""
+    lines: list[str] = [HEAD]
+    ways: list[str] = []
     for paper in PAPERS:
         lines.append(f"## {paper.SOURCE}")
         for item in paper.ITEMS:
-            if item.reason:
+            summary = kept_in(item, folder) / "shown" / f"{item.name}.json"
+            if item.reason or not summary.is_file():
                 continue
-            place = kept_in(item, folder)
-            assert item.cells is not None
-            keys = item.cells(quick) if place.is_dir() else {}
-            found = sweep(dict.fromkeys(keys, _absent), 1, place) if keys else {}
-            found = {key: one for key, one in found.items() if not isinstance(one, Failure)}
-            if not found:
-                continue
-            lines.append(
-                f"### {item.title}\n\n`python examples/papers/run.py {item.name}`\n\n{shown(item, found)}"
-            )
-            if item.draw is not None:
+            kept = json.loads(summary.read_text(encoding="utf-8"))
+            found, way = kept["results"], kept["how"]
+            ways += [way] if way not in ways else []
+            how = f"`python examples/papers/run.py {item.name}` ({ways.index(way) + 1})"
+            lines.append(f"### {item.title}\n\n{how}\n\n{shown(item, found)}")
+            if item.draw is not None and found:
                 picture = DOCS / "images" / "papers" / f"{item.name}.svg"
                 save(item.draw, found, picture)
                 lines.append(f"![{item.title}](images/papers/{item.name}.svg)")
         left = [f"- {item.title}: {item.reason}" for item in paper.ITEMS if item.reason]
         if left:
             lines.append("Not re-run:\n\n" + "\n".join(left))
+    lines.insert(1, "\n".join(f"{k}. `{way}`" for k, way in enumerate(ways, 1)))
     (DOCS / "papers.md").write_text("\n\n".join(lines) + "\n", encoding="utf-8")
-
-
-def _absent() -> None:
-    raise LookupError("not run")
 
 
 def _machine() -> str:
@@ -126,7 +125,7 @@ def main(arguments: list[str] | None = None) -> int:
     add("--docs", action="store_true", help="write docs/papers.md from what is kept")
     add("--jobs", type=int, default=1, help="processes")
     add("--folder", type=Path, default=HERE / "results", help="where runs are kept")
-    add("--fresh", action="store_true", help="forget the runs that are kept")
+    add("--fresh", action="store_true", help="forget all runs of these items that are kept")
     options = parser.parse_args(arguments)
     if options.list:
         print(listing())
@@ -157,14 +156,15 @@ def main(arguments: list[str] | None = None) -> int:
             save(item.draw, found, picture)
             print(f"\nthe picture is {picture}")
     if options.docs:
-        write_docs(options.quick, options.folder)
+        write_docs(options.folder)
     return 0
 
 
 HEAD = """# The papers, re-run
 
-Made by `python examples/papers/run.py {how} --docs` (`--quick` takes minutes: small sets, two repetitions; `--all` hours: all sets, the papers' repetitions) on {date}: {machine}; {versions}. Sets that are not bundled come from the folder in NPKL_DATA_HOME; iris is
-UCI's there, and scikit-learn's elsewhere (they differ in rows 34 and 37). What the defaults do otherwise than the papers: [as printed](printed.md).
+Written by `python examples/papers/run.py --docs` from runs of `--quick` (small sets, two repetitions; minutes) and `--all` (all sets, the papers' repetitions; hours).
+With NPKL_DATA_HOME iris is UCI's, without it scikit-learn's (they differ in rows 34 and 37). What the defaults do otherwise than the papers: [as printed](printed.md).
+The number beside each command says how, when and where:
 """
 
 if __name__ == "__main__":

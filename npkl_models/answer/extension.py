@@ -96,7 +96,7 @@ def extend_points(
             f"X must have the {V.shape[0]} rows of V and X_new as many columns as X, "
             f"got {old.shape} and {new.shape}"
         )
-    if steps is not None and not steps >= 1:
+    if steps is not None and not (isinstance(steps, (int, np.integer)) and steps >= 1):
         raise ProblemError(f"steps must be an integer >= 1 or None, got {steps!r}")
     width = graph_width(old, n_neighbors, sigma, metric)
     both = sp.vstack([old, new]) if sp.issparse(old) or sp.issparse(new) else np.concatenate([old, new])

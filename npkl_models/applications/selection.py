@@ -30,6 +30,7 @@ SCALINGS: dict[str, Callable[[Array], Array]] = {
     "standard": lambda X: np.asarray(StandardScaler().fit_transform(X)),
     "minmax": lambda X: np.asarray(MinMaxScaler().fit_transform(X)),
 }
+TOLERATED = 0.05  # gap beyond which a kernel is none of its setting's
 RESTARTS = 5  # of k-means, for each score
 
 Build = Callable[[Matrix, Pairs, float], Problem]
@@ -111,10 +112,13 @@ class Grid:
         for name in self.scalings:
             if name not in SCALINGS:
                 raise unknown("scaling", name, SCALINGS)
+        if not self.settings():
+            raise ProblemError("a grid must have at least one value of each kind, got an empty one")
 
     def settings(self) -> list[Setting]:
         """All of them."""
-        return [Setting(*one) for one in product(self.gammas, self.neighbors, self.shifts, self.scalings)]
+        every = product(self.gammas, self.neighbors, self.shifts, self.scalings)
+        return list(dict.fromkeys(Setting(*one) for one in every))
 
 
 def select_setting(
@@ -139,8 +143,8 @@ def select_setting(
     random_state : int or Generator
         Of the folds.
     n_jobs, folder
-        As in `npkl_models.sweep.sweep`; what is kept is of these points, pairs, folds, ways of solving, and of
-        the name of ``build``.
+        As in `npkl_models.sweep.sweep`; what is kept is of these points, pairs, folds, ways of solving, and
+        of the name of ``build``.
 
     Returns
     -------
@@ -198,7 +202,7 @@ def _pcp(L: Matrix, pairs: Pairs, gamma: float) -> Problem:
 def _folds(pairs: Pairs, folds: int, rng: np.random.Generator) -> list[tuple[Pairs, Index, Array]]:
     """For each fold: the other pairs, and the held-out ones (m x 2) with their signs."""
     kinds = (pairs.must_link, pairs.cannot_link)
-    if folds < 2 or min(map(len, kinds)) < folds:
+    if not isinstance(folds, (int, np.integer)) or folds < 2 or min(map(len, kinds)) < folds:
         raise ProblemError(
             f"pairs must be at least as many of each kind as folds, and folds at least 2; got "
             f"{len(kinds[0])} must-links, {len(kinds[1])} cannot-links and {folds} folds"
@@ -236,6 +240,10 @@ def _score(
 ) -> float:  # fmt: skip
     """Of one fold in one setting."""
     solution = setting.problem(X, train, grid.build).solve(**grid.solving)
+    if solution.V is None:
+        raise SolverError(f"no kernel: {solution.status.value}")
+    if not solution.certificate.relative_gap <= TOLERATED:
+        raise SolverError(f"{setting} was solved to a gap of {solution.certificate.relative_gap:.1e} only")
     if n_clusters is not None:
         clusters = kernel_kmeans(solution, n_clusters, RESTARTS)
         met = (clusters[held[:, 0]] == clusters[held[:, 1]]) == (sign > 0)
@@ -244,8 +252,7 @@ def _score(
 
 
 def _cosines(solution: Solution, ends: Index) -> Array:
-    if solution.V is None:
-        raise SolverError(f"no kernel: {solution.status.value}")
+    assert solution.V is not None
     V = solution.V / np.maximum(np.linalg.norm(solution.V, axis=1), 1e-300)[:, None]
     out: Array = np.einsum("er,er->e", V[ends[:, 0]], V[ends[:, 1]])
     return out

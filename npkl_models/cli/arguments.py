@@ -74,6 +74,14 @@ def whole(text: str) -> int:
     return value
 
 
+def jobs(text: str) -> int:
+    """A number of processes: at least one, or -1 for all cores."""
+    value = int(text)
+    if value < 1 and value != -1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, or -1 for all cores, got {text!r}")
+    return value
+
+
 def parser_of(
     commands: Any, name: str, summary: str, description: str, examples: str
 ) -> argparse.ArgumentParser:
@@ -140,7 +148,8 @@ def load(options: argparse.Namespace) -> Given:
 def _refuse_idle(options: argparse.Namespace) -> None:
     """Raise an error for options that the data or the formulation have no use for."""
     file = tables.is_file(options.data)
-    about_data = ("data", "n", "labels") if file else ("data", "n", "data_home")
+    table = file and tables.is_csv(options.data)
+    about_data = ("data", "n", "labels") if table else ("data", "n") if file else ("data", "n", "data_home")
     used = (*about_data, "formulation", *fields_of(options.formulation))
     refuse(options, used, f"{options.formulation} on {options.data}")
 
@@ -173,9 +182,12 @@ class Given:
     def share(self) -> float | None:
         """Pairs for each point, drawn from the classes; None where they come from a file."""
         try:
-            return float(self.options.pairs)
+            share = float(self.options.pairs)
         except ValueError:
             return None
+        if not 0 < share < self.n:
+            raise ProblemError(f"--pairs must be a positive share of the points or a file, got {share:g}")
+        return share
 
     @cached_property
     def L(self) -> Matrix:

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from npkl_models.cli import output
-from npkl_models.cli.arguments import add_problem, is_saved, load, parser_of, problem_of
+from npkl_models.cli.arguments import add_problem, is_saved, jobs, load, parser_of, problem_of
 from npkl_models.cli.console import printer
 from npkl_models.crosscheck.run import crosscheck
 from npkl_models.crosscheck.table import COLUMNS, CrossCheck, cells
@@ -51,7 +51,7 @@ def add(commands: Any) -> None:
     add = parser.add_argument
     add("--backends", metavar="A,B", help=f"of {', '.join(known_backends())}, or sdp[SCS]; all by default")
     add("--tol", type=float, default=1e-6, help="target of the relative gap")
-    add("--jobs", type=int, default=1, help="processes")
+    add("--jobs", type=jobs, default=1, help="processes")
     add("--json", type=Path, metavar="FILE", help="write the table as JSON")
     add("--resume", type=Path, metavar="DIR", help="keep each answer there, and do not solve it again")
     add("--report", type=Path, metavar="FILE", help="write the table as an HTML page")

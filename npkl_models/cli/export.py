@@ -49,6 +49,8 @@ def run(options: argparse.Namespace) -> int:
     output.check(options.target, "the file to write", (".dat-s", ".npz"))
     if not options.source.name.endswith((".dat-s", ".npz")):
         raise ProblemError(f"the problem must be a file that ends with .dat-s or .npz, got {options.source}")
+    if options.out is not None and options.answer is None:
+        raise ProblemError("--out must go with --answer FILE, whose judged answer it keeps; got none")
     if options.target is None and options.answer is None:
         raise ProblemError("export must have a file to write, or --answer FILE; got neither")
     problem = from_sdpa(options.source) if options.source.suffix == ".dat-s" else Problem.load(options.source)

@@ -21,6 +21,8 @@ def check(path: Path | None, what: str = "--out", kinds: tuple[str, ...] = KINDS
         return
     if not path.name.endswith(kinds):
         raise ProblemError(f"{what} must end with {' or '.join(kinds)}, got {path}")
+    if path.is_dir():
+        raise ProblemError(f"{what} must be a file, got the folder {path}")
     if not path.parent.is_dir():
         raise ProblemError(f"{what} must be in a folder that is there, got {path}")
 

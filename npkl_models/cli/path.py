@@ -14,7 +14,7 @@ from rich.table import Table
 import npkl_models.show.plots as plots
 from npkl_models.answer.solution import Status
 from npkl_models.cli import output
-from npkl_models.cli.arguments import add_problem, add_solver, parser_of, problem_of, solver_options
+from npkl_models.cli.arguments import add_problem, add_solver, jobs, parser_of, problem_of, solver_options
 from npkl_models.cli.console import printer
 from npkl_models.cli.progress import progress
 from npkl_models.errors import ProblemError, optional
@@ -43,7 +43,7 @@ def add(commands: Any) -> None:
         metavar="A:B:N",
         help="N values from A to B, evenly in logarithms; or A,B,C",
     )
-    add("--jobs", type=int, default=1, help="processes, each with a stretch of the path")
+    add("--jobs", type=jobs, default=1, help="processes, each with a stretch of the path")
     add("--out", type=Path, metavar="FILE", help="write the table as JSON")
     add("--plot", type=Path, metavar="FILE", help="draw it: .png, .svg or .pdf (needs the extra plot)")
     parser.set_defaults(run=run)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from npkl_models.cli import output
-from npkl_models.cli.arguments import add_problem, parser_of, problem_of
+from npkl_models.cli.arguments import add_problem, jobs, parser_of, problem_of
 from npkl_models.cli.console import printer
 from npkl_models.cli.progress import progress
 from npkl_models.crosscheck.run import crosscheck
@@ -29,7 +29,7 @@ def add(commands: Any) -> None:
     add("page", type=Path, help="the file to write, .html")
     add("--backends", metavar="A,B", help="all by default")
     add("--tol", type=float, default=1e-6, help="target of the relative gap")
-    add("--jobs", type=int, default=1, help="processes")
+    add("--jobs", type=jobs, default=1, help="processes")
     parser.set_defaults(run=run)
 
 

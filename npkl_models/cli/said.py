@@ -35,5 +35,5 @@ def refuse(options: argparse.Namespace, used: Collection[str], what: str) -> Non
     """Raise an error if an option was given that ``what`` does not use."""
     idle = [f"--{name.replace('_', '-')}" for name in dict.fromkeys(said(options)) if name not in used]
     if idle:
-        known = ", ".join(f"--{name.replace('_', '-')}" for name in used) or "none of them"
+        known = ", ".join(f"--{name.replace('_', '-')}" for name in used if hasattr(options, name))
         raise ProblemError(f"{what} takes {known} of the options that say the problem, got {', '.join(idle)}")

@@ -30,7 +30,10 @@ def read_csv(path: Path) -> tuple[Array, Index]:
 def read_libsvm(path: Path, n_features: int | None = None) -> tuple[Array, Index]:
     """Dense features and integer labels of a (gzip or bzip2) LIBSVM file."""
     with _open(path) as file:
-        X, y = load_svmlight_file(file, n_features=n_features, zero_based=False)
+        try:
+            X, y = load_svmlight_file(file, n_features=n_features, zero_based=False)
+        except (ValueError, OverflowError, MemoryError) as error:
+            raise ProblemError(f"{path} must be in LIBSVM's format, indices from 1: {error}") from error
     labels = np.unique(y, return_inverse=True)[1].astype(np.intp)
     dense: Array = np.asarray(X.toarray(), dtype=float)
     return dense, labels

@@ -26,6 +26,11 @@ DECIMAL = re.compile(r"^(\s*[+-]?\d*),(\d+(?:[eE][+-]?\d+)?\s*)$")  # 1,5 where 
 LABEL_NAMES = ("label", "labels", "class", "target", "y")  # the first of these that a csv has is taken
 
 
+def is_csv(name: str) -> bool:
+    """Whether a name means a csv."""
+    return _suffix(Path(name)) == ".csv"
+
+
 def is_file(name: str) -> bool:
     """Whether a name means a file rather than a known data set."""
     return _suffix(Path(name)) in SUFFIXES
@@ -133,7 +138,7 @@ def _cells(path: Path) -> list[list[str]]:
     mark = ";" if first.count(";") > first.count(",") else ","
     if "\t" in first and mark not in first:
         mark = "\t"
-    rows = csv.reader(lines, delimiter=mark, skipinitialspace=True)
+    rows = csv.reader(lines, delimiter=mark, skipinitialspace=True, strict=True)
     cells = [row for row in rows if any(cell.strip() for cell in row)]
     return [[DECIMAL.sub(r"\1.\2", cell) for cell in row] for row in cells] if mark == ";" else cells
 

@@ -82,10 +82,10 @@ class Form:
 
 
 def fields_of(formulation: str) -> list[str]:
-    """The fields that matter for a formulation; n_basis wherever there is a Laplacian to take a basis of."""
+    """The fields that matter for a formulation; n_basis wherever a basis could be taken and none is yet."""
     wanted = inspect.signature(FORMULATIONS[formulation]).parameters
     found = [name for key in wanted for name in NEEDS.get(key, ())]
-    if "n_basis" not in found and "basis" not in wanted and "L" in wanted:
+    if "n_basis" not in found and not {"basis", "reduce"} & set(wanted) and "L" in wanted:
         found.append("n_basis")
     return list(dict.fromkeys(found))
 

@@ -81,7 +81,7 @@ class Functional(ABC):
 
     @property
     def latex_matrix(self) -> str:
-        """M_e for typesetting, "" where it cannot be written in a line; e_i is a unit vector."""
+        """M_e for typesetting, "" where it cannot be written in a line; delta_i is a unit vector."""
         return ""
 
     @abstractmethod

@@ -43,7 +43,11 @@ class Entries(Functional):
 
     @property
     def latex_matrix(self) -> str:
-        return "e_i e_i'" if self.on_diagonal.all() else r"\tfrac{1}{2} (e_i e_j' + e_j e_i')"
+        return (
+            r"\delta_i \delta_i'"
+            if self.on_diagonal.all()
+            else r"\tfrac{1}{2} (\delta_i \delta_j' + \delta_j \delta_i')"
+        )
 
     @property
     def on_diagonal(self) -> Mask:
@@ -68,7 +72,7 @@ class SquaredDistances(Functional):
     kind = "squared distances"
     arity = 2
     latex = r"K_{ii} + K_{jj} - 2 K_{ij}"
-    latex_matrix = "(e_i - e_j) (e_i - e_j)'"
+    latex_matrix = r"(\delta_i - \delta_j) (\delta_i - \delta_j)'"
 
     def triplets(self) -> Triplets:
         i, j = self.indices
@@ -100,7 +104,9 @@ class DistanceDifferences(Functional):
     kind = "distance differences"
     arity = 3
     latex = r"D_{ij} - D_{ik}"
-    latex_matrix = "(e_i - e_j) (e_i - e_j)' - (e_i - e_k) (e_i - e_k)'"
+    latex_matrix = (
+        r"(\delta_i - \delta_j) (\delta_i - \delta_j)' - (\delta_i - \delta_k) (\delta_i - \delta_k)'"
+    )
 
     def value_of_factor(self, V: Array) -> Array:
         near, far = self._both(V)

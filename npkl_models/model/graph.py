@@ -102,7 +102,7 @@ def _width(sigma: float | str, distance: Array, n_neighbors: int) -> float:
     }
     if isinstance(sigma, str) and sigma in means:
         return float(means[sigma]()) or 1.0
-    if isinstance(sigma, str) or not (np.isfinite(sigma) and sigma > 0):
+    if not isinstance(sigma, (int, float, np.integer, np.floating)) or not (np.isfinite(sigma) and sigma > 0):
         raise ProblemError(f"sigma must be positive, 'auto', 'last' or 'binary', got {sigma!r}")
     return sigma
 

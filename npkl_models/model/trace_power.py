@@ -62,7 +62,7 @@ class TracePower(Regularizer):
         power = r"\operatorname{tr} K" + ("" if self.p == 1 else f"^{{{self.p:g}}}")
         if self.penalty is None:
             return rf"{power} \le {self.bound:g}"
-        share = f"{self.penalty:g}" if self.p == 1 else rf"\frac{{{self.penalty:g}}}{{{self.p:g}}}"
+        share = f"{self.penalty / self.p:.6g}"
         return power if share == "1" else rf"{share} {power}"
 
     @property
@@ -71,12 +71,19 @@ class TracePower(Regularizer):
         if self.penalty is not None:
             if self.p == 1:
                 return "", rf"S + {self.penalty:g} I \succeq 0"
-            share = rf"\frac{{1}}{{{q * self.penalty ** (q - 1):g}}}"
-            return rf"{share} \operatorname{{tr}} (-S)_+^{{{q:g}}}", ""
+            return rf"{self._latex_share(q)} \operatorname{{tr}} (-S)_+^{{{q:g}}}", ""
         if self.p == 1:
             return rf"{self.bound:g} \max(0, -\lambda_{{\min}}(S))", ""
-        root = "" if self.bound == 1 else rf"{self.bound:g}^{{1/{self.p:g}}} "
-        return rf"{root}\lVert (-S)_+ \rVert_{{{q:g}}}", ""
+        root = (self.bound or 1.0) ** (1 / self.p)
+        return rf"{root:.6g} \lVert (-S)_+ \rVert_{{{q:g}}}", ""
+
+    def _latex_share(self, q: float) -> str:
+        """1 / (q G^(q - 1)), as a number where that is one."""
+        G = self.penalty or 1.0
+        size = np.log10(q) + (q - 1) * np.log10(G)
+        if abs(size) < 100:
+            return rf"\frac{{1}}{{{q * G ** (q - 1):.6g}}}"
+        return rf"\frac{{1}}{{{q:g} \cdot ({G:g})^{{{q - 1:g}}}}}"
 
     def latex_optimality(self, S: str, K: str) -> str:
         power = "I" if self.p == 1 else K if self.p == 2 else f"{K}^{{{self.p - 1:g}}}"

@@ -56,7 +56,7 @@ def explain_dual(problem: Problem) -> Dual:
     S, words = ("S", "S") if problem.basis is None else ("Q'SQ", "Q'SQ")
     if paid:
         sums.append(f"- {paid.replace('S', S)}")
-        lines.append(f"  - what {problem.regularizer.words} costs,")
+        lines.append(f"  - {plain(tidy(paid.replace('S', S)))} for {problem.regularizer.words},")
     if cone:
         rules.append(cone.replace("S", S))
     shift = problem.regularizer.shift
@@ -64,6 +64,8 @@ def explain_dual(problem: Problem) -> Dual:
     end = " positive semidefinite." if cone else "."
     slack = _slack(problem, ys, nus)
     lines.append(f"with {plain(slack)}, {words} of order {problem.order}{end}")
+    if rules:
+        lines.append(f"subject to {plain(tidy(COMMA.join(rules)))},")
     unknowns = [*ys, *nus, *(["d"] if problem.regularizer.row_multipliers else [])]
     objective = " ".join(sums) or "0"
     latex = tidy(
@@ -84,8 +86,9 @@ def _paid(problem: Problem, ys: list[str], nus: list[str]) -> tuple[list[str], l
             total = rf"\sum_{{e \le {term.functional.size}}}"
             sums.append(rf"- {total} {paid}" if " + " not in paid else rf"- {total} \bigl({paid}\bigr)")
         rules.append(put(term.loss.latex_domain, _marks(term, f"{y}_e")))
-        what = f"of the {term.loss.name} loss, summed over {term.functional.size} {term.name},"
-        lines.append(f"  - f*({plain(y)}) {what}" if paid != "0" else f"  - nothing {what}")
+        what = f"the {term.loss.name} loss, f*({plain(y)}), of {term.functional.size} {term.name}"
+        total = "0" if paid == "0" else f"sum_e ({plain(paid)})"
+        lines.append(f"  - {total} for {what},")
     for part, nu in zip(problem.equalities, nus, strict=True):
         paid = _of_values(part, nu)
         sums += [f"- {paid}"] if paid else []
@@ -102,8 +105,21 @@ def _slack(problem: Problem, ys: list[str], nus: list[str]) -> str:
 
 
 def _definitions(problem: Problem) -> Named:
-    """f_e with its numbers, its conjugate, and the matrices."""
-    out = []
+    """What C, Q and indices are; f_e with its numbers, its conjugate, and the matrices."""
+    value = r"\text{value } e \text{ is of the points } i, j"
+    given = [(term.target, "t_e", "target") for term in problem.terms]
+    given += [(term.weight, "w_e", "weight") for term in problem.terms]
+    given += [(part.value, "b_e", "value") for part in problem.equalities]
+    varying = dict.fromkeys((letter, word) for values, letter, word in given if constant(values) is None)
+    of_each = "".join(rf",\; {letter} \text{{ its {word}}}" for letter, word in varying)
+    out = [("indices", rf"{value}{of_each},\; \delta_i \text{{ a unit vector}}")]
+    if problem.cost.nnz:
+        out.append(("cost", rf"C \in S^{{{problem.n}}} \text{{ is given}}"))
+    if problem.basis is not None:
+        size = rf"\mathbb R^{{{problem.n} \times {problem.basis.size}}}"
+        out.append(("basis", rf"Q \in {size} \text{{ is given}},\; Q'Q = I"))
+    if problem.regularizer.spectral is not None:
+        out.append(("positive part", r"X_+ = \sum_k \max(0, \lambda_k) v_k v_k'"))
     for term in problem.terms:
         weight, loss = number(term.weight, "w"), put(term.loss.latex, {"t": number(term.target, "t")})
         out.append((f"loss of the {term.name}", tidy(f"f_e(z) = {weight} {loss}")))
@@ -127,7 +143,7 @@ def _conditions(problem: Problem, ys: list[str]) -> Named:
         primal.append(rf"{part.functional.latex} = {number(part.value, 'b')}")
     if not R.vacuous and R.constrains:
         primal.append(R.latex)
-    out = [("primal feasibility", COMMA.join(primal))]
+    out = [("primal feasibility", tidy(COMMA.join(primal)))]
     for term, y in zip(problem.terms, ys, strict=True):
         relation = "= f_e'" if term.loss.smooth else r"\in \partial f_e"
         means = rf"{y}_e {relation}(z_e){COMMA}z_e = {term.functional.latex}"

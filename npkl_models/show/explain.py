@@ -78,7 +78,7 @@ def explain(problem: Problem) -> Explanation:
         lines.append(f"  subject to {R.words},")
     lines[-1] = lines[-1].rstrip(",") + "."
     objective = " + ".join(sums).replace("+ -", "- ") or "0"
-    latex = rf"\min_{{K}} \; {objective} \quad \text{{s.t. }} " + COMMA.join(rules)
+    latex = tidy(rf"\min_{{K}} \; {objective} \quad \text{{s.t. }} " + COMMA.join(rules))
     return Explanation("\n".join(lines), latex, problem)
 
 

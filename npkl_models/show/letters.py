@@ -13,12 +13,18 @@ COMMA = r",\; "
 NUMBER = r"\d+(?:\.\d+)?(?:e[+-]\d+)?"
 RELATIONS = r"\\(?:le|ge|in|quad|cdot|succeq|text|rVert|;|,)"
 TIDY = (
+    (r"--", ""),
     (rf"(?<![\w.{{}}^])1 (?=[A-Za-z(\\{{])(?!{RELATIONS})", ""),  # a factor of one
-    (r"0 [^ ]+ \+ ", ""),  # no summand
+    (r"(?<![\w.])0 [^ ]+ \+ ", ""),  # no summand
+    (rf"-({NUMBER}) -({NUMBER})(?![\w.])", r"\1 \2"),
+    (rf"(?<![\w.])({NUMBER}) -({NUMBER})(?![\w.])", r"-\1 \2"),
+    (r"-(w_e) -1(?![\w.])", r"\1"),
+    (r"(w_e) 1(?![\w.])", r"\1"),
+    (r"(w_e) -(?=[A-Za-z(\\])", r"-\1 "),
     (r"- -", "+ "),
     (r"\+ -", "- "),
     (r" - 0\)", ")"),
-    (r"\(\(([^()]*)\) - ", r"(\1 - "),
+    (r"\(\(([^()]*)\) ([-+]) ", r"(\1 \2 "),
     (r"(\\sum_\{e \\le \d+\}) -(?=[A-Za-z])", r"-\1 "),  # a sign before the sum and its number
     (rf"({NUMBER}) -(?=[A-Za-z\\])", r"-\1 "),
 )
@@ -27,8 +33,14 @@ PLAIN = (
     (r"\\langle ([^\\]*) \\rangle", r"<\1>"),
     (r"(?:^|(?<=,))([^,]+?) \\succeq 0", r"\1 is positive semidefinite"),
     (r"(y|\\nu)\^\{\((\d+)\)\}", r"\1\2"),
-    (r"\\(?:tfrac|frac)\{([^{}]*)\}\{([^{}]*)\}", r"\1/\2"),
+    (r"\{([^{}]*)\}\^", r"\1^"),
+    (r"\^\{([^{}\\]*)\}", r"^\1"),
+    (r"\\(?:tfrac|frac)\{([^{}]*)\}\{([^{} ]*)\}", r"\1/\2"),
+    (r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"\1/(\2)"),
+    (r"\\cdot", "*"),
     (r"\\(?:operatorname|text|mathbf)\{([^{}]*)\}", r"\1"),
+    (r"\\mathbb (\w)", r"\1"),
+    (r"\\times", "x"),
     (r"\\partial ", "the subdifferential of "),
     (r"\\[lr]Vert", "||"),
     (r"\\le(?![a-z])", "<="),

@@ -1,11 +1,14 @@
 """The dual of the very problem, in words and in LaTeX, and what backends make of it."""
 
+import re
+
 import numpy as np
 import pytest
 from problems import KINDS
 
 import npkl_models as nm
 from npkl_models.model.losses import LOSSES
+from npkl_models.show.formulas import mathml
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -111,3 +114,54 @@ def test_the_trace_condition_holds_at_an_optimum():
     assert kappa > 0
     assert np.abs(T @ K).max() <= 1e-4 * np.abs(S).max() * np.abs(K).max()
     assert np.linalg.eigvalsh(T)[0] >= -1e-4 * np.abs(S).max()
+
+
+@pytest.mark.parametrize("target", [10.0, -20.0, 1.0, 0.0])
+@pytest.mark.parametrize("weight", [1.0, 0.5, 1e-5, 100.0])
+def test_the_printed_conjugate_has_the_right_numbers(target, weight):
+    """The text of the sum, read as arithmetic, is what is computed."""
+    term = nm.LossTerm(nm.Entries(3, ([0], [1])), "square", target, weight)
+    text = nm.Problem(np.eye(3), [term]).dual().text
+    formula = text.split("sum_e (")[1].split(") for")[0].replace("^", "**").replace(" * ", "*")
+    formula = re.sub(r"(\d) y_e", r"\1*y_e", formula)
+    y = 0.7
+    assert eval(formula, {"y_e": y}) == pytest.approx(term.conjugate(np.array([y])), rel=1e-5)
+
+
+@pytest.mark.parametrize(("kind", "end"), [("must", "y_e = -2"), ("cannot", "y_e = 2")])
+def test_a_linear_loss_of_one_kind_has_its_sign(kind, end):
+    links = (
+        {"must_link": [(0, 1)], "cannot_link": None}
+        if kind == "must"
+        else {"must_link": None, "cannot_link": [(0, 1)]}
+    )
+    problem = nm.npkl(np.eye(3) * 2, nm.Pairs(3, **links), loss="linear", gamma=2.0, row_norm=1.0)
+    dual = problem.dual()
+    assert end in dual.latex
+    assert end in dual.text
+    assert "d >= 0" in dual.text
+    assert ("-2" if kind == "must" else "2 z") in dict(dual.definitions)["loss of the pairs"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"bound": 1e6},
+        {"bound": 2.5e-5},
+        {"p": 1.001, "penalty": 10.0},
+        {"p": 1.01, "penalty": 1e4},
+        {"p": 1.0, "penalty": 1e-5},
+    ],
+)
+def test_numbers_of_any_size_can_be_set(options, tmp_path):
+    problem = nm.simple_npkl(np.eye(3) * 2, nm.Pairs(3, [(0, 1)], [(1, 2)]), loss="square", **options)
+    formulas = [
+        problem.explain().latex,
+        problem.dual().latex,
+        *(latex for _, latex in problem.dual().conditions),
+    ]
+    for latex in formulas:
+        assert "e+" not in latex
+        assert "e-" not in latex
+        assert "}^{" not in latex.replace("}^{(", "")
+        mathml(latex)
