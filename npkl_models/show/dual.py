@@ -106,6 +106,24 @@ def _slack(problem: Problem, ys: list[str], nus: list[str]) -> str:
 
 def _definitions(problem: Problem) -> Named:
     """What C, Q and indices are; f_e with its numbers, its conjugate, and the matrices."""
+    out = _given(problem)
+    for term in problem.terms:
+        weight, loss = number(term.weight, "w"), put(term.loss.latex, {"t": number(term.target, "t")})
+        out.append((f"loss of the {term.name}", tidy(f"f_e(z) = {weight} {loss}")))
+    if problem.terms:
+        out.append(("its conjugate", r"f_e^*(y) = \sup_z \; (y z - f_e(z))"))
+    for part in (*problem.terms, *problem.equalities):
+        matrix = part.functional.latex_matrix
+        means = rf"\langle M_e, K \rangle = {part.functional.latex}"
+        out.append((f"matrices of the {part.name}", f"M_e = {matrix}{COMMA}{means}" if matrix else means))
+    R = problem.regularizer
+    if R.kind == R.name and not R.vacuous and R.spectral is None and R.row_radius is None:
+        out.append(("the regulariser, infinite off the cone", f"R: {R.latex}"))
+    return tuple(out)
+
+
+def _given(problem: Problem) -> list[tuple[str, str]]:
+    """What C, Q, indices and what varies with them are."""
     value = r"\text{value } e \text{ is of the points } i, j"
     given = [(term.target, "t_e", "target") for term in problem.terms]
     given += [(term.weight, "w_e", "weight") for term in problem.terms]
@@ -120,19 +138,7 @@ def _definitions(problem: Problem) -> Named:
         out.append(("basis", rf"Q \in {size} \text{{ is given}},\; Q'Q = I"))
     if problem.regularizer.spectral is not None:
         out.append(("positive part", r"X_+ = \sum_k \max(0, \lambda_k) v_k v_k'"))
-    for term in problem.terms:
-        weight, loss = number(term.weight, "w"), put(term.loss.latex, {"t": number(term.target, "t")})
-        out.append((f"loss of the {term.name}", tidy(f"f_e(z) = {weight} {loss}")))
-    if problem.terms:
-        out.append(("its conjugate", r"f_e^*(y) = \sup_z \; (y z - f_e(z))"))
-    for part in (*problem.terms, *problem.equalities):
-        matrix = part.functional.latex_matrix
-        means = rf"\langle M_e, K \rangle = {part.functional.latex}"
-        out.append((f"matrices of the {part.name}", f"M_e = {matrix}{COMMA}{means}" if matrix else means))
-    R = problem.regularizer
-    if R.kind == R.name and not R.vacuous and R.spectral is None and R.row_radius is None:
-        out.append(("the regulariser, infinite off the cone", f"R: {R.latex}"))
-    return tuple(out)
+    return out
 
 
 def _conditions(problem: Problem, ys: list[str]) -> Named:

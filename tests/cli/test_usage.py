@@ -6,6 +6,8 @@ import scs
 
 import npkl_models as nm
 from npkl_models.cli.main import main
+from npkl_models.explore.form import fields_of
+from npkl_models.model.formulations import FORMULATIONS
 from npkl_models.solve.watch import Watch
 
 
@@ -148,3 +150,52 @@ def test_an_interrupt_ends_a_solve_with_130(monkeypatch, capsys):
     monkeypatch.setattr(Watch, "heed", interrupt)
     assert main(["solve", "--n", "40", "--backend", "admm"]) == 130
     assert "interrupted" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "arguments", "words"),
+    [
+        ("1 1:a\n", "bad.libsvm", [], "LIBSVM's format"),
+        ("1 0:1\n-1 1:1\n", "zero.libsvm", [], "LIBSVM's format"),
+        ('a,b\n1,"2\n3,4\n', "quote.csv", [], "must be a text file"),
+        ("1,2\n3,4\n5,6\n7,8\n", "my.csv", ["--pairs", "nan", "--n-neighbors", "2"], "positive share"),
+        ("1,2\n3,4\n5,6\n7,8\n", "my.csv", ["--pairs", "inf", "--n-neighbors", "2"], "positive share"),
+        ("1,2\n3,4\n5,6\n7,8\n", "my.csv", ["--out", "."], "must end with"),
+    ],
+)
+def test_torn_and_odd_inputs_end_in_a_sentence(content, name, arguments, words, tmp_path, capsys):
+    path = tmp_path / name
+    path.write_text(content)
+    assert words in refused(capsys, "solve", "--data", str(path), *arguments)
+
+
+def test_processes_are_at_least_one(capsys):
+    for command in ("path", "crosscheck"):
+        with pytest.raises(SystemExit, match="2"):
+            main([command, "--jobs", "0"])
+    assert "at least 1" in capsys.readouterr().err
+
+
+def test_an_answer_to_be_kept_must_be_given(saved, tmp_path, capsys):
+    target = str(tmp_path / "p.dat-s")
+    assert "--answer" in refused(capsys, "export", saved, target, "--out", str(tmp_path / "a.npz"))
+
+
+def test_a_reduced_problem_takes_no_other_basis(capsys):
+    said = refused(capsys, "solve", "--formulation", "hard_pcp", "--n-basis", "5")
+    assert said.endswith("got --n-basis")
+    assert "--pairs-file" not in said
+
+
+def test_every_field_of_every_formulation_is_taken(capsys):
+    """None that the formulation uses is refused: its own default, given."""
+    given = {
+        "n_neighbors": "5", "delta": "0.1", "pairs": "0.5", "loss": "square", "gamma": "2", "row_norm": "1",
+        "p": "2", "bound": "30", "n_basis": "6", "nu": "10", "n": "30",
+    }  # fmt: skip
+    for name in FORMULATIONS:
+        used = [key for key in fields_of(name) if key in given]
+        words = [word for key in ("n", *used) for word in (f"--{key.replace('_', '-')}", given[key])]
+        if name in ("mvu", "reg_mvu"):
+            words += ["--data", "swiss_roll"]
+        assert main(["explain", "--formulation", name, *words]) == 0, capsys.readouterr().err

@@ -51,6 +51,7 @@ BENCHMARKS = {
     "spectral.py": ["iris"],
     "against_generic.py": ["iris", "8"],
     "default.py": ["300"],
+    "printed_ascent.py": [],
     "interior.py": ["draws", "1"],
     "matrix.py": ["iris", "--gammas", "1", "--shifts", "0.1"],
     "weights.py": ["iris"],
