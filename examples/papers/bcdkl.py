@@ -190,10 +190,10 @@ def draw_scales(found: Results, figure: Any) -> None:
         ax = figure.add_subplot(1, 4, k + 1)
         for method, mark in zip(METHODS, "os^", strict=True):
             own = {
-                int(key.rsplit(", ", 1)[1]): one["seconds"]
-                for key, one in found.items()
-                if key.startswith(f"{loss}, {method}, ")
-            }
+                int(size): one["seconds"] for key, one in found.items()
+                for own_loss, own_method, size in [(key.split(", ")[0], *key.split(", ", 1)[1].rsplit(", ", 1))]
+                if (own_loss, own_method) == (loss, method)
+            }  # fmt: skip
             ax.loglog([*own], [*own.values()], marker=mark, label=method)
         ax.set(title=loss, xlabel="points", ylabel="CPU seconds" if k == 0 else "")
         ax.legend(fontsize="x-small")

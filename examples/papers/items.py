@@ -65,8 +65,11 @@ def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
 
 
 def of(results: Results, prefix: str) -> list[Any]:
-    """The results whose key begins with ``prefix``, those that failed left out."""
-    return [one for key, one in results.items() if key.startswith(prefix) and isinstance(one, dict)]
+    """The results whose key is ``prefix`` and one word more (the repetition)."""
+    return [
+        one for key, one in results.items()
+        if key.startswith(prefix) and ", " not in key[len(prefix) :] and isinstance(one, dict)
+    ]  # fmt: skip
 
 
 def save(draw: Callable[[Results, Any], None], results: Results, path: Path) -> None:

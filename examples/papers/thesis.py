@@ -166,7 +166,7 @@ def draw_roll(found: Results, figure: Any) -> None:
     """In three dimensions."""
     X = np.array(found["points"]["X"])
     ax = figure.add_subplot(projection="3d")
-    ax.scatter(*X.T, c=found["points"]["y"], s=3)
+    ax.scatter(*X.T, c=found["points"]["y"], s=3, rasterized=True)
 
 
 ITEMS = (
