@@ -56,6 +56,7 @@ BENCHMARKS = {
     "weights.py": ["iris"],
     "preconditioners.py": ["iris", "hinge", "100", "0.1", "60"],
     "peers.py": ["iris", "--forms", "hard_pcp", "--cap", "20"],
+    "estimators.py": ["iris", "--draws", "1"],
     "soundness.py": ["--before", "HEAD", "iris"],
 }
 
