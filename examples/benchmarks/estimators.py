@@ -1,7 +1,7 @@
 """By what the defaults of the estimators were chosen: the adjusted Rand index over settings.
 
-``python estimators.py [SET ...] [--draws 3]`` draws 0.3 n must-links and 0.3 n cannot-links, and prints a line
-of JSON for each set and setting, and then one for each setting: how far it is from the best of each set, on
+``python estimators.py [SET ...] [--draws 3]`` draws 0.3 n must-links and 0.3 n cannot-links. It prints a line
+of JSON for each set and setting, then one for each setting: how far below the best of each set it is on
 average.
 """
 

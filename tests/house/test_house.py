@@ -33,7 +33,7 @@ HEAVY = {
         "model/trace_cones.py",
     ),
     "matplotlib": ("show/",),
-    "pandas": ("crosscheck/table.py", "path.py"),
+    "pandas": ("crosscheck/table.py", "path.py", "applications/audit.py"),
     "joblib": ("sweep.py", "path.py"),
     "rich": ("cli/", "model/neighbors.py"),
     "sklearn": ("model/neighbors.py", "data/", "applications/"),
