@@ -7,6 +7,6 @@ Examples
 1.0
 """
 
-from npkl_models.applications import clustering, constrained, scores, selection
+from npkl_models.applications import audit, clustering, constrained, estimators, scores, selection, suggest
 
-__all__ = ["clustering", "constrained", "scores", "selection"]
+__all__ = ["audit", "clustering", "constrained", "estimators", "scores", "selection", "suggest"]

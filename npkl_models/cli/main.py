@@ -10,6 +10,7 @@ import shtab
 from npkl_models._version import __version__
 from npkl_models.cli import (
     backends,
+    cluster,
     crosscheck,
     datasets,
     explain,
@@ -24,7 +25,7 @@ from npkl_models.cli.console import printer
 from npkl_models.errors import NPKLError
 
 USAGE, INTERRUPTED = 2, 130
-COMMANDS = (solve, crosscheck, path, explain, explore, backends, datasets, report, export, version)
+COMMANDS = (solve, cluster, crosscheck, path, explain, explore, backends, datasets, report, export, version)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -12,7 +12,18 @@ from npkl_models.cli.main import main
 from npkl_models.solve.registry import backends
 
 REGISTRY = backends()
-COMMANDS = ("solve", "crosscheck", "path", "explain", "backends", "datasets", "report", "export", "version")
+COMMANDS = (
+    "solve",
+    "cluster",
+    "crosscheck",
+    "path",
+    "explain",
+    "backends",
+    "datasets",
+    "report",
+    "export",
+    "version",
+)
 
 
 def test_command_compares_and_writes(tmp_path, capsys):

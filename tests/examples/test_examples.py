@@ -57,6 +57,9 @@ BENCHMARKS = {
     "weights.py": ["iris"],
     "preconditioners.py": ["iris", "hinge", "100", "0.1", "60"],
     "peers.py": ["iris", "--forms", "hard_pcp", "--cap", "20"],
+    "estimators.py": ["iris", "--draws", "1"],
+    "audit.py": ["iris", "--draws", "1"],
+    "suggest.py": ["iris", "--draws", "1", "--rounds", "2"],
     "soundness.py": ["--before", "HEAD", "iris"],
 }
 

@@ -33,7 +33,7 @@ HEAVY = {
         "model/trace_cones.py",
     ),
     "matplotlib": ("show/",),
-    "pandas": ("crosscheck/table.py", "path.py"),
+    "pandas": ("crosscheck/table.py", "path.py", "applications/audit.py"),
     "joblib": ("sweep.py", "path.py"),
     "rich": ("cli/", "model/neighbors.py"),
     "sklearn": ("model/neighbors.py", "data/", "applications/"),
@@ -214,8 +214,12 @@ def test_registries_hold_every_class():
 # ------------------------------------------------------------------------------------------- sizes
 
 LONGEST_FILE, LONGEST_FUNCTION, MOST_BRANCHES, MOST_PARAMETERS = 320, 60, 15, 8
-ALLOWED = {("certify/certificate.py", "certify"), ("crosscheck/run.py", "crosscheck")}
-"""Public functions whose parameters are keywords, one for each thing that may be asked."""
+ALLOWED = {
+    ("certify/certificate.py", "certify"), ("crosscheck/run.py", "crosscheck"),
+    ("applications/estimators/clusterer.py", "__init__"), ("applications/estimators/transformer.py", "__init__"),
+}  # fmt: skip
+"""Public functions whose parameters are keywords, one for each thing that may be asked; of an estimator
+scikit-learn wants each of them, flat, in the constructor."""
 
 
 def branches(function):

@@ -1,0 +1,181 @@
+"""Which pairs fight the graph and the other pairs: the ones to look at first when some may be wrong.
+
+The optimal value as a function of a pair's weight w is concave, since it is a minimum of linear functions,
+and its slope is the loss of that pair at the optimum. So to leave the pair out lowers the optimum by the
+integral of its loss from weight 0 to w: at least w loss(z), with z the value that the kernel has, and at
+most w loss(z0), with z0 the value that it would have without the pair. Where the value answers in
+proportion to the multiplier, a square or an active squared hinge makes it w sqrt(loss(z) loss(z0)) exactly;
+that is the score. z0 is not computed, which would be a solve for each pair, but guessed: the value between
+the neighbours of the two points.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from npkl_models.answer.solution import Solution
+from npkl_models.errors import ProblemError, SolverError, optional
+from npkl_models.linalg import Array, Index, Mask
+from npkl_models.model.functionals import Entries
+from npkl_models.model.terms import LossTerm
+
+SHOWN = 10  # rows of the table that is printed
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit:
+    """Pairs in the order of their score, the most suspicious first.
+
+    Attributes
+    ----------
+    pairs : ndarray of int, shape (m, 2)
+    must : ndarray of bool, shape (m,)
+        Whether a pair is a must-link.
+    value : ndarray of shape (m,)
+        z_e = K_ij.
+    expected : ndarray of shape (m,)
+        The value between the neighbours of i and those of j.
+    multiplier : ndarray of shape (m,)
+        y_e, the slope of the weighted loss: negative where a pair draws its points together.
+    loss : ndarray of shape (m,)
+        Its share of the objective; without it the optimum is lower by at least that.
+    score : ndarray of shape (m,)
+        The estimate of how much lower; 0 for pairs that are kept, or kept more than asked for.
+    """
+
+    pairs: Index
+    must: Mask
+    value: Array
+    expected: Array
+    multiplier: Array
+    loss: Array
+    score: Array
+
+    def suspects(self, share: float = 0.1) -> Index:
+        """The pairs at the top, a share of all; fewer where fewer have a score.
+
+        Examples
+        --------
+        >>> import npkl_models as nm
+        >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+        >>> pairs = nm.Pairs(6, must_link=[(0, 2), (3, 5), (1, 4)], cannot_link=[(2, 3), (0, 5)])
+        >>> solution = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs).solve()
+        >>> nm.applications.audit.audit_pairs(solution).suspects(0.2).tolist()
+        [[1, 4]]
+        """
+        if not 0 < share <= 1:
+            raise ProblemError(f"share must be above 0 and at most 1, got {share}")
+        count = int(np.ceil(share * len(self.pairs)))
+        return self.pairs[:count][self.score[:count] > 0]
+
+    def to_frame(self) -> Any:
+        """A `pandas.DataFrame` with a row for each pair."""
+        pandas = optional("pandas", "Audit.to_frame", "frame")
+        return pandas.DataFrame(self._columns())
+
+    def _columns(self) -> dict[str, Any]:
+        return {
+            "i": self.pairs[:, 0], "j": self.pairs[:, 1], "kind": np.where(self.must, "must", "cannot"),
+            "value": self.value, "expected": self.expected, "multiplier": self.multiplier, "loss": self.loss,
+            "score": self.score,
+        }  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __repr__(self) -> str:
+        return f"Audit({len(self)} pairs, {int(np.sum(self.score > 0))} with a score)"
+
+    def __str__(self) -> str:
+        columns = self._columns()
+        lines = [
+            f"{'pair':>13}  kind    "
+            + "  ".join(f"{name:>10}" for name in ("value", "expected", "multiplier", "loss", "score"))
+        ]
+        for i, j, kind, *numbers in zip(*(column[:SHOWN] for column in columns.values()), strict=True):
+            shown = "  ".join(f"{number:>10.3g}" for number in numbers)
+            lines.append(f"{f'{i} - {j}':>13}  {kind:<6}  {shown}")
+        more = len(self) - SHOWN
+        return "\n".join(lines + ([f"and {more} more"] if more > 0 else []))
+
+
+def audit_pairs(solution: Solution) -> Audit:
+    """Rank the pairs of a solved problem by how much they fight the graph and the other pairs.
+
+    Parameters
+    ----------
+    solution : Solution
+        Of a problem whose pairs have a loss. Weights of 1 to 10 tell most: where one believes the pairs more,
+        the kernel is bent until they agree.
+
+    Returns
+    -------
+    Audit
+
+    Raises
+    ------
+    ProblemError
+        If no pair has a loss: `hard_pcp` keeps all, whatever they cost.
+    SolverError
+        For a solution without a point.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> from npkl_models.applications.audit import audit_pairs
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> pairs = nm.Pairs(6, must_link=[(0, 2), (3, 5), (1, 4)], cannot_link=[(2, 3), (0, 5)])
+    >>> found = audit_pairs(nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs).solve())
+    >>> found
+    Audit(5 pairs, 5 with a score)
+    >>> found.pairs[0].tolist(), bool(found.must[0])
+    ([1, 4], True)
+    """
+    if solution.V is None:
+        raise SolverError(f"{solution.backend} left no kernel to audit (status {solution.status})")
+    V, rows = solution.V, _between_neighbours(solution)
+    parts = [_of_term(term, V, rows) for term in solution.problem.terms]
+    known = [part for part in parts if part is not None]
+    if not known:
+        raise ProblemError(
+            f"pairs must have a loss to be audited, got {solution.problem.name or 'a problem'} without one"
+        )
+    pairs, must, z, z0, y, loss, score = (np.concatenate(part) for part in zip(*known, strict=True))
+    order = np.lexsort((-loss, -score))
+    return Audit(pairs[order], must[order], z[order], z0[order], y[order], loss[order], score[order])
+
+
+def _of_term(term: LossTerm, V: Array, rows: Array) -> tuple[Array, ...] | None:
+    """The columns of an audit for the pairs of a term; None for one that has none."""
+    if not isinstance(term.functional, Entries):
+        return None
+    ends = np.stack(term.functional.indices, axis=1)
+    kept = ends[:, 0] != ends[:, 1]
+    if not kept.any():
+        return None
+    i, j = ends[kept].T
+    target, weight, must = term.target[kept], term.weight[kept], term.target[kept] > 0
+    z, z0 = np.einsum("er,er->e", V[i], V[j]), np.einsum("er,er->e", rows[i], rows[j])
+    y = weight * term.loss.derivative(z, target)
+    now, without = (weight * np.maximum(term.loss.value(at, target), 0.0) for at in (z, z0))
+    wanting = np.where(must, -y, y) > 0
+    score = np.where(wanting, np.sqrt(now * without), 0.0)
+    return ends[kept], must, z, z0, y, now, score
+
+
+def _between_neighbours(solution: Solution) -> Array:
+    """For each point the mean of its neighbours' rows, weighted by the graph; its own if it has none."""
+    V = solution.V
+    if V is None:
+        raise SolverError("no kernel")
+    C = sp.coo_array(solution.problem.cost)
+    joined = (C.row != C.col) & (C.data < 0)
+    A = sp.csr_array((-C.data[joined], (C.row[joined], C.col[joined])), shape=C.shape)
+    degree = np.asarray(A.sum(axis=1)).ravel()
+    mean = (A @ V) / np.where(degree > 0, degree, 1.0)[:, None]
+    out: Array = np.where(degree[:, None] > 0, mean, V)
+    return out

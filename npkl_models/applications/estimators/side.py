@@ -1,0 +1,174 @@
+"""Side information of an estimator: classes, must-links, cannot-links or signed pairs, as one set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.cluster import KMeans
+from sklearn.metrics import pairwise_distances_argmin
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array, Index
+from npkl_models.model.pairs import Pairs
+from npkl_models.model.sampling import labelled
+
+RESTARTS = 10  # of the k-means that finds landmarks
+
+
+def spanning_pairs(y: ArrayLike) -> Pairs:
+    """Few pairs from which all others within and across the known classes follow.
+
+    Must-links chain the points of each class in their order: s - 1 for s points, of which the other
+    must-links are the closure. Cannot-links join the classes in a circle, the t-th point of a class to the
+    t-th of the next one as long as both have one, and each two classes that are not neighbours there by
+    their first points. So there are fewer than two pairs for each labelled point, and one more for every
+    two classes.
+
+    Parameters
+    ----------
+    y : array_like of shape (n,)
+        Classes; points labelled -1, None or NaN are unlabelled and have no pair.
+
+    Returns
+    -------
+    Pairs
+
+    Examples
+    --------
+    >>> from npkl_models.applications.estimators import spanning_pairs
+    >>> pairs = spanning_pairs([0, 0, 0, 1, 1, -1])
+    >>> pairs.must_link.tolist(), pairs.cannot_link.tolist()
+    ([[0, 1], [1, 2], [3, 4]], [[0, 3], [1, 4]])
+    >>> len(pairs.closure())  # of five points every pair is known
+    10
+    """
+    known, label = labelled(y)
+    order = np.argsort(label, kind="stable")
+    sizes = np.bincount(label)
+    start = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    together = np.flatnonzero(np.diff(label[order]) == 0)
+    must = np.stack([order[together], order[together + 1]], axis=1)
+    k = sizes.size
+    here = np.arange(k if k > 2 else k - 1)
+    there = (here + 1) % k
+    shared = np.minimum(sizes[here], sizes[there])
+    place = np.arange(int(shared.sum())) - np.repeat(np.cumsum(shared) - shared, shared)
+    circle = [np.repeat(start[part], shared) + place for part in (here, there)]
+    one, other = np.triu_indices(k, k=2)
+    far = (one > 0) | (other < k - 1)
+    ends = [np.concatenate([c, start[part[far]]]) for c, part in zip(circle, (one, other), strict=True)]
+    cannot = order[np.stack(ends, axis=1)]
+    place_of = np.flatnonzero(known)
+    return Pairs(known.size, place_of[must], place_of[cannot])
+
+
+def landmark_pairs(X: Any, count: int, random_state: int) -> Pairs:
+    """Cannot-links between every two of the points that are nearest to the centres of k-means.
+
+    What stands in for side information where none is given: without any pair the smoothest kernel is that of
+    one point, all of them together. k-means says only which few points are to be apart; the graph says the
+    rest.
+
+    Parameters
+    ----------
+    X : array_like or sparse of shape (n, d)
+    count : int
+        Number of landmarks, from 2.
+    random_state : int
+        Of k-means.
+
+    Raises
+    ------
+    ProblemError
+        If there are fewer than two different points.
+
+    Examples
+    --------
+    >>> from npkl_models.applications.estimators import landmark_pairs
+    >>> landmark_pairs([[0.0], [1.0], [2.0], [9.0], [10.0], [11.0]], 2, random_state=0).cannot_link
+    array([[1, 4]])
+    """
+    X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X, dtype=float)
+    n = X.shape[0]
+    if not 1 <= count <= n:
+        raise ProblemError(f"landmarks (a cluster each) must be between 1 and n = {n}, got {count}")
+    model = KMeans(max(count, 2), n_init=RESTARTS, random_state=random_state).fit(X)
+    points = np.unique(pairwise_distances_argmin(model.cluster_centers_, X))
+    if len(points) < 2:
+        raise ProblemError("X must have at least two different points where no pairs are given, got one")
+    first, second = np.triu_indices(len(points), k=1)
+    return Pairs(n, None, np.stack([points[first], points[second]], axis=1))
+
+
+def collected(
+    n: int, index: Any, y: ArrayLike | None, must_link: ArrayLike | None, cannot_link: ArrayLike | None,
+    pairs: ArrayLike | None, y_pairs: ArrayLike | None,
+) -> Pairs | None:  # fmt: skip
+    """All that was given, as one set of pairs; None where nothing was, or all points are unlabelled.
+
+    ``index`` is that of a DataFrame, or None.
+    """
+    if (pairs is None) != (y_pairs is None):
+        raise ProblemError(
+            "pairs and y_pairs must be given together, "
+            f"got {'y_pairs' if pairs is None else 'pairs'} without the other"
+        )
+    parts = [_of_classes(y, n)]
+    if must_link is not None or cannot_link is not None:
+        linked = [_positions(must_link, "must_link", index), _positions(cannot_link, "cannot_link", index)]
+        parts.append(Pairs(n, *linked) if any(map(len, linked)) else None)
+    if pairs is not None and y_pairs is not None:
+        table = _positions(pairs, "pairs", index)
+        parts.append(Pairs.from_arrays(table, y_pairs, n) if len(table) else None)
+    given = [part for part in parts if part is not None]
+    if not given:
+        return None
+    return Pairs(
+        n,
+        np.concatenate([part.must_link for part in given]),
+        np.concatenate([part.cannot_link for part in given]),
+    )
+
+
+def _of_classes(y: ArrayLike | None, n: int) -> Pairs | None:
+    """The pairs of the known classes; None where fewer than two points have one."""
+    if y is None:
+        return None
+    values = column_or_1d(y, warn=True, dtype=None)
+    if len(values) != n:
+        raise ProblemError(f"y must have a class, or -1, for each of the {n} points, got {len(values)}")
+    known = np.array([value is not None and value == value for value in values.tolist()], dtype=bool)
+    if known.any():
+        check_classification_targets(np.asarray(values[known].tolist()))
+    named = known & np.array([isinstance(v, str) or v != -1 for v in values.tolist()], dtype=bool)
+    return spanning_pairs(values) if int(named.sum()) >= 2 else None
+
+
+def _positions(values: ArrayLike | None, name: str, index: Any) -> Index:
+    """Pairs as positions of rows; what is no integer is looked up in the index of the DataFrame."""
+    table = np.asarray(values if values is not None else [])
+    if not table.size:
+        return np.zeros((0, 2), dtype=np.intp)
+    if table.dtype.kind in "iu":
+        return table
+    if table.ndim != 2 or table.shape[1] != 2:
+        raise ProblemError(f"{name} must have shape (m, 2), got {table.shape}")
+    if index is None:
+        raise ProblemError(
+            f"{name} must be positions of rows (integers), or labels of the rows of a DataFrame, "
+            f"got {table.dtype} without a DataFrame"
+        )
+    if not index.is_unique:
+        raise ProblemError(
+            f"the index of X must be unique for {name} to name rows by it, got repeated labels"
+        )
+    place: Array = np.asarray(index.get_indexer(table.ravel()))
+    if (place < 0).any():
+        strange = [str(label) for label in table.ravel()[place < 0][:5]]
+        raise ProblemError(f"{name} must name rows of X by labels of its index, got {strange}")
+    return place.reshape(-1, 2).astype(np.intp)

@@ -1,0 +1,112 @@
+"""``npkl cluster``: labels, the proof, and the refusals."""
+
+import numpy as np
+import pytest
+
+import npkl_models as nm
+from npkl_models.cli.main import main
+
+WINE = nm.datasets.load("wine")
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """my.csv with classes, plain.csv without, pairs.csv."""
+    monkeypatch.chdir(tmp_path)
+    names = ",".join(f"f{k}" for k in range(13))
+    np.savetxt("plain.csv", WINE.X, delimiter=",", header=names, comments="", fmt="%g")
+    table = np.column_stack([WINE.X, WINE.y])
+    np.savetxt("my.csv", table, delimiter=",", header=f"{names},class", comments="", fmt="%g")
+    pairs = nm.Pairs.from_labels(WINE.y, 60, 60, random_state=0)
+    np.savetxt("pairs.csv", np.column_stack([pairs.i, pairs.j, pairs.sign]), delimiter=",", fmt="%d")
+    return tmp_path
+
+
+def shown(capsys, *arguments):
+    return main(arguments), " ".join(capsys.readouterr().out.split())
+
+
+def test_labels_are_written_and_the_proof_is_printed(files, capsys):
+    code, text = shown(
+        capsys, "cluster", "plain.csv", "--pairs", "pairs.csv", "--k", "3", "--out", "labels.csv"
+    )
+    assert code == 0
+    assert "178 points, 60 must-links, 60 cannot-links" in text
+    assert "OPTIMAL" in text
+    assert "proved" in text
+    lines = (files / "labels.csv").read_text().split()
+    assert lines[0] == "cluster"
+    labels = np.array(lines[1:], dtype=int)
+    assert nm.applications.clustering.cluster_accuracy(WINE.y, labels) > 0.95
+    assert "Rand index" not in text
+
+
+def test_classes_of_the_file_are_only_compared_with(files, capsys):
+    code, text = shown(capsys, "cluster", "my.csv", "--pairs", "pairs.csv", "--k", "3")
+    assert code == 0
+    assert "Rand index with the classes" in text
+    named = shown(capsys, "cluster", "my.csv", "--labels", "class", "--pairs", "pairs.csv", "--k", "3")
+    assert named[1].split("Rand")[1] == text.split("Rand")[1]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["--formulation", "npkl", "--loss", "hinge", "--gamma", "10"],
+        ["--formulation", "simple_npkl"],
+        ["--formulation", "hard_pcp"],
+        ["--scaling", "raw", "--n-neighbors", "500", "--backend", "burer_monteiro"],
+    ],
+)
+def test_every_formulation_clusters(files, capsys, more):
+    code, text = shown(capsys, "cluster", "plain.csv", "--pairs", "pairs.csv", "--k", "3", *more)
+    assert code == 0, text
+    assert "3 clusters of" in text
+
+
+def test_without_pairs_landmarks_are_kept_apart(capsys):
+    code, text = shown(capsys, "cluster", "iris", "--k", "3")
+    assert code == 0
+    assert "no pairs given: 3 cannot-links between landmarks" in text
+
+
+def test_what_is_not_certified_ends_with_one_and_writes_its_labels(files, capsys):
+    code, text = shown(
+        capsys, "cluster", "plain.csv", "--pairs", "pairs.csv", "--k", "3", "--out", "labels.csv",
+        "--backend", "admm", "--time-limit", "1e-9",
+    )  # fmt: skip
+    assert code == 1
+    assert "TIME_LIMIT" in text
+    assert len((files / "labels.csv").read_text().split()) == 179
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nowhere.csv", "--k", "3"], "no such file"),
+        (["plain.csv", "--k", "0"], "--k must be between 1 and n = 178, got 0"),
+        (["plain.csv", "--k", "900"], "--k must be"),
+        (["plain.csv", "--k", "3", "--pairs", "nowhere.csv"], "no such file"),
+        (["plain.csv", "--k", "3", "--out", "labels.txt"], "--out must end with .csv"),
+        (["plain.csv", "--k", "3", "--out", "nowhere/labels.csv"], "folder"),
+        (["plain.csv", "--k", "3", "--loss", "hinge"], "got --loss"),
+        (["plain.csv", "--k", "3", "--formulation", "hard_pcp", "--gamma", "3"], "got --gamma"),
+        (["plain.csv", "--k", "3", "--data-home", "."], "got --data-home"),
+        (["iris", "--k", "3", "--labels", "class"], "got --labels"),
+        (["plain.csv", "--k", "3", "--n-neighbors", "0"], "--n-neighbors must be"),
+        (["plain.csv", "--k", "3", "--backend", "bcq"], "unknown backend"),
+        (["plain.csv", "--k", "3", "--gamma", "-1"], "gamma must be positive"),
+        (["plain.csv", "--k", "3", "--delta", "-1"], "shift must be"),
+        (["my.csv", "--k", "3", "--labels", "kind"], "unknown column"),
+    ],
+)
+def test_bad_usage_is_refused_before_anything_is_solved(files, capsys, monkeypatch, arguments, words):
+    monkeypatch.setattr(nm.Problem, "solve", lambda *a, **k: pytest.fail("solved"))
+    assert main(["cluster", *arguments]) == 2
+    assert words in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_number_of_clusters_must_be_said(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["cluster", "iris"])
+    assert "--k" in capsys.readouterr().err
