@@ -66,6 +66,8 @@ def read_points(path: str | Path, label: str | None = None) -> Dataset:
         with opened(path) as file:
             if "X" not in file.files:
                 raise ProblemError(f"{path} must hold an array X (and y), got {sorted(file.files)}")
+            if np.iscomplexobj(file["X"]):
+                raise ProblemError(f"{path} must hold real numbers, got complex ones")
             X = np.asarray(file["X"], dtype=float)
             return Dataset(path.stem, X, _codes(file["y"]) if "y" in file.files else none, str(path))
     if suffix in (".libsvm", ".svm"):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Equality, LossTerm
-from npkl_models.show.letters import COMMA, constant, number, plain, put, tidy
+from npkl_models.show.letters import COMMA, constant, number, plain, put, tidy, written
 
 Named = tuple[tuple[str, str], ...]
 
@@ -99,7 +99,7 @@ def _paid(problem: Problem, ys: list[str], nus: list[str]) -> tuple[list[str], l
 def _slack(problem: Problem, ys: list[str], nus: list[str]) -> str:
     named = zip((*problem.terms, *problem.equalities), (*ys, *nus), strict=True)
     parts = ["C"] if problem.cost.nnz else []
-    parts += [rf"\sum_e {letter}_e M_e^{{\text{{{part.name}}}}}" for part, letter in named]
+    parts += [rf"\sum_e {letter}_e M_e^{{\text{{{written(part.name)}}}}}" for part, letter in named]
     parts += [r"\operatorname{Diag}(d)"] if problem.regularizer.row_multipliers else []
     return "S = " + " + ".join(parts)
 

@@ -23,12 +23,14 @@ TIDY = (
     (r"(w_e) -(?=[A-Za-z(\\])", r"-\1 "),
     (r"- -", "+ "),
     (r"\+ -", "- "),
+    (r"\\; \+ ", r"\\; "),
     (r" - 0\)", ")"),
     (r"\(\(([^()]*)\) ([-+]) ", r"(\1 \2 "),
     (r"(\\sum_\{e \\le \d+\}) -(?=[A-Za-z])", r"-\1 "),  # a sign before the sum and its number
     (rf"({NUMBER}) -(?=[A-Za-z\\])", r"-\1 "),
 )
 PLAIN = (
+    (r"\\_", "_"),
     (r"\^\{\\text\{([^{}]*)\}\}", r" (\1)"),
     (r"\\langle ([^\\]*) \\rangle", r"<\1>"),
     (r"(?:^|(?<=,))([^,]+?) \\succeq 0", r"\1 is positive semidefinite"),
@@ -79,6 +81,11 @@ def tidy(latex: str) -> str:
 def constant(values: Array) -> float | None:
     """The number that all of them are, None if they differ."""
     return float(values[0]) if np.all(values == values[0]) else None
+
+
+def written(name: str) -> str:
+    """A name as LaTeX's text."""
+    return name.replace("_", r"\_")
 
 
 def number(values: Array, letter: str) -> str:

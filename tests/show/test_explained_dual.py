@@ -165,3 +165,10 @@ def test_numbers_of_any_size_can_be_set(options, tmp_path):
         assert "e-" not in latex
         assert "}^{" not in latex.replace("}^{(", "")
         mathml(latex)
+
+
+def test_names_are_written_such_that_tex_takes_them():
+    term = nm.LossTerm(nm.Entries(3, ([0], [1])), "square", 1.0, name="must_link")
+    dual = nm.Problem(np.eye(3), [term]).dual()
+    assert r"\text{must\_link}" in dual.slack
+    assert "(must_link)" in dual.text

@@ -5,6 +5,7 @@ import pytest
 from npkl_models.show.letters import plain, put, tidy
 
 TIDIED = {
+    r"\max_{y} \; - \sum_{e \le 2} -y_e": r"\max_{y} \; \sum_{e \le 2} y_e",
     r"10 y_e + \frac{y_e^2}{4 100}": r"10 y_e + \frac{y_e^2}{400}",
     "y_e = -2 -1": "y_e = 2",
     "y_e = -w_e -1": "y_e = w_e",
