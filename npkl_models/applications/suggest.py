@@ -50,7 +50,7 @@ def suggest_pairs(solution: Solution, k: int, *, random_state: Seed = 0) -> Inde
     """
     if solution.V is None:
         raise SolverError(f"{solution.backend} left no kernel to ask (status {solution.status})")
-    if not k >= 1:
+    if not isinstance(k, (int, np.integer)) or k < 1:
         raise ProblemError(f"k must be an integer >= 1, got {k!r}")
     must, cannot, threshold = _given(solution)
     n = solution.problem.n

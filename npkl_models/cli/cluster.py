@@ -106,8 +106,9 @@ def _points(options: argparse.Namespace) -> Dataset:
         get_backend(options.backend)
     idle = [f"--{name}" for name in said(options) if name in IDLE[options.formulation]]
     file = tables.is_file(options.data)
-    other = "data_home" if file else "labels"
-    idle += [f"--{name.replace('_', '-')}" for name in said(options) if name == other]
+    useless = {"data_home"} if file else set()
+    useless |= set() if tables.is_csv(options.data) else {"labels"}
+    idle += [f"--{name.replace('_', '-')}" for name in said(options) if name in useless]
     if idle:
         raise ProblemError(
             f"{options.formulation} on {options.data} must be said without options that are idle there, "

@@ -56,3 +56,11 @@ def test_what_is_wrong_is_said():
     alone = nm.Problem(nm.laplacian(np.arange(6.0)[:, None], 2, shift=0.1), term).solve()
     with pytest.raises(nm.ProblemError, match="problem with pairs"):
         suggest_pairs(alone, 3)
+
+
+@pytest.mark.parametrize("k", [0, 2.5, -1])
+def test_a_number_of_pairs_is_an_integer(k):
+    pairs = nm.Pairs(4, must_link=[(0, 1)], cannot_link=[(1, 2)])
+    solution = nm.pcp(nm.laplacian([[0.0], [1.0], [2.0], [3.0]], n_neighbors=2, shift=0.1), pairs).solve()
+    with pytest.raises(nm.ProblemError, match="k must be an integer"):
+        suggest_pairs(solution, k)

@@ -33,7 +33,7 @@ def test_entries_have_a_centre_too():
     K = W @ W.T
     np.testing.assert_allclose(K.diagonal(), 1, atol=1e-6)
     assert K[0, 1] == pytest.approx(0.5, abs=1e-6)  # and zero where nothing is said: the largest determinant
-    np.testing.assert_allclose(K[2:, :2], 0, atol=0.1)
+    np.testing.assert_allclose(K[2:, :2], 0, atol=1e-9)
     nu, sigma = inside.depth(problem, W)
     assert 0 < nu < np.linalg.eigvalsh(K)[0]
     assert 0 < sigma <= np.sqrt(0.5)

@@ -110,3 +110,9 @@ def test_the_number_of_clusters_must_be_said(capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["cluster", "iris"])
     assert "--k" in capsys.readouterr().err
+
+
+def test_labels_name_a_column_of_a_csv_only(tmp_path, capsys):
+    np.savez(tmp_path / "my.npz", X=np.arange(12.0).reshape(6, 2))
+    assert main(["cluster", str(tmp_path / "my.npz"), "--k", "2", "--labels", "class"]) == 2
+    assert "--labels" in capsys.readouterr().err

@@ -65,22 +65,21 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
     factor_: Array
     n_features_in_: int
 
-    def _landmarks(self) -> int:
-        """How many landmarks are kept apart where there is no side information."""
-        raise NotImplementedError
-
     def _fit_kernel(
         self, X: Any, y: ArrayLike | None, must_link: ArrayLike | None, cannot_link: ArrayLike | None,
-        pairs: ArrayLike | None, y_pairs: ArrayLike | None,
+        pairs: ArrayLike | None, y_pairs: ArrayLike | None, landmarks: int,
     ) -> int:  # fmt: skip
-        """Solve, and keep what was found; returns a seed for what is done with the kernel."""
+        """Solve, and keep what was found; returns a seed for what is done with the kernel.
+
+        Without side information so many ``landmarks`` are kept apart.
+        """
         index = X.index if hasattr(X, "iloc") else None
         points = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
         n = points.shape[0]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         given = collected(n, index, y, must_link, cannot_link, pairs, y_pairs)
         self.supervised_ = given is not None
-        self.pairs_ = landmark_pairs(points, self._landmarks(), seed) if given is None else given
+        self.pairs_ = landmark_pairs(points, landmarks, seed) if given is None else given
         self.n_neighbors_ = self._neighbors(n)
         self.width_ = graph_width(points, self.n_neighbors_, self.sigma, self.metric)
         width = self.width_ if np.isfinite(self.width_) else "binary"

@@ -146,7 +146,7 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         """
         if not self.n_clusters >= 1:
             raise ProblemError(f"n_clusters must be an integer >= 1, got {self.n_clusters!r}")
-        seed = self._fit_kernel(X, y, must_link, cannot_link, pairs, y_pairs)
+        seed = self._fit_kernel(X, y, must_link, cannot_link, pairs, y_pairs, self.n_clusters)
         self.labels_ = kernel_kmeans(self.factor_, self.n_clusters, self.n_init, seed)
         n = len(self.labels_)
         member = sp.csr_array((np.ones(n), (self.labels_, np.arange(n))), shape=(self.n_clusters, n))
@@ -168,6 +168,3 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         rows = self._extended(X)
         found = pairwise_distances_argmin(rows, self.cluster_centers_)
         return np.asarray(found, dtype=np.intp)
-
-    def _landmarks(self) -> int:
-        return self.n_clusters

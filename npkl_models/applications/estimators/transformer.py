@@ -79,7 +79,7 @@ class NPKLKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
         """Learn the kernel; the parameters are those of `NPKLClustering.fit`."""
         if not self.n_landmarks >= 2:
             raise ProblemError(f"n_landmarks must be an integer >= 2, got {self.n_landmarks!r}")
-        self._fit_kernel(X, y, must_link, cannot_link, pairs, y_pairs)
+        self._fit_kernel(X, y, must_link, cannot_link, pairs, y_pairs, self.n_landmarks)
         return self
 
     def transform(self, X: Any) -> Array:
@@ -103,9 +103,6 @@ class NPKLKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
         """`fit`, and the rows of the training points."""
         self.fit(X, y, must_link=must_link, cannot_link=cannot_link, pairs=pairs, y_pairs=y_pairs)
         return self.factor_
-
-    def _landmarks(self) -> int:
-        return self.n_landmarks
 
     @property
     def _n_features_out(self) -> int:
