@@ -1,0 +1,18 @@
+"""Metrics learnt from similar pairs by reweighing a kernel's eigenvalues.
+
+Yeung, Chang & Dai, A scalable kernel-based semi-supervised metric learning algorithm with out-of-sample
+generalization ability, Neural Computation, 2008. `reweighing` has section 2, `landmarks` section 3.3,
+and `KernelMetricLearner` puts them together (sections 3 and 4).
+
+Examples
+--------
+>>> from npkl_models.applications.metric import KernelMetricLearner
+>>> KernelMetricLearner(n_landmarks=50)
+KernelMetricLearner(n_landmarks=50)
+"""
+
+from npkl_models.applications.metric.landmarks import local_weights
+from npkl_models.applications.metric.learner import KernelMetricLearner
+from npkl_models.applications.metric.reweighing import eigenvalue_weights
+
+__all__ = ["KernelMetricLearner", "eigenvalue_weights", "local_weights"]

@@ -1,0 +1,101 @@
+"""A kernel's values with a few landmarks, for any points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics import pairwise_distances, pairwise_kernels
+
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array, Index, Matrix
+
+KERNELS = ("rbf", "poly", "linear", "precomputed")
+CHUNK = 2_000  # points at a time
+NEGLIGIBLE = 1e-10  # eigenvalue, relative to the largest, whose axis is left out
+
+Kernel = str | Callable[[Array, Array], float]
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkKernel:
+    """Values k(x, x_j) with landmarks x_j.
+
+    Attributes
+    ----------
+    kernel : str or callable
+        One of `KERNELS`, or a function of two points.
+    places : ndarray of int, shape (m,)
+        Rows of the training points.
+    landmarks : ndarray or sparse of shape (m, d)
+        None are kept where the kernel is precomputed.
+    gamma, degree, coef0 : float
+    """
+
+    kernel: Kernel
+    places: Index
+    landmarks: Any
+    gamma: float
+    degree: float
+    coef0: float
+
+    def __call__(self, points: Any) -> Array:
+        """Values of points with the landmarks, (n, m); ``points`` are rows of a kernel if precomputed."""
+        if self.kernel == "precomputed":
+            return _dense(points[:, self.places])
+        if callable(self.kernel):
+            return _dense(pairwise_kernels(points, self.landmarks, metric=self.kernel))
+        values = pairwise_kernels(
+            points, self.landmarks, metric=self.kernel, filter_params=True,
+            gamma=self.gamma, degree=self.degree, coef0=self.coef0,
+        )  # fmt: skip
+        return _dense(values)
+
+
+def landmark_kernel(
+    points: Any, places: Index, kernel: Kernel, gamma: float | str, degree: float, coef0: float
+) -> LandmarkKernel:
+    """The kernel with rows ``places`` of the points as landmarks."""
+    if not callable(kernel) and kernel not in KERNELS:
+        raise ProblemError(f"kernel must be callable or one of {', '.join(KERNELS)}, got {kernel!r}")
+    if kernel == "precomputed" and points.shape[0] != points.shape[1]:
+        raise ProblemError(f"a precomputed kernel must be square in fit, got shape {points.shape}")
+    landmarks = None if kernel == "precomputed" else points[places]
+    return LandmarkKernel(kernel, places, landmarks, _width(gamma, kernel, landmarks), degree, coef0)
+
+
+def axes_of(own: Array) -> tuple[Array, Array]:
+    """Positive eigenvalues of the centred kernel, the largest first, and eigenvectors with fixed signs."""
+    mean = own.mean(axis=0)
+    value, vector = np.linalg.eigh(own - mean - mean[:, None] + mean.mean())
+    kept = np.flatnonzero(value > NEGLIGIBLE * max(float(value[-1]), 0.0))[::-1]
+    if not kept.size:
+        raise ProblemError("points must differ under the kernel, got landmarks that are all the same")
+    axes = vector[:, kept]
+    largest = axes[np.abs(axes).argmax(axis=0), np.arange(kept.size)]
+    return value[kept], axes * np.where(largest < 0, -1.0, 1.0)
+
+
+def in_chunks(of: Callable[[Any], Matrix], rows: Any) -> Matrix:
+    """A sparse matrix, so many of its rows at a time."""
+    parts = [of(rows[at : at + CHUNK]) for at in range(0, rows.shape[0], CHUNK)]
+    return sp.vstack(parts, format="csr")
+
+
+def _width(gamma: float | str, kernel: Kernel, landmarks: Any) -> float:
+    if gamma != "auto":
+        if isinstance(gamma, str) or not (np.isfinite(gamma) and gamma > 0):
+            raise ProblemError(f"gamma must be positive and finite or 'auto', got {gamma!r}")
+        return float(gamma)
+    if kernel not in ("rbf", "poly"):
+        return 1.0  # not used
+    m = landmarks.shape[0]
+    mean = float(pairwise_distances(landmarks).sum()) / (m * (m - 1))
+    return 1 / (2 * mean**2) if mean > 0 else 1.0
+
+
+def _dense(values: Any) -> Array:
+    return values.toarray() if sp.issparse(values) else np.asarray(values, dtype=float)

@@ -1,0 +1,262 @@
+"""A metric from similar pairs, for any number of points and for new ones, as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from npkl_models.applications.estimators.side import collected
+from npkl_models.applications.metric.kernels import axes_of, in_chunks, landmark_kernel
+from npkl_models.applications.metric.landmarks import local_weights
+from npkl_models.applications.metric.reweighing import eigenvalue_weights
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array, Index, Matrix
+
+
+class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    r"""Distances in the space of a kernel, its eigenvalues chosen so that similar pairs are near.
+
+    The landmarks' centred kernel is :math:`\sum_r \mu_r \alpha_r \alpha_r'`; every point is a weighted mean W
+    of its nearest landmarks, and the kernel that is learnt is
+    :math:`\sum_r \beta_r^2\, W\alpha_r\, (W\alpha_r)'`. Time and memory are linear in the number of points.
+
+    Parameters
+    ----------
+    n_landmarks : int or None
+        None makes every point one: the basic algorithm, cubic in their number. The points of similar pairs
+        come first, then others at random; where those are more than ``n_landmarks``, some of them are drawn.
+    kernel : {"rbf", "poly", "linear", "precomputed"} or callable
+        ``callable(x, y)`` of two points. "precomputed": X is the kernel, (n, n) in `fit` and (m, n) for new
+        points.
+    gamma : float or "auto"
+        Of "rbf" and "poly". "auto" is 1 / (2 d^2), d the mean distance of the landmarks.
+    degree, coef0 : float
+        Of "poly": (gamma x'y + coef0)^degree.
+    n_neighbors : int
+        Landmarks that a point is a mean of.
+    n_iter : int
+        Times that neighbours and their weights are found, in the space learnt before; 1 is the basic form,
+        the paper's experiments have 3.
+    prior : float
+        Strength of the kernel as it was against the pairs, an extension of the paper, which has 0
+        (`npkl_models.applications.metric.reweighing`).
+    dissimilar : bool
+        Whether cannot-links count: an extension of the paper, which has none.
+    regularization : float
+        Of the weights of landmarks, see `local_weights`.
+    epsilon : float
+        Of the eigenvalues, see `eigenvalue_weights`.
+    random_state : int, RandomState or None
+        Of the landmarks.
+
+    Attributes
+    ----------
+    landmarks_ : ndarray of int, shape (m,)
+        Rows of X.
+    eigenvalues_ : ndarray of shape (q,)
+        mu, of the landmarks' kernel, the largest first.
+    weights_ : ndarray of shape (q,)
+        beta.
+    objective_ : float
+        Mean squared distance of the similar pairs; NaN without any.
+    embedding_ : ndarray of shape (n, q)
+        Coordinates of the points, eqs. (24) and (25), with beta: their distances are the metric.
+    pairs_ : Pairs or None
+        What was learnt from; None leaves the kernel as it is.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    Yeung, Chang & Dai, Neural Computation 2008: eqs. (2)-(6) for all points, (7)-(19) for landmarks, (20) to
+    (27) for new points, section 3.4 for the iteration, which the paper leaves open: here W is found anew in
+    the space that was learnt. With ``prior=0, dissimilar=False`` it is the paper's method. Where all points
+    of the similar pairs are landmarks, as the paper asks, beta does not change any more after the first time
+    (their rows of W are fixed, so D is, and the constant c is the sum of beta), so only W does.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> from npkl_models.applications.metric import KernelMetricLearner
+    >>> from npkl_models.applications.scores import separation
+    >>> data = nm.datasets.load("wine")
+    >>> pairs = nm.Pairs.from_labels(data.y, 60, 60, random_state=0)
+    >>> X = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0)
+    >>> model = KernelMetricLearner().fit(X, must_link=pairs.must_link, cannot_link=pairs.cannot_link)
+    >>> separation(model.transform(X), data.y) > 1.2 * separation(X, data.y)
+    True
+    >>> model.pair_distance([[X[0], X[1]]]) < model.pair_distance([[X[0], X[70]]])
+    array([ True])
+    """
+
+    def __init__(
+        self, n_landmarks: int | None = 100, *, kernel: str | Callable[[Array, Array], float] = "rbf",
+        gamma: float | str = "auto", degree: float = 3, coef0: float = 1.0, n_neighbors: int = 20,
+        n_iter: int = 3, prior: float = 0.1, dissimilar: bool = True, regularization: float = 0.1,
+        epsilon: float = 1e-8, random_state: Any = 0,
+    ) -> None:  # fmt: skip
+        self.n_landmarks = n_landmarks
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_neighbors = n_neighbors
+        self.n_iter = n_iter
+        self.prior = prior
+        self.dissimilar = dissimilar
+        self.regularization = regularization
+        self.epsilon = epsilon
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, *, must_link: ArrayLike | None = None,
+        cannot_link: ArrayLike | None = None, pairs: ArrayLike | None = None,
+        y_pairs: ArrayLike | None = None,
+    ) -> Self:  # fmt: skip
+        """Learn the metric; the parameters are those of `NPKLClustering.fit`.
+
+        Without side information the metric is that of the kernel.
+        """
+        index = X.index if hasattr(X, "iloc") else None
+        points = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        if not self.n_iter >= 1:
+            raise ProblemError(f"n_iter must be an integer >= 1, got {self.n_iter!r}")
+        self.pairs_ = collected(points.shape[0], index, y, must_link, cannot_link, pairs, y_pairs)
+        none = np.zeros((0, 2), dtype=np.intp)
+        similar = none if self.pairs_ is None else self.pairs_.must_link
+        apart = none if self.pairs_ is None or not self.dissimilar else self.pairs_.cannot_link
+        self.landmarks_ = self._landmarks(points.shape[0], similar)
+        self._kernel = landmark_kernel(
+            points, self.landmarks_, self.kernel, self.gamma, self.degree, self.coef0
+        )
+        self.gamma_ = self._kernel.gamma
+        self._own = self._kernel(points[self.landmarks_])
+        self._learn(points, similar, apart)
+        return self
+
+    def _learn(self, points: Any, similar: Index, apart: Index) -> None:
+        """Eigenvalues of the landmarks, and as often as asked W and the weights of the axes."""
+        self.eigenvalues_, axes = axes_of(self._own)
+        self._stages: list[Array] = []
+        W = self._first_weights(points)
+        for step in range(self.n_iter):
+            if step:
+                W = self._next_weights(W, self._stages[-1])
+            near, far = _differences(W, axes, similar), _differences(W, axes, apart)
+            self.weights_ = (
+                eigenvalue_weights(near, self.eigenvalues_, far, self.prior, self.epsilon)
+                if len(near) + len(far)
+                else np.sqrt(self.eigenvalues_)
+            )
+            self._stages.append(axes * self.weights_)
+        self.embedding_ = np.asarray(W @ self._stages[-1])
+        distance = (near**2) @ self.weights_**2
+        self.objective_ = float(distance.mean()) if len(similar) else float("nan")
+
+    def transform(self, X: Any) -> Array:
+        """Coordinates of points, training points or new ones, in the space that was learnt.
+
+        Parameters
+        ----------
+        X : array_like, sparse or DataFrame of shape (m, d)
+            Values of the kernel with the training points, (m, n), where it is precomputed.
+
+        Returns
+        -------
+        ndarray of shape (m, q)
+        """
+        check_is_fitted(self, "weights_")
+        points = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        W = self._first_weights(points)
+        for before in self._stages[:-1]:
+            W = self._next_weights(W, before)
+        return np.asarray(W @ self._stages[-1])
+
+    def fit_transform(self, X: Any, y: ArrayLike | None = None, **side: ArrayLike | None) -> Array:
+        """`fit`, and the coordinates of the training points; `side` is what `fit` takes by keyword."""
+        return self.fit(X, y, **side).embedding_
+
+    def pair_distance(self, pairs: ArrayLike) -> Array:
+        """Distances of pairs in the metric.
+
+        Parameters
+        ----------
+        pairs : array_like of shape (m, 2, d), or of int and shape (m, 2)
+            Points, as metric-learn has them, or rows of the training points.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        check_is_fitted(self, "weights_")
+        given = np.asarray(pairs)
+        if given.ndim == 2 and given.shape[1] == 2 and given.dtype.kind in "iu":
+            n = len(self.embedding_)
+            if given.size and (given.min() < 0 or given.max() >= n):
+                raise ProblemError(
+                    f"pairs must name rows from 0 to {n - 1}, got {given.min()} to {given.max()}"
+                )
+            ends = self.embedding_[given[:, 0]], self.embedding_[given[:, 1]]
+        elif given.ndim == 3 and given.shape[1] == 2:
+            ends = self.transform(given[:, 0]), self.transform(given[:, 1])
+        else:
+            raise ProblemError(
+                f"pairs must have shape (m, 2, d), or (m, 2) of integers, got {given.shape} of {given.dtype}"
+            )
+        return np.asarray(np.linalg.norm(ends[0] - ends[1], axis=1))
+
+    def pair_score(self, pairs: ArrayLike) -> Array:
+        """The greater the nearer: distances with the sign turned."""
+        return -self.pair_distance(pairs)
+
+    def get_metric(self) -> Callable[[Array, Array], float]:
+        """The metric as a function of two points, which scikit-learn's methods take as ``metric=``."""
+        check_is_fitted(self, "weights_")
+
+        def metric(u: Array, v: Array) -> float:
+            ends = self.transform(np.stack([np.asarray(u), np.asarray(v)]))
+            return float(np.linalg.norm(ends[0] - ends[1]))
+
+        return metric
+
+    def _landmarks(self, n: int, similar: Index) -> Index:
+        """Points of the similar pairs first, then the others, each in an order drawn at random."""
+        if self.n_landmarks is not None and not self.n_landmarks >= 2:
+            raise ProblemError(f"n_landmarks must be None or an integer >= 2, got {self.n_landmarks!r}")
+        rng = check_random_state(self.random_state)
+        paired = np.unique(similar)
+        others = np.setdiff1d(np.arange(n), paired)
+        order = np.concatenate([rng.permutation(paired), rng.permutation(others)]).astype(np.intp)
+        return np.sort(order[: n if self.n_landmarks is None else int(self.n_landmarks)])
+
+    def _first_weights(self, points: Any) -> Matrix:
+        return in_chunks(lambda rows: self._weights(self._kernel(rows), self._own), points)
+
+    def _next_weights(self, W: Matrix, coordinates: Array) -> Matrix:
+        """Neighbours and weights in the space that was learnt."""
+        own = coordinates @ coordinates.T
+        return in_chunks(lambda rows: self._weights((rows @ coordinates) @ coordinates.T, own), W)
+
+    def _weights(self, between: Array, own: Array) -> Matrix:
+        return local_weights(between, own, self.n_neighbors, self.regularization)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.weights_.size)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+
+def _differences(W: Matrix, axes: Array, ends: Index) -> Array:
+    """Of the rows of W times the axes, over pairs."""
+    return np.asarray((W[ends[:, 0]] - W[ends[:, 1]]) @ axes)
