@@ -20,7 +20,7 @@ from npkl_models.model.terms import Multipliers
 from npkl_models.proof.bounds import min_eigenvalue
 from npkl_models.proof.eigenbound import EigenBound, Rigour
 from npkl_models.proof.factorisation import DENSE_CHOLESKY
-from npkl_models.proof.positive import FULL, positive_part
+from npkl_models.proof.positive import FULL, LARGEST, SHARE, positive_part
 from npkl_models.proof.query import Query
 
 SPARE = 0.95  # of the gap that is left: what raising the slack's diagonal may cost
@@ -139,9 +139,12 @@ def _finite(
         gradient = (W[:, :0], np.zeros(0))
     query = demand.query(objective, W, S)
     query = replace(query, failure_probability=query.failure_probability / 2)  # of two runs at most
+    wide = W.shape[1] > SHARE * S.shape[0] and FULL < S.shape[0] <= LARGEST
+    if wide and query.method == "auto":  # deflation by so many columns costs more than all eigenvalues
+        query = replace(query, method="eigh")
     found = min_eigenvalue(LowRankUpdate(S, *gradient), W, query)
     paid, order, level = rounding.paid(problem, y), S.shape[0], _kappa(R.spectral, S, W)
-    whole = query.method in ("auto", "eigh") and order <= FULL
+    whole = wide or (query.method in ("auto", "eigh") and order <= FULL)
     best, rigour = float("-inf"), found.rigour
     if not (whole and not query.quick) and np.isfinite(found.lower):
         best = -paid - R.support(_spectrum(gradient[1], order, found.lower, error), problem.n)

@@ -21,6 +21,7 @@ Matrix = Any  # a scipy sparse array or a dense ndarray; both take `@`
 UNIT = float(np.finfo(np.float64).eps) / 2  # unit roundoff
 TINY = float(np.finfo(np.float64).tiny)  # the smallest normal number: what underflow may lose
 LINE = 64  # bytes of a cache line
+WIDE = 1_000  # columns above which a Gram matrix stands in for singular values
 DENSE_SPECTRUM = 1_500  # largest order for all eigenvalues, where all are needed
 
 
@@ -89,9 +90,17 @@ def frobenius(A: Array) -> float:
 
 
 def gram_eigenvalues(V: Array) -> Array:
-    """The non-zero eigenvalues of V V' (at most r of them), descending; infinite for numbers out of range."""
+    """The non-zero eigenvalues of V V' (at most r of them), descending; infinite for numbers out of range.
+
+    Of more than 1,000 columns and rows they are those of V'V, several times quicker, to n sqrt(r) units of
+    roundoff of the trace; singular values are more accurate.
+    """
     if not np.isfinite(V).all():
         return np.full(min(V.shape), np.inf)
+    if min(V.shape) > WIDE:
+        gram = V.T @ V if V.shape[1] <= V.shape[0] else V @ V.T
+        if np.isfinite(gram).all():
+            return np.maximum(np.linalg.eigvalsh(gram)[::-1], 0.0)
     out: Array = np.linalg.svd(V, compute_uv=False) ** 2 if V.size else np.zeros(0)
     return out
 

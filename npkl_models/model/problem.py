@@ -126,7 +126,7 @@ class Problem(Lent):
         """The objective at a dense kernel K (n x n); constraints are not looked at."""
         linear = float(np.sum(self.cost.multiply(K)))
         total = linear + sum(term.value(term.functional.value(K)) for term in self.terms)
-        if self.regularizer.vacuous:
+        if self.regularizer.vacuous or self.regularizer.bounds:
             return total
         return total + self.regularizer.value(np.linalg.eigvalsh(symmetrize(K)))
 
@@ -134,7 +134,7 @@ class Problem(Lent):
         """The objective at K = V V' for a factor V (n x r); K is never formed."""
         linear = float(np.sum(V * (self.cost @ V)))
         total = linear + sum(term.value(z) for term, z in zip(self.terms, self.values(V), strict=True))
-        if self.regularizer.vacuous:
+        if self.regularizer.vacuous or self.regularizer.bounds:
             return total
         return total + self.regularizer.value(gram_eigenvalues(V))
 

@@ -17,7 +17,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from npkl_models.linalg import UNIT, Array
+from npkl_models.linalg import UNIT, WIDE, Array
 from npkl_models.model.trace_cones import Cvx, CvxSupport
 
 ROUND = 2 * UNIT
@@ -117,6 +117,11 @@ class Regularizer(ABC):
         """Whether it is a constraint, not a penalty."""
         return self.spectral is None or self.spectral.penalty is None
 
+    @property
+    def bounds(self) -> bool:
+        """Whether it is known to add nothing: a bound on tr K^p. Its `value` is not asked then."""
+        return self.spectral is not None and self.spectral.penalty is None
+
     def latex_optimality(self, S: str, K: str) -> str:
         """Dual feasibility and complementarity, in the letters of the slack and of the PSD unknown."""
         return rf"-{S} \in \partial R({K})"
@@ -189,7 +194,8 @@ def linear_support(eigenvalues: Array, shift: float) -> float:
 
 def inside(V: Array) -> float:
     """A factor below one that pays for the rounding of norms of rows or columns of V."""
-    return 1 - (sum(V.shape) + 8) * UNIT
+    wide = float(np.sqrt(min(V.shape))) if min(V.shape) > WIDE else 1.0  # as `gram_eigenvalues` rounds
+    return 1 - (sum(V.shape) + 8) * wide * UNIT
 
 
 def parameter(name: str, value: float | None) -> Cvx:

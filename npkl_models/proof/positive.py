@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +12,14 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from npkl_models.linalg import Array, Matrix, dense
+from npkl_models.linalg import Array, Matrix, dense, norm_bound
 
 logger = logging.getLogger("npkl_models")
 FULL = 3_000  # largest order for a full eigendecomposition
 MARGIN = 10  # eigenpairs asked for beyond those found positive last time
-SHARE = 0.5  # of the order: beyond, Lanczos is no cheaper than everything
+SHARE = 0.08  # of the order: beyond, a full decomposition is cheaper (measured on a4a: 10 s, as 480 pairs)
+LARGEST = 10_000  # order up to which a full decomposition is made then, in some 3 n^2 numbers
+LAST = 0.5  # share of the order that Lanczos looks for at most
 
 
 @dataclass(frozen=True)
@@ -50,29 +53,58 @@ def positive_part(
     """All positive eigenvalues of A: by a full decomposition up to order 3,000, else by Lanczos.
 
     Lanczos asks for ``guess`` and a few more pairs of the upper end and doubles their number until one of
-    them is not positive, or ``most`` or the ``deadline`` (of `time.perf_counter`) is reached. With
-    ``lanczos`` it is used below order 3,000 too, for fewer pairs than the order.
+    them is not positive, or ``most`` or the ``deadline`` (of `time.perf_counter`) is reached; up to order
+    10,000 a full decomposition takes over where many pairs are wanted. At the deadline what was found before
+    is returned, or nothing, with a bound on the largest eigenvalue. With ``lanczos`` it is used below order
+    3,000 too, for fewer pairs than the order.
     """
     n = A.shape[0]
     whole = n if most is None else most
     if (n <= FULL and not lanczos) or (lanczos and whole >= n):
-        values, vectors = scipy.linalg.eigh(dense(A), driver="evd", check_finite=False)
-        kept = np.flatnonzero(values > 0)[::-1]
-        return PositivePart(values[kept], vectors[:, kept], 0.0, True)
-    operator = LinearOperator((n, n), matvec=lambda v: A @ v, dtype=float)
-    limit = whole if lanczos else min(whole, int(SHARE * n))
+        return _everything(A)
+    operator = LinearOperator((n, n), matvec=_until(deadline, A), dtype=float)
+    cheap, limit = int(SHARE * n), whole if lanczos else min(whole, int(LAST * n))
+    full = n <= LARGEST and not lanczos and whole > cheap
     count = min(max(guess, 1) + MARGIN, limit)
     begin = np.random.default_rng(0).standard_normal(n) if start is None else start
-    while True:
-        values, vectors = _upper_end(operator, count, begin)
+    values: Array = np.zeros(0)
+    vectors, complete = np.zeros((n, 0)), False
+    while not (full and count > cheap):
+        try:
+            values, vectors = _upper_end(operator, count, begin)
+        except _LateError:
+            break
         complete = bool(values.size and values[-1] <= 0)
-        logger.info("%d pairs of the upper end, the last one %.2e", values.size, values[-1])
-        if complete or count >= limit or time.perf_counter() > deadline:
+        logger.info("%d pairs of the upper end, the last one %.2e", values.size, values[-1:].sum())
+        if complete or count >= limit:
             break
         count = min(2 * count, limit)
+    else:
+        return _everything(A)
     positive = values > 0
-    tail = 0.0 if complete or not values.size else float(values[-1])
-    return PositivePart(values[positive], vectors[:, positive], tail, complete)
+    last = float(values[-1]) if values.size else norm_bound(A)
+    return PositivePart(values[positive], vectors[:, positive], 0.0 if complete else max(last, 0.0), complete)
+
+
+class _LateError(Exception):
+    """The deadline has passed."""
+
+
+def _until(deadline: float, A: Matrix) -> Callable[[Array], Array]:
+    """Products with A, until then."""
+
+    def product(v: Array) -> Array:
+        if time.perf_counter() > deadline:
+            raise _LateError
+        return np.asarray(A @ v)
+
+    return product
+
+
+def _everything(A: Matrix) -> PositivePart:
+    values, vectors = scipy.linalg.eigh(dense(A), driver="evd", check_finite=False)
+    kept = np.flatnonzero(values > 0)[::-1]
+    return PositivePart(values[kept], vectors[:, kept], 0.0, True)
 
 
 def _upper_end(operator: Any, count: int, begin: Array) -> tuple[Array, Array]:

@@ -32,3 +32,11 @@ def test_psd_factor_cuts_the_negative_part():
 def test_schatten_norm_does_not_overflow(values):
     assert linalg.schatten_norm(values, 2) == pytest.approx(float(np.hypot(*values)))
     assert linalg.schatten_norm(values, np.inf) == values.max()
+
+
+def test_eigenvalues_of_wide_factors_come_from_the_gram_matrix(monkeypatch):
+    V = np.random.default_rng(0).normal(size=(30, 12)) * np.geomspace(1, 1e-3, 12)
+    exact = linalg.gram_eigenvalues(V)
+    monkeypatch.setattr(linalg, "WIDE", 5)
+    for A in (V, V.T):
+        np.testing.assert_allclose(linalg.gram_eigenvalues(A), exact, atol=1e-13 * exact[0])

@@ -17,6 +17,7 @@ def test_lanczos_finds_the_same_positive_part(monkeypatch):
     problem = simple("linear", n=120, bound=50.0)
     dense = problem.solve("closed_form")
     monkeypatch.setattr(positive, "FULL", 20)
+    monkeypatch.setattr(positive, "LARGEST", 20)
     sparse = problem.solve("closed_form")
     assert sparse.message == dense.message
     assert sparse.objective == pytest.approx(dense.objective, rel=1e-9)
@@ -29,3 +30,43 @@ def test_lanczos_finds_the_same_positive_part(monkeypatch):
     part = positive.positive_part(-problem.slack(problem.derivatives(np.zeros((120, 1)))), most=5)
     assert not part.complete
     assert part.tail == part.values[-1] > 0
+
+
+def test_many_eigenvalues_are_had_by_a_full_decomposition(monkeypatch):
+    problem = simple("linear", n=120, bound=50.0)
+    A = -problem.slack(problem.derivatives(np.zeros((120, 1))))
+    whole = positive.positive_part(A)
+    monkeypatch.setattr(positive, "FULL", 20)
+    asked = []
+    monkeypatch.setattr(positive, "_upper_end", lambda *given: asked.append(given))
+    part = positive.positive_part(A)
+    assert part.complete
+    assert not asked
+    np.testing.assert_allclose(part.values, whole.values, rtol=1e-9)
+
+
+def test_past_the_deadline_what_is_known_is_still_a_bound(monkeypatch):
+    monkeypatch.setattr(positive, "FULL", 20)
+    monkeypatch.setattr(positive, "LARGEST", 20)
+    problem = simple("squared_hinge", n=120, bound=50.0)
+    A = -problem.slack(problem.derivatives(np.zeros((120, 1))))
+    late = positive.positive_part(A, deadline=0.0)
+    assert late.values.size == 0
+    assert not late.complete
+    assert late.tail >= np.linalg.eigvalsh(A.toarray())[-1]
+    stopped = problem.solve("simple_npkl", time_limit=1e-9)
+    assert stopped.status is nm.Status.TIME_LIMIT
+    assert stopped.certificate.bound <= problem.solve("simple_npkl").objective
+
+
+def test_wide_answers_are_judged_by_the_whole_spectrum(monkeypatch):
+    from npkl_models.certify import bounds
+
+    problem = simple("squared_hinge", n=120, bound=50.0)
+    solution = problem.solve("simple_npkl")
+    for name in ("FULL", "SHARE"):
+        monkeypatch.setattr(bounds, name, 0)
+    wide = nm.certify(problem, solution)
+    assert wide.rigour == "proved"
+    assert wide.relative_gap <= 1e-6
+    assert wide.bound <= solution.objective

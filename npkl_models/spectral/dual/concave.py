@@ -58,12 +58,13 @@ class Dual:
     """Evaluates the dual; counts eigendecompositions.
 
     With ``most`` Lanczos looks for so many eigenpairs at most, and K(y) is made of those that are
-    positive; the bound counts the rest as large as the smallest found, so it stays a bound.
+    positive; the bound counts the rest as large as the smallest found, so it stays a bound. Past the
+    ``deadline`` (of `time.perf_counter`) it looks no further, which leaves such a bound too.
     """
 
-    def __init__(self, problem: Problem, most: int | None = None) -> None:
+    def __init__(self, problem: Problem, most: int | None = None, deadline: float = np.inf) -> None:
         self.problem, self.R, self.most = problem, trace_power(problem), most
-        self.evaluations = 0
+        self.evaluations, self.deadline = 0, deadline
         self.sizes = [part.functional.size for part in (*problem.terms, *problem.equalities)]
         self.lower, self.upper = self._domain()
         self._rank, self._start = 8, None
@@ -120,8 +121,9 @@ class Dual:
 
     def _positive_part(self, A: Matrix) -> PositivePart:
         if self.most is not None:
-            return positive_part(A, self.most, self._start, most=self.most, lanczos=True)
-        return positive_part(A, self._rank, self._start, most=MARGIN + TOP if self.R.p == 1 else None)
+            return positive_part(A, self.most, self._start, self.most, self.deadline, lanczos=True)
+        most = MARGIN + TOP if self.R.p == 1 else None
+        return positive_part(A, self._rank, self._start, most, self.deadline)
 
     def gradient(self, y: Multipliers, V: Array) -> Array:
         """The values of V V' less those at which the losses have the slopes y; the equalities' misfits."""

@@ -35,7 +35,8 @@ class ProximalDual:
         y = dual.split(x)
         S = problem.restrict(problem.slack(y))
         dual.evaluations += 1
-        part = positive_part(LowRankUpdate(-sigma * S, self.W, self.mu), self.mu.size)
+        sum_of_both = LowRankUpdate(-sigma * S, self.W, self.mu)
+        part = positive_part(sum_of_both, self.mu.size, deadline=dual.deadline)
         E, weights = part.vectors, onto_ball(part.values, dual.R.p, dual.R.bound or np.inf)
         self.vectors, self.weights = E, weights
         cross = float(np.sum((self.W.T @ E) ** 2 * self.mu[:, None] * weights))

@@ -77,7 +77,7 @@ class Ascent:
     @property
     def deadline(self) -> float:
         """In seconds of the clock, inf without a limit."""
-        return self.watch.started + (self.options.time_limit or np.inf)
+        return self.dual.deadline
 
     def offer(self, V: Array) -> None:
         """A feasible kernel from elsewhere, kept if it is the best."""
@@ -206,7 +206,9 @@ class SimpleNPKLPlan:
     def run(self, watch: Watch) -> Claim:
         """Ascend until the gap is closed."""
         options = self.options
-        dual = Dual(self.problem, printed_rank(self.problem) if options.eigenpairs == "pataki" else None)
+        most = printed_rank(self.problem) if options.eigenpairs == "pataki" else None
+        deadline = watch.started + (options.time_limit or np.inf)
+        dual = Dual(self.problem, most, deadline)
         given = getattr(options.start, "multipliers", None)
         x = dual.first() if given is None else dual.join(given)
         ascent = Ascent(dual, options, watch)
