@@ -139,12 +139,11 @@ def _finite(
         gradient = (W[:, :0], np.zeros(0))
     query = demand.query(objective, W, S)
     query = replace(query, failure_probability=query.failure_probability / 2)  # of two runs at most
-    wide = W.shape[1] > SHARE * S.shape[0] and FULL < S.shape[0] <= LARGEST
-    if wide and query.method == "auto":  # deflation by so many columns costs more than all eigenvalues
+    if _wide(W):
         query = replace(query, method="eigh")
     found = min_eigenvalue(LowRankUpdate(S, *gradient), W, query)
     paid, order, level = rounding.paid(problem, y), S.shape[0], _kappa(R.spectral, S, W)
-    whole = wide or (query.method in ("auto", "eigh") and order <= FULL)
+    whole = _wide(W) or (query.method in ("auto", "eigh") and order <= FULL)
     best, rigour = float("-inf"), found.rigour
     if not (whole and not query.quick) and np.isfinite(found.lower):
         best = -paid - R.support(_spectrum(gradient[1], order, found.lower, error), problem.n)
@@ -161,6 +160,11 @@ def _finite(
     if not np.isfinite(best):
         best, rigour = float("-inf"), "none"
     return Dual(best, rigour, "regulariser", y, found, level)
+
+
+def _wide(W: Array) -> bool:
+    """Whether deflation by the columns of W costs more than all eigenvalues."""
+    return W.shape[1] > SHARE * W.shape[0] and FULL < W.shape[0] <= LARGEST
 
 
 def _spectrum(mu: Array, order: int, lower: float, error: float) -> Array:

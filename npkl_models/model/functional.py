@@ -111,6 +111,10 @@ class Functional(ABC):
         t, norm = self.incidence, np.sqrt(np.einsum("ir,ir->i", V, V))
         return t.collect(np.sign(t.coefficient) * norm[t.row] * norm[t.column])
 
+    def scale_of_factor(self, V: Array) -> Array:
+        """What a misfit at V V' is relative to where the value asked for is zero."""
+        return self.size_of_factor(V)
+
     def row_sizes(self, y: Array) -> tuple[Array, Array]:
         """Row sums of ``sum_e abs(y_e) abs(M_e)``, and how many numbers they have (n,) each."""
         return self.incidence.row_sums(np.asarray(y, dtype=float))

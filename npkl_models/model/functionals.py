@@ -87,6 +87,9 @@ class SquaredDistances(Functional):
     def size_of_factor(self, V: Array) -> Array:
         return self.value_of_factor(V)
 
+    def scale_of_factor(self, V: Array) -> Array:
+        return super().size_of_factor(V)  # of points that should coincide: how long their rows are
+
 
 class DistanceDifferences(Functional):
     """z_e = D_ij - D_ik with D the squared distances (a relative comparison).
@@ -115,6 +118,9 @@ class DistanceDifferences(Functional):
     def size_of_factor(self, V: Array) -> Array:
         near, far = self._both(V)
         return near + far
+
+    def scale_of_factor(self, V: Array) -> Array:
+        return super().size_of_factor(V)
 
     def _both(self, V: Array) -> tuple[Array, Array]:
         i, j, k = self.indices

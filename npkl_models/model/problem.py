@@ -157,7 +157,7 @@ class Problem(Lent):
         worst = self.regularizer.violation(gram_eigenvalues(V), diagonal)
         for part in self.equalities:
             error = np.abs(part.functional.value_of_factor(V) - part.value)
-            size = np.where(part.value != 0, np.abs(part.value), part.functional.size_of_factor(V))
+            size = np.where(part.value != 0, np.abs(part.value), part.functional.scale_of_factor(V))
             share = np.divide(error, size, out=np.zeros_like(error), where=error > 0)
             worst = max(worst, float(np.max(share, initial=0.0)))
         if self.basis is not None and V.any():

@@ -62,28 +62,30 @@ def positive_part(
     whole = n if most is None else most
     if (n <= FULL and not lanczos) or (lanczos and whole >= n):
         return _everything(A)
-    operator = LinearOperator((n, n), matvec=_until(deadline, A), dtype=float)
     cheap, limit = int(SHARE * n), whole if lanczos else min(whole, int(LAST * n))
     full = n <= LARGEST and not lanczos and whole > cheap
     count = min(max(guess, 1) + MARGIN, limit)
     begin = np.random.default_rng(0).standard_normal(n) if start is None else start
-    values: Array = np.zeros(0)
-    vectors, complete = np.zeros((n, 0)), False
+    found = PositivePart(np.zeros(0), np.zeros((n, 0)), norm_bound(A), False)
     while not (full and count > cheap):
         try:
-            values, vectors = _upper_end(operator, count, begin)
+            found = _by_lanczos(A, count, begin, deadline)
         except _LateError:
-            break
-        complete = bool(values.size and values[-1] <= 0)
-        logger.info("%d pairs of the upper end, the last one %.2e", values.size, values[-1:].sum())
-        if complete or count >= limit:
-            break
+            return found
+        if found.complete or count >= limit:
+            return found
         count = min(2 * count, limit)
-    else:
-        return _everything(A)
-    positive = values > 0
+    return _everything(A)
+
+
+def _by_lanczos(A: Matrix, count: int, begin: Array, deadline: float) -> PositivePart:
+    operator = LinearOperator(A.shape, matvec=_until(deadline, A), dtype=float)
+    values, vectors = _upper_end(operator, count, begin)
+    logger.info("%d pairs of the upper end, the last one %.2e", values.size, values[-1:].sum())
+    complete = bool(values.size and values[-1] <= 0)
     last = float(values[-1]) if values.size else norm_bound(A)
-    return PositivePart(values[positive], vectors[:, positive], 0.0 if complete else max(last, 0.0), complete)
+    kept = values > 0
+    return PositivePart(values[kept], vectors[:, kept], 0.0 if complete else last, complete)
 
 
 class _LateError(Exception):

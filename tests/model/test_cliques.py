@@ -135,3 +135,14 @@ def test_nearly_flat_points_are_not_taken_for_flat():
     assert flatten(10, *distances(X)).basis.size == 3
     X[:, 2] *= 1e-9
     assert flatten(10, *distances(X)).basis.size == 2
+
+
+def test_points_that_coincide_are_kept_together():
+    X = points(4, 12, 2)
+    X[5] = X[3]
+    solution = nm.mvu(X, 4).solve()
+    assert solution.status is nm.Status.OPTIMAL
+    assert nm.mvu(X, 4, reduce=False).violation(solution.V) < 1e-8
+    apart = solution.V.copy()
+    apart[5] += 0.1
+    assert nm.mvu(X, 4, reduce=False).violation(apart) > 1e-4
