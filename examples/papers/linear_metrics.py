@@ -34,9 +34,9 @@ def relevant_components(X: np.ndarray, similar: np.ndarray) -> np.ndarray:
 
 
 def large_margin(
-    X: np.ndarray, y: np.ndarray, neighbors: int = 3, impostors: int = 10, steps: int = 30, rounds: int = 3
+    X: np.ndarray, y: np.ndarray, neighbors: int = 3, impostors: int = 10, steps: int = 10, rounds: int = 1
 ) -> np.ndarray:
-    """LMNN (Weinberger, Blitzer & Saul, NIPS 2006) by L-BFGS on the map L, impostors sought anew each round."""
+    """LMNN (Weinberger, Blitzer & Saul, NIPS 2006) by L-BFGS on the map L, impostors sought anew each round; few steps, which keeps it."""
     targets = np.concatenate([_neighbors_in(X, y, c, neighbors) for c in np.unique(y)])
     L = np.eye(X.shape[1])
     for _ in range(rounds):
