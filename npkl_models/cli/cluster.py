@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+import npkl_models.show.plots as plots
 from npkl_models.answer.solution import Solution, Status
 from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
 from npkl_models.applications.estimators.side import landmark_pairs
@@ -21,7 +22,7 @@ from npkl_models.cli.progress import progress
 from npkl_models.cli.said import Note
 from npkl_models.data import tables
 from npkl_models.data.datasets import Dataset
-from npkl_models.errors import ProblemError
+from npkl_models.errors import ProblemError, optional
 from npkl_models.linalg import Index
 from npkl_models.model.pairs import Pairs
 from npkl_models.solve.watch import INTERRUPTED
@@ -50,12 +51,19 @@ def add(commands: Any) -> None:
     parser.add_argument("--k", type=int, required=True, metavar="K", help="number of clusters")
     add_graph(parser, "k-means")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the labels: .csv, one a line")
+    parser.add_argument(
+        "--plot", type=Path, metavar="FILE",
+        help="draw the clusters and the pairs: .png, .svg or .pdf (needs the extra plot)",
+    )  # fmt: skip
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
     output.check(options.out, kinds=(".csv",))
+    output.check(options.plot, "--plot", (".png", ".svg", ".pdf"))
+    if options.plot is not None:
+        optional("matplotlib", "plot", "plot").use("Agg")
     data = _points(options)
     X = SCALINGS[options.scaling](data.X)
     pairs = _pairs(options, X)
@@ -70,6 +78,8 @@ def run(options: argparse.Namespace) -> int:
         tell(_found(labels, data, options.k))
         if options.out is not None:
             output.write_labels(options.out, labels)
+        if options.plot is not None:
+            plots.clusters(solution, labels, pairs).figure.savefig(options.plot)
     return _status(solution)
 
 

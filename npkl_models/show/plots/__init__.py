@@ -2,11 +2,13 @@
 
 from npkl_models.show.plots.curves import convergence, path, rank_history
 from npkl_models.show.plots.matrices import kernel
+from npkl_models.show.plots.partitions import clusters
 from npkl_models.show.plots.points import embedding, layout, pair_multipliers
 from npkl_models.show.plots.spectra import joint_spectrum, spectrum
 from npkl_models.show.plots.tables import crosscheck, plot_crosscheck
 
 __all__ = [
+    "clusters",
     "convergence",
     "crosscheck",
     "embedding",
