@@ -51,7 +51,8 @@ def main() -> None:
         mean, spread = found.mean(axis=0).round(3).tolist(), found.std(axis=0).round(3).tolist()
         report(
             benchmark="held_out", data=name, draws=given.draws, held=given.held, rand=mean[0],
-            adjusted=mean[1], predicted=mean[2], predicted_spread=spread[2], solved=mean[3], solved_spread=spread[3],
+            adjusted=mean[1], predicted=mean[2], predicted_spread=spread[2], solved=mean[3],
+            solved_spread=spread[3],
             largest_gap=float(f"{found[:, 4:].max():.1e}"),
         )  # fmt: skip
 

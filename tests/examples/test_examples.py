@@ -64,6 +64,15 @@ BENCHMARKS = {
     "table.py": ["400", "60"],
     "new_points.py": ["3000", "--training", "300"],
     "held_out.py": ["iris", "--draws", "1"],
+    "comparison.py": [
+        "iris",
+        "--draws",
+        "1",
+        "--methods",
+        "NPKLClustering",
+        "KMeans (no pairs)",
+        "SDML + k-means",
+    ],
     "soundness.py": ["--before", "HEAD", "iris"],
 }
 
