@@ -19,8 +19,6 @@ from npkl_models.model.problem import Problem
 from npkl_models.solve.registry import get_backend
 
 GAMMA = 100.0  # weight of the pairs where only a cost is given: the estimators' own
-COLUMNS = 2  # of a start, for each unit of ln n: what the solvers draw where there is none
-FAINT = 0.03  # of a typical entry: entries of the columns that are added
 TRIES = 50  # random pairs drawn for each that is wanted, before there is a kernel to ask
 
 Answer = int | None
@@ -196,8 +194,8 @@ class Labelling:
         if "random_state" in takes:
             options.setdefault("random_state", self.random_state)
         warm = last is not None and (self.backend == "auto" or "start" in takes)
-        if warm and last is not None and last.V is not None:
-            options["start"] = self._roomy(last.V)
+        if warm:
+            options["start"] = last
         found = problem.solve(self.backend, **options)
         gap = found.certificate.relative_gap if found.V is not None else float("inf")
         seconds = found.build_time + found.solve_time
@@ -229,14 +227,6 @@ class Labelling:
             if not len(asked):
                 break
         return self.solution
-
-    def _roomy(self, V: Array) -> Array:
-        """The factor with faint columns beside its own: in as few as it has, descent may be trapped."""
-        lack = min(int(np.ceil(COLUMNS * np.log(self.n))), self.n) - V.shape[1]
-        if lack <= 0:
-            return V
-        size = FAINT * float(np.sqrt(np.mean(np.sum(V**2, axis=1)) / (V.shape[1] + lack)))
-        return np.hstack([V, size * np.random.default_rng(self.random_state).standard_normal((self.n, lack))])
 
     def _count(self) -> int:
         return (0 if self._given is None else len(self._given)) + len(self._must) + len(self._cannot)
