@@ -12,10 +12,21 @@ from npkl_models.applications import (
     clustering,
     constrained,
     estimators,
+    labelling,
     metric,
     scores,
     selection,
     suggest,
 )
 
-__all__ = ["audit", "clustering", "constrained", "estimators", "metric", "scores", "selection", "suggest"]
+__all__ = [
+    "audit",
+    "clustering",
+    "constrained",
+    "estimators",
+    "labelling",
+    "metric",
+    "scores",
+    "selection",
+    "suggest",
+]

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import ProblemError, SolverError
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.linalg.seeds import Seed, generator
 from npkl_models.model.functionals import Entries
-from npkl_models.model.pairs import components
+from npkl_models.model.pairs import Pairs, components
 
+AT_FIRST = 100  # of the list, for each pair that is wanted
 LISTED = 2_000_000  # candidate pairs: of more, so many are drawn
 
 
-def suggest_pairs(solution: Solution, k: int, *, random_state: Seed = 0) -> Index:
+def suggest_pairs(
+    solution: Solution, k: int, *, random_state: Seed = 0, known: Pairs | None = None,
+    exclude: ArrayLike | None = None,
+) -> Index:  # fmt: skip
     """The pairs that a kernel is least sure of, no two of which have a point in common.
 
     K_ij / sqrt(K_ii K_jj) is compared with what lies half-way between the targets of must-links and
@@ -32,6 +37,10 @@ def suggest_pairs(solution: Solution, k: int, *, random_state: Seed = 0) -> Inde
         How many. There may be fewer: points with pairs still to ask for run out.
     random_state : int or Generator
         Of the two million candidates that are drawn where there are more.
+    known : Pairs, optional
+        Answers that came after the solve; those of the problem are known without.
+    exclude : array_like of shape (m, 2), optional
+        Pairs that are not to be asked for.
 
     Returns
     -------
@@ -54,12 +63,56 @@ def suggest_pairs(solution: Solution, k: int, *, random_state: Seed = 0) -> Inde
         raise ProblemError(f"k must be an integer >= 1, got {k!r}")
     must, cannot, threshold = _given(solution)
     n = solution.problem.n
+    if known is not None:
+        if known.n != n:
+            raise ProblemError(f"known pairs must be over the {n} points, got pairs over {known.n}")
+        must, cannot = np.concatenate([must, known.must_link]), np.concatenate([cannot, known.cannot_link])
     group = components(n, must)[1]
     ends = _candidates(n, generator(random_state))
-    ends = ends[_open(ends, group, cannot)]
     rows = solution.V / np.maximum(np.linalg.norm(solution.V, axis=1), 1e-300)[:, None]
     margin = np.abs(np.einsum("er,er->e", rows[ends[:, 0]], rows[ends[:, 1]]) - threshold)
-    return _apart(ends[np.argsort(margin, kind="stable")], group, k)
+    return first_apart(ends[np.argsort(margin, kind="stable")], group, cannot, k, exclude)
+
+
+def first_apart(
+    ends: Index, group: Index, cannot: Index, k: int, exclude: ArrayLike | None = None
+) -> Index:  # fmt: skip
+    """The first k open pairs, in their order, of which no two have a group in common.
+
+    Parameters
+    ----------
+    ends : ndarray of int, shape (m, 2)
+        In the order in which they are wanted, the smaller point first.
+    group : ndarray of int, shape (n,)
+        Of each point: those that must-links join count as one.
+    cannot : ndarray of int, shape (c, 2)
+    k : int
+    exclude : array_like of shape (e, 2), optional
+
+    Notes
+    -----
+    What is taken of the first pairs does not depend on those that follow: so the list is read as far as it
+    takes, twice as far each time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from npkl_models.applications.suggest import first_apart
+    >>> ends, cannot = np.array([(0, 1), (1, 2), (2, 3), (3, 4)]), np.array([(0, 1)])
+    >>> first_apart(ends, np.arange(5), cannot, 2).tolist()
+    [[1, 2], [3, 4]]
+    """
+    count = len(group)
+    left_out = np.sort(np.asarray([] if exclude is None else exclude, dtype=np.intp).reshape(-1, 2), axis=1)
+    read = AT_FIRST * k
+    while True:
+        part = ends[:read]
+        part = part[_open(part, group, cannot)]
+        part = part[~np.isin(part @ np.array([count, 1]), left_out @ np.array([count, 1]))]
+        found = _apart(part, group, k)
+        if len(found) >= k or read >= len(ends):
+            return found
+        read *= 2
 
 
 def _given(solution: Solution) -> tuple[Index, Index, float]:

@@ -9,24 +9,22 @@ from typing import Any
 
 import numpy as np
 
+import npkl_models.show.plots as plots
 from npkl_models.answer.solution import Solution, Status
 from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
-from npkl_models.applications.estimators.base import FORMULATIONS
 from npkl_models.applications.estimators.side import landmark_pairs
 from npkl_models.applications.selection import SCALINGS
 from npkl_models.cli import output
-from npkl_models.cli.arguments import add_solver, parser_of, solver_options, whole
+from npkl_models.cli.arguments import parser_of, solver_options
 from npkl_models.cli.console import printer
+from npkl_models.cli.points import add_graph, add_points, graph_of, points, problem_by
 from npkl_models.cli.progress import progress
-from npkl_models.cli.said import Note, said
-from npkl_models.data import datasets, tables
+from npkl_models.cli.said import Note
+from npkl_models.data import tables
 from npkl_models.data.datasets import Dataset
-from npkl_models.errors import ProblemError
+from npkl_models.errors import ProblemError, optional
 from npkl_models.linalg import Index
-from npkl_models.model.graph import laplacian
-from npkl_models.model.losses import LOSSES
 from npkl_models.model.pairs import Pairs
-from npkl_models.solve.registry import get_backend
 from npkl_models.solve.watch import INTERRUPTED
 
 EXAMPLES = """examples:
@@ -34,8 +32,6 @@ EXAMPLES = """examples:
   npkl cluster my.csv --labels class --pairs pairs.csv --k 3 --formulation npkl --loss hinge --gamma 10
   npkl cluster wine --k 3"""
 CERTIFIED, NOT_CERTIFIED = 0, 1
-IDLE = {"pcp": ("loss",), "hard_pcp": ("loss", "gamma"), "npkl": (), "simple_npkl": ()}
-"""The noted options that a formulation has no use for."""
 
 
 def add(commands: Any) -> None:
@@ -46,41 +42,32 @@ def add(commands: Any) -> None:
         "the kernel is certified optimal, 1 if not, 2 on bad usage.", EXAMPLES,
     )  # fmt: skip
     add_option = partial(parser.add_argument, action=Note)
-    parser.add_argument(
-        "data",
-        metavar="FILE|NAME",
-        help=f"a file .csv, .npz or .libsvm, or one of {', '.join(datasets.names())}",
-    )
+    add_points(parser)
     add_option(
         "--pairs", metavar="FILE",
         help="csv with two columns of point numbers from 0 (must-links), a third saying must or cannot, 1 or "
         "-1; without it the points nearest to the centres of k-means are kept apart",
     )  # fmt: skip
     parser.add_argument("--k", type=int, required=True, metavar="K", help="number of clusters")
-    add_option("--labels", metavar="COLUMN", help="column of a csv with the classes, only compared with")
-    add_option("--data-home", metavar="DIR", help=f"data folder; else ${datasets.FOLDER_VARIABLE}")
-    parser.add_argument(
-        "--scaling", default="standard", choices=sorted(SCALINGS), help="of the columns, before the graph"
-    )
-    add_option("--formulation", default="pcp", choices=sorted(FORMULATIONS))
-    add_option("--loss", default="squared_hinge", choices=sorted(LOSSES), help="of npkl and simple_npkl")
-    add_option("--gamma", type=float, default=100.0, help="weight of the pairs (C for simple_npkl)")
-    add_option("--delta", type=float, default=0.1, help="shift of the Laplacian")
-    add_option("--n-neighbors", type=int, default=10, help="of the graph; all others where there are fewer")
-    parser.add_argument("--seed", type=whole, default=0, help="of k-means and of the solve")
-    add_solver(parser)
+    add_graph(parser, "k-means")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the labels: .csv, one a line")
+    parser.add_argument(
+        "--plot", type=Path, metavar="FILE",
+        help="draw the clusters and the pairs: .png, .svg or .pdf (needs the extra plot)",
+    )  # fmt: skip
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
     output.check(options.out, kinds=(".csv",))
+    output.check(options.plot, "--plot", (".png", ".svg", ".pdf"))
+    if options.plot is not None:
+        optional("matplotlib", "plot", "plot").use("Agg")
     data = _points(options)
     X = SCALINGS[options.scaling](data.X)
     pairs = _pairs(options, X)
-    L = laplacian(X, min(options.n_neighbors, data.n - 1), shift=options.delta)
-    problem = FORMULATIONS[options.formulation](L, pairs, options.gamma, options.loss)
+    problem = problem_by(options, graph_of(options, X), pairs)
     with progress(f"{problem.name}, n = {problem.n}"):
         solution = problem.solve(options.backend, **solver_options(options))
     tell = partial(printer().print, markup=False, highlight=False, soft_wrap=True)
@@ -91,6 +78,8 @@ def run(options: argparse.Namespace) -> int:
         tell(_found(labels, data, options.k))
         if options.out is not None:
             output.write_labels(options.out, labels)
+        if options.plot is not None:
+            plots.clusters(solution, labels, pairs).figure.savefig(options.plot)
     return _status(solution)
 
 
@@ -101,25 +90,7 @@ def _status(solution: Solution) -> int:
 
 
 def _points(options: argparse.Namespace) -> Dataset:
-    """The points, once all that can be refused without them is."""
-    if options.backend != "auto":
-        get_backend(options.backend)
-    idle = [f"--{name}" for name in said(options) if name in IDLE[options.formulation]]
-    file = tables.is_file(options.data)
-    useless = {"data_home"} if file else set()
-    useless |= set() if tables.is_csv(options.data) else {"labels"}
-    idle += [f"--{name.replace('_', '-')}" for name in said(options) if name in useless]
-    if idle:
-        raise ProblemError(
-            f"{options.formulation} on {options.data} must be said without options that are idle there, "
-            f"got {', '.join(idle)}"
-        )
-    if options.n_neighbors < 1:
-        raise ProblemError(f"--n-neighbors must be an integer >= 1, got {options.n_neighbors}")
-    if file:
-        data = tables.read_points(options.data, options.labels)
-    else:
-        data = datasets.load(options.data, options.data_home)
+    data = points(options)
     if not 1 <= options.k <= data.n:
         raise ProblemError(f"--k must be between 1 and n = {data.n}, got {options.k}")
     return data

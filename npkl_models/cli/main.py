@@ -16,6 +16,7 @@ from npkl_models.cli import (
     explain,
     explore,
     export,
+    label,
     path,
     report,
     solve,
@@ -25,7 +26,9 @@ from npkl_models.cli.console import printer
 from npkl_models.errors import NPKLError
 
 USAGE, INTERRUPTED = 2, 130
-COMMANDS = (solve, cluster, crosscheck, path, explain, explore, backends, datasets, report, export, version)
+COMMANDS = (
+    solve, cluster, label, crosscheck, path, explain, explore, backends, datasets, report, export, version,
+)  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

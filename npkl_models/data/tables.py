@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ KINDS = {
     "-1": -1, "cannot": -1, "cannot-link": -1, "cannot_link": -1, "cl": -1,
 }  # fmt: skip
 DECIMAL = re.compile(r"^(\s*[+-]?\d*),(\d+(?:[eE][+-]?\d+)?\s*)$")  # 1,5 where semicolons part the cells
+HEADER = "i,j,kind"  # of a file of pairs
 LABEL_NAMES = ("label", "labels", "class", "target", "y")  # the first of these that a csv has is taken
 
 
@@ -79,6 +81,37 @@ def read_points(path: str | Path, label: str | None = None) -> Dataset:
     y = none if at is None else _codes(np.array([row[at] for row in rows]))
     features = [k for k in range(len(rows[0])) if k != at]
     return Dataset(path.stem, _numbers(path, names, rows, features), y, str(path))
+
+
+def column_names(path: str | Path, label: str | None = None) -> list[str]:
+    """The names of the columns of a csv that `read_points` takes as points, by number where it has no header.
+
+    Raises
+    ------
+    ProblemError
+        As `read_points`.
+    """
+    path = Path(path)
+    names, rows = _rows(path)
+    at = _label_column(path, names, len(rows[0]), label)
+    names = names or [f"column {k}" for k in range(len(rows[0]))]
+    return [name for k, name in enumerate(names) if k != at]
+
+
+def write_pairs(path: str | Path, pairs: Pairs) -> None:
+    """Pairs as a csv that `read_pairs` reads, must-links first: as a whole or not at all.
+
+    A file that is there is replaced by a complete one; if that cannot be written it stays as it was.
+    """
+    path = Path(path)
+    kinds = ("must" if sign > 0 else "cannot" for sign in pairs.sign)
+    lines = (f"{i},{j},{kind}" for i, j, kind in zip(pairs.i.tolist(), pairs.j.tolist(), kinds, strict=True))
+    begun = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        begun.write_text("\n".join([HEADER, *lines, ""]), encoding="utf-8")
+        os.replace(begun, path)
+    finally:
+        begun.unlink(missing_ok=True)
 
 
 def read_pairs(path: str | Path, n: int) -> Pairs:

@@ -185,3 +185,12 @@ class EdgeModel:
     def _block(self, block: Block, z: Array, which: Index) -> Derivatives:
         f = WeightedLoss(block.loss, self.pairs.target[which], self.pairs.weight[which])
         return f.smoothed(z, self.y[which], self.beta)
+
+
+def unbounded_rows(problem: Problem) -> str | None:
+    """Why the row problems have no minimum; None if they have."""
+    pairs = structure(problem)
+    curved = problem.cost.diagonal() + pairs.linear > 0
+    if problem.regularizer.row_multipliers or bool(np.all(curved | (pairs.quadratic > 0))):
+        return None
+    return "needs a positive cost or a square loss on every diagonal entry, else rows are unbounded"

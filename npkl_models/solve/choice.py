@@ -14,7 +14,7 @@ from npkl_models.hooks import lend
 from npkl_models.model.problem import Problem
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import readable
-from npkl_models.solve.handover import candidates, solve_in_stages, solve_split, stages
+from npkl_models.solve.handover import candidates, first_of, solve_in_stages, solve_split, stages, usable
 from npkl_models.solve.keywords import AnyKeywords
 from npkl_models.solve.options import Options
 from npkl_models.solve.program import Program
@@ -73,7 +73,8 @@ def choose_backend(problem: Problem, **options: Unpack[AnyKeywords]) -> Choice:
     ----------
     problem : Problem
     **options
-        Only backends that know all of these are considered.
+        Only backends that know all of these are considered. With a ``start`` the choice is among those that
+        take one, if any does.
 
     Returns
     -------
@@ -102,7 +103,7 @@ def choose_backend(problem: Problem, **options: Unpack[AnyKeywords]) -> Choice:
     costs, declined = candidates(problem, options)
     if not costs:
         raise UnsupportedError(f"no backend takes this problem: {'; '.join(declined)}")
-    chosen = min(costs, key=lambda name: costs[name].seconds)
+    chosen = first_of(costs, options)
     others = ", ".join(f"{name} {cost}" for name, cost in costs.items() if name != chosen)
     words = f"{chosen}: {get_backend(chosen).summary}; predicted {costs[chosen]}"
     short = words
@@ -143,7 +144,10 @@ def compile(problem: Problem, backend: str | Backend = "auto", **options: Any) -
     >>> nm.compile(problem, "sdp_dual")
     Program(sdp_dual for Problem(pcp: n=6, 3 pairs square, 6 diagonal square, regularizer=none))
     """
-    known = get_backend(choose_backend(problem, **options)[0] if backend == "auto" else backend)
+    if backend == "auto":
+        backend = choose_backend(problem, **options)[0]
+        options = usable(get_backend(backend), options)
+    known = get_backend(backend)
     try:
         return known.compile(problem, **options)
     except UnsupportedError as error:
@@ -184,7 +188,7 @@ def solve(problem: Problem, backend: str | Backend = "auto", **options: Any) -> 
     if parts is not None and parts.problem is not None and options.get("start") is None:
         solution = solve_split(problem, parts, options, limit)
     else:
-        plan = stages(candidates(problem, options)[0])
+        plan = stages(candidates(problem, options)[0], options)
         solution = solve_in_stages(problem, plan, options, limit)
     words = f"backend chosen: {reason}"
     if len(solution.attempts) > 1:

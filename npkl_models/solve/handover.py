@@ -28,6 +28,7 @@ from npkl_models.solve.registry import backends
 from npkl_models.solve.unheld import grown
 from npkl_models.solve.watch import Watch
 
+START = "start"  # the option that only helps
 SHORTEST = 0.05  # seconds that the first one has at least
 SHARE = 3.0  # times the prediction of the sure one, that the first one has
 PATIENCE = 10.0  # times its own prediction, after the sure one
@@ -37,7 +38,10 @@ PROVED = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)
 
 
 def candidates(problem: Problem, options: Mapping[str, Any]) -> tuple[dict[str, Cost], list[str]]:
-    """The costs of the backends that take the problem and know the options; and why the others do not."""
+    """The costs of the backends that take the problem and know the options; and why the others do not.
+
+    A start is no condition: those that take none do without.
+    """
     costs: dict[str, Cost] = {}
     declined: list[str] = []
     every = {name for backend in backends().values() for name in backend.option_names}
@@ -46,7 +50,7 @@ def candidates(problem: Problem, options: Mapping[str, Any]) -> tuple[dict[str, 
             raise unknown("option", key, every)
     for name, backend in backends().items():
         reason = backend.reason(problem)
-        strange = [key for key in options if key not in backend.option_names]
+        strange = [key for key in options if key not in backend.option_names and key != START]
         if reason is None and strange:
             reason = f"has no option {', '.join(strange)}"
         if reason is None:
@@ -67,7 +71,20 @@ def predicted(backend: Backend, problem: Problem) -> Cost:
         return Cost(float("inf"), 0.0, f"has a cost that raises {type(error).__name__}: {error}")
 
 
-def stages(costs: dict[str, Cost]) -> list[tuple[str, float]]:
+def first_of(costs: Mapping[str, Cost], options: Mapping[str, Any]) -> str:
+    """The quickest backend; with a start the quickest of those that take one, if there are any."""
+    able = list(costs)
+    if options.get(START) is not None:
+        able = [name for name in costs if START in backends()[name].option_names] or able
+    return min(able, key=lambda name: costs[name].seconds)
+
+
+def usable(backend: Backend, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options without a start where the backend takes none."""
+    return {key: value for key, value in options.items() if key != START or key in backend.option_names}
+
+
+def stages(costs: Mapping[str, Cost], options: Mapping[str, Any]) -> list[tuple[str, float]]:
     """Which backends to try in turn, and for how many seconds each.
 
     Should the sure one not get there either, the quickest of the others has some time more. Where none is
@@ -75,7 +92,7 @@ def stages(costs: dict[str, Cost]) -> list[tuple[str, float]]:
     """
     order = sorted(costs, key=lambda name: costs[name].seconds)
     sure = next((name for name in order if costs[name].sure), None)
-    first = order[0]
+    first = first_of(costs, options)
     if sure is None or len(order) == 1:
         return [(first, float("inf"))]
     other = next(name for name in order if name != sure)
@@ -92,7 +109,7 @@ def solve_split(problem: Problem, parts: Split, options: dict[str, Any], limit: 
     inner, own = parts.problem, options | {"tol": SHARPER * tol}
     if inner is None:
         raise UnsupportedError("a split without held points has nothing to solve")
-    found = solve_in_stages(inner, stages(candidates(inner, options)[0]), own, limit)
+    found = solve_in_stages(inner, stages(candidates(inner, options)[0], options), own, limit)
     V, y = None, None
     if found.V is not None:
         V, y = grown(parts, found.V), parts.unfold(found.certificate.multipliers)
@@ -161,7 +178,8 @@ def _attempt(
 
     It ends before its time if what is left would take longer than ``other`` seconds.
     """
-    backend, own = backends()[name], dict(options)
+    backend = backends()[name]
+    own = usable(backend, options)
     checked = Options(tol=options.get("tol", Options.tol), callback=options.get("callback"))
     pace = Pace(other, checked.tol, checked.callback)
     if other < float("inf") and "callback" in backend.option_names:

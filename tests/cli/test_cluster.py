@@ -89,6 +89,8 @@ def test_what_is_not_certified_ends_with_one_and_writes_its_labels(files, capsys
         (["plain.csv", "--k", "3", "--pairs", "nowhere.csv"], "no such file"),
         (["plain.csv", "--k", "3", "--out", "labels.txt"], "--out must end with .csv"),
         (["plain.csv", "--k", "3", "--out", "nowhere/labels.csv"], "folder"),
+        (["plain.csv", "--k", "3", "--plot", "a.txt"], "--plot must end with .png or .svg or .pdf"),
+        (["plain.csv", "--k", "3", "--plot", "nowhere/a.png"], "folder"),
         (["plain.csv", "--k", "3", "--loss", "hinge"], "got --loss"),
         (["plain.csv", "--k", "3", "--formulation", "hard_pcp", "--gamma", "3"], "got --gamma"),
         (["plain.csv", "--k", "3", "--data-home", "."], "got --data-home"),
@@ -116,3 +118,11 @@ def test_labels_name_a_column_of_a_csv_only(tmp_path, capsys):
     np.savez(tmp_path / "my.npz", X=np.arange(12.0).reshape(6, 2))
     assert main(["cluster", str(tmp_path / "my.npz"), "--k", "2", "--labels", "class"]) == 2
     assert "--labels" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.svg", "a.pdf"])
+def test_a_picture_shows_the_clusters_and_the_pairs(files, capsys, name):
+    assert shown(capsys, "cluster", "plain.csv", "--pairs", "pairs.csv", "--k", "3", "--plot", name)[0] == 0
+    data = (files / name).read_bytes()
+    assert data.startswith({"a.png": b"\x89PNG", "a.svg": b"<?xml", "a.pdf": b"%PDF"}[name])
+    assert len(data) > 5_000

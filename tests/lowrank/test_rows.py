@@ -273,3 +273,27 @@ def test_a_forced_kernel_says_what_it_cannot_do(small):
         small("npkl:hinge").solve("bcd", kernel="numba", nonsmooth="row_qp")
     with pytest.raises(nm.UnsupportedError, match="kernel must be"):
         small("pcp").solve("bcd", kernel="gpu")
+
+
+def test_newton_steps_that_lose_what_the_sweeps_had_are_taken_back(monkeypatch):
+    """After TRIAL of them; the sweeps then go on to the end, without another attempt."""
+    from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
+    from npkl_models.lowrank.rows import bcd
+
+    taken = []
+
+    def useless(self):
+        taken.append(self)
+        self.residual = 1.0
+
+    monkeypatch.setattr(BurerMonteiroEngine, "iterate", useless)
+    monkeypatch.setattr(bcd, "PATIENCE", 5)
+    monkeypatch.setattr(bcd, "NEAR", 1.0)
+    monkeypatch.setattr(bcd, "SLOW", 1e-9)  # whatever they gain
+    data = nm.datasets.load("iris")
+    problem = nm.pcp(nm.laplacian(data.X, 5, shift=0.1), nm.Pairs.from_labels(data.y, 90, 90, 0))
+    found = problem.solve("bcd")
+    assert found.status is nm.Status.OPTIMAL
+    assert len(taken) == bcd.TRIAL
+    assert len({id(engine) for engine in taken}) == 1
+    assert "Newton" not in found.message

@@ -29,7 +29,7 @@ def hard():
     ],
 )
 def test_the_sure_one_bounds_the_time_of_the_others(costs, wanted):
-    assert stages(costs) == wanted
+    assert stages(costs, {}) == wanted
 
 
 def test_who_does_not_get_there_hands_over():
@@ -115,3 +115,19 @@ def test_the_default_certifies(form, gamma):
     pairs = nm.Pairs.from_labels(nm.datasets.load("wine").y[::2], 50, 50, 4)
     problem = nm.pcp(L, pairs, gamma=gamma) if form == "pcp" else nm.npkl(L, pairs, loss=form, gamma=gamma)
     assert problem.solve().status is nm.Status.OPTIMAL
+
+
+def test_a_start_goes_to_those_that_take_one_and_does_not_keep_the_sure_one_away(small):
+    """The quickest that takes a start is first, whatever is quicker; the sure one, which takes none, follows."""
+    problem = small("pcp")
+    first = problem.solve("bcd")
+    able, declined = candidates(problem, {"start": first})
+    assert "interior" in able
+    assert not any("start" in line for line in declined)
+    costs = {"interior": Cost(0.1, 1.0, sure=True), "bcd": Cost(1.0, 1.0)}
+    assert [name for name, _ in stages(costs, {"start": first})] == ["bcd", "interior", "bcd"]
+    assert [name for name, _ in stages(costs, {})] == ["interior", "bcd"]
+    found = solve_in_stages(problem, [("interior", np.inf)], {"start": first}, np.inf)
+    assert found.status is nm.Status.OPTIMAL
+    assert nm.choose_backend(problem, start=first).name != "interior"
+    assert problem.compile(start=first).solve().status is nm.Status.OPTIMAL

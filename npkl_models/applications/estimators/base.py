@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
 
     solution_: Solution
     pairs_: Pairs
+    width_: float
     factor_: Array
     n_features_in_: int
 
@@ -124,15 +125,18 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
             raise SolverError(f"no kernel: {self.solution_.status} - {self.solution_.status.value}")
         return self.solution_.V
 
-    def _extended(self, X: Any) -> Array:
-        """Rows of the factor for points, those of training points as they are."""
+    def _extended(self, X: Any) -> Iterator[Array]:
+        """Rows of the factor for points, those of training points as they are, some thousand at a time.
+
+        Of each point only its nearest training points are looked at: no matrix of all new by all old points.
+        """
         check_is_fitted(self, "factor_")
         new = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         if sp.issparse(new) != sp.issparse(self._points):
             new = sp.csr_array(new) if sp.issparse(self._points) else new.toarray()
         index = NearestNeighbors(n_neighbors=self.n_neighbors_, metric=self.metric).fit(self._points)
-        parts = [self._rows(index, new[at : at + CHUNK]) for at in range(0, new.shape[0], CHUNK)]
-        return np.concatenate(parts)
+        for at in range(0, new.shape[0], CHUNK):
+            yield self._rows(index, new[at : at + CHUNK])
 
     def _rows(self, index: NearestNeighbors, new: Any) -> Array:
         """`extend` with the affinities of `knn_affinity`; each row of them scaled, which changes nothing."""

@@ -63,6 +63,8 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         Those that the kernel was learnt from.
     supervised_ : bool
         Whether there was any side information.
+    width_ : float
+        Of the training graph's affinities, inf for a binary one; those of new points have the same.
     solution_ : Solution
     certificate_ : Certificate
         What is proved of the kernel; a `ConvergenceWarning` says when that is less than ``tol``.
@@ -165,6 +167,5 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Index:
         """The nearest cluster of each point, in the space of the kernel."""
-        rows = self._extended(X)
-        found = pairwise_distances_argmin(rows, self.cluster_centers_)
-        return np.asarray(found, dtype=np.intp)
+        parts = [pairwise_distances_argmin(rows, self.cluster_centers_) for rows in self._extended(X)]
+        return np.concatenate(parts).astype(np.intp)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
@@ -30,7 +31,7 @@ class NPKLKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
     ----------
     factor_ : ndarray of shape (n, r)
         Of the kernel, in its principal axes, without those whose eigenvalue is below 1e-7 of the largest.
-    kernel_, pairs_, supervised_, solution_, certificate_, n_features_in_, feature_names_in_
+    kernel_, pairs_, supervised_, width_, solution_, certificate_, n_features_in_, feature_names_in_
         As in `NPKLClustering`.
 
     Notes
@@ -93,7 +94,7 @@ class NPKLKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
         -------
         ndarray of shape (m, r)
         """
-        return self._extended(X)
+        return np.concatenate(list(self._extended(X)))
 
     def fit_transform(
         self, X: Any, y: ArrayLike | None = None, *, must_link: ArrayLike | None = None,

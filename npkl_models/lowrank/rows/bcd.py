@@ -18,7 +18,7 @@ from npkl_models.linalg import Array, aligned, frobenius
 from npkl_models.linalg.compile import available
 from npkl_models.linalg.threads import shared
 from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY, factor_cost
-from npkl_models.lowrank.edges import EdgeModel, Structure, structure
+from npkl_models.lowrank.edges import EdgeModel, Structure, structure, unbounded_rows
 from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine, BurerMonteiroOptions
 from npkl_models.lowrank.factor.rank import FactorEngine, drop_null_columns, starting_factor
 from npkl_models.lowrank.rows.anderson import Extrapolation
@@ -41,16 +41,8 @@ PATIENCE, SLOW = 100, 0.1  # sweeps that gain less than this factor are slow
 NARROW_EVERY, DEAD = 20, 1e-9  # sweeps; share of the largest eigenvalue
 FADING = 1e-4  # the same before Newton steps, for which columns that fade away are a null space
 NEAR = 1e-3  # the residual at which Newton steps are better than sweeps
+TRIAL = 20  # Newton steps after which the residual must be smaller, else sweeps go on from where they were
 PROGRESS = 0.5  # multipliers must shrink the misfit by this factor, else beta grows
-
-
-def unbounded_rows(problem: Problem) -> str | None:
-    """Why the row problems have no minimum; None if they have."""
-    pairs = structure(problem)
-    curved = problem.cost.diagonal() + pairs.linear > 0
-    if problem.regularizer.row_multipliers or bool(np.all(curved | (pairs.quadratic > 0))):
-        return None
-    return "needs a positive cost or a square loss on every diagonal entry, else rows are unbounded"
 
 
 class BCDEngine(FactorEngine):
@@ -73,6 +65,8 @@ class BCDEngine(FactorEngine):
         self.smooth_residual = np.inf
         self.row_multipliers: Array | None = None
         self.grown = False
+        self.before_newton: tuple[Array, float, int] | None = None  # V, residual; steps since
+        self.newton = options.newton and not self.by_dual
         zero = np.zeros((problem.n, 1))
         self.constant = problem.objective_of_factor(zero) - self.model.value(pairs.pair_values(zero))
         self.restart(V)
@@ -80,7 +74,7 @@ class BCDEngine(FactorEngine):
     def restart(self, V: Array) -> None:
         self.V = aligned(V)
         self.grown |= self.finisher is not None  # a column that starts small is not one that fades
-        self.finisher = None  # sweeps leave a saddle sooner
+        self.finisher = self.before_newton = None  # sweeps leave a saddle sooner
         self.sweeps, self.residual_then = 0, np.inf
         if self.extrapolation is not None:
             self.extrapolation.clear()
@@ -90,6 +84,7 @@ class BCDEngine(FactorEngine):
         before = self.V.copy() if self.by_dual or self.options.epsilon is not None else self.V
         if self.finisher is not None:
             self.follow(self.finisher)
+            self._return_if_worse()
         else:
             self._sweep(before)
         if self.options.epsilon is not None:
@@ -139,8 +134,9 @@ class BCDEngine(FactorEngine):
             return
         slow = self.residual > SLOW * self.residual_then and self.residual < NEAR
         self.residual_then = self.residual
-        if slow and self.options.newton and not self.by_dual:
+        if slow and self.newton:
             logger.info("sweep %d: sweeps have become slow, Newton steps take over", self.sweeps)
+            self.before_newton = self.V.copy(), self.residual, 0
             y, V = self.multipliers(), self.V
             if self.options.rank == "auto":
                 V = drop_null_columns(V, DEAD if self.grown else FADING)
@@ -148,6 +144,25 @@ class BCDEngine(FactorEngine):
             if not self.finisher.f.smooth:
                 self.finisher.follow_on(y, self.model.beta)
             self.note = "last digits by Newton steps"
+
+    def _return_if_worse(self) -> None:
+        """Go back to the sweeps for good if Newton steps have not gained on them.
+
+        Near a point whose Hessian is all but singular along many directions (many cannot-links, few
+        must-links) they take hundreds of products each and lose what the sweeps had.
+        """
+        if self.before_newton is None:
+            return
+        V, residual, steps = self.before_newton
+        self.before_newton = V, residual, steps + 1
+        if steps + 1 < TRIAL:
+            return
+        self.before_newton = None
+        if self.residual > residual:
+            logger.info("sweep %d: Newton steps gain nothing, sweeps go on", self.sweeps)
+            self.finisher, self.newton, self.note = None, False, ""
+            self.V = aligned(V)
+            self.merit = self._evaluate()
 
     def _follow_sweep(self, fall: float, gradient: float) -> None:
         """What a sweep has measured of itself, in place of an evaluation (smooth models only)."""

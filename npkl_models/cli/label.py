@@ -1,0 +1,190 @@
+"""``npkl label``: asks about pairs of rows in the terminal, and writes the answers."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from npkl_models.answer.solution import Status
+from npkl_models.applications.labelling import Labelling
+from npkl_models.applications.selection import SCALINGS
+from npkl_models.cli import output
+from npkl_models.cli.arguments import parser_of, solver_options
+from npkl_models.cli.console import printer
+from npkl_models.cli.points import add_graph, add_points, graph_of, points, problem_by
+from npkl_models.cli.progress import progress
+from npkl_models.data import tables
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array
+from npkl_models.model.pairs import Pairs
+from npkl_models.solve.watch import INTERRUPTED
+
+EXAMPLES = """examples:
+  npkl label my.csv --pairs pairs.csv
+  npkl label my.csv --pairs pairs.csv --every 10 --formulation npkl --loss hinge"""
+CERTIFIED, NOT_CERTIFIED = 0, 1
+SHOWN = 12  # columns of two rows
+SIGNS = {"y": 1, "yes": 1, "n": -1, "no": -1, "s": 0, "skip": 0}
+LEAVE = ("q", "quit")
+QUESTION = "same cluster? y(es), n(o), s(kip), q(uit), or a pair of your own as I J y: "
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser's."""
+    parser = parser_of(
+        commands, "label", "asks which rows belong together, and writes the answers",
+        "Show two rows at a time, those that the kernel is least sure of, and ask whether they belong "
+        "together. Every answer is written at once; leave by q, Ctrl-D or Ctrl-C, and run the same line to "
+        "go on. Exit status: 0 if the last kernel is certified optimal (or there is none), 1 if not, 2 on "
+        "bad usage.", EXAMPLES,
+    )  # fmt: skip
+    add_points(parser)
+    parser.add_argument(
+        "--pairs", type=Path, required=True, metavar="FILE",
+        help="csv with the answers, read first where it is there: two point numbers from 0, must or cannot",
+    )  # fmt: skip
+    parser.add_argument("--every", type=int, default=5, metavar="N", help="answers between two solves")
+    add_graph(parser, "the first pairs")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command; returns its exit status."""
+    output.check(options.pairs, "--pairs", (".csv",))
+    if options.every < 1:
+        raise ProblemError(f"--every must be an integer >= 1, got {options.every}")
+    data = points(options)
+    known = _answered(options.pairs, data.n)
+    X = SCALINGS[options.scaling](data.X)
+    solving = {key: value for key, value in solver_options(options).items() if key != "random_state"}
+    loop = Labelling(
+        partial(problem_by, options, graph_of(options, X)), data.n if known is None else known,
+        backend=options.backend, random_state=options.seed, **solving,
+    )  # fmt: skip
+    csv = tables.is_csv(options.data)
+    names = tables.column_names(options.data, options.labels) if csv else _numbered(data.X.shape[1])
+    tell: Callable[..., None] = partial(printer().print, markup=False, highlight=False, soft_wrap=True)
+    tell(f"{data.name}: {data.n} points, {_said_of(loop)}")
+    desk = _Desk(loop, options.pairs, partial(_show, data.X, X, names), tell)
+    desk.solve()
+    while desk.ask(options.every):
+        desk.solve()
+    tell(f"{options.pairs} has {_said_of(loop)}")
+    good = all(one.status is Status.OPTIMAL for one in loop.rounds[-1:])
+    return CERTIFIED if good else NOT_CERTIFIED
+
+
+class _Desk:
+    """Where questions are asked and answers are kept."""
+
+    def __init__(
+        self, loop: Labelling, path: Path, show: Callable[[int, int], Table], tell: Callable[..., None]
+    ) -> None:  # fmt: skip
+        self.loop, self.path, self.show, self.tell = loop, path, show, tell
+
+    def solve(self) -> None:
+        """With all answers, if there are new ones; says in a line what is proved."""
+        pairs, done = self.loop.pairs, [one.pairs for one in self.loop.rounds[-1:]]
+        if pairs is None or done == [len(pairs)]:
+            return
+        with progress(f"n = {self.loop.n}, {len(pairs)} pairs"):
+            found = self.loop.solve()
+        last = self.loop.rounds[-1]
+        how = "from the kernel before" if last.warm else "from the beginning"
+        self.tell(
+            f"{last.pairs} pairs: {found.status}, relative gap {last.relative_gap:.1e}, "
+            f"{last.seconds:.2g} s {how}"
+        )
+        if found.status is Status.STOPPED and INTERRUPTED in found.message:
+            raise KeyboardInterrupt
+
+    def ask(self, every: int) -> bool:
+        """Ask about so many pairs; False to leave, or when there is nothing more to ask."""
+        told = 0
+        for i, j in self.loop.suggest(every).tolist():
+            self.tell(self.show(i, j))
+            new = self._one(i, j)
+            if new is None:
+                return False
+            told += new
+        if not told and not len(self.loop.suggest(1)):
+            self.tell("no pair is left to ask about")
+            return False
+        return True
+
+    def _one(self, i: int, j: int) -> int | None:
+        """Ask about a pair until there is an answer that agrees with the others; None to leave."""
+        told = 0
+        while True:
+            try:
+                words = input(QUESTION).strip().lower().split()
+            except EOFError:
+                self.tell("")
+                return None
+            if words and words[0] in LEAVE:
+                return None
+            own = _of_ones_own(words)
+            if own is None and (len(words) != 1 or words[0] not in SIGNS):
+                self.tell(f"an answer must be y, n, s, q or such as 3 17 y, got {' '.join(words)!r}")
+                continue
+            try:
+                told += self._add(*(own or (i, j, SIGNS[words[0]])))
+            except ProblemError as error:
+                self.tell(str(error))
+                continue
+            if own is None:
+                return told
+
+    def _add(self, i: int, j: int, sign: int) -> bool:
+        """Add an answer and write all of them, unless it says nothing new."""
+        new = self.loop.answer(i, j, sign)
+        pairs = self.loop.pairs
+        if new and pairs is not None:
+            tables.write_pairs(self.path, pairs)
+        return new
+
+
+def _of_ones_own(words: list[str]) -> tuple[int, int, int] | None:
+    """The pair and the sign of ``I J y``; None for anything else."""
+    if len(words) == 3 and words[0].isdecimal() and words[1].isdecimal() and words[2] in SIGNS:
+        return int(words[0]), int(words[1]), SIGNS[words[2]]
+    return None
+
+
+def _answered(path: Path, n: int) -> Pairs | None:
+    """The answers of a file; None where it is not there, or has none yet."""
+    if not path.exists() or path.read_text(encoding="utf-8").strip() in ("", tables.HEADER):
+        return None
+    return tables.read_pairs(path, n)
+
+
+def _said_of(loop: Labelling) -> str:
+    pairs = loop.pairs
+    must, cannot = (0, 0) if pairs is None else (len(pairs.must_link), len(pairs.cannot_link))
+    return f"{must} must-links, {cannot} cannot-links"
+
+
+def _numbered(count: int) -> list[str]:
+    return [f"column {k}" for k in range(count)]
+
+
+def _show(X: Array, scaled: Array, names: list[str], i: int, j: int) -> Table:
+    """Two rows, the columns in which they differ most (as scaled) first."""
+    order = np.argsort(-np.abs(scaled[i] - scaled[j]), kind="stable")
+    order = order[X[i, order] != X[j, order]]
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("")
+    for end in (i, j):
+        table.add_column(f"row {end}", justify="right")
+    for k in order[:SHOWN].tolist():
+        table.add_row(names[k], f"{X[i, k]:.6g}", f"{X[j, k]:.6g}")
+    left, same = max(len(order) - SHOWN, 0), X.shape[1] - len(order)
+    table.caption = f"{left} more columns differ, {same} do not" if left else f"{same} columns do not differ"
+    return table
