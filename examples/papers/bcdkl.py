@@ -15,7 +15,7 @@ from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
 
 SOURCE = "Hu & Kwok 2015"
 LOSSES = ("hinge", "squared_hinge", "square", "linear")
-ADULT = {"a1a": 5, "a2a": 3, "a4a": 2, "a5a": 1, "a6a": 1, "a7a": 1}
+ADULT = {"a1a": 3, "a2a": 2, "a4a": 1, "a5a": 1, "a6a": 1, "a7a": 1}
 METHODS = ("bcd, printed", "simple_npkl", "bcd")
 
 

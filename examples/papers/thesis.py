@@ -16,8 +16,8 @@ SOURCE = "Wu 2011"
 SIZES = (10, 15, 20, 25, 30, 35, 40, 50, 60, 80, 100)
 PROGRAMS = ("scsdp", "sqlp", "qsdp", "mfpc", "burer_monteiro")
 NU = 100.0
-MOST = {"scsdp": 40, "sqlp": 100, "qsdp": 100}  # sizes
-LIMIT = 300.0
+MOST = {"scsdp": 35, "sqlp": 100, "qsdp": 100}  # sizes
+LIMIT = 120.0
 THEIRS: dict[str, dict[int, tuple[Any, ...]]] = {  # seconds and iterations of SCSDP and of the SQLP, rank(A)
     "swiss_roll": {
         10: (3.84, 29, 0.96, 32, 64), 15: (60.36, 30, 1.75, 31, 153), 20: (557.79, 32, 4.48, 35, 264),
