@@ -21,7 +21,16 @@ from npkl_models.errors import (
 from npkl_models.model import formulations
 from npkl_models.model.basis import Basis
 from npkl_models.model.eigenbasis import eigenbasis
-from npkl_models.model.formulations import hard_pcp, mvu, npkl, pcp, reg_mvu, reg_pcp, simple_npkl
+from npkl_models.model.formulations import (
+    colored_mvu,
+    hard_pcp,
+    mvu,
+    npkl,
+    pcp,
+    reg_mvu,
+    reg_pcp,
+    simple_npkl,
+)
 from npkl_models.model.functionals import (
     DistanceDifferences,
     Entries,
@@ -108,6 +117,7 @@ __all__ = [
     "backends",
     "certify",
     "choose_backend",
+    "colored_mvu",
     "compile",
     "crosscheck",
     "datasets",

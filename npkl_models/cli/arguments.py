@@ -208,6 +208,13 @@ class Given:
         return Pairs.from_labels(self.y, count, count, self.options.seed)
 
     @property
+    def labels(self) -> Index:
+        """The classes of the points."""
+        if not self.y.size:
+            raise ProblemError(f"classes must be given for {self.title}; name the column with --labels")
+        return self.y
+
+    @property
     def basis(self) -> Basis:
         """Eigenvectors of the Laplacian."""
         return eigenbasis(self.L, self.n_basis)
@@ -258,5 +265,6 @@ PARAMETERS: dict[str, Callable[[Given], Any]] = {
     "n_neighbors": lambda given: given.options.n_neighbors,
     "n_basis": lambda given: given.n_basis,
     "nu": lambda given: given.options.nu,
+    "labels_or_kernel": lambda given: given.labels,
 }
 """What a formulation's parameter is given, by its name."""
