@@ -9,14 +9,11 @@ import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Mask, symmetrize
-from npkl_models.model.faces import complement
 from npkl_models.model.formulations.neighborhood import neighborhood
 from npkl_models.model.formulations.parts import positive
-from npkl_models.model.formulations.unfolding import unfolding
-from npkl_models.model.functionals import SquaredDistances
+from npkl_models.model.formulations.unfolding import softly, unfolding
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import NoRegularizer, TracePower
-from npkl_models.model.terms import LossTerm
 
 SKEW = 1e-10  # of the largest entry: how far a label kernel may be from symmetric
 
@@ -93,10 +90,10 @@ def colored_mvu(
                 f"got C={C}"
             )
         return unfolding(cost, found, "colored_mvu")
-    functional = SquaredDistances(found.n, (found.pairs[:, 0], found.pairs[:, 1]))
-    term = LossTerm(functional, "square", found.squared, positive("C", C) / 2, "distances")
-    basis = complement(found.n) if regularizer.vacuous else None
-    return Problem(cost, term, (), regularizer, basis, found.named("colored_mvu"))
+    weight = positive("C", C) / 2
+    if regularizer.vacuous:
+        return softly(cost, found, weight, "colored_mvu")
+    return Problem(cost, found.term(weight), (), regularizer, name=found.named("colored_mvu"))
 
 
 def label_kernel(labels_or_kernel: Any, n: int) -> Array:

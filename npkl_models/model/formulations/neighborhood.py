@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import minimum_spanning_tree
+from scipy.sparse.csgraph import minimum_spanning_tree, reverse_cuthill_mckee
 
 from npkl_models.errors import ProblemError, unknown
 from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.model.basis import Basis, centred_wavelets
+from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.graph import check_points
 from npkl_models.model.neighbors import nearest_between, nearest_neighbors
 from npkl_models.model.pairs import components as parts_of
+from npkl_models.model.terms import LossTerm
 
 PARTS = ("refuse", "connect")
 
@@ -42,6 +45,16 @@ class Neighborhood:
         """The adjacency (n x n) of N, all of whose weights are one."""
         both = np.concatenate([self.pairs, self.pairs[:, ::-1]])
         return sp.coo_array((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(self.n, self.n)).tocsr()
+
+    @property
+    def centred(self) -> Basis:
+        """All centred vectors, sparse, in an order in which neighbours are close."""
+        return centred_wavelets(reverse_cuthill_mckee(self.graph, symmetric_mode=True).astype(np.intp))
+
+    def term(self, weight: float) -> LossTerm:
+        """Squares on all distances."""
+        functional = SquaredDistances(self.n, (self.pairs[:, 0], self.pairs[:, 1]))
+        return LossTerm(functional, "square", self.squared, weight, "distances")
 
     def named(self, name: str) -> str:
         """The name of a problem, with what was done to the graph."""

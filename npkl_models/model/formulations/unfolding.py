@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.linalg import Matrix
@@ -15,7 +16,7 @@ from npkl_models.model.formulations.parts import positive
 from npkl_models.model.functionals import SquaredDistances, TotalSum
 from npkl_models.model.graph import laplacian
 from npkl_models.model.problem import Problem
-from npkl_models.model.terms import Equality, LossTerm
+from npkl_models.model.terms import Equality
 
 
 def mvu(
@@ -24,6 +25,7 @@ def mvu(
     metric: str = "euclidean",
     reduce: bool = True,
     components: str = "refuse",
+    nu: float = np.inf,
 ) -> Problem:
     r"""Maximum variance unfolding.
 
@@ -45,6 +47,9 @@ def mvu(
     components : {"refuse", "connect"}
         What becomes of a graph in parts, which nothing would hold together: an error, or the edges of a
         minimum spanning tree between the parts join N, which the problem's name says.
+    nu : float
+        A finite one makes the distances soft, as in `reg_mvu`: the cost of each is nu times the square of
+        what its square is off, over all centred kernels.
 
     Raises
     ------
@@ -77,7 +82,18 @@ def mvu(
     True
     """
     found = neighborhood(X, n_neighbors, metric, components)
-    return unfolding(-sp.eye_array(found.n).tocsr(), found, "mvu", reduce)
+    cost = -sp.eye_array(found.n).tocsr()
+    if nu == np.inf:
+        return unfolding(cost, found, "mvu", reduce)
+    return softly(cost, found, positive("nu", nu), "mvu", reduce)
+
+
+def softly(cost: Matrix, found: Neighborhood, weight: float, name: str, reduce: bool = True) -> Problem:
+    """A linear cost with squares on the distances of neighbours, over all centred kernels."""
+    term = found.term(weight)
+    if reduce:
+        return Problem(cost, term, basis=found.centred, name=found.named(name))
+    return Problem(cost, term, Equality(TotalSum(found.n), 0.0, "centring"), name=found.named(name))
 
 
 def unfolding(cost: Matrix, found: Neighborhood, name: str, reduce: bool = True) -> Problem:
@@ -140,7 +156,5 @@ def reg_mvu(
     weight = positive("nu", nu)
     found = neighborhood(X, n_neighbors, metric, components)
     basis = eigenbasis(laplacian(found.graph, normalized=False), n_basis, skip=1)
-    functional = SquaredDistances(found.n, (found.pairs[:, 0], found.pairs[:, 1]))
-    term = LossTerm(functional, "square", found.squared, weight, "distances")
     cost = -sp.eye_array(found.n).tocsr()
-    return Problem(cost, term, basis=basis, name=found.named("reg_mvu"))
+    return Problem(cost, found.term(weight), basis=basis, name=found.named("reg_mvu"))
