@@ -7,6 +7,15 @@ Examples
 1.0
 """
 
-from npkl_models.applications import audit, clustering, constrained, estimators, scores, selection, suggest
+from npkl_models.applications import (
+    audit,
+    clustering,
+    constrained,
+    embedding,
+    estimators,
+    scores,
+    selection,
+    suggest,
+)
 
-__all__ = ["audit", "clustering", "constrained", "estimators", "scores", "selection", "suggest"]
+__all__ = ["audit", "clustering", "constrained", "embedding", "estimators", "scores", "selection", "suggest"]
