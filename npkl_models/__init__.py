@@ -24,6 +24,7 @@ from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.formulations import (
     colored_mvu,
     hard_pcp,
+    mve,
     mvu,
     npkl,
     pcp,
@@ -128,6 +129,7 @@ __all__ = [
     "hard_pcp",
     "knn_affinity",
     "laplacian",
+    "mve",
     "mvu",
     "npkl",
     "pcp",

@@ -16,6 +16,17 @@ from npkl_models.applications import (
     scores,
     selection,
     suggest,
+    volume,
 )
 
-__all__ = ["audit", "clustering", "constrained", "embedding", "estimators", "scores", "selection", "suggest"]
+__all__ = [
+    "audit",
+    "clustering",
+    "constrained",
+    "embedding",
+    "estimators",
+    "scores",
+    "selection",
+    "suggest",
+    "volume",
+]

@@ -147,8 +147,8 @@ def neighborhood_preservation(X: Any, Z: ArrayLike, n_neighbors: int = 5, metric
     given = X if hasattr(X, "tocsr") else np.asarray(X, dtype=float)
     one = nearest_neighbors(given, n_neighbors, metric)[1]
     two = nearest_neighbors(images, n_neighbors)[1]
-    codes = [(np.arange(n)[:, None] * n + found).ravel() for found in (one, two)]
-    return float(np.isin(*codes).mean())
+    before, after = ((np.arange(n)[:, None] * n + found).ravel() for found in (one, two))
+    return float(np.isin(before, after).mean())
 
 
 def knn_accuracy(Z: ArrayLike, labels: ArrayLike, n_neighbors: int = 1) -> float:
