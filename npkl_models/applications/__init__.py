@@ -16,6 +16,7 @@ from npkl_models.applications import (
     scores,
     selection,
     suggest,
+    unfolding,
     volume,
 )
 
@@ -28,5 +29,6 @@ __all__ = [
     "scores",
     "selection",
     "suggest",
+    "unfolding",
     "volume",
 ]
