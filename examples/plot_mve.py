@@ -18,7 +18,7 @@ from npkl_models.data.synthetic import swiss_roll
 
 X, band = swiss_roll(80, random_state=0)
 run = minimum_volume(X, 2, n_neighbors=6, C=100.0, backend="interior")
-unfolded = nm.mvu(X, 6, nu=50.0).solve("interior")
+unfolded = nm.mvu(X, 6, weight=50.0).solve("interior")
 print(run.solution, run.objectives.round(1))
 
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")

@@ -31,6 +31,7 @@ from npkl_models.model.formulations import (
     reg_mvu,
     reg_pcp,
     simple_npkl,
+    spe,
 )
 from npkl_models.model.functionals import (
     DistanceDifferences,
@@ -40,7 +41,7 @@ from npkl_models.model.functionals import (
     TotalSum,
 )
 from npkl_models.model.graph import knn_affinity, laplacian
-from npkl_models.model.losses import LOSSES, Hinge, Linear, Loss, Square, SquaredHinge
+from npkl_models.model.losses import LOSSES, Hinge, Linear, Loss, SharedSlack, Square, SquaredHinge
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizer import Regularizer
@@ -102,6 +103,7 @@ __all__ = [
     "Program",
     "Regularizer",
     "RowNormBound",
+    "SharedSlack",
     "Solution",
     "SolverError",
     "Square",
@@ -139,5 +141,6 @@ __all__ = [
     "regularization_path",
     "simple_npkl",
     "solve",
+    "spe",
     "unregister",
 ]

@@ -85,7 +85,7 @@ class MVU(Unfolder):
         self.options = options
 
     def _solved(self, X: Array, y: Any) -> Solution:
-        problem = mvu(X, self.n_neighbors_, self.metric, components=self.components, nu=self.nu)
+        problem = mvu(X, self.n_neighbors_, self.metric, components=self.components, weight=self.nu)
         return problem.solve(self.backend, **(self.options or {}))
 
 

@@ -22,7 +22,7 @@ from npkl_models.model import storage
 from npkl_models.model.basis import Basis
 from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.formulations import FORMULATIONS
-from npkl_models.model.graph import laplacian
+from npkl_models.model.graph import knn_affinity, laplacian
 from npkl_models.model.losses import LOSSES
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.problem import Problem
@@ -194,6 +194,11 @@ class Given:
         """The Laplacian."""
         return laplacian(self.X, self.options.n_neighbors, shift=self.options.delta)
 
+    @property
+    def graph(self) -> Matrix:
+        """The neighbours of the points, all weights one."""
+        return knn_affinity(self.X, self.options.n_neighbors, sigma="binary")
+
     @cached_property
     def pairs(self) -> Pairs:
         """Pairs of the file, or drawn from the classes."""
@@ -266,5 +271,6 @@ PARAMETERS: dict[str, Callable[[Given], Any]] = {
     "n_basis": lambda given: given.n_basis,
     "nu": lambda given: given.options.nu,
     "labels_or_kernel": lambda given: given.labels,
+    "W": lambda given: given.graph,
 }
 """What a formulation's parameter is given, by its name."""

@@ -22,6 +22,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "basis": (*GRAPH, "n_basis"),
     "C": ("gamma",),
     "labels_or_kernel": (),
+    "W": ("n_neighbors",),
     **{name: (name,) for name in (
         "loss", "gamma", "row_norm", "p", "bound", "penalty", "n_neighbors", "n_basis", "nu",
     )},

@@ -54,7 +54,7 @@ def test_the_objective_is_the_least_over_directions():
 def test_it_holds_more_in_the_wanted_dimensions_than_unfolding():
     X = noisy_arc()
     run = minimum_volume(X, 1, n_neighbors=4, C=20.0, backend="interior")
-    unfolded = nm.mvu(X, 4, nu=10.0).solve("interior")
+    unfolded = nm.mvu(X, 4, weight=10.0).solve("interior")
     assert run.held[-1] > held(unfolded, 1)
     assert run.held[-1] > 0.99
     assert run.coordinates.shape == (30, 1)

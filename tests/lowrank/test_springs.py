@@ -23,7 +23,7 @@ def test_wavelets_span_the_centred_vectors(n):
 def test_the_preconditioner_is_the_inverse_where_the_laplacian_is_the_hessian():
     """Without bends: H = 2 Q'(L_y + C)Q, of which the preconditioner leaves out C alone."""
     X = np.random.default_rng(0).normal(size=(30, 2))
-    problem = nm.mvu(X, 4, nu=10.0)
+    problem = nm.mvu(X, 4, weight=10.0)
     term = problem.terms[0]
     springs = Springs(term.functional.incidence, 1.0)
     y = np.random.default_rng(1).uniform(1, 2, term.functional.size)
@@ -36,7 +36,7 @@ def test_the_preconditioner_is_the_inverse_where_the_laplacian_is_the_hessian():
 @pytest.mark.parametrize("nu", [np.inf, 5.0])
 def test_derivatives_and_preconditioner_on_distances(nu):
     X = np.random.default_rng(0).normal(size=(25, 2))
-    problem = nm.mvu(X, 4, nu=nu)
+    problem = nm.mvu(X, 4, weight=nu)
     f = FactorObjective(problem, beta=2.0)
     assert f.distances
     rng = np.random.default_rng(3)
@@ -56,7 +56,7 @@ def test_derivatives_and_preconditioner_on_distances(nu):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_factor_and_interior_point_agree_on_soft_unfolding(seed):
     X = nm.datasets.load("swiss_roll", n=60, random_state=seed).X
-    problem = nm.mvu(X, 6, nu=100.0)
+    problem = nm.mvu(X, 6, weight=100.0)
     exact, fast = problem.solve("interior"), problem.solve("burer_monteiro", tol=1e-5, time_limit=60)
     assert exact.certificate.certifies(1e-6)
     assert fast.certificate.certifies(1e-5)
@@ -69,8 +69,8 @@ def test_soft_unfolding_comes_near_the_hard_one():
     angle = np.linspace(0, 4, 20)
     X = np.column_stack([np.cos(angle), np.sin(angle)])
     hard = nm.mvu(X, 2).solve("interior").objective
-    soft = [nm.mvu(X, 2, nu=nu).solve("interior").objective for nu in (1e3, 1e4, 1e5)]
+    soft = [nm.mvu(X, 2, weight=nu).solve("interior").objective for nu in (1e3, 1e4, 1e5)]
     assert soft[0] < soft[1] < soft[2] < hard + 1e-6 * abs(hard)
     assert soft[2] == pytest.approx(hard, rel=1e-2)
-    printed = nm.mvu(X, 2, nu=1e3, reduce=False)
+    printed = nm.mvu(X, 2, weight=1e3, reduce=False)
     assert printed.solve("interior").objective == pytest.approx(soft[0], rel=1e-5)

@@ -25,7 +25,7 @@ def mvu(
     metric: str = "euclidean",
     reduce: bool = True,
     components: str = "refuse",
-    nu: float = np.inf,
+    weight: float = np.inf,
 ) -> Problem:
     r"""Maximum variance unfolding.
 
@@ -47,9 +47,9 @@ def mvu(
     components : {"refuse", "connect"}
         What becomes of a graph in parts, which nothing would hold together: an error, or the edges of a
         minimum spanning tree between the parts join N, which the problem's name says.
-    nu : float
-        A finite one makes the distances soft, as in `reg_mvu`: the cost of each is nu times the square of
-        what its square is off, over all centred kernels.
+    weight : float
+        A finite one makes the distances soft, as nu does in `reg_mvu`: the cost of each is the weight times the
+        square of what its square is off, over all centred kernels.
 
     Raises
     ------
@@ -83,9 +83,9 @@ def mvu(
     """
     found = neighborhood(X, n_neighbors, metric, components)
     cost = -sp.eye_array(found.n).tocsr()
-    if nu == np.inf:
+    if weight == np.inf:
         return unfolding(cost, found, "mvu", reduce)
-    return softly(cost, found, positive("nu", nu), "mvu", reduce)
+    return softly(cost, found, positive("weight", weight), "mvu", reduce)
 
 
 def softly(cost: Matrix, found: Neighborhood, weight: float, name: str, reduce: bool = True) -> Problem:
