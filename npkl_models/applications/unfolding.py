@@ -15,10 +15,12 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from npkl_models.answer.solution import Solution
+from npkl_models.applications.structure import StructureRun, structure_preserving
 from npkl_models.applications.unfolder import Unfolder
 from npkl_models.applications.volume import VolumeRun, minimum_volume
 from npkl_models.linalg import Array
 from npkl_models.model.formulations import colored_mvu, mvu
+from npkl_models.model.formulations.neighborhood import neighborhood
 
 
 class MVU(Unfolder):
@@ -205,4 +207,66 @@ class MVE(Unfolder):
             X, self.n_components, max_steps=self.max_steps, backend=self.backend, options=self.options,
             n_neighbors=self.n_neighbors_, C=self.C, metric=self.metric, components="connect",
         )  # fmt: skip
+        return self.run_.solution
+
+
+class SPE(Unfolder):
+    """Structure preserving embedding of the graph of nearest neighbours: they are nearer than all others.
+
+    Parameters
+    ----------
+    n_components, metric, backend, options
+        As in `MVU`; the backend is one that takes `spe`.
+    n_neighbors : int
+        Of the graph, which must leave some points apart; a graph in parts is connected.
+    C : float
+        Weight of the slack, as in `spe`.
+    bound : float, optional
+        B of tr K^2 <= B; n by default.
+    tol : float
+        Relative gap of the whole problem at which the rounds end.
+
+    Attributes
+    ----------
+    run_ : StructureRun
+        What the rounds have found; its gap is that of all triplets.
+    embedding_, eigenvalues_, solution_, certificate_, n_neighbors_, n_features_in_, feature_names_in_
+        As in `MVU`; the certificate is that of the triplets of the last round.
+
+    Notes
+    -----
+    Shaw & Jebara, ICML 2009. Of the points the graph alone is used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from npkl_models.applications.unfolding import SPE
+    >>> angle = np.linspace(0.0, 4.0, 16)
+    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> model = SPE(n_neighbors=2).fit(X)
+    >>> model.run_.settled
+    True
+    """
+
+    run_: StructureRun
+
+    def __init__(
+        self, n_components: int = 2, *, n_neighbors: int = 4, C: float = 1.0, bound: float | None = None,
+        tol: float = 1e-4, metric: str = "euclidean", backend: str = "simple_npkl",
+        options: dict[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.C = C
+        self.bound = bound
+        self.tol = tol
+        self.metric = metric
+        self.backend = backend
+        self.options = options
+
+    def _solved(self, X: Array, y: Any) -> Solution:
+        W = neighborhood(X, self.n_neighbors_, self.metric, "connect").graph
+        self.run_ = structure_preserving(
+            W, C=self.C, bound=self.bound, tol=self.tol, backend=self.backend, options=self.options
+        )
         return self.run_.solution

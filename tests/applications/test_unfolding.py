@@ -11,11 +11,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import npkl_models as nm
 from npkl_models.applications.embedding import knn_accuracy
-from npkl_models.applications.unfolding import MVE, MVU, ColoredMVU
+from npkl_models.applications.unfolding import MVE, MVU, SPE, ColoredMVU
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks([MVU(), ColoredMVU(), MVE(1, max_steps=2)])
+@parametrize_with_checks([MVU(), ColoredMVU(), MVE(1, max_steps=2), SPE()])
 def test_the_contract_of_scikit_learn(estimator, check):
     check(estimator)
 
@@ -69,3 +69,12 @@ def test_what_is_not_certified_is_warned_of():
     for wrong in (MVU(0), MVU(n_neighbors=0), MVU(metric="precomputed")):
         with pytest.raises(nm.ProblemError, match="must be"):
             wrong.fit(arc(10)[0])
+
+
+def test_neighbours_of_the_graph_are_kept():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    model = SPE(3, n_neighbors=4, C=20.0).fit(X)
+    assert model.run_.settled
+    loose = SPE(3, n_neighbors=4, C=1e-3).fit(X)
+    assert model.run_.slack < 1e-3 * loose.run_.slack
+    assert model.transform(X + 1e-3).shape == (40, 3)

@@ -48,8 +48,8 @@ def mvu(
         What becomes of a graph in parts, which nothing would hold together: an error, or the edges of a
         minimum spanning tree between the parts join N, which the problem's name says.
     weight : float
-        A finite one makes the distances soft, as nu does in `reg_mvu`: the cost of each is the weight times the
-        square of what its square is off, over all centred kernels.
+        A finite one makes the distances soft, as nu does in `reg_mvu`: the cost of each is the weight times
+        the square of what its square is off, over all centred kernels.
 
     Raises
     ------
