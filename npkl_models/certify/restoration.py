@@ -86,7 +86,7 @@ def _length(V: Array) -> float:
 def _shrunk(problem: Problem, V: Array) -> Array:
     """The regulariser's own way; in a basis all rows alike, which keeps them in it.
 
-    What is inside in the coordinates of a basis may as rows of V be outside by a rounding: both are looked at.
+    What is inside in the coordinates of a basis may be outside by a rounding as rows: both are looked at.
     """
     R = problem.regularizer
     if problem.basis is None:
