@@ -109,10 +109,10 @@ def onto_simplex(y: Array, total: float) -> Array:
     x = np.maximum(y, 0.0)
     if _within(x, total):
         return x
-    falling = np.sort(x)[::-1]
+    below = x - np.max(x)  # of which the shift may be told, however large they are beside the total
+    falling = np.sort(below)[::-1]
     over = (np.cumsum(falling) - total) / np.arange(1, x.size + 1)
-    shift = over[np.flatnonzero(falling > over)[-1]]
-    x = np.maximum(x - shift, 0.0)
+    x = np.maximum(below - over[np.flatnonzero(falling > over)[-1]], 0.0)
     while not _within(x, total):  # by what rounding has left
         x = x * (1 - 4 * UNIT * x.size)
     return x

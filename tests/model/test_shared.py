@@ -55,6 +55,14 @@ def test_the_projection_is_the_nearest_and_stays(y, w):
         assert float((y - x) @ (corner - x)) <= 1e-9
 
 
+@pytest.mark.parametrize("size", [1.0, 1e9, 1e17, 1e300])
+def test_the_projection_of_the_largest_numbers(size):
+    """What the total is lost beside still goes to the largest."""
+    np.testing.assert_allclose(
+        onto_simplex(size * np.array([1.0, 0.5, 1.0]), 0.25), [0.125, 0, 0.125], rtol=1e-12
+    )
+
+
 @given(x=vectors, step=weights)
 def test_prox_is_the_minimiser(x, step):
     t, every = np.linspace(-1, 1, x.size), np.full(x.size, step)
