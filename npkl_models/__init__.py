@@ -21,7 +21,18 @@ from npkl_models.errors import (
 from npkl_models.model import formulations
 from npkl_models.model.basis import Basis
 from npkl_models.model.eigenbasis import eigenbasis
-from npkl_models.model.formulations import hard_pcp, mvu, npkl, pcp, reg_mvu, reg_pcp, simple_npkl
+from npkl_models.model.formulations import (
+    colored_mvu,
+    hard_pcp,
+    mve,
+    mvu,
+    npkl,
+    pcp,
+    reg_mvu,
+    reg_pcp,
+    simple_npkl,
+    spe,
+)
 from npkl_models.model.functionals import (
     DistanceDifferences,
     Entries,
@@ -30,7 +41,7 @@ from npkl_models.model.functionals import (
     TotalSum,
 )
 from npkl_models.model.graph import knn_affinity, laplacian
-from npkl_models.model.losses import LOSSES, Hinge, Linear, Loss, Square, SquaredHinge
+from npkl_models.model.losses import LOSSES, Hinge, Linear, Loss, SharedSlack, Square, SquaredHinge
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizer import Regularizer
@@ -92,6 +103,7 @@ __all__ = [
     "Program",
     "Regularizer",
     "RowNormBound",
+    "SharedSlack",
     "Solution",
     "SolverError",
     "Square",
@@ -108,6 +120,7 @@ __all__ = [
     "backends",
     "certify",
     "choose_backend",
+    "colored_mvu",
     "compile",
     "crosscheck",
     "datasets",
@@ -118,6 +131,7 @@ __all__ = [
     "hard_pcp",
     "knn_affinity",
     "laplacian",
+    "mve",
     "mvu",
     "npkl",
     "pcp",
@@ -127,5 +141,6 @@ __all__ = [
     "regularization_path",
     "simple_npkl",
     "solve",
+    "spe",
     "unregister",
 ]

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 import npkl_models as nm
 
+SHARED_WEIGHT = 30.0  # of one slack for all pairs: at 1 the optimum is zero, where all pairs are tied
 PAPER_SETS = ("iris", "wine", "glass", "soybean_small")
 
 
@@ -28,15 +29,16 @@ def build(kind: str, L, pairs) -> nm.Problem:
     form, loss = kind.split(":", 1)
     if form == "basis":
         return build(loss, L, pairs).with_basis(nm.eigenbasis(L, 8))
+    weight = SHARED_WEIGHT if loss == "shared_slack" else 1.0
     if form == "npkl":
-        return nm.npkl(L, pairs, loss=loss)
+        return nm.npkl(L, pairs, loss=loss, gamma=weight)
     if form == "row":
-        return nm.npkl(L, pairs, loss=loss, row_norm=0.9)
+        return nm.npkl(L, pairs, loss=loss, gamma=weight, row_norm=0.9)
     p, n = float(form[1:]), pairs.n
     if form[0] == "B":
-        return nm.simple_npkl(L, pairs, loss=loss, p=p, bound=float(n))
+        return nm.simple_npkl(L, pairs, loss=loss, C=weight, p=p, bound=float(n))
     penalty = 0.5 if p > 1 else 3.0 if loss == "linear" else 1.0  # linear: else unbounded at p = 1
-    return nm.simple_npkl(L, pairs, loss=loss, p=p, penalty=penalty)
+    return nm.simple_npkl(L, pairs, loss=loss, C=weight, p=p, penalty=penalty)
 
 
 def digits(per_class=200):
@@ -89,13 +91,19 @@ def outlying(n=900, seed=0):
     return nm.pcp(nm.laplacian(X, 6), nm.Pairs.from_labels(y, m // 2, m // 2, 0))
 
 
-NONNEGATIVE = tuple(name for name, loss in nm.LOSSES.items() if loss.nonnegative)
+SEPARABLE = {name: loss for name, loss in nm.LOSSES.items() if loss.separable}
+NONNEGATIVE = tuple(name for name, loss in SEPARABLE.items() if loss.nonnegative)
+SHARED = (
+    "npkl:shared_slack", "row:shared_slack", "B1:shared_slack", "B2:shared_slack", "B4:shared_slack",
+    "G2:shared_slack", "basis:B2:shared_slack",
+)  # fmt: skip
 KINDS = (
     "pcp",
     *(f"npkl:{name}" for name in NONNEGATIVE),
-    *(f"row:{name}" for name in nm.LOSSES),
-    *(f"B{p}:{name}" for p in (1, 2, 4) for name in nm.LOSSES),
-    *(f"G{p}:{name}" for p in (1, 2, 4) for name in nm.LOSSES),
+    *(f"row:{name}" for name in SEPARABLE),
+    *(f"B{p}:{name}" for p in (1, 2, 4) for name in SEPARABLE),
+    *(f"G{p}:{name}" for p in (1, 2, 4) for name in SEPARABLE),
+    *SHARED,
     *("B1.5:hinge", "B3:square", "G1.5:squared_hinge", "G3:linear"),
     *(f"basis:{kind}" for kind in ("pcp", "npkl:hinge", "npkl:squared_hinge", "B2:square", "G2:linear")),
 )

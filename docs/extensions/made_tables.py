@@ -48,6 +48,7 @@ def instances() -> dict[str, Problem]:
     fewer = nm.Pairs.from_labels(iris.y, n_must=60, n_cannot=60, random_state=0)
     of_wine = nm.Pairs.from_labels(wine.y, n_must=100, n_cannot=100, random_state=0)
     L = nm.laplacian(iris.X, n_neighbors=5, shift=0.1)
+    of_wine_X = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
     angle = np.linspace(1.5, 9.5, 60)
     return {
         "pcp": nm.pcp(L, pairs),
@@ -57,6 +58,9 @@ def instances() -> dict[str, Problem]:
         "reg_pcp": nm.reg_pcp(nm.eigenbasis(nm.laplacian(wine.X, n_neighbors=8), 12), of_wine),
         "mvu": nm.mvu(np.column_stack([angle * np.cos(angle), angle * np.sin(angle)]), n_neighbors=2),
         "reg_mvu": nm.reg_mvu(swiss_roll(600, random_state=2)[0], n_neighbors=6, n_basis=12, nu=100.0),
+        "spe": nm.spe(nm.knn_affinity(swiss_roll(60, random_state=0)[0], 4, sigma="binary"), C=2.0),
+        "mve": nm.mve(swiss_roll(80, random_state=0)[0], 2, n_neighbors=6, C=100.0),
+        "colored_mvu": nm.colored_mvu(of_wine_X, wine.y, n_neighbors=5, bound=float(wine.n)),
     }
 
 

@@ -6,6 +6,7 @@ import time
 from functools import partial
 from typing import Any
 
+import embeddings
 import numpy as np
 from common import LIMIT, SMALL, accuracy, known, load, measured, pairs_at_ratio, seeds, timed
 from items import Cells, Item, Results, absent, of, spread, table
@@ -332,7 +333,6 @@ def draw_figure2(found: Results, figure: Any) -> None:
         ax.legend()
 
 
-EMBEDDING = "embeddings (coloured MVU, MVE, SPE) are not in the library yet"
 FLICKR = "the crawl of Flickr was never published, as far as could be found"
 ITEMS = (
     Item("simple_npkl.table1", "Tables 1 and 6: the sets", table1, show1),
@@ -343,8 +343,7 @@ ITEMS = (
     Item("simple_npkl.table7", "Table 7: the adult sets", table7, show7),
     Item("simple_npkl.figure1", "Figure 1: convergence", figure1, show_figure1, draw_figure1),
     Item("simple_npkl.figure2", "Figure 2: choice of constraints", figure2, show_figure2, draw_figure2),
-    *(absent(f"simple_npkl.figure{k}", f"Figure {k}: embedding by CMVU", EMBEDDING) for k in (3, 4, 5)),
-    *(absent(f"simple_npkl.table{k}", f"Table {k}: embeddings and their time", EMBEDDING) for k in (8, 9)),
+    *embeddings.ITEMS,
     absent("simple_npkl.figure6", "Figure 6: sample photos from Flickr", FLICKR),
     absent("simple_npkl.figure7", "Figure 7: embedding of Flickr users", FLICKR),
 )  # fmt: skip

@@ -199,6 +199,31 @@ def scale(problem: Problem, y: Multipliers, eps: float, upper: float) -> Repaire
     return -paid(problem, scaled), scaled
 
 
+def stretch(problem: Problem, y: Multipliers, eps: float, upper: float) -> Repaired:
+    """With -C (less shift) >= delta I, eps < delta, s y has a PSD slack for s = delta / (delta - eps).
+
+    The other way round than `scale`, for costs that ask for a large kernel (unfolding): sum y_e M_e is at
+    least -C - eps I there, so s times it is at least -C if (s - 1) delta >= s (eps + e), e as in `scale`.
+    """
+    delta = _negative_floor(problem.cost) - problem.regularizer.shift
+    eps = eps + 4 * UNIT * multiplier_sizes(problem, y)
+    if not 0 < eps < delta < np.inf:
+        return None
+    stretched = y.scaled(delta / (delta - eps) * (1 + 8 * UNIT))
+    for term, part in zip(problem.terms, stretched.terms, strict=True):
+        if not bool(np.all(term.loss.in_domain(part, term.target, term.weight))):
+            return None
+    return -paid(problem, stretched), stretched
+
+
+def _negative_floor(C: Matrix) -> float:
+    """A lower bound on the spectrum of -C, by Gershgorin's circles."""
+    diagonal = -np.asarray(C.diagonal())
+    beside = np.asarray(abs(C).sum(axis=1)).ravel() - np.abs(diagonal)
+    rounding = (C.shape[0] + 2) * UNIT * (beside + 2 * np.abs(diagonal))
+    return float(np.min(diagonal - np.maximum(beside, 0.0) - np.where(beside != 0, rounding, 0.0)))
+
+
 def rows(problem: Problem, y: Multipliers, eps: float | Array, upper: float) -> Repaired:
     """Multipliers of a row-norm bound take d + eps."""
     if not problem.regularizer.row_multipliers or y.rows is None:
@@ -219,6 +244,7 @@ def trace(problem: Problem, y: Multipliers, eps: float, upper: float) -> Repaire
 REPAIRS: dict[str, Callable[[Problem, Multipliers, float, float], Repaired]] = {
     "shift": shift,
     "scale": scale,
+    "stretch": stretch,
     "rows": rows,
     "equality shift": equality_shift,
     "distances": distances,

@@ -84,12 +84,15 @@ def _length(V: Array) -> float:
 
 
 def _shrunk(problem: Problem, V: Array) -> Array:
-    """The regulariser's own way; in a basis all rows alike, which keeps them in it."""
+    """The regulariser's own way; in a basis all rows alike, which keeps them in it.
+
+    What is inside in the coordinates of a basis may be outside by a rounding as rows: both are looked at.
+    """
     R = problem.regularizer
     if problem.basis is None:
         return R.rescale(V)
     if not R.row_multipliers:
-        return problem.lift(R.rescale(problem.drop(V)))
+        return R.rescale(problem.lift(R.rescale(problem.drop(V))))
     excess = R.violation(np.zeros(0), np.einsum("ir,ir->i", V, V))
     return V * ((1 - SLACK) / (1 + excess)) if excess > 0 else V
 

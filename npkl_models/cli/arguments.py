@@ -22,7 +22,7 @@ from npkl_models.model import storage
 from npkl_models.model.basis import Basis
 from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.formulations import FORMULATIONS
-from npkl_models.model.graph import laplacian
+from npkl_models.model.graph import knn_affinity, laplacian
 from npkl_models.model.losses import LOSSES
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.problem import Problem
@@ -194,6 +194,11 @@ class Given:
         """The Laplacian."""
         return laplacian(self.X, self.options.n_neighbors, shift=self.options.delta)
 
+    @property
+    def graph(self) -> Matrix:
+        """The neighbours of the points, all weights one."""
+        return knn_affinity(self.X, self.options.n_neighbors, sigma="binary")
+
     @cached_property
     def pairs(self) -> Pairs:
         """Pairs of the file, or drawn from the classes."""
@@ -206,6 +211,13 @@ class Given:
             )
         count = round(self.share * self.n)
         return Pairs.from_labels(self.y, count, count, self.options.seed)
+
+    @property
+    def labels(self) -> Index:
+        """The classes of the points."""
+        if not self.y.size:
+            raise ProblemError(f"classes must be given for {self.title}; name the column with --labels")
+        return self.y
 
     @property
     def basis(self) -> Basis:
@@ -258,5 +270,7 @@ PARAMETERS: dict[str, Callable[[Given], Any]] = {
     "n_neighbors": lambda given: given.options.n_neighbors,
     "n_basis": lambda given: given.n_basis,
     "nu": lambda given: given.options.nu,
+    "labels_or_kernel": lambda given: given.labels,
+    "W": lambda given: given.graph,
 }
 """What a formulation's parameter is given, by its name."""

@@ -124,7 +124,14 @@ def _plan(problem: Problem, options: ConicOptions) -> SDPPlan:
     return SDPPlan(problem, options, build(problem))
 
 
-TAKES = Takes(losses=("any",), regularizers=("any",), basis="yes", equalities=True, beyond=too_many_cones)
+TAKES = Takes(
+    losses=("any", "shared"),
+    diagonal=("any", "shared"),
+    regularizers=("any",),
+    basis="yes",
+    equalities=True,
+    beyond=too_many_cones,
+)
 BACKEND = Backend(
     "sdp", "conic", "the exact SDP over K, through CVXPY", TAKES, _plan, ConicOptions, dense_cost
 )  # fmt: skip

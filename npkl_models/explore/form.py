@@ -21,6 +21,8 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "pairs": (*DRAWN, "pairs_file"),
     "basis": (*GRAPH, "n_basis"),
     "C": ("gamma",),
+    "labels_or_kernel": (),
+    "W": ("n_neighbors",),
     **{name: (name,) for name in (
         "loss", "gamma", "row_norm", "p", "bound", "penalty", "n_neighbors", "n_basis", "nu",
     )},

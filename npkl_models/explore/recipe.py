@@ -14,7 +14,7 @@ from npkl_models.explore.form import Form
 from npkl_models.linalg import Index
 from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.formulations import FORMULATIONS
-from npkl_models.model.graph import laplacian
+from npkl_models.model.graph import knn_affinity, laplacian
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.problem import Problem
 
@@ -104,6 +104,10 @@ def make(form: Form, uploads: Mapping[str, Path]) -> Made:
     makers: dict[str, Callable[[], Any]] = {
         "X": lambda: points, "L": graph, "pairs": drawn,
         "basis": lambda: recipe.do("basis", eigenbasis, "nm.eigenbasis", graph(), size),
+        "W": lambda: recipe.do(
+            "W", knn_affinity, "nm.knn_affinity", points, form.n_neighbors, sigma="binary"
+        ),
+        "labels_or_kernel": lambda: _labels(data, labels),
         "C": lambda: form.gamma, "n_basis": lambda: size,
         "bound": lambda: float(n) if form.bound is None and form.penalty is None else form.bound,
     }  # fmt: skip
@@ -126,6 +130,12 @@ def _data(recipe: Recipe, form: Form, uploads: Mapping[str, Path]) -> Shown:
     if form.n is not None and form.n != data.value.n:
         data = recipe.do("data", data.value.subset, "data.subset", form.n, random_state=form.seed)
     return data
+
+
+def _labels(data: Shown, labels: Shown) -> Shown:
+    if not data.value.y.size:
+        raise ProblemError(f"classes must be given for {data.value.name}, which has none")
+    return labels
 
 
 def _arguments(

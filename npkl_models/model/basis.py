@@ -119,3 +119,45 @@ def shared_rows(label: Index, count: int) -> Basis:
     own = label[points]
     share = np.bincount(own, minlength=count)[own] ** -0.5
     return Basis(sp.csr_array((share, (points, own)), shape=(label.size, count)))
+
+
+def centred_wavelets(order: Index) -> Basis:
+    """A sparse basis of all centred vectors: the n - 1 wavelets of Haar, unbalanced where n asks for it.
+
+    Each column is constant on either half of a stretch of the points (in the order that is given) and zero
+    elsewhere; about log2 n of them meet in a point. In an order in which neighbours are close, what a sparse
+    matrix is restricted to is sparse.
+
+    Parameters
+    ----------
+    order : ndarray of int, shape (n,)
+        A permutation of the points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from npkl_models.model.basis import centred_wavelets
+    >>> (centred_wavelets(np.arange(4)).dense ** 2).round(3)
+    array([[0.25, 0.5 , 0.  ],
+           [0.25, 0.5 , 0.  ],
+           [0.25, 0.  , 0.5 ],
+           [0.25, 0.  , 0.5 ]])
+    """
+    n = order.size
+    first, last = np.zeros(1, dtype=np.intp), np.full(1, n, dtype=np.intp)
+    rows, columns, entries = [], [], []
+    at = 0
+    while first.size:
+        middle = (first + last + 1) // 2
+        left, right = middle - first, last - middle
+        column = at + np.arange(first.size)
+        for start, count, sign, other in ((first, left, 1.0, right), (middle, right, -1.0, left)):
+            within = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+            rows.append(np.repeat(start, count) + within)
+            columns.append(np.repeat(column, count))
+            entries.append(np.repeat(sign * np.sqrt(other / (count * (left + right))), count))
+        at += first.size
+        ends = np.concatenate([np.stack([first, middle]), np.stack([middle, last])], axis=1)
+        first, last = ends[:, ends[1] - ends[0] > 1]
+    where = (order[np.concatenate(rows)], np.concatenate(columns))
+    return Basis(sp.csr_array(sp.coo_array((np.concatenate(entries), where), shape=(n, n - 1))))

@@ -22,13 +22,13 @@ DECLARED = ("name", "latex", "smooth", "quadratic", "nonnegative", "sign_targets
 
 @dataclass(frozen=True)
 class Loss(ABC):
-    """A convex loss(z; t), elementwise on arrays of one shape.
+    """A convex loss(z; t), elementwise on arrays of one shape unless it is not ``separable``.
 
     Examples
     --------
     >>> import npkl_models as nm
     >>> sorted(nm.LOSSES)
-    ['hinge', 'linear', 'square', 'squared_hinge']
+    ['hinge', 'linear', 'shared_slack', 'square', 'squared_hinge']
     >>> nm.LOSSES["hinge"].smooth
     False
     """
@@ -42,6 +42,7 @@ class Loss(ABC):
     curvature: ClassVar[float]  # largest second derivative; inf where there is a kink
     latex_conjugate: ClassVar[str] = r"f^*(y)"  # of f = w loss, on its domain
     latex_domain: ClassVar[str] = r"y \in \operatorname{dom} f^*"
+    separable: ClassVar[bool] = True  # a sum over the values; else all weights of a term must be equal
     squared: ClassVar[bool] = False  # the square of something: SimpleNPKL weighs it with C / 2
 
     @abstractmethod

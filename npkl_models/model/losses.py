@@ -14,8 +14,9 @@ import numpy as np
 from npkl_models.errors import ProblemError, unknown
 from npkl_models.linalg import Array
 from npkl_models.model.loss import CvxConstraints, CvxExpression, Loss, undeclared
+from npkl_models.model.shared import SharedSlack
 
-__all__ = ["LOSSES", "Hinge", "Linear", "Loss", "Square", "SquaredHinge", "get_loss"]
+__all__ = ["LOSSES", "Hinge", "Linear", "Loss", "SharedSlack", "Square", "SquaredHinge", "get_loss"]
 
 
 @dataclass(frozen=True)
@@ -246,7 +247,9 @@ class Linear(Loss):
         return 0.0, [y == -w * t]
 
 
-LOSSES: dict[str, Loss] = {loss.name: loss for loss in (Square(), Hinge(), SquaredHinge(), Linear())}
+LOSSES: dict[str, Loss] = {
+    loss.name: loss for loss in (Square(), Hinge(), SquaredHinge(), Linear(), SharedSlack())
+}
 
 
 def get_loss(loss: str | Loss) -> Loss:

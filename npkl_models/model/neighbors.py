@@ -74,3 +74,27 @@ def _without_self(distance: Array, neighbor: Index, own: Index) -> tuple[Array, 
     keep = ~drop
     keep[keep.sum(axis=1) > k - 1, -1] = False
     return distance[keep].reshape(m, k - 1), neighbor[keep].reshape(m, k - 1)
+
+
+def nearest_between(X: Any, label: Index, metric: str = "euclidean") -> tuple[Array, Index, Index]:
+    """The distance of every two parts of the points, and the points of the row's and of the column's part.
+
+    ``label`` (n,) says the part, from 0; each of the three is (parts, parts), symmetric but for the roles.
+    """
+    order = np.argsort(label, kind="stable")
+    starts = np.searchsorted(label[order], np.arange(int(label.max()) + 1))
+    ends = np.append(starts[1:], label.size)
+    near = [
+        NearestNeighbors(n_neighbors=1, metric=metric).fit(X[order[a:b]])
+        for a, b in zip(starts, ends, strict=True)
+    ]
+    count = len(near)
+    distance = np.zeros((count, count))
+    own, other = np.zeros((count, count), dtype=np.intp), np.zeros((count, count), dtype=np.intp)
+    for k, index in enumerate(near):
+        away, found = (column.ravel() for column in index.kneighbors(X[order]))
+        for part, (a, b) in enumerate(zip(starts, ends, strict=True)):
+            best = a + int(np.argmin(away[a:b]))
+            distance[part, k], own[part, k] = away[best], order[best]
+            other[part, k] = order[starts[k] + found[best]]
+    return np.minimum(distance, distance.T), own, other

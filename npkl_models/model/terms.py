@@ -60,6 +60,11 @@ class LossTerm(Part):
             raise ProblemError(f"term {name!r} must have at least one value, got none")
         if (weight <= 0).any():
             raise ProblemError(f"weights of {name} must be positive, got {weight.min()}")
+        if not loss.separable and np.ptp(weight) > 0:
+            raise ProblemError(
+                f"weights of {name} must be equal for the {loss.name} loss, got {weight.min():g} to "
+                f"{weight.max():g}"
+            )
         if loss.sign_targets and not np.isin(target, (-1.0, 1.0)).all():
             bad = target[~np.isin(target, (-1.0, 1.0))][:3].tolist()
             raise ProblemError(f"targets of the {loss.name} loss must be +1 or -1, got {bad}")

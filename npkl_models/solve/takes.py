@@ -15,9 +15,10 @@ from npkl_models.model.regularizers import REGULARIZERS
 from npkl_models.model.terms import LossTerm
 
 FACES: dict[str, Callable[[Loss], bool]] = {
-    "any": lambda loss: True,
-    "smooth": lambda loss: loss.smooth,
-    "quadratic": lambda loss: loss.quadratic,
+    "any": lambda loss: loss.separable,
+    "smooth": lambda loss: loss.smooth and loss.separable,
+    "quadratic": lambda loss: loss.quadratic and loss.separable,
+    "shared": lambda loss: not loss.separable,
 }
 """What may be asked of a loss in place of its name."""
 
@@ -50,8 +51,8 @@ class Takes:
     Attributes
     ----------
     losses, diagonal : tuple of str
-        Names in `LOSSES`, or of faces in `FACES` ("any", "smooth", "quadratic"); ``diagonal`` is for the
-        losses on K_ii.
+        Names in `LOSSES`, or of faces in `FACES` ("any", "smooth", "quadratic", all of a sum over the values;
+        "shared" where they are tied to each other); ``diagonal`` is for the losses on K_ii.
     regularizers : tuple of str
         "none", "row norm", "trace power", a name in `REGULARIZERS`, or "any".
     powers : Powers
@@ -125,6 +126,8 @@ class Takes:
         return R.spectral is None or self.powers.accepts(R.spectral)
 
     def _of_loss(self, term: LossTerm) -> str | None:
+        if not (term.loss.separable or self.takes_loss(term.loss)):
+            return f"has no loss that ties its values to each other, got {term.loss.name}"
         if not self.takes_loss(term.loss):
             return f"needs {_losses(self.losses)}, got {term.loss.name}"
         if term.functional.on_diagonal.any() and not self.takes_loss(term.loss, diagonal=True):

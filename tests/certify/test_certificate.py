@@ -42,10 +42,11 @@ def test_every_repair_is_valid_where_it_applies(small, exact, name):
     angle = np.linspace(0, 4, 12)
     arc = nm.mvu(np.stack([np.cos(angle), np.sin(angle)], axis=1), 2)
     problems["arc"] = (arc, arc.solve("sdp", eps=1e-9))
+    problems["arc, short"] = problems["arc"]
     for kind, (problem, solution) in problems.items():
         if problem.regularizer.finite_support:
             continue
-        y = poor(problem)
+        y = solution.certificate.multipliers.scaled(0.7) if kind == "arc, short" else poor(problem)
         S = linalg.dense(problem.restrict(problem.slack(y)))
         eps = max(0.0, -float(np.linalg.eigvalsh(S)[0]) - problem.regularizer.shift) + 1e-9
         if eps < 1e-6:

@@ -29,7 +29,7 @@ TYPES_ONLY = {"model/lent.py"}
 
 HEAVY = {
     "cvxpy": (
-        "conic/", "model/losses.py", "model/regularizer.py", "model/regularizers.py", "model/trace_power.py",
+        "conic/", "model/losses.py", "model/shared.py", "model/regularizer.py", "model/regularizers.py", "model/trace_power.py",
         "model/trace_cones.py",
     ),
     "matplotlib": ("show/",),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from problems import KINDS, NONNEGATIVE
+from problems import KINDS, NONNEGATIVE, SEPARABLE, SHARED
 
 import npkl_models as nm
 
@@ -22,9 +22,9 @@ def test_what_a_backend_cannot_take_is_said(small):
 # ----------------------------------------------------------------------------------- the table, cell by cell
 
 ENTRIES = {"pcp", *(f"npkl:{name}" for name in NONNEGATIVE)}
-ROWS = {f"row:{name}" for name in nm.LOSSES}
+ROWS = {f"row:{name}" for name in SEPARABLE}
 IN_BASIS = {"basis:pcp", "basis:npkl:hinge", "basis:npkl:squared_hinge", "basis:B2:square", "basis:G2:linear"}
-INTEGER = {f"{form}{p}:{name}" for form in "BG" for p in (1, 2, 4) for name in nm.LOSSES} | {
+INTEGER = {f"{form}{p}:{name}" for form in "BG" for p in (1, 2, 4) for name in SEPARABLE} | {
     "B3:square",
     "G3:linear",
 }
@@ -37,7 +37,9 @@ SUPPORTED = {
     "burer_monteiro": FACTOR,
     "hybrid": FACTOR,
     "admm": ENTRIES | {kind for kind in INTEGER if kind[1] == "2"},
-    "simple_npkl": {kind for kind in POWERS if kind[:3] != "G1:"} | {"basis:B2:square", "basis:G2:linear"},
+    "simple_npkl": {kind for kind in POWERS if kind[:3] != "G1:"}
+    | {"basis:B2:square", "basis:G2:linear"}
+    | {kind for kind in SHARED if ":shared" in kind and not kind.startswith(("npkl", "row", "B1:"))},
     "closed_form": {kind for kind in POWERS if "linear" in kind and kind != "G1:linear"}
     | {"basis:G2:linear"},
     "mfpc": {"basis:pcp", "basis:npkl:squared_hinge"},

@@ -39,7 +39,8 @@ class BurerMonteiroOptions(FactorOptions):
     ----------
     method : {"auto", "newton", "lbfgs"}
         Preconditioned truncated Newton, or limited-memory BFGS; "auto" begins with the latter and goes
-        over to the former once a hundred steps gain less than a digit.
+        over to the former once a hundred steps gain less than a digit; on distances over centred kernels,
+        whose graph preconditions it, it begins with the former.
     """
 
     method: str = "auto"
@@ -74,7 +75,8 @@ class BurerMonteiroEngine(FactorEngine):
         if self.problem.regularizer.spectral is not None:
             W = self.problem.regularizer.rescale(W)
         self.point = self.f.at(W)
-        self.minimiser = MINIMISERS["lbfgs" if self.method == "auto" else self.method]()
+        first = "newton" if self.f.distances else "lbfgs"
+        self.minimiser = MINIMISERS[first if self.method == "auto" else self.method]()
         self.steps, self.residual_then = 0, np.inf
         self._measure()
 

@@ -16,11 +16,12 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.linalg import Array, norm_bound
+from npkl_models.linalg import Array, Matrix, norm_bound
 from npkl_models.lowrank.factor.blocks import HessianBlocks
 from npkl_models.lowrank.factor.spectral_term import SpectralTerm
+from npkl_models.lowrank.factor.springs import Springs
 from npkl_models.lowrank.smoothing import Convex, Derivatives, WeightedLoss, Within
-from npkl_models.model.functionals import Entries, Functional
+from npkl_models.model.functionals import Entries, Functional, SquaredDistances
 from npkl_models.model.incidence import Adjoint, Incidence
 from npkl_models.model.problem import Problem
 from npkl_models.model.reduction import of_unknown
@@ -55,6 +56,8 @@ class FactorObjective:
         Their penalty, times the scale of the channel.
     """
 
+    distances: bool  # there is a basis and all values are squared distances
+
     def __init__(self, problem: Problem, beta: float = 1.0) -> None:
         self.problem = problem
         self.channels = _channels(problem)
@@ -69,7 +72,10 @@ class FactorObjective:
         self.spectral = SpectralTerm(problem.regularizer)
         self.smooth = not self.augmented.any() and not self.spectral.constrained
         every = Incidence.stack([channel.functional.incidence for channel in self.channels])
-        self.incidence, self.Q = of_unknown(problem, every)
+        self.incidence, Q = of_unknown(problem, every)
+        self.Q: Matrix | None = Q if Q is None or problem.basis is None else problem.basis.Q
+        kept = all(isinstance(channel.functional, SquaredDistances) for channel in self.channels)
+        self.distances = kept and self.Q is not None
         C = problem.cost if self.Q is not None else sp.csr_array(problem.restrict(problem.cost))
         self.S, self.bends = Adjoint(self.incidence, C), Adjoint(self.incidence)
 
@@ -136,7 +142,13 @@ class FactorObjective:
         return at
 
     def preconditioner(self, point: Point) -> Callable[[Array], Array]:
-        """G -> an approximate inverse of the Hessian at the point, applied to G; of its row blocks."""
+        """G -> an approximate inverse of the Hessian at the point, applied to G.
+
+        By its row blocks; in a basis, where all values are distances, by a Laplacian of their graph.
+        """
+        if self.distances:
+            solve = self._springs.at(point.z, point.slope, point.bend, point.W.shape[1])
+            return lambda G: self.drop(solve(self.lift(G)))
         if self.Q is not None:
             return lambda G: 0.5 * G
         return self._blocks.at(point.V, self.S(point.slope).diagonal(), point.bend)
@@ -144,6 +156,10 @@ class FactorObjective:
     @cached_property
     def _blocks(self) -> HessianBlocks:
         return HessianBlocks(self.incidence)
+
+    @cached_property
+    def _springs(self) -> Springs:
+        return Springs(self.incidence, norm_bound(self.problem.cost) or 1.0)
 
     def misfit(self, point: Point) -> float:
         """What the multipliers would still move by, as a cost: sum |y step|."""

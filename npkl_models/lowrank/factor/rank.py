@@ -32,9 +32,10 @@ def pataki_rank(m: int, n: int) -> int:
 def auto_rank(problem: Problem) -> int:
     """Where "auto" begins: 2 ln n columns, 8 at least (as in LoRADS, Han et al. 2024).
 
-    More in a large basis, of which the optimum takes a share.
+    More in a basis of few columns, of which the optimum takes a share.
     """
-    share = 0 if problem.basis is None or problem.equalities else -(-problem.order // BASIS_SHARE)
+    small = problem.basis is not None and 2 * problem.order <= problem.n and not problem.equalities
+    share = -(-problem.order // BASIS_SHARE) if small else 0
     several = int(np.ceil(PER_LOGARITHM * np.log(problem.order)))
     return min(max(AUTO_RANK, several, share), problem.order)
 

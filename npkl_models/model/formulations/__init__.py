@@ -4,21 +4,37 @@ Examples
 --------
 >>> import npkl_models as nm
 >>> sorted(nm.formulations.FORMULATIONS)
-['hard_pcp', 'mvu', 'npkl', 'pcp', 'reg_mvu', 'reg_pcp', 'simple_npkl']
+['colored_mvu', 'hard_pcp', 'mve', 'mvu', 'npkl', 'pcp', 'reg_mvu', 'reg_pcp', 'simple_npkl', 'spe']
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from npkl_models.model.formulations.colored import colored_mvu
 from npkl_models.model.formulations.npkl import npkl, simple_npkl
 from npkl_models.model.formulations.pcp import hard_pcp, pcp, reg_pcp
+from npkl_models.model.formulations.structure import spe
 from npkl_models.model.formulations.unfolding import mvu, reg_mvu
+from npkl_models.model.formulations.volume import mve
 from npkl_models.model.problem import Problem
 
-__all__ = ["FORMULATIONS", "hard_pcp", "mvu", "npkl", "pcp", "reg_mvu", "reg_pcp", "simple_npkl"]
+__all__ = [
+    "FORMULATIONS",
+    "colored_mvu",
+    "hard_pcp",
+    "mve",
+    "mvu",
+    "npkl",
+    "pcp",
+    "reg_mvu",
+    "reg_pcp",
+    "simple_npkl",
+    "spe",
+]
 
 FORMULATIONS: dict[str, Callable[..., Problem]] = {
-    builder.__name__: builder for builder in (pcp, npkl, simple_npkl, hard_pcp, reg_pcp, mvu, reg_mvu)
+    builder.__name__: builder
+    for builder in (pcp, npkl, simple_npkl, hard_pcp, reg_pcp, mvu, reg_mvu, colored_mvu, mve, spe)
 }
 """All of them by name."""

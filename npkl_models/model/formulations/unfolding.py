@@ -7,20 +7,26 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg import Matrix
 from npkl_models.model.cliques import flatten
 from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.faces import complement
+from npkl_models.model.formulations.neighborhood import Neighborhood, neighborhood
+from npkl_models.model.formulations.parts import positive
 from npkl_models.model.functionals import SquaredDistances, TotalSum
-from npkl_models.model.graph import check_points, laplacian
-from npkl_models.model.neighbors import nearest_neighbors
-from npkl_models.model.pairs import components
+from npkl_models.model.graph import laplacian
 from npkl_models.model.problem import Problem
-from npkl_models.model.terms import Equality, LossTerm
+from npkl_models.model.terms import Equality
 
 
-def mvu(X: Any, n_neighbors: int = 4, metric: str = "euclidean", reduce: bool = True) -> Problem:
+def mvu(
+    X: Any,
+    n_neighbors: int = 4,
+    metric: str = "euclidean",
+    reduce: bool = True,
+    components: str = "refuse",
+    weight: float = np.inf,
+) -> Problem:
     r"""Maximum variance unfolding.
 
     .. math::
@@ -32,18 +38,23 @@ def mvu(X: Any, n_neighbors: int = 4, metric: str = "euclidean", reduce: bool = 
     ----------
     X : array_like of shape (n, d)
     n_neighbors : int
-        (i, j) is in N if i is among the neighbours of j or j among those of i; the graph must be
-        connected.
+        (i, j) is in N if i is among the neighbours of j or j among those of i.
     metric : str
         Of the distances d_ij.
     reduce : bool
         State it on the face where all feasible kernels lie, by a basis; False gives the printed form, which
         solvers lose half of their digits to, or more.
+    components : {"refuse", "connect"}
+        What becomes of a graph in parts, which nothing would hold together: an error, or the edges of a
+        minimum spanning tree between the parts join N, which the problem's name says.
+    weight : float
+        A finite one makes the distances soft, as nu does in `reg_mvu`: the cost of each is the weight times
+        the square of what its square is off, over all centred kernels.
 
     Raises
     ------
     ProblemError
-        For a graph in parts, which nothing would hold together; for points whose distances (of a metric that
+        For a graph in parts, unless they are to be connected; for points whose distances (of a metric that
         is not Euclidean) no points have.
 
     Notes
@@ -70,21 +81,43 @@ def mvu(X: Any, n_neighbors: int = 4, metric: str = "euclidean", reduce: bool = 
     >>> solution.is_optimal(1e-6)
     True
     """
-    pairs, squared, n = _neighborhood(X, n_neighbors, metric)
-    kept = Equality(SquaredDistances(n, (pairs[:, 0], pairs[:, 1])), squared, "distances")
-    cost = -sp.eye_array(n).tocsr()
+    found = neighborhood(X, n_neighbors, metric, components)
+    cost = -sp.eye_array(found.n).tocsr()
+    if weight == np.inf:
+        return unfolding(cost, found, "mvu", reduce)
+    return softly(cost, found, positive("weight", weight), "mvu", reduce)
+
+
+def softly(cost: Matrix, found: Neighborhood, weight: float, name: str, reduce: bool = True) -> Problem:
+    """A linear cost with squares on the distances of neighbours, over all centred kernels."""
+    term = found.term(weight)
     if reduce:
-        flat = flatten(n, pairs, squared)
-        if flat is None:
-            return Problem(cost, (), (kept,), basis=complement(n), name="mvu")
-        i, j = pairs[flat.kept].T
-        stated = Equality(SquaredDistances(n, (i, j)), squared[flat.kept], "distances")
-        return Problem(cost, (), (stated,), basis=flat.basis, name="mvu")
-    return Problem(cost, (), (kept, Equality(TotalSum(n), 0.0, "centring")), name="mvu")
+        return Problem(cost, term, basis=found.centred, name=found.named(name))
+    return Problem(cost, term, Equality(TotalSum(found.n), 0.0, "centring"), name=found.named(name))
+
+
+def unfolding(cost: Matrix, found: Neighborhood, name: str, reduce: bool = True) -> Problem:
+    """A linear cost with the distances of neighbours kept exactly, on their face or as it is printed."""
+    n, pairs, squared = found.n, found.pairs, found.squared
+    kept = Equality(SquaredDistances(n, (pairs[:, 0], pairs[:, 1])), squared, "distances")
+    name = found.named(name)
+    if not reduce:
+        return Problem(cost, (), (kept, Equality(TotalSum(n), 0.0, "centring")), name=name)
+    flat = flatten(n, pairs, squared)
+    if flat is None:
+        return Problem(cost, (), (kept,), basis=complement(n), name=name)
+    i, j = pairs[flat.kept].T
+    stated = Equality(SquaredDistances(n, (i, j)), squared[flat.kept], "distances")
+    return Problem(cost, (), (stated,), basis=flat.basis, name=name)
 
 
 def reg_mvu(
-    X: Any, n_neighbors: int = 4, n_basis: int = 20, nu: float = 1.0, metric: str = "euclidean"
+    X: Any,
+    n_neighbors: int = 4,
+    n_basis: int = 20,
+    nu: float = 1.0,
+    metric: str = "euclidean",
+    components: str = "refuse",
 ) -> Problem:
     r"""Graph-regularised maximum variance unfolding.
 
@@ -103,7 +136,8 @@ def reg_mvu(
         s.
     nu : float
         Positive.
-    metric : str
+    metric, components : str
+        As in `mvu`.
 
     Notes
     -----
@@ -119,36 +153,8 @@ def reg_mvu(
     >>> problem.order, problem.solve().is_optimal()
     (5, True)
     """
-    if not (np.isfinite(nu) and nu > 0):
-        raise ProblemError(f"nu must be positive and finite, got {nu}")
-    pairs, squared, n = _neighborhood(X, n_neighbors, metric)
-    basis = eigenbasis(laplacian(_graph(pairs, n), normalized=False), n_basis, skip=1)
-    term = LossTerm(SquaredDistances(n, (pairs[:, 0], pairs[:, 1])), "square", squared, nu, "distances")
-    return Problem(-sp.eye_array(n).tocsr(), term, basis=basis, name="reg_mvu")
-
-
-def _neighborhood(X: Any, n_neighbors: int, metric: str) -> tuple[Index, Array, int]:
-    """Neighbour pairs (m, 2), their squared distances, and n."""
-    points = check_points(X)
-    n = points.shape[0]
-    if not 1 <= n_neighbors < n:
-        raise ProblemError(f"n_neighbors must be between 1 and n - 1 = {n - 1}, got {n_neighbors}")
-    distance, neighbor = nearest_neighbors(points, n_neighbors, metric)
-    ordered = np.sort(np.stack([np.repeat(np.arange(n), n_neighbors), neighbor.ravel()], axis=1), axis=1)
-    pairs, first = np.unique(ordered, axis=0, return_index=True)
-    count, label = components(n, pairs)
-    if count > 1:
-        sizes = np.sort(np.bincount(label))[::-1][:5].tolist()
-        raise ProblemError(
-            f"the neighbourhood graph must be connected, got {count} components (the largest hold {sizes} "
-            "points) that could move apart without limit; raise n_neighbors"
-        )
-    if metric == "euclidean" and isinstance(points, np.ndarray):  # free of what a search rounds
-        apart = points[pairs[:, 0]] - points[pairs[:, 1]]
-        return pairs, np.einsum("ed,ed->e", apart, apart), n
-    return pairs, distance.ravel()[first] ** 2, n
-
-
-def _graph(pairs: Index, n: int) -> Matrix:
-    both = np.concatenate([pairs, pairs[:, ::-1]])
-    return sp.coo_array((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(n, n)).tocsr()
+    weight = positive("nu", nu)
+    found = neighborhood(X, n_neighbors, metric, components)
+    basis = eigenbasis(laplacian(found.graph, normalized=False), n_basis, skip=1)
+    cost = -sp.eye_array(found.n).tocsr()
+    return Problem(cost, found.term(weight), basis=basis, name=found.named("reg_mvu"))

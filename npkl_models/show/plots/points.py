@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from npkl_models.answer.solution import Solution
+from npkl_models.applications.embedding import coordinates
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
 from npkl_models.model.problem import Problem
@@ -56,16 +57,7 @@ def layout(solution: Solution) -> Array:
     >>> plots.layout(problem.solve()).shape
     (6, 2)
     """
-    if solution.V is None:
-        solution.dense()  # says why there is none
-    V = np.asarray(solution.V)
-    U, s, _ = np.linalg.svd(V - V.mean(axis=0), full_matrices=False)
-    out = np.zeros((len(V), 2))
-    columns = (U * s)[:, :2]
-    top = np.abs(columns).argmax(axis=0)
-    sign = np.where(columns[top, np.arange(top.size)] < 0, -1.0, 1.0)
-    out[:, : top.size] = columns * sign
-    return out
+    return coordinates(solution, 2)
 
 
 def embedding(solution: Solution, labels: ArrayLike | None = None, ax: Any = None, edges: Any = None) -> Any:

@@ -15,6 +15,7 @@ from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Matrix
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizer import TraceFace
+from npkl_models.model.shared import onto_simplex
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.positive import MARGIN, PositivePart, positive_part
 
@@ -57,6 +58,8 @@ class DualPoint:
 class Dual:
     """Evaluates the dual; counts eigendecompositions.
 
+    ``tied`` are the stretches of multipliers that share a weight, and the weights.
+
     With ``most`` Lanczos looks for so many eigenpairs at most, and K(y) is made of those that are
     positive; the bound counts the rest as large as the smallest found, so it stays a bound. Past the
     ``deadline`` (of `time.perf_counter`) it looks no further, which leaves such a bound too.
@@ -67,6 +70,11 @@ class Dual:
         self.evaluations, self.deadline = 0, deadline
         self.sizes = [part.functional.size for part in (*problem.terms, *problem.equalities)]
         self.lower, self.upper = self._domain()
+        at = np.cumsum([0, *self.sizes])
+        self.tied = [
+            (slice(int(at[k]), int(at[k + 1])), float(term.weight.min()))
+            for k, term in enumerate(problem.terms) if not term.loss.separable
+        ]  # fmt: skip
         self._rank, self._start = 8, None
 
     def _domain(self) -> tuple[Array, Array]:
@@ -87,7 +95,10 @@ class Dual:
 
     def project(self, x: Array) -> Array:
         """The nearest x in the domain."""
-        return np.clip(x, self.lower, self.upper)
+        inside: Array = np.clip(x, self.lower, self.upper)
+        for part, total in self.tied:
+            inside[part] = onto_simplex(x[part], total)
+        return inside
 
     def split(self, x: Array) -> Multipliers:
         """X as multipliers."""

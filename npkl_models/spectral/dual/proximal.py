@@ -14,6 +14,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from npkl_models.linalg import Array, LowRankUpdate, schatten_norm
+from npkl_models.model.shared import onto_simplex
 from npkl_models.proof.positive import positive_part
 from npkl_models.spectral.dual.concave import Dual
 
@@ -59,7 +60,7 @@ def onto_ball(values: Array, p: float, bound: float) -> Array:
     if p == 2:
         return values * np.sqrt(bound / float(values @ values))
     if p == 1:
-        return _onto_simplex(values, bound)
+        return onto_simplex(values, bound)
     low, high = 0.0, 1.0
     while np.sum(_shrunk(values, p, high) ** p) > bound:
         low, high = high, 2 * high
@@ -68,15 +69,6 @@ def onto_ball(values: Array, p: float, bound: float) -> Array:
         inside = np.sum(_shrunk(values, p, middle) ** p) <= bound
         low, high = (low, middle) if inside else (middle, high)
     return _shrunk(values, p, high)
-
-
-def _onto_simplex(values: Array, bound: float) -> Array:
-    """The same for p = 1: every value less by as much, not below zero (Held, Wolfe & Crowder 1974)."""
-    falling = np.sort(values)[::-1]
-    level = (np.cumsum(falling) - bound) / np.arange(1, values.size + 1)
-    last = np.flatnonzero(falling > level)[-1]
-    out: Array = np.maximum(values - level[last], 0.0)
-    return out
 
 
 def _shrunk(values: Array, p: float, mu: float) -> Array:

@@ -30,6 +30,7 @@ from npkl_models.spectral.dual.proximal import GROWTH, ProximalDual, inner_ascen
 
 MAX_EVALUATIONS = 3_000
 USUAL, KINKED = 60, 600  # eigendecompositions: p > 1, and p = 1, for the prediction of the time
+LARGEST_PROGRAM = 400  # multipliers of which some share a weight, for dense quadratic programs
 DIRECT = 50  # evaluations of the dual itself before proximal points take over
 EIGENPAIRS = ("all", "pataki")
 MEMORY = 30  # pairs of the quasi-Newton matrix
@@ -49,7 +50,8 @@ class SimpleNPKLOptions(IterativeOptions):
         Bounded L-BFGS; Nesterov's accelerated projected gradient with backtracking; or the source's projected
         gradient, with the step of its Prop. 6 for a penalty and p = 2, and 1/t otherwise. At p = 1, where
         the dual has kinks, the first goes over to proximal points at once, the last is a subgradient
-        ascent, and the second is refused.
+        ascent, and the second is refused. For multipliers that share a weight the first is sequential
+        quadratic programming, then the second.
     eigenpairs : {"all", "pataki"}
         All positive ones; or, as printed, those among the r largest that Lanczos finds, r the rank of Prop. 4
         (rule "gradient"). The kernel lacks the others then, and the gap stays open where there are any.
@@ -124,6 +126,9 @@ def quasi_newton(ascent: Ascent, x: Array) -> None:
         ascent(x)
         proximal_points(ascent, x)
         return
+    if ascent.dual.tied:
+        within_simplices(ascent, x)
+        return
     bounds = list(zip(ascent.dual.lower, ascent.dual.upper, strict=True))
 
     def downhill(x: Array) -> tuple[float, Array]:
@@ -133,6 +138,30 @@ def quasi_newton(ascent: Ascent, x: Array) -> None:
     options = {"maxcor": MEMORY, "ftol": 0.0, "gtol": 0.0, "maxiter": DIRECT, "maxfun": DIRECT}
     minimize(downhill, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     proximal_points(ascent, ascent.best.x)
+
+
+def within_simplices(ascent: Ascent, x: Array) -> None:
+    """Sequential quadratic programming (Kraft 1988) on the simplices, then the accelerated rule.
+
+    The points of the former may leave the simplices by rounding, and are projected.
+    """
+    dual = ascent.dual
+    rows = np.zeros((len(dual.tied), x.size))
+    for row, (part, _) in zip(rows, dual.tied, strict=True):
+        row[part] = -1.0
+    totals = np.array([total for _, total in dual.tied])
+    if x.size <= LARGEST_PROGRAM:
+
+        def downhill(x: Array) -> tuple[float, Array]:
+            point = ascent(dual.project(x))
+            return -point.bound, -point.gradient
+
+        minimize(
+            downhill, x, jac=True, method="SLSQP", options={"ftol": 0.0, "maxiter": DIRECT},
+            bounds=list(zip(dual.lower, dual.upper, strict=True)),
+            constraints={"type": "ineq", "fun": lambda x: totals + rows @ x, "jac": lambda x: rows},
+        )  # fmt: skip
+    accelerated(ascent, ascent.best.x if np.isfinite(ascent.best.bound) else x)
 
 
 def proximal_points(ascent: Ascent, x: Array) -> None:
@@ -257,13 +286,22 @@ def _plan(problem: Problem, options: SimpleNPKLOptions) -> SimpleNPKLPlan:
     return SimpleNPKLPlan(problem, options)
 
 
+def _tied(problem: Problem) -> str | None:
+    """Values that share a weight make a simplex of the domain, which proximal points cannot keep to."""
+    R = problem.regularizer.spectral
+    if R is not None and R.p == 1 and not all(term.loss.separable for term in problem.terms):
+        return "needs p > 1 for a loss that ties its values to each other"
+    return None
+
+
 def _cost(problem: Problem) -> Cost:
     R = problem.regularizer.spectral
     return spectral_cost(problem, KINKED if R is not None and R.p == 1 else USUAL)
 
 
 TAKES = Takes(
-    losses=("any",),
+    losses=("any", "shared"),
+    diagonal=("any", "shared"),
     regularizers=("trace power",),
     powers=Powers(
         "tr K^p, bounded or (p > 1) penalised", lambda face: face.finite_support,
@@ -271,6 +309,7 @@ TAKES = Takes(
     ),
     basis="yes",
     equalities=True,
+    beyond=_tied,
 )  # fmt: skip
 BACKEND = Backend(
     "simple_npkl", "spectral", "dual ascent, an eigendecomposition a step, certified", TAKES, _plan,

@@ -1,0 +1,261 @@
+"""Coordinates from a learnt kernel, and how good they are: neighbours kept, classes told, eigenvalues held.
+
+Examples
+--------
+>>> import numpy as np
+>>> import npkl_models as nm
+>>> from npkl_models.applications import embedding
+>>> angle = np.linspace(0.0, 4.0, 20)
+>>> X = np.column_stack([np.cos(angle), np.sin(angle)])  # an arc, which is unrolled
+>>> Z = embedding.coordinates(nm.mvu(X, n_neighbors=2).solve(), 1)
+>>> bool(abs(np.corrcoef(Z[:, 0], angle)[0, 1]) > 0.999)
+True
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sklearn.manifold
+from numpy.typing import ArrayLike
+from sklearn.decomposition import KernelPCA
+from sklearn.neighbors import NearestNeighbors
+
+from npkl_models.answer.solution import Solution
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array, Index
+from npkl_models.model.neighbors import nearest_neighbors
+
+SYMMETRIC = 1e-8  # of the largest entry: what a kernel may lack of symmetry
+
+
+def coordinates(given: Solution | ArrayLike, size: int = 2) -> Array:
+    """The points along the leading eigenvectors of the centred kernel, each as long as its eigenvalue says.
+
+    Parameters
+    ----------
+    given : Solution or array_like
+        An answer; or a kernel (n x n); or, thin, a factor V (n x r) of one.
+    size : int
+        d, the number of coordinates, at least 1.
+
+    Returns
+    -------
+    ndarray of shape (n, d)
+        Column k has the squared length lambda_k; its entry of largest size is positive, the first of several.
+        Columns beyond the rank are zero.
+
+    Raises
+    ------
+    ProblemError
+        For a kernel that is not symmetric, numbers that are not finite, or ``size`` below 1.
+    SolverError
+        For a solution without a point.
+
+    Notes
+    -----
+    Torgerson 1952 (classical scaling); Scholkopf, Smola & Muller, Neural Computation 10, 1998. Negative
+    eigenvalues of a kernel that is no such thing count as zero.
+
+    Examples
+    --------
+    >>> from npkl_models.applications.embedding import coordinates
+    >>> coordinates([[5.0], [1.0], [0.0]], 2).round(6)
+    array([[ 3.,  0.],
+           [-1.,  0.],
+           [-2.,  0.]])
+    """
+    if not size >= 1:
+        raise ProblemError(f"size must be an integer >= 1, got {size!r}")
+    axes, values = _principal(given)
+    out = np.zeros((len(axes), int(size)))
+    columns = (axes * np.sqrt(values))[:, : int(size)]
+    top = np.round(np.abs(columns) / max(float(np.abs(columns).max(initial=0.0)), 1e-300), 9).argmax(axis=0)
+    sign = np.where(columns[top, np.arange(top.size)] < 0, -1.0, 1.0)
+    out[:, : columns.shape[1]] = columns * sign
+    return out
+
+
+def scree(given: Solution | ArrayLike) -> Array:
+    """Eigenvalues of the centred kernel, the largest first: what each coordinate holds of the variance.
+
+    Parameters
+    ----------
+    given : Solution or array_like
+        As in `coordinates`.
+
+    Returns
+    -------
+    ndarray of shape (k,)
+        All of a kernel, min(n, r) of a factor.
+
+    Examples
+    --------
+    >>> from npkl_models.applications.embedding import scree
+    >>> values = scree([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
+    >>> values / values.sum()
+    array([0.8, 0.2])
+    """
+    return _principal(given)[1]
+
+
+def held(given: Solution | ArrayLike, size: int = 2) -> float:
+    """The share of the trace of the centred kernel that its first eigenvalues hold; 1 for a kernel of zero.
+
+    Examples
+    --------
+    >>> from npkl_models.applications.embedding import held
+    >>> held([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]], 1)
+    0.8
+    """
+    values = scree(given)
+    total = float(values.sum())
+    return float(values[:size].sum()) / total if total > 0 else 1.0
+
+
+def neighborhood_preservation(X: Any, Z: ArrayLike, n_neighbors: int = 5, metric: str = "euclidean") -> float:
+    """The share of the nearest neighbours of the points that are nearest neighbours of their images, too.
+
+    Parameters
+    ----------
+    X : array_like or sparse of shape (n, d)
+        Points, of which ``metric`` says the distances.
+    Z : array_like of shape (n, s)
+        Their images.
+    n_neighbors : int
+        1 to n - 1, of either.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; (n_neighbors / (n - 1)) by chance.
+
+    Examples
+    --------
+    >>> from npkl_models.applications.embedding import neighborhood_preservation
+    >>> X = [[0.0, 0.0], [1.0, 0.0], [5.0, 0.0], [6.5, 0.0]]
+    >>> neighborhood_preservation(X, [[0.0], [2.0], [3.0], [7.0]], 1)
+    0.5
+    """
+    images = _images(Z)
+    n = len(images)
+    if np.shape(X)[0] != n:
+        raise ProblemError(f"X and Z must be of the same points, got {np.shape(X)[0]} and {n}")
+    if not 1 <= n_neighbors < n:
+        raise ProblemError(f"n_neighbors must be between 1 and n - 1 = {n - 1}, got {n_neighbors}")
+    given = X if hasattr(X, "tocsr") else np.asarray(X, dtype=float)
+    one = nearest_neighbors(given, n_neighbors, metric)[1]
+    two = nearest_neighbors(images, n_neighbors)[1]
+    before, after = ((np.arange(n)[:, None] * n + found).ravel() for found in (one, two))
+    return float(np.isin(before, after).mean())
+
+
+def knn_accuracy(Z: ArrayLike, labels: ArrayLike, n_neighbors: int = 1) -> float:
+    """The share of points whose class most of their nearest neighbours have, each left out in its turn.
+
+    Parameters
+    ----------
+    Z : array_like of shape (n, s)
+    labels : array_like of shape (n,)
+    n_neighbors : int
+        1 to n - 1. Of classes with as many neighbours the one whose neighbours are nearer, by the sum of
+        their ranks, is said.
+
+    Examples
+    --------
+    >>> from npkl_models.applications.embedding import knn_accuracy
+    >>> knn_accuracy([[0.0], [1.0], [2.0], [9.0], [10.0], [2.5]], [0, 0, 0, 1, 1, 1], 1)
+    0.6666666666666666
+    """
+    images = _images(Z)
+    names, y = np.unique(np.asarray(labels), return_inverse=True)
+    if y.shape != (len(images),):
+        raise ProblemError(f"labels must have shape ({len(images)},), got {np.shape(labels)}")
+    return float(np.mean(_votes(images, y, names.size, n_neighbors) == y))
+
+
+def trustworthiness(X: Any, Z: ArrayLike, n_neighbors: int = 5, metric: str = "euclidean") -> float:
+    """Whether points that are near in the image were near before: scikit-learn's score, from 0 to 1.
+
+    Venna & Kaski, ICANN 2001; `sklearn.manifold.trustworthiness`, which wants fewer than n / 2 neighbours.
+
+    Examples
+    --------
+    >>> from npkl_models.applications.embedding import trustworthiness
+    >>> X = [[0.0, 0.0], [1.0, 0.0], [5.0, 0.0], [6.5, 0.0]]
+    >>> trustworthiness(X, [[0.0], [1.0], [5.0], [6.5]], 1)
+    1.0
+    """
+    score = sklearn.manifold.trustworthiness(X, _images(Z), n_neighbors=n_neighbors, metric=metric)
+    return float(score)
+
+
+def kernel_pca(X: Any, size: int = 2, kernel: str = "rbf", **options: Any) -> Array:
+    """The baseline: coordinates by scikit-learn's `KernelPCA`, signs as in `coordinates`.
+
+    Parameters
+    ----------
+    X : array_like or sparse of shape (n, d)
+    size : int
+    kernel : str
+        Of `sklearn.decomposition.KernelPCA`, to which further ``options`` go.
+
+    Returns
+    -------
+    ndarray of shape (n, size)
+
+    Examples
+    --------
+    >>> from npkl_models.applications.embedding import kernel_pca
+    >>> kernel_pca([[5.0], [1.0], [0.0]], 1, kernel="linear").round(6)
+    array([[ 3.],
+           [-1.],
+           [-2.]])
+    """
+    return coordinates(KernelPCA(size, kernel=kernel, **options).fit_transform(X), size)
+
+
+def _principal(given: Solution | ArrayLike) -> tuple[Array, Array]:
+    """Eigenvectors and eigenvalues of the centred kernel, the largest first."""
+    if isinstance(given, Solution):
+        if given.V is None:
+            given.dense()  # says why there is none
+        return _of_factor(np.asarray(given.V))
+    A = np.asarray(given, dtype=float)
+    if A.ndim != 2 or A.shape[1] > A.shape[0] or not np.isfinite(A).all():
+        raise ProblemError(
+            f"a kernel must have shape (n, n), a factor (n, r), both of finite numbers, got {A.shape}"
+        )
+    if A.shape[0] > A.shape[1]:
+        return _of_factor(A)
+    if np.abs(A - A.T).max() > SYMMETRIC * np.abs(A).max():
+        raise ProblemError("a kernel must be symmetric, got one that is not")
+    K = A - A.mean(axis=0)
+    K = K - K.mean(axis=1)[:, None]
+    values, vectors = np.linalg.eigh(0.5 * (K + K.T))
+    return vectors[:, ::-1], np.maximum(values[::-1], 0.0)
+
+
+def _of_factor(V: Array) -> tuple[Array, Array]:
+    U, s, _ = np.linalg.svd(V - V.mean(axis=0), full_matrices=False)
+    return U, s**2
+
+
+def _images(Z: ArrayLike) -> Array:
+    out = np.asarray(Z, dtype=float)
+    if out.ndim != 2 or not np.isfinite(out).all():
+        raise ProblemError(f"an embedding must have shape (n, s) and finite numbers, got {out.shape}")
+    return out
+
+
+def _votes(Z: Array, y: Index, count: int, n_neighbors: int) -> Index:
+    """The class that the neighbours of each point say."""
+    if not 1 <= n_neighbors < len(Z):
+        raise ProblemError(f"n_neighbors must be between 1 and n - 1 = {len(Z) - 1}, got {n_neighbors}")
+    near = NearestNeighbors(n_neighbors=n_neighbors).fit(Z).kneighbors(return_distance=False)
+    nearer = 1 - np.arange(n_neighbors) / n_neighbors**2 / 2  # any two weigh more than any one
+    cells = (np.arange(len(Z))[:, None] * count + y[near]).ravel()
+    votes = np.bincount(cells, weights=np.tile(nearer, len(Z)), minlength=len(Z) * count)
+    out: Index = votes.reshape(len(Z), count).argmax(axis=1)
+    return out

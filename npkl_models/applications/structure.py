@@ -1,0 +1,201 @@
+"""Structure preserving embedding of a graph: the triplets that matter, found round by round.
+
+Examples
+--------
+>>> import numpy as np
+>>> from npkl_models.applications.structure import structure_preserving
+>>> W = np.zeros((6, 6))
+>>> W[np.arange(5), np.arange(1, 6)] = W[np.arange(1, 6), np.arange(5)] = 1.0  # a path
+>>> run = structure_preserving(W, C=10.0)
+>>> run.settled, run.preserved(W)
+(True, True)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics import euclidean_distances
+
+from npkl_models.answer.solution import Solution
+from npkl_models.applications.embedding import coordinates
+from npkl_models.certify.certificate import relative_gap
+from npkl_models.errors import ProblemError, SolverError
+from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.model.formulations import spe
+from npkl_models.model.formulations.structure import checked_graph, first_triplets
+
+ROWS = 1_000  # points whose distances to all others are formed at a time
+IDLE = 1e-9  # share of the weight that a multiplier must exceed to keep its triplet
+NEW = 100  # triplets of a round, at most
+
+
+@dataclass(frozen=True)
+class StructureRun:
+    """What the rounds have found.
+
+    Attributes
+    ----------
+    solution : Solution
+        Of the last round's problem, which has ``triplets`` only.
+    triplets : ndarray of int, shape (m, 3)
+        (i, k, j): those of the last round.
+    objective : float
+        At its kernel, with the slack that all triplets need: an upper bound.
+    bound : float
+        Certified, of a round: fewer constraints, so a lower bound on the whole.
+    slack : float
+        The largest D_ik - D_ij of all triplets, zero if none is positive.
+    rounds : int
+    settled : bool
+        Whether the gap of the two is below the tolerance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from npkl_models.applications.structure import structure_preserving
+    >>> run = structure_preserving(np.eye(5, k=1) + np.eye(5, k=-1))
+    >>> run.relative_gap <= 1e-4
+    True
+    """
+
+    solution: Solution
+    triplets: Index
+    objective: float
+    bound: float
+    slack: float
+    rounds: int
+    settled: bool
+
+    @property
+    def relative_gap(self) -> float:
+        """Of the whole problem, with all its triplets."""
+        return relative_gap(self.objective, self.bound)
+
+    def coordinates(self, size: int = 2) -> Array:
+        """The points along the first eigenvectors (n x size)."""
+        return coordinates(self.solution, size)
+
+    def preserved(self, W: Any, tol: float = 1e-6) -> bool:
+        """Whether each point's neighbours are nearer than all others, to ``tol`` of the largest distance."""
+        V = np.asarray(self.solution.V)
+        largest = 4 * float(np.max(np.einsum("ir,ir->i", V - V.mean(axis=0), V - V.mean(axis=0))))
+        return bool(np.all(most_violated(V, checked_graph(W))[1] <= tol * largest))
+
+
+def most_violated(V: Array, graph: Matrix) -> tuple[Index, Array]:
+    """For each point the triplet with its farthest neighbour and its nearest other, and D_ik - D_ij.
+
+    Parameters
+    ----------
+    V : ndarray of shape (n, r)
+    graph : sparse array of shape (n, n)
+
+    Returns
+    -------
+    triplets : ndarray of int, shape (m, 3)
+        Of the points that have neighbours and others.
+    values : ndarray of shape (m,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> from npkl_models.applications.structure import most_violated
+    >>> path = sp.csr_array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    >>> triplets, values = most_violated(np.array([[0.0], [2.0], [1.0]]), path)
+    >>> triplets.tolist(), values.tolist()
+    ([[0, 1, 2], [2, 1, 0]], [3.0, 0.0])
+    """
+    found, values = [], []
+    n = len(V)
+    for start in range(0, n, ROWS):
+        own = np.arange(start, min(start + ROWS, n))
+        D = euclidean_distances(V[own], V, squared=True)
+        near = sp.csr_array(graph[own]).toarray() > 0
+        far = ~near
+        far[np.arange(own.size), own] = False
+        both = near.any(axis=1) & far.any(axis=1)
+        k = np.where(near, D, -np.inf).argmax(axis=1)
+        j = np.where(far, D, np.inf).argmin(axis=1)
+        rows = np.arange(own.size)
+        found.append(np.stack([own, k, j], axis=1)[both])
+        values.append((D[rows, k] - D[rows, j])[both])
+    return np.concatenate(found).astype(np.intp), np.concatenate(values)
+
+
+def structure_preserving(
+    W: Any,
+    *,
+    C: float = 1.0,
+    bound: float | None = None,
+    centred: bool = True,
+    max_rounds: int = 100,
+    tol: float = 1e-4,
+    backend: str = "simple_npkl",
+    options: dict[str, Any] | None = None,
+) -> StructureRun:
+    """Structure preserving embedding with all its triplets, of which few are ever built.
+
+    A round solves `spe` with the triplets at hand, keeps those with a multiplier, and adds for each point the
+    one that is violated most, as far as by more than the slack. No round's bound is lower than the last one's
+    but for their gaps, since what is left out has no multiplier; with the slack of all triplets the kernel
+    gives an upper bound.
+
+    Parameters
+    ----------
+    W : array_like or sparse of shape (n, n)
+        The graph.
+    C, bound, centred
+        As in `spe`.
+    max_rounds : int
+    tol : float
+        Relative gap of the whole problem at which to end.
+    backend : str
+    options : dict, optional
+        Of `Problem.solve`.
+
+    Returns
+    -------
+    StructureRun
+
+    Raises
+    ------
+    ProblemError
+        For ``max_rounds`` below 1 or a ``tol`` that is not positive.
+    SolverError
+        If a round has no kernel.
+
+    Notes
+    -----
+    Shaw & Jebara, ICML 2009; cutting planes by Kelley 1960.
+    """
+    if not (max_rounds >= 1 and tol > 0):
+        raise ProblemError(f"max_rounds must be >= 1 and tol > 0, got {max_rounds!r} and {tol!r}")
+    graph = checked_graph(W)
+    triplets, lower, best = first_triplets(graph), -np.inf, np.inf
+    kept: tuple[Solution, Index, float] | None = None
+    rounds = 0
+    while rounds < max_rounds:
+        rounds += 1
+        problem = spe(graph, triplets, C=C, bound=bound, centred=centred)
+        solution = problem.solve(backend, **({"tol": 0.1 * tol} | (options or {})))
+        if solution.V is None:
+            raise SolverError(f"no kernel: {solution.status} - {solution.status.value}")
+        V, certificate = np.asarray(solution.V), solution.certificate
+        worst, values = most_violated(V, graph)
+        slack, known = (max(0.0, float(np.max(z))) for z in (values, problem.values(V)[0]))
+        upper, lower = problem.objective_of_factor(V) + C * (slack - known), max(lower, certificate.bound)
+        if kept is None or upper < best:
+            kept, best = (solution, triplets, slack), upper
+        more = values > known
+        if relative_gap(best, lower) <= tol or not more.any():
+            break
+        first = np.argsort(-values[more])[:NEW]
+        held = certificate.multipliers.terms[0] > IDLE * C
+        triplets = np.unique(np.concatenate([triplets[held], worst[more][first]]), axis=0)
+    assert kept is not None
+    return StructureRun(*kept[:2], best, lower, kept[2], rounds, relative_gap(best, lower) <= tol)

@@ -1,0 +1,145 @@
+"""Coloured maximum variance unfolding: the embedding that depends most on the labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array, Mask, symmetrize
+from npkl_models.model.formulations.neighborhood import neighborhood
+from npkl_models.model.formulations.parts import positive
+from npkl_models.model.formulations.unfolding import softly, unfolding
+from npkl_models.model.problem import Problem
+from npkl_models.model.regularizers import NoRegularizer, TracePower
+
+SKEW = 1e-10  # of the largest entry: how far a label kernel may be from symmetric
+
+
+def colored_mvu(
+    X: Any,
+    labels_or_kernel: Any,
+    *,
+    n_neighbors: int = 4,
+    C: float = 1.0,
+    bound: float | None = None,
+    penalty: float | None = None,
+    metric: str = "euclidean",
+    components: str = "refuse",
+) -> Problem:
+    r"""Coloured maximum variance unfolding.
+
+    .. math::
+
+        \min_{K \succeq 0} - \operatorname{tr}(H Y H K) + \tfrac{C}{2} \sum_{(i,j) \in N}
+        \bigl(K_{ii} + K_{jj} - 2 K_{ij} - d_{ij}^2\bigr)^2
+        \quad\text{s.t. } \operatorname{tr} K^2 \le B \quad
+        \left[\text{or } + \tfrac{G}{2} \operatorname{tr} K^2\right]
+
+    with Y a kernel of the labels and H = I - 11'/n. The first term is, up to a factor, the empirical
+    Hilbert-Schmidt independence criterion of points and labels.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+    labels_or_kernel : array_like of shape (n,) or (n, n)
+        Classes, of which -1, None and NaN are none: Y_ij is one where i and j are of one class, else zero. Or
+        Y itself, any symmetric matrix: ``np.outer(y, y)`` for real labels.
+    n_neighbors : int
+    C : float
+        Weight of the distances, positive. With ``numpy.inf`` they are equalities, and neither a bound nor a
+        penalty is taken: the graph bounds K.
+    bound, penalty : float, optional
+        B or G, at most one of the two, positive.
+    metric, components : str
+        As in `mvu`.
+
+    Raises
+    ------
+    ProblemError
+        For labels of a single class, or a Y of another shape or not symmetric.
+
+    Notes
+    -----
+    Song, Smola, Borgwardt & Gretton, NIPS 20, 2008, for the criterion; Zhuang, Tsang & Hoi, JMLR 12, 2011,
+    section 6.1 and eq. (31), for this form. With a bound that binds, K = sqrt(B / tr A_+^2) A_+ with
+    A = HYH - sum y_ij M_ij at the multipliers y of the distances. Where the points are as
+    a whole does not matter: K is centred as the one of smallest norm, or (without a regulariser) by a basis.
+
+    For two classes of signs +1 and -1, H yy' H is twice the HYH of the classes.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [4.5], [5.0]]
+    >>> problem = nm.colored_mvu(X, [0, 0, 0, 1, 1, 1], n_neighbors=2, bound=36.0)
+    >>> problem
+    Problem(colored_mvu: n=6, 7 distances square, regularizer=trace_power)
+    >>> problem.solve().is_optimal()
+    True
+    """
+    found = neighborhood(X, n_neighbors, metric, components)
+    cost = sp.csr_array(-_centred(label_kernel(labels_or_kernel, found.n)))
+    regularizer = NoRegularizer() if bound is None and penalty is None else TracePower(2, bound, penalty)
+    if np.inf == C:
+        if not regularizer.vacuous:
+            raise ProblemError(
+                "C must be finite with a bound or a penalty, which may leave no kernel that keeps distances, "
+                f"got C={C}"
+            )
+        return unfolding(cost, found, "colored_mvu")
+    weight = positive("C", C) / 2
+    if regularizer.vacuous:
+        return softly(cost, found, weight, "colored_mvu")
+    return Problem(cost, found.term(weight), (), regularizer, name=found.named("colored_mvu"))
+
+
+def label_kernel(labels_or_kernel: Any, n: int) -> Array:
+    """Y (n x n): a given one, checked; or that of classes, one where two points are of the same.
+
+    Examples
+    --------
+    >>> from npkl_models.model.formulations.colored import label_kernel
+    >>> label_kernel(["a", "b", "a"], 3)
+    array([[1., 0., 1.],
+           [0., 1., 0.],
+           [1., 0., 1.]])
+    """
+    given = labels_or_kernel.toarray() if sp.issparse(labels_or_kernel) else np.asarray(labels_or_kernel)
+    if given.ndim == 1 and given.size == n:
+        return _of_classes(given)
+    if given.shape != (n, n):
+        raise ProblemError(f"labels must have shape ({n},), or their kernel ({n}, {n}), got {given.shape}")
+    Y = np.asarray(given, dtype=float)
+    if not np.isfinite(Y).all():
+        raise ProblemError("the kernel of the labels must be finite, got NaN or infinity")
+    if np.abs(Y - Y.T).max() > SKEW * np.abs(Y).max():
+        raise ProblemError("the kernel of the labels must be symmetric, got one that is not")
+    return symmetrize(Y)
+
+
+def _of_classes(labels: Array) -> Array:
+    known = _known(labels)
+    names, number = np.unique(labels[known], return_inverse=True)
+    if names.size < 2:
+        raise ProblemError(
+            f"labels must be of two classes or more, got {names.size} (-1 is no class; for signs give the "
+            "kernel np.outer(y, y))"
+        )
+    of = np.zeros((labels.size, names.size))
+    of[np.flatnonzero(known), number] = 1.0
+    Y: Array = of @ of.T
+    return Y
+
+
+def _known(labels: Array) -> Mask:
+    """Which labels are not -1, None or NaN."""
+    return np.array([one is not None and one == one and one != -1 for one in labels.tolist()], dtype=bool)
+
+
+def _centred(Y: Array) -> Array:
+    """HYH, symmetric, each of its rows summing to zero up to rounding."""
+    rows = Y - Y.mean(axis=0)
+    return symmetrize(rows - rows.mean(axis=1)[:, None])

@@ -1,0 +1,128 @@
+"""The neighbours whose distances an embedding is to keep: their graph, in one part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import minimum_spanning_tree, reverse_cuthill_mckee
+
+from npkl_models.errors import ProblemError, unknown
+from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.model.basis import Basis, centred_wavelets
+from npkl_models.model.functionals import SquaredDistances
+from npkl_models.model.graph import check_points
+from npkl_models.model.neighbors import nearest_between, nearest_neighbors
+from npkl_models.model.pairs import components as parts_of
+from npkl_models.model.terms import LossTerm
+
+PARTS = ("refuse", "connect")
+
+
+@dataclass(frozen=True, eq=False)
+class Neighborhood:
+    """N: pairs of neighbours i < j, their squared distances, and how many of them join parts.
+
+    Attributes
+    ----------
+    n : int
+        Number of points.
+    pairs : ndarray of shape (m, 2)
+    squared : ndarray of shape (m,)
+    joined : int
+        Edges between parts of the graph of nearest neighbours, zero where that is in one part.
+    """
+
+    n: int
+    pairs: Index
+    squared: Array
+    joined: int = 0
+
+    @property
+    def graph(self) -> Matrix:
+        """The adjacency (n x n) of N, all of whose weights are one."""
+        both = np.concatenate([self.pairs, self.pairs[:, ::-1]])
+        return sp.coo_array((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(self.n, self.n)).tocsr()
+
+    @property
+    def centred(self) -> Basis:
+        """All centred vectors, sparse, in an order in which neighbours are close."""
+        return centred_wavelets(reverse_cuthill_mckee(self.graph, symmetric_mode=True).astype(np.intp))
+
+    def term(self, weight: float) -> LossTerm:
+        """Squares on all distances."""
+        functional = SquaredDistances(self.n, (self.pairs[:, 0], self.pairs[:, 1]))
+        return LossTerm(functional, "square", self.squared, weight, "distances")
+
+    def named(self, name: str) -> str:
+        """The name of a problem, with what was done to the graph."""
+        return f"{name}, {self.joined + 1} parts of the graph joined" if self.joined else name
+
+
+def neighborhood(X: Any, n_neighbors: int, metric: str, components: str = "refuse") -> Neighborhood:
+    """Points that are among the nearest of each other, one way or the other.
+
+    Parameters
+    ----------
+    X : array_like or sparse of shape (n, d)
+    n_neighbors : int
+        1 to n - 1.
+    metric : str
+        Of `sklearn.neighbors.NearestNeighbors`.
+    components : {"refuse", "connect"}
+        What becomes of a graph in several parts: an error, or the shortest edges that join them all (a
+        minimum spanning tree of the parts) are added.
+
+    Raises
+    ------
+    ProblemError
+        For a graph in parts that is not to be connected; for ``n_neighbors`` out of range.
+    UnsupportedError
+        For another word than these two.
+
+    Examples
+    --------
+    >>> from npkl_models.model.formulations.neighborhood import neighborhood
+    >>> found = neighborhood([[0.0], [1.0], [5.0], [6.5]], 1, "euclidean", "connect")
+    >>> found.pairs.tolist(), found.squared.tolist(), found.joined
+    ([[0, 1], [1, 2], [2, 3]], [1.0, 16.0, 2.25], 1)
+    """
+    if components not in PARTS:
+        raise unknown("components", components, PARTS)
+    points = check_points(X)
+    n = points.shape[0]
+    if not 1 <= n_neighbors < n:
+        raise ProblemError(f"n_neighbors must be between 1 and n - 1 = {n - 1}, got {n_neighbors}")
+    distance, neighbor = nearest_neighbors(points, n_neighbors, metric)
+    ordered = np.sort(np.stack([np.repeat(np.arange(n), n_neighbors), neighbor.ravel()], axis=1), axis=1)
+    pairs, first = np.unique(ordered, axis=0, return_index=True)
+    length, joined = distance.ravel()[first], 0
+    count, label = parts_of(n, pairs)
+    if count > 1:
+        if components == "refuse":
+            sizes = np.sort(np.bincount(label))[::-1][:5].tolist()
+            raise ProblemError(
+                f"the neighbourhood graph must be connected, got {count} components (the largest hold "
+                f"{sizes} points) that could move apart without limit; raise n_neighbors, or ask for "
+                "components='connect'"
+            )
+        bridges, apart = _bridges(points, label, metric)
+        order = np.lexsort(np.concatenate([pairs, bridges]).T[::-1])
+        pairs = np.concatenate([pairs, bridges])[order]
+        length, joined = np.concatenate([length, apart])[order], len(bridges)
+    if metric == "euclidean" and isinstance(points, np.ndarray):  # free of what a search rounds
+        apart = points[pairs[:, 0]] - points[pairs[:, 1]]
+        return Neighborhood(n, pairs, np.einsum("ed,ed->e", apart, apart), joined)
+    return Neighborhood(n, pairs, length**2, joined)
+
+
+def _bridges(points: Any, label: Index, metric: str) -> tuple[Index, Array]:
+    """The edges of a minimum spanning tree of the parts, each between their nearest points, and lengths."""
+    distance, own, other = nearest_between(points, label, metric)
+    # by rank: a length of zero, between parts of equal points, would be no edge of a sparse matrix
+    rank = np.unique(distance, return_inverse=True)[1].reshape(distance.shape) + 1.0
+    tree = minimum_spanning_tree(np.triu(rank, 1)).tocoo()
+    ends = np.stack([own[tree.row, tree.col], other[tree.row, tree.col]], axis=1)
+    return np.sort(ends, axis=1), distance[tree.row, tree.col]

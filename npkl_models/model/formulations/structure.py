@@ -1,0 +1,143 @@
+"""Structure preserving embedding: neighbours in a graph nearer than all others, by one slack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Index, Matrix
+from npkl_models.model.basis import centred_wavelets
+from npkl_models.model.formulations.parts import positive
+from npkl_models.model.functionals import DistanceDifferences
+from npkl_models.model.problem import Problem
+from npkl_models.model.regularizers import TracePower
+from npkl_models.model.terms import LossTerm
+
+SKEW = 1e-10  # of the largest weight: how far a graph may be from symmetric
+
+
+def spe(
+    W: Any,
+    triplets: ArrayLike | None = None,
+    *,
+    C: float = 1.0,
+    bound: float | None = None,
+    centred: bool = True,
+) -> Problem:
+    r"""Structure preserving embedding, with some of its constraints.
+
+    .. math::
+
+        \min_{K \succeq 0} - \operatorname{tr}(W K)
+        + C \max\bigl(0, \max_{(i,k,j) \in T} D_{ik} - D_{ij}\bigr)
+        \quad\text{s.t. } \operatorname{tr} K^2 \le B \quad [K \mathbf 1 = 0]
+
+    where D are the squared distances, k are neighbours of i and j are not. All triplets are as many as points
+    times edges: `npkl_models.applications.structure.structure_preserving` finds those that matter.
+
+    Parameters
+    ----------
+    W : array_like or sparse of shape (n, n)
+        The graph: symmetric, weights not negative; its diagonal does not count.
+    triplets : array_like of int, shape (m, 3), optional
+        Rows (i, k, j); by default, for each i with neighbours and others, each k with the j that has the most
+        paths of two edges to i.
+    C : float
+        Positive.
+    bound : float, optional
+        B, positive; n by default.
+    centred : bool
+        Whether the points have mean zero, as Shaw & Jebara have it; False is the printed form of Zhuang,
+        Tsang & Hoi.
+
+    Raises
+    ------
+    ProblemError
+        For a W that is no graph; for triplets whose k is no neighbour of i, or whose j is one or i itself.
+
+    Notes
+    -----
+    Shaw & Jebara, ICML 2009; Zhuang, Tsang & Hoi, JMLR 12, 2011, section 6.3. With multipliers y >= 0 of the
+    triplets, sum y <= C, and M_ij = (e_i - e_j)(e_i - e_j)': the slack is -W + sum y_ikj (M_ik - M_ij), and
+    the slope of the dual in y_ikj is D_ik - D_ij.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import npkl_models as nm
+    >>> W = np.zeros((5, 5))
+    >>> W[[0, 1, 2, 3], [1, 2, 3, 4]] = W[[1, 2, 3, 4], [0, 1, 2, 3]] = 1.0  # a path
+    >>> problem = nm.spe(W, bound=5.0)
+    >>> problem
+    Problem(spe: n=5, 8 order shared_slack, regularizer=trace_power, basis of 4)
+    >>> problem.solve("simple_npkl").is_optimal()
+    True
+    """
+    graph = checked_graph(W)
+    n = graph.shape[0]
+    given = first_triplets(graph) if triplets is None else _checked(np.asarray(triplets), graph)
+    i, k, j = given.T
+    term = LossTerm(DistanceDifferences(n, (i, k, j)), "shared_slack", 0.0, positive("C", C), "order")
+    regularizer = TracePower(2, bound=n if bound is None else bound)
+    order = reverse_cuthill_mckee(graph, symmetric_mode=True).astype(np.intp)
+    basis = centred_wavelets(order) if centred else None
+    return Problem(-graph, term, (), regularizer, basis, "spe")
+
+
+def checked_graph(W: Any) -> Matrix:
+    """The weights (n x n) as a sparse array without a diagonal."""
+    graph = sp.csr_array(W).astype(float)
+    if graph.shape[0] != graph.shape[1] or graph.shape[0] < 3:
+        raise ProblemError(f"a graph must have shape (n, n) with n >= 3, got {graph.shape}")
+    if not np.isfinite(graph.data).all() or (graph.data < 0).any():
+        raise ProblemError("weights of a graph must be finite and not negative")
+    graph = graph.copy()
+    graph.setdiag(0)
+    graph.eliminate_zeros()
+    if graph.nnz and abs(graph - graph.T).max() > SKEW * graph.max():
+        raise ProblemError("a graph must be symmetric, got a matrix that is not")
+    return sp.csr_array((graph + graph.T) * 0.5)
+
+
+def first_triplets(graph: Matrix) -> Index:
+    """(i, k, j) for each edge in both orders: j is two edges from i, by more paths than any other.
+
+    Points without neighbours, and those without others in two steps, have none.
+    """
+    edges = sp.csr_array((graph > 0).astype(float))
+    n = edges.shape[0]
+    second = sp.csr_array(edges @ edges)
+    second = second - second.multiply(edges)
+    second.setdiag(0)
+    second = sp.csr_array(second)
+    best = np.asarray(second.argmax(axis=1)).ravel()
+    has = np.asarray(second.max(axis=1).toarray()).ravel() > 0
+    i, k = edges.nonzero()
+    kept = has[i]
+    if not kept.any():
+        raise ProblemError(
+            f"a graph must have points two edges apart, got {edges.nnz // 2} edges of {n} points"
+        )
+    return np.stack([i, k, best[i]], axis=1)[kept].astype(np.intp)
+
+
+def _checked(triplets: Index, graph: Matrix) -> Index:
+    n = graph.shape[0]
+    if triplets.ndim != 2 or triplets.shape[1] != 3 or triplets.dtype.kind not in "iu" or not len(triplets):
+        raise ProblemError(f"triplets must be integers of shape (m, 3), m >= 1, got {triplets.shape}")
+    if triplets.min() < 0 or triplets.max() >= n:
+        raise ProblemError(f"triplets must name points 0..{n - 1}, got {triplets.max()}")
+    i, k, j = triplets.T
+    near, far = (np.asarray(graph[i, other]).ravel() > 0 for other in (k, j))
+    wrong = ~near | far | (i == j)
+    if wrong.any():
+        raise ProblemError(
+            "triplets must be (i, k, j) with k a neighbour of i and j neither one nor i, got "
+            f"{triplets[wrong][:3].tolist()}"
+        )
+    return triplets.astype(np.intp)

@@ -1,0 +1,117 @@
+"""Minimum volume embedding: one step of it, the large eigenvalues grown and the small ones shrunk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array, dense
+from npkl_models.model.formulations.neighborhood import neighborhood
+from npkl_models.model.formulations.parts import positive
+from npkl_models.model.formulations.unfolding import softly, unfolding
+from npkl_models.model.graph import check_points
+from npkl_models.model.problem import Problem
+from npkl_models.model.regularizers import TracePower
+
+ALIKE = 1e-8  # of the largest singular value: directions that add nothing to the others
+
+
+def mve(
+    X: Any,
+    size: int = 2,
+    *,
+    directions: ArrayLike | None = None,
+    n_neighbors: int = 4,
+    C: float = 1.0,
+    bound: float | None = None,
+    metric: str = "euclidean",
+    components: str = "refuse",
+) -> Problem:
+    r"""A step of minimum volume embedding.
+
+    .. math::
+
+        \min_{K \succeq 0} - \operatorname{tr}\bigl((2 P - I) K\bigr) + \tfrac{C}{2} \sum_{(i,j) \in N}
+        \bigl(K_{ii} + K_{jj} - 2 K_{ij} - d_{ij}^2\bigr)^2
+        \quad [\text{s.t. } \operatorname{tr} K^2 \le B]
+
+    with P the projector on d directions, the leading eigenvectors of the last kernel:
+    `npkl_models.applications.volume.minimum_volume` takes the steps.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+    size : int
+        d, the dimension that is wanted.
+    directions : array_like of shape (n, d), optional
+        Whose span P projects on, centred; by default the first d principal components of X.
+    n_neighbors : int
+    C : float
+        Weight of the distances, positive; ``numpy.inf`` makes them equalities, as Shaw & Jebara have them,
+        and takes no bound.
+    bound : float, optional
+        B, positive.
+    metric, components : str
+        As in `mvu`.
+
+    Raises
+    ------
+    ProblemError
+        If the directions do not span d dimensions, or d is not between 1 and n - 1.
+
+    Notes
+    -----
+    Shaw & Jebara, AISTATS 2007; Zhuang, Tsang & Hoi, JMLR 12, 2011, section 6.2, eq. (32).
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> import numpy as np
+    >>> angle = np.linspace(0.0, 4.0, 12)
+    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> problem = nm.mve(X, 1, n_neighbors=2, C=100.0)
+    >>> problem.solve().is_optimal()
+    True
+    """
+    found = neighborhood(X, n_neighbors, metric, components)
+    if not 1 <= size < found.n:
+        raise ProblemError(f"size must be between 1 and n - 1 = {found.n - 1}, got {size}")
+    axes = _axes(principal_directions(X, size) if directions is None else directions, found.n, size)
+    cost = sp.csr_array(np.eye(found.n) - 2 * axes @ axes.T)
+    if np.inf == C:
+        if bound is not None:
+            raise ProblemError(
+                "C must be finite with a bound, which may leave no kernel that keeps distances, got C=inf"
+            )
+        return unfolding(cost, found, "mve")
+    weight = positive("C", C) / 2
+    if bound is None:
+        return softly(cost, found, weight, "mve")
+    return Problem(cost, found.term(weight), (), TracePower(2, bound=bound), name=found.named("mve"))
+
+
+def principal_directions(X: Any, size: int) -> Array:
+    """The leading left singular vectors of centred points (n x size)."""
+    points = check_points(X)
+    G = dense(points @ points.T)
+    G = G - G.mean(axis=0)
+    G = G - G.mean(axis=1)[:, None]
+    out: Array = np.linalg.eigh(0.5 * (G + G.T))[1][:, ::-1][:, :size]
+    return out
+
+
+def _axes(directions: ArrayLike, n: int, size: int) -> Array:
+    """An orthonormal basis of the centred directions."""
+    D = np.asarray(directions, dtype=float)
+    if D.shape != (n, size) or not np.isfinite(D).all():
+        raise ProblemError(f"directions must have shape ({n}, {size}) and finite numbers, got {D.shape}")
+    U, s, _ = np.linalg.svd(D - D.mean(axis=0), full_matrices=False)
+    if not s[-1] > ALIKE * s[0]:
+        raise ProblemError(
+            f"directions must span {size} dimensions besides the constant, got singular values {s.tolist()}"
+        )
+    return U

@@ -1,0 +1,123 @@
+"""A loss that ties its values to each other: one slack for all of them.
+
+Every other loss is a sum over the values. This one is their maximum, and its multipliers share one weight:
+solvers that treat the values one by one refuse it, by the face ``separable``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from npkl_models.linalg import UNIT, Array, Mask
+from npkl_models.model.loss import CvxConstraints, CvxExpression, Loss
+
+
+@dataclass(frozen=True)
+class SharedSlack(Loss):
+    """max(0, max_e z_e - t_e), the slack that z <= t needs; in a term all weights must be equal.
+
+    By Lagrange w max(0, max_e z_e - t_e) is the largest y'(z - t) of all y >= 0 with sum y <= w: the
+    conjugate is y't on that simplex. As an array over the values the loss stands where the first maximum
+    is, and is zero elsewhere.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> import numpy as np
+    >>> loss = nm.SharedSlack()
+    >>> loss.value(np.array([0.5, 2.0, 1.0]), np.zeros(3))
+    array([0., 2., 0.])
+    >>> loss.project(np.array([3.0, 2.0, -1.0]), np.zeros(3), np.full(3, 2.0))  # y >= 0, sum y <= 2
+    array([1.5, 0.5, 0. ])
+    """
+
+    name = "shared_slack"
+    latex = r"\max(0, \max_e z - t)"
+    latex_conjugate = r"t y"
+    latex_domain = r"y \ge 0, \textstyle\sum y \le w"
+    smooth = quadratic = sign_targets = separable = False
+    nonnegative = True
+    curvature = np.inf
+
+    def value(self, z: Array, t: Array) -> Array:
+        return self._at_the_top(z - t) * np.maximum(z - t, 0.0)
+
+    def derivative(self, z: Array, t: Array) -> Array:
+        return self._at_the_top(z - t) * (z > t)
+
+    def second_derivative(self, z: Array, t: Array) -> Array:
+        return np.zeros_like(z)
+
+    def conjugate(self, y: Array, t: Array, w: Array) -> Array:
+        return t * y
+
+    def conjugate_derivative(self, y: Array, t: Array, w: Array) -> Array:
+        return np.asarray(t, dtype=float) * np.ones_like(y)
+
+    def project(self, y: Array, t: Array, w: Array) -> Array:
+        return onto_simplex(y, float(np.min(w, initial=np.inf)))
+
+    def domain(self, t: Array, w: Array) -> tuple[Array, Array]:
+        """Of each multiplier by itself; together they must not exceed the weight either."""
+        return np.zeros(np.shape(t)), np.broadcast_to(w, np.shape(t)).astype(float)
+
+    def in_domain(self, y: Array, t: Array, w: Array) -> Mask:
+        inside: Mask = (y >= 0) & _within(y, float(np.min(w, initial=np.inf)))
+        return inside
+
+    def subdifferential(self, z: Array, t: Array, w: Array, atol: float | Array) -> tuple[Array, Array]:
+        """Zero to the weight for all values that may be the largest."""
+        above = z - t
+        may = above + 2 * np.max(atol, initial=0.0) >= np.max(above, initial=0.0)
+        return np.zeros_like(above), np.where(may, w, 0.0)
+
+    def prox(self, x: Array, t: Array, step: Array) -> Array:
+        return x - self.project(x - t, t, step)
+
+    def prox_slope(self, x: Array, t: Array, step: Array) -> Array:
+        y = self.project(x - t, t, step)
+        held = y > 0
+        full = not _within(np.maximum(x - t, 0.0), float(np.min(step, initial=np.inf)))
+        return np.where(held, 1 / max(int(held.sum()), 1) if full else 0.0, 1.0)
+
+    def cvxpy_value(self, z: CvxExpression, t: Array) -> CvxExpression:
+        import cvxpy as cp
+
+        return cp.hstack([cp.pos(cp.max(z - t)), np.zeros(t.size - 1)])
+
+    def cvxpy_conjugate(self, y: CvxExpression, t: Array, w: Array) -> tuple[CvxExpression, CvxConstraints]:
+        import cvxpy as cp
+
+        return y @ t, [y >= 0, cp.sum(y) <= float(np.min(w))]
+
+    @staticmethod
+    def _at_the_top(above: Array) -> Array:
+        out = np.zeros(above.shape)
+        if above.size:
+            out[int(np.argmax(above))] = 1.0
+        return out
+
+
+def onto_simplex(y: Array, total: float) -> Array:
+    """The nearest x >= 0 with sum x <= total; what lies inside stays as it is, to the last bit.
+
+    Held, Wolfe & Crowder 1974: x = max(y - s, 0) with one shift s, found from the sorted numbers.
+    """
+    x = np.maximum(y, 0.0)
+    if _within(x, total):
+        return x
+    below = x - np.max(x)  # of which the shift may be told, however large they are beside the total
+    falling = np.sort(below)[::-1]
+    over = (np.cumsum(falling) - total) / np.arange(1, x.size + 1)
+    x = np.maximum(below - over[np.flatnonzero(falling > over)[-1]], 0.0)
+    while not _within(x, total):  # by what rounding has left
+        x = x * (1 - 4 * UNIT * x.size)
+    return x
+
+
+def _within(x: Array, total: float) -> bool:
+    """Whether the sum is at most the total, exactly: the sign of a sum of floats is not rounded."""
+    return math.fsum([*x.tolist(), -total]) <= 0

@@ -1,0 +1,79 @@
+"""Coordinates and scores of embeddings, against scikit-learn and by hand."""
+
+import numpy as np
+import pytest
+from sklearn.model_selection import LeaveOneOut, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+
+import npkl_models as nm
+from npkl_models.applications import embedding
+
+
+def test_coordinates_of_a_kernel_and_its_factors_are_the_same():
+    rng = np.random.default_rng(0)
+    V = rng.normal(size=(30, 4)) * [5.0, 3.0, 2.0, 1.0] + 7.0
+    turn = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    Z = embedding.coordinates(V, 4)
+    np.testing.assert_allclose(embedding.coordinates(V @ turn + 3.0, 4), Z, atol=1e-10)
+    np.testing.assert_allclose(embedding.coordinates(V @ V.T, 4), Z, atol=1e-6)
+    centred = V - V.mean(axis=0)
+    np.testing.assert_allclose(Z @ Z.T, centred @ centred.T, atol=1e-9)
+    np.testing.assert_allclose(Z.T @ Z, np.diag(embedding.scree(V)), atol=1e-9)
+    assert np.all(Z[np.abs(Z).argmax(axis=0), range(4)] > 0)
+    np.testing.assert_array_equal(embedding.coordinates(V, 6)[:, 4:], 0)
+    assert embedding.held(V, 4) == pytest.approx(1)
+    assert embedding.held(V, 1) == pytest.approx(embedding.scree(V)[0] / np.trace(centred @ centred.T))
+
+
+def test_the_sign_does_not_hang_on_rounding():
+    """Two entries of one size and opposite signs: the first decides."""
+    z = np.array([[1.0], [-1.0], [0.5], [-0.5]])
+    for turned in (z, -z, z * (1 + 1e-15), z[::-1][::-1]):
+        assert embedding.coordinates(np.hstack([turned, 0 * z]), 1)[0, 0] > 0
+
+
+def test_what_is_no_kernel_is_refused():
+    for wrong in (np.triu(np.ones((3, 3))), np.ones((2, 3)), np.full((3, 1), np.nan), np.ones(3)):
+        with pytest.raises(nm.ProblemError, match="a kernel must"):
+            embedding.coordinates(wrong)
+    with pytest.raises(nm.ProblemError, match="size must"):
+        embedding.coordinates(np.eye(3), 0)
+
+
+@pytest.mark.parametrize("k", [1, 3, 5])
+def test_leave_one_out_accuracy_is_that_of_scikit_learn(k):
+    """With two classes and an odd number of neighbours nothing is tied."""
+    data = nm.datasets.load("wine")
+    X, y = data.X[data.y < 2], data.y[data.y < 2]
+    theirs = cross_val_score(KNeighborsClassifier(k), X, y, cv=LeaveOneOut()).mean()
+    assert embedding.knn_accuracy(X, y, k) == pytest.approx(theirs)
+
+
+def test_a_tie_goes_to_the_nearer_class():
+    Z = np.array([[0.0], [1.0], [-1.5], [40.0], [60.0]])
+    near = embedding._votes(Z, np.array([0, 0, 1, 1, 0]), 2, 2)
+    assert near[0] == 0
+    assert embedding._votes(Z, np.array([0, 1, 0, 1, 0]), 2, 2)[0] == 1
+
+
+def test_neighbours_kept():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(80, 3))
+    assert embedding.neighborhood_preservation(X, 2 * X + 1, 6) == 1.0
+    assert embedding.trustworthiness(X, 2 * X + 1, 6) == 1.0
+    D = np.linalg.norm(X[:, None] - X, axis=2) + np.diag(np.full(80, np.inf))
+    Z = X[:, :2]
+    E = np.linalg.norm(Z[:, None] - Z, axis=2) + np.diag(np.full(80, np.inf))
+    sets = [[set(row) for row in np.argsort(A, axis=1)[:, :6].tolist()] for A in (D, E)]
+    by_hand = np.mean([len(a & b) / 6 for a, b in zip(*sets, strict=True)])
+    assert embedding.neighborhood_preservation(X, Z, 6) == pytest.approx(by_hand)
+    with pytest.raises(nm.ProblemError, match="same points"):
+        embedding.neighborhood_preservation(X, Z[1:])
+    with pytest.raises(nm.ProblemError, match="between 1 and n - 1"):
+        embedding.knn_accuracy(Z, np.zeros(80), 80)
+
+
+def test_kernel_pca_is_the_classical_scaling_of_its_kernel():
+    X = np.random.default_rng(2).normal(size=(25, 3))
+    K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 2)
+    np.testing.assert_allclose(embedding.kernel_pca(X, 2, gamma=0.5), embedding.coordinates(K, 2), atol=1e-8)
