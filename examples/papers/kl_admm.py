@@ -154,6 +154,23 @@ def comparable(found: Results, name: str) -> str:
     )
 
 
+def cut_short(found: Results) -> str:
+    """Which methods ended at the time limit, where, and how far from the optimum: their figures are of that."""
+    late: dict[str, list[str]] = {}
+    for key, one in found.items():
+        if one["status"] == "TIME_LIMIT":
+            name, method = key.rsplit(", ", 1)[0].split(", ", 1)
+            late.setdefault(method, []).append(name)
+    words = [
+        f"{method} on " + ", ".join(f"{name} ({names.count(name)})" for name in dict.fromkeys(names))
+        for method, names in late.items()
+    ]
+    if not words:
+        return ""
+    worst = max(one["gap"] for one in found.values() if one["status"] == "TIME_LIMIT")
+    return f"Cut short at {LIMIT:g} s, with gaps up to {worst:.1g}: {'; '.join(words)}; their figures are of kernels that are not optimal."
+
+
 def show2(found: Results) -> str:
     """Accuracies, then CPU seconds."""
     accuracies, seconds = [], []
@@ -171,7 +188,7 @@ def show2(found: Results) -> str:
     note = (
         f"gamma = {GAMMA:g}, shift {SHIFT:g} (they say neither), raw features; Rand index in percent, mean ± "
         f'standard deviation. Ours under their names: "admm, printed" is their algorithm with their settings; '
-        f"bcd is this library's, to a certified gap of 1e-6 ({len(certified)} answers)."
+        f"bcd is this library's, to a certified gap of 1e-6 ({len(certified)} answers). {cut_short(found)}"
     )
     return f"{table((*columns, 'best and comparable'), accuracies)}\n\nCPU seconds:\n\n{table(columns, seconds)}\n\n{note}"
 
