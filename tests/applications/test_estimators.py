@@ -27,9 +27,7 @@ BOTH = pytest.mark.parametrize("kind", [NPKLClustering, NPKLKernel])
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks(
-    [NPKLClustering(), NPKLKernel(), NPKLClustering(3, formulation="npkl"), NPKLKernel(backend="bcd")]
-)
+@parametrize_with_checks([NPKLClustering(), NPKLKernel(backend="bcd")])
 def test_the_contract_of_scikit_learn(estimator, check):
     check(estimator)
 

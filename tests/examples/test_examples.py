@@ -15,7 +15,16 @@ ARGUMENTS = {"hinge_stall.py": ["20"]}
 PICTURE = 5_000  # bytes that an empty figure has not
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda p: p.name)
+PLAIN, GALLERY = (
+    [path for path in sorted(EXAMPLES.glob("*.py")) if path.name.startswith("plot_") == drawn]
+    for drawn in (False, True)
+)
+"""The gallery is run by the build of the documentation, where an error is one of the build, and here with ``-m slow``."""
+
+
+@pytest.mark.parametrize(
+    "path", [*PLAIN, *(pytest.param(path, marks=pytest.mark.slow) for path in GALLERY)], ids=lambda p: p.name
+)
 def test_example_runs(path, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [str(path), *ARGUMENTS.get(path.name, [])])
@@ -77,7 +86,20 @@ BENCHMARKS = {
 }
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
+LONG = {
+    "table.py",
+    "against_scs.py",
+    "printed_ascent.py",
+    "estimators.py",
+    "soundness.py",
+    "peers.py",
+    "interior.py",
+}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in BENCHMARKS]
+)
 def test_benchmark_prints_json(name, tmp_path):
     """They run and print what they should; what they measure is not a test."""
     script = EXAMPLES / "benchmarks" / name
