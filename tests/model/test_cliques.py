@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 
 import npkl_models as nm
 from npkl_models.model.cliques import flatten, maximal_cliques
@@ -77,7 +78,7 @@ def test_points_of_a_plane_in_general_position_that_are_no_cliques_are_left_as_t
     ("data", "n", "k"), [("iris", 40, 4), ("iris", 40, 6), ("iris", 40, 8), ("iris", 60, 8), ("plane", 30, 4)]
 )
 def test_interior_and_sdp_agree_on_the_face(data, n, k):
-    X = nm.datasets.load("iris").X[:n] if data == "iris" else points(0, n, 2)
+    X = load_iris().data[:n] if data == "iris" else points(0, n, 2)  # the same wherever a data folder is set
     problem = nm.mvu(X, k)
     own, other = problem.solve("interior"), problem.solve("sdp", eps=1e-9)
     assert own.status is nm.Status.OPTIMAL
