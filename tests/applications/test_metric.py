@@ -189,14 +189,18 @@ def test_pipelines_frames_copies_and_routing():
     [
         ({"kernel": "cubic"}, "kernel must be callable or one of rbf"),
         ({"kernel": "precomputed"}, "must be square"),
-        ({"gamma": -1.0}, "gamma must be positive"),
+        ({"gamma": -1.0}, "gamma must be"),
         ({"gamma": "scale"}, "gamma must be positive"),
-        ({"n_landmarks": 1}, "n_landmarks must be None or"),
+        ({"n_landmarks": 1}, "n_landmarks must be an integer >= 2"),
+        ({"n_landmarks": "all"}, "n_landmarks must be an integer"),
+        ({"n_iter": 1.5}, "n_iter must be an integer"),
+        ({"n_neighbors": 2.5}, "n_neighbors must be an integer"),
+        ({"prior": "x"}, "prior must be a finite number"),
         ({"n_iter": 0}, "n_iter must be"),
         ({"n_neighbors": 0}, "n_neighbors must be"),
-        ({"prior": -1.0}, "prior must be >= 0"),
+        ({"prior": -1.0}, "prior must be a finite number >= 0"),
         ({"epsilon": 0.0}, "epsilon must be positive"),
-        ({"regularization": -1.0}, "regularization must be >= 0"),
+        ({"regularization": -1.0}, "regularization must be a finite number >= 0"),
     ],
 )
 def test_what_cannot_be_is_refused(options, words):
@@ -209,6 +213,12 @@ def test_what_cannot_be_measured_is_refused():
     for pairs, words in (([[0, 178]], "rows from 0 to 177"), ([[0.0, 1.0]], "shape \\(m, 2, d\\)")):
         with pytest.raises(nm.NPKLError, match=words):
             model.pair_distance(pairs)
+    assert model.pair_distance(np.zeros((0, 2, 13))).shape == (0,)
+    with pytest.raises(nm.NPKLError, match="two points"):
+        model.get_metric()(X[0], X[1][:3])
+    for K, words in ((-np.eye(5), "positive semidefinite"), (np.triu(np.ones((5, 5))), "symmetric")):
+        with pytest.raises(nm.NPKLError, match=words):
+            KernelMetricLearner(kernel="precomputed").fit(K, must_link=[[0, 1]])
     with pytest.raises(nm.NPKLError, match="all the same"):
         KernelMetricLearner().fit(np.ones((5, 2)))
     with pytest.raises(nm.NPKLError, match="column for each of the 2 axes"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from npkl_models.linalg import Array, Index, Matrix
 
 KERNELS = ("rbf", "poly", "linear", "precomputed")
 CHUNK = 2_000  # points at a time
+ROUNDING = 1e-8  # of the largest value: by what a kernel may miss symmetry and semidefiniteness
 NEGLIGIBLE = 1e-10  # eigenvalue, relative to the largest, whose axis is left out
 
 Kernel = str | Callable[[Array, Array], float]
@@ -69,14 +71,29 @@ def landmark_kernel(
 
 def axes_of(own: Array) -> tuple[Array, Array]:
     """Positive eigenvalues of the centred kernel, the largest first, and eigenvectors with fixed signs."""
+    if not np.allclose(own, own.T, rtol=0, atol=ROUNDING * np.abs(own).max()):
+        raise ProblemError("a kernel must be symmetric, got values k(x, y) that differ from k(y, x)")
     mean = own.mean(axis=0)
     value, vector = np.linalg.eigh(own - mean - mean[:, None] + mean.mean())
+    if value[0] < -ROUNDING * np.abs(own).max() * len(own):
+        raise ProblemError(f"a kernel must be positive semidefinite, got the eigenvalue {value[0]:.3g}")
     kept = np.flatnonzero(value > NEGLIGIBLE * max(float(value[-1]), 0.0))[::-1]
     if not kept.size:
         raise ProblemError("points must differ under the kernel, got landmarks that are all the same")
     axes = vector[:, kept]
     largest = axes[np.abs(axes).argmax(axis=0), np.arange(kept.size)]
     return value[kept], axes * np.where(largest < 0, -1.0, 1.0)
+
+
+def number(name: str, value: Any, least: float = 0.0, whole: bool = False) -> float:
+    """A parameter that must be a finite number from ``least`` on, an integer where it counts something."""
+    kind = Integral if whole else Real
+    good = isinstance(value, kind) and not isinstance(value, bool) and np.isfinite(float(value))
+    if not good or float(value) < least:
+        raise ProblemError(
+            f"{name} must be {'an integer' if whole else 'a finite number'} >= {least:g}, got {value!r}"
+        )
+    return float(value)
 
 
 def in_chunks(of: Callable[[Any], Matrix], rows: Any) -> Matrix:
@@ -87,7 +104,7 @@ def in_chunks(of: Callable[[Any], Matrix], rows: Any) -> Matrix:
 
 def _width(gamma: float | str, kernel: Kernel, landmarks: Any) -> float:
     if gamma != "auto":
-        if isinstance(gamma, str) or not (np.isfinite(gamma) and gamma > 0):
+        if isinstance(gamma, str) or not number("gamma", gamma) > 0:
             raise ProblemError(f"gamma must be positive and finite or 'auto', got {gamma!r}")
         return float(gamma)
     if kernel not in ("rbf", "poly"):

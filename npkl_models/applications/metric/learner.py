@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from npkl_models.applications.estimators.side import collected
-from npkl_models.applications.metric.kernels import axes_of, in_chunks, landmark_kernel
+from npkl_models.applications.metric.kernels import axes_of, in_chunks, landmark_kernel, number
 from npkl_models.applications.metric.landmarks import local_weights
 from npkl_models.applications.metric.reweighing import eigenvalue_weights
 from npkl_models.errors import ProblemError
@@ -125,8 +125,7 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """
         index = X.index if hasattr(X, "iloc") else None
         points = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
-        if not self.n_iter >= 1:
-            raise ProblemError(f"n_iter must be an integer >= 1, got {self.n_iter!r}")
+        self._check()
         self.pairs_ = collected(points.shape[0], index, y, must_link, cannot_link, pairs, y_pairs)
         none = np.zeros((0, 2), dtype=np.intp)
         similar = none if self.pairs_ is None else self.pairs_.must_link
@@ -203,6 +202,8 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                     f"pairs must name rows from 0 to {n - 1}, got {given.min()} to {given.max()}"
                 )
             ends = self.embedding_[given[:, 0]], self.embedding_[given[:, 1]]
+        elif given.ndim == 3 and given.shape[1] == 2 and not len(given):
+            return np.zeros(0)
         elif given.ndim == 3 and given.shape[1] == 2:
             ends = self.transform(given[:, 0]), self.transform(given[:, 1])
         else:
@@ -220,15 +221,26 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         check_is_fitted(self, "weights_")
 
         def metric(u: Array, v: Array) -> float:
+            if np.shape(u) != np.shape(v) or np.ndim(u) != 1:
+                raise ProblemError(
+                    f"the metric must have two points (d,), got shapes {np.shape(u)}, {np.shape(v)}"
+                )
             ends = self.transform(np.stack([np.asarray(u), np.asarray(v)]))
             return float(np.linalg.norm(ends[0] - ends[1]))
 
         return metric
 
+    def _check(self) -> None:
+        """Parameters that no one below checks before work is done."""
+        for name, least in (("n_neighbors", 1), ("n_iter", 1), ("n_landmarks", 2)):
+            value = getattr(self, name)
+            if value is not None or name != "n_landmarks":
+                number(name, value, least, whole=True)
+        for name in ("prior", "epsilon", "regularization", "degree", "coef0"):
+            number(name, getattr(self, name), -np.inf if name == "coef0" else 0.0)
+
     def _landmarks(self, n: int, similar: Index) -> Index:
         """Points of the similar pairs first, then the others, each in an order drawn at random."""
-        if self.n_landmarks is not None and not self.n_landmarks >= 2:
-            raise ProblemError(f"n_landmarks must be None or an integer >= 2, got {self.n_landmarks!r}")
         rng = check_random_state(self.random_state)
         paired = np.unique(similar)
         others = np.setdiff1d(np.arange(n), paired)
