@@ -109,6 +109,8 @@ def held(given: Solution | ArrayLike, size: int = 2) -> float:
     >>> held([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]], 1)
     0.8
     """
+    if not isinstance(size, (int, np.integer)) or size < 1:
+        raise ProblemError(f"size must be an integer >= 1, got {size!r}")
     values = scree(given)
     total = float(values.sum())
     return float(values[:size].sum()) / total if total > 0 else 1.0
@@ -213,7 +215,10 @@ def kernel_pca(X: Any, size: int = 2, kernel: str = "rbf", **options: Any) -> Ar
            [-1.],
            [-2.]])
     """
-    return coordinates(KernelPCA(size, kernel=kernel, **options).fit_transform(X), size)
+    Z = np.asarray(KernelPCA(size, kernel=kernel, **options).fit_transform(X))
+    if Z.shape[1] < len(Z):
+        return coordinates(Z, size)
+    return coordinates(Z[:, : len(Z) - 1], size)  # centred, so of n coordinates the last is zero
 
 
 def _principal(given: Solution | ArrayLike) -> tuple[Array, Array]:

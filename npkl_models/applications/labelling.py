@@ -106,6 +106,8 @@ class Labelling:
             raise ProblemError(f"there must be at least two points to ask about, got {self.n}")
         if backend != "auto":
             get_backend(backend)
+        if not isinstance(random_state, (int, np.integer)) or isinstance(random_state, bool):
+            raise ProblemError(f"random_state must be an integer >= 0, got {random_state!r}")
         generator(random_state)
         self.backend, self.options, self.random_state = backend, options, random_state
         self._must: list[tuple[int, int]] = []
@@ -161,11 +163,13 @@ class Labelling:
         """
         if sign not in (1, -1, 0, None):
             raise ProblemError(f"an answer must be 1, -1, or 0 where it is not known, got {sign!r}")
+        if not all(isinstance(end, (int, np.integer)) for end in (i, j)):
+            raise ProblemError(f"a pair must be of two integers, got {i!r} and {j!r}")
         pair = (min(int(i), int(j)), max(int(i), int(j)))
         if pair[0] < 0 or pair[1] >= self.n or pair[0] == pair[1]:
             raise ProblemError(f"a pair must be of two different points 0 to {self.n - 1}, got {pair}")
         if not sign:
-            self.skipped.append(pair)
+            self.skipped += [] if pair in self.skipped else [pair]
             return False
         told = self._told(*pair)
         if told == sign:

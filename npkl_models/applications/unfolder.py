@@ -111,8 +111,9 @@ class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         else:
             points, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         for name in ("n_components", "n_neighbors"):
-            if not getattr(self, name) >= 1:
-                raise ProblemError(f"{name} must be an integer >= 1, got {getattr(self, name)!r}")
+            value = getattr(self, name)
+            if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
+                raise ProblemError(f"{name} must be an integer >= 1, got {value!r}")
         if self.metric == "precomputed":
             raise ProblemError("metric must be one of points, got 'precomputed'")
         self.n_neighbors_ = min(int(self.n_neighbors), len(points) - 1)

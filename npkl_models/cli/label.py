@@ -160,7 +160,13 @@ def _of_ones_own(words: list[str]) -> tuple[int, int, int] | None:
 
 def _answered(path: Path, n: int) -> Pairs | None:
     """The answers of a file; None where it is not there, or has none yet."""
-    if not path.exists() or path.read_text(encoding="utf-8").strip() in ("", tables.HEADER):
+    if not path.exists():
+        return None
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (UnicodeDecodeError, OSError) as error:
+        raise ProblemError(f"--pairs must be a csv file in UTF-8, got {path}: {error}") from None
+    if text.strip() in ("", tables.HEADER):
         return None
     return tables.read_pairs(path, n)
 

@@ -38,6 +38,8 @@ DIVERGENCE = 1e3  # an objective this much above the start's means that rho is t
 POLISH_BELOW = 1e-3  # residual
 DAMPING = 0.2  # of the weight of tr K^2 <= B, which follows V with a lag
 INEXACT = 0.3  # the rest is solved to this share of the misfit of tr K^2 before its multiplier moves
+STANDSTILL = 200  # iterations in which the residual has not halved
+RISEN = 10.0  # times the lowest residual: the alternation swings, rho is too small
 BALANCE = 10.0  # residuals further apart than this move rho (eq. (15))
 
 
@@ -51,6 +53,7 @@ class ADMMEngine(FactorEngine):
         self.spectral_misfit = np.inf if self.spectral.constrained else 0.0
         floor = FLOOR_FACTOR * norm_bound(problem.cost)
         self.floor = floor if options.rho_floor is None else options.rho_floor
+        self.relaxation = options.relaxation
         self.rho = max(options.rho, self.floor)
         self.split = np.zeros(pairs.size, dtype=bool)
         self.halved = np.zeros(pairs.size)  # curvature of half the loss, where it is quadratic
@@ -79,6 +82,7 @@ class ADMMEngine(FactorEngine):
     def begin(self, V: Array, U: Array) -> None:
         """From V and U, with Lambda = 0."""
         self.start = V.copy(), U.copy()
+        self.lowest, self.since = np.inf, 0
         self.weight = self.spectral.weight(V)
         self.zeta[:] = self.pairs.pair_values(V, U), self.pairs.pair_values(U, V)
         self.V, self.U = self.start
@@ -91,7 +95,7 @@ class ADMMEngine(FactorEngine):
             self.measured = {}
             self.follow(self.finisher)
             return
-        before, alpha = (self.V, self.U, self.Lambda), self.options.relaxation
+        before, alpha = (self.V, self.U, self.Lambda), self.relaxation
         target = self.spectral.weight(self.V)
         self.weight += (DAMPING if self.spectral.constrained else 1.0) * (target - self.weight)
         self.V = self._solve(self.U, self.rho * self.U - self.Lambda, transposed=False)
@@ -115,6 +119,8 @@ class ADMMEngine(FactorEngine):
             self.begin(*self.start)
             self.met = None if self.met is None else False
             return
+        if self.options.epsilon is None:
+            self._watch_progress()
         if primal > BALANCE * dual:
             self.rho *= 2
         elif dual > BALANCE * primal:
@@ -122,6 +128,24 @@ class ADMMEngine(FactorEngine):
         if self.options.polish != "none" and self.residual <= POLISH_BELOW:
             self.finisher = self._polisher()
             self.note = f"last digits by {self.options.polish}"
+
+    def _watch_progress(self) -> None:
+        """Leave over-relaxation, then raise the floor of rho, where the residual does not fall.
+
+        V and U are not convex together: steps beyond V, and a small rho, may swing between two factors for
+        ever without the objective's growing enough to begin again.
+        """
+        self.since += 1
+        if self.residual <= 0.5 * self.lowest:
+            self.lowest, self.since = self.residual, 0
+        if self.since < STANDSTILL:
+            return
+        if self.relaxation > 1:
+            self.relaxation = 1.0
+        elif self.residual > RISEN * self.lowest:
+            self.floor *= 2
+            self.rho = max(self.rho, self.floor)
+        self.lowest, self.since = self.residual, 0
 
     def _polisher(self) -> FactorEngine:
         if self.options.polish == "newton":

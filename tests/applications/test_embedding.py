@@ -77,3 +77,13 @@ def test_kernel_pca_is_the_classical_scaling_of_its_kernel():
     X = np.random.default_rng(2).normal(size=(25, 3))
     K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 2)
     np.testing.assert_allclose(embedding.kernel_pca(X, 2, gamma=0.5), embedding.coordinates(K, 2), atol=1e-8)
+
+
+def test_sizes_are_counts_and_a_full_kernel_pca_has_zeros_at_its_end():
+    X = np.random.default_rng(0).standard_normal((4, 2))
+    Z = embedding.kernel_pca(X, 4)
+    assert Z.shape == (4, 4)
+    np.testing.assert_allclose(Z[:, 3], 0, atol=1e-9)
+    for size in (1.5, -1, 0):
+        with pytest.raises(nm.NPKLError, match="size must be an integer"):
+            embedding.held(X, size)

@@ -132,3 +132,23 @@ def test_it_ends_where_pairs_run_out():
     assert len(loop.suggest(3)) == 0
     assert len(loop.rounds) < 8
     assert len(loop.pairs.closure()) == 10
+
+
+def test_a_start_with_other_pairs_is_taken_or_left():
+    X = [[0.0, 0.0], [0.0, 1.0], [5.0, 5.0], [5.0, 6.0], [9.0, 9.0]]
+    L = nm.laplacian(X, 4, shift=0.1)
+
+    def build(pairs):
+        return nm.simple_npkl(L, pairs, loss="hinge", C=1.0, bound=5.0)
+
+    loop = Labelling(build, nm.Pairs(5, [(0, 1)], [(0, 4)]), backend="simple_npkl")
+    assert loop.solve().is_optimal()
+    loop.answer(2, 3, 1)
+    assert loop.solve().is_optimal()
+    with pytest.raises(nm.NPKLError, match="two integers"):
+        loop.answer(0.5, 1.7, 1)
+    loop.answer(0, 2, 0)
+    loop.answer(0, 2, None)
+    assert loop.skipped == [(0, 2)]
+    with pytest.raises(nm.NPKLError, match="random_state"):
+        Labelling(L, 5, random_state=None)

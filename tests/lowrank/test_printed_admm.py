@@ -139,3 +139,14 @@ def test_what_does_not_fit_is_refused(small, options, message):
 
 def test_without_the_option_nothing_is_checked(small):
     assert small("pcp").solve("admm").history.columns[6:] == ("primal", "dual")
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_default_leaves_over_relaxation_where_it_swings(seed):
+    """At these weights V and U changed places for ever under over-relaxation."""
+    data = nm.datasets.load("iris")
+    L = nm.laplacian(data.X, 5, shift=0.1)
+    problem = nm.pcp(L, nm.Pairs.from_labels(data.y, 90, 90, seed), gamma=100.0)
+    found = problem.solve("admm", time_limit=60)
+    assert found.status is nm.Status.OPTIMAL
+    assert found.certificate.relative_gap <= 1e-6

@@ -71,6 +71,8 @@ def landmark_kernel(
 
 def axes_of(own: Array) -> tuple[Array, Array]:
     """Positive eigenvalues of the centred kernel, the largest first, and eigenvectors with fixed signs."""
+    if not np.isfinite(own).all():
+        raise ProblemError("values of a kernel must be finite, got NaN or infinity: scale the points")
     if not np.allclose(own, own.T, rtol=0, atol=ROUNDING * np.abs(own).max()):
         raise ProblemError("a kernel must be symmetric, got values k(x, y) that differ from k(y, x)")
     mean = own.mean(axis=0)

@@ -77,7 +77,7 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     Yeung, Chang & Dai, Neural Computation 2008: eqs. (2)-(6) for all points, (7)-(19) for landmarks, (20) to
     (27) for new points, section 3.4 for the iteration, which the paper leaves open: here W is found anew in
     the space that was learnt. With ``prior=0, dissimilar=False`` it is the paper's method. Where all points
-    of the similar pairs are landmarks, as the paper asks, beta does not change any more after the first time
+    of the pairs are landmarks, as the paper asks, beta does not change any more after the first time
     (their rows of W are fixed, so D is, and the constant c is the sum of beta), so only W does.
 
     Examples

@@ -14,8 +14,8 @@ and its answer closed and positive:
 
 - A prior. The formula does not know the old eigenvalues but by their sum, so axes of nearly no length count
   as much as the first, and those on which no pair lies count most of all. With
-  :math:`D_r + \tau \bar D \sqrt{\lambda_1 / \lambda_r}` in place of D the kernel as it was is what
-  :math:`\tau \to \infty` gives, and what is learnt from no pair at all.
+  :math:`D_r + \tau \bar D \sqrt{\lambda_1 / \lambda_r}` in place of D (and e = 1) the kernel as it was is
+  what :math:`\tau \to \infty` gives, and what is learnt from no pair at all.
 - Dissimilar pairs are the e: the root mean square of :math:`v_{ir} - v_{jr}` over them, scaled to the mean
   one. Then :math:`e_r \beta_r` is how far they are apart along axis r, and the sum of that is kept.
 """

@@ -78,8 +78,10 @@ def mve(
     True
     """
     found = neighborhood(X, n_neighbors, metric, components)
-    if not 1 <= size < found.n:
-        raise ProblemError(f"size must be between 1 and n - 1 = {found.n - 1}, got {size}")
+    if not isinstance(size, (int, np.integer)) or not 1 <= size < found.n:
+        raise ProblemError(
+            f"size (dimensions kept) must be an integer from 1 to n - 1 = {found.n - 1}, got {size!r}"
+        )
     axes = _axes(principal_directions(X, size) if directions is None else directions, found.n, size)
     cost = sp.csr_array(np.eye(found.n) - 2 * axes @ axes.T)
     if np.inf == C:

@@ -110,6 +110,12 @@ class Dual:
         """Multipliers as one vector, projected to the domain."""
         return self.project(np.concatenate([*y.terms, *y.equalities]))
 
+    def joined(self, y: Multipliers) -> Array | None:
+        """`join` of multipliers of another problem, None if they are not as many as here."""
+        parts = (*y.terms, *y.equalities)
+        fits = len(y.terms) == len(self.problem.terms) and [part.size for part in parts] == self.sizes
+        return self.join(y) if fits else None
+
     def at(self, x: Array) -> DualPoint:
         """One eigendecomposition."""
         problem, y = self.problem, self.split(x)

@@ -17,6 +17,7 @@ from npkl_models.certify.certificate import relative_gap
 from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.linalg import Array, norm_bound
 from npkl_models.model.problem import Problem
+from npkl_models.model.terms import Multipliers
 from npkl_models.proof.positive import FULL
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost
@@ -239,7 +240,8 @@ class SimpleNPKLPlan:
         deadline = watch.started + (options.time_limit or np.inf)
         dual = Dual(self.problem, most, deadline)
         given = getattr(options.start, "multipliers", None)
-        x = dual.first() if given is None else dual.join(given)
+        x = dual.joined(given) if isinstance(given, Multipliers) else None
+        x = dual.first() if x is None else x
         ascent = Ascent(dual, options, watch)
 
         def work() -> Status:
