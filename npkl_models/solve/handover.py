@@ -31,6 +31,7 @@ from npkl_models.solve.watch import Watch
 START = "start"  # the option that only helps
 SHORTEST = 0.05  # seconds that the first one has at least
 SHARE = 3.0  # times the prediction of the sure one, that the first one has
+SECOND = 60.0  # seconds predicted of one that follows where none is sure
 PATIENCE = 10.0  # times its own prediction, after the sure one
 SHARPER = 0.3  # of tol: the gap of the held points' problem, where others are held by nothing
 LAST = 10.0  # seconds, then at least, if there is a bound at all
@@ -88,12 +89,16 @@ def stages(costs: Mapping[str, Cost], options: Mapping[str, Any]) -> list[tuple[
     """Which backends to try in turn, and for how many seconds each.
 
     Should the sure one not get there either, the quickest of the others has some time more. Where none is
-    sure, nobody knows when to hand over, and the first one goes on.
+    sure, nobody knows when to hand over: the first one goes on to its own end, and the next one follows if
+    that was not the optimum and it is predicted to be done in a minute.
     """
     order = sorted(costs, key=lambda name: costs[name].seconds)
     sure = next((name for name in order if costs[name].sure), None)
     first = first_of(costs, options)
-    if sure is None or len(order) == 1:
+    if sure is None:
+        second = [name for name in order if name != first and costs[name].seconds <= SECOND][:1]
+        return [(name, float("inf")) for name in (first, *second)]
+    if len(order) == 1:
         return [(first, float("inf"))]
     other = next(name for name in order if name != sure)
     rest = [(sure, float("inf")), (other, max(PATIENCE * costs[other].seconds, LAST))]

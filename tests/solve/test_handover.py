@@ -24,7 +24,8 @@ def hard():
             {"a": Cost(0.001, 1.0), "b": Cost(0.002, 1.0, sure=True)},
             [("a", 0.05), ("b", np.inf), ("a", 10.0)],
         ),
-        ({"a": Cost(1.0, 1.0), "b": Cost(2.0, 1.0), "c": Cost(9.0, 1.0)}, [("a", np.inf)]),
+        ({"a": Cost(1.0, 1.0), "b": Cost(2.0, 1.0), "c": Cost(9.0, 1.0)}, [("a", np.inf), ("b", np.inf)]),
+        ({"a": Cost(1.0, 1.0), "b": Cost(200.0, 1.0)}, [("a", np.inf)]),
         ({"a": Cost(1.0, 1.0)}, [("a", np.inf)]),
     ],
 )
@@ -131,3 +132,21 @@ def test_a_start_goes_to_those_that_take_one_and_does_not_keep_the_sure_one_away
     assert found.status is nm.Status.OPTIMAL
     assert nm.choose_backend(problem, start=first).name != "interior"
     assert problem.compile(start=first).solve().status is nm.Status.OPTIMAL
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_where_none_is_sure_the_next_one_follows(seed):
+    """A slack that is shared beside another loss, and a bound that does not bind: many kernels, one bound."""
+    n, rng = 4, np.random.default_rng(seed)
+    ends = np.arange(n)
+    targets = rng.choice([-1.0, 1.0], n)
+    cost = np.diag(-rng.uniform(0.5, 2, n))
+    terms = [
+        nm.LossTerm(nm.Entries(n, (ends, ends)), "shared_slack", targets, 20.0),
+        nm.LossTerm(nm.Entries(n, ([0, 1, 2], [1, 2, 3])), "square", rng.choice([-1.0, 1.0], 3), 5.0),
+    ]
+    problem = nm.Problem(cost, terms, regularizer=nm.TracePower(2, bound=30.0))
+    solution = problem.solve()
+    assert solution.status is nm.Status.OPTIMAL
+    assert solution.attempts[0].backend == "simple_npkl"
+    assert len(solution.attempts) == 2
