@@ -24,7 +24,9 @@ class ADMMOptions(FactorOptions):
     sigma : float
         Penalty on the split of a loss that is not quadratic.
     relaxation : float
-        Over-relaxation of V in the coupling, between 1 (none, as printed) and 2.
+        Over-relaxation of V in the coupling, between 1 (none, as printed) and 2. It is left for 1 where the
+        residual has not halved in 200 iterations, and rho's floor raised where it has risen tenfold (not with
+        ``epsilon``).
     polish : {"none", "newton", "bcd"}
         Who takes over once the residual is below 1e-3: truncated Newton on V, or sweeps of bcd (no
         regulariser). The solution's message says so.
