@@ -16,6 +16,7 @@ from npkl_models.linalg import UNIT, Array, Matrix
 from npkl_models.model.neighbors import nearest_neighbors
 
 WIDTH_NEIGHBORS = 10
+LARGEST = 1e150  # coordinate of a point
 ROUNDED = 2  # times the rounding of a row's sum: what its degree is raised by
 
 
@@ -174,6 +175,11 @@ def check_points(X: Any, least: int = 2) -> Any:
     if not np.isfinite(entries).all():
         bad = "NaN" if np.isnan(entries).any() else "infinity"
         raise ProblemError(f"X must be finite, got {bad}")
+    largest = float(np.max(np.abs(entries), initial=0.0))
+    if largest > LARGEST:
+        raise ProblemError(
+            f"X must be at most {LARGEST:g} in size, for squares to be finite, got {largest:g}"
+        )
     return X
 
 

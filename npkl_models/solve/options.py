@@ -93,6 +93,8 @@ class IterativeOptions(Options):
     def __post_init__(self) -> None:
         super().__post_init__()
         require(self.rigour in ("probable", "proved"), "rigour must be 'probable' or 'proved'", self.rigour)
+        known = self.start is None or hasattr(self.start, "V") or isinstance(self.start, np.ndarray)
+        require(known, "start must be a Solution or an array (n, r)", self.start)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -94,3 +94,10 @@ def test_the_width_of_the_thesis():
 @pytest.mark.parametrize("sigma", ["auto", "last"])
 def test_widths_of_points_that_coincide(sigma):
     assert nm.knn_affinity(np.zeros((12, 2)), 3, sigma=sigma).max() == 1.0
+
+
+def test_points_whose_squares_overflow_are_refused():
+    X = np.arange(20.0).reshape(10, 2)
+    with pytest.raises(nm.NPKLError, match="squares to be finite"):
+        nm.laplacian(X * 1e160, 4)
+    assert np.isfinite(nm.laplacian(X * 1e140, 4).data).all()

@@ -166,3 +166,10 @@ def test_bound_and_penalty_are_one_family(p):
         nm.equivalent_bound(back)
     with pytest.raises(nm.ProblemError, match="bound= and p > 1"):
         nm.equivalent_penalty(there)
+
+
+@pytest.mark.parametrize("backend", ["simple_npkl", "bcd", "burer_monteiro"])
+def test_a_start_that_is_none_is_refused(small, backend):
+    problem = small("B2:squared_hinge" if backend != "bcd" else "npkl:squared_hinge")
+    with pytest.raises(nm.NPKLError, match="start must be a Solution or an array"):
+        problem.solve(backend, start=1)
