@@ -38,6 +38,8 @@ class MVU(Unfolder):
         distance gives by its multiplier over 2 nu.
     components : {"connect", "refuse"}
         What becomes of a graph in parts, as in `mvu`; ``solution_.problem.name`` says if edges were added.
+    angles : bool
+        Whether distances between neighbours of one point are kept, too, as in `mvu`.
     metric : str
     backend : str
         As in `Problem.solve`.
@@ -76,18 +78,22 @@ class MVU(Unfolder):
 
     def __init__(
         self, n_components: int = 2, *, n_neighbors: int = 6, nu: float = 100.0, components: str = "connect",
-        metric: str = "euclidean", backend: str = "auto", options: dict[str, Any] | None = None,
+        angles: bool = False, metric: str = "euclidean", backend: str = "auto",
+        options: dict[str, Any] | None = None,
     ) -> None:  # fmt: skip
         self.n_components = n_components
         self.n_neighbors = n_neighbors
         self.nu = nu
         self.components = components
+        self.angles = angles
         self.metric = metric
         self.backend = backend
         self.options = options
 
     def _solved(self, X: Array, y: Any) -> Solution:
-        problem = mvu(X, self.n_neighbors_, self.metric, components=self.components, weight=self.nu)
+        problem = mvu(
+            X, self.n_neighbors_, self.metric, components=self.components, weight=self.nu, angles=self.angles
+        )
         return problem.solve(self.backend, **(self.options or {}))
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.seeds import Seed, generator
+
+INNER, OUTER, WIDTH = 1.5 * np.pi, 4.5 * np.pi, 21.0  # angles and width of the Swiss roll
 
 
 def two_gaussians(n: int = 1000, dim: int = 10, random_state: Seed = 0) -> tuple[Array, Index]:
@@ -46,16 +50,51 @@ def xor(n: int = 100, noise: float = 0.3, random_state: Seed = 0) -> tuple[Array
     return center + noise * rng.standard_normal((n, 2)), (corner % 2).astype(np.intp)
 
 
-def swiss_roll(n: int = 2000, noise: float = 0.0, random_state: Seed = 0) -> tuple[Array, Index]:
+def swiss_roll(
+    n: int = 2000, noise: float = 0.0, random_state: Seed = 0, even: bool = False
+) -> tuple[Array, Index]:
     """A sheet rolled up in three dimensions; labels cut it into four bands along the roll.
 
-    As `sklearn.datasets.make_swiss_roll` (Marsland 2009).
+    As `sklearn.datasets.make_swiss_roll` (Marsland 2009), which draws the angle evenly, and so three times as
+    many points on a piece of the innermost turn as on one of the outermost. With ``even`` they are drawn
+    evenly on the sheet, 89.4 x 21.
     """
     from sklearn.datasets import make_swiss_roll
 
     rng, seed = generator(random_state), random_state
+    if even:
+        return _evenly_rolled(n, noise, rng)
     if isinstance(seed, np.random.Generator):
         seed = int(rng.integers(2**31))
     X, position = make_swiss_roll(n, noise=noise, random_state=seed)
+    return X, _bands(position)
+
+
+def unrolled(X: Array) -> Array:
+    """Where points (n x 3) of a Swiss roll without noise are on its sheet (n x 2): along it, and across.
+
+    Examples
+    --------
+    >>> from npkl_models.data.synthetic import swiss_roll, unrolled
+    >>> unrolled(swiss_roll(500, even=True)[0]).max(axis=0).round(1)
+    array([88.6, 21. ])
+    """
+    return np.column_stack([_arc(np.hypot(X[:, 0], X[:, 2])) - _arc(INNER), X[:, 1]])
+
+
+def _arc(angle: Any) -> Any:
+    """The length of the spiral r = angle from its centre."""
+    return 0.5 * (angle * np.sqrt(1 + angle**2) + np.arcsinh(angle))
+
+
+def _evenly_rolled(n: int, noise: float, rng: np.random.Generator) -> tuple[Array, Index]:
+    where, height = rng.random(n), WIDTH * rng.random(n)
+    table = np.linspace(INNER, OUTER, 10_000)
+    angle = np.interp(_arc(INNER) + where * (_arc(OUTER) - _arc(INNER)), _arc(table), table)
+    X = np.column_stack([angle * np.cos(angle), height, angle * np.sin(angle)])
+    return X + noise * rng.standard_normal((n, 3)), _bands(where)
+
+
+def _bands(position: Array) -> Index:
     cuts = np.quantile(position, [0.25, 0.5, 0.75])
-    return X, np.searchsorted(cuts, position).astype(np.intp)
+    return np.searchsorted(cuts, position).astype(np.intp)

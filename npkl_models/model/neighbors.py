@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import pairwise_distances_chunked
 from sklearn.neighbors import NearestNeighbors
 
 from npkl_models.errors import MissingDependencyError, unknown
@@ -74,6 +75,23 @@ def _without_self(distance: Array, neighbor: Index, own: Index) -> tuple[Array, 
     keep = ~drop
     keep[keep.sum(axis=1) > k - 1, -1] = False
     return distance[keep].reshape(m, k - 1), neighbor[keep].reshape(m, k - 1)
+
+
+def distances_of(X: Any, pairs: Index, metric: str = "euclidean") -> Array:
+    """Distances (m,) of pairs of points i, j (m, 2), of all from each i a piece at a time."""
+    first, place = np.unique(pairs[:, 0], return_inverse=True)
+    order = np.argsort(place, kind="stable")
+    ends = np.searchsorted(place[order], np.arange(first.size + 1))
+    out = np.empty(len(pairs))
+
+    def taken(apart: Array, start: int) -> list[float]:
+        own = order[ends[start] : ends[start + len(apart)]]
+        out[own] = apart[place[own] - start, pairs[own, 1]]
+        return [0.0] * len(apart)  # which scikit-learn asks for
+
+    for _ in pairwise_distances_chunked(X[first], X, reduce_func=taken, metric=metric):
+        pass
+    return out
 
 
 def nearest_between(X: Any, label: Index, metric: str = "euclidean") -> tuple[Array, Index, Index]:

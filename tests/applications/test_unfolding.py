@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import npkl_models as nm
 from npkl_models.applications.embedding import knn_accuracy
 from npkl_models.applications.unfolding import MVE, MVU, SPE, ColoredMVU
+from npkl_models.data.synthetic import swiss_roll, unrolled
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
@@ -61,6 +62,19 @@ def test_parts_are_joined_and_said():
     assert model.solution_.problem.name == "mvu, 2 parts of the graph joined"
     with pytest.raises(nm.ProblemError, match="must be connected"):
         MVU(n_neighbors=3, components="refuse").fit(X)
+
+
+@pytest.mark.parametrize("draw", [1, 3])
+def test_angles_hold_a_sheet_flat_that_neighbours_alone_let_bend(draw):
+    """The outer turn of an even Swiss roll of 300 points is too sparse for its nearest neighbours alone."""
+    X = swiss_roll(300, random_state=draw, even=True)[0]
+    X = X[np.hypot(X[:, 0], X[:, 2]) > 9.0]
+    across = {}
+    for angles in (False, True):
+        model = MVU(n_neighbors=5, nu=1e3, angles=angles).fit(X)
+        assert model.certificate_.certifies(1e-6)
+        across[angles] = np.abs(np.corrcoef(unrolled(X).T, model.embedding_.T)[1, 2:]).max()
+    assert across[True] > max(0.98, across[False])
 
 
 def test_what_is_not_certified_is_warned_of():

@@ -14,7 +14,7 @@ from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.model.basis import Basis, centred_wavelets
 from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.graph import check_points
-from npkl_models.model.neighbors import nearest_between, nearest_neighbors
+from npkl_models.model.neighbors import distances_of, nearest_between, nearest_neighbors
 from npkl_models.model.pairs import components as parts_of
 from npkl_models.model.terms import LossTerm
 
@@ -61,7 +61,9 @@ class Neighborhood:
         return f"{name}, {self.joined + 1} parts of the graph joined" if self.joined else name
 
 
-def neighborhood(X: Any, n_neighbors: int, metric: str, components: str = "refuse") -> Neighborhood:
+def neighborhood(
+    X: Any, n_neighbors: int, metric: str, components: str = "refuse", angles: bool = False
+) -> Neighborhood:
     """Points that are among the nearest of each other, one way or the other.
 
     Parameters
@@ -74,6 +76,9 @@ def neighborhood(X: Any, n_neighbors: int, metric: str, components: str = "refus
     components : {"refuse", "connect"}
         What becomes of a graph in several parts: an error, or the shortest edges that join them all (a
         minimum spanning tree of the parts) are added.
+    angles : bool
+        Whether two neighbours of one point are a pair, too: their distance fixes the angle at that point
+        (Weinberger, Sha & Saul 2004).
 
     Raises
     ------
@@ -99,6 +104,9 @@ def neighborhood(X: Any, n_neighbors: int, metric: str, components: str = "refus
     ordered = np.sort(np.stack([np.repeat(np.arange(n), n_neighbors), neighbor.ravel()], axis=1), axis=1)
     pairs, first = np.unique(ordered, axis=0, return_index=True)
     length, joined = distance.ravel()[first], 0
+    if angles:
+        across = _beside(n, pairs, neighbor)
+        pairs, length = _merged((pairs, length), (across, distances_of(points, across, metric)))
     count, label = parts_of(n, pairs)
     if count > 1:
         if components == "refuse":
@@ -109,13 +117,27 @@ def neighborhood(X: Any, n_neighbors: int, metric: str, components: str = "refus
                 "components='connect'"
             )
         bridges, apart = _bridges(points, label, metric)
-        order = np.lexsort(np.concatenate([pairs, bridges]).T[::-1])
-        pairs = np.concatenate([pairs, bridges])[order]
-        length, joined = np.concatenate([length, apart])[order], len(bridges)
+        pairs, length = _merged((pairs, length), (bridges, apart))
+        joined = len(bridges)
     if metric == "euclidean" and isinstance(points, np.ndarray):  # free of what a search rounds
         apart = points[pairs[:, 0]] - points[pairs[:, 1]]
         return Neighborhood(n, pairs, np.einsum("ed,ed->e", apart, apart), joined)
     return Neighborhood(n, pairs, length**2, joined)
+
+
+def _beside(n: int, pairs: Index, neighbor: Index) -> Index:
+    """Pairs (k, 2) of neighbours of one point, those that are neighbours themselves left out."""
+    a, b = np.triu_indices(neighbor.shape[1], 1)
+    both = np.sort(np.stack([neighbor[:, a].ravel(), neighbor[:, b].ravel()], axis=1), axis=1)
+    code = np.setdiff1d(both @ [n, 1], pairs @ [n, 1])
+    return np.stack(np.divmod(code, n), axis=1).astype(np.intp)
+
+
+def _merged(one: tuple[Index, Array], other: tuple[Index, Array]) -> tuple[Index, Array]:
+    """Pairs and lengths of both, in the order of the pairs."""
+    pairs = np.concatenate([one[0], other[0]])
+    order = np.lexsort(pairs.T[::-1])
+    return pairs[order], np.concatenate([one[1], other[1]])[order]
 
 
 def _bridges(points: Any, label: Index, metric: str) -> tuple[Index, Array]:

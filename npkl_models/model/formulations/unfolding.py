@@ -26,6 +26,7 @@ def mvu(
     reduce: bool = True,
     components: str = "refuse",
     weight: float = np.inf,
+    angles: bool = False,
 ) -> Problem:
     r"""Maximum variance unfolding.
 
@@ -50,6 +51,10 @@ def mvu(
     weight : float
         A finite one makes the distances soft, as nu does in `reg_mvu`: the cost of each is the weight times
         the square of what its square is off, over all centred kernels.
+    angles : bool
+        Whether neighbours of one point are in N, too, as in Weinberger, Sha & Saul: their distances fix the
+        angles. They hold a sheet of few points flat, which neighbours alone let bend; of a curved one they
+        leave no way to unfold but softly.
 
     Raises
     ------
@@ -81,7 +86,7 @@ def mvu(
     >>> solution.is_optimal(1e-6)
     True
     """
-    found = neighborhood(X, n_neighbors, metric, components)
+    found = neighborhood(X, n_neighbors, metric, components, angles)
     cost = -sp.eye_array(found.n).tocsr()
     if weight == np.inf:
         return unfolding(cost, found, "mvu", reduce)
@@ -118,6 +123,7 @@ def reg_mvu(
     nu: float = 1.0,
     metric: str = "euclidean",
     components: str = "refuse",
+    angles: bool = False,
 ) -> Problem:
     r"""Graph-regularised maximum variance unfolding.
 
@@ -136,8 +142,8 @@ def reg_mvu(
         s.
     nu : float
         Positive.
-    metric, components : str
-        As in `mvu`.
+    metric, components, angles
+        As in `mvu`; the eigenvectors are of the graph with these pairs.
 
     Notes
     -----
@@ -154,7 +160,7 @@ def reg_mvu(
     (5, True)
     """
     weight = positive("nu", nu)
-    found = neighborhood(X, n_neighbors, metric, components)
+    found = neighborhood(X, n_neighbors, metric, components, angles)
     basis = eigenbasis(laplacian(found.graph, normalized=False), n_basis, skip=1)
     cost = -sp.eye_array(found.n).tocsr()
     return Problem(cost, found.term(weight), basis=basis, name=found.named("reg_mvu"))
