@@ -23,6 +23,7 @@ from npkl_models.applications.embedding import coordinates, held, scree
 from npkl_models.errors import ProblemError, SolverError
 from npkl_models.linalg import Array
 from npkl_models.model.formulations import mve
+from npkl_models.model.formulations.volume import turned
 from npkl_models.model.problem import Problem
 from npkl_models.solve.registry import get_backend
 
@@ -123,8 +124,8 @@ def minimum_volume(
     objectives: list[float] = []
     shares: list[float] = []
     settled = False
+    problem = mve(X, size, **formulation)
     while len(objectives) < max_steps and not settled:
-        problem = mve(X, size, **formulation)
         solution = problem.solve(backend, **given)
         if solution.V is None:
             if best is None:
@@ -139,7 +140,7 @@ def minimum_volume(
         best = solution
         objectives.append(value)
         shares.append(held(V, size))
-        formulation["directions"] = _leading(V, size)
+        problem = turned(problem, _leading(V, size))
         if warm:
             given["start"] = solution
     assert best is not None

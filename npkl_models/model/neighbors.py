@@ -42,7 +42,8 @@ def _is_large(n: int, d: int) -> bool:
 
 
 def _exact(X: Any, count: int, metric: str, shown: bool) -> tuple[Array, Index]:
-    index = NearestNeighbors(n_neighbors=count + 1, metric=metric, n_jobs=-1).fit(X)
+    jobs = -1 if X.shape[0] >= CHUNK else None  # threads of which each has little to do cost more than that
+    index = NearestNeighbors(n_neighbors=count + 1, metric=metric, n_jobs=jobs).fit(X)
     starts: Any = range(0, X.shape[0], CHUNK)
     if shown:
         from rich.console import Console

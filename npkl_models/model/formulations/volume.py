@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array, dense
+from npkl_models.linalg import Array, Matrix, dense
 from npkl_models.model.formulations.neighborhood import neighborhood
 from npkl_models.model.formulations.parts import positive
 from npkl_models.model.formulations.unfolding import softly, unfolding
@@ -82,8 +83,7 @@ def mve(
         raise ProblemError(
             f"size (dimensions kept) must be an integer from 1 to n - 1 = {found.n - 1}, got {size!r}"
         )
-    axes = _axes(principal_directions(X, size) if directions is None else directions, found.n, size)
-    cost = sp.csr_array(np.eye(found.n) - 2 * axes @ axes.T)
+    cost = _cost(principal_directions(X, size) if directions is None else directions, found.n, size)
     if np.inf == C:
         if bound is not None:
             raise ProblemError(
@@ -94,6 +94,16 @@ def mve(
     if bound is None:
         return softly(cost, found, weight, "mve")
     return Problem(cost, found.term(weight), (), TracePower(2, bound=bound), name=found.named("mve"))
+
+
+def turned(problem: Problem, directions: Array) -> Problem:
+    """The step of an `mve` problem along other directions (n x size)."""
+    return replace(problem, cost=_cost(directions, problem.n, directions.shape[1]))
+
+
+def _cost(directions: ArrayLike, n: int, size: int) -> Matrix:
+    axes = _axes(directions, n, size)
+    return sp.csr_array(np.eye(n) - 2 * axes @ axes.T)
 
 
 def principal_directions(X: Any, size: int) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Matrix
+from npkl_models.model.incidence import Adjoint, Incidence
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizer import TraceFace
 from npkl_models.model.shared import onto_simplex
@@ -76,6 +77,8 @@ class Dual:
             for k, term in enumerate(problem.terms) if not term.loss.separable
         ]  # fmt: skip
         self._rank, self._start = 8, None
+        parts = [part.functional.incidence for part in (*problem.terms, *problem.equalities)]
+        self._slack = Adjoint(Incidence.stack(parts), problem.cost)
 
     def _domain(self) -> tuple[Array, Array]:
         ends = [term.loss.domain(term.target, term.weight) for term in self.problem.terms]
@@ -116,11 +119,15 @@ class Dual:
         fits = len(y.terms) == len(self.problem.terms) and [part.size for part in parts] == self.sizes
         return self.join(y) if fits else None
 
+    def slack(self, x: Array) -> Matrix:
+        """S over the unknown; the next call may overwrite it."""
+        return self.problem.restrict(self._slack(x))
+
     def at(self, x: Array) -> DualPoint:
         """One eigendecomposition."""
         problem, y = self.problem, self.split(x)
         self.evaluations += 1
-        A = -problem.restrict(problem.slack(y))
+        A = -self.slack(x)
         part = self._positive_part(A)
         self._rank = part.values.size
         if part.values.size:

@@ -34,7 +34,7 @@ class ProximalDual:
         """Minus the value, and minus the gradient, at x."""
         dual, problem, sigma = self.dual, self.dual.problem, self.sigma
         y = dual.split(x)
-        S = problem.restrict(problem.slack(y))
+        S = dual.slack(x)
         dual.evaluations += 1
         sum_of_both = LowRankUpdate(-sigma * S, self.W, self.mu)
         part = positive_part(sum_of_both, self.mu.size, deadline=dual.deadline)
