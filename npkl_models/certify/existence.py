@@ -21,8 +21,8 @@ import scipy.sparse as sp
 from npkl_models.certify import inside, rounding
 from npkl_models.certify.floors import diagonal_of, fixed_diagonal
 from npkl_models.certify.misfit import contradictory, misses_little, nearest, random_factor, size
-from npkl_models.certify.newton import CONSTRAINTS, derivative, newton
-from npkl_models.linalg import Array, dense, gamma, gram_eigenvalues
+from npkl_models.certify.newton import CONSTRAINTS, derivative, newton, outer
+from npkl_models.linalg import Array, gamma, gram_eigenvalues
 from npkl_models.model.problem import Problem
 from npkl_models.proof.factorisation import eigenvalue_floor
 
@@ -213,7 +213,7 @@ def independence(problem: Problem, V: Array) -> float:
     if not (np.isfinite(lengths).all() and bool(np.all(lengths > 0))):
         return 0.0
     J = sp.diags_array(1 / lengths) @ J
-    G = dense(J @ J.T)
+    G = outer(J)
     lower = eigenvalue_floor(G)
     square = lower - gamma(int(np.diff(J.indptr).max(initial=0)) + 4) * m
     if square <= 0:

@@ -1,4 +1,8 @@
-"""Newton steps on a factor towards equalities: each the shortest that meets them to first order."""
+"""Newton steps on a factor towards equalities: each the shortest that meets them to first order.
+
+Where equalities nearly depend on each other such steps go too far to be good; then they are damped (Levenberg
+1944, Marquardt 1963), each the better the smaller the damping that it bears.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +26,11 @@ TURNING = 0.5  # a step that does not shrink the misfit to this share is the las
 ROUNDING = 8 * UNIT  # a misfit that no step can shrink
 NUMBERS = 5e7  # of the derivative, at most
 CONSTRAINTS = 5_000
+DAMPED, DENSE = 40, 1_500  # damped steps, and equalities for which any are tried
+CLOSE = 1e-2  # misfit, relative to the data, from which on they are
+DAMPING = (1e-7, 1e-18)  # at first, and the least, in units of the largest eigenvalue of JJ'
+FEWER, LOOK_BACK = 0.5, 5  # the misfit must fall to this share in so many of them
+FULL = 0.05  # share of a matrix's numbers from which on sparse products are slower than dense ones
 SLACK = 1e-12  # by which an inequality is met more than needed
 
 
@@ -55,7 +64,7 @@ def newton(problem: Problem, V: Array) -> Array:
             break
         step = None if others else _direct_step(problem, V)
         W = W + (_step(problem, W, constraints) if step is None else step)
-    return best
+    return best if held else _damped(problem, best)
 
 
 def _direct_step(problem: Problem, V: Array) -> Array | None:
@@ -65,7 +74,7 @@ def _direct_step(problem: Problem, V: Array) -> Array | None:
     if J is None:
         return None
     misfit = np.concatenate([part.value - part.functional.value_of_factor(V) for part in problem.equalities])
-    G = dense(J @ J.T)
+    G = outer(J)
     scale = np.sqrt(np.maximum(G.diagonal(), 1e-300))
     try:
         factor = scipy.linalg.cho_factor(G / scale / scale[:, None])
@@ -74,6 +83,53 @@ def _direct_step(problem: Problem, V: Array) -> Array | None:
     right = scipy.linalg.cho_solve(factor, misfit / scale) / scale
     step: Array = (J.T @ right).reshape(V.shape[1], -1).T
     return step if np.isfinite(step).all() else None
+
+
+def _damped(problem: Problem, V: Array) -> Array:
+    """Levenberg-Marquardt steps from V on, as long as they gain; relative misfits count alike."""
+    f, wanted = _stacked(problem)
+    divisor = np.maximum(np.abs(wanted), 1e-3 * float(np.max(np.abs(wanted), initial=0.0))) + 1e-300
+    W, misfit = problem.drop(V), (wanted - f(V)) / divisor
+    sizes, damping = [float(np.linalg.norm(misfit))], DAMPING[0]
+    rounding = np.sqrt(wanted.size) * ROUNDING
+    if wanted.size > DENSE or not rounding < sizes[0] <= CLOSE:
+        return V
+    while len(sizes) <= DAMPED and sizes[-1] > rounding:
+        if len(sizes) > LOOK_BACK and sizes[-1] > FEWER * sizes[-1 - LOOK_BACK]:
+            break
+        J = derivative(problem, V)
+        if J is None:
+            break
+        J = sp.diags_array(1 / divisor) @ J
+        G = outer(J)
+        top = float(np.max(np.abs(G).sum(axis=1)))
+        while damping <= 1:
+            try:
+                factor = scipy.linalg.cho_factor(G + damping * top * np.eye(len(G)))
+            except np.linalg.LinAlgError:
+                damping *= 10
+                continue
+            step = (J.T @ scipy.linalg.cho_solve(factor, misfit)).reshape(W.shape[1], -1).T
+            trial = problem.lift(W + step)
+            new = (wanted - f(trial)) / divisor
+            if float(np.linalg.norm(new)) < sizes[-1]:
+                W, V, misfit = W + step, trial, new
+                break
+            damping *= 10
+        else:
+            break
+        sizes.append(float(np.linalg.norm(misfit)))
+        damping = max(0.1 * damping, DAMPING[1])
+    return V
+
+
+def _stacked(problem: Problem) -> tuple[Callable[[Array], Array], Array]:
+    """The values of all equalities at a factor, and what they should be."""
+    parts = problem.equalities
+    return (
+        lambda V: np.concatenate([part.functional.value_of_factor(V) for part in parts]),
+        np.concatenate([part.value for part in parts]),
+    )
 
 
 def _step(problem: Problem, W: Array, constraints: list[_Constraint]) -> Array:
@@ -129,6 +185,14 @@ def _inequalities(problem: Problem, V: Array, W: Array, held: set[int]) -> list[
             np.array([-excess - SLACK]), lambda D: np.array([float(np.sum(G * D))]), lambda y: y[0] * G
         )
     ]
+
+
+def outer(J: Matrix) -> Array:
+    """J J', by dense algebra where J is nearly full."""
+    if J.nnz > FULL * J.shape[0] * J.shape[1]:
+        A = dense(J)
+        return np.asarray(A @ A.T)
+    return dense(J @ J.T)
 
 
 def derivative(problem: Problem, V: Array) -> Matrix | None:
