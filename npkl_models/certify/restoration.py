@@ -16,6 +16,7 @@ from npkl_models.certify.newton import SLACK, newton
 from npkl_models.linalg import UNIT, Array, gram_eigenvalues
 from npkl_models.model.problem import Problem
 
+LEADING = 1e-9  # eigenvalue of a kernel, relative to its largest, that a narrower factor keeps
 SHORT = 1e-12  # a way to feasibility, relative to V, that is not worth a step
 
 
@@ -69,10 +70,39 @@ def _nearest(problem: Problem, V: Array) -> tuple[Array, Near | None]:
     other = near(problem, V)
     if other is not None and (found is None or (other.share, other.reach) < (found.share, found.reach)):
         return V, other
-    return better if found is not None else V, found
+    if found is not None:
+        return better, found
+    narrow = _leading(V)
+    if (
+        narrow.shape[1] < V.shape[1]
+    ):  # fewer columns are less to factorise, and equalities soon mend what they lack
+        better = newton(problem, narrow)
+        found = near(problem, better)
+    return (V, None) if found is None else (better, found)
+
+
+def _leading(V: Array) -> Array:
+    """The part of a factor that is not far smaller than the rest."""
+    try:
+        turned = _rotated(V)
+    except np.linalg.LinAlgError:  # numbers out of range
+        return V
+    square = np.einsum("ir,ir->r", turned, turned)
+    kept = square > LEADING * square[0]
+    return turned[:, kept] if kept.any() else V
+
+
+def _rotated(V: Array) -> Array:
+    """A factor of the same kernel with orthogonal columns, the longest first."""
+    U, s, _ = np.linalg.svd(V, full_matrices=False)
+    out: Array = U * s
+    return out
 
 
 def _moved(given: Array, V: Array) -> float:
+    if V.shape[1] < given.shape[1]:  # the leading part of the given one was restored
+        given = _rotated(given)
+        V = np.pad(V, ((0, 0), (0, given.shape[1] - V.shape[1])))
     lengths, apart = [_length(X) for X in (given, V)], float(np.linalg.norm(given - V))
     if apart <= 8 * given.shape[0] * UNIT * max(lengths):
         return 0.0

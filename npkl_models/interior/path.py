@@ -25,6 +25,7 @@ SMALLEST_SIGMA = 1e-6
 EARLY_SIGMA, MET = 0.1, 1e-3  # the least while this share of the first primal residual is left
 SHORTER = 12  # steps that are tried for a feasible start, each a quarter of the last
 SINGULAR = 1e-6  # of the size of C: a slack with such a pivot is no start
+REFINEMENTS = 3  # of a direction, once equalities are nearly met: what rounding misses of them
 DONE = 1e-14  # share of the first dual residual that is none
 
 
@@ -105,6 +106,7 @@ class Iterate:
         pull = self.low / ways[0] * self.below + self.high / ways[1] * self.above
         H[np.diag_indices(len(H))] += box.q + pull
         factor = _factorised(H)
+        refinements = REFINEMENTS if values.problem.equalities and self.amiss <= MET else 0
         of_Z, base = values.of(Z), -box.b - box.q * self.y
         if self.rho:
             base = base - values.of_product(self.K, np.asarray(self.rho * self.R @ Z))
@@ -124,6 +126,14 @@ class Iterate:
             dK += target * Z
             if second is not None:
                 dK -= second
+            for _ in range(refinements):
+                missed = values.of(self.K) + values.of(dK) - box.b - box.q * (self.y + dy)
+                missed = missed - np.where(self.above, (target + ends[1] + self.high * dy) / ways[1], 0.0)
+                missed = missed + np.where(self.below, (target - ends[0] - self.low * dy) / ways[0], 0.0)
+                more = scipy.linalg.cho_solve(factor, missed, check_finite=False)
+                change = values.adjoint(more)
+                dy, dS = dy + more, dS + change
+                dK -= _symmetric_product(self.K, np.asarray(change @ Z))
             low = np.where(self.below, (target - ends[0] - self.low * dy) / ways[0] - self.low, 0.0)
             high = np.where(self.above, (target + ends[1] + self.high * dy) / ways[1] - self.high, 0.0)
             return Direction(dy, dS, dK, low, high)

@@ -3,6 +3,10 @@
 For entries (i, j) and (k, l) it is (K_ik Z_jl + K_jl Z_ik + K_il Z_jk + K_jk Z_il) / 4: eight numbers out
 of four rows that stay in the cache while f runs. Source of the direction: Helmberg, Rendl, Vanderbei &
 Wolkowicz 1996; Kojima, Shindoh & Hara 1997; Monteiro 1997.
+
+Where all values are squared distances, M_e = d d' with d = e_i - e_j, it is (d_e'K d_f)(d_e'Z d_f): the
+differences are taken before the product. Neighbours in a large kernel are nearly alike, and so are they in Z;
+a sum of the products would lose the digits of both.
 """
 
 from __future__ import annotations
@@ -26,9 +30,13 @@ def schur(values: Values, K: Array, Z: Array) -> Array:
         near_K, near_Z = (K, Z) if whole else (K[at], Z[at])
     else:
         near_K, near_Z = values.Q @ K @ values.Q.T, values.Q @ Z @ values.Q.T
-    gather = _compiled if available() else _blocks
-    H = gather(t.row, t.column, np.asarray(t.coefficient, dtype=float), near_K, near_Z)
-    if not t.identity:
+    if values.edges is not None:
+        of_edges = _compiled_edges if available() else _edges
+        H = of_edges(*values.edges, near_K, near_Z)
+    else:
+        gather = _compiled if available() else _blocks
+        H = gather(t.row, t.column, np.asarray(t.coefficient, dtype=float), near_K, near_Z)
+    if values.edges is None and not t.identity:
         owner = sp.csr_array(
             (np.ones(t.owner.size), (t.owner, np.arange(t.owner.size))), shape=(t.size, t.owner.size)
         )
@@ -48,6 +56,32 @@ def _blocks(row: Index, column: Index, coefficient: Array, K: Array, Z: Array) -
         part = Ki[:, row] * Zj[:, column] + Kj[:, column] * Zi[:, row]
         part += Ki[:, column] * Zj[:, row] + Kj[:, row] * Zi[:, column]
         H[start : start + BLOCK] = 0.25 * coefficient[start : start + BLOCK, None] * part * coefficient
+    return H
+
+
+def _edges(i: Index, j: Index, K: Array, Z: Array) -> Array:
+    H = np.empty((i.size, i.size))
+    for start in range(0, i.size, BLOCK):
+        part = slice(start, start + BLOCK)
+        of_K, of_Z = K[i[part]] - K[j[part]], Z[i[part]] - Z[j[part]]
+        H[part] = (of_K[:, i] - of_K[:, j]) * (of_Z[:, i] - of_Z[:, j])
+    return H
+
+
+@compiled
+def _compiled_edges(i: Index, j: Index, K: Array, Z: Array) -> Array:  # pragma: no cover
+    m = i.shape[0]
+    H = np.empty((m, m))
+    for e in range(m):
+        a, b = i[e], j[e]
+        for f in range(e + 1):
+            c, d = i[f], j[f]
+            of_K = (K[a, c] - K[b, c]) - (K[a, d] - K[b, d])
+            of_Z = (Z[a, c] - Z[b, c]) - (Z[a, d] - Z[b, d])
+            H[e, f] = of_K * of_Z
+    for e in range(m):
+        for f in range(e + 1):
+            H[f, e] = H[e, f]
     return H
 
 

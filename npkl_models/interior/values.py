@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Index, Mask, Matrix, dense, symmetrize
 from npkl_models.model.conjugates import Box, parts_of
+from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.problem import Problem
 from npkl_models.model.reduction import of_unknown
@@ -43,6 +44,8 @@ class Values:
         Rows of the basis at the points; None without one. Points that share a row are one point here.
     trace : bool
         Whether the last multiplier is that of tr K <= B, whose matrix is the identity.
+    edges : pair of ndarray, or None
+        The ends of all values among the points, where every value is a squared distance.
     """
 
     problem: Problem
@@ -55,6 +58,7 @@ class Values:
     constant: float
     Q: Array | None
     trace: bool
+    edges: tuple[Index, Index] | None
 
     @property
     def order(self) -> int:
@@ -153,5 +157,16 @@ def values_of(problem: Problem) -> Values:
     trace = R.spectral is not None and R.spectral.bound is not None
     if trace:
         box = Box.join([box, Box.half_line(np.array([R.trace_bound(s)]))])
+    contracted = Q is None and problem.basis is not None
+    edges = None if contracted else _edges(problem, moving, points)
     Q = None if Q is None else Q[points]
-    return Values(problem, C, own, points, box, moving, fixed, constant, Q, trace)
+    return Values(problem, C, own, points, box, moving, fixed, constant, Q, trace, edges)
+
+
+def _edges(problem: Problem, moving: Mask, points: Index) -> tuple[Index, Index] | None:
+    functionals = [part.functional for part in (*problem.terms, *problem.equalities)]
+    every = all(isinstance(functional, SquaredDistances) for functional in functionals)
+    if problem.regularizer.row_multipliers or not every:
+        return None
+    i, j = (np.concatenate([functional.indices[k] for functional in functionals])[moving] for k in (0, 1))
+    return np.searchsorted(points, i), np.searchsorted(points, j)

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from problems import KINDS, SEPARABLE, SHARED, side_information
 
 import npkl_models as nm
+from npkl_models.data.synthetic import swiss_roll
 from npkl_models.interior import interior, schur
 from npkl_models.interior.crossover import factor_of
 from npkl_models.interior.steps import longest, ratio
@@ -67,6 +69,10 @@ def problems():
         "entries": plain,
         "pcp": nm.pcp(L, pairs),
         "distances": nm.Problem(L, (distance, triple)),
+        "distances alone": nm.Problem(L, distance),
+        "distances, bound": nm.Problem(L, distance, (), nm.TracePower(1, bound=5.0)),
+        "distances, basis": nm.mvu(np.random.default_rng(5).normal(size=(12, 3)), 3),
+        "distances, soft": nm.mvu(np.random.default_rng(5).normal(size=(12, 3)), 3, weight=2.0),
         "equalities": nm.Problem(L, plain.terms, unit),
         "rows": nm.npkl(L, pairs, loss="linear", row_norm=1.0),
         "trace": nm.simple_npkl(L, pairs, loss="hinge", p=1, bound=5.0),
@@ -101,6 +107,35 @@ def test_the_schur_complement_is_its_definition(name, compiled, monkeypatch):
     np.testing.assert_allclose(values.of(K), z, atol=1e-10 * np.abs(z).max())
     product = [np.sum(A * (K @ Z)) for A in M]
     np.testing.assert_allclose(values.of_product(K, Z), product, atol=1e-10 * np.abs(product).max())
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_differences_keep_their_digits_in_a_large_kernel(compiled, monkeypatch):
+    """K and Z far from the origin: what all points share falls out of every distance, and of H."""
+    if not compiled:
+        monkeypatch.setattr(schur, "available", lambda: False)
+    n, far = 12, 2.0**30
+    values = values_of(
+        nm.Problem(sp.eye_array(n), nm.LossTerm(nm.SquaredDistances(n, chain(n)), "square", 1.0))
+    )
+    rng = np.random.default_rng(0)
+    K, Z = (np.round(1e3 * (A @ A.T)) for A in rng.normal(size=(2, n, n)))
+    near = schur.schur(values, K, Z)
+    np.testing.assert_allclose(schur.schur(values, K + far, Z + far), near, rtol=1e-12)
+
+
+def chain(n):
+    return np.arange(n - 1), np.arange(1, n)
+
+
+@pytest.mark.parametrize(("n", "k", "draw"), [(100, 4, 0), (100, 5, 0), (150, 4, 1)])
+def test_distances_that_nearly_depend_on_each_other(n, k, draw):
+    """Hard unfolding: equalities that hold to rounding only after damped steps, and then exactly."""
+    problem = nm.mvu(swiss_roll(n, random_state=draw, even=True)[0], k, components="connect")
+    solution = problem.solve("interior")
+    assert solution.status is nm.Status.OPTIMAL
+    assert solution.certificate.rigour == "proved"
+    assert problem.violation(solution.V) < 1e-12
 
 
 @pytest.mark.parametrize("loss", SEPARABLE.values(), ids=lambda loss: loss.name)
