@@ -119,13 +119,17 @@ def show_convergence(found: Results) -> str:
         for run in one.values():
             near = np.array(run["objective"]) - best <= 1e-3 * (1 + abs(best))
             k = int(np.argmax(near)) if near.any() else -1
-            cells.append(f"{run['iteration'][k]}, {run['seconds'][k]:.2f} s" if k >= 0 else "not reached")
-        falls = np.diff(one["bcd, printed"]["objective"])
-        monotone = bool((falls <= 1e-9 * (1 + abs(best))).all())
-        rows.append((key, *cells, "yes" if monotone else "no", f"{one['bcd, printed']['gap']:.0e}"))
+            cells.append(f"{run["iteration"][k]:.0f}, {run['seconds'][k]:.2f} s" if k >= 0 else "not reached")
+        rise = float(np.diff(one["bcd, printed"]["objective"]).max()) / (1 + abs(best))
+        rows.append((key, *cells, f"{max(rise, 0.0):.0e}", f"{one['bcd, printed']['gap']:.0e}"))
     runs = next(iter(found.values()))
-    note = "Iterations and seconds until the objective is within 0.1 % of the best; the printed algorithm descends monotonically, as Theorem 1 says."
-    return table(("set, loss", *runs, "printed descends", "gap as printed"), rows) + f"\n\n{note}"
+    note = (
+        "Iterations and seconds until the objective is within 0.1 % of the best. Theorem 1 says that the printed "
+        "algorithm descends monotonically where each row is minimised exactly: the largest rise from one sweep to the "
+        "next, relative to the best, is zero with the smooth losses; the quadratic programs of the rows "
+        "with the hinge are solved to a tolerance."
+    )
+    return table(("set, loss", *runs, "largest rise as printed", "gap as printed"), rows) + f"\n\n{note}"
 
 
 def draw_convergence(found: Results, figure: Any, against: str) -> None:

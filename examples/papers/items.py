@@ -77,6 +77,7 @@ def save(draw: Callable[[Results, Any], None], results: Results, path: Path) -> 
     import matplotlib
 
     matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "npkl_models"  # the same picture is the same file
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 3.6), layout="constrained")
