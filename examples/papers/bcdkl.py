@@ -119,7 +119,7 @@ def show_convergence(found: Results) -> str:
         for run in one.values():
             near = np.array(run["objective"]) - best <= 1e-3 * (1 + abs(best))
             k = int(np.argmax(near)) if near.any() else -1
-            cells.append(f"{run["iteration"][k]:.0f}, {run['seconds'][k]:.2f} s" if k >= 0 else "not reached")
+            cells.append(f"{run['iteration'][k]:.0f}, {run['seconds'][k]:.2f} s" if k >= 0 else "not reached")
         rise = float(np.diff(one["bcd, printed"]["objective"]).max()) / (1 + abs(best))
         rows.append((key, *cells, f"{max(rise, 0.0):.0e}", f"{one['bcd, printed']['gap']:.0e}"))
     runs = next(iter(found.values()))
