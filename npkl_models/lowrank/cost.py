@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from npkl_models.certify.newton import CONSTRAINTS
+from npkl_models.linalg import norm_bound
 from npkl_models.lowrank.factor.rank import auto_rank
 from npkl_models.model.diagnosis import diagonal_weight
+from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.problem import Problem
 from npkl_models.solve.cost import CALL, PRODUCT, Cost
 
@@ -15,6 +17,7 @@ ROW_NUMPY = 1e-6  # seconds per row of a numpy sweep, beside the product
 USUAL_CONDITION = 10.0  # largest weight over floor of the spectrum, for which the iterations are counted
 SENSITIVITY = 0.25  # iterations grow with this power of it (examples/benchmarks/calibrate.py)
 SPREAD = (0.3, 30.0)  # by how much at least and at most
+STIFFNESS, SPREAD_STIFF = 0.6, (0.1, 300.0)  # the same of stiff distances (Swiss rolls, 60 to 5,000 points)
 SMOOTHING = 20  # products to estimate the floor
 RESTORATION = 1e-10  # seconds, times the cube of the number of equalities
 
@@ -36,9 +39,28 @@ def factor_cost(
     smooth = all(term.loss.smooth for term in problem.terms) and not problem.equalities
     if not smooth or not (problem.regularizer.vacuous or problem.regularizer.row_multipliers):
         seconds *= kinked
-    seconds *= float(np.clip((condition(problem) / USUAL_CONDITION) ** SENSITIVITY, *SPREAD))
+    stiff = stiffness(problem)
+    if stiff is None:
+        seconds *= float(np.clip((condition(problem) / USUAL_CONDITION) ** SENSITIVITY, *SPREAD))
+    else:
+        seconds *= float(np.clip((stiff / USUAL_CONDITION) ** STIFFNESS, *SPREAD_STIFF))
     seconds += RESTORATION * min(held, CONSTRAINTS) ** 3  # to a point that meets the equalities
     return Cost(seconds, 8.0 * (30 * problem.n * rank + 8 * entries))
+
+
+def stiffness(problem: Problem) -> float | None:
+    """Of soft distances over (nearly) all centred kernels, in units of C; None for other problems.
+
+    A factor then bends and folds along springs that hardly give: each of its steps is as short as they are
+    stiff, whatever the preconditioner.
+    """
+    parts = (*problem.terms, *problem.equalities)
+    if problem.basis is None or 2 * problem.order < problem.n or problem.equalities:
+        return None
+    if not all(isinstance(part.functional, SquaredDistances) for part in parts):
+        return None
+    springs = [float(np.mean(4 * t.loss.curvature * t.weight * np.abs(t.target))) for t in problem.terms]
+    return max(springs) / (norm_bound(problem.cost) or 1.0)
 
 
 def condition(problem: Problem) -> float:

@@ -73,8 +73,14 @@ def predicted(backend: Backend, problem: Problem) -> Cost:
 
 
 def first_of(costs: Mapping[str, Cost], options: Mapping[str, Any]) -> str:
-    """The quickest backend; with a start the quickest of those that take one, if there are any."""
+    """The quickest backend; with a start the quickest of those that take one, if there are any.
+
+    Under a time limit that is too short for the sure ones it is one of the others: they have a point at any time.
+    """
     able = list(costs)
+    limit = Options(time_limit=options.get("time_limit")).time_limit
+    if limit is not None:
+        able = [name for name in able if not costs[name].sure or costs[name].seconds <= limit] or able
     if options.get(START) is not None:
         able = [name for name in costs if START in backends()[name].option_names] or able
     return min(able, key=lambda name: costs[name].seconds)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
+from npkl_models.data.synthetic import swiss_roll
 from npkl_models.solve.cost import Cost
-from npkl_models.solve.handover import candidates, solve_in_stages, stages
+from npkl_models.solve.handover import candidates, first_of, solve_in_stages, stages
 
 
 def hard():
@@ -31,6 +32,25 @@ def hard():
 )
 def test_the_sure_one_bounds_the_time_of_the_others(costs, wanted):
     assert stages(costs, {}) == wanted
+
+
+def test_under_a_short_limit_one_begins_that_has_a_point_at_any_time():
+    costs = {"a": Cost(300.0, 1.0), "b": Cost(20.0, 1.0, sure=True)}
+    assert first_of(costs, {}) == first_of(costs, {"time_limit": 20}) == "b"
+    assert first_of(costs, {"time_limit": 5}) == "a"
+    assert first_of({"b": costs["b"]}, {"time_limit": 5}) == "b"
+    with pytest.raises(nm.NPKLError, match="time_limit"):
+        first_of(costs, {"time_limit": "soon"})
+
+
+@pytest.mark.parametrize(("weight", "chosen"), [(0.01, "burer_monteiro"), (1e3, "interior")])
+def test_stiff_distances_are_left_to_interior(weight, chosen):
+    """A factor folds along springs that hardly give; of soft ones it is quick."""
+    X = swiss_roll(200, random_state=0, even=True)[0]
+    X = X / np.sqrt(np.mean(np.sum((X - X.mean(axis=0)) ** 2, axis=1)))
+    problem = nm.mvu(X, 6, components="connect", weight=weight * 1e3)
+    assert nm.choose_backend(problem).name == chosen
+    assert problem.solve().is_optimal(1e-6)
 
 
 def test_who_does_not_get_there_hands_over():
