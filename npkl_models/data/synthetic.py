@@ -77,7 +77,7 @@ def unrolled(X: Array) -> Array:
     --------
     >>> from npkl_models.data.synthetic import swiss_roll, unrolled
     >>> unrolled(swiss_roll(500, even=True)[0]).max(axis=0).round(1)
-    array([88.6, 21. ])
+    array([89.1, 21. ])
     """
     return np.column_stack([_arc(np.hypot(X[:, 0], X[:, 2])) - _arc(INNER), X[:, 1]])
 

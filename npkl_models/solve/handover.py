@@ -75,7 +75,7 @@ def predicted(backend: Backend, problem: Problem) -> Cost:
 def first_of(costs: Mapping[str, Cost], options: Mapping[str, Any]) -> str:
     """The quickest backend; with a start the quickest of those that take one, if there are any.
 
-    Under a time limit that is too short for the sure ones it is one of the others: they have a point at any time.
+    Under a time limit too short for the sure ones it is one of the others: they have a point at any time.
     """
     able = list(costs)
     limit = Options(time_limit=options.get("time_limit")).time_limit
