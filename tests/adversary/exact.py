@@ -18,6 +18,8 @@ def conjugate(name: str, y: float, t: float, w: float) -> Fraction | None:
         return y * y / (4 * w) + y * t
     if name == "linear":
         return Fraction(0) if y == -w * t else None
+    if name == "shared_slack":
+        return y * t if y >= 0 else None
     a = -t * y
     if a < 0 or (name == "hinge" and a > w):
         return None
@@ -39,6 +41,8 @@ def paid(problem, y) -> Fraction | None:
     """sum f*(y) + nu'b + b^2 sum d; None outside the domains."""
     total = Fraction(0)
     for term, part in zip(problem.terms, y.terms, strict=True):
+        if not term.loss.separable and sum(map(Fraction, part.tolist())) > Fraction(float(term.weight[0])):
+            return None
         for v, t, w in zip(part.tolist(), term.target.tolist(), term.weight.tolist(), strict=True):
             one = conjugate(term.loss.name, v, t, w)
             if one is None:
@@ -160,6 +164,10 @@ def objective(problem, V):
     )
     for term in problem.terms:
         z = values(term.functional, K)
+        if not term.loss.separable:
+            above = [v - Fraction(t) for v, t in zip(z, term.target.tolist(), strict=True)]
+            total += Fraction(float(term.weight[0])) * max(Fraction(0), *above)
+            continue
         for v, t, w in zip(z, term.target.tolist(), term.weight.tolist(), strict=True):
             total += loss_value(term.loss.name, v, t, w)
     R = problem.regularizer
