@@ -30,7 +30,7 @@ def centre(problem: Problem) -> Array | None:
     Newton steps for log det U under A(U) = b, from a multiple of the identity (Boyd & Vandenberghe 2004,
     section 10.3, with a share of the way to the boundary in place of a search).
     """
-    found = _rows(problem)
+    found = rows(problem)
     if found is None:
         return None
     P, R = found
@@ -59,7 +59,7 @@ def centre(problem: Problem) -> Array | None:
 
 def depth(problem: Problem, W: Array) -> tuple[float, float]:
     """Proved lower bounds (nu, sigma): on WW' over the unknown, and on the linear map; or zeros."""
-    found = _rows(problem)
+    found = rows(problem)
     if found is None:
         return 0.0, 0.0
     P, R = found
@@ -89,7 +89,7 @@ def reach(misfit: float, depths: tuple[float, float], share: float) -> float:
     return 1.001 * misfit / sigma / float(np.sqrt(2 * share * nu))
 
 
-def _rows(problem: Problem) -> tuple[Array, Array] | None:
+def rows(problem: Problem) -> tuple[Array, Array] | None:
     """P and R (m x s): the matrix of a value is the symmetric part of p r'; None for other kinds."""
     m = sum(part.functional.size for part in problem.equalities)
     if problem.order > ORDER or m > EQUALITIES:

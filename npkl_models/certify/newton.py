@@ -14,6 +14,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, lsmr
 
+from npkl_models.certify.inside import rows
 from npkl_models.linalg import UNIT, Array, Matrix, dense, gram_eigenvalues
 from npkl_models.model.functionals import Entries, Functional
 from npkl_models.model.incidence import Incidence
@@ -70,18 +71,17 @@ def newton(problem: Problem, V: Array) -> Array:
 def _direct_step(problem: Problem, V: Array) -> Array | None:
     """The shortest step by a factorisation of JJ'; None where that is too large or too near singular."""
     m = sum(part.functional.size for part in problem.equalities)
-    J = derivative(problem, V) if m <= CONSTRAINTS else None
-    if J is None:
+    found = _normal(problem, V) if m <= CONSTRAINTS else None
+    if found is None:
         return None
     misfit = np.concatenate([part.value - part.functional.value_of_factor(V) for part in problem.equalities])
-    G = outer(J)
+    G, back = found
     scale = np.sqrt(np.maximum(G.diagonal(), 1e-300))
     try:
         factor = scipy.linalg.cho_factor(G / scale / scale[:, None])
-    except np.linalg.LinAlgError:
+    except (np.linalg.LinAlgError, ValueError):
         return None
-    right = scipy.linalg.cho_solve(factor, misfit / scale) / scale
-    step: Array = (J.T @ right).reshape(V.shape[1], -1).T
+    step = back(scipy.linalg.cho_solve(factor, misfit / scale) / scale)
     return step if np.isfinite(step).all() else None
 
 
@@ -97,11 +97,11 @@ def _damped(problem: Problem, V: Array) -> Array:
     while len(sizes) <= DAMPED and sizes[-1] > rounding:
         if len(sizes) > LOOK_BACK and sizes[-1] > FEWER * sizes[-1 - LOOK_BACK]:
             break
-        J = derivative(problem, V)
-        if J is None:
+        found = _normal(problem, V)
+        if found is None:
             break
-        J = sp.diags_array(1 / divisor) @ J
-        G = outer(J)
+        G, back = found
+        G = G / divisor / divisor[:, None]
         top = float(np.max(np.abs(G).sum(axis=1)))
         while damping <= 1:
             try:
@@ -109,7 +109,7 @@ def _damped(problem: Problem, V: Array) -> Array:
             except np.linalg.LinAlgError:
                 damping *= 10
                 continue
-            step = (J.T @ scipy.linalg.cho_solve(factor, misfit)).reshape(W.shape[1], -1).T
+            step = back(scipy.linalg.cho_solve(factor, misfit) / divisor)
             trial = problem.lift(W + step)
             new = (wanted - f(trial)) / divisor
             if float(np.linalg.norm(new)) < sizes[-1]:
@@ -121,6 +121,23 @@ def _damped(problem: Problem, V: Array) -> Array:
         sizes.append(float(np.linalg.norm(misfit)))
         damping = max(0.1 * damping, DAMPING[1])
     return V
+
+
+def _normal(problem: Problem, V: Array) -> tuple[Array, Callable[[Array], Array]] | None:
+    """J J' and x -> J'x as a change of W, J the derivative at V; None where that would be too large.
+
+    Values whose matrix is the symmetric part of p r' have J J' as a sum of products of inner products.
+    """
+    found = rows(problem)
+    if found is None:
+        J = derivative(problem, V)
+        return None if J is None else (outer(J), lambda x: (J.T @ x).reshape(V.shape[1], -1).T)
+    P, R = found
+    W = problem.drop(V)
+    PW, RW = P @ W, R @ W
+    G = (P @ P.T) * (RW @ RW.T) + (R @ R.T) * (PW @ PW.T)
+    mixed = (P @ R.T) * (RW @ PW.T)
+    return G + mixed + mixed.T, lambda x: P.T @ (x[:, None] * RW) + R.T @ (x[:, None] * PW)
 
 
 def _stacked(problem: Problem) -> tuple[Callable[[Array], Array], Array]:
