@@ -31,6 +31,7 @@ DAMPED, DENSE = 40, 1_500  # damped steps, and equalities for which any are trie
 CLOSE = 1e-2  # misfit, relative to the data, from which on they are
 DAMPING = (1e-7, 1e-18)  # at first, and the least, in units of the largest eigenvalue of JJ'
 FEWER, LOOK_BACK = 0.5, 5  # the misfit must fall to this share in so many of them
+SINGULAR = (0.0, 1e-14, 1e-12, 1e-10)  # added to JJ', its diagonal one, where it cannot be factorised
 FULL = 0.05  # share of a matrix's numbers from which on sparse products are slower than dense ones
 SLACK = 1e-12  # by which an inequality is met more than needed
 
@@ -77,12 +78,15 @@ def _direct_step(problem: Problem, V: Array) -> Array | None:
     misfit = np.concatenate([part.value - part.functional.value_of_factor(V) for part in problem.equalities])
     G, back = found
     scale = np.sqrt(np.maximum(G.diagonal(), 1e-300))
-    try:
-        factor = scipy.linalg.cho_factor(G / scale / scale[:, None])
-    except (np.linalg.LinAlgError, ValueError):
-        return None
-    step = back(scipy.linalg.cho_solve(factor, misfit / scale) / scale)
-    return step if np.isfinite(step).all() else None
+    G = G / scale / scale[:, None]
+    for share in SINGULAR:
+        try:
+            factor = scipy.linalg.cho_factor(G + share * np.eye(len(G)))
+        except (np.linalg.LinAlgError, ValueError):
+            continue
+        step = back(scipy.linalg.cho_solve(factor, misfit / scale) / scale)
+        return step if np.isfinite(step).all() else None
+    return None
 
 
 def _damped(problem: Problem, V: Array) -> Array:

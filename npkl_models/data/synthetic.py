@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.seeds import Seed, generator
 
@@ -88,6 +89,10 @@ def _arc(angle: Any) -> Any:
 
 
 def _evenly_rolled(n: int, noise: float, rng: np.random.Generator) -> tuple[Array, Index]:
+    if not isinstance(n, (int, np.integer)) or n < 1:
+        raise ProblemError(f"n must be an integer >= 1, got {n!r}")
+    if not noise >= 0:
+        raise ProblemError(f"noise must be >= 0, got {noise!r}")
     where, height = rng.random(n), WIDTH * rng.random(n)
     table = np.linspace(INNER, OUTER, 10_000)
     angle = np.interp(_arc(INNER) + where * (_arc(OUTER) - _arc(INNER)), _arc(table), table)

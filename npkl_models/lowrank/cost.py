@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
 from npkl_models.certify.newton import CONSTRAINTS
 from npkl_models.linalg import norm_bound
@@ -17,7 +18,7 @@ ROW_NUMPY = 1e-6  # seconds per row of a numpy sweep, beside the product
 USUAL_CONDITION = 10.0  # largest weight over floor of the spectrum, for which the iterations are counted
 SENSITIVITY = 0.25  # iterations grow with this power of it (examples/benchmarks/calibrate.py)
 SPREAD = (0.3, 30.0)  # by how much at least and at most
-STIFFNESS, SPREAD_STIFF = 0.6, (0.1, 300.0)  # the same of stiff distances (Swiss rolls, 60 to 5,000 points)
+STIFFNESS, SPREAD_STIFF = 0.6, (0.1, 1000.0)  # the same of stiff distances (Swiss rolls, 60 to 2,000 points)
 SMOOTHING = 20  # products to estimate the floor
 RESTORATION = 1e-10  # seconds, times the cube of the number of equalities
 
@@ -34,7 +35,9 @@ def factor_cost(
     held = sum(part.functional.size for part in problem.equalities)
     entries = problem.cost.nnz + 2 * problem.n_pairs
     if problem.basis is not None:
-        entries += 2 * (problem.n if problem.basis.shared is not None else problem.n * problem.basis.size)
+        Q = problem.basis.Q
+        full = Q.nnz if sp.issparse(Q) else problem.n * problem.basis.size
+        entries += 2 * (problem.n if problem.basis.shared is not None else full)
     seconds = iterations * (products * PRODUCT * entries * rank + problem.n * row + CALL)
     smooth = all(term.loss.smooth for term in problem.terms) and not problem.equalities
     if not smooth or not (problem.regularizer.vacuous or problem.regularizer.row_multipliers):
@@ -43,9 +46,9 @@ def factor_cost(
     if stiff is None:
         seconds *= float(np.clip((condition(problem) / USUAL_CONDITION) ** SENSITIVITY, *SPREAD))
     else:
-        seconds *= float(np.clip((stiff / USUAL_CONDITION) ** STIFFNESS, *SPREAD_STIFF))
+        seconds *= float(np.clip(stiff**STIFFNESS, *SPREAD_STIFF))
     seconds += RESTORATION * min(held, CONSTRAINTS) ** 3  # to a point that meets the equalities
-    return Cost(seconds, 8.0 * (30 * problem.n * rank + 8 * entries))
+    return Cost(seconds, 8.0 * (30 * problem.n * rank + 8 * entries), anytime=True)
 
 
 def stiffness(problem: Problem) -> float | None:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.metrics import pairwise_distances_chunked
 from sklearn.neighbors import NearestNeighbors
 
-from npkl_models.errors import MissingDependencyError, unknown
+from npkl_models.errors import MissingDependencyError, UnsupportedError, unknown
 from npkl_models.linalg import Array, Index
 
 APPROXIMATE_FROM = 50_000  # points
@@ -80,6 +80,8 @@ def _without_self(distance: Array, neighbor: Index, own: Index) -> tuple[Array, 
 
 def distances_of(X: Any, pairs: Index, metric: str = "euclidean") -> Array:
     """Distances (m,) of pairs of points i, j (m, 2), of all from each i a piece at a time."""
+    if not len(pairs):
+        return np.zeros(0)
     first, place = np.unique(pairs[:, 0], return_inverse=True)
     order = np.argsort(place, kind="stable")
     ends = np.searchsorted(place[order], np.arange(first.size + 1))
@@ -90,8 +92,11 @@ def distances_of(X: Any, pairs: Index, metric: str = "euclidean") -> Array:
         out[own] = apart[place[own] - start, pairs[own, 1]]
         return [0.0] * len(apart)  # which scikit-learn asks for
 
-    for _ in pairwise_distances_chunked(X[first], X, reduce_func=taken, metric=metric):
-        pass
+    try:
+        for _ in pairwise_distances_chunked(X[first], X, reduce_func=taken, metric=metric):
+            pass
+    except ValueError as error:  # names that only a search knows
+        raise UnsupportedError(f"distances of all pairs by the metric {metric!r}: {error}") from error
     return out
 
 

@@ -21,7 +21,8 @@ PROOF = 4e-11  # seconds of a certificate, times order^3, where its matrix is fa
 class Cost:
     """Predicted seconds and bytes of a solve; ``hopeless`` says why it had better not be tried.
 
-    ``sure`` is a prediction that does not depend on the condition of the problem.
+    ``sure`` is a prediction that does not depend on the condition of the problem. A backend that is
+    ``anytime`` has a point, and a bound, whenever it is stopped.
 
     Examples
     --------
@@ -36,6 +37,7 @@ class Cost:
     bytes: float
     hopeless: str = ""
     sure: bool = False
+    anytime: bool = False
 
     def __str__(self) -> str:
         return f"{readable(self.seconds)} and {self.bytes / 1e6:.3g} MB"

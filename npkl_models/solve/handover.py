@@ -29,6 +29,7 @@ from npkl_models.solve.unheld import grown
 from npkl_models.solve.watch import Watch
 
 START = "start"  # the option that only helps
+FAR = 3.0  # a prediction that is so many times the limit is beyond it
 SHORTEST = 0.05  # seconds that the first one has at least
 SHARE = 3.0  # times the prediction of the sure one, that the first one has
 SECOND = 60.0  # seconds predicted of one that follows where none is sure
@@ -75,15 +76,18 @@ def predicted(backend: Backend, problem: Problem) -> Cost:
 def first_of(costs: Mapping[str, Cost], options: Mapping[str, Any]) -> str:
     """The quickest backend; with a start the quickest of those that take one, if there are any.
 
-    Under a time limit too short for the sure ones it is one of the others: they have a point at any time.
+    Under a time limit far too short for it, it is the quickest of those that have a point at any time.
     """
     able = list(costs)
-    limit = Options(time_limit=options.get("time_limit")).time_limit
-    if limit is not None:
-        able = [name for name in able if not costs[name].sure or costs[name].seconds <= limit] or able
     if options.get(START) is not None:
         able = [name for name in costs if START in backends()[name].option_names] or able
-    return min(able, key=lambda name: costs[name].seconds)
+    first = min(able, key=lambda name: costs[name].seconds)
+    limit = Options(time_limit=options.get("time_limit")).time_limit
+    if limit is None or costs[first].seconds <= FAR * limit:
+        return first
+    return min(
+        (name for name in able if costs[name].anytime), key=lambda name: costs[name].seconds, default=first
+    )
 
 
 def usable(backend: Backend, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
+import npkl_models as nm
 from npkl_models.model.formulations.neighborhood import neighborhood
 from npkl_models.model.neighbors import distances_of
 
@@ -39,6 +40,25 @@ def test_parts_are_joined_whatever_else_is_kept():
     assert plain.joined == more.joined == 2
     assert {tuple(pair) for pair in plain.pairs.tolist()} < {tuple(pair) for pair in more.pairs.tolist()}
     np.testing.assert_array_equal(more.pairs, np.unique(more.pairs, axis=0))
+
+
+@pytest.mark.parametrize("k", [1, 6])
+def test_angles_may_add_nothing(k):
+    X = np.random.default_rng(0).normal(size=(7, 3))
+    plain, more = (neighborhood(X, k, "euclidean", "connect", angles) for angles in (False, True))
+    np.testing.assert_array_equal(plain.pairs, more.pairs)
+    np.testing.assert_array_equal(plain.squared, more.squared)
+
+
+def test_what_cannot_be_is_said():
+    X = np.random.default_rng(0).normal(size=(7, 3))
+    with pytest.raises(nm.ProblemError, match="must be connected"):
+        neighborhood(np.concatenate([X, X + 99]), 2, "euclidean", "refuse", angles=True)
+    for count in (0, 7, 2.0, "3"):
+        with pytest.raises(nm.ProblemError, match="n_neighbors must be an integer"):
+            neighborhood(X, count, "euclidean")
+    with pytest.raises(nm.UnsupportedError, match="infinity"):
+        neighborhood(X, 2, "infinity", angles=True)
 
 
 def test_distances_come_in_the_order_that_was_asked():

@@ -35,10 +35,15 @@ def test_the_sure_one_bounds_the_time_of_the_others(costs, wanted):
 
 
 def test_under_a_short_limit_one_begins_that_has_a_point_at_any_time():
-    costs = {"a": Cost(300.0, 1.0), "b": Cost(20.0, 1.0, sure=True)}
+    costs = {
+        "a": Cost(300.0, 1.0, anytime=True),
+        "b": Cost(20.0, 1.0, sure=True),
+        "c": Cost(30.0, 1.0),
+    }
     assert first_of(costs, {}) == first_of(costs, {"time_limit": 20}) == "b"
+    assert first_of(costs, {"time_limit": 7}) == "b"  # which may be done by then
     assert first_of(costs, {"time_limit": 5}) == "a"
-    assert first_of({"b": costs["b"]}, {"time_limit": 5}) == "b"
+    assert first_of({"b": costs["b"], "c": costs["c"]}, {"time_limit": 5}) == "b"
     with pytest.raises(nm.NPKLError, match="time_limit"):
         first_of(costs, {"time_limit": "soon"})
 

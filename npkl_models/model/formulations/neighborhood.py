@@ -98,8 +98,10 @@ def neighborhood(
         raise unknown("components", components, PARTS)
     points = check_points(X)
     n = points.shape[0]
-    if not 1 <= n_neighbors < n:
-        raise ProblemError(f"n_neighbors must be between 1 and n - 1 = {n - 1}, got {n_neighbors}")
+    if not isinstance(n_neighbors, (int, np.integer)) or not 1 <= n_neighbors < n:
+        raise ProblemError(
+            f"n_neighbors must be an integer between 1 and n - 1 = {n - 1}, got {n_neighbors!r}"
+        )
     distance, neighbor = nearest_neighbors(points, n_neighbors, metric)
     ordered = np.sort(np.stack([np.repeat(np.arange(n), n_neighbors), neighbor.ravel()], axis=1), axis=1)
     pairs, first = np.unique(ordered, axis=0, return_index=True)
