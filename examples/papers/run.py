@@ -2,7 +2,7 @@
 
 ``python run.py --list`` names them all; ``python run.py kl_admm.table2`` runs one; ``python run.py --quick``
 the small sets with two repetitions, ``--all`` everything. Runs are kept in ``--folder`` as they end, and are
-not begun again after a crash; ``--fresh`` forgets them. ``--docs`` writes docs/papers.md from what is kept.
+not begun again after a crash; ``--fresh`` forgets them. ``--docs`` writes docs/papers.md and a page for each paper from what is kept.
 """
 
 from __future__ import annotations
@@ -79,29 +79,42 @@ def listing() -> str:
 
 
 def write_docs(folder: Path) -> None:
-    """docs/papers.md and its pictures, from what was shown last; items that were not run are left out."""
-    lines: list[str] = [HEAD]
-    ways: list[str] = []
+    """A page for each paper with its pictures, from what was shown last; items that were not run are left out."""
+    pages = DOCS / "papers"
+    pages.mkdir(exist_ok=True)
     for paper in PAPERS:
-        lines.append(f"## {paper.SOURCE}")
-        for item in paper.ITEMS:
-            summary = kept_in(item, folder) / "shown" / f"{item.name}.json"
-            if item.reason or not summary.is_file():
-                continue
-            kept = json.loads(summary.read_text(encoding="utf-8"))
-            found, way = kept["results"], kept["how"]
-            ways += [way] if way not in ways else []
-            how = f"`python examples/papers/run.py {item.name}` ({ways.index(way) + 1})"
-            lines.append(f"### {item.title}\n\n{how}\n\n{shown(item, found)}")
-            if item.draw is not None and found:
-                picture = DOCS / "images" / "papers" / f"{item.name}.svg"
-                save(item.draw, found, picture)
-                lines.append(f"![{item.title}](images/papers/{item.name}.svg)")
-        left = [f"- {item.title}: {item.reason}" for item in paper.ITEMS if item.reason]
-        if left:
-            lines.append("Not re-run:\n\n" + "\n".join(left))
-    lines.insert(1, "\n".join(f"{k}. `{way}`" for k, way in enumerate(ways, 1)))
-    (DOCS / "papers.md").write_text("\n\n".join(lines) + "\n", encoding="utf-8")
+        (pages / f"{paper.__name__}.md").write_text(page(paper, folder), encoding="utf-8")
+    links = "\n".join(f"- [{paper.SOURCE}](papers/{paper.__name__}.md)" for paper in PAPERS)
+    names = "\n".join(f"papers/{paper.__name__}" for paper in PAPERS)
+    toctree = f"```{{toctree}}\n:hidden:\n\n{names}\n```"
+    (DOCS / "papers.md").write_text(f"{HEAD}\n{links}\n\n{toctree}\n", encoding="utf-8")
+
+
+def page(paper: Any, folder: Path) -> str:
+    """The page of one paper."""
+    lines: list[str] = [f"# {paper.SOURCE}, re-run"]
+    ways: list[str] = []
+    for item in paper.ITEMS:
+        summary = kept_in(item, folder) / "shown" / f"{item.name}.json"
+        if item.reason or not summary.is_file():
+            continue
+        kept = json.loads(summary.read_text(encoding="utf-8"))
+        found, way = kept["results"], kept["how"]
+        ways += [way] if way not in ways else []
+        how = f"`python examples/papers/run.py {item.name}` ({ways.index(way) + 1})"
+        lines.append(f"## {item.title}\n\n{how}\n\n{shown(item, found)}")
+        if item.draw is not None and found:
+            save(item.draw, found, DOCS / "images" / "papers" / f"{item.name}.svg")
+            lines.append(f"![{item.title}](../images/papers/{item.name}.svg)")
+    left = [f"- {item.title}: {item.reason}" for item in paper.ITEMS if item.reason]
+    if left:
+        lines.append("## Not re-run\n\n" + "\n".join(left))
+    numbered = "\n".join(f"{k}. `{way}`" for k, way in enumerate(ways, 1))
+    lines.insert(
+        1,
+        f"Part of [the papers, re-run](../papers.md). The number beside each command says how, when and where:\n\n{numbered}",
+    )
+    return "\n\n".join(lines) + "\n"
 
 
 def _machine() -> str:
@@ -122,7 +135,7 @@ def main(arguments: list[str] | None = None) -> int:
     add("--list", action="store_true", help="name every table and figure")
     add("--quick", action="store_true", help="small sets, two repetitions")
     add("--all", action="store_true", help="all that can be re-run")
-    add("--docs", action="store_true", help="write docs/papers.md from what is kept")
+    add("--docs", action="store_true", help="write the pages of the papers from what is kept")
     add("--jobs", type=int, default=1, help="processes")
     add("--folder", type=Path, default=HERE / "results", help="where runs are kept")
     add("--fresh", action="store_true", help="forget all runs of these items that are kept")
@@ -162,9 +175,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 HEAD = """# The papers, re-run
 
-Written by `python examples/papers/run.py --docs` from runs of `--quick` (small sets, two repetitions; minutes) and `--all` (all sets, the papers' repetitions; hours).
+Written by `python examples/papers/run.py --docs` from runs of `--quick` (small sets, two repetitions; minutes) and `--all` (all sets, the papers' repetitions; an hour and a half on two cores with `--jobs 2`).
 With NPKL_DATA_HOME iris is UCI's, without it scikit-learn's (they differ in rows 34 and 37). What the defaults do otherwise than the papers: [as printed](printed.md).
-The number beside each command says how, when and where:
+A page for each paper:
 """
 
 if __name__ == "__main__":
