@@ -110,7 +110,7 @@ def _damped(problem: Problem, V: Array) -> Array:
         while damping <= 1:
             try:
                 factor = scipy.linalg.cho_factor(G + damping * top * np.eye(len(G)))
-            except np.linalg.LinAlgError:
+            except (np.linalg.LinAlgError, ValueError):
                 damping *= 10
                 continue
             step = back(scipy.linalg.cho_solve(factor, misfit) / divisor)

@@ -73,9 +73,7 @@ def _nearest(problem: Problem, V: Array) -> tuple[Array, Near | None]:
     if found is not None:
         return better, found
     narrow = _leading(V)
-    if (
-        narrow.shape[1] < V.shape[1]
-    ):  # fewer columns are less to factorise, and equalities soon mend what they lack
+    if narrow.shape[1] < V.shape[1]:  # what it lacks is soon mended, and there is less to factorise
         better = newton(problem, narrow)
         found = near(problem, better)
     return (V, None) if found is None else (better, found)

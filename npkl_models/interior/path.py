@@ -25,6 +25,7 @@ SMALLEST_SIGMA = 1e-6
 EARLY_SIGMA, MET = 0.1, 1e-3  # the least while this share of the first primal residual is left
 SHORTER = 12  # steps that are tried for a feasible start, each a quarter of the last
 SINGULAR = 1e-6  # of the size of C: a slack with such a pivot is no start
+ROUNDED = 1e-13  # of the largest value asked for: nothing to refine
 REFINEMENTS = 3  # of a direction, once equalities are nearly met: what rounding misses of them
 DONE = 1e-14  # share of the first dual residual that is none
 
@@ -126,10 +127,15 @@ class Iterate:
             dK += target * Z
             if second is not None:
                 dK -= second
-            for _ in range(refinements):
+            least = np.inf
+            for _ in range(refinements if second is not None else 0):
                 missed = values.of(self.K) + values.of(dK) - box.b - box.q * (self.y + dy)
                 missed = missed - np.where(self.above, (target + ends[1] + self.high * dy) / ways[1], 0.0)
                 missed = missed + np.where(self.below, (target - ends[0] - self.low * dy) / ways[0], 0.0)
+                size = float(np.max(np.abs(missed), initial=0.0))
+                if not ROUNDED * float(np.max(np.abs(box.b))) < size <= 0.5 * least:
+                    break
+                least = size
                 more = scipy.linalg.cho_solve(factor, missed, check_finite=False)
                 change = values.adjoint(more)
                 dy, dS = dy + more, dS + change
