@@ -83,7 +83,7 @@ def as_factor(problem: Problem, point: Any, kind: str = "auto") -> Array:
 
 def _kernel(problem: Problem, K: Array) -> Given:
     inside = symmetrize(K if problem.basis is None else problem.drop(problem.drop(K).T))
-    values, vectors = scipy.linalg.eigh(inside)
+    values, vectors = scipy.linalg.eigh(inside, driver="evd")
     rounding = 4 * len(values) * np.finfo(float).eps * float(np.abs(values).max(initial=0.0))
     kept = values > 0
     V = problem.lift(vectors[:, kept] * np.sqrt(values[kept])) if kept.any() else np.zeros((problem.n, 1))

@@ -12,11 +12,10 @@ from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import scipy.linalg
 from scipy.sparse.linalg import ArpackError, eigsh
 
 from npkl_models.certify import rounding
-from npkl_models.linalg import UNIT, Array, Matrix, dense, norm_bound
+from npkl_models.linalg import UNIT, Array, Matrix, dense, lowest_pairs, norm_bound
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
@@ -133,7 +132,7 @@ def _lowest(problem: Problem, y: Multipliers) -> tuple[float, Array]:
     if not np.isfinite(near):
         return -np.inf, np.zeros((n, 1))
     if n <= SPECTRUM:
-        values, vectors = scipy.linalg.eigh(dense(S), subset_by_index=[0, min(LOW, n) - 1])
+        values, vectors = lowest_pairs(dense(S), min(LOW, n))
     else:
         try:
             values, vectors = eigsh(S, k=LOW, which="SA", tol=1e-3, v0=np.ones(n))

@@ -68,7 +68,7 @@ def psd_factor(K: Array, rtol: float = 0.0) -> Array:
     Eigenvalues below ``rtol`` times the largest one are dropped, negative ones
     always are.
     """
-    values, vectors = scipy.linalg.eigh(symmetrize(K))
+    values, vectors = scipy.linalg.eigh(symmetrize(K), driver="evd")
     keep = values > max(rtol * max(values[-1], 0.0), 0.0)
     out: Array = vectors[:, keep] * np.sqrt(values[keep])
     return out
@@ -103,6 +103,19 @@ def gram_eigenvalues(V: Array) -> Array:
             return np.maximum(np.linalg.eigvalsh(gram)[::-1], 0.0)
     out: Array = np.linalg.svd(V, compute_uv=False) ** 2 if V.size else np.zeros(0)
     return out
+
+
+def lowest_pairs(A: Array, count: int) -> tuple[Array, Array]:
+    """The ``count`` smallest eigenvalues of a symmetric matrix, ascending, and their vectors (n x count).
+
+    LAPACK's method for a few of them gives up on some matrices with eigenvalues close together; the one for
+    all of them does not.
+    """
+    try:
+        values, vectors = scipy.linalg.eigh(A, subset_by_index=[0, count - 1])
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(A)
+    return values[:count], vectors[:, :count]
 
 
 def numerical_rank(V: Array, rtol: float = 1e-7) -> int:

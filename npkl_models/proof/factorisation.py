@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, splu
 
-from npkl_models.linalg import TINY, UNIT, Array, Index, Matrix, dense, norm_bound
+from npkl_models.linalg import TINY, UNIT, Array, Index, Matrix, dense, lowest_pairs, norm_bound
 from npkl_models.proof.eigenbound import EigenBound
 from npkl_models.proof.lanczos import ROUGH
 
@@ -29,7 +29,7 @@ INVERSE, SHARES = 12, (0.95, 0.5)  # iterations; of the eigenvalue that they fin
 
 def by_eigh(S: Array) -> EigenBound:
     """The eigenvalue itself; a Cholesky factorisation of what lies above it makes a proof of it."""
-    values, vectors = scipy.linalg.eigh(S, subset_by_index=[0, 0])
+    values, vectors = lowest_pairs(S, 1)
     low, scale = float(values[0]), norm_bound(S)
     margin = 4 * (S.shape[0] + 4) * UNIT * scale + TINY
     for k in range(ATTEMPTS):

@@ -40,3 +40,28 @@ def test_eigenvalues_of_wide_factors_come_from_the_gram_matrix(monkeypatch):
     monkeypatch.setattr(linalg, "WIDE", 5)
     for A in (V, V.T):
         np.testing.assert_allclose(linalg.gram_eigenvalues(A), exact, atol=1e-13 * exact[0])
+
+
+def test_lowest_pairs_where_lapack_gives_up_on_a_few():
+    """A Laplacian of a complete graph at a scale of 1e-6, a little of it changed: found by the adversary."""
+    n = 9
+    S = 1e-6 * (np.eye(n) - 0.125 * (np.ones((n, n)) - np.eye(n)))
+    for change in (0.0, 1e-22, 3e-7, 1.0):
+        A = S.copy()
+        A[0, 0] += change
+        values, vectors = linalg.lowest_pairs(A, 4)
+        np.testing.assert_allclose(values, np.linalg.eigvalsh(A)[:4], atol=1e-15 * (1e-6 + change))
+        np.testing.assert_allclose(A @ vectors, vectors * values, atol=1e-14 * (1e-6 + change))
+
+
+def test_lowest_pairs_go_on_by_the_whole_spectrum(monkeypatch):
+    A = np.random.default_rng(0).normal(size=(6, 6))
+    wanted = linalg.lowest_pairs(A + A.T, 2)
+
+    def fails(*_arguments, **_options):
+        raise np.linalg.LinAlgError("Internal Error.")
+
+    monkeypatch.setattr(linalg.scipy.linalg, "eigh", fails)
+    found = linalg.lowest_pairs(A + A.T, 2)
+    np.testing.assert_allclose(found[0], wanted[0], atol=1e-12)
+    np.testing.assert_allclose(np.abs(np.sum(found[1] * wanted[1], axis=0)), 1.0, atol=1e-9)
