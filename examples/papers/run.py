@@ -175,7 +175,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 HEAD = """# The papers, re-run
 
-Written by `python examples/papers/run.py --docs` from runs of `--quick` (small sets, two repetitions; minutes) and `--all` (all sets, the papers' repetitions; an hour and a half on two cores with `--jobs 2`).
+Written by `python examples/papers/run.py --docs` from runs of `--quick` (small sets, two repetitions; minutes) and `--all` (all sets, the papers' repetitions; about two hours on two cores with `--jobs 2`).
 With NPKL_DATA_HOME iris is UCI's, without it scikit-learn's (they differ in rows 34 and 37). What the defaults do otherwise than the papers: [as printed](printed.md).
 A page for each paper:
 """
