@@ -64,8 +64,11 @@ def run(options: argparse.Namespace) -> int:
     known = _answered(options.pairs, data.n)
     X = SCALINGS[options.scaling](data.X)
     solving = {key: value for key, value in solver_options(options).items() if key != "random_state"}
+    build = partial(problem_by, options, graph_of(options, X))
+    if known is None:  # what is wrong with the options is said before an answer is asked for
+        build(Pairs(data.n, [(0, 1)], []))
     loop = Labelling(
-        partial(problem_by, options, graph_of(options, X)), data.n if known is None else known,
+        build, data.n if known is None else known,
         backend=options.backend, random_state=options.seed, **solving,
     )  # fmt: skip
     csv = tables.is_csv(options.data)

@@ -204,6 +204,7 @@ def test_it_ends_when_all_is_known(folder, sitting):
         (["iris", "--pairs", "p.csv", "--labels", "class"], "got --labels"),
         (["my.csv", "--pairs", "p.csv", "--labels", "kind"], "unknown column"),
         (["my.csv", "--pairs", "p.csv", "--backend", "bcq"], "unknown backend"),
+        (["my.csv", "--pairs", "p.csv", "--gamma", "-1"], "gamma must be positive"),
         (["my.csv", "--pairs", "against.csv"], "must not contradict each other"),
     ],
 )
