@@ -79,6 +79,21 @@ def unknown(kind: str, got: object, known: Iterable[str]) -> UnsupportedError:
     return UnsupportedError(f"unknown {kind} {got!r}; known are: {listing}")
 
 
+def chosen(kind: str, got: object, known: Iterable[str]) -> str:
+    """The name itself, if it is one of those that exist."""
+    names = list(known)
+    if not isinstance(got, str) or got not in names:
+        raise unknown(kind, got, names)
+    return got
+
+
+def instance(got: object, kind: type, what: str, example: str = "") -> None:
+    """Raise a ProblemError unless the value is of that class."""
+    if not isinstance(got, kind):
+        such = f" such as {example}" if example else ""
+        raise ProblemError(f"{what} must be a {kind.__name__}{such}, got {type(got).__name__}")
+
+
 def optional(module: str, wanting: str, extra: str) -> Any:
     """An optional module, or the error that says which extra of ours brings it."""
     try:

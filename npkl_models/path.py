@@ -11,8 +11,9 @@ from typing import Any, Unpack
 import numpy as np
 
 from npkl_models.answer.solution import Solution
-from npkl_models.errors import ProblemError, SolverError, optional, unknown
+from npkl_models.errors import ProblemError, SolverError, chosen, instance, optional
 from npkl_models.linalg import Array
+from npkl_models.linalg.owned import real_array
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizer import Regularizer
 from npkl_models.solve.backend import Backend
@@ -132,7 +133,8 @@ def regularization_path(
     >>> bool(path.objective[0] >= path.objective[-1])
     True
     """
-    grid = np.unique(np.asarray(values, dtype=float))
+    instance(problem, Problem, "problem")
+    grid = np.unique(real_array(values, "values"))
     if not grid.size or not np.isfinite(grid).all():
         raise ProblemError(f"values must be finite numbers, at least one, got {values!r}")
     own = _own(problem, parameter)
@@ -200,8 +202,7 @@ def _choose(problem: Problem, parameter: str, options: Any) -> str:
 
 def with_parameter(problem: Problem, parameter: str, value: float) -> Problem:
     """The problem with another value of a parameter of `regularization_path`."""
-    if parameter not in PARAMETERS:
-        raise unknown("parameter", parameter, PARAMETERS)
+    chosen("parameter", parameter, PARAMETERS)
     if parameter == "weight":
         if not problem.terms:
             raise ProblemError(f"weight must be of losses, got {problem.name or 'a problem'} without any")
@@ -212,8 +213,7 @@ def with_parameter(problem: Problem, parameter: str, value: float) -> Problem:
 
 
 def _own(problem: Problem, parameter: str) -> float:
-    if parameter not in PARAMETERS:
-        raise unknown("parameter", parameter, PARAMETERS)
+    chosen("parameter", parameter, PARAMETERS)
     if parameter == "weight":
         with_parameter(problem, parameter, 1.0)
         return 1.0

@@ -10,6 +10,7 @@ from scipy.sparse.linalg import spsolve
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
+from npkl_models.linalg.owned import real_matrix
 from npkl_models.model.graph import check_points, graph_width, knn_affinity, laplacian
 
 
@@ -127,7 +128,10 @@ def _require_joined(to_old: Any, among_new: Any) -> None:
 
 
 def _affinity(values: Any, name: str) -> Any:
-    S = sp.csr_array(values).astype(float)
-    if S.ndim != 2 or not np.isfinite(S.data).all() or (S.data < 0).any():
+    S = real_matrix(values, name)
+    if S.ndim != 2:
+        raise ProblemError(f"{name} must be a matrix, got shape {S.shape}")
+    S = sp.csr_array(S).astype(float)
+    if not np.isfinite(S.data).all() or (S.data < 0).any():
         raise ProblemError(f"{name} must be a finite non-negative matrix")
     return S

@@ -10,6 +10,7 @@ import numpy as np
 
 from npkl_models.errors import unknown
 from npkl_models.linalg import Array
+from npkl_models.linalg.owned import Owner, owned
 
 
 class Iterate(NamedTuple):
@@ -40,7 +41,7 @@ class Iterate(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class History:
+class History(Owner):
     """Columns over the iterations; ``bound`` is nan where none was computed.
 
     Attributes
@@ -72,6 +73,12 @@ class History:
     residual: Array = field(default_factory=lambda: np.zeros(0))
     rank: Array = field(default_factory=lambda: np.zeros(0))
     more: Mapping[str, Array] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in STANDARD:
+            object.__setattr__(self, name, owned(getattr(self, name)))
+        more = {name: owned(column) for name, column in self.more.items()}
+        object.__setattr__(self, "more", more)
 
     @classmethod
     def of(cls, rows: Sequence[Iterate]) -> History:

@@ -16,6 +16,7 @@ from npkl_models.certify.certificate import Certificate, certify
 from npkl_models.errors import ProblemError, SolverError
 from npkl_models.hooks import lent
 from npkl_models.linalg import Array, gram_eigenvalues, numerical_rank
+from npkl_models.linalg.owned import Owner, owned
 from npkl_models.model.problem import Problem
 from npkl_models.model.storage import read, write
 from npkl_models.model.terms import Multipliers
@@ -67,7 +68,7 @@ class Attempt(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Solution:
+class Solution(Owner):
     """A point, what its solver claims of it, and what is proved of it.
 
     Attributes
@@ -129,6 +130,12 @@ class Solution:
     kernel_min_eigenvalue: float = 0.0
     attempts: tuple[Attempt, ...] = ()
     known_certificate: Certificate | None = field(repr=False, default=None)
+
+    def __post_init__(self) -> None:
+        if self.V is not None:
+            object.__setattr__(self, "V", owned(self.V))
+        if self.multipliers is not None:
+            object.__setattr__(self, "multipliers", self.multipliers.owned())
 
     @cached_property
     def certificate(self) -> Certificate:

@@ -12,8 +12,10 @@ from npkl_models.certify import rounding
 from npkl_models.certify.floors import trace_bound
 from npkl_models.certify.repairs import balanced, best_repair, diagonal_price
 from npkl_models.certify.slater import projected
-from npkl_models.errors import UnsupportedError
+from npkl_models.errors import ProblemError, UnsupportedError, chosen
 from npkl_models.linalg import UNIT, Array, LowRankUpdate, Matrix, dense, norm_bound
+from npkl_models.linalg.owned import real_number
+from npkl_models.linalg.seeds import generator
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizer import Regularizer, TraceFace
 from npkl_models.model.terms import Multipliers
@@ -21,7 +23,7 @@ from npkl_models.proof.bounds import min_eigenvalue
 from npkl_models.proof.eigenbound import EigenBound, Rigour
 from npkl_models.proof.factorisation import DENSE_CHOLESKY
 from npkl_models.proof.positive import FULL, LARGEST, SHARE, positive_part
-from npkl_models.proof.query import Query
+from npkl_models.proof.query import METHODS, Query
 
 SPARE = 0.95  # of the gap that is left: what raising the slack's diagonal may cost
 BACKWARD = 16  # units of roundoff, times the order: what LAPACK's eigenvalues may be off by, against the norm
@@ -56,6 +58,12 @@ class Demand:
     quick: bool
 
     def __post_init__(self) -> None:
+        chosen("eigenvalue method", self.method, METHODS)
+        for name in ("tol", "failure_probability"):
+            object.__setattr__(self, name, real_number(getattr(self, name), name))
+        if isinstance(self.random_state, np.random.Generator):
+            raise ProblemError("random_state of a certificate must be an integer or None, got a Generator")
+        generator(self.random_state)
         if not 0 < self.failure_probability < 1:
             raise UnsupportedError(
                 f"failure_probability must be between 0 and 1, got {self.failure_probability!r}"
@@ -67,7 +75,7 @@ class Demand:
         """What that asks of the slack S at a point W; ``tau`` is what a repair pays for a unit it lacks."""
         trace = max(float(np.sum(W**2)), tau, 1e-12)
         accuracy = min(0.5 * self.tol * (1 + 2 * abs(objective)) / trace, self.tol * norm_bound(S))
-        rng = fresh(self.random_state, S.data if sp.issparse(S) else S, W)
+        rng = fresh(self.random_state, S, W)
         return Query(self.method, accuracy, self.failure_probability, rng, self.quick)
 
 
@@ -107,13 +115,22 @@ def bound_from(
     return Dual(bound, rigour, repair, y, found, R.shift + _kappa(R.spectral, S, W))
 
 
-def fresh(random_state: int | None, *tested: Array) -> np.random.Generator:
-    """Random numbers that no solver has seen: of the system, or from the number and all that is tested."""
+def fresh(random_state: int | None, *tested: Matrix) -> np.random.Generator:
+    """Random numbers that no solver has seen: of the system, or from the number and all that is tested.
+
+    All means shapes, the pattern of a sparse matrix and its numbers: two matrices share a start only if they
+    are the same matrix.
+    """
     if random_state is None:
         return np.random.default_rng()
     digest = hashlib.blake2b(str(random_state).encode(), digest_size=16)
-    for part in tested:
-        digest.update(np.ascontiguousarray(part).tobytes())
+    for matrix in tested:
+        parts: tuple[Array, ...] = (matrix,)
+        if sp.issparse(matrix):
+            csr = sp.csr_array(matrix)
+            parts = (csr.indptr.astype(np.int64), csr.indices.astype(np.int64), csr.data)
+        for part in (np.asarray(matrix.shape, dtype=np.int64), *parts):
+            digest.update(np.ascontiguousarray(part).data)
     return np.random.default_rng(int.from_bytes(digest.digest(), "little"))
 
 

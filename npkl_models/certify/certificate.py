@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,10 @@ from npkl_models.certify.points import read_point
 from npkl_models.certify.recovery import ACTIVE, recover_multipliers
 from npkl_models.certify.restoration import Restored, restore
 from npkl_models.certify.unheld import bound_of_held
-from npkl_models.errors import ProblemError, SolverError
+from npkl_models.errors import ProblemError, SolverError, UnsupportedError, instance
 from npkl_models.hooks import lent
 from npkl_models.linalg import Array
+from npkl_models.linalg.owned import Owner, owned
 from npkl_models.model.faces import face_of
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
@@ -31,7 +33,7 @@ CERTIFIED = ("proved", "probable")  # the rigours that certify
 
 
 @dataclass(frozen=True, repr=False)
-class Certificate:
+class Certificate(Owner):
     """What is proved of a point.
 
     Attributes
@@ -116,8 +118,17 @@ class Certificate:
     direction: Array = field(repr=False)
     directions: Array | None = field(default=None, repr=False)
 
+    def __post_init__(self) -> None:
+        for name in ("point", "direction", "directions"):
+            array = getattr(self, name)
+            if array is not None:
+                object.__setattr__(self, name, owned(array))
+        object.__setattr__(self, "multipliers", self.multipliers.owned())
+
     def certifies(self, tol: float) -> bool:
         """Whether the point is feasible and proved (or probably) optimal within ``tol``."""
+        if not isinstance(tol, Real) or not 0 < tol < 1:
+            raise UnsupportedError(f"tol must be between 0 and 1, got {tol!r}")
         return self.feasible and self.rigour in CERTIFIED and abs(self.relative_gap) <= tol
 
     def __repr__(self) -> str:
@@ -216,6 +227,7 @@ def certify(
     >>> nm.certify(problem, 1.1 * solution.K).certifies(1e-6)
     False
     """
+    instance(problem, Problem, "problem")
     demand = Demand(method, tol, failure_probability, random_state, quick)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
         return _certify(problem, point, multipliers, kind, demand)
@@ -225,6 +237,8 @@ def _certify(
     problem: Problem, point: Any, multipliers: Multipliers | None, kind: str, demand: Demand
 ) -> Certificate:
     started = time.perf_counter()
+    if multipliers is not None:
+        multipliers = problem.as_multipliers(multipliers)
     if not isinstance(point, np.ndarray):
         multipliers = multipliers or getattr(point, "multipliers", None)
         kind = "factor" if hasattr(point, "V") else kind

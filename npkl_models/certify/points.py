@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
 
-from npkl_models.errors import ProblemError, unknown
+from npkl_models.errors import ProblemError, chosen
 from npkl_models.linalg import Array, symmetrize
+from npkl_models.linalg.owned import real_array
 from npkl_models.model.problem import Problem
 
 KINDS = ("auto", "factor", "kernel")
@@ -44,9 +44,8 @@ def read_point(problem: Problem, point: Any, kind: str = "auto") -> Given:
         For a wrong shape, numbers that are not finite, or a square array that is far from symmetric and so
         neither clearly a kernel nor, without ``kind="factor"``, a factor.
     """
-    if kind not in KINDS:
-        raise unknown("kind of point", kind, KINDS)
-    A = np.asarray(point.toarray() if sp.issparse(point) else point, dtype=float)
+    chosen("kind of point", kind, KINDS)
+    A = real_array(point, "a point")
     n = problem.n
     if A.ndim != 2 or A.shape[0] != n or not A.shape[1] or not np.isfinite(A).all():
         raise ProblemError(

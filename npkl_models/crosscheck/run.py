@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path as FilePath
@@ -14,7 +14,7 @@ import numpy as np
 
 from npkl_models.answer.solution import Solution, Status
 from npkl_models.crosscheck.table import CrossCheck, Row
-from npkl_models.errors import NPKLError, ProblemError, UnsupportedError, unknown
+from npkl_models.errors import NPKLError, ProblemError, UnsupportedError, chosen, instance, unknown
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
 from npkl_models.solve.backend import Backend
@@ -84,6 +84,11 @@ def crosscheck(
     >>> [row.verdict == "agrees" for row in table.rows]
     [True, True, False]
     """
+    instance(problem, Problem, "problem")
+    if points is not None and not isinstance(points, Mapping):
+        raise ProblemError(f"points must be a mapping of labels to points, got {type(points).__name__}")
+    if not isinstance(n_jobs, int) or isinstance(n_jobs, bool) or not -64 <= n_jobs <= 1024 or n_jobs == 0:
+        raise ProblemError(f"n_jobs must be an integer, -1 for all cores, got {n_jobs!r}")
     given = dict(points or {})
     runs = _runs(known_backends() if backends is None else backends, dict(options))
     if not runs and not given:
@@ -91,8 +96,8 @@ def crosscheck(
     if both := sorted(set(runs) & set(given)):
         raise ProblemError(f"points must have labels of their own, got {both}")
     labels = [*runs, *given]
-    if reference is not None and reference not in labels:
-        raise unknown("reference", reference, labels)
+    if reference is not None:
+        chosen("reference", reference, labels)
     judged = {label: judge_point(problem, label, point) for label, point in given.items()}
     outcomes = _outcomes(problem, runs, n_jobs, progress, folder) | judged
     return _table(problem, outcomes, reference, agreement, partial(_restriction, problem, without_basis))
@@ -131,9 +136,11 @@ Run = tuple[Backend, dict[str, Any]]
 def _runs(wanted: Any, options: dict[str, Any]) -> dict[str, Run]:
     """Backend and options of each label; a bad name or value is an error at once, not a row."""
     parsed: dict[str, Run] = {}
+    if not isinstance(wanted, (str, Backend, Iterable)):
+        raise ProblemError(f"backends must be names or Backends, got {wanted!r}")
     for one in [wanted] if isinstance(wanted, (str, Backend)) else wanted:
-        label = one.name if isinstance(one, Backend) else one
         backend, own = (one, {}) if isinstance(one, Backend) else _parse(one)
+        label = one.name if isinstance(one, Backend) else one
         if parsed.get(label, (backend,))[0] is not backend:
             raise ProblemError(f"two backends have the name {label!r}; give one of them another")
         parsed[label] = backend, own
@@ -149,7 +156,7 @@ def _runs(wanted: Any, options: dict[str, Any]) -> dict[str, Run]:
 
 def _parse(label: str) -> Run:
     """Backend and options of a label such as "sdp[SCS]"."""
-    match = re.fullmatch(r"(\w+)(?:\[(\w+)\])?", label)
+    match = re.fullmatch(r"(\w+)(?:\[(\w+)\])?", label) if isinstance(label, str) else None
     name, solver = match.groups() if match else (label, None)
     backend = get_backend(name)
     if solver is None:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix, dense, gamma
+from npkl_models.linalg.owned import Owner, frozen, owned_sparse, real_array, real_matrix, shelled
 
 ACCEPTED = 1e-8  # defect of what may be given
 STRAIGHT = 1e-13  # defect above which the columns are orthonormalised
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Basis:
+class Basis(Owner):
     """Orthonormal columns Q (n x s).
 
     A sparse Q stays sparse, and so does what is restricted to it. Columns that are orthonormal to 1e-8 only
@@ -48,7 +48,8 @@ class Basis:
 
     def __post_init__(self) -> None:
         sparse = sp.issparse(self.Q)
-        Q = sp.csr_array(self.Q, dtype=float) if sparse else np.array(self.Q, dtype=float, order="C")
+        Q = real_matrix(self.Q, "basis Q")
+        Q = owned_sparse(Q) if sparse else Q
         if Q.ndim != 2 or not 1 <= Q.shape[1] <= Q.shape[0]:
             raise ProblemError(f"basis Q must have shape (n, s) with 1 <= s <= n, got {Q.shape}")
         if not np.isfinite(Q.data if sparse else Q).all():
@@ -59,9 +60,14 @@ class Basis:
         if error > STRAIGHT:
             straight, R = np.linalg.qr(dense(Q))
             Q, sparse = np.ascontiguousarray(straight * np.sign(R.diagonal())), False
-        numbers: Any = Q.data if sparse else Q
-        numbers.setflags(write=False)
-        object.__setattr__(self, "Q", Q)
+        self.__dict__["Q"] = frozen(Q)
+        if self.eigenvalues is not None:
+            values = real_array(self.eigenvalues, "eigenvalues of a basis")
+            if values.shape != (self.size,) or not np.isfinite(values).all():
+                raise ProblemError(
+                    f"eigenvalues of a basis must be {self.size} finite numbers, got shape {values.shape}"
+                )
+            object.__setattr__(self, "eigenvalues", frozen(values))
 
     def __repr__(self) -> str:
         return f"Basis({self.size} columns over {self.n} points)"
@@ -105,6 +111,9 @@ class Basis:
         gap = _gap(self.Q)
         gap = float(np.linalg.norm(gap.data if sp.issparse(gap) else gap))
         return gap * (1 + gamma(self.size**2)) + gamma(self.n + 2) * self.magnitude
+
+
+shelled(Basis, "Q")
 
 
 def _gap(Q: Matrix) -> Matrix:

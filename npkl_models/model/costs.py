@@ -9,15 +9,17 @@ import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Matrix
+from npkl_models.linalg.owned import owned_sparse, real_matrix
 
 LARGEST_COST = 1e300  # beyond, sums of two entries may not be finite
 
 
 def symmetric_cost(cost: Any) -> Matrix:
     """The cost as a symmetric CSR array, or a ProblemError."""
-    C = sp.csr_array(cost).astype(float)
-    if C.ndim != 2 or C.shape[0] != C.shape[1]:
-        raise ProblemError(f"cost matrix (Laplacian) must be square, got shape {C.shape}")
+    given = real_matrix(cost, "cost matrix (Laplacian)")
+    if given.ndim != 2 or given.shape[0] != given.shape[1]:
+        raise ProblemError(f"cost matrix (Laplacian) must be square, got shape {given.shape}")
+    C = sp.csr_array(given).astype(float)
     if C.shape[0] < 2:
         raise ProblemError(f"cost matrix (Laplacian) must have at least 2 rows, got {C.shape[0]}")
     if not np.isfinite(C.data).all():
@@ -37,4 +39,4 @@ def symmetric_cost(cost: Any) -> Matrix:
             "cost matrix (Laplacian) must be symmetric, got a difference of "
             f"{skew.data[k]:.2e} at ({int(skew.row[k])}, {int(skew.col[k])})"
         )
-    return sp.csr_array((C + C.T) * 0.5)
+    return owned_sparse((C + C.T) * 0.5)

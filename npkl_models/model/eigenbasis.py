@@ -12,6 +12,7 @@ from scipy.sparse.linalg import eigsh
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import DENSE_SPECTRUM, Array, Matrix, dense
+from npkl_models.linalg.owned import real_matrix, whole_number
 from npkl_models.model.basis import Basis
 
 SAME = 1e-8  # of the spectral scale: eigenvalues closer than this count as one
@@ -57,6 +58,10 @@ def eigenbasis(L: Matrix, size: int, skip: int = 0) -> Basis:
     >>> nm.reg_pcp(basis, pairs).order
     2
     """
+    L = real_matrix(L, "Laplacian")
+    size, skip = whole_number(size, "size of a basis", 1), whole_number(skip, "skip", 0)
+    if L.ndim != 2 or L.shape[0] != L.shape[1] or not np.isfinite(L.data if sp.issparse(L) else L).all():
+        raise ProblemError(f"Laplacian must be square and finite, got shape {L.shape}")
     n = L.shape[0]
     if size < 1 or skip < 0 or size + skip > n:
         raise ProblemError(f"size must be at least 1 and size + skip at most n = {n}, got {size} and {skip}")

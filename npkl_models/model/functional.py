@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Mask, Matrix
+from npkl_models.linalg.owned import Owner, frozen, whole_array, whole_number
 from npkl_models.model.incidence import Incidence
 
 SVEC_CHUNK = 4_000_000  # numbers that `svec_operator` works on at a time
@@ -34,7 +35,7 @@ class Triplets(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Functional(ABC):
+class Functional(Owner, ABC):
     """A linear map from kernels (n x n) to values z (m,).
 
     Examples
@@ -52,6 +53,11 @@ class Functional(ABC):
     arity: ClassVar[int]
 
     def __init__(self, n: int, indices: Sequence[ArrayLike] = ()) -> None:
+        n = whole_number(n, f"the number of points of {self.kind}", 1)
+        if not isinstance(indices, (tuple, list, np.ndarray)):
+            raise ProblemError(
+                f"{self.kind} must have {self.arity} index arrays, got {type(indices).__name__}"
+            )
         given = tuple(_as_indices(part, self.kind, n) for part in indices)
         if len(given) != self.arity or len({part.size for part in given}) > 1:
             raise ProblemError(
@@ -170,10 +176,11 @@ def svec(U: Array) -> Array:
 
 
 def _as_indices(values: ArrayLike, kind: str, n: int) -> Index:
-    out = np.atleast_1d(np.asarray(values))
-    if out.ndim != 1 or (out.size and out.dtype.kind not in "iu"):
-        raise ProblemError(f"indices of {kind} must be one-dimensional integers, got {out.dtype}")
+    out = np.atleast_1d(whole_array(values, f"indices of {kind}"))
+    if out.ndim != 1:
+        raise ProblemError(f"indices of {kind} must be one-dimensional integers, got shape {out.shape}")
     if out.size and (out.min() < 0 or out.max() >= n):
         bad = out[(out < 0) | (out >= n)][:5].tolist()
         raise ProblemError(f"indices of {kind} must lie in 0..{n - 1}, got {bad}")
-    return out.astype(np.intp)
+    read_only: Index = frozen(out)
+    return read_only

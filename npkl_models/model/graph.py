@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import UNIT, Array, Matrix
+from npkl_models.linalg.owned import real_array, real_matrix, real_number, whole_number
 from npkl_models.model.neighbors import nearest_neighbors
 
 WIDTH_NEIGHBORS = 10
@@ -70,7 +71,8 @@ def knn_affinity(
     """
     X = check_points(X)
     n = X.shape[0]
-    if not 1 <= n_neighbors < n:
+    n_neighbors = whole_number(n_neighbors, "n_neighbors", 1)
+    if n_neighbors >= n:
         raise ProblemError(f"n_neighbors must be between 1 and n - 1 = {n - 1}, got {n_neighbors}")
     reach = min(max(n_neighbors, WIDTH_NEIGHBORS), n - 1)
     distance, neighbor = nearest_neighbors(X, reach, metric, search, progress)
@@ -95,7 +97,7 @@ def graph_width(
 
 def _width(sigma: float | str, distance: Array, n_neighbors: int) -> float:
     """The number that ``sigma`` stands for, inf for a binary graph."""
-    if sigma == "binary":
+    if isinstance(sigma, str) and sigma == "binary":
         return np.inf
     means = {
         "auto": lambda: distance[:, :WIDTH_NEIGHBORS].mean() / 2,
@@ -103,9 +105,10 @@ def _width(sigma: float | str, distance: Array, n_neighbors: int) -> float:
     }
     if isinstance(sigma, str) and sigma in means:
         return float(means[sigma]()) or 1.0
-    if not isinstance(sigma, (int, float, np.integer, np.floating)) or not (np.isfinite(sigma) and sigma > 0):
+    width = np.nan if isinstance(sigma, str) else real_number(sigma, "sigma")
+    if not (np.isfinite(width) and width > 0):
         raise ProblemError(f"sigma must be positive, 'auto', 'last' or 'binary', got {sigma!r}")
-    return sigma
+    return width
 
 
 def laplacian(
@@ -146,10 +149,11 @@ def laplacian(
     """
     given = X_or_affinity
     square = sp.issparse(given) and given.shape[0] == given.shape[1]
-    if metric == "precomputed" or square:
+    if square or (isinstance(metric, str) and metric == "precomputed"):
         S = _check_affinity(given)
     else:
         S = knn_affinity(given, n_neighbors, sigma, metric, search, progress)
+    shift = real_number(shift, "shift")
     if not (np.isfinite(shift) and shift >= 0):
         raise ProblemError(f"shift must be a finite number >= 0, got {shift}")
     n = S.shape[0]
@@ -165,10 +169,10 @@ def laplacian(
 def check_points(X: Any, least: int = 2) -> Any:
     """X as a finite two-dimensional float array (or sparse matrix) of at least so many rows."""
     if sp.issparse(X):
-        X = sp.csr_array(X).astype(float)
+        X = sp.csr_array(real_matrix(X, "X")).astype(float)
         entries = X.data
     else:
-        X = np.asarray(X, dtype=float)
+        X = real_array(X, "X")
         entries = X
     if X.ndim != 2 or X.shape[0] < least:
         raise ProblemError(f"X must have shape (n, d) with n >= {least}, got {X.shape}")
@@ -184,9 +188,10 @@ def check_points(X: Any, least: int = 2) -> Any:
 
 
 def _check_affinity(S: Any) -> Matrix:
-    S = sp.csr_array(S).astype(float)
-    if S.shape[0] != S.shape[1]:
+    S = real_matrix(S, "an affinity")
+    if S.ndim != 2 or S.shape[0] != S.shape[1]:
         raise ProblemError(f"an affinity must be square, got {S.shape}")
+    S = sp.csr_array(S).astype(float)
     if not np.isfinite(S.data).all() or (S.data < 0).any():
         raise ProblemError("an affinity must be finite and non-negative")
     if abs(S - S.T).max() > 1e-10 * max(1.0, abs(S).max()):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npkl_models.errors import ProblemError, unknown
+from npkl_models.errors import ProblemError, chosen
 from npkl_models.linalg import Array
 from npkl_models.model.loss import CvxConstraints, CvxExpression, Loss, undeclared
 from npkl_models.model.shared import SharedSlack
@@ -262,6 +262,4 @@ def get_loss(loss: str | Loss) -> Loss:
         raise ProblemError(
             f"a loss must be an instance, got the class {loss.__name__}: write {loss.__name__}()"
         )
-    if loss not in LOSSES:
-        raise unknown("loss", loss, LOSSES)
-    return LOSSES[loss]
+    return LOSSES[chosen("loss", loss, LOSSES)]

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.metrics import pairwise_distances_chunked
 from sklearn.neighbors import NearestNeighbors
 
-from npkl_models.errors import MissingDependencyError, UnsupportedError, unknown
+from npkl_models.errors import MissingDependencyError, ProblemError, UnsupportedError, chosen
 from npkl_models.linalg import Array, Index
 
 APPROXIMATE_FROM = 50_000  # points
@@ -23,8 +23,7 @@ def nearest_neighbors(
     X: Any, count: int, metric: str = "euclidean", search: str = "auto", progress: bool | None = None
 ) -> tuple[Array, Index]:
     """Distances and indices (n, count) of the nearest other points, nearest first."""
-    if search not in SEARCHES:
-        raise unknown("search", search, SEARCHES)
+    chosen("search", search, SEARCHES)
     shown = progress if progress is not None else X.shape[0] >= BAR_FROM and sys.stderr.isatty()
     if search == "approximate" or (search == "auto" and _is_large(*X.shape)):
         found = _approximate(X, count, metric, shown)
@@ -43,7 +42,12 @@ def _is_large(n: int, d: int) -> bool:
 
 def _exact(X: Any, count: int, metric: str, shown: bool) -> tuple[Array, Index]:
     jobs = -1 if X.shape[0] >= CHUNK else None  # threads of which each has little to do cost more than that
-    index = NearestNeighbors(n_neighbors=count + 1, metric=metric, n_jobs=jobs).fit(X)
+    try:
+        index = NearestNeighbors(n_neighbors=count + 1, metric=metric, n_jobs=jobs).fit(X)
+    except (ValueError, TypeError) as error:
+        raise ProblemError(
+            f"metric must be one that scikit-learn's neighbours know, got {metric!r}: {error}"
+        ) from error
     starts: Any = range(0, X.shape[0], CHUNK)
     if shown:
         from rich.console import Console

@@ -11,14 +11,15 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components, shortest_path
 
-from npkl_models.errors import ProblemError, unknown
+from npkl_models.errors import ProblemError, chosen
 from npkl_models.linalg import Array, Index
+from npkl_models.linalg.owned import Owner, frozen, real_array, real_number, whole_array, whole_number
 from npkl_models.linalg.seeds import generator
 from npkl_models.model.sampling import draw_pairs, labelled
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Pairs:
+class Pairs(Owner):
     """Validated pairs over n points, each stored once with i < j.
 
     Parameters
@@ -58,6 +59,7 @@ class Pairs:
         self, n: int, must_link: ArrayLike | None, cannot_link: ArrayLike | None,
         weights: ArrayLike | None = None,
     ) -> None:  # fmt: skip
+        n = whole_number(n, "the number of points of pairs", 2)
         must = _ordered(must_link, "must_link", n)
         cannot = _ordered(cannot_link, "cannot_link", n)
         if not len(must) + len(cannot):
@@ -69,7 +71,7 @@ class Pairs:
             named = [(int(c) // n, int(c) % n) for c in both[:5]]
             raise ProblemError(f"a pair must not be on both lists, got {named}")
         if weights is not None:
-            weights = np.asarray(weights, dtype=float).ravel()
+            weights = real_array(weights, "weights of pairs").ravel()
             if given != len(must) + len(cannot):
                 raise ProblemError("with weights no pair must be repeated, got repeated pairs")
             if weights.size != given or not (np.isfinite(weights).all() and (weights > 0).all()):
@@ -78,7 +80,7 @@ class Pairs:
                     f"{int(np.sum(~(weights > 0)))} of them not positive"
                 )
         for part, value in zip(fields(self), (n, must, cannot, weights), strict=True):
-            object.__setattr__(self, part.name, value)
+            object.__setattr__(self, part.name, frozen(value))
 
     @classmethod
     def from_labels(
@@ -128,7 +130,7 @@ class Pairs:
     @classmethod
     def from_arrays(cls, pairs: ArrayLike, y: ArrayLike, n: int) -> Pairs:
         """From (m, 2) indices and signs y (+1 must-link, -1 cannot-link)."""
-        table, sign = np.asarray(pairs), np.asarray(y).ravel()
+        table, sign = whole_array(pairs, "pairs of shape (m, 2)"), real_array(y, "y").ravel()
         if table.ndim != 2 or table.shape != (sign.size, 2) or not np.isin(sign, (-1, 1)).all():
             raise ProblemError(
                 "pairs must have shape (m, 2) and y must hold m values +1 or -1, "
@@ -248,17 +250,18 @@ class Pairs:
         -----
         Zhuang, Tsang & Hoi, JMLR 12, 2011, section 5.3. Every pair that has a chosen point is kept.
         """
+        fraction = real_number(fraction, "fraction")
         if not 0 < fraction <= 1:
             raise ProblemError(f"fraction must be above 0 and at most 1, got {fraction}")
-        if criterion not in ("margin", "random"):
-            raise unknown("criterion", criterion, ("margin", "random"))
+        chosen("criterion", criterion, ("margin", "random"))
         ends = np.concatenate([self.i, self.j])
         points, place, count = np.unique(ends, return_inverse=True, return_counts=True)
         size = int(np.ceil(fraction * points.size))
         if criterion == "random":
-            chosen = generator(random_state).choice(points, size=size, replace=False)
+            drawn = generator(random_state).choice(points, size=size, replace=False)
         else:
-            V = np.asarray(getattr(kernel, "V", kernel), dtype=float)
+            given = getattr(kernel, "V", kernel)
+            V = np.zeros(0) if given is None else real_array(given, "the kernel of the margin criterion")
             if V.ndim != 2 or V.shape[0] != self.n:
                 raise ProblemError(
                     f"the margin criterion needs a kernel: a Solution or a factor of {self.n} rows, "
@@ -266,8 +269,8 @@ class Pairs:
                 )
             agreement = self.sign * np.einsum("er,er->e", V[self.i], V[self.j])
             margin = np.abs(np.bincount(place, weights=np.tile(agreement, 2)) / count)
-            chosen = points[np.argsort(margin, kind="stable")[:size]]
-        kept = np.isin(self.i, chosen) | np.isin(self.j, chosen)
+            drawn = points[np.argsort(margin, kind="stable")[:size]]
+        kept = np.isin(self.i, drawn) | np.isin(self.j, drawn)
         must = kept[: len(self.must_link)]
         weights = None if self.weights is None else self.weights[kept]
         return Pairs(self.n, self.must_link[must], self.cannot_link[kept[len(self.must_link) :]], weights)
@@ -296,13 +299,11 @@ def _distinct(pairs: Index) -> Index:
 
 
 def _ordered(values: ArrayLike | None, name: str, n: int) -> Index:
-    pairs = np.asarray(values if values is not None else [])
+    pairs = whole_array(values if values is not None else [], f"{name} of shape (m, 2)")
     if not pairs.size:
         return np.zeros((0, 2), dtype=np.intp)
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        raise ProblemError(
-            f"{name} must be integers of shape (m, 2), got {pairs.dtype} of shape {pairs.shape}"
-        )
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise ProblemError(f"{name} must be integers of shape (m, 2), got shape {pairs.shape}")
     outside = (pairs < 0).any(axis=1) | (pairs >= n).any(axis=1)
     if outside.any():
         raise ProblemError(f"{name} must index points 0..{n - 1}, got {pairs[outside][:5].tolist()}")

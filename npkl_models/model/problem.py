@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Matrix, dense, gamma, gram_eigenvalues, norm_bound, symmetrize
+from npkl_models.linalg.owned import Owner, real_array, shelled
 from npkl_models.model import storage
 from npkl_models.model.basis import Basis
 from npkl_models.model.costs import symmetric_cost
@@ -24,7 +25,7 @@ NONE = NoRegularizer()
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Problem(Lent):
+class Problem(Owner, Lent):
     r"""Learn a PSD kernel matrix K (n x n) from a cost matrix and losses on its values.
 
     .. math::
@@ -70,8 +71,8 @@ class Problem(Lent):
         basis: Basis | None = None, name: str = "",
     ) -> None:  # fmt: skip
         cost = symmetric_cost(cost)
-        terms = (terms,) if isinstance(terms, LossTerm) else tuple(terms)
-        equalities = (equalities,) if isinstance(equalities, Equality) else tuple(equalities)
+        terms = _parts(terms, LossTerm, "terms")
+        equalities = _parts(equalities, Equality, "equalities")
         if not isinstance(regularizer, Regularizer):
             raise ProblemError(
                 f"regularizer must be a Regularizer such as RowNormBound(1.0), got {regularizer!r}"
@@ -84,11 +85,15 @@ class Problem(Lent):
                     f"{part.name} must be over the {cost.shape[0]} points of the cost matrix, "
                     f"got a functional over {part.functional.n}"
                 )
+        if not isinstance(name, str):
+            raise ProblemError(f"a problem's name must be text, got {name!r}")
+        if basis is not None and not isinstance(basis, Basis):
+            raise ProblemError(f"basis must be a Basis such as Basis(Q), got {type(basis).__name__}")
         if basis is not None and basis.n != cost.shape[0]:
             raise ProblemError(f"basis must have {cost.shape[0]} rows as the cost matrix, got {basis.n}")
         given = (cost, terms, equalities, regularizer, basis, name)
         for own, value in zip(fields(self), given, strict=True):
-            object.__setattr__(self, own.name, value)
+            self.__dict__[own.name] = value
 
     # ------------------------------------------------------------------ sizes
 
@@ -124,6 +129,7 @@ class Problem(Lent):
 
     def objective(self, K: Array) -> float:
         """The objective at a dense kernel K (n x n); constraints are not looked at."""
+        K = _point(K, (self.n, self.n), "a kernel")
         linear = float(np.sum(self.cost.multiply(K)))
         total = linear + sum(term.value(term.functional.value(K)) for term in self.terms)
         if self.regularizer.vacuous or self.regularizer.bounds:
@@ -132,6 +138,7 @@ class Problem(Lent):
 
     def objective_of_factor(self, V: Array) -> float:
         """The objective at K = V V' for a factor V (n x r); K is never formed."""
+        V = _point(V, (self.n, None), "a factor")
         linear = float(np.sum(V * (self.cost @ V)))
         total = linear + sum(term.value(z) for term, z in zip(self.terms, self.values(V), strict=True))
         if self.regularizer.vacuous or self.regularizer.bounds:
@@ -153,6 +160,7 @@ class Problem(Lent):
 
         An equality's is relative to its value, or where that is zero to the entries of K that enter it.
         """
+        V = _point(V, (self.n, None), "a factor")
         diagonal = np.einsum("ir,ir->i", V, V)
         worst = self.regularizer.violation(gram_eigenvalues(V), diagonal)
         for part in self.equalities:
@@ -231,8 +239,16 @@ class Problem(Lent):
         if not isinstance(y, Multipliers):
             if len(self.terms) == 1 and isinstance(y, np.ndarray) and y.ndim == 1:
                 y = (y,)
+            if not isinstance(y, (tuple, list, np.ndarray)):
+                raise ProblemError(
+                    f"multipliers must be Multipliers or an array for each loss term, got {y!r}"
+                )
             nu = tuple(np.zeros(part.functional.size) for part in self.equalities)
-            y = Multipliers(tuple(np.asarray(part, dtype=float) for part in y), nu)
+            y = Multipliers(tuple(y), nu)
+        y = Multipliers(
+            tuple(_numbers(part) for part in y.terms), tuple(_numbers(part) for part in y.equalities),
+            None if y.rows is None else _numbers(y.rows),
+        )  # fmt: skip
         sizes = [part.functional.size for part in (*self.terms, *self.equalities)]
         got = [part.size for part in (*y.terms, *y.equalities)]
         if sizes != got or len(y.terms) != len(self.terms):
@@ -268,3 +284,36 @@ class Problem(Lent):
     def unpack(header: dict[str, Any], data: dict[str, Any]) -> Problem:
         """The problem that `pack` took apart."""
         return Problem(**storage.unpack(header, data))
+
+
+shelled(Problem, "cost")
+
+Kind = TypeVar("Kind", LossTerm, Equality)
+
+
+def _parts(given: Kind | Iterable[Kind], kind: type[Kind], what: str) -> tuple[Kind, ...]:
+    """The parts as a tuple, or a ProblemError that names the one that is none."""
+    parts = (given,) if isinstance(given, kind) else given
+    if not isinstance(parts, Iterable):
+        raise ProblemError(f"{what} must be a list of {kind.__name__}s, got {parts!r}")
+    out = tuple(parts)
+    for part in out:
+        if not isinstance(part, kind):
+            raise ProblemError(f"{what} must be {kind.__name__}s, got {part!r}")
+    return out
+
+
+def _point(given: Any, shape: tuple[int, int | None], what: str) -> Array:
+    """The numbers of a factor or kernel as they are, or a ProblemError."""
+    array = given if type(given) is np.ndarray and given.dtype == np.float64 else real_array(given, what)
+    if array.ndim != 2 or array.shape[0] != shape[0] or shape[1] not in (None, array.shape[1]):
+        wanted = f"({shape[0]}, {'r' if shape[1] is None else shape[1]})"
+        raise ProblemError(f"{what} must have shape {wanted}, got {array.shape}")
+    return array
+
+
+def _numbers(values: Any) -> Array:
+    """Multipliers as they are where they are floats; anything else is read, or refused."""
+    if isinstance(values, np.ndarray) and values.dtype == np.float64 and type(values) is np.ndarray:
+        return values
+    return real_array(values, "multipliers")

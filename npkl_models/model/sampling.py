@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Index, Mask
+from npkl_models.linalg.owned import whole_number
 
 ENUMERATE = 2_000_000  # up to so many candidate pairs are listed rather than drawn
 
@@ -24,7 +26,8 @@ def draw_pairs(
     rng: np.random.Generator,
 ) -> Index:
     """``size`` distinct pairs that pass ``keep``, uniform, in random order."""
-    if size < 0 or size > available:
+    size = whole_number(size, f"number of {name} pairs", 0)
+    if size > available:
         raise ProblemError(
             f"number of {name} pairs must be between 0 and the {available} that exist, got {size}"
         )
@@ -43,14 +46,24 @@ def draw_pairs(
 
 def labelled(y: ArrayLike) -> tuple[Mask, Index]:
     """Which points have a label, and the classes 0, 1, ... of those that have."""
-    given = np.asarray(y, dtype=object).ravel()
+    if isinstance(y, np.ma.MaskedArray):
+        raise ProblemError("labels must have no masked values; use -1 for points without a label")
+    if not np.iterable(y) or isinstance(y, (str, bytes)) or sp.issparse(y):
+        raise ProblemError(f"labels must be a list with the class of each point, got {type(y).__name__}")
+    try:
+        given = np.asarray(y, dtype=object).ravel()
+    except ValueError:
+        raise ProblemError("labels must be a list with the class of each point, got a ragged one") from None
     known = np.array([_is_label(value) for value in given.tolist()], dtype=bool)
     if not known.any():
         raise ProblemError(
             "labels must name the class of at least one point, got none (-1, None and NaN are no label)"
         )
-    kept = np.array(given[known].tolist())
-    classes: Index = np.unique(kept, return_inverse=True)[1].astype(np.intp).ravel()
+    try:
+        kept = np.array(given[known].tolist())
+        classes: Index = np.unique(kept, return_inverse=True)[1].astype(np.intp).ravel()
+    except (ValueError, TypeError):
+        raise ProblemError("labels must be numbers or text, one for each point, got others") from None
     return known, classes
 
 

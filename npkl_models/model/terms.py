@@ -9,11 +9,12 @@ from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
+from npkl_models.linalg.owned import Owner, frozen, owned, real_array
 from npkl_models.model.functional import Functional
 from npkl_models.model.losses import Loss, get_loss
 
 
-class Part:
+class Part(Owner):
     """Values of a functional that enter a problem, by a loss or by an equality."""
 
     functional: Functional
@@ -53,7 +54,7 @@ class LossTerm(Part):
         self, functional: Functional, loss: str | Loss, target: ArrayLike, weight: ArrayLike = 1.0,
         name: str = "pairs",
     ) -> None:  # fmt: skip
-        loss = get_loss(loss)
+        functional, loss, name = _functional(functional), get_loss(loss), _name(name)
         target = _vector(target, functional.size, f"targets of {name}")
         weight = _vector(weight, functional.size, f"weights of {name}")
         if not functional.size:
@@ -111,6 +112,7 @@ class Equality(Part):
     name: str
 
     def __init__(self, functional: Functional, value: ArrayLike, name: str = "equality") -> None:
+        functional, name = _functional(functional), _name(name)
         _fill(self, (functional, _vector(value, functional.size, f"values of {name}"), name))
 
     def __repr__(self) -> str:
@@ -118,7 +120,7 @@ class Equality(Part):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Multipliers:
+class Multipliers(Owner):
     """Dual variables: S = C + sum_e y_e M_e + sum_k nu_k M_k + Diag(d).
 
     Attributes
@@ -160,6 +162,11 @@ class Multipliers:
         parts = (*self.terms, *self.equalities, *(() if self.rows is None else (self.rows,)))
         return all(bool(np.isfinite(part).all()) for part in parts)
 
+    def owned(self) -> Multipliers:
+        """The same numbers, read-only."""
+        rows = None if self.rows is None else owned(self.rows)
+        return Multipliers(tuple(map(owned, self.terms)), tuple(map(owned, self.equalities)), rows)
+
     def scaled(self, s: float) -> Multipliers:
         """All of them times s."""
         rows = None if self.rows is None else s * self.rows
@@ -173,11 +180,24 @@ def _fill(part: LossTerm | Equality, values: tuple[object, ...]) -> None:
 
 
 def _vector(values: ArrayLike, size: int, what: str) -> Array:
-    out = np.asarray(values, dtype=float)
+    out = real_array(values, what)
     if out.ndim == 0:
         out = np.full(size, float(out))
     if out.shape != (size,):
         raise ProblemError(f"{what} must have shape ({size},), got {out.shape}")
     if not np.isfinite(out).all():
         raise ProblemError(f"{what} must be finite, got NaN or infinity")
-    return out
+    read_only: Array = frozen(out)
+    return read_only
+
+
+def _functional(given: object) -> Functional:
+    if not isinstance(given, Functional):
+        raise ProblemError(f"a functional must be one such as Entries(n, (i, j)), got {given!r}")
+    return given
+
+
+def _name(given: object) -> str:
+    if not isinstance(given, str):
+        raise ProblemError(f"a name must be text, got {given!r}")
+    return given

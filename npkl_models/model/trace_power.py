@@ -12,6 +12,7 @@ import numpy as np
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import TINY, Array, gram_eigenvalues, schatten_norm
+from npkl_models.linalg.owned import real_number
 from npkl_models.model.regularizer import ROUND, Regularizer, inside, linear_support, parameter
 from npkl_models.model.trace_cones import Cvx, CvxSupport, bound_support, penalty_support, trace_power
 
@@ -42,6 +43,11 @@ class TracePower(Regularizer):
     name = "trace_power"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "p", real_number(self.p, "p"))
+        for label, words in (("bound", "bound B"), ("penalty", "penalty G")):
+            given = getattr(self, label)
+            if given is not None:
+                object.__setattr__(self, label, real_number(given, words))
         if not (np.isfinite(self.p) and self.p >= 1):
             raise ProblemError(f"p must be a finite number >= 1, got {self.p}")
         if (self.bound is None) == (self.penalty is None):
@@ -49,10 +55,6 @@ class TracePower(Regularizer):
                 "exactly one of bound and penalty must be given, "
                 f"got bound={self.bound}, penalty={self.penalty}"
             )
-        object.__setattr__(self, "p", float(self.p))
-        for label in ("bound", "penalty"):
-            if getattr(self, label) is not None:
-                object.__setattr__(self, label, float(getattr(self, label)))
         for label, number in (("bound B", self.bound), ("penalty G", self.penalty)):
             if number is not None and not (np.isfinite(number) and number > 0):
                 raise ProblemError(f"{label} must be positive and finite, got {number}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from npkl_models.errors import UnsupportedError, unknown
+from npkl_models.errors import UnsupportedError, chosen
 from npkl_models.linalg import Array
 
 METHODS = ("auto", "eigh", "cholesky", "lanczos", "ritz")
@@ -46,8 +46,7 @@ class Query:
     allowance: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise unknown("eigenvalue method", self.method, METHODS)
+        chosen("eigenvalue method", self.method, METHODS)
         if not self.accuracy >= 0:
             raise UnsupportedError(f"accuracy must not be negative, got {self.accuracy!r}")
         if not 0 < self.failure_probability < 1:

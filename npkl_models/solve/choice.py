@@ -9,7 +9,7 @@ from typing import Any, Unpack, overload
 
 from npkl_models.answer.solution import Solution
 from npkl_models.certify.unheld import split
-from npkl_models.errors import UnsupportedError
+from npkl_models.errors import UnsupportedError, instance
 from npkl_models.hooks import lend
 from npkl_models.model.problem import Problem
 from npkl_models.solve.backend import Backend
@@ -100,6 +100,7 @@ def choose_backend(problem: Problem, **options: Unpack[AnyKeywords]) -> Choice:
     >>> reason.startswith(name)
     True
     """
+    instance(problem, Problem, "problem")
     costs, declined = candidates(problem, options)
     if not costs:
         raise UnsupportedError(f"no backend takes this problem: {'; '.join(declined)}")
@@ -144,9 +145,10 @@ def compile(problem: Problem, backend: str | Backend = "auto", **options: Any) -
     >>> nm.compile(problem, "sdp_dual")
     Program(sdp_dual for Problem(pcp: n=6, 3 pairs square, 6 diagonal square, regularizer=none))
     """
-    if backend == "auto":
+    if isinstance(backend, str) and backend == "auto":
         backend = choose_backend(problem, **options)[0]
         options = usable(get_backend(backend), options)
+    instance(problem, Problem, "problem")
     known = get_backend(backend)
     try:
         return known.compile(problem, **options)
@@ -180,7 +182,8 @@ def solve(problem: Problem, backend: str | Backend = "auto", **options: Any) -> 
     >>> nm.solve(problem, "interior", tol=1e-8).status.name
     'OPTIMAL'
     """
-    if backend != "auto":
+    instance(problem, Problem, "problem")
+    if not isinstance(backend, str) or backend != "auto":
         return compile(problem, backend, **options).solve()
     reason = choose_backend(problem, **options).short
     given = Options(time_limit=options.get("time_limit")).time_limit

@@ -16,6 +16,8 @@ from npkl_models.answer.solution import Solution
 from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.linalg import Array
 
+FOREVER = 1e300  # seconds
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
@@ -54,12 +56,17 @@ class Options:
     def __post_init__(self) -> None:
         for name in ("tol", "time_limit"):
             value = getattr(self, name)
-            require(value is None or isinstance(value, Real), f"{name} must be a number", value)
+            number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+            require(value is None or number, f"{name} must be a number", value)
+        require(
+            isinstance(self.verbose, (bool, np.bool_, int)), "verbose must be True or False", self.verbose
+        )
         whole = self.max_iter is None or isinstance(self.max_iter, Integral)
         require(whole and not isinstance(self.max_iter, bool), "max_iter must be an integer", self.max_iter)
-        require(0 < self.tol < 1, "tol must be between 0 and 1", self.tol)
+        require(self.tol is not None and 0 < self.tol < 1, "tol must be between 0 and 1", self.tol)
         require(self.max_iter is None or self.max_iter >= 1, "max_iter must be >= 1", self.max_iter)
-        require(self.time_limit is None or self.time_limit > 0, "time_limit must be > 0", self.time_limit)
+        lasts = self.time_limit is None or 0 < self.time_limit < FOREVER
+        require(lasts or self.time_limit == np.inf, "time_limit must be > 0", self.time_limit)
         require(self.callback is None or callable(self.callback), "callback must be callable", self.callback)
 
 
@@ -92,6 +99,7 @@ class IterativeOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        require(isinstance(self.rigour, str), "rigour must be 'probable' or 'proved'", self.rigour)
         require(self.rigour in ("probable", "proved"), "rigour must be 'probable' or 'proved'", self.rigour)
         known = self.start is None or hasattr(self.start, "V") or isinstance(self.start, np.ndarray)
         require(known, "start must be a Solution or an array (n, r)", self.start)
@@ -116,11 +124,12 @@ class FactorOptions(IterativeOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        named = self.rank in ("auto", "pataki")
+        named = isinstance(self.rank, str) and self.rank in ("auto", "pataki")
         number = isinstance(self.rank, (int, np.integer)) and not isinstance(self.rank, bool)
         seed = self.random_state
         rule = "random_state must be an integer >= 0 or None"
-        require(seed is None or (isinstance(seed, Integral) and int(seed) >= 0), rule, seed)
+        whole = isinstance(seed, Integral) and not isinstance(seed, bool)
+        require(seed is None or (whole and int(seed) >= 0), rule, seed)
         rule = "rank must be 'auto', 'pataki' or an integer >= 1"
         require(named or (number and int(self.rank) >= 1), rule, self.rank)
 

@@ -82,7 +82,7 @@ def get_backend(backend: str | Backend) -> Backend:
     """The backend of that name, or an error that lists them; a Backend is passed through."""
     if isinstance(backend, Backend):
         return backend
-    if backend not in _REGISTRY:
+    if not isinstance(backend, str) or backend not in _REGISTRY:
         raise unknown("backend", backend, ["auto", *_REGISTRY])
     return _REGISTRY[backend]
 

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Mask, symmetrize
+from npkl_models.linalg.owned import real_array
 from npkl_models.model.formulations.neighborhood import neighborhood
 from npkl_models.model.formulations.parts import positive
 from npkl_models.model.formulations.unfolding import softly, unfolding
@@ -112,7 +113,7 @@ def label_kernel(labels_or_kernel: Any, n: int) -> Array:
         return _of_classes(given)
     if given.shape != (n, n):
         raise ProblemError(f"labels must have shape ({n},), or their kernel ({n}, {n}), got {given.shape}")
-    Y = np.asarray(given, dtype=float)
+    Y = real_array(given, "the kernel of the labels")
     if not np.isfinite(Y).all():
         raise ProblemError("the kernel of the labels must be finite, got NaN or infinity")
     if np.abs(Y - Y.T).max() > SKEW * np.abs(Y).max():

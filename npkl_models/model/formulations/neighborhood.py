@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import minimum_spanning_tree, reverse_cuthill_mckee
 
-from npkl_models.errors import ProblemError, unknown
+from npkl_models.errors import ProblemError, chosen
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.model.basis import Basis, centred_wavelets
 from npkl_models.model.functionals import SquaredDistances
@@ -94,8 +94,7 @@ def neighborhood(
     >>> found.pairs.tolist(), found.squared.tolist(), found.joined
     ([[0, 1], [1, 2], [2, 3]], [1.0, 16.0, 2.25], 1)
     """
-    if components not in PARTS:
-        raise unknown("components", components, PARTS)
+    chosen("components", components, PARTS)
     points = check_points(X)
     n = points.shape[0]
     if not isinstance(n_neighbors, (int, np.integer)) or not 1 <= n_neighbors < n:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
-from npkl_models.errors import ProblemError
+from npkl_models.errors import ProblemError, instance
 from npkl_models.linalg import Array, Matrix
+from npkl_models.linalg.owned import real_array, real_number
 from npkl_models.model.functionals import Entries
 from npkl_models.model.losses import Loss
 from npkl_models.model.pairs import Pairs
@@ -19,14 +21,16 @@ def pair_term(pairs: Pairs, loss: str | Loss, target: Array, weight: float) -> L
 
 def positive(name: str, value: float) -> float:
     """The number, or a ProblemError that names it."""
-    if not (np.isfinite(value) and value > 0):
+    number = real_number(value, name)
+    if not (np.isfinite(number) and number > 0):
         raise ProblemError(f"{name} must be positive and finite, got {value}")
-    return float(value)
+    return number
 
 
 def matching(L: Matrix, pairs: Pairs) -> int:
     """The number of points, of which Laplacian and pairs must have the same."""
-    shape = np.shape(L)
+    instance(pairs, Pairs, "pairs")
+    shape = L.shape if sp.issparse(L) else real_array(L, "Laplacian").shape
     if len(shape) == 2 and shape[0] == shape[1] and shape[0] != pairs.n:
         raise ProblemError(f"Laplacian and pairs must be over the same points, got {shape[0]} and {pairs.n}")
     return pairs.n

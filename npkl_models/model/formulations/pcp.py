@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.errors import ProblemError
+from npkl_models.errors import ProblemError, instance
 from npkl_models.linalg import Matrix
 from npkl_models.model.basis import Basis, shared_rows
 from npkl_models.model.formulations.parts import matching, pair_term, positive
@@ -151,6 +151,8 @@ def reg_pcp(basis: Basis, pairs: Pairs) -> Problem:
     >>> problem.order, problem.solve().is_optimal()
     (3, True)
     """
+    instance(basis, Basis, "basis", "eigenbasis(L, 10)")
+    instance(pairs, Pairs, "pairs")
     if basis.n != pairs.n:
         raise ProblemError(f"basis and pairs must be over the same points, got {basis.n} and {pairs.n}")
     diagonal = np.arange(basis.n)

@@ -11,6 +11,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Index, Matrix
+from npkl_models.linalg.owned import real_matrix, whole_array
 from npkl_models.model.basis import centred_wavelets
 from npkl_models.model.formulations.parts import positive
 from npkl_models.model.functionals import DistanceDifferences
@@ -80,7 +81,7 @@ def spe(
     """
     graph = checked_graph(W)
     n = graph.shape[0]
-    given = first_triplets(graph) if triplets is None else _checked(np.asarray(triplets), graph)
+    given = first_triplets(graph) if triplets is None else _checked(whole_array(triplets, "triplets"), graph)
     i, k, j = given.T
     term = LossTerm(DistanceDifferences(n, (i, k, j)), "shared_slack", 0.0, positive("C", C), "order")
     regularizer = TracePower(2, bound=n if bound is None else bound)
@@ -91,9 +92,10 @@ def spe(
 
 def checked_graph(W: Any) -> Matrix:
     """The weights (n x n) as a sparse array without a diagonal."""
-    graph = sp.csr_array(W).astype(float)
-    if graph.shape[0] != graph.shape[1] or graph.shape[0] < 3:
+    graph = real_matrix(W, "a graph")
+    if graph.ndim != 2 or graph.shape[0] != graph.shape[1] or graph.shape[0] < 3:
         raise ProblemError(f"a graph must have shape (n, n) with n >= 3, got {graph.shape}")
+    graph = sp.csr_array(graph).astype(float)
     if not np.isfinite(graph.data).all() or (graph.data < 0).any():
         raise ProblemError("weights of a graph must be finite and not negative")
     graph = graph.copy()

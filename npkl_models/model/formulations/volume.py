@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Matrix, dense
+from npkl_models.linalg.owned import real_array
 from npkl_models.model.formulations.neighborhood import neighborhood
 from npkl_models.model.formulations.parts import positive
 from npkl_models.model.formulations.unfolding import softly, unfolding
@@ -118,7 +119,7 @@ def principal_directions(X: Any, size: int) -> Array:
 
 def _axes(directions: ArrayLike, n: int, size: int) -> Array:
     """An orthonormal basis of the centred directions."""
-    D = np.asarray(directions, dtype=float)
+    D = real_array(directions, "directions")
     if D.shape != (n, size) or not np.isfinite(D).all():
         raise ProblemError(f"directions must have shape ({n}, {size}) and finite numbers, got {D.shape}")
     U, s, _ = np.linalg.svd(D - D.mean(axis=0), full_matrices=False)

@@ -1,0 +1,165 @@
+"""What is handed in: read as real numbers, copied, and never written to again.
+
+A problem is data, and what is known of it is kept beside it: arrays that somebody else can change would let
+that go stale. So a problem, its parts and its answers own copies that cannot be written to, also after they
+were pickled, copied or loaded.
+"""
+
+from __future__ import annotations
+
+import copy
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array, Index, Matrix
+
+KINDS = "buif"  # of dtypes that are real numbers
+MOST = 3_000_000_000  # points: an entry's place n i + j must be an index
+
+
+class Owner:
+    """A value whose arrays stay read-only when it is pickled, copied or loaded."""
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update({name: frozen(value) for name, value in state.items()})
+
+
+class Shelled:
+    """A matrix that a frozen dataclass owns: whoever asks for it gets a shell of his own.
+
+    A sparse matrix takes new entries even where its arrays are read-only; the shell takes them then.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, owner: Any, cls: type) -> Any:
+        return self if owner is None else shell(owner.__dict__[self.name])
+
+    def __set__(self, owner: Any, value: Any) -> None:
+        owner.__dict__[self.name] = value  # once, when it is made: a frozen dataclass refuses any other
+
+
+def shelled(cls: type, name: str) -> None:
+    """Let a field of a frozen dataclass be one."""
+    field = Shelled()
+    field.__set_name__(cls, name)
+    setattr(cls, name, field)
+
+
+def frozen(value: Any) -> Any:
+    """The value itself, its arrays (in tuples and sparse matrices, too) made read-only."""
+    if isinstance(value, np.ndarray):
+        value.setflags(write=False)
+    elif isinstance(value, tuple) and type(value) is tuple:
+        for part in value:
+            frozen(part)
+    elif sp.issparse(value):
+        for name in ("data", "indices", "indptr"):
+            part = getattr(value, name, None)
+            if isinstance(part, np.ndarray):
+                part.setflags(write=False)
+    return value
+
+
+def owned(array: Array) -> Array:
+    """A read-only array of the same numbers: itself if it is one that owns them, else a copy."""
+    if not array.flags.writeable and array.base is None:
+        return array
+    out: Array = frozen(array.copy())
+    return out
+
+
+def owned_sparse(A: Matrix) -> Matrix:
+    """The same matrix as a CSR array with sorted indices, no repeated entries and read-only numbers."""
+    out = sp.csr_array(A, dtype=float, copy=True)
+    out.sum_duplicates()
+    return frozen(out)
+
+
+def shell(A: Matrix) -> Matrix:
+    """A matrix of the same read-only numbers: what is set on it, the owner does not see."""
+    return copy.copy(A) if sp.issparse(A) else A
+
+
+def real_array(values: Any, what: str) -> Array:
+    """The values as an array of floats of their own.
+
+    Raises
+    ------
+    ProblemError
+        For text, complex numbers, masked values, rows of different lengths, and anything else that is no
+        array of real numbers.
+    """
+    return np.array(_real(values, what), dtype=float, order="C", copy=True)
+
+
+def real_matrix(values: Any, what: str) -> Matrix:
+    """The same for a matrix that may be sparse, and stays so."""
+    if not sp.issparse(values):
+        return real_array(values, what)
+    if values.dtype.kind not in KINDS:
+        raise ProblemError(f"{what} must hold real numbers, got a sparse matrix of {values.dtype}")
+    return values
+
+
+def whole_array(values: Any, what: str) -> Index:
+    """The values as an array of integers of their own."""
+    given = _real(values, what)
+    if given.dtype.kind not in "iu" and given.size:
+        raise ProblemError(f"{what} must hold integers, got {given.dtype}")
+    return given.astype(np.intp)
+
+
+def real_number(value: Any, what: str) -> float:
+    """The value as a float, or a ProblemError that says what it must be."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise ProblemError(f"{what} must be a real number, got {value!r}")
+    try:
+        return float(value)
+    except OverflowError:
+        raise ProblemError(f"{what} must be finite, got an integer beyond all floats") from None
+
+
+def whole_number(value: Any, what: str, least: int, most: int = MOST) -> int:
+    """The value as an int from ``least`` to ``most``, or a ProblemError."""
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
+    if not whole or not least <= value <= most:
+        beyond = "" if most == MOST else f" and <= {most}"
+        raise ProblemError(f"{what} must be an integer >= {least}{beyond}, got {_described(value)}")
+    return int(value)
+
+
+def _real(values: Any, what: str) -> Any:
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ProblemError(f"{what} must have no masked values; fill them, or leave them out")
+    if sp.issparse(values):
+        values = values.toarray()
+    try:
+        given = np.asarray(values)
+    except (ValueError, TypeError, OverflowError):
+        given = np.asarray(None)
+    if given.dtype.kind == "O":  # a column of a table, say, or numbers beyond 64 bits
+        if given.ndim == 0 or not all(isinstance(x, numbers.Real) for x in given.ravel()):
+            raise ProblemError(f"{what} must hold real numbers, got {_described(values)}")
+        try:
+            given = given.astype(float)
+        except (OverflowError, ValueError, TypeError):
+            raise ProblemError(f"{what} must hold finite real numbers, got {_described(values)}") from None
+    if given.dtype.kind not in KINDS:
+        raise ProblemError(f"{what} must hold real numbers, got {_described(values)}")
+    return given
+
+
+def _described(values: Any) -> str:
+    if isinstance(values, np.ndarray):
+        return f"an array of {values.dtype}"
+    text = repr(values)
+    return text if len(text) <= 60 else f"{text[:60]}..."
