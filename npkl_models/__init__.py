@@ -7,7 +7,8 @@ from npkl_models import applications
 from npkl_models._version import __version__
 from npkl_models.answer.history import History, Iterate
 from npkl_models.answer.solution import Solution, Status
-from npkl_models.certify.certificate import Certificate, certify
+from npkl_models.certify.certificate import Certificate
+from npkl_models.certify.prove import certify
 from npkl_models.crosscheck.run import crosscheck
 from npkl_models.crosscheck.table import CrossCheck
 from npkl_models.data import datasets

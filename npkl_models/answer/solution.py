@@ -12,7 +12,8 @@ import numpy as np
 
 from npkl_models.answer.extension import extend, extend_points
 from npkl_models.answer.history import History
-from npkl_models.certify.certificate import Certificate, certify
+from npkl_models.certify.certificate import Certificate
+from npkl_models.certify.prove import certify
 from npkl_models.errors import ProblemError, SolverError
 from npkl_models.hooks import lent
 from npkl_models.linalg import Array, gram_eigenvalues, numerical_rank

@@ -73,7 +73,7 @@ class StructureRun:
     @property
     def relative_gap(self) -> float:
         """Of the whole problem, with all its triplets."""
-        return relative_gap(self.objective, self.bound)
+        return relative_gap(self.solution.problem, self.objective, self.bound)
 
     def coordinates(self, size: int = 2) -> Array:
         """The points along the first eigenvectors (n x size)."""
@@ -192,10 +192,10 @@ def structure_preserving(
         if kept is None or upper < best:
             kept, best = (solution, triplets, slack), upper
         more = values > known
-        if relative_gap(best, lower) <= tol or not more.any():
+        if relative_gap(problem, best, lower) <= tol or not more.any():
             break
         first = np.argsort(-values[more])[:NEW]
         held = certificate.multipliers.terms[0] > IDLE * C
         triplets = np.unique(np.concatenate([triplets[held], worst[more][first]]), axis=0)
     assert kept is not None
-    return StructureRun(*kept[:2], best, lower, kept[2], rounds, relative_gap(best, lower) <= tol)
+    return StructureRun(*kept[:2], best, lower, kept[2], rounds, relative_gap(problem, best, lower) <= tol)

@@ -134,7 +134,7 @@ def minimum_volume(
         V = np.asarray(solution.V)
         value = volume_objective(problem, V, size)
         fall = objectives[-1] - value if objectives else np.inf
-        settled = fall <= tol * (1 + abs(value))
+        settled = fall <= tol * problem.size(value)
         if fall < 0:  # the gap of the step is larger than what there was to gain
             break
         best = solution

@@ -49,7 +49,7 @@ class Dual:
 
 @dataclass(frozen=True)
 class Demand:
-    """What is asked of a certificate; see `npkl_models.certify.certificate.certify`."""
+    """What is asked of a certificate; see `npkl_models.certify.prove.certify`."""
 
     method: str
     tol: float
@@ -71,10 +71,10 @@ class Demand:
         if not 0 < self.tol < np.inf:
             raise UnsupportedError(f"tol must be positive and finite, got {self.tol!r}")
 
-    def query(self, objective: float, W: Array, S: Matrix, tau: float = 0.0) -> Query:
+    def query(self, problem: Problem, objective: float, W: Array, S: Matrix, tau: float = 0.0) -> Query:
         """What that asks of the slack S at a point W; ``tau`` is what a repair pays for a unit it lacks."""
         trace = max(float(np.sum(W**2)), tau, 1e-12)
-        accuracy = min(0.5 * self.tol * (1 + 2 * abs(objective)) / trace, self.tol * norm_bound(S))
+        accuracy = min(0.5 * self.tol * problem.size(2 * objective) / trace, self.tol * norm_bound(S))
         rng = fresh(self.random_state, S, W)
         return Query(self.method, accuracy, self.failure_probability, rng, self.quick)
 
@@ -100,12 +100,12 @@ def bound_from(
     if R.finite_support:
         return _finite(problem, y, S, error, W, objective, demand)
     tau = trace_bound(problem, upper) if diagonal_price(problem, y) is None else 0.0
-    query = demand.query(objective, W, S, tau if np.isfinite(tau) else 0.0)
+    query = demand.query(problem, objective, W, S, tau if np.isfinite(tau) else 0.0)
     if problem.basis is None and problem.n > DENSE_CHOLESKY:
         before = S
         y, S = balanced(problem, y, V, S)
         error += 4 * UNIT * norm_bound(before) if S is not before else 0.0
-        spare = demand.tol * (1 + 2 * abs(objective)) - max(objective + problem.conjugate_sum(y), 0.0)
+        spare = demand.tol * problem.size(2 * objective) - max(objective + problem.conjugate_sum(y), 0.0)
         query = replace(query, price=diagonal_price(problem, y), allowance=SPARE * spare)
     found = min_eigenvalue(S, W, query)
     lower = found.lower - error
@@ -154,7 +154,7 @@ def _finite(
     gradient = R.gradient(W, S @ W)
     if not np.isfinite(gradient[1]).all():
         gradient = (W[:, :0], np.zeros(0))
-    query = demand.query(objective, W, S)
+    query = demand.query(problem, objective, W, S)
     query = replace(query, failure_probability=query.failure_probability / 2)  # of two runs at most
     if _wide(W):
         query = replace(query, method="eigh")
@@ -164,8 +164,7 @@ def _finite(
     best, rigour = float("-inf"), found.rigour
     if not (whole and not query.quick) and np.isfinite(found.lower):
         best = -paid - R.support(_spectrum(gradient[1], order, found.lower, error), problem.n)
-    size = 1 + abs(objective) + abs(best)
-    enough = np.isfinite(best) and objective - best <= demand.tol * size
+    enough = np.isfinite(best) and objective - best <= demand.tol * problem.size(objective, best)
     if not enough and not (query.quick and found.estimate < -query.accuracy):
         if whole:
             values = -np.linalg.eigvalsh(dense(S)) + BACKWARD * (order + 16) * UNIT * norm_bound(S) + error

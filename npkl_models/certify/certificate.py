@@ -7,26 +7,18 @@ first. How the smallest eigenvalue of S is known decides the rigour of the bound
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import Any
 
 import numpy as np
 
-from npkl_models.certify import rounding
-from npkl_models.certify.bounds import Demand, Dual, bound_from
-from npkl_models.certify.points import read_point
-from npkl_models.certify.recovery import ACTIVE, recover_multipliers
-from npkl_models.certify.restoration import Restored, restore
-from npkl_models.certify.unheld import bound_of_held
-from npkl_models.errors import ProblemError, SolverError, UnsupportedError, instance
+from npkl_models.errors import UnsupportedError
 from npkl_models.hooks import lent
 from npkl_models.linalg import Array
 from npkl_models.linalg.owned import Owner, owned
-from npkl_models.model.faces import face_of
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
+from npkl_models.presolve.units import Units
 from npkl_models.proof.eigenbound import Rigour
 
 CERTIFIED = ("proved", "probable")  # the rigours that certify
@@ -46,8 +38,10 @@ class Certificate(Owner):
     bound : float
         Lower bound on the optimum, -inf if none could be given.
     gap, relative_gap : float
-        ``upper - bound``, and that over ``1 + |objective| + |bound|`` (DIMACS error 5); inf without a
-        bound, and for a point whose constraints could not be restored: its objective bounds nothing.
+        ``upper - bound``, and that over ``reference + |upper| + |bound|`` with the problem's own
+        reference (`Problem.reference`) in place of the 1 of DIMACS error 5, which would depend on units;
+        inf without a bound, and for a point whose constraints could not be restored: its objective bounds
+        nothing.
     min_eigenvalue : float
         Best approximation of the smallest eigenvalue of the dual slack S before repair, plus the
         subgradient of a trace-power regulariser (for p = 1 a multiple of I). Negative at a point
@@ -167,151 +161,33 @@ class Certificate(Owner):
         return lines
 
 
-def certify(
-    problem: Problem,
-    point: Any,
-    multipliers: Multipliers | None = None,
-    *,
-    kind: str = "auto",
-    method: str = "auto",
-    tol: float = 1e-6,
-    failure_probability: float = 1e-6,
-    random_state: int | None = None,
-    quick: bool = False,
+def outward(found: Certificate, units: Units) -> Certificate:
+    """The certificate of a problem in its own units, in those of the statement; bounds stay bounds."""
+    if units.same:
+        return found
+    upper, bound = units.above(found.upper), units.below(found.bound)
+    gap = upper - bound if np.isfinite(found.gap) else found.gap
+    return _in_units(found, units, units.value(found.objective), upper, bound, gap)
+
+
+def inward(found: Certificate, units: Units) -> Certificate:
+    """The certificate of a statement, to whoever works on the problem in its own units."""
+    if units.same:
+        return found
+    back = replace(units, cost=1 / units.cost, root=1 / units.root)
+    numbers = (units.inner_value(x) for x in (found.objective, found.upper, found.bound, found.gap))
+    return _in_units(found, back, *numbers)
+
+
+def _in_units(
+    found: Certificate, units: Units, objective: float, upper: float, bound: float, gap: float
 ) -> Certificate:
-    """Bound the optimum of a problem and the gap of a point, wherever the point came from.
-
-    Parameters
-    ----------
-    problem : Problem
-    point : Solution, or ndarray of shape (n, r) or (n, n)
-        A solution, a factor V or a kernel K. Its constraints are restored first (`restore`); the certificate
-        says how far that moved it.
-    multipliers : Multipliers, optional
-        A dual point; without one it is taken from the solution or recovered from the point.
-    kind : {"auto", "factor", "kernel"}
-        What an array is; "auto" takes an n x n array for a kernel, which must be symmetric, any other for
-        a factor.
-    method : {"auto", "eigh", "cholesky", "lanczos", "ritz"}
-        How the smallest eigenvalue is bounded; see `npkl_models.proof.bounds.min_eigenvalue`.
-    tol : float
-        The relative gap that matters; iterative methods stop when it is reached.
-    failure_probability : float
-        Of a randomised bound.
-    random_state : int, optional
-        None draws the random starts afresh from the operating system. With a number they follow from it
-        and from the matrix that is tested, so that a run can be repeated.
-    quick : bool
-        Give up on a sharp bound as soon as it is clear that the point is not optimal.
-
-    Returns
-    -------
-    Certificate
-
-    Raises
-    ------
-    ProblemError
-        If the point has a wrong shape, is not finite, or is too large to have a finite objective; or if the
-        multipliers do not fit.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
-    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
-    >>> solution = problem.solve()
-    >>> nm.certify(problem, solution.K).certifies(1e-6)
-    True
-    >>> nm.certify(problem, 1.1 * solution.K).certifies(1e-6)
-    False
-    """
-    instance(problem, Problem, "problem")
-    demand = Demand(method, tol, failure_probability, random_state, quick)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-        return _certify(problem, point, multipliers, kind, demand)
-
-
-def _certify(
-    problem: Problem, point: Any, multipliers: Multipliers | None, kind: str, demand: Demand
-) -> Certificate:
-    started = time.perf_counter()
-    if multipliers is not None:
-        multipliers = problem.as_multipliers(multipliers)
-    if not isinstance(point, np.ndarray):
-        multipliers = multipliers or getattr(point, "multipliers", None)
-        kind = "factor" if hasattr(point, "V") else kind
-    point = getattr(point, "V", point)
-    if point is None:
-        raise SolverError("a solution without a point has nothing to certify; see its status")
-    given = read_point(problem, point, kind)
-    face = face_of(problem)
-    inside = face.problem
-    y = None
-    if multipliers is not None:
-        y = face.fold(problem.as_multipliers(multipliers))
-    restored, objective, upper, dual = _both_sides(inside, given.V, y, demand, prove=not demand.quick)
-    needed = demand.tol * (1 + abs(objective) + abs(dual.bound))
-    close = bool(np.isfinite(dual.bound)) and objective - dual.bound <= needed
-    if demand.quick and inside.equalities and close:
-        restored, objective, upper, dual = _both_sides(inside, given.V, y, demand, prove=True)
-    bound, gap = dual.bound + 0.0, float("inf")
-    if restored.feasible and np.isfinite(bound):
-        gap = upper - bound
-    return Certificate(
-        objective=objective + 0.0, upper=upper, bound=bound, gap=gap, relative_gap=relative_gap(upper, bound),
-        min_eigenvalue=dual.found.estimate + dual.level, rigour=dual.rigour, repair=dual.repair,
-        failure_probability=demand.failure_probability if dual.rigour == "probable" else 0.0,
-        violation=problem.violation(given.V), point_min_eigenvalue=given.min_eigenvalue,
-        moved=given.moved + restored.moved, feasible=restored.feasible, seconds=time.perf_counter() - started,
-        multipliers=face.unfold(dual.y), point=restored.V,
-        direction=inside.lift(dual.found.vector), directions=dual.found.directions,
+    return replace(
+        found, objective=objective, upper=upper, bound=bound, gap=gap,
+        min_eigenvalue=found.min_eigenvalue * units.cost,
+        point_min_eigenvalue=found.point_min_eigenvalue * units.root * units.root,
+        multipliers=units.multipliers(found.multipliers), point=units.point(found.point),
     )  # fmt: skip
-
-
-def _both_sides(
-    problem: Problem, V: Array, y: Multipliers | None, demand: Demand, prove: bool
-) -> tuple[Restored, float, float, Dual]:
-    """The restored point, its objective, the upper bound that it proves, and the dual side.
-
-    Without ``prove`` a point with equalities proves none; the bound then owes nothing to its objective.
-    """
-    restored = restore(problem, V, prove)
-    V = restored.V
-    objective = problem.objective_of_factor(V)
-    if not np.isfinite(objective):
-        raise ProblemError(f"a point must have a finite objective, got entries up to {np.abs(V).max():.1e}")
-    given = y
-    if y is None:
-        y = recover_multipliers(problem, V)
-    upper = float("inf")
-    if restored.near is not None:
-        upper = restored.near.upper(problem, V, objective, y.equalities)
-        upper += rounding.objective(problem, V, objective)
-    if given is not None or not problem.regularizer.row_multipliers:
-        dual = bound_from(problem, y, V, objective, upper, demand)
-        if dual.bound == float("-inf") and not demand.quick:
-            dual = bound_of_held(problem, y, V, demand) or dual
-        return restored, objective, upper, dual
-    share = replace(demand, failure_probability=demand.failure_probability / len(ACTIVE))
-    dual = bound_from(problem, y, V, objective, upper, share)
-    dual = _with_more_rows(problem, V, dual, objective, upper, share)
-    return restored, objective, upper, dual
-
-
-def _with_more_rows(
-    problem: Problem, V: Array, dual: Dual, objective: float, upper: float, demand: Demand
-) -> Dual:
-    """Which rows are at their bound is told by what their multipliers gain: a solver may leave them below."""
-    for active in ACTIVE[1:]:
-        if objective - dual.bound <= demand.tol * (1 + abs(objective) + abs(dual.bound)):
-            break
-        y = recover_multipliers(problem, V, active)
-        other = bound_from(problem, y, V, objective, upper, demand)
-        known = other.rigour in CERTIFIED or dual.rigour not in CERTIFIED  # an estimate is no better bound
-        dual = other if known and other.bound > dual.bound else dual
-    return dual
 
 
 def of_itself(found: Certificate) -> Certificate:
@@ -321,8 +197,11 @@ def of_itself(found: Certificate) -> Certificate:
     )
 
 
-def relative_gap(objective: float, bound: float) -> float:
-    """``(objective - bound) / (1 + |objective| + |bound|)``, inf without a bound on either side."""
+def relative_gap(problem: Problem, objective: float, bound: float) -> float:
+    """``(objective - bound) / (reference + |objective| + |bound|)``, inf without a bound on either side.
+
+    The reference is the problem's own (`Problem.reference`), in whatever units it is written.
+    """
     if not (np.isfinite(objective) and np.isfinite(bound)):
         return float("inf")
-    return (objective - bound) / (1 + abs(objective) + abs(bound))
+    return (objective - bound) / problem.size(objective, bound)

@@ -35,8 +35,13 @@ class Given:
     moved: float = 0.0
 
 
-def read_point(problem: Problem, point: Any, kind: str = "auto") -> Given:
+def read_point(problem: Problem, point: Any, kind: str = "auto", root: float = 1.0) -> Given:
     """The factor of a factor or a kernel; an n x n array is a kernel unless ``kind`` says otherwise.
+
+    Parameters
+    ----------
+    root : float
+        A power of two, in units of which a factor is given; a kernel is in those of its square.
 
     Raises
     ------
@@ -53,6 +58,9 @@ def read_point(problem: Problem, point: Any, kind: str = "auto") -> Given:
         )
     square, largest = A.shape[1] == n, float(np.abs(A).max())
     as_kernel = kind == "kernel" or (kind == "auto" and square)
+    if root != 1.0:
+        A = A / root / (root if as_kernel else 1.0)
+        largest = float(np.abs(A).max())
     if largest > (LARGEST if as_kernel else LARGEST**0.5):
         raise ProblemError(f"a point must have a finite objective, got entries up to {largest:.1e}")
     if not as_kernel:

@@ -25,6 +25,7 @@ from npkl_models.model.pairs import components
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import NoRegularizer
 from npkl_models.model.terms import Equality, Multipliers
+from npkl_models.presolve.units import binary_units
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 
 EXTRA = 2  # columns more than a second-order stationary point of the search needs
@@ -34,7 +35,7 @@ CLEARLY = 1e-9  # the bound must be above zero by that share of the numbers that
 
 def infeasible(problem: Problem, V: Array | None = None) -> bool:
     """Whether it is proved that no kernel meets the constraints; V (n x r) is where the search begins."""
-    problem = face_of(problem).problem
+    problem, V = _in_binary_units(problem, V)
     if not problem.equalities:
         return False
     if any(_negative(part) for part in problem.equalities) or contradictory(problem):
@@ -57,7 +58,7 @@ def infeasible(problem: Problem, V: Array | None = None) -> bool:
 
 def unbounded(problem: Problem, V: Array | None = None) -> bool:
     """Whether it is proved that the objective falls without limit; V (n x r) is a point far along the way."""
-    problem = face_of(problem).problem
+    problem, V = _in_binary_units(problem, V)
     R = problem.regularizer
     if R.finite_support or np.isfinite(R.trace_bound(problem.n)):
         return False
@@ -66,6 +67,12 @@ def unbounded(problem: Problem, V: Array | None = None) -> bool:
     if problem.equalities and not any(restore(problem, X).feasible for X in (zero, *_nearest(problem, None))):
         return False
     return any(_falls(problem, D) for D in _directions(problem, start))
+
+
+def _in_binary_units(problem: Problem, V: Array | None) -> tuple[Problem, Array | None]:
+    """The problem over its face, and the point, in units in which no number is out of range."""
+    units = binary_units(problem)
+    return face_of(units.problem).problem, None if V is None else units.inner_point(V)
 
 
 def _negative(part: Equality) -> bool:

@@ -225,7 +225,7 @@ class _Scale:
     kernel: Array | None
 
     def verdict(self, found: Solution, difference: float) -> str:
-        certificate, far = found.certificate, self.agreement * (1 + abs(self.objective))
+        certificate, far = found.certificate, self.agreement * found.problem.size(self.objective)
         if certificate.objective < self.bound - far or certificate.bound > self.objective + far:
             return "outside the proved bracket"
         if difference > self.agreement or found.status is Status.FAILED:
@@ -239,7 +239,7 @@ def _row(label: str, found: Outcome, scale: _Scale) -> Row:
     if found.V is None:
         return Row(label, str(found.status), f"failed: {found.message}")
     certificate = found.certificate
-    difference = (certificate.objective - scale.objective) / (1 + abs(scale.objective))
+    difference = (certificate.objective - scale.objective) / found.problem.size(scale.objective)
     return Row(
         label, str(found.status), scale.verdict(found, difference), certificate.objective, certificate.bound,
         difference, certificate.relative_gap, certificate.rigour, found.kernel_min_eigenvalue, found.rank,

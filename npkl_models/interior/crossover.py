@@ -38,7 +38,7 @@ def factor_of(problem: Problem, K: Array, y: Multipliers, tol: float = 1e-12) ->
     if not tried:  # numbers out of range
         return V
     best = min(value for value, _ in tried)
-    near = WORTH * tol * (1 + 2 * abs(best))
+    near = WORTH * tol * problem.size(2 * best)
     return V[:, : min(r for value, r in tried if value <= best + near)]
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from npkl_models.answer.solution import Status
 from npkl_models.certify.certificate import Certificate
-from npkl_models.certify.slater import offer
 from npkl_models.errors import UnsupportedError
 from npkl_models.interior.crossover import factor_of
 from npkl_models.interior.path import MET, Iterate
@@ -77,7 +76,7 @@ class _Run:
         self.center: Multipliers | None = None  # the first dual feasible iterate, far from the boundary
         self.threshold = LOOK * options.tol
         self.smallest, self.at = np.inf, 0
-        self.size = 1 + abs(self.iterate.objective())
+        self.size = problem.size(self.iterate.objective())
         self.one = LEAST * iteration_seconds(problem)
         watch.expect(self.one)
 
@@ -105,7 +104,7 @@ class _Run:
             return Status.FAILED
         if now.rho == 0.0 and self.center is None:
             self.center = now.values.multipliers(now.y)
-        gap = abs(objective - bound) / (1 + abs(objective) + abs(bound))
+        gap = abs(objective - bound) / self.problem.size(objective, bound)
         self.watch.record(iteration, objective, np.nan if now.rho else bound, gap, now.values.order)
         if gap < 0.9 * self.smallest or now.rho or now.amiss > MET:
             self.smallest, self.at = gap, iteration
@@ -132,7 +131,7 @@ class _Run:
         V = factor_of(self.problem, self.iterate.K, y, self.options.tol)
         found = self.watch.certify(self.problem, V, y)
         lost = found.bound == float("-inf")
-        if lost and self.center is not None and offer(self.problem, self.center):
+        if lost and self.center is not None and self.watch.offer(self.problem, self.center):
             found = self.watch.certify(self.problem, V, y)
         if found.rigour == "probable" and self.watch.suffices(found):
             proof = self.watch.certify(self.problem, V, y, method="cholesky")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import numbers
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,11 @@ MOST = 3_000_000_000  # points: an entry's place n i + j must be an index
 
 class Owner:
     """A value whose arrays stay read-only when it is pickled, copied or loaded."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields alone: what was found out about them is found out again."""
+        names = [field.name for field in fields(self)] if is_dataclass(self) else list(self.__dict__)
+        return {name: self.__dict__[name] for name in names if name in self.__dict__}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update({name: frozen(value) for name, value in state.items()})

@@ -112,7 +112,7 @@ class ADMMEngine(FactorEngine):
         if self.options.epsilon is not None:
             self.met = max(primal, dual) < self.options.epsilon
         self._measure(misfit)
-        if not self.objective <= DIVERGENCE * (1 + abs(self.start_objective)):
+        if not self.objective <= DIVERGENCE * self.problem.size(self.start_objective):
             self.floor *= 2
             self.rho = max(2 * self.rho, self.floor)
             self.mu[:] = 0.0
@@ -219,7 +219,7 @@ class ADMMEngine(FactorEngine):
         V = self.V
         self.objective = self.problem.objective_of_factor(V)
         SV = self.problem.slack(self.multipliers()) @ V + self.spectral.value_and_gradient(V)[1]
-        size = 1 + 2 * abs(self.objective)
+        size = self.problem.size(2 * self.objective)
         self.residual = (frobenius(SV) * frobenius(V) + misfit) / size
         if not self.spectral.constrained:
             return

@@ -53,6 +53,11 @@ class ADMMOptions(FactorOptions):
     printed_d: bool = False
     checks: bool = False
 
+    @property
+    def as_stated(self) -> bool:
+        own = (self.rho, self.rho_floor, self.sigma, self.epsilon) != (10.0, None, 1.0, None)
+        return own or self.independent or self.printed_d or self.checks
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 1 <= self.relaxation < 2:

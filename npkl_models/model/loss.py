@@ -85,6 +85,10 @@ class Loss(ABC):
         """Interval of the subgradients of f on [z - atol, z + atol], as (lower, upper)."""
         return w * self.derivative(z - atol, t), w * self.derivative(z + atol, t)
 
+    def rescaled(self, t: Array, w: Array, unit: float) -> tuple[Array, Array] | None:
+        """(t', w') such that ``w' loss(z; t')`` is that of z times ``unit``; None where there are none."""
+        return None
+
     @abstractmethod
     def prox(self, x: Array, t: Array, step: Array) -> Array:
         """argmin_z step loss(z; t) + (z - x)^2 / 2."""

@@ -60,6 +60,9 @@ class Square(Loss):
     def project(self, y: Array, t: Array, w: Array) -> Array:
         return y
 
+    def rescaled(self, t: Array, w: Array, unit: float) -> tuple[Array, Array]:
+        return t / unit, w * unit * unit
+
     def prox(self, x: Array, t: Array, step: Array) -> Array:
         return (x + 2 * step * t) / (1 + 2 * step)
 
@@ -231,6 +234,9 @@ class Linear(Loss):
 
     def project(self, y: Array, t: Array, w: Array) -> Array:
         return -w * t
+
+    def rescaled(self, t: Array, w: Array, unit: float) -> tuple[Array, Array]:
+        return t, w * unit
 
     def prox(self, x: Array, t: Array, step: Array) -> Array:
         return x + step * t

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Matrix, dense, gamma, gram_eigenvalues, norm_bound, symmetrize
-from npkl_models.linalg.owned import Owner, real_array, shelled
-from npkl_models.model import storage
+from npkl_models.linalg.owned import Owner, frozen, shelled
+from npkl_models.model import scale, storage
 from npkl_models.model.basis import Basis
 from npkl_models.model.costs import symmetric_cost
 from npkl_models.model.lent import Lent
+from npkl_models.model.reading import read_multipliers, read_parts, read_values
 from npkl_models.model.regularizer import Regularizer
 from npkl_models.model.regularizers import NoRegularizer
 from npkl_models.model.terms import Equality, LossTerm, Multipliers
@@ -71,8 +73,8 @@ class Problem(Owner, Lent):
         basis: Basis | None = None, name: str = "",
     ) -> None:  # fmt: skip
         cost = symmetric_cost(cost)
-        terms = _parts(terms, LossTerm, "terms")
-        equalities = _parts(equalities, Equality, "equalities")
+        terms = read_parts(terms, LossTerm, "terms")
+        equalities = read_parts(equalities, Equality, "equalities")
         if not isinstance(regularizer, Regularizer):
             raise ProblemError(
                 f"regularizer must be a Regularizer such as RowNormBound(1.0), got {regularizer!r}"
@@ -125,11 +127,35 @@ class Problem(Owner, Lent):
             f"regularizer={self.regularizer.name}{basis})"
         )
 
+    # ------------------------------------------------------------------ units
+
+    @cached_property
+    def kernel_unit(self) -> float:
+        """What kernels are measured in: the largest value asked for, or granted; see `model.scale`."""
+        return scale.kernel_unit(self.terms, self.equalities, self.regularizer, self.n)
+
+    @cached_property
+    def cost_unit(self) -> float:
+        """What multipliers and slacks are measured in: the largest entry of C, as a rule."""
+        return scale.cost_unit(self.cost, scale.typical_loss(self.terms), self.kernel_unit)
+
+    @cached_property
+    def reference(self) -> float:
+        """What a gap is relative to besides objective and bound: a typical loss at K = 0.
+
+        The median of the losses at K = 0 that are positive; where none is, the product of the two units.
+        """
+        return scale.typical_loss(self.terms) or self.cost_unit * self.kernel_unit
+
+    def size(self, *values: float) -> float:
+        """What a difference of two objectives or bounds is relative to: their sizes and the reference."""
+        return self.reference + sum(map(abs, values))
+
     # ----------------------------------------------------------------- primal
 
     def objective(self, K: Array) -> float:
         """The objective at a dense kernel K (n x n); constraints are not looked at."""
-        K = _point(K, (self.n, self.n), "a kernel")
+        K = read_values(K, (self.n, self.n), "a kernel")
         linear = float(np.sum(self.cost.multiply(K)))
         total = linear + sum(term.value(term.functional.value(K)) for term in self.terms)
         if self.regularizer.vacuous or self.regularizer.bounds:
@@ -138,7 +164,7 @@ class Problem(Owner, Lent):
 
     def objective_of_factor(self, V: Array) -> float:
         """The objective at K = V V' for a factor V (n x r); K is never formed."""
-        V = _point(V, (self.n, None), "a factor")
+        V = read_values(V, (self.n, None), "a factor")
         linear = float(np.sum(V * (self.cost @ V)))
         total = linear + sum(term.value(z) for term, z in zip(self.terms, self.values(V), strict=True))
         if self.regularizer.vacuous or self.regularizer.bounds:
@@ -160,7 +186,7 @@ class Problem(Owner, Lent):
 
         An equality's is relative to its value, or where that is zero to the entries of K that enter it.
         """
-        V = _point(V, (self.n, None), "a factor")
+        V = read_values(V, (self.n, None), "a factor")
         diagonal = np.einsum("ir,ir->i", V, V)
         worst = self.regularizer.violation(gram_eigenvalues(V), diagonal)
         for part in self.equalities:
@@ -236,19 +262,7 @@ class Problem(Owner, Lent):
 
     def as_multipliers(self, y: Multipliers | Sequence[Array] | Array) -> Multipliers:
         """Y as `Multipliers`: one array per loss term (one array will do for a single term)."""
-        if not isinstance(y, Multipliers):
-            if len(self.terms) == 1 and isinstance(y, np.ndarray) and y.ndim == 1:
-                y = (y,)
-            if not isinstance(y, (tuple, list, np.ndarray)):
-                raise ProblemError(
-                    f"multipliers must be Multipliers or an array for each loss term, got {y!r}"
-                )
-            nu = tuple(np.zeros(part.functional.size) for part in self.equalities)
-            y = Multipliers(tuple(y), nu)
-        y = Multipliers(
-            tuple(_numbers(part) for part in y.terms), tuple(_numbers(part) for part in y.equalities),
-            None if y.rows is None else _numbers(y.rows),
-        )  # fmt: skip
+        y = read_multipliers(y, self.terms, self.equalities)
         sizes = [part.functional.size for part in (*self.terms, *self.equalities)]
         got = [part.size for part in (*y.terms, *y.equalities)]
         if sizes != got or len(y.terms) != len(self.terms):
@@ -260,6 +274,17 @@ class Problem(Owner, Lent):
         return y
 
     # --------------------------------------------------------------- variants
+
+    def like(
+        self, cost: Matrix, terms: tuple[LossTerm, ...], equalities: tuple[Equality, ...],
+        regularizer: Regularizer,
+    ) -> Problem:  # fmt: skip
+        """Other numbers in the same places: the cost has the same pattern, and nothing is checked."""
+        out = object.__new__(Problem)
+        given = (frozen(cost), terms, equalities, regularizer, self.basis, self.name)
+        for own, value in zip(fields(self), given, strict=True):
+            out.__dict__[own.name] = value
+        return out
 
     def with_basis(self, basis: Basis) -> Problem:
         """The same problem over K = Q U Q'."""
@@ -287,33 +312,3 @@ class Problem(Owner, Lent):
 
 
 shelled(Problem, "cost")
-
-Kind = TypeVar("Kind", LossTerm, Equality)
-
-
-def _parts(given: Kind | Iterable[Kind], kind: type[Kind], what: str) -> tuple[Kind, ...]:
-    """The parts as a tuple, or a ProblemError that names the one that is none."""
-    parts = (given,) if isinstance(given, kind) else given
-    if not isinstance(parts, Iterable):
-        raise ProblemError(f"{what} must be a list of {kind.__name__}s, got {parts!r}")
-    out = tuple(parts)
-    for part in out:
-        if not isinstance(part, kind):
-            raise ProblemError(f"{what} must be {kind.__name__}s, got {part!r}")
-    return out
-
-
-def _point(given: Any, shape: tuple[int, int | None], what: str) -> Array:
-    """The numbers of a factor or kernel as they are, or a ProblemError."""
-    array = given if type(given) is np.ndarray and given.dtype == np.float64 else real_array(given, what)
-    if array.ndim != 2 or array.shape[0] != shape[0] or shape[1] not in (None, array.shape[1]):
-        wanted = f"({shape[0]}, {'r' if shape[1] is None else shape[1]})"
-        raise ProblemError(f"{what} must have shape {wanted}, got {array.shape}")
-    return array
-
-
-def _numbers(values: Any) -> Array:
-    """Multipliers as they are where they are floats; anything else is read, or refused."""
-    if isinstance(values, np.ndarray) and values.dtype == np.float64 and type(values) is np.ndarray:
-        return values
-    return real_array(values, "multipliers")

@@ -102,6 +102,10 @@ class Regularizer(ABC):
         """What a sentence calls it."""
         return self.name
 
+    def rescaled(self, cost: float, kernel: float) -> Regularizer | None:
+        """R(``kernel`` K) / (``cost`` ``kernel``): the same in other units; None where that is not known."""
+        return self if self.vacuous else None
+
     @property
     def words(self) -> str:
         """What `Problem.explain` calls it in plain text."""

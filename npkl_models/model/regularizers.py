@@ -84,6 +84,9 @@ class RowNormBound(Regularizer):
         if not SMALLEST <= self.b <= 1 / SMALLEST:
             raise ProblemError(f"row-norm bound b must be between 1e-150 and 1e150, got {self.b}")
 
+    def rescaled(self, cost: float, kernel: float) -> RowNormBound:
+        return RowNormBound(self.b / float(np.sqrt(kernel)))
+
     @property
     def latex(self) -> str:
         return rf"K_{{ii}} \le {self.b**2:g}"

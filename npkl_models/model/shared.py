@@ -74,6 +74,9 @@ class SharedSlack(Loss):
         may = above + 2 * np.max(atol, initial=0.0) >= np.max(above, initial=0.0)
         return np.zeros_like(above), np.where(may, w, 0.0)
 
+    def rescaled(self, t: Array, w: Array, unit: float) -> tuple[Array, Array]:
+        return t / unit, w * unit
+
     def prox(self, x: Array, t: Array, step: Array) -> Array:
         return x - self.project(x - t, t, step)
 

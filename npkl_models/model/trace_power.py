@@ -59,6 +59,14 @@ class TracePower(Regularizer):
             if number is not None and not (np.isfinite(number) and number > 0):
                 raise ProblemError(f"{label} must be positive and finite, got {number}")
 
+    def rescaled(self, cost: float, kernel: float) -> TracePower | None:
+        try:
+            if self.bound is not None:
+                return TracePower(self.p, bound=self.bound / kernel**self.p)
+            return TracePower(self.p, penalty=(self.penalty or 0.0) * kernel ** (self.p - 1) / cost)
+        except (OverflowError, ZeroDivisionError, ProblemError):  # out of range
+            return None
+
     @property
     def latex(self) -> str:
         power = r"\operatorname{tr} K" + ("" if self.p == 1 else f"^{{{self.p:g}}}")

@@ -10,8 +10,9 @@ from typing import Any
 from npkl_models.errors import SolverError, UnsupportedError
 from npkl_models.model.faces import face_of
 from npkl_models.model.problem import Problem
+from npkl_models.presolve.units import Units, binary_units, own_units
 from npkl_models.solve.cost import Cost
-from npkl_models.solve.options import Options, parse_options
+from npkl_models.solve.options import Options, in_units, parse_options
 from npkl_models.solve.program import Plan, Program
 from npkl_models.solve.takes import Takes
 from npkl_models.solve.watch import BROKEN, quiet
@@ -79,14 +80,15 @@ class Backend:
         face = face_of(problem)
         with quiet():
             try:
-                plan = self.plan(face.problem, parsed)
+                units = Units(face.problem, face.problem) if parsed.as_stated else own_units(face.problem)
+                plan = self.plan(units.problem, in_units(parsed, units))
             except BROKEN as error:
                 raise SolverError(f"{self.name} could not set the problem up: {error}") from error
-        return Program(problem, self.name, parsed, plan, face, time.perf_counter() - started)
+        return Program(problem, self.name, parsed, plan, face, units, time.perf_counter() - started)
 
     def reason(self, problem: Problem) -> str | None:
         """Why this backend cannot take the problem, None if it can, on its face."""
-        face = face_of(problem)
+        face = face_of(binary_units(problem).problem)
         reason = self.takes.refusal(face.problem)
         if reason is None or face.whole:
             return reason

@@ -142,7 +142,7 @@ class _Run:
             if not np.isfinite(engine.objective) or np.isnan(engine.residual):
                 return Status.FAILED
             if iteration == 1 and not self.confined:
-                floor = -DEEP * (1 + abs(engine.objective))
+                floor = -DEEP * self.problem.size(engine.objective)
             if engine.objective < floor:
                 return Status.UNBOUNDED
             status, bound = self._judge_progress(iteration)
@@ -229,9 +229,9 @@ class _Run:
 
     def _way_down(self, found: Certificate, stuck: bool) -> bool:
         """Whether the slack's negative eigenvalue costs more than what is not yet stationary."""
-        residual = self.engine.residual * (1 + 2 * abs(found.objective))
+        residual = self.engine.residual * self.problem.size(2 * found.objective)
         cost = -found.min_eigenvalue * float(np.sum(self.engine.V**2))
-        needed = self.tol * (1 + abs(found.objective) + abs(found.bound))
+        needed = self.tol * self.problem.size(found.objective, found.bound)
         worth = cost > 0.1 * needed or not np.isfinite(needed)
         return (cost > CLEARLY * residual or stuck) and worth
 

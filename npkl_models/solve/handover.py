@@ -19,6 +19,7 @@ from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
+from npkl_models.presolve.units import binary_units
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost
 from npkl_models.solve.judge import Claim, judge
@@ -68,7 +69,7 @@ def candidates(problem: Problem, options: Mapping[str, Any]) -> tuple[dict[str, 
 def predicted(backend: Backend, problem: Problem) -> Cost:
     """Its cost; one that breaks, such as a user's, makes it no candidate."""
     try:
-        return backend.cost(problem).within_memory()
+        return backend.cost(binary_units(problem).problem).within_memory()
     except Exception as error:
         return Cost(float("inf"), 0.0, f"has a cost that raises {type(error).__name__}: {error}")
 
@@ -196,7 +197,7 @@ def _attempt(
     backend = backends()[name]
     own = usable(backend, options)
     checked = Options(tol=options.get("tol", Options.tol), callback=options.get("callback"))
-    pace = Pace(other, checked.tol, checked.callback)
+    pace = Pace(other, checked.tol, checked.callback, reference=problem.reference)
     if other < float("inf") and "callback" in backend.option_names:
         own["callback"] = pace
     if seconds < float("inf"):

@@ -21,6 +21,7 @@ from npkl_models.errors import SolverError
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
+from npkl_models.presolve.units import Units
 from npkl_models.solve.options import Options
 from npkl_models.solve.watch import Watch
 
@@ -75,6 +76,18 @@ class Claim:
         V = self.V
         if V is not None and not (isinstance(V, np.ndarray) and V.ndim == 2 and V.dtype.kind == "f"):
             raise SolverError(f"V of a claim must be a real array (n x r) or None, got {type(V).__name__}")
+
+
+def in_statement(claim: object, units: Units) -> Claim:
+    """The claim in the units of the statement; what is no claim is left to the judge."""
+    if units.same or not isinstance(claim, Claim):
+        return claim  # type: ignore[return-value]
+    return replace(
+        claim, V=None if claim.V is None else units.point(claim.V),
+        multipliers=None if claim.multipliers is None else units.multipliers(claim.multipliers),
+        value=units.value(claim.value),
+        kernel_min_eigenvalue=claim.kernel_min_eigenvalue * units.root * units.root,
+    )  # fmt: skip
 
 
 def judge(problem: Problem, backend: str, claim: Claim, watch: Watch) -> Solution:
@@ -166,7 +179,8 @@ def _no_kernel(case: _Case) -> Verdict:
 
 def _no_bound(case: _Case) -> Verdict:
     claim, found = case.claim, case.found
-    deep = found is not None and found.objective < -DEEP and not np.isfinite(found.bound)
+    far = -DEEP * case.problem.reference
+    deep = found is not None and found.objective < far and not np.isfinite(found.bound)
     broken = claim.status is Status.FAILED or (found is None and claim.V is not None)
     if not (claim.status is Status.UNBOUNDED or deep or broken) or not unbounded(case.problem, case.V):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from numbers import Integral, Real
 from typing import Any, NamedTuple, TypeVar
 
@@ -15,6 +15,8 @@ from npkl_models.answer.history import Iterate
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.linalg import Array
+from npkl_models.model.terms import Multipliers
+from npkl_models.presolve.units import Units
 
 FOREVER = 1e300  # seconds
 
@@ -53,6 +55,11 @@ class Options:
     verbose: bool = False
     callback: Callable[[Iterate], bool | None] | None = None
 
+    @property
+    def as_stated(self) -> bool:
+        """Whether the solver must work in the units of the statement, since options are numbers in them."""
+        return False
+
     def __post_init__(self) -> None:
         for name in ("tol", "time_limit"):
             value = getattr(self, name)
@@ -68,6 +75,13 @@ class Options:
         lasts = self.time_limit is None or 0 < self.time_limit < FOREVER
         require(lasts or self.time_limit == np.inf, "time_limit must be > 0", self.time_limit)
         require(self.callback is None or callable(self.callback), "callback must be callable", self.callback)
+
+
+class Start(NamedTuple):
+    """A point to start from, in the units of the problem that is solved."""
+
+    V: Array | None
+    multipliers: Multipliers | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +108,7 @@ class IterativeOptions(Options):
     'proved'
     """
 
-    start: Solution | Array | None = None
+    start: Solution | Start | Array | None = None
     rigour: str = "probable"
 
     def __post_init__(self) -> None:
@@ -144,6 +158,20 @@ def parse_options(kind: type[O], given: dict[str, Any], backend: str) -> O:
         if name not in known:
             raise unknown(f"option of {backend}", name, known)
     return kind(**given)
+
+
+def in_units(options: O, units: Units) -> O:
+    """The same options for the problem in its own units."""
+    start = getattr(options, "start", None)
+    if start is None or units.same:
+        return options
+    if isinstance(start, np.ndarray):
+        return replace(options, start=units.inner_point(start))  # type: ignore[call-arg]
+    V, y = start.V, getattr(start, "multipliers", None)
+    inner = Start(
+        None if V is None else units.inner_point(V), None if y is None else units.inner_multipliers(y)
+    )
+    return replace(options, start=inner)  # type: ignore[call-arg]
 
 
 def require(condition: bool, rule: str, got: object) -> None:

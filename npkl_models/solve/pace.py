@@ -31,6 +31,8 @@ class Pace:
         The user's, asked first.
     slow : bool
         Whether the run was ended for its pace.
+    reference : float
+        What the gap is relative to besides the objective; see `Problem.reference`.
     """
 
     other: float
@@ -39,6 +41,7 @@ class Pace:
     slow: bool = False
     rows: list[tuple[float, float]] = field(default_factory=list)
     asked: float = 0.0
+    reference: float = 0.0
 
     def __call__(self, row: Iterate) -> bool:
         if self.callback is not None and self.callback(row):
@@ -59,7 +62,7 @@ class Pace:
         if not (np.isfinite([first, last]).all() and one > two > 0):
             return 0.0
         rate = two / one
-        error, wanted = two * rate / (1 - rate), self.tol * (1 + 2 * abs(last))
+        error, wanted = two * rate / (1 - rate), self.tol * (self.reference + 2 * abs(last))
         if error <= wanted:
             return 0.0
         return float((at[2] - at[1]) * np.log(wanted / error) / np.log(rate))

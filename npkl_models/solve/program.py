@@ -9,7 +9,8 @@ from typing import Protocol
 from npkl_models.answer.solution import Solution, Status
 from npkl_models.model.faces import Face
 from npkl_models.model.problem import Problem
-from npkl_models.solve.judge import Claim, judge
+from npkl_models.presolve.units import Units
+from npkl_models.solve.judge import Claim, in_statement, judge
 from npkl_models.solve.options import Options
 from npkl_models.solve.watch import BROKEN, Watch, progress_log, quiet
 
@@ -47,9 +48,11 @@ class Program:
     options : Options
         Those of the backend.
     plan : Plan
-        Of the problem on its face.
+        Of the problem on its face, in units of its own.
     face : Face
         Where all feasible kernels lie; see `npkl_models.model.faces`.
+    units : Units
+        In which the problem on the face was handed to the plan.
     build_time : float
         Seconds to set it up.
 
@@ -72,13 +75,14 @@ class Program:
     options: Options
     plan: Plan
     face: Face
+    units: Units
     build_time: float = 0.0
 
     def solve(self) -> Solution:
         """Run the solver, and judge what it claims."""
         started = time.perf_counter()
         with progress_log(self.options.verbose), quiet():
-            watch = Watch(self.options, self.backend)
+            watch = Watch(self.options, self.backend, self.units)
             solution = judge(self.face.problem, self.backend, self._run(watch), watch)
         solution = replace(
             solution, build_time=self.build_time, solve_time=time.perf_counter() - started
@@ -87,7 +91,7 @@ class Program:
 
     def _run(self, watch: Watch) -> Claim:
         try:
-            return self.plan.run(watch)
+            return in_statement(self.plan.run(watch), self.units)
         except BROKEN as error:
             if watch.of_callback(error):
                 raise

@@ -14,10 +14,13 @@ import numpy as np
 from npkl_models.answer.history import History, Iterate
 from npkl_models.answer.solution import Status
 from npkl_models.certify.budget import Budget
-from npkl_models.certify.certificate import Certificate, certify
+from npkl_models.certify.certificate import Certificate, inward
+from npkl_models.certify.prove import certify
+from npkl_models.certify.slater import offer
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
+from npkl_models.presolve.units import Units, binary_units
 from npkl_models.solve.options import Options
 
 logger = logging.getLogger("npkl_models")
@@ -57,8 +60,9 @@ class Watch:
     History(1 rows)
     """
 
-    def __init__(self, options: Options, label: str = "solver") -> None:
+    def __init__(self, options: Options, label: str = "solver", units: Units | None = None) -> None:
         self.options, self.label = options, label
+        self._units = None if units is None or units.same else units
         self.started = time.perf_counter()
         self.rows: list[Iterate] = []
         self.trouble = ""
@@ -112,14 +116,17 @@ class Watch:
     ) -> Certificate:  # fmt: skip
         """The certificate of a factor as it is now; all of a run share one probability of failure."""
         now, began = V.copy() if isinstance(V, np.ndarray) else V, self.seconds
+        units = self._units if self._units is not None and problem is self._units.problem else None
+        if units is not None:
+            problem, now = units.whole, units.point(now)
+            y = None if y is None else units.multipliers(y)
         found = certify(
             problem, now, y, kind=kind, method=method, tol=self.options.tol, quick=quick,
             random_state=self.seed, failure_probability=self._budget.next(),
         )  # fmt: skip
         self._proof = max(self._proof, self.seconds - began)
         found = self._budget.stated(found)
-        found.point.setflags(write=False)
-        handed_out = replace(found)
+        handed_out = replace(found) if units is None else inward(found, units)
         self._issued = [*self._issued[1 - KEPT :], (problem, handed_out, found)]
         return handed_out
 
@@ -127,6 +134,13 @@ class Watch:
         """A certificate as this watch has made it for that problem, not long ago; None if it has not."""
         own = (kept for of, out, kept in self._issued if out is certificate and of is problem)
         return next(own, None)
+
+    def offer(self, problem: Problem, y: Multipliers) -> bool:
+        """A strictly feasible dual point for later certificates; whether it is better than the known one."""
+        if self._units is not None and problem is self._units.problem:
+            problem, y = self._units.whole, self._units.multipliers(y)
+        units = binary_units(problem)
+        return offer(units.problem, units.inner_multipliers(y))
 
     def suffices(self, found: Certificate) -> bool:
         """Whether the gap is met, as rigorously as was asked for."""
@@ -140,6 +154,8 @@ class Watch:
 
         ``more`` are further columns of the history, by name.
         """
+        if self._units is not None:
+            objective, bound = self._units.value(objective), self._units.value(bound)
         row = Iterate(iteration, self.seconds, objective, bound, residual, rank, more=more)
         self.rows.append(row)
         if self.started + row.seconds - self._logged >= LOG_EVERY:
@@ -166,6 +182,8 @@ class Watch:
 
     def _asked(self, callback: Callable[[Iterate], bool | None], V: Array | None) -> bool:
         """What the callback says; it may read V, and its errors are no solver's."""
+        if V is not None and self._units is not None:
+            V = self._units.point(V)
         shown = None if V is None else V.view()
         if shown is not None:
             shown.flags.writeable = False

@@ -91,7 +91,7 @@ class MFPCEngine(Engine):
         self.U, self.value, self.gradient = U, value, gradient
         self.recent = [*self.recent[-MEMORY + 1 :], merit]
         self._set_factor(values, vectors)
-        own = moved * frobenius(U) / (1 + 2 * abs(self.objective))
+        own = moved * frobenius(U) / self.problem.size(2 * self.objective)
         self.steps += 1
         self.residual = np.inf if self.stages else own
         if self.stages and (own <= STAGE_RESIDUAL or self.steps >= STAGE_STEPS):

@@ -146,7 +146,7 @@ def test_an_estimate_does_not_replace_a_bound(small, monkeypatch):
 
     from npkl_models.certify import bounds
 
-    module, problem = __import__("sys").modules["npkl_models.certify.certificate"], small("row:linear")
+    module, problem = __import__("sys").modules["npkl_models.certify.prove"], small("row:linear")
     best, count = problem.solve("interior"), []
 
     def bound_from(*given):

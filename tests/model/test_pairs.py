@@ -25,7 +25,7 @@ def test_pairs_are_ordered_and_distinct():
         ((5, [(2, 2)], []), r"self pairs \[\[2, 2\]\]"),
         ((5, [], []), "at least one must-link or cannot-link"),
         ((5, [(0.5, 1)], []), "of shape .m, 2. must hold"),
-        ((5, [(0, 1, 2)], []), r"of shape .m, 2. must hold \(m, 2\)"),
+        ((5, [(0, 1, 2)], []), r"integers of shape \(m, 2\)"),
         ((5, [(0, 1)], [], [-1.0]), "positive finite numbers"),
         ((5, [(0, 1)], [], [1.0, 2.0]), "weights must be 1 positive"),
         ((5, [(0, 1), (1, 0)], [], [1.0, 2.0]), "no pair must be repeated"),

@@ -110,7 +110,7 @@ class BurerMonteiroEngine(FactorEngine):
         return self.f.multipliers(self.point)
 
     def _size(self) -> float:
-        return 1 + 2 * abs(self.objective)
+        return self.problem.size(2 * self.objective)
 
     def _measure(self) -> None:
         self.V = self.problem.lift(self.point.W)

@@ -168,7 +168,7 @@ class BCDEngine(FactorEngine):
         """What a sweep has measured of itself, in place of an evaluation (smooth models only)."""
         self.merit -= fall
         self.objective = self.merit + self.constant
-        self.residual = 0.5 * gradient * frobenius(self.V) / (1 + 2 * abs(self.objective))
+        self.residual = 0.5 * gradient * frobenius(self.V) / self.problem.size(2 * self.objective)
         self.evaluated = False
 
     def multipliers(self) -> Multipliers:
@@ -208,7 +208,7 @@ class BCDEngine(FactorEngine):
             tight = s >= self.radius**2 * (1 - 1e-9)
             self.row_multipliers = np.where(tight, np.maximum(pull, 0.0), 0.0)
             SV = SV + self.row_multipliers[:, None] * V
-        size = 1 + 2 * abs(self.objective)
+        size = self.problem.size(2 * self.objective)
         self.smooth_residual = frobenius(SV) * frobenius(V) / size
         self.residual = self.smooth_residual
         if not self.model.smooth:
@@ -222,7 +222,7 @@ class BCDEngine(FactorEngine):
         if self.smooth_residual > max(1e-10, 0.3 * min(self.misfit, 1.0)):
             return
         step = self.model.update_multipliers(z)
-        misfit = step * float(np.sum(self.pairs.weight)) / (1 + 2 * abs(self.objective))
+        misfit = step * float(np.sum(self.pairs.weight)) / self.problem.size(2 * self.objective)
         if misfit > PROGRESS * self.misfit and self.model.beta < BETA_MAX:
             self.model.beta *= BETA_GROWTH
         self.misfit = misfit

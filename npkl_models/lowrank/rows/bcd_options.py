@@ -53,6 +53,11 @@ class BCDOptions(FactorOptions):
     unlabelled: str = "rows"
     eliminate: bool = False
 
+    @property
+    def as_stated(self) -> bool:
+        printed = self.nonsmooth != "multipliers" or self.unlabelled != "rows" or self.epsilon is not None
+        return printed or self.reshuffle or self.labelled_first or self.eliminate
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.nonsmooth not in ("multipliers", "row_qp"):

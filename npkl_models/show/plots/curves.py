@@ -66,7 +66,7 @@ def convergence(
         raise unknown("value of against", against, AGAINST)
     shown = named(solutions)
     bound, objective = _bracket(shown)
-    scale = 1 + abs(bound) + abs(objective)
+    scale = next(iter(shown.values())).problem.size(bound, objective)
     ax = axes(ax)
     for k, (label, solution) in enumerate(shown.items()):
         color, history = PALETTE[k % len(PALETTE)], solution.history

@@ -1,0 +1,174 @@
+"""From a point to its certificate: the feasible kernel near it above, a dual point below.
+
+The two sides are `restoration` and `bounds`; what came of them is a `Certificate`.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from npkl_models.certify import rounding
+from npkl_models.certify.bounds import Demand, Dual, bound_from
+from npkl_models.certify.certificate import CERTIFIED, Certificate, outward, relative_gap
+from npkl_models.certify.points import read_point
+from npkl_models.certify.recovery import ACTIVE, recover_multipliers
+from npkl_models.certify.restoration import Restored, restore
+from npkl_models.certify.unheld import bound_of_held
+from npkl_models.errors import ProblemError, SolverError, instance
+from npkl_models.linalg import Array
+from npkl_models.model.faces import face_of
+from npkl_models.model.problem import Problem
+from npkl_models.model.terms import Multipliers
+from npkl_models.presolve.units import Units, binary_units
+
+
+def certify(
+    problem: Problem,
+    point: Any,
+    multipliers: Multipliers | None = None,
+    *,
+    kind: str = "auto",
+    method: str = "auto",
+    tol: float = 1e-6,
+    failure_probability: float = 1e-6,
+    random_state: int | None = None,
+    quick: bool = False,
+) -> Certificate:
+    """Bound the optimum of a problem and the gap of a point, wherever the point came from.
+
+    Parameters
+    ----------
+    problem : Problem
+    point : Solution, or ndarray of shape (n, r) or (n, n)
+        A solution, a factor V or a kernel K. Its constraints are restored first (`restore`); the certificate
+        says how far that moved it.
+    multipliers : Multipliers, optional
+        A dual point; without one it is taken from the solution or recovered from the point.
+    kind : {"auto", "factor", "kernel"}
+        What an array is; "auto" takes an n x n array for a kernel, which must be symmetric, any other for
+        a factor.
+    method : {"auto", "eigh", "cholesky", "lanczos", "ritz"}
+        How the smallest eigenvalue is bounded; see `npkl_models.proof.bounds.min_eigenvalue`.
+    tol : float
+        The relative gap that matters; iterative methods stop when it is reached.
+    failure_probability : float
+        Of a randomised bound.
+    random_state : int, optional
+        None draws the random starts afresh from the operating system. With a number they follow from it
+        and from the matrix that is tested, so that a run can be repeated.
+    quick : bool
+        Give up on a sharp bound as soon as it is clear that the point is not optimal.
+
+    Returns
+    -------
+    Certificate
+
+    Raises
+    ------
+    ProblemError
+        If the point has a wrong shape, is not finite, or is too large to have a finite objective; or if the
+        multipliers do not fit.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(L, pairs)
+    >>> solution = problem.solve()
+    >>> nm.certify(problem, solution.K).certifies(1e-6)
+    True
+    >>> nm.certify(problem, 1.1 * solution.K).certifies(1e-6)
+    False
+    """
+    instance(problem, Problem, "problem")
+    demand = Demand(method, tol, failure_probability, random_state, quick)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+        units = binary_units(problem)
+        return outward(_certify(units, point, multipliers, kind, demand), units)
+
+
+def _certify(
+    units: Units, point: Any, multipliers: Multipliers | None, kind: str, demand: Demand
+) -> Certificate:
+    """The certificate in units in which no number is out of range."""
+    started, problem = time.perf_counter(), units.problem
+    if not isinstance(point, np.ndarray):
+        multipliers = getattr(point, "multipliers", None) if multipliers is None else multipliers
+        kind = "factor" if hasattr(point, "V") else kind
+    point = getattr(point, "V", point)
+    if point is None:
+        raise SolverError("a solution without a point has nothing to certify; see its status")
+    given = read_point(problem, point, kind, units.root)
+    face = face_of(problem)
+    inside = face.problem
+    y = None
+    if multipliers is not None:
+        y = face.fold(units.inner_multipliers(units.whole.as_multipliers(multipliers)))
+    restored, objective, upper, dual = _both_sides(inside, given.V, y, demand, prove=not demand.quick)
+    needed = demand.tol * inside.size(objective, dual.bound)
+    close = bool(np.isfinite(dual.bound)) and objective - dual.bound <= needed
+    if demand.quick and inside.equalities and close:
+        restored, objective, upper, dual = _both_sides(inside, given.V, y, demand, prove=True)
+    bound, gap = dual.bound + 0.0, float("inf")
+    if restored.feasible and np.isfinite(bound):
+        gap = upper - bound
+    return Certificate(
+        objective=objective + 0.0, upper=upper, bound=bound, gap=gap,
+        relative_gap=relative_gap(problem, upper, bound),
+        min_eigenvalue=dual.found.estimate + dual.level, rigour=dual.rigour, repair=dual.repair,
+        failure_probability=demand.failure_probability if dual.rigour == "probable" else 0.0,
+        violation=problem.violation(given.V), point_min_eigenvalue=given.min_eigenvalue,
+        moved=given.moved + restored.moved, feasible=restored.feasible, seconds=time.perf_counter() - started,
+        multipliers=face.unfold(dual.y), point=restored.V,
+        direction=inside.lift(dual.found.vector), directions=dual.found.directions,
+    )  # fmt: skip
+
+
+def _both_sides(
+    problem: Problem, V: Array, y: Multipliers | None, demand: Demand, prove: bool
+) -> tuple[Restored, float, float, Dual]:
+    """The restored point, its objective, the upper bound that it proves, and the dual side.
+
+    Without ``prove`` a point with equalities proves none; the bound then owes nothing to its objective.
+    """
+    restored = restore(problem, V, prove)
+    V = restored.V
+    objective = problem.objective_of_factor(V)
+    if not np.isfinite(objective):
+        raise ProblemError(f"a point must have a finite objective, got entries up to {np.abs(V).max():.1e}")
+    given = y
+    if y is None:
+        y = recover_multipliers(problem, V)
+    upper = float("inf")
+    if restored.near is not None:
+        upper = restored.near.upper(problem, V, objective, y.equalities)
+        upper += rounding.objective(problem, V, objective)
+    if given is not None or not problem.regularizer.row_multipliers:
+        dual = bound_from(problem, y, V, objective, upper, demand)
+        if dual.bound == float("-inf") and not demand.quick:
+            dual = bound_of_held(problem, y, V, demand) or dual
+        return restored, objective, upper, dual
+    share = replace(demand, failure_probability=demand.failure_probability / len(ACTIVE))
+    dual = bound_from(problem, y, V, objective, upper, share)
+    dual = _with_more_rows(problem, V, dual, objective, upper, share)
+    return restored, objective, upper, dual
+
+
+def _with_more_rows(
+    problem: Problem, V: Array, dual: Dual, objective: float, upper: float, demand: Demand
+) -> Dual:
+    """Which rows are at their bound is told by what their multipliers gain: a solver may leave them below."""
+    for active in ACTIVE[1:]:
+        if objective - dual.bound <= demand.tol * problem.size(objective, dual.bound):
+            break
+        y = recover_multipliers(problem, V, active)
+        other = bound_from(problem, y, V, objective, upper, demand)
+        known = other.rigour in CERTIFIED or dual.rigour not in CERTIFIED  # an estimate is no better bound
+        dual = other if known and other.bound > dual.bound else dual
+    return dual

@@ -1,0 +1,169 @@
+r"""The same problem in other units.
+
+With t the unit of cost, s that of kernels, C = t C', K = s K' and the rest to match, the objective is t s
+times that of the problem in dashes, and multipliers are t times its multipliers: for each K feasible in one,
+K / s is feasible in the other. Powers of two are exact, so that what is proved of one is proved of the other;
+any other units leave the numbers rounded, and only solvers are given those.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array
+from npkl_models.linalg.owned import shell
+from npkl_models.model.problem import Problem
+from npkl_models.model.regularizer import Regularizer
+from npkl_models.model.terms import LossTerm, Multipliers
+
+SMALL = 1e-290  # numbers below may have lost digits on the way
+EVEN = 2  # exponents of the kernel's unit are even, so that its root is a power of two
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """A problem, the same one in other units, and the way from one to the other.
+
+    Attributes
+    ----------
+    whole : Problem
+        As it was stated.
+    problem : Problem
+        In units of its own.
+    cost, root : float
+        t, and the square root of s.
+    """
+
+    whole: Problem
+    problem: Problem
+    cost: float = 1.0
+    root: float = 1.0
+
+    @property
+    def same(self) -> bool:
+        """Whether the units are those of the statement."""
+        return self.problem is self.whole
+
+    def value(self, inner: float) -> float:
+        """An objective or a bound, in the units of the statement."""
+        return inner * self.root * self.cost * self.root
+
+    def below(self, inner: float) -> float:
+        """The same rounded down, where it is too small for all of its digits."""
+        return self._rounded(inner, -math.inf)
+
+    def above(self, inner: float) -> float:
+        """The same rounded up."""
+        return self._rounded(inner, math.inf)
+
+    def _rounded(self, inner: float, towards: float) -> float:
+        out = self.value(inner)
+        small = self.cost * self.root * self.root != 1.0 and abs(out) < SMALL and inner != 0.0
+        return math.nextafter(out, towards) if small else out
+
+    def inner_value(self, value: float) -> float:
+        """An objective or a bound, in the units of the problem."""
+        return value / self.root / self.root / self.cost
+
+    def point(self, V: Array) -> Array:
+        """A factor in the units of the statement."""
+        return V if self.root == 1.0 else V * self.root
+
+    def inner_point(self, V: Array) -> Array:
+        """A factor in the units of the problem."""
+        return V if self.root == 1.0 else V / self.root
+
+    def multipliers(self, y: Multipliers) -> Multipliers:
+        """Multipliers in the units of the statement."""
+        return y if self.cost == 1.0 else y.scaled(self.cost)
+
+    def inner_multipliers(self, y: Multipliers) -> Multipliers:
+        """Multipliers in the units of the problem."""
+        if self.cost == 1.0:
+            return y
+        rows = None if y.rows is None else y.rows / self.cost
+        terms, equalities = (tuple(part / self.cost for part in parts) for parts in (y.terms, y.equalities))
+        return Multipliers(terms, equalities, rows)
+
+
+def own_units(problem: Problem) -> Units:
+    """The problem in units in which its largest cost and the largest value it asks for are one."""
+    return _in_units(problem, problem.cost_unit, math.sqrt(problem.kernel_unit))
+
+
+def binary_units(problem: Problem) -> Units:
+    """The same with powers of two, where that is exact: the same numbers but for their exponents.
+
+    It is worked out once for each problem, of which it is a function.
+    """
+    known: tuple[Problem | None, float, float] | None = problem.__dict__.get("_binary")
+    if known is None:  # no cycle of references: its end would wait for the garbage collector
+        found = _binary(problem)
+        known = (None if found.same else found.problem, found.cost, found.root)
+        problem.__dict__["_binary"] = known
+    return Units(problem, problem if known[0] is None else known[0], *known[1:])
+
+
+def _binary(problem: Problem) -> Units:
+    t, s = _exponent(problem.cost_unit), _exponent(problem.kernel_unit)
+    root = s // EVEN
+    for r in {root: None, 0: None}:
+        units = _in_units(problem, math.ldexp(1.0, t), math.ldexp(1.0, r))
+        if units.same or _exact(problem, units):
+            return units
+    return Units(problem, problem)
+
+
+def _exponent(x: float) -> int:
+    """Floor of log2, far from the ends of the range."""
+    return min(max(math.frexp(x)[1] - 1, -1000), 1000)
+
+
+def _in_units(problem: Problem, cost: float, root: float) -> Units:
+    """In the given ones; in those of the statement where numbers would leave the range."""
+    if cost == 1.0 and root == 1.0:
+        return Units(problem, problem)
+    try:
+        with np.errstate(all="ignore"):
+            inner = _problem(problem, cost, root)
+    except (ProblemError, OverflowError, ZeroDivisionError):
+        inner = None
+    return Units(problem, problem) if inner is None else Units(problem, inner, cost, root)
+
+
+def _problem(problem: Problem, cost: float, root: float) -> Problem | None:
+    regularizer: Regularizer | None = problem.regularizer.rescaled(cost, root * root)
+    if regularizer is None:
+        return None
+    terms = []
+    for term in problem.terms:
+        found: tuple[Array, Array] | None = (term.target, term.weight)
+        for _ in range(2 if root != 1.0 else 0):  # a root at a time, for the sake of the range
+            found = term.loss.rescaled(found[0], found[1], root) if found is not None else None
+            found = None if found is None else (found[0], found[1] / root)
+        if found is None:
+            return None
+        terms.append(LossTerm(term.functional, term.loss, found[0], found[1] / cost, term.name))
+    equalities = [replace(part, value=part.value / root / root) for part in problem.equalities]
+    C = shell(problem.cost)
+    C.data = C.data / cost
+    if not np.isfinite(C.data).all():
+        return None
+    return problem.like(C, tuple(terms), tuple(equalities), regularizer)
+
+
+def _exact(problem: Problem, units: Units) -> bool:
+    """Whether the way back from units that are powers of two ends where it began, to the last bit."""
+    back = _in_units(units.problem, 1 / units.cost, 1 / units.root).problem
+    same = np.array_equal(back.cost.data, problem.cost.data) and back.regularizer == problem.regularizer
+    pairs: list[tuple[Any, Any]] = [
+        *((a.weight, b.weight) for a, b in zip(back.terms, problem.terms, strict=True)),
+        *((a.target, b.target) for a, b in zip(back.terms, problem.terms, strict=True)),
+        *((a.value, b.value) for a, b in zip(back.equalities, problem.equalities, strict=True)),
+    ]
+    return bool(same) and all(np.array_equal(a, b) for a, b in pairs)
