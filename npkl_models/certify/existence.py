@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -22,7 +23,7 @@ from npkl_models.certify import inside, rounding
 from npkl_models.certify.floors import diagonal_of, fixed_diagonal
 from npkl_models.certify.misfit import contradictory, misses_little, nearest, random_factor, size
 from npkl_models.certify.newton import CONSTRAINTS, derivative, newton, outer
-from npkl_models.linalg import Array, gamma, gram_eigenvalues
+from npkl_models.linalg import UNIT, Array, gamma, gram_eigenvalues
 from npkl_models.model.problem import Problem
 from npkl_models.proof.factorisation import eigenvalue_floor
 
@@ -175,16 +176,44 @@ def _confined(problem: Problem, V: Array, reach: float) -> bool:
     R, lengths = problem.regularizer, np.einsum("ir,ir->i", V, V)
     if reach == 0.0:
         return R.violation(gram_eigenvalues(V), lengths) == 0.0
-    fixed = fixed_diagonal(problem)
-    if R.row_multipliers:
-        top = R.trace_bound(1)
-        return bool(np.all((fixed <= top) | ((np.sqrt(lengths) + reach) ** 2 <= top)))
+    fixed, rounding = fixed_diagonal(problem), gamma(4 * EVALUATION + 2 * V.shape[1])
+    if R.row_radius is not None:
+        top = R.row_radius**2 * (1 - rounding)
+        short = (np.sqrt(lengths) + reach) ** 2 <= top
+        return all(_at_most(value, R.row_radius) for value in fixed[~short].tolist())
     if not np.isfinite(R.trace_bound(problem.n)):
         return True
-    if R.spectral is not None and R.spectral.p == 1 and math.fsum(fixed) <= R.trace_bound(problem.n):
+    if R.spectral is not None and R.spectral.p == 1 and _sums_to_at_most(fixed, R.spectral.bound):
         return True
-    more = reach * (2 * float(np.sqrt(lengths.sum())) + reach)  # nuclear norm of the change of K
+    trace = float(lengths.sum())
+    more = reach * (2 * float(np.sqrt(trace)) + reach)  # nuclear norm of the change of K
+    more += (rounding + gamma(problem.n)) * trace
     return R.violation(gram_eigenvalues(V), lengths, more) == 0.0
+
+
+def exceeds(problem: Problem) -> bool:
+    """Whether equalities on the diagonal ask for more than a bound on rows or trace grants, exactly."""
+    R, fixed = problem.regularizer, fixed_diagonal(problem)
+    if R.row_radius is not None:
+        radius = R.row_radius
+        close = fixed[(fixed >= radius**2 * (1 - 4 * UNIT)) & np.isfinite(fixed)]
+        return not all(_at_most(value, radius) for value in close.tolist())
+    known = fixed[np.isfinite(fixed)]
+    if R.spectral is None or R.spectral.p != 1 or R.spectral.bound is None or not known.size:
+        return False
+    return not _sums_to_at_most(np.maximum(known, 0.0), R.spectral.bound)
+
+
+def _at_most(value: float, radius: float) -> bool:
+    """Whether value <= radius^2, exactly."""
+    return math.isfinite(value) and Fraction(value) <= Fraction(radius) ** 2
+
+
+def _sums_to_at_most(values: Array, bound: float | None) -> bool:
+    """Whether the sum is no more than the bound, exactly: the sign of a sum of floats is not rounded."""
+    if bound is None or not np.isfinite(values).all():
+        return False
+    return math.fsum([*values.tolist(), -bound]) <= 0
 
 
 def _of_lengths(problem: Problem, V: Array) -> float:

@@ -14,17 +14,19 @@ import scipy.sparse as sp
 
 from npkl_models.certify import rounding
 from npkl_models.certify.bounds import Demand, bound_from
+from npkl_models.certify.existence import exceeds, near
 from npkl_models.certify.floors import diagonal_of
 from npkl_models.certify.misfit import contradictory, nearest, random_factor, row_bound, scales
+from npkl_models.certify.newton import newton
 from npkl_models.certify.restoration import restore
 from npkl_models.certify.slater import projected
-from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Mask, dense, norm_bound, symmetrize
+from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Mask, dense, symmetrize
+from npkl_models.model.basis import Basis
 from npkl_models.model.faces import LARGEST, complement, face_of
 from npkl_models.model.functionals import DistanceDifferences, Entries, Functional, SquaredDistances, TotalSum
-from npkl_models.model.pairs import components
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import NoRegularizer
-from npkl_models.model.terms import Equality, Multipliers
+from npkl_models.model.terms import Equality, LossTerm, Multipliers
 from npkl_models.presolve.units import binary_units
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 
@@ -39,6 +41,8 @@ def infeasible(problem: Problem, V: Array | None = None) -> bool:
     if not problem.equalities:
         return False
     if any(_negative(part) for part in problem.equalities) or contradictory(problem):
+        return True
+    if exceeds(problem):
         return True
     search = _without_losses(problem)
     for y in _dual_rays(search, V):
@@ -174,60 +178,80 @@ def _kept_still(problem: Problem) -> Array | None:
 
 
 def _falls(problem: Problem, D: Array) -> bool:
-    """Whether the objective's rate along K + s DD', s -> inf, is clearly below zero.
+    """Whether there is proved to be a D near this one along which, K + s DD', s -> inf, the objective falls.
 
-    Values that must not grow have to vanish to first order in D: for ||d_i - d_j||^2 that is a difference
-    of rows of the size of rounding, not of its root.
+    Values that must not move have to be zero exactly, whatever rounding says of them here: where they are
+    squares on the face that they leave, others by Kantorovich's theorem.
     """
     D = problem.lift(problem.drop(D))
     D = D / max(float(np.linalg.norm(D)), 1e-300)
-    if problem.basis is None:
-        D = _made_still(problem, D)
-    for part in problem.equalities:
-        if not bool(np.all(_still(part.functional, D))):
+    held = [(part.functional, np.ones(part.functional.size, dtype=bool)) for part in problem.equalities]
+    for term in problem.terms:
+        z, still = term.functional.value_of_factor(D), _still(term.functional, D)
+        low, high = term.loss.domain(term.target, term.weight)
+        endless = np.isinf(low) | np.isinf(high)
+        if bool(np.any(~still & (((z > 0) & np.isinf(high)) | ((z < 0) & np.isinf(low))))):
             return False
-    lengths = np.sqrt(np.einsum("ir,ir->i", D, D))
+        held.append((term.functional, still & endless))
+    found = _exactly_still(problem, D, held)
+    if found is None:
+        return False
+    D, reach = found
     rate = float(np.sum(D * (problem.cost @ D))) + problem.regularizer.shift * float(np.sum(D**2))
-    scale = float(lengths @ (abs(problem.cost) @ lengths)) + problem.regularizer.shift
-    if problem.basis is not None:  # rows cannot be set to what they should be
-        scale = norm_bound(problem.cost) + problem.regularizer.shift
-    for term in problem.terms:
-        z, size = term.functional.value_of_factor(D), term.functional.size_of_factor(D)
+    size = np.asarray(abs(problem.cost).sum(axis=1)).ravel() + problem.regularizer.shift
+    for term, (_, zero) in zip(problem.terms, held[len(problem.equalities) :], strict=True):
+        z = np.where(zero, 0.0, term.functional.value_of_factor(D))
         low, high = term.loss.domain(term.target, term.weight)
-        z = np.where(_still(term.functional, D), 0.0, z)
-        with np.errstate(invalid="ignore"):
-            ends = [np.where(z == 0, 0.0, z * end) for end in (low, high)]
+        ends = [np.where(z == 0, 0.0, np.where(np.isfinite(end), end, 0.0) * z) for end in (low, high)]
+        if bool(np.any(((z > 0) & np.isinf(high)) | ((z < 0) & np.isinf(low)))):
+            return False
         rate += float(np.sum(np.maximum(*ends)))
-        slope = np.where(z > 0, high, np.where(z < 0, low, 0.0))
-        scale += float(np.sum(np.abs(slope) * size))
-    return bool(rate < -CLEAR_FALL * scale)
+        slope = np.where(zero, 0.0, np.where(z > 0, high, np.where(z < 0, low, 0.0)))
+        size = size + term.functional.row_sizes(slope)[0]
+    scale, length = float(np.max(size)), float(np.linalg.norm(D))
+    change = scale * (2 * reach * length + reach**2)
+    return bool(rate < -CLEAR_FALL * scale * length**2 - 2 * change)
 
 
-def _made_still(problem: Problem, D: Array) -> Array:
-    """D with rows that rounding keeps from zero, or from each other, set so."""
-    D, edges = D.copy(), [np.zeros((0, 2), dtype=np.intp)]
-    parts = [(part.functional, np.ones(part.functional.size, dtype=bool)) for part in problem.equalities]
-    for term in problem.terms:
-        low, high = term.loss.domain(term.target, term.weight)
-        parts.append((term.functional, np.isinf(low) | np.isinf(high)))
-    for f, concerned in parts:
-        held = concerned & _still(f, D)
-        if isinstance(f, Entries):
-            i, j = f.indices
-            D[i[held & (i == j)]] = 0.0
-        elif isinstance(f, SquaredDistances):
-            edges.append(np.stack(f.indices, axis=1)[held])
-    count, label = components(problem.n, np.concatenate(edges))
-    if count == problem.n:
-        return D
-    mean = np.zeros((count, D.shape[1]))
-    np.add.at(mean, label, D)
-    out: Array = (mean / np.bincount(label)[:, None])[label]
-    return out
+def _exactly_still(
+    problem: Problem, D: Array, held: list[tuple[Functional, Mask]]
+) -> tuple[Array, float] | None:
+    """(D', reach): within reach of D' there is a factor whose held values are zero exactly."""
+    parts = []
+    for f, mask in held:
+        if mask.any():
+            part = type(f)(f.n, tuple(index[mask] for index in f.indices))
+            open_ = ~_vanishing(part, problem.basis)
+            if open_.any():
+                indices = tuple(index[open_] for index in part.indices)
+                parts.append(Equality(type(f)(f.n, indices), 0.0))
+    if not parts:
+        return D, 0.0
+    every = LossTerm(Entries(problem.n, ([0], [0])), "square", 0.0)  # a face must leave something to state
+    zero = sp.csr_array(problem.cost.shape)
+    inner = face_of(Problem(zero, every, parts, basis=problem.basis)).problem
+    there = inner.lift(inner.drop(D))
+    if not inner.equalities:
+        return there, 0.0
+    better = newton(inner, there)
+    found = near(inner, better)
+    return None if found is None or found.share > 0 else (better, found.reach)
+
+
+def _vanishing(f: Functional, basis: Basis | None) -> Mask:
+    """Which values are zero for all kernels in the range of a basis, by rows that are zero or the same."""
+    if basis is None or f.arity != 2:
+        return np.zeros(f.size, dtype=bool)
+    Q, (i, j) = basis.Q, f.indices
+    if isinstance(f, SquaredDistances):
+        gap = Q[i] - Q[j]
+        return np.asarray(abs(gap).sum(axis=1)).ravel() == 0
+    size = np.asarray(abs(Q).sum(axis=1)).ravel()
+    return (size[i] == 0) | (size[j] == 0)
 
 
 def _still(f: Functional, D: Array) -> Mask:
-    """Which values of DD' are zero, by what is linear in D where they are squares."""
+    """Which values of DD' may be meant to be zero, by what is linear in D where they are squares."""
     unit = (64 + 8 * D.shape[1]) * UNIT
     lengths = np.sqrt(np.einsum("ir,ir->i", D, D))
     out: Mask = np.abs(f.value_of_factor(D)) <= unit * f.size_of_factor(D)
