@@ -53,10 +53,13 @@ def _cost_floor(problem: Problem) -> float:
         tuple(np.zeros(part.functional.size) for part in problem.equalities),
     )
     C, error = rounding.slack(problem, zero)
+    if not problem.cost.data.any():
+        return 0.0
     if problem.basis is None:
         C, error = problem.cost, 0.0  # nothing was computed
     if C.shape[0] <= DENSE_EIGH:
-        return min_eigenvalue(C, query=Query("eigh")).lower - error
+        floor = min_eigenvalue(C, query=Query("eigh")).lower - error
+        return floor if floor > 0 or problem.basis is not None else max(floor, perron_floor(C))
     floor = perron_floor(C) if problem.basis is None else float("-inf")
     if floor > 0 or C.shape[0] > DENSE_CHOLESKY:
         return floor

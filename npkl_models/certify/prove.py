@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from npkl_models.certify import rounding
-from npkl_models.certify.bounds import Demand, Dual, bound_from
+from npkl_models.certify.bounds import Demand, Dual, bound_from, without_multipliers
 from npkl_models.certify.certificate import CERTIFIED, Certificate, outward, relative_gap
 from npkl_models.certify.points import read_point
 from npkl_models.certify.recovery import ACTIVE, recover_multipliers
@@ -151,6 +151,8 @@ def _both_sides(
         upper += rounding.objective(problem, V, objective)
     if given is not None or not problem.regularizer.row_multipliers:
         dual = bound_from(problem, y, V, objective, upper, demand)
+        if not (demand.quick and np.isfinite(dual.bound)):
+            dual = without_multipliers(problem, dual, objective, demand)
         if dual.bound == float("-inf") and not demand.quick:
             dual = bound_of_held(problem, y, V, demand) or dual
         return restored, objective, upper, dual

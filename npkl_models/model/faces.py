@@ -16,10 +16,10 @@ import numpy as np
 
 from npkl_models.linalg import UNIT, Array, Index, Mask, dense
 from npkl_models.model.basis import Basis, shared_rows
-from npkl_models.model.functionals import Entries, SquaredDistances, TotalSum
+from npkl_models.model.functionals import DistanceDifferences, Entries, SquaredDistances, TotalSum
 from npkl_models.model.pairs import components
 from npkl_models.model.problem import Problem
-from npkl_models.model.terms import Equality, Multipliers
+from npkl_models.model.terms import Equality, LossTerm, Multipliers
 
 LARGEST = 5_000  # points for which a face of centred kernels is written as a (dense) basis
 CENTRED = 64 * UNIT  # a basis whose columns sum to no more than this, times n, is centred already
@@ -37,6 +37,10 @@ class Face:
         For each equality of the original, which of its values are left.
     heir : ndarray of int
         For each value of all equalities, the one that is the same on the face and left; -1 for what is zero.
+    sign : ndarray of float
+        -1 for a value that is the heir's with the other sign (D_ij - D_ik and D_ik - D_ij), else 1.
+    terms : int
+        How many terms the original has.
     whole : bool
         Whether it is the whole cone, and the problem as it was stated.
     """
@@ -44,18 +48,21 @@ class Face:
     problem: Problem
     kept: tuple[Mask, ...]
     heir: Index
+    sign: Array
+    terms: int
     whole: bool = False
 
     def fold(self, y: Multipliers) -> Multipliers:
         """Multipliers of the original, those of values that are the same on the face added up."""
         if self.whole or not y.equalities:
             return y
-        every, counts = np.concatenate(y.equalities), self.heir >= 0
+        terms = y.terms or tuple(np.zeros(term.functional.size) for term in self.problem.terms)
+        every, counts = np.concatenate(y.equalities) * self.sign, self.heir >= 0
         total = np.bincount(self.heir[counts], every[counts], every.size).astype(float)
         sizes = np.cumsum([kept.size for kept in self.kept])[:-1]
         parts: list[Array] = np.split(total, sizes)
         pairs = zip(parts, self.kept, strict=True)
-        return replace(y, equalities=tuple(part[kept] for part, kept in pairs if kept.any()))
+        return replace(y, terms=terms, equalities=tuple(part[kept] for part, kept in pairs if kept.any()))
 
     def unfold(self, y: Multipliers) -> Multipliers:
         """Multipliers for the original; those of what the basis meets are zero, others would do as well."""
@@ -65,7 +72,7 @@ class Face:
             if kept.any():
                 part[kept] = next(left)
             out.append(part)
-        return replace(y, equalities=tuple(out))
+        return replace(y, terms=y.terms[: self.terms], equalities=tuple(out))
 
 
 _known: WeakKeyDictionary[Problem, Face | None] = WeakKeyDictionary()  # None: the whole cone
@@ -79,23 +86,30 @@ def face_of(problem: Problem) -> Face:
     if face is not None:
         return face
     kept = tuple(np.ones(e.functional.size, dtype=bool) for e in problem.equalities)
-    return Face(problem, kept, _own(kept), whole=True)
+    heir = _own(kept)
+    return Face(problem, kept, heir, np.ones(heir.size), len(problem.terms), whole=True)
 
 
 def _face(problem: Problem) -> Face | None:
     centring = any(map(_is_centring, problem.equalities))
     if problem.basis is not None:
         kept = tuple(np.full(e.functional.size, not _is_centring(e)) for e in problem.equalities)
-        return _restrict(problem, _within(problem.basis), kept, _own(kept)) if centring else None
+        heir = _own(kept)
+        return (
+            _restrict(problem, _within(problem.basis), kept, heir, np.ones(heir.size)) if centring else None
+        )
     if centring and problem.n > LARGEST:
         return None
     label, gone = _groups(problem)
     plain = int(label.max()) + 1 == problem.n and not gone.any()
-    if (plain and not centring) or gone.all():
+    if gone.all():
         return None
-    kept, heir = _kept(problem, label, gone)
+    kept, heir, sign = _kept(problem, label, gone)
+    if plain and not centring:  # values asked for twice are asked for once
+        twice = not all(mask.all() for mask in kept)
+        return Face(_with(problem, kept, None), kept, heir, sign, len(problem.terms)) if twice else None
     basis = complement(problem.n) if plain else _shared_rows(label, gone, centring)
-    return _restrict(problem, basis, kept, heir)
+    return _restrict(problem, basis, kept, heir, sign)
 
 
 def _own(kept: tuple[Mask, ...]) -> Index:
@@ -104,11 +118,22 @@ def _own(kept: tuple[Mask, ...]) -> Index:
     return np.where(left, np.arange(left.size), -1)
 
 
-def _restrict(problem: Problem, basis: Basis | None, kept: tuple[Mask, ...], heir: Index) -> Face | None:
-    left = tuple(_part(e, mask) for e, mask in zip(problem.equalities, kept, strict=True) if mask.any())
-    if basis is None or not (problem.terms or left):  # nothing would be left to state
+def _restrict(
+    problem: Problem, basis: Basis | None, kept: tuple[Mask, ...], heir: Index, sign: Array
+) -> Face | None:
+    if basis is None:
         return None
-    return Face(replace(problem, equalities=left, basis=basis), kept, heir)
+    return Face(_with(problem, kept, basis), kept, heir, sign, len(problem.terms))
+
+
+def _with(problem: Problem, kept: tuple[Mask, ...], basis: Basis | None) -> Problem:
+    """The problem with the equalities that are left; where nothing is left, with a term that is zero."""
+    left = tuple(_part(e, mask) for e, mask in zip(problem.equalities, kept, strict=True) if mask.any())
+    terms = problem.terms
+    if not (terms or left):  # a point is at the distance zero of itself
+        terms = (LossTerm(SquaredDistances(problem.n, ([0], [0])), "square", 0.0, name="nothing"),)
+    basis = problem.basis if basis is None else basis
+    return replace(problem, terms=terms, equalities=left, basis=basis)
 
 
 def _part(equality: Equality, mask: Mask) -> Equality:
@@ -145,20 +170,28 @@ def _groups(problem: Problem) -> tuple[Index, Mask]:
     return label, gone
 
 
-def _kept(problem: Problem, label: Index, gone: Mask) -> tuple[tuple[Mask, ...], Index]:
-    """Which values are left, each of a pair of groups once and none that the face meets; and their heirs."""
+def _kept(problem: Problem, label: Index, gone: Mask) -> tuple[tuple[Mask, ...], Index, Array]:
+    """Which values are left, each of a pair of groups once and none that the face meets; heirs and signs."""
     masks = [np.full(part.functional.size, not _is_centring(part)) for part in problem.equalities]
     ends = np.cumsum([0, *(mask.size for mask in masks)])
-    rows = []
+    rows, sign = [], np.ones(int(ends[-1]))
     for part, start in zip(problem.equalities, ends[:-1], strict=True):
         f = part.functional
+        at = start + np.arange(f.size)
+        if isinstance(f, DistanceDifferences):
+            i, j, k = (label[index] for index in f.indices)
+            sign[at] = np.where(j <= k, 1.0, -1.0)
+            asked = sign[at] * part.value + 0.0
+            columns = (np.full(f.size, 2), i, np.minimum(j, k), np.maximum(j, k), asked)
+            rows.append(np.column_stack([at, np.zeros(f.size), *columns]))
+            continue
         if not isinstance(f, (Entries, SquaredDistances)):
             continue
         first, second = label[f.indices[0]], label[f.indices[1]]
         entry = isinstance(f, Entries)
         absent = gone[first] | gone[second] if entry else (first == second) | (gone[first] & gone[second])
-        at = start + np.arange(f.size)
-        columns = (np.full(f.size, entry), np.minimum(first, second), np.maximum(first, second), part.value)
+        ends_of = (np.full(f.size, -1), np.minimum(first, second), np.maximum(first, second))
+        columns = (np.full(f.size, entry), *ends_of, part.value + 0.0)
         rows.append(np.column_stack([at, absent & (part.value == 0), *columns]))
     left, heir = np.concatenate(masks), _own(tuple(masks))
     if rows:
@@ -167,9 +200,12 @@ def _kept(problem: Problem, label: Index, gone: Mask) -> tuple[tuple[Mask, ...],
         heir[at[met]] = -1
         at, table = at[~met], table[~met, 2:]
         _, chosen, same = np.unique(table, axis=0, return_index=True, return_inverse=True)
-        heir[at] = at[chosen[same.ravel()]]
+        first_of, same = at[chosen], same.ravel()
+        heir[at] = first_of[same]
+        sign[at] = sign[at] * sign[first_of[same]]
+        sign[first_of] = 1.0
         left = heir == np.arange(left.size)
-    return tuple(np.split(left, ends[1:-1])), heir
+    return tuple(np.split(left, ends[1:-1])), heir, sign
 
 
 def _shared_rows(label: Index, gone: Mask, centring: bool) -> Basis | None:

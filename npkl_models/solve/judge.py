@@ -14,7 +14,8 @@ import numpy as np
 
 from npkl_models.answer.solution import Solution, Status
 from npkl_models.certify.certificate import Certificate, of_itself
-from npkl_models.certify.rays import infeasible, unbounded
+from npkl_models.certify.rays import infeasible
+from npkl_models.certify.recession import unbounded
 from npkl_models.certify.repairs import NO_REPAIR
 from npkl_models.certify.unheld import HELD
 from npkl_models.errors import SolverError

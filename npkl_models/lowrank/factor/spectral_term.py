@@ -24,19 +24,18 @@ class SpectralTerm:
         self.multiplier = 0.0
         self.beta = 1.0
 
-    def _powers(self, W: Array) -> tuple[float, list[Array]]:
-        """Tr M^p and the powers M^0 .. M^(p-1)."""
-        M = W.T @ W
-        powers: list[Array] = [np.eye(M.shape[0])]
-        for _ in range(self.p - 1):
-            powers.append(powers[-1] @ M)
-        return float(np.sum(powers[-1] * M)), powers
+    def _power(self, W: Array) -> tuple[float, Array]:
+        """Tr M^p and M^(p-1), by the eigenvalues of M: one decomposition, however large p is."""
+        m, E = np.linalg.eigh(W.T @ W)
+        m = np.maximum(m, 0.0)
+        powers = m ** (self.p - 1)
+        return float(np.sum(powers * m)), (E * powers) @ E.T
 
     def weight(self, W: Array) -> float:
         """The factor of W M^(p-1) in half of the gradient: G, or what the multiplier makes it."""
         if self.R is None:
             return 0.0
-        return self._factors(self._powers(W)[0])[0]
+        return self._factors(self._power(W)[0])[0]
 
     def _factors(self, trace: float) -> tuple[float, float]:
         """First and second derivative of the term as a function of tr M^p / p."""
@@ -54,9 +53,9 @@ class SpectralTerm:
         """The term, and half of its gradient in W."""
         if self.R is None:
             return 0.0, np.zeros_like(W)
-        trace, powers = self._powers(W)
+        trace, power = self._power(W)
         first, _ = self._factors(trace)
-        gradient = first * (W @ powers[-1])
+        gradient = first * (W @ power)
         if self.bound is None:
             return first * trace / self.p, gradient
         pull = max(0.0, self.multiplier + self.beta * self._excess(trace))
@@ -66,16 +65,17 @@ class SpectralTerm:
         """D -> half of the Hessian applied to D."""
         if self.R is None:
             return np.zeros_like
-        trace, powers = self._powers(W)
+        trace, power = self._power(W)
         first, second = self._factors(trace)
-        WM = W @ powers[-1]
+        WM = W @ power
+        m, E = np.linalg.eigh(W.T @ W)
+        slopes = divided_differences(np.maximum(m, 0.0), self.p - 1)
 
         def product(D: Array) -> Array:
-            out = first * (D @ powers[-1])
+            out = first * (D @ power)
             if self.p > 1 and first:
                 X = D.T @ W
-                X = X + X.T
-                inner = sum(powers[k] @ X @ powers[self.p - 2 - k] for k in range(self.p - 1))
+                inner = E @ (slopes * (E.T @ (X + X.T) @ E)) @ E.T
                 out = out + first * (W @ inner)
             if second:
                 out = out + second * 2 * float(np.sum(WM * D)) * WM
@@ -95,4 +95,19 @@ class SpectralTerm:
     def _moved(self, W: Array) -> float:
         if self.bound is None:
             return self.multiplier
-        return max(0.0, self.multiplier + self.beta * self._excess(self._powers(W)[0]))
+        return max(0.0, self.multiplier + self.beta * self._excess(self._power(W)[0]))
+
+
+def divided_differences(m: Array, q: int) -> Array:
+    """(m_i^q - m_j^q) / (m_i - m_j), and q m_i^(q-1) where they are the same (r x r).
+
+    The derivative of M^q in the eigenbasis of M (Daleckii & Krein 1965), without cancellation.
+    """
+    if q == 0:
+        return np.zeros((m.size, m.size))
+    high, low = np.maximum.outer(m, m), np.minimum.outer(m, m)
+    with np.errstate(all="ignore"):
+        away = np.log(low / high)
+        ratio = np.where(away == 0, q, np.expm1(q * away) / np.expm1(away))
+        out: Array = high ** (q - 1) * np.where(low > 0, ratio, 1.0)
+    return np.where(high > 0, out, float(q == 1))

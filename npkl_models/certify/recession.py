@@ -1,0 +1,235 @@
+"""Proof that a problem has no lower bound: a direction of recession along which the objective falls.
+
+A feasible kernel K and a factor D such that K + s DD' is feasible for all s >= 0 and the objective falls at a
+constant rate (Rockafellar 1970, section 8). A value that may not move must be zero exactly along D, whatever
+rounding says of it: one unit of it would in the end outweigh any fall.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import minimize
+
+from npkl_models.certify import rounding
+from npkl_models.certify.existence import near
+from npkl_models.certify.newton import newton
+from npkl_models.certify.rays import in_binary_units, nearest_factors, squares
+from npkl_models.certify.restoration import restore
+from npkl_models.certify.slater import projected
+from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Mask, dense, gamma, symmetrize
+from npkl_models.model.basis import Basis
+from npkl_models.model.faces import face_of
+from npkl_models.model.functionals import Entries, Functional, SquaredDistances, TotalSum
+from npkl_models.model.problem import Problem
+from npkl_models.model.terms import Equality, LossTerm, Multipliers
+from npkl_models.proof.bounds import min_eigenvalue
+
+CLEAR_FALL = 1e-8  # the rate must be below zero by that share of the numbers that enter
+STILL = (1e-13, 1e-9, 1e-6, 1e-3)  # relative sizes that may be meant to be zero, tried in turn
+COLUMNS, PRICES, ITERATIONS = 4, (1e1, 1e3, 1e5), 200  # of the search for a direction
+SEARCHED = 400  # largest order for it
+OPEN = 1e-10  # share of the numbers that enter: a value so far from zero may move
+
+
+def unbounded(problem: Problem, V: Array | None = None) -> bool:
+    """Whether it is proved that the objective falls without limit; V (n x r) is a point far along the way."""
+    problem, V = in_binary_units(problem, V)
+    R = problem.regularizer
+    if R.finite_support or np.isfinite(R.trace_bound(problem.n)):
+        return False
+    zero = np.zeros((problem.n, 1))
+    start = V if V is not None and np.isfinite(V).all() else zero
+    if problem.equalities and not any(
+        restore(problem, X).feasible for X in (zero, *nearest_factors(problem, None))
+    ):
+        return False
+    found = _directions(problem, start)
+    if any(_falls(problem, D, still) for still in STILL for D in found):
+        return True
+    return problem.order <= SEARCHED and any(_falls(problem, _searched(problem), still) for still in STILL)
+
+
+def _directions(problem: Problem, V: Array) -> list[Array]:
+    """Factors along which the objective might fall: the point itself, and low eigenvectors of slacks."""
+    out = [V] if V.any() else []
+    zero = Multipliers(
+        tuple(np.zeros(part.functional.size) for part in problem.terms),
+        tuple(np.zeros(part.functional.size) for part in problem.equalities),
+    )
+    for y in (projected(problem, zero), problem.derivatives(V)):
+        S, _ = rounding.slack(problem, y)
+        if not np.isfinite(S.data if sp.issparse(S) else S).all():
+            continue
+        out.append(problem.lift(min_eigenvalue(S).vector[:, None]))
+        N = _kept_still(problem) if S.shape[0] <= DENSE_SPECTRUM else None
+        if N is not None and N.shape[1]:
+            out.append(problem.lift(N @ np.linalg.eigh(symmetrize(N.T @ (S @ N)))[1][:, :1]))
+    return out
+
+
+def _kept_still(problem: Problem) -> Array | None:
+    """A basis of the directions in which no value moves that is a sum of squares and must not grow."""
+    M, any_ = sp.csr_array(problem.cost.shape), False
+    for part in problem.equalities:
+        M, any_ = M + part.functional.adjoint(squares(part.functional).astype(float)), True
+    for term in problem.terms:
+        low, high = term.loss.domain(term.target, term.weight)
+        held = squares(term.functional) & np.isinf(low) & np.isinf(high)
+        M, any_ = M + term.functional.adjoint(held.astype(float)), any_ or bool(held.any())
+    if not any_:
+        return None
+    values, vectors = np.linalg.eigh(dense(problem.restrict(sp.csr_array(M))))
+    out: Array = vectors[:, values <= 1e-12 * max(float(values[-1]), 1.0)]
+    return out
+
+
+def _searched(problem: Problem) -> Array:
+    """A factor of length one with a low rate; penalties keep values near zero that may not move."""
+    n, r = problem.order, min(COLUMNS, problem.order)
+    x = np.random.default_rng(0).standard_normal(n * r)
+    unit = problem.cost_unit
+    free = np.array([np.inf])
+    every = [(part.functional, -free, free) for part in problem.equalities]
+    every += [(term.functional, *term.loss.domain(term.target, term.weight)) for term in problem.terms]
+
+    def rate(x: Array, price: float) -> tuple[float, Array]:
+        W = x.reshape(n, r)
+        length = float(np.sum(W**2)) or 1.0
+        V = problem.lift(W)
+        S, total = problem.cost + problem.regularizer.shift * sp.eye_array(problem.n), 0.0
+        for f, low, high in every:
+            z = f.value_of_factor(V) / length
+            ends = [np.where(np.isfinite(end), end, price * unit * z) for end in (low, high)]
+            slope = np.where(z > 0, ends[1], ends[0])
+            fixed = np.isfinite(np.where(z > 0, high, low))
+            total += float(np.sum(slope * z * np.where(fixed, 1.0, 0.5)))
+            S = S + f.adjoint(np.broadcast_to(slope, z.shape))
+        SV = np.asarray(S @ V)
+        inner = float(np.sum(problem.cost.multiply(1.0) @ V * V)) / length
+        total += inner + problem.regularizer.shift
+        gradient = 2 * (problem.drop(SV) - float(np.sum(V * SV)) / length * W) / length
+        return total, gradient.ravel()
+
+    for price in PRICES:
+        found = minimize(rate, x, args=(price,), jac=True, method="L-BFGS-B", options={"maxiter": ITERATIONS})
+        x = found.x / max(float(np.linalg.norm(found.x)), 1e-300) if np.isfinite(found.x).all() else x
+    out: Array = problem.lift(x.reshape(n, r))
+    return out
+
+
+def _falls(problem: Problem, D: Array, still: float) -> bool:
+    """Whether there is proved to be a D near this one along which, K + s DD', s -> inf, the objective falls.
+
+    Values that must not move have to be zero exactly, whatever rounding says of them here: where they are
+    squares on the face that they leave, others by Kantorovich's theorem.
+    """
+    D = problem.lift(problem.drop(D))
+    D = D / max(float(np.linalg.norm(D)), 1e-300)
+    held = [(part.functional, np.ones(part.functional.size, dtype=bool)) for part in problem.equalities]
+    for term in problem.terms:
+        z, zero = term.functional.value_of_factor(D), _still(term.functional, D, still)
+        low, high = term.loss.domain(term.target, term.weight)
+        endless = np.isinf(low) | np.isinf(high)
+        if bool(np.any(~zero & (((z > 0) & np.isinf(high)) | ((z < 0) & np.isinf(low))))):
+            return False
+        held.append((term.functional, zero & endless))
+    found = _exactly_still(problem, D, held)
+    if found is None:
+        return False
+    D, reach = found
+    rate = float(np.sum(D * (problem.cost @ D))) + problem.regularizer.shift * float(np.sum(D**2))
+    size = np.asarray(abs(problem.cost).sum(axis=1)).ravel() + problem.regularizer.shift
+    length = float(np.linalg.norm(D))
+    for term, (_, zero) in zip(problem.terms, held[len(problem.equalities) :], strict=True):
+        z = np.where(zero, 0.0, term.functional.value_of_factor(D))
+        low, high = term.loss.domain(term.target, term.weight)
+        ends = [np.where(z == 0, 0.0, np.where(np.isfinite(end), end, 0.0) * z) for end in (low, high)]
+        doubt = (64 + 8 * D.shape[1]) * UNIT * term.functional.size_of_factor(D)
+        doubt = np.where(zero, 0.0, doubt + 4 * reach * length + 2 * reach**2)
+        if bool(np.any(((z + doubt > 0) & np.isinf(high)) | ((z - doubt < 0) & np.isinf(low)))):
+            return False
+        rate += float(np.sum(np.maximum(*ends)))
+        slope = np.where(zero, 0.0, np.where(z > 0, high, np.where(z < 0, low, 0.0)))
+        size = size + term.functional.row_sizes(slope)[0]
+    scale = float(np.max(size))
+    change = scale * (2 * reach * length + reach**2)
+    return bool(rate < -CLEAR_FALL * scale * length**2 - 2 * change)
+
+
+def _exactly_still(
+    problem: Problem, D: Array, held: list[tuple[Functional, Mask]]
+) -> tuple[Array, float] | None:
+    """(D', reach): within reach of D' there is a factor whose held values are zero exactly."""
+    parts = []
+    for f, mask in held:
+        if mask.any():
+            part = type(f)(f.n, tuple(index[mask] for index in f.indices))
+            open_ = ~_vanishing(part, problem.basis)
+            if open_.any():
+                indices = tuple(index[open_] for index in part.indices)
+                parts.append(Equality(type(f)(f.n, indices), 0.0))
+    if not parts:
+        return D, 0.0
+    if problem.basis is not None and all(bool(squares(part.functional).all()) for part in parts):
+        return _within_rows(problem, D, parts)
+    every = LossTerm(Entries(problem.n, ([0], [0])), "square", 0.0)  # a face must leave something to state
+    zero = sp.csr_array(problem.cost.shape)
+    inner = face_of(Problem(zero, every, parts, basis=problem.basis)).problem
+    there = inner.lift(inner.drop(D))
+    if not inner.equalities:
+        return there, 0.0
+    better = newton(inner, there)
+    found = near(inner, better)
+    return None if found is None or found.share > 0 else (better, found.reach)
+
+
+def _within_rows(problem: Problem, D: Array, parts: list[Equality]) -> tuple[Array, float] | None:
+    """Values that are squares of a'w, w = Q'D, vanish on the null space of independent rows a."""
+    rows: list[Array] = []
+    Q = problem.Q
+    for part in parts:
+        f = part.functional
+        if isinstance(f, SquaredDistances):
+            rows.append(Q[f.indices[0]] - Q[f.indices[1]])
+        else:
+            rows.append(Q[f.indices[0]] if isinstance(f, Entries) else np.sum(Q, axis=0, keepdims=True))
+    A = np.concatenate(rows)
+    A = A / np.maximum(np.linalg.norm(A, axis=1), 1e-300)[:, None]
+    sigma = np.linalg.svd(A, compute_uv=False)
+    doubt = 16 * gamma(A.shape[1] + 16) * A.shape[0]
+    if A.shape[0] >= A.shape[1] or not sigma[-1] > 1e3 * doubt:
+        return None
+    W = problem.drop(D)
+    W = W - np.linalg.pinv(A) @ (A @ W)
+    left = float(np.linalg.norm(A @ W)) + doubt * float(np.linalg.norm(W))
+    return problem.lift(W), 2 * left / (float(sigma[-1]) - doubt)
+
+
+def _vanishing(f: Functional, basis: Basis | None) -> Mask:
+    """Which values are zero for all kernels in the range of a basis, by rows that are zero or the same."""
+    if basis is None or f.arity != 2:
+        return np.zeros(f.size, dtype=bool)
+    Q, (i, j) = basis.Q, f.indices
+    if isinstance(f, SquaredDistances):
+        gap = Q[i] - Q[j]
+        return np.asarray(abs(gap).sum(axis=1)).ravel() == 0
+    size = np.asarray(abs(Q).sum(axis=1)).ravel()
+    return (size[i] == 0) | (size[j] == 0)
+
+
+def _still(f: Functional, D: Array, unit: float) -> Mask:
+    """Which values of DD' may be meant to be zero, by what is linear in D where they are squares."""
+    lengths = np.sqrt(np.einsum("ir,ir->i", D, D))
+    out: Mask = np.abs(f.value_of_factor(D)) <= unit * f.size_of_factor(D)
+    if isinstance(f, Entries):
+        i, j = f.indices
+        own = i == j
+        out = np.where(own, lengths[i] <= unit * lengths.max(initial=0.0), out)
+    elif isinstance(f, SquaredDistances):
+        i, j = f.indices
+        apart = np.linalg.norm(D[i] - D[j], axis=1)
+        out = apart <= unit * np.maximum(lengths[i], lengths[j])
+    elif isinstance(f, TotalSum):
+        out = np.array([float(np.linalg.norm(D.sum(axis=0))) <= unit * float(lengths.sum())])
+    return out
