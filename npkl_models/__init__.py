@@ -12,6 +12,7 @@ from npkl_models.certify.prove import certify
 from npkl_models.crosscheck.run import crosscheck
 from npkl_models.crosscheck.table import CrossCheck
 from npkl_models.data import datasets
+from npkl_models.data import sdpa as _sdpa  # noqa: F401  (lends `Problem.to_sdpa`)
 from npkl_models.errors import (
     MissingDependencyError,
     NPKLError,

@@ -22,7 +22,11 @@ def compiled(function: Any, inline: str = "never") -> Any:
     """The function compiled, its machine code kept on disk; itself without numba."""
     if numba is None:
         return function
-    return numba.njit(cache=True, error_model="numpy", fastmath=FAST, inline=inline)(function)
+    options = {"error_model": "numpy", "fastmath": FAST, "inline": inline}
+    try:
+        return numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # no place to write to, neither beside the source nor at home: compiled in each process
+        return numba.njit(**options)(function)
 
 
 def inlined(function: Any) -> Any:

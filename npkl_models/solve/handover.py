@@ -34,6 +34,8 @@ FAR = 3.0  # a prediction that is so many times the limit is beyond it
 SHORTEST = 0.05  # seconds that the first one has at least
 SHARE = 3.0  # times the prediction of the sure one, that the first one has
 SECOND = 60.0  # seconds predicted of one that follows where none is sure
+FOLLOWERS = 2  # of them
+FAR_OFF = 0.1  # relative gap of a point that is no better start than any other
 PATIENCE = 10.0  # times its own prediction, after the sure one
 SHARPER = 0.3  # of tol: the gap of the held points' problem, where others are held by nothing
 LAST = 10.0  # seconds, then at least, if there is a bound at all
@@ -107,7 +109,7 @@ def stages(costs: Mapping[str, Cost], options: Mapping[str, Any]) -> list[tuple[
     sure = next((name for name in order if costs[name].sure), None)
     first = first_of(costs, options)
     if sure is None:
-        second = [name for name in order if name != first and costs[name].seconds <= SECOND][:1]
+        second = [name for name in order if name != first and costs[name].seconds <= SECOND][:FOLLOWERS]
         return [(name, float("inf")) for name in (first, *second)]
     if len(order) == 1:
         return [(first, float("inf"))]
@@ -202,7 +204,8 @@ def _attempt(
         own["callback"] = pace
     if seconds < float("inf"):
         own["time_limit"] = max(seconds, 1e-3)
-    if best is not None and best.V is not None and "start" in backend.option_names:
+    near = best is not None and best.V is not None and best.certificate.relative_gap < FAR_OFF
+    if near and "start" in backend.option_names:
         own["start"] = best
     try:
         found = backend.compile(problem, **own).solve()

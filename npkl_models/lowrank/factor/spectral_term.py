@@ -11,14 +11,14 @@ from npkl_models.model.regularizers import Regularizer
 
 
 class SpectralTerm:
-    """G/p tr M^p, or the augmented Lagrangian of tr M^p <= B, for integer p >= 1.
+    """G/p tr M^p, or the augmented Lagrangian of tr M^p <= B, p >= 1.
 
     The constraint is c = (tr M^p / B - 1) / p <= 0, of slope about one in the logarithm of the scale.
     """
 
     def __init__(self, R: Regularizer) -> None:
         self.R = R.spectral
-        self.p = 1 if self.R is None else int(self.R.p)
+        self.p = 1.0 if self.R is None else self.R.p
         self.bound = None if self.R is None else self.R.bound
         self.constrained = self.bound is not None
         self.multiplier = 0.0
@@ -98,13 +98,14 @@ class SpectralTerm:
         return max(0.0, self.multiplier + self.beta * self._excess(self._power(W)[0]))
 
 
-def divided_differences(m: Array, q: int) -> Array:
+def divided_differences(m: Array, q: float) -> Array:
     """(m_i^q - m_j^q) / (m_i - m_j), and q m_i^(q-1) where they are the same (r x r).
 
     The derivative of M^q in the eigenbasis of M (Daleckii & Krein 1965), without cancellation.
     """
     if q == 0:
         return np.zeros((m.size, m.size))
+    m = np.maximum(m, 1e-14 * np.max(m, initial=0.0))  # a slope below one is endless at zero
     high, low = np.maximum.outer(m, m), np.minimum.outer(m, m)
     with np.errstate(all="ignore"):
         away = np.log(low / high)

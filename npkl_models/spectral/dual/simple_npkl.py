@@ -31,6 +31,7 @@ from npkl_models.spectral.dual.proximal import GROWTH, ProximalDual, inner_ascen
 
 MAX_EVALUATIONS = 3_000
 USUAL, KINKED = 60, 600  # eigendecompositions: p > 1, and p = 1, for the prediction of the time
+NEARLY_ONE = 1.05  # p below which the dual is as good as kinked
 LARGEST_PROGRAM = 400  # multipliers of which some share a weight, for dense quadratic programs
 DIRECT = 50  # evaluations of the dual itself before proximal points take over
 EIGENPAIRS = ("all", "pataki")
@@ -298,7 +299,7 @@ def _tied(problem: Problem) -> str | None:
 
 def _cost(problem: Problem) -> Cost:
     R = problem.regularizer.spectral
-    return spectral_cost(problem, KINKED if R is not None and R.p == 1 else USUAL)
+    return spectral_cost(problem, KINKED if R is not None and R.p < NEARLY_ONE else USUAL)
 
 
 TAKES = Takes(
