@@ -17,6 +17,7 @@ from npkl_models.errors import (
     ProblemError,
     SolverError,
     UnsupportedError,
+    WriteError,
 )
 from npkl_models.model import formulations
 from npkl_models.model.basis import Basis
@@ -115,6 +116,7 @@ __all__ = [
     "TracePower",
     "UnsupportedError",
     "Watch",
+    "WriteError",
     "__version__",
     "applications",
     "backends",

@@ -16,7 +16,7 @@ from npkl_models.data.readers import read_libsvm
 from npkl_models.errors import ProblemError, unknown
 from npkl_models.linalg import Array, Index
 from npkl_models.model.pairs import Pairs
-from npkl_models.model.storage import opened
+from npkl_models.files.arrays import opened
 
 SUFFIXES = (".csv", ".npz", ".libsvm", ".svm")
 KINDS = {
@@ -66,12 +66,12 @@ def read_points(path: str | Path, label: str | None = None) -> Dataset:
     suffix, none = _suffix(path), np.zeros(0, dtype=np.intp)
     if suffix == ".npz":
         with opened(path) as file:
-            if "X" not in file.files:
-                raise ProblemError(f"{path} must hold an array X (and y), got {sorted(file.files)}")
+            if "X" not in file:
+                raise ProblemError(f"{path} must hold an array X (and y), got {sorted(file.names)}")
             if np.iscomplexobj(file["X"]):
                 raise ProblemError(f"{path} must hold real numbers, got complex ones")
             X = np.asarray(file["X"], dtype=float)
-            return Dataset(path.stem, X, _codes(file["y"]) if "y" in file.files else none, str(path))
+            return Dataset(path.stem, X, _codes(file["y"]) if "y" in file else none, str(path))
     if suffix in (".libsvm", ".svm"):
         return Dataset(path.stem, *read_libsvm(path), str(path))
     if suffix != ".csv":
