@@ -227,7 +227,7 @@ class Solution:
         return "\n".join(lines)
 
     def save(self, path: str | Path) -> Path:
-        """Write problem and answer to one .npz file (arrays and JSON, no pickle), as a whole or not at all."""
+        """Write problem and answer to one .npz file (arrays and JSON, no pickle), whole or not at all."""
         return write(path, *self.pack())
 
     def pack(self) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -294,8 +294,8 @@ def _judged_again(said: Solution, objective: float, tol: float) -> Solution:
         return _degraded(said, "there is no point in the file")
     if said.status is Status.OPTIMAL:
         found = certify(said.problem, said.V, said.multipliers, kind="factor", tol=tol)
-        judged = replace(said, known_certificate=found)
-        return judged if found.certifies(tol) else _degraded(judged, f"the relative gap is {found.relative_gap:.1e}")
+        judged, gap = replace(said, known_certificate=found), f"the relative gap is {found.relative_gap:.1e}"
+        return judged if found.certifies(tol) else _degraded(judged, gap)
     if abs(said.objective - objective) > ROUNDING * (1 + abs(objective)):
         return _degraded(said, f"its objective was {objective:.10g}")
     return said

@@ -72,7 +72,8 @@ def _factor(data: dict[str, Array], problem: Problem) -> Array | None:
     if V is None:
         return None
     if V.dtype.kind != "f" or V.shape[0] != problem.n or not np.isfinite(V).all():
-        raise ProblemError(f"V must hold finite numbers in {problem.n} rows, got {V.dtype} of shape {V.shape}")
+        got = f"{V.dtype} of shape {V.shape}"
+        raise ProblemError(f"V must hold finite numbers in {problem.n} rows, got {got}")
     return V
 
 

@@ -14,9 +14,9 @@ import numpy as np
 from npkl_models.data.datasets import Dataset
 from npkl_models.data.readers import read_libsvm
 from npkl_models.errors import ProblemError, unknown
+from npkl_models.files.arrays import opened
 from npkl_models.linalg import Array, Index
 from npkl_models.model.pairs import Pairs
-from npkl_models.files.arrays import opened
 
 SUFFIXES = (".csv", ".npz", ".libsvm", ".svm")
 KINDS = {

@@ -121,5 +121,3 @@ def opened_bytes(data: bytes, path: object) -> Iterator[Archive]:
 def write_arrays(file: IO[bytes], arrays: Mapping[str, Any]) -> None:
     """The arrays to an open file, packed."""
     np.savez_compressed(file, **arrays)
-
-

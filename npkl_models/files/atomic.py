@@ -78,9 +78,8 @@ def written(path: str | Path, binary: bool = False) -> Iterator[IO[Any]]:
     except WriteError:
         raise
     except OSError as error:
-        raise WriteError(
-            f"{path} must be a file that can be written, got {error.strerror or error}; what was there is unchanged"
-        ) from error
+        words = f"{error.strerror or error}; what was there is unchanged"
+        raise WriteError(f"{path} must be a file that can be written, got {words}") from error
 
 
 def write_text(path: str | Path, text: str) -> Path:

@@ -97,7 +97,9 @@ def _unpacked(archive: Archive, path: object, what: str, check: Check) -> tuple[
     check(header, archive)
     arrays = {name: archive[name] for name in archive.names if name != HEADER}
     if (kind == FORMAT or CHECKSUM in header) and header.get(CHECKSUM) != checksum(header, arrays):
-        raise ProblemError(f"{path} must be as save wrote it, got one that was altered since (its checksum differs)")
+        raise ProblemError(
+            f"{path} must be as save wrote it, got one that was altered (its checksum differs)"
+        )
     return header, arrays
 
 
@@ -107,7 +109,7 @@ def _header(archive: Archive, path: object) -> Header:
         raise ProblemError(f"{path} must be {SAVED}, got one without a header")
     text = archive[HEADER]
     if shape != () or text.dtype.kind != "U" or text.dtype.itemsize > 4 * LONGEST_HEADER:
-        raise ProblemError(f"{path} must be {SAVED}, got a header that is no text of up to {LONGEST_HEADER} characters")
+        raise ProblemError(f"{path} must be {SAVED}, got a header that is no text, or too long")
     header = json.loads(str(text))
     if not isinstance(header, dict):
         raise ProblemError(f"{path} must be {SAVED}, got a header that is no JSON object")

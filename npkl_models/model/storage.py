@@ -127,7 +127,8 @@ def check(header: Header, archive: Archive) -> None:
     _check_basis(shapes, n)
     _check_answer(shapes, n, sizes)
     if shapes:
-        raise ProblemError(f"a file must hold the arrays of its header alone, got {sorted(shapes)[:3]} as well")
+        more = sorted(shapes)[:3]
+        raise ProblemError(f"a file must hold the arrays of its header alone, got {more} as well")
 
 
 def _same(shapes: dict[str, Any], names: Sequence[str], most: int) -> int:
