@@ -98,7 +98,7 @@ def _unpacked(archive: Archive, path: object, what: str, check: Check) -> tuple[
     arrays = {name: archive[name] for name in archive.names if name != HEADER}
     if (kind == FORMAT or CHECKSUM in header) and header.get(CHECKSUM) != checksum(header, arrays):
         raise ProblemError(
-            f"{path} must be as save wrote it, got one that was altered (its checksum differs)"
+            f"{path} must be as save wrote it, got one that was altered (checksum differs)"
         )
     return header, arrays
 
