@@ -6,7 +6,6 @@ import itertools
 import re
 import shutil
 import tempfile
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path as File
@@ -83,7 +82,7 @@ class Desk:
         write_bytes(path, content)
         try:
             about = _about_pairs(path) if kind == "pairs" else _about_points(path)
-        except (ValueError, OSError, zipfile.BadZipFile) as error:
+        except (NPKLError, OSError) as error:
             raise ProblemError(self._words(error)) from error
         self._uploads[key] = path
         return {"key": key, "about": f"{base}: {about}"}

@@ -97,9 +97,7 @@ def _unpacked(archive: Archive, path: object, what: str, check: Check) -> tuple[
     check(header, archive)
     arrays = {name: archive[name] for name in archive.names if name != HEADER}
     if (kind == FORMAT or CHECKSUM in header) and header.get(CHECKSUM) != checksum(header, arrays):
-        raise ProblemError(
-            f"{path} must be as save wrote it, got one that was altered (checksum differs)"
-        )
+        raise ProblemError(f"{path} must be as save wrote it, got one that was altered (checksum differs)")
     return header, arrays
 
 
