@@ -80,18 +80,18 @@ class Cells:
         if is_missing(column[i]):
             count = sum(map(is_missing, column))
             return (
-                f"; {count} of {len(column)} values are missing in this column: fill them in (with its median, "
-                "say), or leave the rows or the column out"
+                f"; {count} of {len(column)} values of this column are missing: fill them in (with its "
+                "median, say), or leave the rows or the column out"
             )
+        if i == 0 and not self.names and any(number_of(cell) is not None for cell in column):
+            return "; most cells of this line are numbers or meant as such, so that it is no header"
         given = [cell for cell in column if not is_missing(cell)]
         if 2 * sum(number_of(cell) is None for cell in given) >= len(given):
             label = self.names[k] if self.names else f"{k} (counted from 0)"
             return (
-                f"; {self.column(k)} holds text: if it holds the classes say --labels {label}, else leave it out "
-                "or write its categories as columns of 0 and 1"
+                f"; {self.column(k)} holds text: if these are the classes say --labels {label}, else leave "
+                "it out or write its categories as columns of 0 and 1"
             )
-        if i == 0 and not self.names:
-            return "; most cells of this line are numbers, so that it is no header"
         return ""
 
 
@@ -145,7 +145,7 @@ def is_missing(cell: str) -> bool:
 
 def _parsed(path: Path, text: str) -> tuple[list[list[str]], list[int]]:
     """All rows with something in them, and the line that each ends on; blank ones at the end are left out."""
-    first = QUOTED.sub("", next((line for line in text.splitlines() if line.strip()), ""))
+    first = QUOTED.sub("q", next((line for line in text.splitlines() if line.strip()), ""))
     mark = ";" if first.count(";") > first.count(",") else ","
     if mark not in first and ("\t" in first or " " in first.strip()):
         mark = "\t" if "\t" in first else " "
@@ -196,8 +196,9 @@ def _without_row_names(cells: Cells, wanted: bool) -> Cells:
     if wanted and len(names) == width > 1 and not names[0] and distinct:
         return Cells(path, names[1:], [row[1:] for row in rows], cells.lines, first=2)
     if len(names) != width:
+        hint = "; if the first column names the rows, none may come twice" if len(names) == width - 1 else ""
         raise ProblemError(
-            f"{path} must have a header with a name for each of the {width} cells of line {cells.lines[0]}, got "
-            f"{len(names)} names; if the first column names the rows, no name may come twice"
+            f"{path} must have a header with a name for each of the {width} cells of line {cells.lines[0]}, "
+            f"got {len(names)} names{hint}"
         )
     return cells

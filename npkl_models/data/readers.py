@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from npkl_models.errors import ProblemError
 from npkl_models.files.gate import content, gate, text_of
 from npkl_models.linalg import Array, Index
 
+UNDERSCORE = re.compile(rb"^[^#\n]*_", re.MULTILINE)  # which Python takes in numbers
 FLOOR = 2**23  # numbers of a dense table that any file may ask for
 SPARSEST = 2000  # beyond: how many times more numbers than are written may be in it
 
@@ -43,7 +45,7 @@ def read_csv(path: Path) -> tuple[Array, Index]:
 
 
 def _plain(text: str) -> Array | None:
-    """The numbers below a header, where that is all there is; None where cells must be looked at one by one."""
+    """The numbers below a header, where that is all there is; else None: cells are looked at one by one."""
     head, _, body = text.partition("\n")
     names = head.split(",")
     if (
@@ -83,14 +85,14 @@ def read_libsvm(path: Path, n_features: int | None = None) -> tuple[Array, Index
     """
     with gate(path, "in LIBSVM's format, indices from 1"):
         raw = content(path)
-        if b"\0" in raw or b"_" in raw:
+        if b"\0" in raw or UNDERSCORE.search(raw):
             raise ProblemError(f"{path} must be in LIBSVM's format, got a zero byte or an underscore")
         X, y = load_svmlight_file(io.BytesIO(raw), n_features=n_features, zero_based=False)
         n, d = X.shape
         if n * d > max(FLOOR, SPARSEST * X.nnz):
             raise ProblemError(
-                f"{path} must be in LIBSVM's format with indices of use, got an index of {d} for {n} points and "
-                f"{X.nnz} numbers: a dense table would take {n * d * 8 / 2**30:.3g} GiB"
+                f"{path} must be in LIBSVM's format, got the index {d} for {n} points and {X.nnz} "
+                f"numbers: a dense table would take {n * d * 8 / 2**30:.3g} GiB"
             )
         if not n or not d or not (np.isfinite(X.data).all() and np.isfinite(y).all()):
             raise ProblemError(f"{path} must be in LIBSVM's format, got no point, NaN or infinity")

@@ -14,7 +14,7 @@ from npkl_models.errors import ProblemError, unknown
 from npkl_models.files.arrays import opened
 from npkl_models.files.atomic import write_text
 from npkl_models.files.gate import PACKED, gate
-from npkl_models.linalg import Index
+from npkl_models.linalg import Array, Index
 from npkl_models.model.pairs import Pairs
 
 SUFFIXES = (".csv", ".npz", ".libsvm", ".svm")
@@ -49,7 +49,8 @@ def read_points(path: str | Path, label: str | None = None) -> Dataset:
         has no name, or an empty one.
     label : str, optional
         The column of a csv that holds the classes, numbers or texts: its name, or its number from 0 (-1 is
-        the last; names of rows do not count). Without it a column called label, class, target or y is taken, if there is one; "none" takes none.
+        the last; names of rows do not count). Without it a column called label, class, target or y is taken,
+        if there is one; "none" takes none.
 
     Returns
     -------
@@ -124,7 +125,7 @@ def read_pairs(path: str | Path, n: int) -> Pairs:
         if cells.width not in (2, 3):
             where = f"{path}, line {cells.lines[0]}"
             raise ProblemError(f"{where}: a pair must have two or three columns, got {cells.width}")
-        ends = {1: [], -1: []}
+        ends: dict[int, list[list[int]]] = {1: [], -1: []}
         for line, row in zip(cells.lines, cells.rows, strict=True):
             kind, *pair = _pair(f"{path}, line {line}", row, n)
             ends[kind].append(pair)
@@ -171,8 +172,8 @@ def _classes(cells: Cells, column: int) -> Index:
     for i, value in enumerate(values):
         if is_missing(value):
             raise ProblemError(
-                f"{cells.where(i, column)}: must be a class, got {value!r}; leave rows without a class out, or "
-                "give them one of their own"
+                f"{cells.where(i, column)}: must be a class, got {value!r}; leave rows without a class out, "
+                "or give them one of their own"
             )
     numbers = [number_of(value) for value in values]
     if all(one is not None for one in numbers):
@@ -185,27 +186,28 @@ def _of_arrays(path: Path) -> Dataset:
     with opened(path) as file:
         if "X" not in file:
             raise ProblemError(f"{path} must hold an array X (and y), got {sorted(file.names)[:9]}")
-        X = file["X"]
-        if X.dtype.kind == "c":
-            raise ProblemError(f"{path} must hold real numbers, got complex ones")
-        if X.dtype.kind not in "fiub" or X.ndim != 2 or not X.size:
-            raise ProblemError(
-                f"{path} must hold numbers X of shape (n, d), got {X.dtype} of shape {X.shape}"
-            )
-        X = np.asarray(X, dtype=float)
-        if not np.isfinite(X).all():
-            i, j = np.argwhere(~np.isfinite(X))[0].tolist()
-            raise ProblemError(
-                f"{path} must hold finite numbers, got {X[i, j]} in row {i + 1}, column {j + 1} of X"
-            )
-        y = file["y"] if "y" in file else None
-        if y is not None and (y.shape != (len(X),) or y.dtype.kind == "c"):
-            raise ProblemError(
-                f"{path} must hold a class y for each of the {len(X)} points, got shape {y.shape}"
-            )
-        if y is not None and y.dtype.kind == "f" and not np.isfinite(y).all():
+        X = _points(path, file["X"])
+        if "y" not in file:
+            return Dataset(path.stem, X, NONE, str(path))
+        y = file["y"]
+        if y.shape != (len(X),) or y.dtype.kind == "c":
+            raise ProblemError(f"{path} must hold a class y for each of {len(X)} points, got shape {y.shape}")
+        if y.dtype.kind == "f" and not np.isfinite(y).all():
             raise ProblemError(f"{path} must hold finite classes y, got NaN or infinity")
-        return Dataset(path.stem, X, NONE if y is None else codes(y), str(path))
+        return Dataset(path.stem, X, codes(y), str(path))
+
+
+def _points(path: Path, X: Array) -> Array:
+    if X.dtype.kind == "c":
+        raise ProblemError(f"{path} must hold real numbers, got complex ones")
+    if X.dtype.kind not in "fiub" or X.ndim != 2 or not X.size:
+        raise ProblemError(f"{path} must hold numbers X of shape (n, d), got {X.dtype} of shape {X.shape}")
+    X = np.asarray(X, dtype=float)
+    if not np.isfinite(X).all():
+        i, j = np.argwhere(~np.isfinite(X))[0].tolist()
+        where = f"row {i + 1}, column {j + 1} of X"
+        raise ProblemError(f"{path} must hold finite numbers, got {X[i, j]} in {where}")
+    return X
 
 
 def _suffix(path: Path) -> str:
