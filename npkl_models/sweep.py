@@ -238,7 +238,7 @@ class _Kept:
     def _solution(self, path: Path) -> Any:
         with gate(path, "a result of this task"):
             header, arrays = read(path, TASK)
-            if header[TASK] != self.task:
+            if header[TASK] != self.task or saved.CHECKSUM not in header:
                 return MISSING
             found = Solution.unpack(header, arrays)
             return found if found.status.name == text(header, "status") else MISSING

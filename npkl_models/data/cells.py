@@ -104,7 +104,7 @@ def read_cells(path: Path, row_names: bool = True) -> Cells:
         Packed by gzip or bzip2 where its name says so.
     row_names : bool
         Leave out a first column that names the rows: one that the header has no word for (as R writes it) or
-        an empty one (as pandas and R write it).
+        an empty one (as pandas and R write it); and an empty last one that the header has no word for.
 
     Raises
     ------
@@ -189,7 +189,9 @@ def _without_row_names(cells: Cells, wanted: bool) -> Cells:
     if not names:
         return cells
     width, distinct = len(rows[0]), len({row[0] for row in rows}) == len(rows)
-    if len(names) == width - 1 and not any(row[-1] for row in rows):  # a comma at the end of every row
+    if (
+        wanted and len(names) == width - 1 and not any(row[-1] for row in rows)
+    ):  # a comma at the end of every row
         return Cells(path, names, [row[:-1] for row in rows], cells.lines)
     if wanted and len(names) == width - 1 and distinct:
         return Cells(path, names, [row[1:] for row in rows], cells.lines, first=2)

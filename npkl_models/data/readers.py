@@ -14,7 +14,7 @@ from npkl_models.errors import ProblemError
 from npkl_models.files.gate import content, gate, text_of
 from npkl_models.linalg import Array, Index
 
-UNDERSCORE = re.compile(rb"^[^#\n]*_", re.MULTILINE)  # which Python takes in numbers
+ODD = re.compile(rb"^[^#\n]*(_|qid)", re.MULTILINE)  # Python takes 1_0 for 10; a qid would be passed over
 FLOOR = 2**23  # numbers of a dense table that any file may ask for
 SPARSEST = 2000  # beyond: how many times more numbers than are written may be in it
 
@@ -85,8 +85,8 @@ def read_libsvm(path: Path, n_features: int | None = None) -> tuple[Array, Index
     """
     with gate(path, "in LIBSVM's format, indices from 1"):
         raw = content(path)
-        if b"\0" in raw or UNDERSCORE.search(raw):
-            raise ProblemError(f"{path} must be in LIBSVM's format, got a zero byte or an underscore")
+        if b"\0" in raw or ODD.search(raw):
+            raise ProblemError(f"{path} must be in LIBSVM's format, got a zero byte, an underscore or a qid")
         X, y = load_svmlight_file(io.BytesIO(raw), n_features=n_features, zero_based=False)
         n, d = X.shape
         if n * d > max(FLOOR, SPARSEST * X.nnz):
@@ -94,7 +94,7 @@ def read_libsvm(path: Path, n_features: int | None = None) -> tuple[Array, Index
                 f"{path} must be in LIBSVM's format, got the index {d} for {n} points and {X.nnz} "
                 f"numbers: a dense table would take {n * d * 8 / 2**30:.3g} GiB"
             )
-        if not n or not d or not (np.isfinite(X.data).all() and np.isfinite(y).all()):
-            raise ProblemError(f"{path} must be in LIBSVM's format, got no point, NaN or infinity")
+        if not X.nnz or not (np.isfinite(X.data).all() and np.isfinite(y).all()):
+            raise ProblemError(f"{path} must be in LIBSVM's format, got no number at all, NaN or infinity")
         dense: Array = np.asarray(X.toarray(), dtype=float)
         return dense, codes(y)
