@@ -189,9 +189,7 @@ def _without_row_names(cells: Cells, wanted: bool) -> Cells:
     if not names:
         return cells
     width, distinct = len(rows[0]), len({row[0] for row in rows}) == len(rows)
-    if (
-        wanted and len(names) == width - 1 and not any(row[-1] for row in rows)
-    ):  # a comma at the end of every row
+    if wanted and len(names) == width - 1 and not any(row[-1] for row in rows):
         return Cells(path, names, [row[:-1] for row in rows], cells.lines)
     if wanted and len(names) == width - 1 and distinct:
         return Cells(path, names, [row[1:] for row in rows], cells.lines, first=2)

@@ -128,10 +128,7 @@ def header(data: bytes, random: Random) -> bytes:
     """A field of the JSON header changed, dropped, doubled or nested; or all of it."""
     entries = dict(_entries(data))
     text = str(_array(entries["header.npy"]))
-    if random.random() < 0.1:
-        text = random.choice(TEXTS)
-    else:
-        text = _json(text, random)
+    text = random.choice(TEXTS) if random.random() < 0.1 else _json(text, random)
     entries["header.npy"] = _npy(np.array(text))
     return _archive(list(entries.items()))
 
