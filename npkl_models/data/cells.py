@@ -176,7 +176,7 @@ def _is_header(rows: list[list[str]]) -> bool:
     given = [cell for cell in rows[0] if cell]
     meant = [cell for cell in given if number_of(cell) is not None or MEANT.fullmatch(cell)]
     if 2 * len(meant) >= len(given):
-        return not given
+        return False
     if not any(number_of(cell) is not None for cell in given):
         return True
     below = rows[1] if len(rows) > 1 else []

@@ -23,7 +23,7 @@ KINDS = {
     "-1": -1, "cannot": -1, "cannot-link": -1, "cannot_link": -1, "cl": -1,
 }  # fmt: skip
 NONE = np.zeros(0, dtype=np.intp)
-POINT = re.compile(r"-?\d{1,18}")
+POINT = re.compile(r"-?[0-9]{1,18}")
 HEADER = "i,j,kind"  # of a file of pairs
 LABEL_NAMES = ("label", "labels", "class", "target", "y")  # the first of these that a csv has is taken
 

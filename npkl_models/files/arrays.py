@@ -21,6 +21,7 @@ WHOLE = "a whole .npz file of plain arrays"
 PLAIN = "biufcSU"  # kinds of numbers and texts that need no pickle
 MOST_ENTRIES = 100_000
 ENCRYPTED = 0x1
+MAGIC = b"PK\x03\x04"
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -37,6 +38,8 @@ class Archive:
     """
 
     def __init__(self, file: IO[bytes], size: int, path: object) -> None:
+        if file.read(len(MAGIC)) != MAGIC:  # zipfile would look for an archive behind other bytes
+            raise ProblemError(f"{path} must be {WHOLE}, got a file that begins in another way")
         self._zip, self._path = zipfile.ZipFile(file), path
         entries = self._zip.infolist()
         self._entries = {entry.filename.removesuffix(".npy"): entry for entry in entries}

@@ -118,6 +118,7 @@ def _rows(data: bytes) -> list[list[str]]:
     text = data.decode("utf-8-sig")
     if "\0" in text:
         return []
+    csv.field_size_limit(2**30)  # the readers have a limit of their own
     first = re.sub(r'"[^"]*"', "q", next((line for line in text.splitlines() if line.strip()), "")).strip()
     mark = ";" if first.count(";") > first.count(",") else ","
     mark = mark if mark in first else "\t" if "\t" in first else " " if " " in first else mark
