@@ -11,6 +11,7 @@ from npkl_models.certify.certificate import Certificate, certify
 from npkl_models.crosscheck.run import crosscheck
 from npkl_models.crosscheck.table import CrossCheck
 from npkl_models.data import datasets
+from npkl_models.data import sdpa as sdpa  # which lends Problem.to_sdpa
 from npkl_models.errors import (
     MissingDependencyError,
     NPKLError,

@@ -10,7 +10,6 @@ the cost s; ends of the boxes stand on one diagonal block.
 from __future__ import annotations
 
 import base64
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,7 +19,7 @@ import scipy.sparse as sp
 from npkl_models.errors import ProblemError, UnsupportedError
 from npkl_models.files import saved
 from npkl_models.files.atomic import written
-from npkl_models.files.gate import content, gate, text_of
+from npkl_models.files.gate import gate, text_of
 from npkl_models.hooks import lend
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.model import storage
@@ -122,11 +121,10 @@ def to_sdpa(problem: Problem, path: str | Path) -> Path:
 
 def embedded(problem: Problem) -> tuple[str, ...]:
     """The problem as lines of text: what `Problem.save` writes, in base 64."""
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            data = content(problem.save(Path(folder) / "problem.npz"))
-        except ProblemError:  # a loss of somebody's own, which no file can hold
-            return ()
+    try:
+        data = saved.to_bytes(*problem.pack())
+    except ProblemError:  # a loss of somebody's own, which no file can hold
+        return ()
     text = base64.b64encode(data).decode()
     return (MARK, *(text[k : k + WIDTH] for k in range(0, len(text), WIDTH)))
 
@@ -151,7 +149,7 @@ def from_sdpa(path: str | Path) -> Problem:
             )
         try:
             data = base64.b64decode("".join(lines[1:]), validate=True)
-            return Problem.unpack(*saved.read_bytes(data, path, "parts", storage.check))
+            return Problem.unpack(*saved.read_from(data, path, "parts", storage.check))
         except (ValueError, KeyError) as error:
             words = f"got a torn problem in its comments: {error}"
             raise ProblemError(f"{path} must be a whole file that to_sdpa wrote, {words}") from error

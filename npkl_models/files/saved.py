@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -32,12 +33,20 @@ def write(path: str | Path, header: Header, arrays: Mapping[str, Any]) -> Path:
         If that cannot be done; a file that was there is as it was.
     """
     target = with_suffix(path)
+    data = to_bytes(header, arrays)
+    with written(target, binary=True) as file:
+        file.write(data)
+    return target
+
+
+def to_bytes(header: Header, arrays: Mapping[str, Any]) -> bytes:
+    """What `write` writes."""
     plain = {name: np.asarray(value) for name, value in arrays.items()}
     header = {**header, "format": FORMAT}
     header[CHECKSUM] = checksum(header, plain)
-    with written(target, binary=True) as file:
-        write_arrays(file, {HEADER: np.array(json.dumps(header)), **plain})
-    return target
+    out = io.BytesIO()
+    write_arrays(out, {HEADER: np.array(json.dumps(header)), **plain})
+    return out.getvalue()
 
 
 def read(path: str | Path, what: str, check: Check) -> tuple[Header, Arrays]:
@@ -64,7 +73,7 @@ def read(path: str | Path, what: str, check: Check) -> tuple[Header, Arrays]:
         return _unpacked(archive, path, what, check)
 
 
-def read_bytes(data: bytes, path: object, what: str, check: Check) -> tuple[Header, Arrays]:
+def read_from(data: bytes, path: object, what: str, check: Check) -> tuple[Header, Arrays]:
     """The same from bytes; ``path`` says where they are from."""
     with opened_bytes(data, path) as archive:
         return _unpacked(archive, path, what, check)

@@ -93,7 +93,7 @@ def _one(thing: nm.Problem | nm.Solution, target: Path, count: Count, drawn: ran
     while saves := os.read(reader, 4096):
         count.saves += len(saves)
     os.close(reader)
-    count.kills += 1
+    count.kills, count.saves = count.kills + 1, count.saves + 1  # the first is told before the kill
     count.amid += any(f"-{child}-" in path.name for path in target.parent.glob(".*.part"))
 
 

@@ -118,14 +118,15 @@ def _rows(data: bytes) -> list[list[str]]:
     text = data.decode("utf-8-sig")
     if "\0" in text:
         return []
-    csv.field_size_limit(2**30)  # the readers have a limit of their own
     first = re.sub(r'"[^"]*"', "q", next((line for line in text.splitlines() if line.strip()), "")).strip()
     mark = ";" if first.count(";") > first.count(",") else ","
     mark = mark if mark in first else "\t" if "\t" in first else " " if " " in first else mark
-    rows = [
-        [cell.strip() for cell in row]
-        for row in csv.reader(io.StringIO(text, newline=""), delimiter=mark, skipinitialspace=True)
-    ]
+    limit = csv.field_size_limit(2**30)  # the readers have a limit of their own
+    try:
+        given = [*csv.reader(io.StringIO(text, newline=""), delimiter=mark, skipinitialspace=True)]
+    finally:
+        csv.field_size_limit(limit)
+    rows = [[cell.strip() for cell in row] for row in given]
     if mark == " ":
         rows = [row[:-1] if row and not row[-1] else row for row in rows]
     rows = [row for row in rows if len(row) > 1 or any(row)]
