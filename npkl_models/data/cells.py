@@ -145,10 +145,7 @@ def is_missing(cell: str) -> bool:
 
 def _parsed(path: Path, text: str) -> tuple[list[list[str]], list[int]]:
     """All rows with something in them, and the line that each ends on; blank ones at the end are left out."""
-    first = QUOTED.sub("q", next((line for line in text.splitlines() if line.strip()), ""))
-    mark = ";" if first.count(";") > first.count(",") else ","
-    if mark not in first and ("\t" in first or " " in first.strip()):
-        mark = "\t" if "\t" in first else " "
+    mark = _mark(text)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, skipinitialspace=True, strict=True)
     rows, lines = [], []
     try:
@@ -160,15 +157,22 @@ def _parsed(path: Path, text: str) -> tuple[list[list[str]], list[int]]:
                 rows.append(cells)
                 lines.append(reader.line_num)
     except csv.Error as error:
-        raise ProblemError(
-            f"{path} must be a text file with commas: line {reader.line_num}: {error}"
-        ) from None
+        where = f"line {reader.line_num}: {error}"
+        raise ProblemError(f"{path} must be a text file with commas: {where}") from None
     while rows and not any(rows[-1]):
         rows.pop()
         lines.pop()
     if mark == ";":
         rows = [[DECIMAL.sub(r"\1.\2", cell) for cell in row] for row in rows]
     return rows, lines
+
+
+def _mark(text: str) -> str:
+    """What parts the cells: semicolons, commas, tabs or blanks, by the first line with something on it."""
+    first = QUOTED.sub("q", next((line for line in text.splitlines() if line.strip()), "")).strip()
+    if first.count(";") > first.count(","):
+        return ";"
+    return next((mark for mark in (",", "\t", " ") if mark in first), ",")
 
 
 def _is_header(rows: list[list[str]]) -> bool:

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from npkl_models.data.cells import number_of
 from npkl_models.errors import ProblemError, UnsupportedError
 from npkl_models.files import saved
 from npkl_models.files.atomic import written
@@ -192,16 +193,10 @@ def read_solution(path: str | Path, problem: Problem) -> tuple[Array, Array]:
 
 def _numbers_of(path: str | Path, lines: list[str], k: int) -> Array:
     """The finite numbers of a line."""
-    words = lines[k].split()
-    try:
-        if any("_" in word for word in words):
-            raise ValueError
-        found = np.array([float(word) for word in words])
-    except ValueError:
-        raise ProblemError(f"{path}, line {k + 1}: must hold numbers, got {lines[k][:60]!r}") from None
-    if not np.isfinite(found).all():
-        raise ProblemError(f"{path}, line {k + 1}: must hold finite numbers, got NaN or infinity")
-    return found
+    found = [number_of(word) for word in lines[k].split()]
+    if None in found:
+        raise ProblemError(f"{path}, line {k + 1}: must hold finite numbers, got {lines[k][:60]!r}")
+    return np.array(found, dtype=float)
 
 
 def _entries(path: str | Path, lines: list[str], rows: list[int]) -> Array:

@@ -13,7 +13,7 @@ from npkl_models.data.readers import codes, read_libsvm
 from npkl_models.errors import ProblemError, unknown
 from npkl_models.files.arrays import opened
 from npkl_models.files.atomic import write_text
-from npkl_models.files.gate import PACKED, gate
+from npkl_models.files.gate import PACKED, gate, is_there
 from npkl_models.linalg import Array, Index
 from npkl_models.model.pairs import Pairs
 
@@ -63,7 +63,7 @@ def read_points(path: str | Path, label: str | None = None) -> Dataset:
         If the file is not there, or not of such a kind; the text says where.
     """
     path = Path(path)
-    if not path.is_file():
+    if not is_there(path):
         raise ProblemError(f"data must be the name of a set or a file, got {path}: there is no such file")
     suffix = _suffix(path)
     if suffix == ".npz":
@@ -118,7 +118,7 @@ def read_pairs(path: str | Path, n: int) -> Pairs:
         With the line that is wrong.
     """
     path = Path(path)
-    if not path.is_file():
+    if not is_there(path):
         raise ProblemError(f"pairs must be a number or a csv file, got {path}: there is no such file")
     with gate(path, "a csv of pairs"):
         cells = read_cells(path, row_names=False)

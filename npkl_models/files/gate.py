@@ -81,6 +81,14 @@ def content(path: Path, unpacked: bool = True) -> bytes:
     return out
 
 
+def is_there(path: Path) -> bool:
+    """Whether there is a file of that name; none can have a name that the system refuses."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def size_of(path: Path) -> int:
     """Bytes of a regular file."""
     found = path.stat()

@@ -14,6 +14,7 @@ import numpy as np
 from npkl_models.errors import ProblemError
 from npkl_models.files.arrays import Archive, Arrays, opened, opened_bytes, write_arrays
 from npkl_models.files.atomic import written
+from npkl_models.files.gate import is_there
 
 FORMAT = 3
 UNSIGNED = (2,)  # formats without a checksum, which are still read
@@ -66,7 +67,7 @@ def read(path: str | Path, what: str, check: Check) -> tuple[Header, Arrays]:
     ProblemError
         If there is no such file, or it is not as it was written.
     """
-    found = next((p for p in (Path(path), with_suffix(path)) if p.is_file()), None)
+    found = next((p for p in (Path(path), with_suffix(path)) if is_there(p)), None)
     if found is None:
         raise ProblemError(f"a saved file must be named, got {path}: there is no file of that name")
     with opened(found) as archive:
