@@ -189,20 +189,28 @@ def _is_header(rows: list[list[str]]) -> bool:
 
 
 def _without_row_names(cells: Cells, wanted: bool) -> Cells:
-    path, names, rows = cells.path, cells.names, cells.rows
+    """The cells below names alone; an error for those that have none, or more names than there are."""
+    path, names, width = cells.path, cells.names, cells.width
     if not names:
         return cells
-    width, distinct = len(rows[0]), len({row[0] for row in rows}) == len(rows)
-    if wanted and len(names) == width - 1 and not any(row[-1] for row in rows):
-        return Cells(path, names, [row[:-1] for row in rows], cells.lines)
-    if wanted and len(names) == width - 1 and distinct:
-        return Cells(path, names, [row[1:] for row in rows], cells.lines, first=2)
-    if wanted and len(names) == width > 1 and not names[0] and distinct:
-        return Cells(path, names[1:], [row[1:] for row in rows], cells.lines, first=2)
-    if len(names) != width:
+    found = _left_out(cells) if wanted else cells
+    if len(found.names) != found.width:
         hint = "; if the first column names the rows, none may come twice" if len(names) == width - 1 else ""
         raise ProblemError(
             f"{path} must have a header with a name for each of the {width} cells of line {cells.lines[0]}, "
             f"got {len(names)} names{hint}"
         )
+    return found
+
+
+def _left_out(cells: Cells) -> Cells:
+    """Without an empty last column, or a first one that names the rows, which the header does not name."""
+    path, names, rows, lines = cells.path, cells.names, cells.rows, cells.lines
+    shorter, distinct = len(names) == cells.width - 1, len({row[0] for row in rows}) == len(rows)
+    if shorter and not any(row[-1] for row in rows):
+        return Cells(path, names, [row[:-1] for row in rows], lines)
+    if shorter and distinct:
+        return Cells(path, names, [row[1:] for row in rows], lines, first=2)
+    if len(names) == cells.width > 1 and not names[0] and distinct:
+        return Cells(path, names[1:], [row[1:] for row in rows], lines, first=2)
     return cells
