@@ -85,7 +85,9 @@ def sweep(
     names = {key: _file_name(key) for key in tasks}
     if len(set(names.values())) < len(names):
         raise ProblemError("keys of tasks must differ in more than characters that file names cannot have")
-    kept = {key: _Kept(place, names[key], _fingerprint(key, task, about)) for key, task in tasks.items()}
+    kept = {key: _Kept(None, names[key], "") for key in tasks}
+    if place is not None:
+        kept = {key: _Kept(place, names[key], _fingerprint(key, task, about)) for key, task in tasks.items()}
     found: dict[str, Any] = {}
     if place is not None:
         found = {key: result for key in tasks if (result := kept[key].read()) is not MISSING}

@@ -18,6 +18,7 @@ from npkl_models.certify.rays import infeasible, unbounded
 from npkl_models.errors import ProblemError, SolverError, unknown
 from npkl_models.files.fields import number, text
 from npkl_models.files.gate import gate
+from npkl_models.files.saved import CHECKSUM
 from npkl_models.hooks import lent
 from npkl_models.linalg import Array, gram_eigenvalues, numerical_rank
 from npkl_models.model.problem import Problem
@@ -265,7 +266,8 @@ class Solution:
         said = Solution(
             problem, status=_status(text(header, "status")), objective=objective, attempts=tried, **own
         )
-        return _judged_again(said, number(header, "objective"), tolerance(header))
+        known = number(header, "objective") if CHECKSUM in header else None
+        return _judged_again(said, known, tolerance(header))
 
 
 _SCALARS = (
@@ -283,8 +285,11 @@ def _status(name: str) -> Status:
     return Status[name]
 
 
-def _judged_again(said: Solution, objective: float, tol: float) -> Solution:
-    """A loaded answer with the status that is proved of its numbers, and words if that is another one."""
+def _judged_again(said: Solution, objective: float | None, tol: float) -> Solution:
+    """A loaded answer with the status that is proved of its numbers, and words if that is another one.
+
+    ``objective`` is the one in the file, where a checksum stands for it.
+    """
     if said.status in CUT_OFF:
         return said
     if said.status in PROOFS:
@@ -296,9 +301,13 @@ def _judged_again(said: Solution, objective: float, tol: float) -> Solution:
         found = certify(said.problem, said.V, said.multipliers, kind="factor", tol=tol)
         judged, gap = replace(said, known_certificate=found), f"the relative gap is {found.relative_gap:.1e}"
         return judged if found.certifies(tol) else _degraded(judged, gap)
-    if abs(said.objective - objective) > ROUNDING * (1 + abs(objective)):
-        return _degraded(said, f"its objective was {objective:.10g}")
+    if said.status is Status.LOCALLY_SOLVED and not _is_near(said.objective, objective):
+        return _degraded(said, "it may have been altered")
     return said
+
+
+def _is_near(one: float, other: float | None) -> bool:
+    return other is not None and abs(one - other) <= ROUNDING * (1 + abs(other))
 
 
 def _degraded(said: Solution, why: str) -> Solution:
