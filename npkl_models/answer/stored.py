@@ -64,7 +64,7 @@ def tolerance(header: dict[str, Any]) -> float:
     if CHECKSUM not in header or "gap" not in header:
         return TOLERANCE
     gap = number(header, "gap")
-    return min(max(AGAIN * gap, TOLERANCE), LOOSEST) if gap >= 0 else TOLERANCE
+    return max(AGAIN * gap, TOLERANCE) if 0 <= gap <= LOOSEST else TOLERANCE
 
 
 def _factor(data: dict[str, Array], problem: Problem) -> Array | None:

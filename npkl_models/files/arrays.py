@@ -20,6 +20,7 @@ from npkl_models.files.gate import RATIO, gate, most_bytes, size_of
 WHOLE = "a whole .npz file of plain arrays"
 PLAIN = "biufcSU"  # kinds of numbers and texts that need no pickle
 MOST_ENTRIES = 100_000
+CHUNK = 2**20  # bytes that are unpacked at a time
 ENCRYPTED = 0x1
 MAGIC = b"PK\x03\x04"
 Arrays = dict[str, NDArray[Any]]
@@ -83,11 +84,18 @@ class Archive:
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         shape, fortran, kind = self._heads[name]
-        with self._zip.open(self._entries[name]) as file:
+        if not math.prod(shape):
+            return np.zeros(shape, dtype=kind)
+        buffer = bytearray(math.prod(shape) * kind.itemsize)
+        with self._zip.open(self._entries[name]) as file, memoryview(buffer) as view:
             _read_head(file)
-            raw = file.read()
-        out = np.frombuffer(bytearray(raw), dtype=kind)  # a copy that may be written to
-        return out.reshape(shape, order="F" if fortran else "C")
+            at = 0
+            while at < len(buffer):
+                got = file.readinto(view[at : at + CHUNK])
+                if not got:
+                    raise ProblemError(f"{self._path} must be {WHOLE}, got {name!r} that ends too early")
+                at += got
+        return np.frombuffer(buffer, dtype=kind).reshape(shape, order="F" if fortran else "C")
 
 
 def _read_head(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
