@@ -91,10 +91,11 @@ class Archive:
             _read_head(file)
             at = 0
             while at < len(buffer):
-                got = file.readinto(view[at : at + CHUNK])
-                if not got:
+                part = file.read(min(CHUNK, len(buffer) - at))
+                if not part:
                     raise ProblemError(f"{self._path} must be {WHOLE}, got {name!r} that ends too early")
-                at += got
+                view[at : at + len(part)] = part
+                at += len(part)
         return np.frombuffer(buffer, dtype=kind).reshape(shape, order="F" if fortran else "C")
 
 
