@@ -12,13 +12,14 @@ from npkl_models.certify.prove import certify
 from npkl_models.crosscheck.run import crosscheck
 from npkl_models.crosscheck.table import CrossCheck
 from npkl_models.data import datasets
-from npkl_models.data import sdpa as _sdpa  # noqa: F401  (lends `Problem.to_sdpa`)
+from npkl_models.data import sdpa as sdpa  # which lends Problem.to_sdpa
 from npkl_models.errors import (
     MissingDependencyError,
     NPKLError,
     ProblemError,
     SolverError,
     UnsupportedError,
+    WriteError,
 )
 from npkl_models.model import formulations
 from npkl_models.model.basis import Basis
@@ -117,6 +118,7 @@ __all__ = [
     "TracePower",
     "UnsupportedError",
     "Watch",
+    "WriteError",
     "__version__",
     "applications",
     "backends",

@@ -62,6 +62,21 @@ class SolverError(NPKLError, RuntimeError):
     """
 
 
+class WriteError(NPKLError, OSError):
+    """A file could not be written; the text names it, and what was there before is unchanged.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> problem = nm.Problem([[1.0, 0.0], [0.0, 1.0]], nm.LossTerm(nm.Entries(2, ([0], [1])), "hinge", 1.0))
+    >>> try:
+    ...     problem.save("no such folder/problem")
+    ... except nm.WriteError as error:
+    ...     print(error)
+    no such folder/problem.npz must be a file that can be written, got No such file or directory; ...
+    """
+
+
 class MissingDependencyError(NPKLError, ImportError):
     """An optional package is needed; the text says how to install it.
 

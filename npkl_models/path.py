@@ -20,7 +20,7 @@ from npkl_models.solve.backend import Backend
 from npkl_models.solve.choice import choose_backend
 from npkl_models.solve.keywords import AnyKeywords
 from npkl_models.solve.registry import compatible, get_backend
-from npkl_models.sweep import Failure, place_of, sweep
+from npkl_models.sweep import Failure, about, place_of, sweep
 
 PARAMETERS = ("bound", "penalty", "p", "weight")
 STRETCHES = 1  # of the path for each process
@@ -177,7 +177,7 @@ class _Stretch:
             value = float(grid[k])
             key = f"{self.parameter}={value!r}"
             task = partial(_solve, self.problem, self.parameter, value, self.backend, options)
-            result = sweep({key: task}, 1, self.folder)[key]
+            result = sweep({key: task}, 1, self.folder, about=about(self.folder))[key]
             if isinstance(result, Failure):
                 raise SolverError(f"{key}: {result.error}")
             found[k] = result

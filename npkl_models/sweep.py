@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-import os
+import logging
 import traceback
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from npkl_models.answer.solution import Solution, Status
-from npkl_models.errors import ProblemError
+from npkl_models.errors import NPKLError, ProblemError, WriteError
+from npkl_models.files import saved
+from npkl_models.files.atomic import write_json, write_text
+from npkl_models.files.fields import mapping, text
+from npkl_models.files.gate import gate, json_of
 from npkl_models.model.problem import Problem
+from npkl_models.model.storage import read
 from npkl_models.solve.watch import INTERRUPTED
 
+logger = logging.getLogger("npkl_models")
 SHORT = 16  # letters of a folder's name
-
+TASK = "task"  # the field of a file that says whose result it is
 
 Task = Callable[[], Any]
 MISSING = object()  # no result, where None may be one
@@ -36,7 +43,7 @@ class Failure:
 
 def sweep(
     tasks: Mapping[str, Task], n_jobs: int = 1, folder: str | Path | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Callable[[str, int, int], None] | None = None, about: str = "",
 ) -> dict[str, Any]:  # fmt: skip
     """Run tasks, in processes or on whatever cluster joblib is configured for.
 
@@ -50,9 +57,14 @@ def sweep(
         tasks run on that cluster, whose scheduler begins those of a lost worker anew.
     folder : path, optional
         Where every result is written as soon as there is one, by the process that has it (on a cluster, a
-        folder that all workers see). A task whose result is there is not run again; one that failed is.
+        folder that all workers see). A task whose result is there is not run again; one that failed is, and
+        one whose file is torn, is of another task, key or problem, or says OPTIMAL of numbers that are not.
+        A result that cannot be written is returned all the same, and the log says so.
     progress : callable, optional
         Told (key, done, all) whenever a task has ended.
+    about : str
+        What the tasks are about beyond their keys and the problems that they hold: a file that was written
+        about something else is not taken.
 
     Returns
     -------
@@ -73,11 +85,14 @@ def sweep(
     names = {key: _file_name(key) for key in tasks}
     if len(set(names.values())) < len(names):
         raise ProblemError("keys of tasks must differ in more than characters that file names cannot have")
+    kept = {key: _Kept(None, names[key], "") for key in tasks}
+    if place is not None:
+        kept = {key: _Kept(place, names[key], _fingerprint(key, task, about)) for key, task in tasks.items()}
     found: dict[str, Any] = {}
     if place is not None:
-        found = {key: kept for key in tasks if (kept := _read(place, names[key])) is not MISSING}
+        found = {key: result for key in tasks if (result := kept[key].read()) is not MISSING}
     left = {key: task for key, task in tasks.items() if key not in found}
-    for key, result in _run(left, n_jobs, place, names):
+    for key, result in _run(left, n_jobs, kept):
         found[key] = result
         if progress is not None:
             progress(key, len(found), len(tasks))
@@ -94,23 +109,57 @@ def place_of(folder: str | Path | None, problem: Problem, **options: Any) -> Pat
     """
     if folder is None:
         return None
+    return Path(folder) / _digest(problem, options)[:SHORT]
+
+
+def about(place: Path | None) -> str:
+    """What tasks are about whose folder `place_of` has named."""
+    return "" if place is None else place.name
+
+
+def _digest(problem: Problem, options: Mapping[str, Any]) -> str:
     header, arrays = problem.pack()
     digest = hashlib.blake2b(json.dumps([header, options], sort_keys=True, default=repr).encode())
     for name in sorted(arrays):
         digest.update(np.ascontiguousarray(arrays[name]).tobytes())
-    return Path(folder) / digest.hexdigest()[:SHORT]
+    return digest.hexdigest()
 
 
-def _run(
-    tasks: Mapping[str, Task], n_jobs: int, place: Path | None, names: Mapping[str, str]
-) -> Iterator[tuple[str, Any]]:
+def _fingerprint(key: str, task: Task, about: str) -> str:
+    """Whose result a file is: the task's key, what it is about, and the problems that it is given."""
+    problems = []
+    for problem in _problems(task):
+        try:
+            problems.append(_digest(problem, {}))
+        except ProblemError:  # a loss of somebody's own, which no file can hold
+            problems.append(repr(problem))
+    return hashlib.blake2b(json.dumps([key, about, *problems]).encode(), digest_size=16).hexdigest()
+
+
+def _problems(thing: Any) -> Iterator[Problem]:
+    """The problems among the arguments of a task, or whose method it is."""
+    if isinstance(thing, Problem):
+        yield thing
+    elif isinstance(thing, partial):
+        for part in (thing.func, *thing.args, *thing.keywords.values()):
+            yield from _problems(part)
+    elif isinstance(thing, list | tuple):
+        for part in thing:
+            yield from _problems(part)
+    elif isinstance(thing, Mapping):
+        yield from _problems(list(thing.values()))
+    else:
+        yield from _problems(getattr(thing, "__self__", ()))
+
+
+def _run(tasks: Mapping[str, Task], n_jobs: int, kept: Mapping[str, _Kept]) -> Iterator[tuple[str, Any]]:
     if n_jobs == 1 and not _configured():
-        yield from ((key, _one(task, place, names[key])) for key, task in tasks.items())
+        yield from ((key, _one(task, kept[key])) for key, task in tasks.items())
         return
     from joblib import Parallel, delayed
 
     parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
-    yield from parallel(delayed(_keyed)(key, task, place, names[key]) for key, task in tasks.items())
+    yield from parallel(delayed(_keyed)(key, task, kept[key]) for key, task in tasks.items())
 
 
 def _configured() -> bool:
@@ -121,27 +170,25 @@ def _configured() -> bool:
     return type(backend).__name__ not in ("LokyBackend", "SequentialBackend")
 
 
-def _keyed(key: str, task: Task, place: Path | None, name: str) -> tuple[str, Any]:
-    return key, _one(task, place, name)
+def _keyed(key: str, task: Task, kept: _Kept) -> tuple[str, Any]:
+    return key, _one(task, kept)
 
 
-def _one(task: Task, place: Path | None, name: str) -> Any:
+def _one(task: Task, kept: _Kept) -> Any:
     """The result, written down at once; or the one that a worker wrote which was lost too late."""
-    if place is not None and (kept := _read(place, name)) is not MISSING:
-        return kept
+    if (found := kept.read()) is not MISSING:
+        return found
     try:
         result = task()
-        if place is not None and not _stopped(result):
-            result = _write(place, name, result)
+        if not _stopped(result):
+            result = kept.write(result)
     except Exception as error:
         failure = Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
-        if place is not None:
-            (place / f"{name}.failed.txt").write_text(failure.trace, encoding="utf-8")
+        kept.failed(failure)
         return failure
     if _stopped(result) and INTERRUPTED in result.message:
         raise KeyboardInterrupt
-    if place is not None:
-        (place / f"{name}.failed.txt").unlink(missing_ok=True)
+    kept.succeeded()
     return result
 
 
@@ -150,32 +197,73 @@ def _stopped(result: Any) -> bool:
     return isinstance(result, Solution) and result.status is Status.STOPPED
 
 
-def _write(place: Path, name: str, result: Any) -> Any:
-    """As a whole or not at all: a file that is there is complete. Returns what will be read from it."""
-    if isinstance(result, Solution):
-        begun = result.save(place / f"{name}.{os.getpid()}.npz")
-        begun.replace(place / f"{name}.npz")
-        return result
-    text = json.dumps({"result": result})
-    begun = place / f"{name}.{os.getpid()}.part"
-    begun.write_text(text, encoding="utf-8")
-    begun.replace(place / f"{name}.json")
-    return json.loads(text)["result"]
+@dataclass(frozen=True)
+class _Kept:
+    """Where the result of a task is kept, if anywhere, and whose it must be."""
 
+    place: Path | None
+    name: str
+    task: str
 
-def _read(place: Path, name: str) -> Any:
-    try:
-        if (place / f"{name}.npz").is_file():
-            return Solution.load(place / f"{name}.npz")
-        path = place / f"{name}.json"
-        return json.loads(path.read_text(encoding="utf-8"))["result"] if path.is_file() else MISSING
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        zipfile.BadZipFile,
-    ):  # torn by something else: as if it were not there
-        return MISSING
+    def file(self, suffix: str) -> Path:
+        assert self.place is not None
+        return self.place / f"{self.name}{suffix}"
+
+    def write(self, result: Any) -> Any:
+        """As a whole or not at all. Returns what will be read, or the result where it cannot be written."""
+        if self.place is None:
+            return result
+        plain = None if isinstance(result, Solution) else json.loads(json.dumps(result))
+        try:
+            if isinstance(result, Solution):
+                header, arrays = result.pack()
+                saved.write(self.file(".npz"), header | {TASK: self.task}, arrays)
+            else:
+                written = {"result": result, TASK: self.task, saved.CHECKSUM: self._checksum(plain)}
+                write_json(self.file(".json"), written)
+        except WriteError as error:
+            logger.warning("%s was not kept: %s", self.name, error)
+        return result if isinstance(result, Solution) else plain
+
+    def read(self) -> Any:
+        """The result, unless there is none that is whole, of this task, and true."""
+        if self.place is None:
+            return MISSING
+        try:
+            if self.file(".npz").is_file():
+                return self._solution(self.file(".npz"))
+            return self._value(self.file(".json")) if self.file(".json").is_file() else MISSING
+        except (NPKLError, OSError) as error:
+            logger.info("%s is done again: %s", self.name, error)
+            return MISSING
+
+    def _solution(self, path: Path) -> Any:
+        with gate(path, "a result of this task"):
+            header, arrays = read(path, TASK)
+            if header[TASK] != self.task or saved.CHECKSUM not in header:
+                return MISSING
+            found = Solution.unpack(header, arrays)
+            return found if found.status.name == text(header, "status") else MISSING
+
+    def _value(self, path: Path) -> Any:
+        found = mapping(json_of(path), f"{path}")
+        whole = found.get(saved.CHECKSUM) == self._checksum(found.get("result"))
+        return found["result"] if whole and found.get(TASK) == self.task and "result" in found else MISSING
+
+    def _checksum(self, result: Any) -> str:
+        return saved.checksum({"result": result, TASK: self.task}, {})
+
+    def failed(self, failure: Failure) -> None:
+        """Keep where a task failed, if that can be written."""
+        if self.place is not None:
+            with contextlib.suppress(WriteError):
+                write_text(self.file(".failed.txt"), failure.trace)
+
+    def succeeded(self) -> None:
+        """Delete what a failure has left."""
+        if self.place is not None:
+            with contextlib.suppress(OSError):
+                self.file(".failed.txt").unlink(missing_ok=True)
 
 
 def _file_name(key: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import time
 from functools import partial
 
@@ -52,7 +53,7 @@ def test_what_has_ended_is_not_run_again_and_what_failed_is(tmp_path):
     assert list(again.values()) == [0, 1, 4, 9]
     assert sorted(log.read_text().split()) == ["0", "1", "1", "2", "3"]
     assert not list(kept.glob("*.failed.txt"))
-    assert json.loads((kept / "3.json").read_text()) == {"result": 9}
+    assert json.loads((kept / "3.json").read_text())["result"] == 9
 
 
 def test_none_is_a_result(tmp_path):
@@ -150,3 +151,68 @@ def test_a_result_that_cannot_be_kept_is_a_failure_of_its_own(tmp_path):
     found = sweep({"a": partial(np.int64, 3), "b": partial(square, 2)}, folder=tmp_path)
     assert isinstance(found["a"], Failure)
     assert found["b"] == 4
+
+
+def forged(path, **changes):
+    """Write a saved answer anew as an old file without a checksum, with other arrays or fields."""
+    with np.load(path) as file:
+        arrays = dict(file)
+    header = json.loads(str(arrays.pop("header")))
+    arrays |= {key: value for key, value in changes.items() if key in arrays}
+    header |= {key: value for key, value in changes.items() if key not in arrays}
+    header["format"] = 2
+    header.pop("checksum", None)
+    np.savez(path, header=np.array(json.dumps(header)), **arrays)
+
+
+def test_the_file_of_another_problem_or_task_is_done_again(tmp_path, small):
+    one, other = small("pcp"), small("row:hinge")
+    sweep({"bcd": partial(one.solve, "bcd"), "9": partial(square, 9)}, folder=tmp_path / "one")
+    sweep({"bcd": partial(other.solve, "bcd"), "8": partial(square, 8)}, folder=tmp_path / "other")
+    shutil.copy(tmp_path / "one" / "bcd.npz", tmp_path / "other" / "bcd.npz")
+    shutil.copy(tmp_path / "one" / "9.json", tmp_path / "other" / "8.json")
+    again = sweep({"bcd": partial(other.solve, "bcd"), "8": partial(square, 8)}, folder=tmp_path / "other")
+    assert again["bcd"].problem.regularizer == other.regularizer
+    assert again["8"] == 64
+
+
+def test_a_crosscheck_does_not_take_another_problems_file(tmp_path, small):
+    for kind in ("pcp", "row:hinge"):
+        nm.crosscheck(small(kind), ["bcd"], folder=tmp_path / kind.replace(":", "_"))
+    mine, foreign = (next((tmp_path / kind).glob("*/bcd.npz")) for kind in ("pcp", "row_hinge"))
+    objective = nm.Solution.load(mine).objective
+    shutil.copy(foreign, mine)
+    assert nm.crosscheck(small("pcp"), ["bcd"], folder=tmp_path / "pcp").rows[0].objective == pytest.approx(
+        objective
+    )
+
+
+@pytest.mark.parametrize("text", ["[]", "null", "{}", "3", '{"result": 3}', "[" * 100_000, "", "\0", "NaN"])
+def test_whatever_a_resume_file_says_the_task_is_done_again(tmp_path, text):
+    (tmp_path / "k.json").write_text(text)
+    assert sweep({"k": partial(square, 5)}, folder=tmp_path) == {"k": 25}
+    assert json.loads((tmp_path / "k.json").read_text())["result"] == 25
+
+
+def test_an_answer_that_is_not_what_its_file_says_is_done_again(tmp_path, small):
+    task = partial(small("pcp").solve, "bcd")
+    first = sweep({"x": task}, folder=tmp_path)["x"]
+    forged(tmp_path / "x.npz", V=2 * first.V)
+    assert nm.Solution.load(tmp_path / "x.npz").status is nm.Status.INACCURATE
+    again = sweep({"x": task}, folder=tmp_path)["x"]
+    assert again.status is nm.Status.OPTIMAL
+    assert again.objective == pytest.approx(first.objective)
+
+
+def test_a_sweep_goes_on_where_nothing_can_be_kept(tmp_path, small, monkeypatch, caplog):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    tasks = {"x": partial(small("pcp").solve, "bcd"), "y": partial(square, 4)}
+    found = sweep(tasks, folder=tmp_path)
+    assert found["x"].status is nm.Status.OPTIMAL
+    assert found["y"] == 16
+    assert "x was not kept" in caplog.text
+    assert "No space left" in caplog.text
+    assert not list(tmp_path.iterdir())

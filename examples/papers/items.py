@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from npkl_models.files.atomic import save_figure
+
 Task = Callable[[], Any]
 Cells = Mapping[str, Task]
 Results = Mapping[str, Any]
@@ -83,4 +85,4 @@ def save(draw: Callable[[Results, Any], None], results: Results, path: Path) -> 
     figure = Figure(figsize=(8, 3.6), layout="constrained")
     draw(results, figure)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, metadata={"Date": None})
+    save_figure(figure, path, metadata={"Date": None})

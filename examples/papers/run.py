@@ -8,7 +8,6 @@ not begun again after a crash; ``--fresh`` forgets them. ``--docs`` writes docs/
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import sys
@@ -24,6 +23,8 @@ import thesis
 from items import Item, save
 
 from npkl_models.data import datasets
+from npkl_models.files.atomic import write_json, write_text
+from npkl_models.files.gate import json_of
 from npkl_models.show.machine import date, machine, versions
 from npkl_models.sweep import Failure, sweep
 
@@ -51,7 +52,9 @@ def results(item: Item, quick: bool, jobs: int, folder: Path) -> dict[str, Any]:
                 f"\r{item.name}: {done} of {count}, {rate:.2g} a second: {key:60.60}", end="", file=sys.stderr
             )
 
-    found = sweep(item.cells(quick), jobs, kept_in(item, folder), progress)
+    found = sweep(
+        item.cells(quick), jobs, kept_in(item, folder), progress, about=f"papers {item.name.split('.')[0]}"
+    )
     for key, one in found.items():
         if isinstance(one, Failure):
             print(f"{item.name}, {key}: {one.error}", file=sys.stderr)
@@ -59,7 +62,7 @@ def results(item: Item, quick: bool, jobs: int, folder: Path) -> dict[str, Any]:
     how = f"{'--quick' if quick else '--all'}, {date()[:10]}, {_machine()}; {_versions()}"
     summary = kept_in(item, folder) / "shown" / f"{item.name}.json"
     summary.parent.mkdir(exist_ok=True)
-    summary.write_text(json.dumps({"how": how, "results": found}), encoding="utf-8")
+    write_json(summary, {"how": how, "results": found})
     return found
 
 
@@ -83,11 +86,11 @@ def write_docs(folder: Path) -> None:
     pages = DOCS / "papers"
     pages.mkdir(exist_ok=True)
     for paper in PAPERS:
-        (pages / f"{paper.__name__}.md").write_text(page(paper, folder), encoding="utf-8")
+        write_text(pages / f"{paper.__name__}.md", page(paper, folder))
     links = "\n".join(f"- [{paper.SOURCE}](papers/{paper.__name__}.md)" for paper in PAPERS)
     names = "\n".join(f"papers/{paper.__name__}" for paper in PAPERS)
     toctree = f"```{{toctree}}\n:hidden:\n\n{names}\n```"
-    (DOCS / "papers.md").write_text(f"{HEAD}\n{links}\n\n{toctree}\n", encoding="utf-8")
+    write_text(DOCS / "papers.md", f"{HEAD}\n{links}\n\n{toctree}\n")
 
 
 def page(paper: Any, folder: Path) -> str:
@@ -98,7 +101,7 @@ def page(paper: Any, folder: Path) -> str:
         summary = kept_in(item, folder) / "shown" / f"{item.name}.json"
         if item.reason or not summary.is_file():
             continue
-        kept = json.loads(summary.read_text(encoding="utf-8"))
+        kept = json_of(summary)
         found, way = kept["results"], kept["how"]
         ways += [way] if way not in ways else []
         how = f"`python examples/papers/run.py {item.name}` ({ways.index(way) + 1})"

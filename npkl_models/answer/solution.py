@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import Enum
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from npkl_models.answer.extension import extend, extend_points
 from npkl_models.answer.history import History
+from npkl_models.answer.status import Attempt as Attempt
+from npkl_models.answer.status import Status as Status
+from npkl_models.answer.stored import attempts, packed_arrays, tolerance, unpacked
 from npkl_models.certify.certificate import Certificate
 from npkl_models.certify.prove import certify
-from npkl_models.errors import ProblemError, SolverError
+from npkl_models.certify.rays import infeasible
+from npkl_models.certify.recession import unbounded
+from npkl_models.errors import ProblemError, SolverError, unknown
+from npkl_models.files.fields import number, text
+from npkl_models.files.gate import gate
+from npkl_models.files.saved import CHECKSUM
 from npkl_models.hooks import lent
 from npkl_models.linalg import Array, gram_eigenvalues, numerical_rank
 from npkl_models.linalg.owned import Owner, owned
@@ -24,48 +31,6 @@ from npkl_models.model.terms import Multipliers
 
 DENSE_LIMIT = 20_000
 WORDS = 160  # of a message that a summary shows
-
-
-class Status(Enum):
-    """Outcome of a solve; the text is the advice.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> nm.Status.ITERATION_LIMIT.value
-    'stopped at max_iter: raise it, or start from this solution'
-    """
-
-    OPTIMAL = "certified optimal within the tolerance"
-    LOCALLY_SOLVED = (
-        "stationary, but not certified within the tolerance: raise the rank or lower tol, "
-        "and look at certificate.min_eigenvalue"
-    )
-    INACCURATE = (
-        "the solver stopped with a point that its certificate does not confirm within the "
-        "tolerance: ask the solver for more accuracy or use another"
-    )
-    INFEASIBLE = "the constraints contradict each other: see problem.diagnose()"
-    UNBOUNDED = "the objective has no lower bound: add a regulariser with a bound"
-    ITERATION_LIMIT = "stopped at max_iter: raise it, or start from this solution"
-    TIME_LIMIT = "stopped at time_limit: raise it, or start from this solution"
-    STOPPED = "stopped by the callback or from the keyboard; this is the best point so far"
-    FAILED = "the solver broke down: see the message, and try another backend"
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class Attempt(NamedTuple):
-    """A backend that was tried: for how long, how it ended, and the relative gap that was certified."""
-
-    backend: str
-    seconds: float
-    status: Status
-    gap: float
-
-    def __str__(self) -> str:
-        return f"{self.backend} {self.seconds:.2g} s, {self.status}, gap {self.gap:.1e}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -231,38 +196,89 @@ class Solution(Owner):
         return "\n".join(lines)
 
     def save(self, path: str | Path) -> Path:
-        """Write problem and answer to one .npz file (arrays and JSON, no pickle)."""
+        """Write problem and answer to one .npz file (arrays and JSON, no pickle), whole or not at all."""
+        return write(path, *self.pack())
+
+    def pack(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """A JSON header and arrays from which `unpack` makes the answer again."""
         header, arrays = self.problem.pack()
-        arrays |= self.history.pack()
-        if self.V is not None:
-            arrays["V"] = self.V
-        if self.multipliers is not None:
-            y = self.multipliers
-            arrays |= {f"y{k}": part for k, part in enumerate((*y.terms, *y.equalities))}
-            if y.rows is not None:
-                arrays["y.rows"] = y.rows
+        arrays |= packed_arrays(self.V, self.multipliers, self.history)
         header["attempts"] = [[a.backend, a.seconds, a.status.name, a.gap] for a in self.attempts]
         header |= {"backend": self.backend, "status": self.status.name}
-        return write(path, header | {name: getattr(self, name) for name in _SCALARS}, arrays)
+        if self.known_certificate is not None:
+            header["gap"] = self.known_certificate.relative_gap
+        return header | {name: getattr(self, name) for name in _SCALARS}, arrays
 
     @staticmethod
     def load(path: str | Path) -> Solution:
-        """Read back what `save` wrote."""
-        header, data = read(path, "backend")
-        problem, y = Problem.unpack(header, data), None
-        if "y0" in data:
-            m, count = len(problem.terms), len(header["parts"])
-            parts = [data[f"y{k}"] for k in range(count)]
-            y = Multipliers(tuple(parts[:m]), tuple(parts[m:]), data.get("y.rows"))
-        return Solution(
-            problem, header["backend"], Status[header["status"]], data.get("V"), multipliers=y,
-            attempts=tuple(Attempt(a, t, Status[s], gap) for a, t, s, gap in header["attempts"]),
-            history=History.unpack(data),
-            **{name: header[name] for name in _SCALARS},
-        )  # fmt: skip
+        """Read back what `save` wrote, and judge it again.
+
+        The objective is computed from V. A status that says more than that a run was cut off is kept only if
+        it is proved once more of the numbers in the file, which takes as long as a certificate.
+
+        Raises
+        ------
+        ProblemError
+            For any file that is not as `save` wrote it; the text names it and says what is wrong.
+        """
+        with gate(path, "a saved solution"):
+            return Solution.unpack(*read(path, "backend"))
+
+    @staticmethod
+    def unpack(header: dict[str, Any], data: dict[str, Any]) -> Solution:
+        """The answer that `pack` took apart, judged again."""
+        problem = Problem.unpack(header, data)
+        own = unpacked(header, data, problem)
+        tried = tuple(Attempt(a, t, _status(s), gap) for a, t, s, gap in attempts(header))
+        objective = float("nan") if own["V"] is None else problem.objective_of_factor(own["V"])
+        said = Solution(
+            problem, status=_status(text(header, "status")), objective=objective, attempts=tried, **own
+        )
+        known = number(header, "objective") if CHECKSUM in header else None
+        return _judged_again(said, known, tolerance(header))
 
 
 _SCALARS = (
     "objective", "reported_objective", "iterations", "build_time", "solve_time", "message",
     "kernel_min_eigenvalue",
 )  # fmt: skip
+ROUNDING = 1e-9  # an objective that is computed again differs by less
+CUT_OFF = (Status.STOPPED, Status.TIME_LIMIT, Status.ITERATION_LIMIT, Status.FAILED)
+PROOFS = {Status.INFEASIBLE: infeasible, Status.UNBOUNDED: unbounded}
+
+
+def _status(name: str) -> Status:
+    if name not in Status.__members__:
+        raise unknown("status", name, Status.__members__)
+    return Status[name]
+
+
+def _judged_again(said: Solution, objective: float | None, tol: float) -> Solution:
+    """A loaded answer with the status that is proved of its numbers, and words if that is another one.
+
+    ``objective`` is the one in the file, where a checksum stands for it.
+    """
+    if said.status in CUT_OFF:
+        return said
+    if said.status in PROOFS:
+        proved = said.V is None and PROOFS[said.status](said.problem, None)
+        return said if proved else _degraded(said, "no proof was found")
+    if said.V is None:
+        return _degraded(said, "there is no point in the file")
+    if said.status is Status.OPTIMAL:
+        found = certify(said.problem, said.V, said.multipliers, kind="factor", tol=tol)
+        judged, gap = replace(said, known_certificate=found), f"the relative gap is {found.relative_gap:.1e}"
+        return judged if found.certifies(tol) else _degraded(judged, gap)
+    if said.status is Status.LOCALLY_SOLVED and not _is_near(said.objective, objective):
+        return _degraded(said, "it may have been altered")
+    return said
+
+
+def _is_near(one: float, other: float | None) -> bool:
+    return other is not None and abs(one - other) <= ROUNDING * (1 + abs(other))
+
+
+def _degraded(said: Solution, why: str) -> Solution:
+    words = f"the file says {said.status}, of which its numbers are no proof: {why}"
+    status = Status.FAILED if said.V is None else Status.INACCURATE
+    return replace(said, status=status, message="; ".join(part for part in (said.message, words) if part))

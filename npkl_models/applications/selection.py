@@ -23,7 +23,7 @@ from npkl_models.model.formulations import pcp
 from npkl_models.model.graph import check_points, laplacian
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.problem import Problem
-from npkl_models.sweep import Failure, place_of, sweep
+from npkl_models.sweep import Failure, about, place_of, sweep
 
 SCALINGS: dict[str, Callable[[Array], Array]] = {
     "raw": lambda X: X,
@@ -181,7 +181,7 @@ def select_setting(
         place = place_of(
             folder, whole, folds=folds, seed=random_state, k=n_clusters, build=how, solving=dict(grid.solving)
         )
-    return _ranked(settings, list(sweep(tasks, n_jobs, place).values()))
+    return _ranked(settings, list(sweep(tasks, n_jobs, place, about=about(place)).values()))
 
 
 def _ranked(grid: Sequence[Setting], found: Sequence[Any]) -> Selection:

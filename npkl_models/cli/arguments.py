@@ -16,9 +16,10 @@ from npkl_models.cli.said import Note, refuse
 from npkl_models.data import datasets, tables
 from npkl_models.errors import ProblemError, unknown
 from npkl_models.explore.form import fields_of
+from npkl_models.files import saved
+from npkl_models.files.gate import is_there
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.linalg.seeds import generator
-from npkl_models.model import storage
 from npkl_models.model.basis import Basis
 from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.formulations import FORMULATIONS
@@ -128,10 +129,9 @@ def problem_of(options: argparse.Namespace) -> tuple[Problem, str]:
 
 def is_saved(name: str) -> bool:
     """Whether a file is a problem (or an answer) that was saved, not points."""
-    if not (name.endswith(".npz") and Path(name).is_file()):
+    if not (name.endswith(".npz") and is_there(Path(name))):
         return False
-    with storage.opened(name) as file:
-        return "header" in file.files
+    return saved.is_saved(name)
 
 
 def load(options: argparse.Namespace) -> Given:

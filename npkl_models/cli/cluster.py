@@ -23,6 +23,7 @@ from npkl_models.cli.said import Note
 from npkl_models.data import tables
 from npkl_models.data.datasets import Dataset
 from npkl_models.errors import ProblemError, optional
+from npkl_models.files.atomic import save_figure
 from npkl_models.linalg import Index
 from npkl_models.model.pairs import Pairs
 from npkl_models.solve.watch import INTERRUPTED
@@ -79,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
         if options.out is not None:
             output.write_labels(options.out, labels)
         if options.plot is not None:
-            plots.clusters(solution, labels, pairs).figure.savefig(options.plot)
+            save_figure(plots.clusters(solution, labels, pairs).figure, options.plot)
     return _status(solution)
 
 

@@ -18,6 +18,7 @@ from npkl_models.cli.arguments import add_problem, is_saved, jobs, load, parser_
 from npkl_models.cli.console import printer
 from npkl_models.crosscheck.run import crosscheck
 from npkl_models.crosscheck.table import COLUMNS, CrossCheck, cells
+from npkl_models.files.atomic import write_json
 from npkl_models.model.problem import Problem
 from npkl_models.solve.registry import backends as known_backends
 
@@ -76,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
         document["subset"] = json.loads(second.to_json())
         agrees = agrees and second.agrees
     if options.json is not None:
-        options.json.write_text(json.dumps(document, indent=2), encoding="utf-8")
+        write_json(options.json, document, indent=2)
     if options.report is not None:
         found.report(options.report)
     console.print("all agree" if agrees else "NOT all agree", style="green" if agrees else "red")

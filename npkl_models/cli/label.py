@@ -22,6 +22,7 @@ from npkl_models.cli.points import add_graph, add_points, graph_of, points, prob
 from npkl_models.cli.progress import progress
 from npkl_models.data import tables
 from npkl_models.errors import ProblemError
+from npkl_models.files.gate import text_of
 from npkl_models.linalg import Array
 from npkl_models.model.pairs import Pairs
 from npkl_models.solve.watch import INTERRUPTED
@@ -165,11 +166,7 @@ def _answered(path: Path, n: int) -> Pairs | None:
     """The answers of a file; None where it is not there, or has none yet."""
     if not path.exists():
         return None
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (UnicodeDecodeError, OSError) as error:
-        raise ProblemError(f"--pairs must be a csv file in UTF-8, got {path}: {error}") from None
-    if text.strip() in ("", tables.HEADER):
+    if text_of(path).strip() in ("", tables.HEADER):
         return None
     return tables.read_pairs(path, n)
 
@@ -181,7 +178,7 @@ def _said_of(loop: Labelling) -> str:
 
 
 def _numbered(count: int) -> list[str]:
-    return [f"column {k}" for k in range(count)]
+    return [f"column {k + 1}" for k in range(count)]
 
 
 def _show(X: Array, scaled: Array, names: list[str], i: int, j: int) -> Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import ProblemError
+from npkl_models.files.atomic import write_json, write_text
 from npkl_models.linalg import Index
 
 KINDS = (".npz", ".json")
@@ -32,7 +32,7 @@ def write(path: Path, solution: Solution) -> None:
     if path.suffix == ".npz":
         solution.save(path)
     else:
-        path.write_text(json.dumps(described(solution), indent=2) + "\n", encoding="utf-8")
+        write_json(path, described(solution), indent=2)
 
 
 def described(solution: Solution) -> dict[str, Any]:
@@ -60,4 +60,4 @@ def finite(value: Any) -> Any:
 def write_labels(path: Path, labels: Index) -> None:
     """One label a line, below a header."""
     lines = "\n".join(map(str, labels.tolist()))
-    path.write_text(f"cluster\n{lines}\n", encoding="utf-8")
+    write_text(path, f"cluster\n{lines}\n")

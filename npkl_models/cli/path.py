@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from npkl_models.cli.arguments import add_problem, add_solver, jobs, parser_of, 
 from npkl_models.cli.console import printer
 from npkl_models.cli.progress import progress
 from npkl_models.errors import ProblemError, optional
+from npkl_models.files.atomic import save_figure, write_json
 from npkl_models.path import PARAMETERS, regularization_path
 from npkl_models.path import Path as Answers
 
@@ -66,10 +66,10 @@ def run(options: argparse.Namespace) -> int:
             {found.parameter: value, **output.described(solution)}
             for value, solution in zip(found.values.tolist(), found.solutions, strict=True)
         ]
-        options.out.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+        write_json(options.out, rows, indent=2)
     if options.plot is not None:
         optional("matplotlib", "plot", "plot").use("Agg")
-        plots.path(found).figure.savefig(options.plot)
+        save_figure(plots.path(found).figure, options.plot)
     return 0 if all(solution.status is Status.OPTIMAL for solution in found.solutions) else 1
 
 

@@ -22,7 +22,7 @@ from npkl_models.solve.judge import judge_point
 from npkl_models.solve.keywords import AnyKeywords
 from npkl_models.solve.registry import backends as known_backends
 from npkl_models.solve.registry import get_backend
-from npkl_models.sweep import place_of, sweep
+from npkl_models.sweep import about, place_of, sweep
 
 AGREEMENT = 1e-5
 REFERENCE = "interior"  # exact at every size that fits
@@ -180,7 +180,8 @@ def _outcomes(
     if progress is not None and n_jobs == 1:
         tasks = {label: partial(_told, progress, label, task) for label, task in tasks.items()}
     options = {label: own for label, (_, own) in runs.items()}
-    found: dict[str, Outcome] = sweep(tasks, n_jobs, place_of(folder, problem, runs=options))
+    place = place_of(folder, problem, runs=options)
+    found: dict[str, Outcome] = sweep(tasks, n_jobs, place, about=about(place))
     return found
 
 

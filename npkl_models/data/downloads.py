@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
+
+from npkl_models.errors import ProblemError
+from npkl_models.files.atomic import write_text
+from npkl_models.files.gate import text_of
 
 LIBSVM_PAGE = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
 CHECKSUMS = {
@@ -17,6 +22,7 @@ CHECKSUMS = {
     "binary/a9a": "md5:fb3596510d780aaf76a06dc721d49662",
 }
 """Of the files as the page has them. A file that is not listed is remembered by its first download."""
+SHA256 = re.compile("[0-9a-f]{64}")
 
 
 def fetch(path: str) -> Path:
@@ -36,8 +42,17 @@ def fetch(path: str) -> Path:
     seen = folder / f"{name}.sha256"
     known = CHECKSUMS.get(path)
     if known is None and seen.is_file():
-        known = f"sha256:{seen.read_text(encoding='utf-8').strip()}"
+        known = f"sha256:{_remembered(seen)}"
     file = Path(pooch.retrieve(f"{LIBSVM_PAGE}/{path}", known, fname=name, path=folder))
     if known is None:
-        seen.write_text(hashlib.sha256(file.read_bytes()).hexdigest(), encoding="utf-8")
+        write_text(seen, hashlib.sha256(file.read_bytes()).hexdigest())
     return file
+
+
+def _remembered(seen: Path) -> str:
+    """The checksum of the first download."""
+    said = text_of(seen).strip()
+    if not SHA256.fullmatch(said):
+        got = f"{said[:80]!r}; delete it to begin anew"
+        raise ProblemError(f"{seen} must hold a checksum of 64 digits, got {got}")
+    return said

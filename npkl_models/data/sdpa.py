@@ -10,16 +10,20 @@ the cost s; ends of the boxes stand on one diagonal block.
 from __future__ import annotations
 
 import base64
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
+from npkl_models.data.cells import number_of
 from npkl_models.errors import ProblemError, UnsupportedError
+from npkl_models.files import saved
+from npkl_models.files.atomic import written
+from npkl_models.files.gate import gate, text_of
 from npkl_models.hooks import lend
 from npkl_models.linalg import Array, Index, Mask
+from npkl_models.model import storage
 from npkl_models.model.conjugates import Box, parts_of, quadratic_conjugates
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.problem import Problem
@@ -63,12 +67,12 @@ class SDPAFile:
         self.entries.append((places.astype(np.intp), np.broadcast_to(value, len(places)).astype(float)))
 
     def write(self, path: Path) -> None:
-        """To disk, numbers with all their digits."""
+        """To disk, numbers with all their digits, as a whole or not at all."""
         places = np.concatenate([p for p, _ in self.entries])
         data = np.concatenate([d for _, d in self.entries])
         unique, where = np.unique(places, axis=0, return_inverse=True)
         total = np.bincount(where.ravel(), weights=data)
-        with path.open("w", encoding="ascii") as file:
+        with written(path) as file:
             file.writelines(f"*{line}\n" for line in self.comments)
             file.write(f"{self.c.size}\n{len(self.blocks)}\n{' '.join(map(str, self.blocks))}\n")
             file.write(" ".join(map(repr, self.c.tolist())) + "\n")
@@ -118,11 +122,10 @@ def to_sdpa(problem: Problem, path: str | Path) -> Path:
 
 def embedded(problem: Problem) -> tuple[str, ...]:
     """The problem as lines of text: what `Problem.save` writes, in base 64."""
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            data = problem.save(Path(folder) / "problem.npz").read_bytes()
-        except ProblemError:  # a loss of somebody's own, which no file can hold
-            return ()
+    try:
+        data = saved.to_bytes(*problem.pack())
+    except ProblemError:  # a loss of somebody's own, which no file can hold
+        return ()
     text = base64.b64encode(data).decode()
     return (MARK, *(text[k : k + WIDTH] for k in range(0, len(text), WIDTH)))
 
@@ -135,23 +138,22 @@ def from_sdpa(path: str | Path) -> Problem:
     ProblemError
         If the file is not one of ours: SDPA's format does not say what is a loss and what a bound.
     """
-    lines = []
-    with Path(path).open(encoding="ascii", errors="replace") as file:
-        for line in file:
+    with gate(path, "a file that to_sdpa wrote"):
+        lines = []
+        for line in text_of(Path(path)).split("\n"):
             if not line.startswith("*"):
                 break
             lines.append(line[1:].strip())
-    if not lines or lines[0] != MARK:
-        raise ProblemError(
-            f"{path} must be a file that to_sdpa wrote, got one without a problem in its comments"
-        )
-    with tempfile.TemporaryDirectory() as folder:
-        kept = Path(folder) / "problem.npz"
+        if not lines or lines[0] != MARK:
+            raise ProblemError(
+                f"{path} must be a file that to_sdpa wrote, got one without a problem in its comments"
+            )
         try:
-            kept.write_bytes(base64.b64decode("".join(lines[1:]), validate=True))
-            return Problem.load(kept)
-        except (ValueError, KeyError, ProblemError) as error:
-            raise ProblemError(f"{path} must be whole, got a torn problem in its comments") from error
+            data = base64.b64decode("".join(lines[1:]), validate=True)
+            return Problem.unpack(*saved.read_from(data, path, "parts", storage.check))
+        except (ValueError, KeyError) as error:
+            words = f"got a torn problem in its comments: {error}"
+            raise ProblemError(f"{path} must be a whole file that to_sdpa wrote, {words}") from error
 
 
 def read_solution(path: str | Path, problem: Problem) -> tuple[Array, Array]:
@@ -159,28 +161,70 @@ def read_solution(path: str | Path, problem: Problem) -> tuple[Array, Array]:
 
     The first line is x; below it, entries (matrix, block, row, column, value), of which the second matrix is
     the dual one and its first block the kernel (of the unknown of a basis).
+
+    Raises
+    ------
+    ProblemError
+        For any other file; the text names the line.
     """
-    with Path(path).open(encoding="ascii") as file:
-        try:
-            x = np.array(file.readline().split(), dtype=float)
-            rest = np.loadtxt(file, ndmin=2)
-        except ValueError as error:
-            raise ProblemError(f"{path} must be a solution as CSDP writes it: {error}") from None
-    if not (np.isfinite(x).all() and np.isfinite(rest).all()):
-        raise ProblemError(f"{path} must hold finite numbers, got NaN or infinity")
-    if rest.shape[1:] != (5,):
-        raise ProblemError(f"{path} must have lines of five numbers below the first, got {rest.shape}")
-    own = rest[(rest[:, 0] == 2) & (rest[:, 1] == 1)]
-    i, j = (own[:, k].astype(int) - 1 for k in (2, 3))
-    count = as_sdpa(problem).c.size
-    if x.size != count or max(i.max(initial=0), j.max(initial=0)) >= problem.order:
-        raise ProblemError(
-            f"{path} must be of this problem, with {count} numbers and order {problem.order}; got {x.size} "
-            f"numbers and order {max(i.max(initial=0), j.max(initial=0)) + 1}"
-        )
-    K = np.zeros((problem.order, problem.order))
-    K[i, j] = K[j, i] = own[:, 4]
-    return x, K
+    with gate(path, "a solution as CSDP writes it"):
+        lines = text_of(Path(path)).split("\n")
+        x, rows = _numbers_of(path, lines, 0), [k for k in range(1, len(lines)) if lines[k].strip()]
+        rest = _entries(path, lines, rows)
+        count, order = as_sdpa(problem).c.size, problem.order
+        if x.size != count:
+            raise ProblemError(f"{path}, line 1: must have the {count} numbers of this problem, got {x.size}")
+        mine = (rest[:, 0] == 2) & (rest[:, 1] == 1)
+        own, at = rest[mine], np.asarray(rows, dtype=np.intp)[mine]
+        outside = np.flatnonzero((own[:, 2:4] > order).any(axis=1))
+        if outside.size:
+            raise ProblemError(
+                f"{path}, line {at[outside[0]] + 1}: must have a row and a column of this problem, of order "
+                f"{order}, got {own[outside[0], 2:4].astype(int).tolist()}"
+            )
+        i, j = (own[:, k].astype(np.intp) - 1 for k in (2, 3))
+        keys = np.minimum(i, j) * order + np.maximum(i, j)
+        if np.unique(keys).size < keys.size:
+            raise ProblemError(f"{path} must have each entry once, got some of the kernel twice")
+        K = np.zeros((order, order))
+        K[i, j] = K[j, i] = own[:, 4]
+        return x, K
+
+
+def _numbers_of(path: str | Path, lines: list[str], k: int) -> Array:
+    """The finite numbers of a line."""
+    found = [number_of(word) for word in lines[k].split()]
+    if None in found:
+        raise ProblemError(f"{path}, line {k + 1}: must hold finite numbers, got {lines[k][:60]!r}")
+    return np.array(found, dtype=float)
+
+
+def _entries(path: str | Path, lines: list[str], rows: list[int]) -> Array:
+    """Matrix, block, row, column and value of each line that has something on it."""
+    if not rows:
+        return np.zeros((0, 5))
+    try:
+        found = np.loadtxt([lines[k] for k in rows], comments=None, ndmin=2)
+    except ValueError:
+        found = np.zeros((0, 5))
+    if found.shape == (len(rows), 5) and _is_entry(found).all():
+        return found
+    every = [_numbers_of(path, lines, k) for k in rows]  # line by line, to name the one that is wrong
+    wrong = next(
+        k for k, one in zip(rows, every, strict=True) if one.size != 5 or not _is_entry(one[None])[0]
+    )
+    raise ProblemError(
+        f"{path}, line {wrong + 1}: must be five numbers, the matrix (1 or 2), block, row and column from 1, "
+        f"and a value, got {lines[wrong][:60]!r}"
+    )
+
+
+def _is_entry(found: Array) -> Mask:
+    """Which rows have a matrix, a block, a row, a column and a finite value."""
+    places = found[:, :4]
+    whole = np.isfinite(found).all(axis=1) & (places == np.floor(places)).all(axis=1)
+    out: Mask = whole & (places >= 1).all(axis=1) & (places < 2**31).all(axis=1) & (found[:, 0] <= 2)
+    return out
 
 
 def as_sdpa(problem: Problem) -> SDPAFile:

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import os
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from npkl_models.data.cells import Cells, is_missing, number_of, read_cells
 from npkl_models.data.datasets import Dataset
-from npkl_models.data.readers import read_libsvm
+from npkl_models.data.readers import codes, read_libsvm
 from npkl_models.errors import ProblemError, unknown
+from npkl_models.files.arrays import opened
+from npkl_models.files.atomic import write_text
+from npkl_models.files.gate import PACKED, gate, is_there
 from npkl_models.linalg import Array, Index
 from npkl_models.model.pairs import Pairs
-from npkl_models.model.storage import opened
 
 SUFFIXES = (".csv", ".npz", ".libsvm", ".svm")
 KINDS = {
     "1": 1, "+1": 1, "must": 1, "must-link": 1, "must_link": 1, "ml": 1,
     "-1": -1, "cannot": -1, "cannot-link": -1, "cannot_link": -1, "cl": -1,
 }  # fmt: skip
-DECIMAL = re.compile(r"^(\s*[+-]?\d*),(\d+(?:[eE][+-]?\d+)?\s*)$")  # 1,5 where semicolons part the cells
+NONE = np.zeros(0, dtype=np.intp)
+POINT = re.compile(r"-?[0-9]{1,18}")
 HEADER = "i,j,kind"  # of a file of pairs
 LABEL_NAMES = ("label", "labels", "class", "target", "y")  # the first of these that a csv has is taken
 
@@ -44,11 +44,13 @@ def read_points(path: str | Path, label: str | None = None) -> Dataset:
     Parameters
     ----------
     path : str or Path
-        ``.csv`` (commas, semicolons or tabs; a header or none; also ``.csv.gz``), ``.npz`` (arrays X and
-        y) or LIBSVM's format.
+        ``.csv`` (commas, semicolons, tabs or blanks; a header or none; also ``.csv.gz``), ``.npz`` (arrays
+        X and y) or LIBSVM's format. A first column that names the rows is left out: one for which the header
+        has no name, or an empty one.
     label : str, optional
-        The column of a csv that holds the classes: its name, or its number from 0 (-1 is the last). Without
-        it a column called label, class, target or y is taken, if there is one; "none" takes none.
+        The column of a csv that holds the classes, numbers or texts: its name, or its number from 0 (-1 is
+        the last; names of rows do not count). Without it a column called label, class, target or y is taken,
+        if there is one; "none" takes none.
 
     Returns
     -------
@@ -61,26 +63,23 @@ def read_points(path: str | Path, label: str | None = None) -> Dataset:
         If the file is not there, or not of such a kind; the text says where.
     """
     path = Path(path)
-    if not path.is_file():
+    if not is_there(path):
         raise ProblemError(f"data must be the name of a set or a file, got {path}: there is no such file")
-    suffix, none = _suffix(path), np.zeros(0, dtype=np.intp)
+    suffix = _suffix(path)
     if suffix == ".npz":
-        with opened(path) as file:
-            if "X" not in file.files:
-                raise ProblemError(f"{path} must hold an array X (and y), got {sorted(file.files)}")
-            if np.iscomplexobj(file["X"]):
-                raise ProblemError(f"{path} must hold real numbers, got complex ones")
-            X = np.asarray(file["X"], dtype=float)
-            return Dataset(path.stem, X, _codes(file["y"]) if "y" in file.files else none, str(path))
+        return _of_arrays(path)
     if suffix in (".libsvm", ".svm"):
         return Dataset(path.stem, *read_libsvm(path), str(path))
     if suffix != ".csv":
         raise ProblemError(f"data must be a file that ends with one of {', '.join(SUFFIXES)}, got {path}")
-    names, rows = _rows(path)
-    at = _label_column(path, names, len(rows[0]), label)
-    y = none if at is None else _codes(np.array([row[at] for row in rows]))
-    features = [k for k in range(len(rows[0])) if k != at]
-    return Dataset(path.stem, _numbers(path, names, rows, features), y, str(path))
+    with gate(path, "a table of numbers"):
+        cells = read_cells(path)
+        at = _label_column(cells, label)
+        features = [k for k in range(cells.width) if k != at]
+        if not features:
+            raise ProblemError(f"{path} must have a column of numbers beside its classes, got none")
+        y = NONE if at is None else _classes(cells, at)
+        return Dataset(path.stem, cells.numbers(features), y, str(path))
 
 
 def column_names(path: str | Path, label: str | None = None) -> list[str]:
@@ -91,10 +90,9 @@ def column_names(path: str | Path, label: str | None = None) -> list[str]:
     ProblemError
         As `read_points`.
     """
-    path = Path(path)
-    names, rows = _rows(path)
-    at = _label_column(path, names, len(rows[0]), label)
-    names = names or [f"column {k}" for k in range(len(rows[0]))]
+    cells = read_cells(Path(path))
+    at = _label_column(cells, label)
+    names = cells.names or [cells.column(k) for k in range(cells.width)]
     return [name for k, name in enumerate(names) if k != at]
 
 
@@ -103,15 +101,9 @@ def write_pairs(path: str | Path, pairs: Pairs) -> None:
 
     A file that is there is replaced by a complete one; if that cannot be written it stays as it was.
     """
-    path = Path(path)
     kinds = ("must" if sign > 0 else "cannot" for sign in pairs.sign)
     lines = (f"{i},{j},{kind}" for i, j, kind in zip(pairs.i.tolist(), pairs.j.tolist(), kinds, strict=True))
-    begun = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        begun.write_text("\n".join([HEADER, *lines, ""]), encoding="utf-8")
-        os.replace(begun, path)
-    finally:
-        begun.unlink(missing_ok=True)
+    write_text(path, "\n".join([HEADER, *lines, ""]))
 
 
 def read_pairs(path: str | Path, n: int) -> Pairs:
@@ -126,98 +118,97 @@ def read_pairs(path: str | Path, n: int) -> Pairs:
         With the line that is wrong.
     """
     path = Path(path)
-    if not path.is_file():
+    if not is_there(path):
         raise ProblemError(f"pairs must be a number or a csv file, got {path}: there is no such file")
-    names, rows = _rows(path)
-    first = 2 if names else 1
-    must: list[tuple[int, int]] = []
-    cannot: list[tuple[int, int]] = []
-    for k, row in enumerate(rows, start=first):
-        if len(row) not in (2, 3):
-            raise ProblemError(f"{path}, line {k}: a pair must have two or three columns, got {len(row)}")
-        kind = KINDS.get(row[2].strip().lower()) if len(row) == 3 else 1
-        if kind is None:
-            known = "1, must, ml, -1, cannot or cl"
-            raise ProblemError(f"{path}, line {k}: the third column must be {known}, got {row[2]!r}")
-        try:
-            ends = int(row[0]), int(row[1])
-        except ValueError:
-            raise ProblemError(f"{path}, line {k}: points must be numbers from 0, got {row[:2]}") from None
-        if not all(0 <= end < n for end in ends):
-            raise ProblemError(f"{path}, line {k}: points must be 0 to {n - 1}, got {ends}")
-        (must if kind > 0 else cannot).append(ends)
-    return Pairs(n, must or None, cannot or None)
+    with gate(path, "a csv of pairs"):
+        cells = read_cells(path, row_names=False)
+        if cells.width not in (2, 3):
+            where = f"{path}, line {cells.lines[0]}"
+            raise ProblemError(f"{where}: a pair must have two or three columns, got {cells.width}")
+        ends: dict[int, list[list[int]]] = {1: [], -1: []}
+        for line, row in zip(cells.lines, cells.rows, strict=True):
+            kind, *pair = _pair(f"{path}, line {line}", row, n)
+            ends[kind].append(pair)
+        return Pairs(n, ends[1] or None, ends[-1] or None)
 
 
-def _rows(path: Path) -> tuple[list[str], list[list[str]]]:
-    """The header (empty where there is none) and the rows of a csv."""
-    try:
-        rows = _cells(path)
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise ProblemError(f"{path} must be a text file with commas: {error}") from None
-    if not rows:
-        raise ProblemError(f"{path} must have at least one row, got none")
-    header = not any(_number(cell) is not None for cell in rows[0])
-    names, rows = (rows[0], rows[1:]) if header else ([], rows)
-    if not rows or any(len(row) != len(rows[0]) for row in rows):
-        sizes = sorted({len(row) for row in rows})
-        raise ProblemError(f"{path} must have rows of one length below its header, got lengths {sizes}")
-    return [name.strip() for name in names], rows
+def _pair(where: str, row: list[str], n: int) -> tuple[int, int, int]:
+    """The sign of a pair and its points."""
+    kind = KINDS.get(row[2].lower()) if len(row) == 3 else 1
+    if kind is None:
+        known = "1, must, ml, -1, cannot or cl"
+        raise ProblemError(f"{where}: the third column must be {known}, got {row[2][:60]!r}")
+    if not all(POINT.fullmatch(cell) for cell in row[:2]):
+        raise ProblemError(f"{where}: points must be numbers from 0, got {[cell[:60] for cell in row[:2]]}")
+    i, j = (int(cell) for cell in row[:2])
+    if not (0 <= i < n and 0 <= j < n):
+        raise ProblemError(f"{where}: points must be 0 to {n - 1}, got {(i, j)}")
+    return kind, i, j
 
 
-def _cells(path: Path) -> list[list[str]]:
-    """All cells, by commas; by semicolons, with decimal commas; or by tabs: what the first line has."""
-    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", newline="", encoding="utf-8-sig") as file:
-        lines = [line for line in file if line.strip()]
-    first = lines[0] if lines else ""
-    mark = ";" if first.count(";") > first.count(",") else ","
-    if "\t" in first and mark not in first:
-        mark = "\t"
-    rows = csv.reader(lines, delimiter=mark, skipinitialspace=True, strict=True)
-    cells = [row for row in rows if any(cell.strip() for cell in row)]
-    return [[DECIMAL.sub(r"\1.\2", cell) for cell in row] for row in cells] if mark == ";" else cells
-
-
-def _label_column(path: Path, names: list[str], count: int, label: str | None) -> int | None:
+def _label_column(cells: Cells, label: str | None) -> int | None:
+    names, count = cells.names, cells.width
     if label == "none":
         return None
     if label is None:
         place = {name.lower(): k for k, name in reversed([*enumerate(names)])}
         return next((place[name] for name in LABEL_NAMES if name in place), None)
+    if names.count(label) > 1:
+        raise ProblemError(f"labels must name one column of {cells.path}, got {label!r}, the name of several")
     if label in names:
         return names.index(label)
     try:
         at = int(label)
     except ValueError:
-        raise unknown(f"column of {path}", label, names) from None
+        raise unknown(f"column of {cells.path}", label, names) from None
     if not -count <= at < count:
-        raise ProblemError(f"labels must be a column of {path} from 0 to {count - 1}, got {at}")
+        raise ProblemError(f"labels must be a column of {cells.path} from 0 to {count - 1}, got {at}")
     return at % count
 
 
-def _numbers(path: Path, names: list[str], rows: Sequence[Sequence[str]], columns: list[int]) -> Array:
-    out = np.empty((len(rows), len(columns)))
-    for i, row in enumerate(rows):
-        for j, k in enumerate(columns):
-            value = _number(row[k])
-            if value is None:
-                name = f" ({names[k]})" if names else ""
-                line = i + (2 if names else 1)
-                raise ProblemError(f"{path}, line {line}, column {k}{name}: must be a number, got {row[k]!r}")
-            out[i, j] = value
-    return out
+def _classes(cells: Cells, column: int) -> Index:
+    """The classes of a column: numbers where all cells are numbers, else texts."""
+    values = [row[column] for row in cells.rows]
+    for i, value in enumerate(values):
+        if is_missing(value):
+            raise ProblemError(
+                f"{cells.where(i, column)}: must be a class, got {value!r}; leave rows without a class out, "
+                "or give them one of their own"
+            )
+    numbers = [number_of(value) for value in values]
+    if all(one is not None for one in numbers):
+        return codes(np.array(numbers, dtype=float))
+    return codes(np.array(values))
 
 
-def _number(cell: str) -> float | None:
-    try:
-        return float(cell)
-    except ValueError:
-        return None
+def _of_arrays(path: Path) -> Dataset:
+    """Points, and classes if there are any, of a .npz file."""
+    with opened(path) as file:
+        if "X" not in file:
+            raise ProblemError(f"{path} must hold an array X (and y), got {sorted(file.names)[:9]}")
+        X = _points(path, file["X"])
+        if "y" not in file:
+            return Dataset(path.stem, X, NONE, str(path))
+        y = file["y"]
+        if y.shape != (len(X),) or y.dtype.kind == "c":
+            raise ProblemError(f"{path} must hold a class y for each of {len(X)} points, got shape {y.shape}")
+        if y.dtype.kind == "f" and not np.isfinite(y).all():
+            raise ProblemError(f"{path} must hold finite classes y, got NaN or infinity")
+        return Dataset(path.stem, X, codes(y), str(path))
 
 
-def _codes(values: Array) -> Index:
-    return np.unique(values, return_inverse=True)[1].astype(np.intp).ravel()
+def _points(path: Path, X: Array) -> Array:
+    if X.dtype.kind == "c":
+        raise ProblemError(f"{path} must hold real numbers, got complex ones")
+    if X.dtype.kind not in "fiub" or X.ndim != 2 or not X.size:
+        raise ProblemError(f"{path} must hold numbers X of shape (n, d), got {X.dtype} of shape {X.shape}")
+    X = np.asarray(X, dtype=float)
+    if not np.isfinite(X).all():
+        i, j = np.argwhere(~np.isfinite(X))[0].tolist()
+        where = f"row {i + 1}, column {j + 1} of X"
+        raise ProblemError(f"{path} must hold finite numbers, got {X[i, j]} in {where}")
+    return X
 
 
 def _suffix(path: Path) -> str:
-    return Path(path.stem).suffix if path.suffix in (".gz", ".bz2") else path.suffix
+    return Path(path.stem).suffix if path.suffix in PACKED else path.suffix

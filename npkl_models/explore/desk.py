@@ -6,7 +6,6 @@ import itertools
 import re
 import shutil
 import tempfile
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path as File
@@ -25,6 +24,7 @@ from npkl_models.explore.answers import Answer
 from npkl_models.explore.form import Form, fields_of, number_of
 from npkl_models.explore.jobs import Job, Jobs
 from npkl_models.explore.recipe import Made, make
+from npkl_models.files.atomic import write_bytes
 from npkl_models.model.formulations import FORMULATIONS
 from npkl_models.model.losses import LOSSES
 from npkl_models.path import regularization_path
@@ -79,10 +79,10 @@ class Desk:
         key = f"{next(self._count)}"
         path = self._folder / key / base
         path.parent.mkdir()
-        path.write_bytes(content)
+        write_bytes(path, content)
         try:
             about = _about_pairs(path) if kind == "pairs" else _about_points(path)
-        except (ValueError, OSError, zipfile.BadZipFile) as error:
+        except (NPKLError, OSError) as error:
             raise ProblemError(self._words(error)) from error
         self._uploads[key] = path
         return {"key": key, "about": f"{base}: {about}"}

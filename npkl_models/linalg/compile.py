@@ -25,7 +25,9 @@ def compiled(function: Any, inline: str = "never") -> Any:
     options = {"error_model": "numpy", "fastmath": FAST, "inline": inline}
     try:
         return numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # no place to write to, neither beside the source nor at home: compiled in each process
+    except (
+        RuntimeError
+    ):  # no place to write to, neither beside the source nor at home: compiled in each process
         return numba.njit(**options)(function)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
+from npkl_models.files.gate import gate
 from npkl_models.linalg import Array, Matrix, dense, gamma, gram_eigenvalues, norm_bound, symmetrize
 from npkl_models.linalg.owned import Owner, frozen, shelled
 from npkl_models.model import scale, storage
@@ -293,13 +294,20 @@ class Problem(Owner, Lent):
     # ------------------------------------------------------------------- files
 
     def save(self, path: str | Path) -> Path:
-        """Write the problem to one .npz file (arrays and JSON, no pickle)."""
+        """Write the problem to one .npz file (arrays and JSON, no pickle), as a whole or not at all."""
         return storage.write(path, *self.pack())
 
     @staticmethod
     def load(path: str | Path) -> Problem:
-        """Read back what `save` wrote; of a saved solution, its problem."""
-        return Problem.unpack(*storage.read(path, "parts"))
+        """Read back what `save` wrote; of a saved solution, its problem.
+
+        Raises
+        ------
+        ProblemError
+            For any file that is not as `save` wrote it; the text names it and says what is wrong.
+        """
+        with gate(path, "a saved problem"):
+            return Problem.unpack(*storage.read(path, "parts"))
 
     def pack(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """A JSON header and arrays from which `unpack` makes the problem again."""

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import zipfile
-import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,7 +11,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.errors import ProblemError
+from npkl_models.errors import ProblemError, unknown
+from npkl_models.files import saved
+from npkl_models.files.arrays import Archive
+from npkl_models.files.fields import listed, mapping, text, whole
+from npkl_models.files.saved import Header
 from npkl_models.linalg import Matrix
 from npkl_models.model.basis import Basis
 from npkl_models.model.functionals import FUNCTIONALS, Functional
@@ -22,9 +23,10 @@ from npkl_models.model.losses import LOSSES
 from npkl_models.model.regularizers import REGULARIZERS, Regularizer
 from npkl_models.model.terms import Equality, LossTerm
 
-FORMAT = 2
-Header = dict[str, Any]
 Arrays = dict[str, Any]
+FEW = 2**20  # points or values that a file may name without having as many numbers
+WIDEST = 4  # columns of a factor for each point, at most
+HISTORY = "history."
 
 
 def pack(
@@ -61,13 +63,13 @@ def pack(
         if basis.eigenvalues is not None:
             arrays["basis.eigenvalues"] = basis.eigenvalues
     kind = {"name": regularizer.name, **asdict(regularizer)}
-    header = {"format": FORMAT, "n": cost.shape[0], "name": name, "parts": parts, "regularizer": kind}
+    header = {"n": cost.shape[0], "name": name, "parts": parts, "regularizer": kind}
     return header, arrays
 
 
 def unpack(header: Header, data: Arrays) -> Header:
     """The parts of a problem by their names, from what `pack` made."""
-    n = header["n"]
+    n = whole(header, "n", 2)
     cost = sp.coo_array((data["cost.data"], (data["cost.row"], data["cost.col"])), shape=(n, n))
     terms, equalities = [], []
     for k, part in enumerate(header["parts"]):
@@ -75,64 +77,98 @@ def unpack(header: Header, data: Arrays) -> Header:
         functional: Functional = cls(n, tuple(data[f"part{k}.index{a}"] for a in range(cls.arity)))
         if "loss" in part:
             target, weight = data[f"part{k}.target"], data[f"part{k}.weight"]
-            kind = dict(part["loss"])
-            loss = type(LOSSES[kind.pop("name")])(**kind)
-            terms.append(LossTerm(functional, loss, target, weight, part["name"]))
+            loss = _made(mapping(part["loss"], "a loss"), {name: type(one) for name, one in LOSSES.items()})
+            terms.append(LossTerm(functional, loss, target, weight, text(part, "name")))
         else:
-            equalities.append(Equality(functional, data[f"part{k}.value"], part["name"]))
-    regularizer = dict(header["regularizer"])
+            equalities.append(Equality(functional, data[f"part{k}.value"], text(part, "name")))
     Q = data.get("basis")
     if "basis.data" in data:
         ends = (data["basis.row"], data["basis.col"])
-        Q = sp.csr_array((data["basis.data"], ends), shape=tuple(data["basis.shape"]))
+        shape = tuple(data["basis.shape"].tolist())
+        if shape[0] != n or not 1 <= shape[1] <= n:
+            raise ProblemError(f"a basis must have the shape (n, s) with 1 <= s <= n = {n}, got {shape}")
+        Q = sp.csr_array((data["basis.data"], ends), shape=shape)
     basis = None if Q is None else Basis(Q, data.get("basis.eigenvalues"))
     return {
-        "cost": cost, "terms": terms, "equalities": equalities, "basis": basis, "name": header["name"],
-        "regularizer": REGULARIZERS[regularizer.pop("name")](**regularizer),
+        "cost": cost, "terms": terms, "equalities": equalities, "basis": basis, "name": text(header, "name"),
+        "regularizer": _made(mapping(header["regularizer"], "a regulariser"), REGULARIZERS),
     }  # fmt: skip
+
+
+def _made(described: Header, known: dict[str, Any]) -> Any:
+    """A loss or a regulariser by its name, with just the parameters that it has."""
+    own = dict(described)
+    name = text(own, "name")
+    if name not in known:
+        raise unknown("loss or regulariser", name, known)
+    del own["name"]
+    made = known[name](**own)
+    if json.dumps(asdict(made), sort_keys=True) != json.dumps(own, sort_keys=True):
+        raise ProblemError(f"{name} must have the parameters {asdict(made)}, got {str(own)[:60]}")
+    return made
+
+
+def check(header: Header, archive: Archive) -> None:
+    """Raise an error for arrays that are none of the header's, or larger than its parts can need."""
+    n, shapes = whole(header, "n", 2), {**archive.shapes}
+    if n > max(FEW, archive.numbers):
+        raise ProblemError(f"field 'n' must be at most the numbers of the file, {archive.numbers}, got {n}")
+    del shapes[saved.HEADER]
+    _same(shapes, [f"cost.{part}" for part in ("row", "col", "data")], min(n**2, archive.numbers))
+    sizes = []
+    for k, part in enumerate(listed(header, "parts")):
+        kind = text(mapping(part, f"part {k}"), "kind")
+        if kind not in FUNCTIONALS:
+            raise unknown("functional", kind, FUNCTIONALS)
+        arity = FUNCTIONALS[kind].arity
+        values = ("target", "weight") if "loss" in part else ("value",)
+        names = [f"part{k}.{name}" for name in (*(f"index{a}" for a in range(arity)), *values)]
+        sizes.append(_same(shapes, names, max(FEW, n**arity)))
+    _check_basis(shapes, n)
+    _check_answer(shapes, n, sizes)
+    if shapes:
+        more = sorted(shapes)[:3]
+        raise ProblemError(f"a file must hold the arrays of its header alone, got {more} as well")
+
+
+def _same(shapes: dict[str, Any], names: Sequence[str], most: int) -> int:
+    """Take vectors of one length away from the shapes; their length."""
+    found = {shapes.pop(name, None) for name in names}
+    shape = found.pop()
+    if found or shape is None or len(shape) != 1 or shape[0] > most:
+        raise ProblemError(f"{', '.join(names)} must be vectors of one length up to {most}, got {shape}")
+    return int(shape[0])
+
+
+def _check_basis(shapes: dict[str, Any], n: int) -> None:
+    if "basis.data" in shapes:
+        _same(shapes, ["basis.row", "basis.col", "basis.data"], n**2)
+        shapes["basis"] = (n, 1) if shapes.pop("basis.shape", None) == (2,) else None
+    shape = shapes.pop("basis", (n, 1))
+    if shape is None or len(shape) != 2 or shape[0] != n or not 1 <= shape[1] <= n:
+        raise ProblemError(f"a basis must have the shape (n, s) with 1 <= s <= n = {n}, got {shape}")
+    if "basis.eigenvalues" in shapes:
+        _same(shapes, ["basis.eigenvalues"], n)
+
+
+def _check_answer(shapes: dict[str, Any], n: int, sizes: Sequence[int]) -> None:
+    V = shapes.pop("V", (n, 1))
+    if len(V) != 2 or V[0] != n or not 1 <= V[1] <= WIDEST * n:
+        raise ProblemError(f"V must have {n} rows and up to {WIDEST * n} columns, got shape {V}")
+    given = {name: (size,) for name, size in (*((f"y{k}", m) for k, m in enumerate(sizes)), ("y.rows", n))}
+    for name in [name for name in given if name in shapes]:
+        if shapes.pop(name) != given[name]:
+            raise ProblemError(f"{name} must have {given[name][0]} numbers, got another shape")
+    columns = [name for name in shapes if name.startswith(HISTORY)]
+    if columns:
+        _same(shapes, columns, FEW * 16)
 
 
 def write(path: str | Path, header: Header, arrays: Arrays) -> Path:
     """Write header and arrays to one file; returns its path with the suffix .npz."""
-    target = _with_suffix(path)
-    np.savez_compressed(target, header=np.array(json.dumps(header)), **arrays)
-    return target
+    return saved.write(path, header, arrays)
 
 
 def read(path: str | Path, what: str) -> tuple[Header, Arrays]:
     """Header and arrays of a file; ``what`` is a key that its header must have."""
-    found = next((p for p in (Path(path), _with_suffix(path)) if p.is_file()), None)
-    if found is None:
-        raise ProblemError(f"a saved file must be named, got {path}: there is no file of that name")
-    with opened(found) as file:
-        data = {name: file[name] for name in file.files}
-        header = json.loads(str(data["header"])) if "header" in data else {}
-    if what not in header:
-        raise ProblemError(f"{path} must be a file written by save, got one without {what!r} in its header")
-    if header.get("format") != FORMAT:
-        raise ProblemError(f"file format must be {FORMAT}, got {header.get('format')}")
-    return header, data
-
-
-@contextmanager
-def opened(path: str | Path) -> Iterator[Any]:
-    """The arrays of a .npz file, whatever else it is called.
-
-    Raises
-    ------
-    ProblemError
-        If it is none, or torn.
-    """
-    try:
-        with Path(path).open("rb") as content, np.load(content, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise ValueError("it holds one array")
-            yield file
-    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise ProblemError(f"{path} must be a whole .npz file of plain arrays: {error}") from error
-
-
-def _with_suffix(path: str | Path) -> Path:
-    """The path that is written to: with .npz at its end, whatever dots are in its name."""
-    text = str(path)
-    return Path(text if text.endswith(".npz") else f"{text}.npz")
+    return saved.read(path, what, check)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 import npkl_models.show.plots as plots
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import MissingDependencyError, NPKLError
+from npkl_models.files.atomic import write_text
 from npkl_models.model.problem import Problem
 from npkl_models.show.dual import Named
 from npkl_models.show.figures import svg
@@ -55,9 +56,7 @@ def write_handout(
         summary=html.escape(found.summary()), figures=_figures(found, labels), source=html.escape(source),
         versions=html.escape(", ".join(f"{name} {number}" for name, number in versions().items())),
     )  # fmt: skip
-    target = Path(path)
-    target.write_text(page, encoding="utf-8")
-    return target
+    return write_text(path, page)
 
 
 def _list(named: Named) -> str:

@@ -14,6 +14,7 @@ import npkl_models.show.plots as plots
 from npkl_models.answer.solution import Solution
 from npkl_models.crosscheck.table import CrossCheck
 from npkl_models.errors import MissingDependencyError, NPKLError
+from npkl_models.files.atomic import write_text
 from npkl_models.show.figures import svg
 from npkl_models.show.formulas import mathml
 from npkl_models.show.machine import date, machine, versions
@@ -57,9 +58,7 @@ def write_report(check: CrossCheck, path: str | Path, labels: ArrayLike | None =
         versions=_list(versions()),
         machine=_list(machine()),
     )
-    target = Path(path)
-    target.write_text(page, encoding="utf-8")
-    return target
+    return write_text(path, page)
 
 
 def _figures(check: CrossCheck, labels: ArrayLike | None) -> str:

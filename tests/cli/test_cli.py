@@ -290,7 +290,7 @@ def test_csdp_solves_what_is_exported_and_is_judged(formulation, tmp_path, capsy
 @pytest.mark.parametrize(
     ("content", "arguments", "words"),
     [
-        ("a,b\n1,2\n3,x\n", [], "line 3, column 1 (b): must be a number, got 'x'"),
+        ("a,b\n1,2\n3,x\n", [], "line 3, column 2 (b): must be a number, got 'x'"),
         ("a,b\n1,2\n3\n", [], "rows of one length"),
         ("", [], "at least one row"),
         ("a,b\n1,2\n3,4\n", ["--labels", "c"], "column of"),

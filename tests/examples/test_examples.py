@@ -10,6 +10,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pytest
 
+from npkl_models.files.saved import CHECKSUM, checksum
+from npkl_models.sweep import TASK
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ARGUMENTS = {"hinge_stall.py": ["20"]}
 PICTURE = 5_000  # bytes that an empty figure has not
@@ -147,7 +150,9 @@ def test_runs_of_the_papers_are_kept_and_shown(tmp_path):
     kept = sorted(tmp_path.glob("*/simple_npkl.table4/iris*.json"))
     assert len(kept) == 14
     for path in kept:
-        path.write_text(json.dumps({"result": json.loads(path.read_text())["result"] | {"accuracy": 12.5}}))
+        found = json.loads(path.read_text())
+        own = {"result": found["result"] | {"accuracy": 12.5}, TASK: found[TASK]}
+        path.write_text(json.dumps(own | {CHECKSUM: checksum(own, {})}))  # else it would be done again
     assert "| iris, ours | 12.5 ± 0.0 |" in papers("simple_npkl.table4", *folder)
     assert "bcdkl.figure1.svg" in papers("bcdkl.figure1", *folder)
     assert (tmp_path / "bcdkl.figure1.svg").stat().st_size > 1000

@@ -1,5 +1,6 @@
 """The choice of a backend and its predictions."""
 
+import pytest
 from problems import side_information
 
 import npkl_models as nm

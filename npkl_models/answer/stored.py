@@ -1,0 +1,98 @@
+"""A solution as header and arrays, and back: nothing is taken over that does not fit the problem."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from npkl_models.answer.history import STANDARD, STORED, History
+from npkl_models.errors import ProblemError
+from npkl_models.files.fields import listed, number, text, whole
+from npkl_models.files.saved import CHECKSUM
+from npkl_models.linalg import Array
+from npkl_models.model.problem import Problem
+from npkl_models.model.terms import Multipliers
+
+NUMBERS = ("reported_objective", "build_time", "solve_time", "kernel_min_eigenvalue")
+TOLERANCE = 1e-6  # of a file that does not say its own
+LOOSEST = 0.1  # that a file may say
+AGAIN = 2.0  # a proof that is made anew may differ by so much of the gap
+
+
+def packed_arrays(V: Array | None, y: Multipliers | None, history: History) -> dict[str, Array]:
+    """The arrays of an answer."""
+    arrays = dict(history.pack())
+    if V is not None:
+        arrays["V"] = V
+    if y is not None:
+        arrays |= {f"y{k}": part for k, part in enumerate((*y.terms, *y.equalities))}
+        if y.rows is not None:
+            arrays["y.rows"] = y.rows
+    return arrays
+
+
+def unpacked(header: dict[str, Any], data: dict[str, Array], problem: Problem) -> dict[str, Any]:
+    """Fields of a solution, of their kinds and sizes; its status and objective are not among them.
+
+    Raises
+    ------
+    ProblemError
+        If one is missing, or is not what it must be.
+    """
+    y = _multipliers(data, problem)
+    return {
+        "backend": text(header, "backend"), "message": text(header, "message"), "V": _factor(data, problem),
+        "multipliers": None if y is None else problem.as_multipliers(y), "history": _history(data),
+        "iterations": whole(header, "iterations"), **{name: number(header, name) for name in NUMBERS},
+    }  # fmt: skip
+
+
+def attempts(header: dict[str, Any]) -> list[tuple[str, float, str, float]]:
+    """Backend, seconds, status and gap of each attempt."""
+    out = []
+    for row in listed(header, "attempts"):
+        if not isinstance(row, list) or len(row) != 4:
+            raise ProblemError(f"an attempt must be a list of four, got {str(row)[:60]}")
+        one = dict(zip(("backend", "seconds", "status", "gap"), row, strict=True))
+        out.append((text(one, "backend"), number(one, "seconds"), text(one, "status"), number(one, "gap")))
+    return out
+
+
+def tolerance(header: dict[str, Any]) -> float:
+    """The relative gap that a file calls optimal: its own, if a checksum stands for it."""
+    if CHECKSUM not in header or "gap" not in header:
+        return TOLERANCE
+    gap = number(header, "gap")
+    return max(AGAIN * gap, TOLERANCE) if 0 <= gap <= LOOSEST else TOLERANCE
+
+
+def _factor(data: dict[str, Array], problem: Problem) -> Array | None:
+    V = data.get("V")
+    if V is None:
+        return None
+    if V.dtype.kind != "f" or V.shape[0] != problem.n or not np.isfinite(V).all():
+        got = f"{V.dtype} of shape {V.shape}"
+        raise ProblemError(f"V must hold finite numbers in {problem.n} rows, got {got}")
+    return V
+
+
+def _multipliers(data: dict[str, Array], problem: Problem) -> Multipliers | None:
+    if "y0" not in data:
+        return None
+    m, count = len(problem.terms), len(problem.terms) + len(problem.equalities)
+    missing = [k for k in range(count) if f"y{k}" not in data]
+    if missing:
+        raise ProblemError(f"multipliers must be there of all parts, got none of {missing}")
+    parts = [np.asarray(data[f"y{k}"], dtype=float) for k in range(count)]
+    return Multipliers(tuple(parts[:m]), tuple(parts[m:]), data.get("y.rows"))
+
+
+def _history(data: dict[str, Array]) -> History:
+    missing = [name for name in STANDARD if f"{STORED}{name}" not in data]
+    if missing:
+        raise ProblemError(f"the history must have the columns {', '.join(STANDARD)}, got none of {missing}")
+    odd = [name for name in data if name.startswith(STORED) and data[name].dtype.kind not in "fiu"]
+    if odd:
+        raise ProblemError(f"columns of the history must be numbers, got others in {odd}")
+    return History.unpack(data)

@@ -1,0 +1,216 @@
+"""The cells of a csv: how they are parted, which line is the header, and which column names the rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from npkl_models.errors import ProblemError
+from npkl_models.files.gate import gate, text_of
+from npkl_models.linalg import Array
+
+DECIMAL = re.compile(r"^([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)$")  # 1,5 where semicolons part the cells
+QUOTED = re.compile(r'"[^"]*"')
+MEANT = re.compile(r"[+-]?[\d.,][\d.,eE+-]*.?[\d.,eE+-]*")  # a number but for one letter
+MISSING = {"", "na", "n/a", "nan", "null", "none", "?", "-", ".", "missing"}
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of a file, without blanks around them.
+
+    Attributes
+    ----------
+    path : Path
+    names : list of str
+        Of the columns; empty where there is no header.
+    rows : list of list of str
+        All of one length.
+    lines : list of int
+        The line of the file that each row ends on, from 1.
+    first : int
+        The place in the file of the first column, from 1: 2 where one with names of rows is left out.
+    """
+
+    path: Path
+    names: list[str]
+    rows: list[list[str]]
+    lines: list[int]
+    first: int = 1
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return len(self.rows[0])
+
+    def where(self, row: int, column: int) -> str:
+        """A cell in words, line and column counted from 1."""
+        return f"{self.path}, line {self.lines[row]}, {self.column(column)}"
+
+    def column(self, k: int) -> str:
+        """A column in words, counted from 1 as in the file."""
+        return f"column {k + self.first} ({self.names[k]})" if self.names else f"column {k + self.first}"
+
+    def numbers(self, columns: Sequence[int]) -> Array:
+        """The numbers of some columns.
+
+        Raises
+        ------
+        ProblemError
+            With the first cell that holds none, and what can be done about it.
+        """
+        out = np.empty((len(self.rows), len(columns)))
+        for j, k in enumerate(columns):
+            for i, row in enumerate(self.rows):
+                value = number_of(row[k])
+                if value is None:
+                    remedy = self._remedy(i, k)
+                    raise ProblemError(f"{self.where(i, k)}: must be a number, got {row[k][:60]!r}{remedy}")
+                out[i, j] = value
+        return out
+
+    def _remedy(self, i: int, k: int) -> str:
+        column = [row[k] for row in self.rows]
+        if is_missing(column[i]):
+            count = sum(map(is_missing, column))
+            return (
+                f"; {count} of {len(column)} values of this column are missing: fill them in (with its "
+                "median, say), or leave the rows or the column out"
+            )
+        if i == 0 and not self.names and any(number_of(cell) is not None for cell in column):
+            return "; most cells of this line are numbers or meant as such, so that it is no header"
+        given = [cell for cell in column if not is_missing(cell)]
+        if 2 * sum(number_of(cell) is None for cell in given) >= len(given):
+            label = self.names[k] if self.names else f"{k} (counted from 0)"
+            return (
+                f"; {self.column(k)} holds text: if these are the classes say --labels {label}, else leave "
+                "it out or write its categories as columns of 0 and 1"
+            )
+        return ""
+
+
+def read_cells(path: Path, row_names: bool = True) -> Cells:
+    """The cells of a csv, parted by what its first line has: commas, semicolons, tabs or blanks.
+
+    Parameters
+    ----------
+    path : Path
+        Packed by gzip or bzip2 where its name says so.
+    row_names : bool
+        Leave out a first column that names the rows: one that the header has no word for (as R writes it) or
+        an empty one (as pandas and R write it); and an empty last one that the header has no word for.
+
+    Raises
+    ------
+    ProblemError
+        If the rows are not of one length, or there is none; the text says where.
+    """
+    with gate(path, "a text file with commas"):
+        rows, lines = _parsed(path, text_of(path))
+        if not rows:
+            raise ProblemError(f"{path} must have at least one row, got none")
+        names = rows[0] if _is_header(rows) else []
+        rows, lines = (rows[1:], lines[1:]) if names else (rows, lines)
+        if not rows:
+            raise ProblemError(f"{path} must have rows of one length below its header, got none at all")
+        odd = next((k for k, row in enumerate(rows) if len(row) != len(rows[0])), None)
+        if odd is not None:
+            raise ProblemError(
+                f"{path} must have rows of one length, got {len(rows[0])} cells in line {lines[0]} and "
+                f"{len(rows[odd])} in line {lines[odd]}"
+            )
+        return _without_row_names(Cells(path, names, rows, lines), row_names)
+
+
+def number_of(cell: str) -> float | None:
+    """The finite number that a cell holds, None where it holds none."""
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    plain = cell.isascii() and "_" not in cell and abs(value) != np.inf and value == value
+    return value if plain else None
+
+
+def is_missing(cell: str) -> bool:
+    """Whether a cell says that there is no value."""
+    return cell.lower() in MISSING
+
+
+def _parsed(path: Path, text: str) -> tuple[list[list[str]], list[int]]:
+    """All rows with something in them, and the line that each ends on; blank ones at the end are left out."""
+    mark = _mark(text)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, skipinitialspace=True, strict=True)
+    rows, lines = [], []
+    try:
+        for row in reader:
+            cells = [cell.strip() for cell in row]
+            if mark == " " and cells and not cells[-1]:
+                cells.pop()
+            if len(cells) > 1 or (cells and cells[0]):
+                rows.append(cells)
+                lines.append(reader.line_num)
+    except csv.Error as error:
+        where = f"line {reader.line_num}: {error}"
+        raise ProblemError(f"{path} must be a text file with commas: {where}") from None
+    while rows and not any(rows[-1]):
+        rows.pop()
+        lines.pop()
+    if mark == ";":
+        rows = [[DECIMAL.sub(r"\1.\2", cell) for cell in row] for row in rows]
+    return rows, lines
+
+
+def _mark(text: str) -> str:
+    """What parts the cells: semicolons, commas, tabs or blanks, by the first line with something on it."""
+    first = QUOTED.sub("q", next((line for line in text.splitlines() if line.strip()), "")).strip()
+    if first.count(";") > first.count(","):
+        return ";"
+    return next((mark for mark in (",", "\t", " ") if mark in first), ",")
+
+
+def _is_header(rows: list[list[str]]) -> bool:
+    """Whether the first row names the columns: no number, or few, and above numbers."""
+    given = [cell for cell in rows[0] if cell]
+    meant = [cell for cell in given if number_of(cell) is not None or MEANT.fullmatch(cell)]
+    if 2 * len(meant) >= len(given):
+        return False
+    if not any(number_of(cell) is not None for cell in given):
+        return True
+    below = rows[1] if len(rows) > 1 else []
+    named = [k for k, cell in enumerate(rows[0]) if cell and number_of(cell) is None]
+    return 2 * sum(k < len(below) and number_of(below[k]) is not None for k in named) > len(named)
+
+
+def _without_row_names(cells: Cells, wanted: bool) -> Cells:
+    """The cells below names alone; an error for those that have none, or more names than there are."""
+    path, names, width = cells.path, cells.names, cells.width
+    if not names:
+        return cells
+    found = _left_out(cells) if wanted else cells
+    if len(found.names) != found.width:
+        hint = "; if the first column names the rows, none may come twice" if len(names) == width - 1 else ""
+        raise ProblemError(
+            f"{path} must have a header with a name for each of the {width} cells of line {cells.lines[0]}, "
+            f"got {len(names)} names{hint}"
+        )
+    return found
+
+
+def _left_out(cells: Cells) -> Cells:
+    """Without an empty last column, or a first one that names the rows, which the header does not name."""
+    path, names, rows, lines = cells.path, cells.names, cells.rows, cells.lines
+    shorter, distinct = len(names) == cells.width - 1, len({row[0] for row in rows}) == len(rows)
+    if shorter and not any(row[-1] for row in rows):
+        return Cells(path, names, [row[:-1] for row in rows], lines)
+    if shorter and distinct:
+        return Cells(path, names, [row[1:] for row in rows], lines, first=2)
+    if len(names) == cells.width > 1 and not names[0] and distinct:
+        return Cells(path, names[1:], [row[1:] for row in rows], lines, first=2)
+    return cells

@@ -1,0 +1,135 @@
+"""Named arrays in a .npz file: sizes are checked against the file before anything is allocated."""
+
+from __future__ import annotations
+
+import io
+import math
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from npkl_models.errors import ProblemError
+from npkl_models.files.gate import RATIO, gate, most_bytes, size_of
+
+WHOLE = "a whole .npz file of plain arrays"
+PLAIN = "biufcSU"  # kinds of numbers and texts that need no pickle
+MOST_ENTRIES = 100_000
+CHUNK = 2**20  # bytes that are unpacked at a time
+ENCRYPTED = 0x1
+MAGIC = b"PK\x03\x04"
+Arrays = dict[str, NDArray[Any]]
+
+
+class Archive:
+    """The arrays of an open .npz file, each read when it is asked for.
+
+    Attributes
+    ----------
+    names : tuple of str
+    shapes : dict
+        Of each array, known before it is read.
+    numbers : int
+        In all arrays.
+    """
+
+    def __init__(self, file: IO[bytes], size: int, path: object) -> None:
+        if file.read(len(MAGIC)) != MAGIC:  # zipfile would look for an archive behind other bytes
+            raise ProblemError(f"{path} must be {WHOLE}, got a file that begins in another way")
+        self._zip, self._path = zipfile.ZipFile(file), path
+        entries = self._zip.infolist()
+        self._entries = {entry.filename.removesuffix(".npy"): entry for entry in entries}
+        if len(self._entries) < len(entries) or len(entries) > MOST_ENTRIES:
+            raise ProblemError(f"{path} must be {WHOLE}, got a name twice or {len(entries)} names")
+        self._check_sizes(size)
+        self._heads = {name: self._head(name) for name in self._entries}
+        self.names = tuple(self._entries)
+        self.shapes = {name: shape for name, (shape, _, _) in self._heads.items()}
+        self.numbers = sum(math.prod(shape) for shape in self.shapes.values())
+
+    def _check_sizes(self, size: int) -> None:
+        """Raise an error for what no writer of arrays makes, and for what unpacks to too much."""
+        for name, entry in self._entries.items():
+            odd = entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+            if odd or entry.flag_bits & ENCRYPTED or not entry.filename.endswith(".npy"):
+                raise ProblemError(f"{self._path} must be {WHOLE}, got the entry {name!r} of another kind")
+        total, most = sum(entry.file_size for entry in self._entries.values()), most_bytes(size)
+        if total > most:
+            raise ProblemError(
+                f"{self._path} must unpack to at most {RATIO} times its size ({most / 2**20:.4g} MiB), got "
+                f"{total / 2**20:.4g} MiB; write it without packing (numpy.savez) if that is meant"
+            )
+
+    def _head(self, name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+        """Shape, order and type of an array, which must be as large as the archive says."""
+        entry = self._entries[name]
+        with self._zip.open(entry) as file:
+            shape, fortran, kind = _read_head(file)
+            begun = file.tell()
+        if kind.kind not in PLAIN or kind.hasobject:
+            raise ProblemError(f"{self._path} must be {WHOLE}, got {name!r} of type {str(kind)[:60]}")
+        if min(shape, default=0) < 0 or begun + math.prod(shape) * kind.itemsize != entry.file_size:
+            raise ProblemError(
+                f"{self._path} must be {WHOLE}, got {name!r} of shape {shape} in {entry.file_size} bytes"
+            )
+        return shape, fortran, kind
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._entries
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        shape, fortran, kind = self._heads[name]
+        if not math.prod(shape):
+            return np.zeros(shape, dtype=kind)
+        buffer = bytearray(math.prod(shape) * kind.itemsize)
+        with self._zip.open(self._entries[name]) as file, memoryview(buffer) as view:
+            _read_head(file)
+            at = 0
+            while at < len(buffer):
+                part = file.read(min(CHUNK, len(buffer) - at))
+                if not part:
+                    raise ProblemError(f"{self._path} must be {WHOLE}, got {name!r} that ends too early")
+                view[at : at + len(part)] = part
+                at += len(part)
+        return np.frombuffer(buffer, dtype=kind).reshape(shape, order="F" if fortran else "C")
+
+
+def _read_head(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    version = npy.read_magic(file)
+    reader = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
+    if reader is None:
+        raise ProblemError(f"an array must be of version 1.0 or 2.0 of the npy format, got {version}")
+    shape, fortran, kind = reader(file)
+    return tuple(int(size) for size in shape), bool(fortran), kind
+
+
+@contextmanager
+def opened(path: str | Path) -> Iterator[Archive]:
+    """The arrays of a .npz file, whatever else it is called.
+
+    Raises
+    ------
+    ProblemError
+        If it is none, is torn, holds what is no plain array, or unpacks to more than a file of its size may.
+    """
+    with gate(path, WHOLE):
+        size = size_of(Path(path))
+        with Path(path).open("rb") as file:
+            yield Archive(file, size, path)
+
+
+@contextmanager
+def opened_bytes(data: bytes, path: object) -> Iterator[Archive]:
+    """The same for bytes that came in some other way; ``path`` says where from."""
+    with gate(path, WHOLE):
+        yield Archive(io.BytesIO(data), len(data), path)
+
+
+def write_arrays(file: IO[bytes], arrays: Mapping[str, Any]) -> None:
+    """The arrays to an open file, packed."""
+    np.savez_compressed(file, **arrays)

@@ -1,0 +1,130 @@
+"""What `save` writes: a header in JSON and arrays, with a checksum over both."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from npkl_models.errors import ProblemError
+from npkl_models.files.arrays import Archive, Arrays, opened, opened_bytes, write_arrays
+from npkl_models.files.atomic import written
+from npkl_models.files.gate import is_there
+
+FORMAT = 3
+UNSIGNED = (2,)  # formats without a checksum, which are still read
+HEADER, CHECKSUM = "header", "checksum"
+LONGEST_HEADER = 16 * 2**20  # characters
+SAVED = "a file written by save"
+Header = dict[str, Any]
+Check = Callable[[Header, Archive], None]
+
+
+def write(path: str | Path, header: Header, arrays: Mapping[str, Any]) -> Path:
+    """Write header and arrays to one file; returns its path with the suffix .npz.
+
+    Raises
+    ------
+    WriteError
+        If that cannot be done; a file that was there is as it was.
+    """
+    target = with_suffix(path)
+    data = to_bytes(header, arrays)
+    with written(target, binary=True) as file:
+        file.write(data)
+    return target
+
+
+def to_bytes(header: Header, arrays: Mapping[str, Any]) -> bytes:
+    """What `write` writes."""
+    plain = {name: np.asarray(value) for name, value in arrays.items()}
+    header = {**header, "format": FORMAT}
+    header[CHECKSUM] = checksum(header, plain)
+    out = io.BytesIO()
+    write_arrays(out, {HEADER: np.array(json.dumps(header)), **plain})
+    return out.getvalue()
+
+
+def read(path: str | Path, what: str, check: Check) -> tuple[Header, Arrays]:
+    """Header and arrays of a file; ``what`` is a key that its header must have.
+
+    Parameters
+    ----------
+    path : str or Path
+        With or without its suffix.
+    what : str
+    check : callable
+        Told the header and the shapes of the arrays; it raises an error before an array is read that is none
+        of theirs, or larger than they can need.
+
+    Raises
+    ------
+    ProblemError
+        If there is no such file, or it is not as it was written.
+    """
+    found = next((p for p in (Path(path), with_suffix(path)) if is_there(p)), None)
+    if found is None:
+        raise ProblemError(f"a saved file must be named, got {path}: there is no file of that name")
+    with opened(found) as archive:
+        return _unpacked(archive, path, what, check)
+
+
+def read_from(data: bytes, path: object, what: str, check: Check) -> tuple[Header, Arrays]:
+    """The same from bytes; ``path`` says where they are from."""
+    with opened_bytes(data, path) as archive:
+        return _unpacked(archive, path, what, check)
+
+
+def is_saved(path: str | Path) -> bool:
+    """Whether a .npz file has a header as `save` writes it."""
+    with opened(path) as archive:
+        return HEADER in archive
+
+
+def checksum(header: Header, arrays: Mapping[str, Any]) -> str:
+    """Of header and arrays, names, types and shapes included."""
+    own = {key: value for key, value in header.items() if key != CHECKSUM}
+    digest = hashlib.blake2b(json.dumps(own, sort_keys=True).encode(), digest_size=16)
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"|{name}|{array.dtype.str}|{np.shape(arrays[name])}|".encode())
+        digest.update(array.data.cast("B") if array.size else b"")
+    return digest.hexdigest()
+
+
+def _unpacked(archive: Archive, path: object, what: str, check: Check) -> tuple[Header, Arrays]:
+    header = _header(archive, path)
+    if what not in header:
+        raise ProblemError(f"{path} must be {SAVED}, got one without {what!r} in its header")
+    kind = header.get("format")
+    if kind not in (FORMAT, *UNSIGNED) or isinstance(kind, bool | float):
+        raise ProblemError(f"{path}: file format must be {FORMAT} (or {UNSIGNED[0]}), got {kind!r:.60}")
+    check(header, archive)
+    arrays = {name: archive[name] for name in archive.names if name != HEADER}
+    if (kind == FORMAT or CHECKSUM in header) and header.get(CHECKSUM) != checksum(header, arrays):
+        raise ProblemError(f"{path} must be as save wrote it, got one that was altered (checksum differs)")
+    return header, arrays
+
+
+def _header(archive: Archive, path: object) -> Header:
+    shape = archive.shapes.get(HEADER)
+    if shape is None:
+        raise ProblemError(f"{path} must be {SAVED}, got one without a header")
+    text = archive[HEADER]
+    if shape != () or text.dtype.kind != "U" or text.dtype.itemsize > 4 * LONGEST_HEADER:
+        raise ProblemError(f"{path} must be {SAVED}, got a header that is no text, or too long")
+    header = json.loads(str(text))
+    if not isinstance(header, dict):
+        raise ProblemError(f"{path} must be {SAVED}, got a header that is no JSON object")
+    return header
+
+
+def with_suffix(path: str | Path) -> Path:
+    """The path that is written to: with .npz at its end, whatever dots are in its name."""
+    text = str(path)
+    return Path(text if text.endswith(".npz") else f"{text}.npz")

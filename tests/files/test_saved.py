@@ -1,0 +1,174 @@
+"""Saved files: what is said of them is true of their numbers, and nothing is allocated for what they do not hold."""
+
+import json
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pytest
+
+import npkl_models as nm
+from npkl_models.data.tables import read_points
+from npkl_models.files.arrays import opened
+from npkl_models.model import storage
+
+
+def changed(path, target, checksum=False, **changes):
+    """The file with other arrays or fields: one whose checksum tells, or of the old format, which has none."""
+    with np.load(path) as file:
+        arrays = dict(file)
+    header = json.loads(str(arrays.pop("header")))
+    arrays |= {key: value for key, value in changes.items() if key in arrays}
+    header |= {key: value for key, value in changes.items() if key not in arrays}
+    if not checksum:
+        header["format"] = 2
+        del header["checksum"]
+    np.savez(target, header=np.array(json.dumps(header)), **arrays)
+    return target
+
+
+@pytest.fixture
+def solution(small):
+    return small("pcp").solve()
+
+
+@pytest.fixture
+def path(solution, tmp_path):
+    return solution.save(tmp_path / "answer")
+
+
+def said(solution):
+    return f"{solution!r} {solution.summary()} {solution.status}"
+
+
+def test_a_confirmed_answer_stays_optimal(small, tmp_path):
+    for kind in ("pcp", "npkl:hinge", "row:hinge", "B2:square"):
+        solution = small(kind).solve()
+        back = nm.Solution.load(solution.save(tmp_path / "s"))
+        assert back.status is nm.Status.OPTIMAL
+        assert back.objective == pytest.approx(solution.objective, rel=1e-12)
+        assert back.message == solution.message
+        again = nm.Solution.load(back.save(tmp_path / "t"))
+        assert again.status is nm.Status.OPTIMAL
+
+
+def test_an_answer_within_a_wide_tolerance_stays_optimal(small, tmp_path):
+    solution = small("pcp").solve("bcd", tol=1e-2)
+    assert solution.status is nm.Status.OPTIMAL
+    assert nm.Solution.load(solution.save(tmp_path / "s")).status is nm.Status.OPTIMAL
+
+
+def test_a_doubled_factor_is_not_optimal(solution, path, tmp_path):
+    with pytest.raises(nm.ProblemError, match=r"altered.*checksum"):
+        nm.Solution.load(changed(path, tmp_path / "new.npz", checksum=True, V=2 * solution.V))
+    back = nm.Solution.load(changed(path, tmp_path / "old.npz", V=2 * solution.V))
+    assert back.status is nm.Status.INACCURATE
+    assert "OPTIMAL -" not in said(back)
+    assert "the file says OPTIMAL, of which its numbers are no proof" in back.message
+    assert back.objective == back.problem.objective_of_factor(2 * solution.V)
+    assert not back.is_optimal(0.5)
+
+
+def test_an_edited_objective_is_not_repeated(solution, path, tmp_path):
+    with pytest.raises(nm.ProblemError, match=r"altered.*checksum"):
+        nm.Solution.load(changed(path, tmp_path / "new.npz", checksum=True, objective=-1e9))
+    back = nm.Solution.load(changed(path, tmp_path / "old.npz", objective=-1e9))
+    assert back.objective == pytest.approx(solution.objective)
+    assert "1000000000" not in said(back)
+    assert back.status is nm.Status.OPTIMAL  # which its numbers prove
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        ({"status": "INFEASIBLE"}, "INACCURATE"), ({"status": "UNBOUNDED"}, "INACCURATE"),
+        ({"status": "LOCALLY_SOLVED"}, "INACCURATE"), ({"status": "TIME_LIMIT"}, "TIME_LIMIT"),
+        ({"status": "STOPPED"}, "STOPPED"), ({"gap": 1.0}, "OPTIMAL"),
+    ],
+)  # fmt: skip
+def test_a_status_is_what_its_numbers_prove(path, tmp_path, fields, status):
+    assert nm.Solution.load(changed(path, tmp_path / "old.npz", **fields)).status.name == status
+
+
+def test_infeasible_is_proved_again(tmp_path):
+    L = nm.laplacian([[0.0], [1.0], [9.0]], 1, shift=0.1)
+    E = nm.Entries(3, ([0], [0]))
+    problem = nm.Problem(L, (), [nm.Equality(E, -1.0)])
+    solution = problem.solve("interior")
+    assert solution.status is nm.Status.INFEASIBLE
+    path = solution.save(tmp_path / "s")
+    assert nm.Solution.load(path).status is nm.Status.INFEASIBLE
+    feasible = nm.Problem(L, (), [nm.Equality(E, 1.0)])
+    header, arrays = solution.pack()
+    header |= {key: value for key, value in feasible.pack()[0].items() if key == "parts"}
+    arrays |= {"part0.value": np.array([1.0])}
+    back = nm.Solution.load(storage.write(tmp_path / "t", header, arrays))
+    assert back.status is nm.Status.FAILED
+    assert "no proof was found" in back.message
+
+
+def test_old_files_are_read(solution, path, tmp_path):
+    back = nm.Solution.load(changed(path, tmp_path / "old.npz"))
+    assert back.status is nm.Status.OPTIMAL
+    np.testing.assert_array_equal(back.V, solution.V)
+    with pytest.raises(nm.ProblemError, match="file format must be 3"):
+        nm.Solution.load(changed(path, tmp_path / "older.npz", format=1, checksum=True))
+
+
+@pytest.mark.parametrize("n", [10**9, 10**15, 5, 0, -6, 24.0, "24", None, [], True])
+def test_the_number_of_points_must_be_that_of_the_arrays(path, tmp_path, n):
+    forged = changed(path, tmp_path / "old.npz", n=n)
+    tracemalloc.start()
+    with pytest.raises(nm.ProblemError, match="old.npz"):
+        nm.Problem.load(forged)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20e6
+
+
+@pytest.mark.parametrize("name", ["V", "part0.index0", "cost.data", "history.bound", "junk"])
+def test_what_unpacks_to_more_than_the_problem_needs_is_not_unpacked(path, tmp_path, name):
+    with np.load(path) as file:
+        arrays = dict(file)
+    arrays[name] = np.zeros((24, 400_000) if name == "V" else 8_000_000)
+    np.savez_compressed(tmp_path / "bomb.npz", **arrays)
+    tracemalloc.start()
+    with pytest.raises(nm.ProblemError, match="bomb.npz"):
+        nm.Solution.load(tmp_path / "bomb.npz")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20e6
+
+
+def test_points_that_unpack_out_of_proportion_are_refused_with_a_remedy(tmp_path):
+    X = np.zeros((1000, 4000))
+    np.savez_compressed(tmp_path / "x.npz", X=X)
+    with pytest.raises(nm.ProblemError, match=r"at most 100 times its size.*numpy\.savez"):
+        read_points(tmp_path / "x.npz")
+    np.savez(tmp_path / "x.npz", X=X)
+    assert read_points(tmp_path / "x.npz").X.shape == X.shape
+
+
+def test_sizes_of_the_directory_are_not_believed(tmp_path):
+    path = tmp_path / "x.npz"
+    np.savez(path, X=np.zeros((3, 2)))
+    with zipfile.ZipFile(path) as file:
+        content = file.read("X.npy")
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("X.npy", content.replace(b"(3, 2)", b"(9, 2)"))
+    with pytest.raises(nm.ProblemError, match=r"'X' of shape \(9, 2\)"), opened(path) as archive:
+        archive["X"]
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("X.npy", b"no array")
+    with pytest.raises(nm.ProblemError, match="whole .npz file"):
+        read_points(path)
+
+
+def test_parameters_of_losses_are_of_their_kinds(small, tmp_path):
+    path = small("row:hinge").save(tmp_path / "p")
+    for fields in (
+        {"regularizer": {"name": "row_norm", "b": "1.0"}},
+        {"regularizer": {"name": "row_norm", "c": 1}},
+    ):
+        with pytest.raises(nm.ProblemError, match="q.npz"):
+            nm.Problem.load(changed(path, tmp_path / "q.npz", **fields))
