@@ -4,14 +4,16 @@ The file states the dual: minimise c'x with sum_k x_k F_k - F_0 positive semidef
 first numbers of x are the multipliers y of all values (terms, equalities, row norms, tr K, in this order; a
 linear loss has none, its multiplier is fixed), and the first block is S(y), so that its dual matrix is K. A
 conjugate b y + q y^2 / 2 with q > 0 has a number s more and a block [[1, a y], [a y, s]], a^2 = q / 2, with
-the cost s; ends of the boxes stand on one diagonal block.
+the cost s; ends of the boxes stand on one diagonal block. Where equalities say that points share a row, the
+problem over these rows is what is stated: as constraints they leave no positive definite K, and whether a
+solver then arrives hangs on the last bits of its arithmetic.
 """
 
 from __future__ import annotations
 
 import base64
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +23,7 @@ from npkl_models.errors import ProblemError, UnsupportedError
 from npkl_models.hooks import lend
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.model.conjugates import Box, parts_of, quadratic_conjugates
+from npkl_models.model.faces import Face, face_of
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
@@ -45,6 +48,8 @@ class SDPAFile:
     fixed : ndarray
     comments : tuple of str
         Lines at the head of the file, which solvers pass over.
+    face : Face or None
+        Over which the problem is stated, where it is not as it was given.
     entries : list of (ndarray, ndarray)
         Places (nnz, 4), from 1, of entries of F (k = 0 for F_0, block, row, column), and the entries.
     """
@@ -56,6 +61,7 @@ class SDPAFile:
     constant: float
     entries: list[tuple[Index, Array]] = field(default_factory=list)
     comments: tuple[str, ...] = ()
+    face: Face | None = None
 
     def add(self, k: Index | int, block: Index | int, i: Index, j: Index, value: Array | float) -> None:
         """Entries of F_k at (i, j) and (j, i)."""
@@ -78,6 +84,8 @@ class SDPAFile:
 
     def multipliers(self, problem: Problem, x: Array) -> Multipliers:
         """Those of the problem, from the x that a solver found; moved into their domains."""
+        if self.face is not None:
+            return self.face.unfold(replace(self, face=None).multipliers(self.face.problem, x))
         every = self.fixed.copy()
         every[self.moving] = x[: int(np.sum(self.moving))]
         sizes = [part.functional.size for part in (*problem.terms, *problem.equalities)]
@@ -172,19 +180,31 @@ def read_solution(path: str | Path, problem: Problem) -> tuple[Array, Array]:
         raise ProblemError(f"{path} must have lines of five numbers below the first, got {rest.shape}")
     own = rest[(rest[:, 0] == 2) & (rest[:, 1] == 1)]
     i, j = (own[:, k].astype(int) - 1 for k in (2, 3))
-    count = as_sdpa(problem).c.size
-    if x.size != count or max(i.max(initial=0), j.max(initial=0)) >= problem.order:
+    stated = as_sdpa(problem)
+    count, order = stated.c.size, stated.blocks[0]
+    if x.size != count or max(i.max(initial=0), j.max(initial=0)) >= order:
         raise ProblemError(
-            f"{path} must be of this problem, with {count} numbers and order {problem.order}; got {x.size} "
+            f"{path} must be of this problem, with {count} numbers and order {order}; got {x.size} "
             f"numbers and order {max(i.max(initial=0), j.max(initial=0)) + 1}"
         )
-    K = np.zeros((problem.order, problem.order))
+    K = np.zeros((order, order))
     K[i, j] = K[j, i] = own[:, 4]
+    if stated.face is not None:
+        Q = stated.face.problem.Q
+        K = Q @ K @ Q.T
     return x, K
 
 
 def as_sdpa(problem: Problem) -> SDPAFile:
     """What the file of a problem holds."""
+    face = face_of(problem)
+    basis = face.problem.basis
+    if face.whole or problem.basis is not None or basis is None or basis.shared is None:
+        return _as_stated(problem)
+    return replace(_as_stated(face.problem), face=face)
+
+
+def _as_stated(problem: Problem) -> SDPAFile:
     R = problem.regularizer
     if R.kind not in ("none", "row norm") and (R.spectral is None or R.spectral.p != 1):
         raise UnsupportedError(f"SDPA's format takes row norms and tr K of the regularisers, got {R.label}")
