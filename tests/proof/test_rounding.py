@@ -107,3 +107,14 @@ def test_bounds_are_below_at_every_look(seed):
     )  # fmt: skip
     true = float(np.linalg.eigvalsh(S)[0])
     assert all(lower <= true + 1e-14 for lower in (*seen, found.lower))
+
+
+def test_a_run_that_sees_nothing_leaves_the_norm(monkeypatch):
+    """A bound of -1e22 would scale the multipliers, and with them a bound on the optimum, down to nothing."""
+    S, V, _ = sunk(600)
+    true = float(np.linalg.eigvalsh(S.toarray())[0])
+    monkeypatch.setattr(bounds, "DENSE_CHOLESKY", 100)
+    monkeypatch.setattr(bounds, "can_factorise", lambda S: False)
+    found = bounds.min_eigenvalue(S, V, Query(accuracy=1e-9, failure_probability=1e-200))
+    assert -1.001 * norm_bound(S) <= found.lower <= true
+    assert found.rigour == "proved"
