@@ -33,7 +33,7 @@ FIRST_DRAW = 3
 CASES = [  # formulation, gamma, shift
     ("pcp", 1.0, 0.0),
     ("pcp", 1.0, 0.1),
-    ("pcp", 0.01, 0.1),
+    ("pcp", 0.01, 0.0),
     ("pcp", 100.0, 0.0),
     ("npkl", 1.0, 0.1),
 ]
