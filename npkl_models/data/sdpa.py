@@ -4,13 +4,15 @@ The file states the dual: minimise c'x with sum_k x_k F_k - F_0 positive semidef
 first numbers of x are the multipliers y of all values (terms, equalities, row norms, tr K, in this order; a
 linear loss has none, its multiplier is fixed), and the first block is S(y), so that its dual matrix is K. A
 conjugate b y + q y^2 / 2 with q > 0 has a number s more and a block [[1, a y], [a y, s]], a^2 = q / 2, with
-the cost s; ends of the boxes stand on one diagonal block.
+the cost s; ends of the boxes stand on one diagonal block. Where equalities say that points share a row, the
+problem over these rows is what is stated: as constraints they leave no positive definite K, and whether a
+solver then arrives hangs on the last bits of its arithmetic.
 """
 
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +27,7 @@ from npkl_models.hooks import lend
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.model import storage
 from npkl_models.model.conjugates import Box, parts_of, quadratic_conjugates
+from npkl_models.model.faces import Face, face_of
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
@@ -49,6 +52,8 @@ class SDPAFile:
     fixed : ndarray
     comments : tuple of str
         Lines at the head of the file, which solvers pass over.
+    face : Face or None
+        Over which the problem is stated, where it is not as it was given.
     entries : list of (ndarray, ndarray)
         Places (nnz, 4), from 1, of entries of F (k = 0 for F_0, block, row, column), and the entries.
     """
@@ -60,6 +65,7 @@ class SDPAFile:
     constant: float
     entries: list[tuple[Index, Array]] = field(default_factory=list)
     comments: tuple[str, ...] = ()
+    face: Face | None = None
 
     def add(self, k: Index | int, block: Index | int, i: Index, j: Index, value: Array | float) -> None:
         """Entries of F_k at (i, j) and (j, i)."""
@@ -82,6 +88,8 @@ class SDPAFile:
 
     def multipliers(self, problem: Problem, x: Array) -> Multipliers:
         """Those of the problem, from the x that a solver found; moved into their domains."""
+        if self.face is not None:
+            return self.face.unfold(replace(self, face=None).multipliers(self.face.problem, x))
         every = self.fixed.copy()
         every[self.moving] = x[: int(np.sum(self.moving))]
         sizes = [part.functional.size for part in (*problem.terms, *problem.equalities)]
@@ -171,7 +179,8 @@ def read_solution(path: str | Path, problem: Problem) -> tuple[Array, Array]:
         lines = text_of(Path(path)).split("\n")
         x, rows = _numbers_of(path, lines, 0), [k for k in range(1, len(lines)) if lines[k].strip()]
         rest = _entries(path, lines, rows)
-        count, order = as_sdpa(problem).c.size, problem.order
+        stated = as_sdpa(problem)
+        count, order = stated.c.size, stated.blocks[0]
         if x.size != count:
             raise ProblemError(f"{path}, line 1: must have the {count} numbers of this problem, got {x.size}")
         mine = (rest[:, 0] == 2) & (rest[:, 1] == 1)
@@ -188,6 +197,9 @@ def read_solution(path: str | Path, problem: Problem) -> tuple[Array, Array]:
             raise ProblemError(f"{path} must have each entry once, got some of the kernel twice")
         K = np.zeros((order, order))
         K[i, j] = K[j, i] = own[:, 4]
+        if stated.face is not None:
+            Q = stated.face.problem.Q
+            K = Q @ K @ Q.T
         return x, K
 
 
@@ -229,6 +241,14 @@ def _is_entry(found: Array) -> Mask:
 
 def as_sdpa(problem: Problem) -> SDPAFile:
     """What the file of a problem holds."""
+    face = face_of(problem)
+    basis = face.problem.basis
+    if face.whole or problem.basis is not None or basis is None or basis.shared is None:
+        return _as_stated(problem)
+    return replace(_as_stated(face.problem), face=face)
+
+
+def _as_stated(problem: Problem) -> SDPAFile:
     R = problem.regularizer
     if R.kind not in ("none", "row norm") and (R.spectral is None or R.spectral.p != 1):
         raise UnsupportedError(f"SDPA's format takes row norms and tr K of the regularisers, got {R.label}")

@@ -23,6 +23,7 @@ from npkl_models.model.basis import Basis
 from npkl_models.model.faces import complement
 
 FLAT = 1e-12  # eigenvalue of a Gram matrix, relative to its largest, that may be rounding
+FOLLOWED = 10.0  # the same of distances that follow from others, in units of what these are known to miss
 CLEAR = 1e-9  # and one that cannot be; a clique with eigenvalues between the two is left as it is
 COMMON = (
     1e-6  # singular value of all normals beside each other that counts as zero; too large a face is no harm
@@ -83,19 +84,22 @@ def flatten(n: int, pairs: Index, squared: Array) -> Flat | None:
     ProblemError
         If points of a clique cannot have the distances, which are named.
     """
-    known, values, best, idle = pairs, squared, None, 0
+    known, values, best, idle, within = pairs, squared, None, 0, complement(n)
     for k in range(ROUNDS):
-        found = _flat_cliques(n, known, values, given=k == 0)
-        basis = _orthogonal(n, found) if found else None
+        rounded = FLAT if best is None else float(np.clip(FOLLOWED * best.missed, FLAT, CLEAR / 10))
+        found = _flat_cliques(n, known, values, rounded, given=k == 0)
+        basis = _orthogonal(within, found) if found else None
         if basis is None:
             break
+        within = basis  # a later round knows less surely, and never makes the face larger again
         span = _Span.of(basis.dense[pairs[:, 0]] - basis.dense[pairs[:, 1]], squared)
         if span.missed > MISSED or not span.kept.any():
             break
         idle = idle + 1 if best is not None and basis.size == best.basis.size else 0
         best = Flat(basis, span.kept, len(found), span.missed, span.tilt)
-        whole = 2 * span.kept.sum() == basis.size * (basis.size + 1)  # all of U is given, singular or not
-        if idle == (1 if whole else IDLE):
+        if 2 * span.kept.sum() == basis.size * (basis.size + 1):  # all of U is given, singular or not
+            return _of_range(best, pairs, squared)
+        if idle == IDLE:
             break
         more = _with_common_neighbors(n, known)
         value, determined = span.follow(basis.dense[more[:, 0]] - basis.dense[more[:, 1]])
@@ -104,6 +108,29 @@ def flatten(n: int, pairs: Index, squared: Array) -> Flat | None:
         known = np.concatenate([known, more[determined]])
         values = np.concatenate([values, value[determined]])
     return best
+
+
+def _of_range(flat: Flat, pairs: Index, squared: Array) -> Flat:
+    """The same face, or the smaller one that is the range of U, where the distances leave no other U.
+
+    By all of them, each of which was given: no rounding of an earlier round is in them.
+    """
+    apart = flat.basis.dense[pairs[:, 0]] - flat.basis.dense[pairs[:, 1]]
+    i, j = np.triu_indices(flat.basis.size)
+    matrices = apart[:, i] * apart[:, j] * np.where(i == j, 1.0, 2.0)
+    length = np.maximum(np.linalg.norm(matrices, axis=1), JOINED**2)
+    U = np.zeros((flat.basis.size,) * 2)
+    U[i, j] = U[j, i] = np.linalg.lstsq(matrices / length[:, None], squared / length, rcond=None)[0]
+    eigenvalues, vectors = np.linalg.eigh(U)
+    size = float(np.max(np.abs(eigenvalues), initial=0.0))
+    null = np.abs(eigenvalues) <= CLEAR / 10 * size
+    if not null.any() or not np.all(null | (eigenvalues >= CLEAR * size)):
+        return flat
+    basis = Basis(flat.basis.dense @ vectors[:, ~null])
+    span = _Span.of(basis.dense[pairs[:, 0]] - basis.dense[pairs[:, 1]], squared)
+    if span.missed > MISSED or not span.kept.any():
+        return flat
+    return Flat(basis, span.kept, flat.cliques, span.missed, span.tilt)
 
 
 def _with_common_neighbors(n: int, pairs: Index) -> Index:
@@ -148,15 +175,17 @@ def _cliques(near: list[set[int]]) -> Iterator[list[int]]:
         done.add(start)
 
 
-def _flat_cliques(n: int, pairs: Index, squared: Array, given: bool) -> list[tuple[Index, Array]]:
+def _flat_cliques(
+    n: int, pairs: Index, squared: Array, rounded: float, given: bool
+) -> list[tuple[Index, Array]]:
     """Cliques and their normals, where there are any; distances that were ``given`` may be refused."""
     D = np.zeros((n, n))
     D[pairs[:, 0], pairs[:, 1]] = D[pairs[:, 1], pairs[:, 0]] = squared
-    found = [(clique, _normals(D, clique, given)) for clique in maximal_cliques(n, pairs)]
+    found = [(clique, _normals(D, clique, rounded, given)) for clique in maximal_cliques(n, pairs)]
     return [(clique, normals) for clique, normals in found if len(normals)]
 
 
-def _normals(D: Array, clique: Index, given: bool) -> Array:
+def _normals(D: Array, clique: Index, rounded: float, given: bool) -> Array:
     """Orthonormal rows (k x clique) that the Gram matrix of the clique maps to zero, besides the constant."""
     centred = scipy.linalg.helmert(clique.size)
     values, vectors = np.linalg.eigh(symmetrize(centred @ (-0.5 * D[np.ix_(clique, clique)]) @ centred.T))
@@ -167,26 +196,27 @@ def _normals(D: Array, clique: Index, given: bool) -> Array:
             f"the distances between points {shown} must be those of some points, got a Gram matrix with the "
             f"eigenvalue {values[0]:.1e} beside {size:.1e}"
         )
-    flat = np.abs(values) <= FLAT * size
+    flat = np.abs(values) <= rounded * size
     if not np.all(flat | (values >= CLEAR * size)):
         flat[:] = False
     normals: Array = vectors[:, flat].T @ centred
     return normals
 
 
-def _orthogonal(n: int, found: list[tuple[Index, Array]]) -> Basis | None:
-    """Of all centred vectors those orthogonal to all normals; None if that is zero."""
+def _orthogonal(within: Basis, found: list[tuple[Index, Array]]) -> Basis | None:
+    """Of the vectors of a basis those orthogonal to all normals; None if that is zero."""
     count = np.concatenate([np.full(len(normals), clique.size) for clique, normals in found])
     columns = np.concatenate([np.tile(clique, len(normals)) for clique, normals in found])
     entries = np.concatenate([normals.ravel() for _, normals in found])
-    N = sp.csr_array((entries, columns, np.concatenate([[0], np.cumsum(count)])), shape=(count.size, n))
-    centred = complement(n).dense
-    A = N @ centred
+    N = sp.csr_array(
+        (entries, columns, np.concatenate([[0], np.cumsum(count)])), shape=(count.size, within.n)
+    )
+    A = N @ within.dense
     if A.shape[0] > A.shape[1]:
         A = np.linalg.qr(A, mode="r")
     _, s, rows = np.linalg.svd(A)
     rank = int(np.sum(s > COMMON))
-    return Basis(centred @ rows[rank:].T) if rank < n - 1 else None
+    return Basis(within.dense @ rows[rank:].T) if rank < within.size else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackError
 
-from npkl_models.linalg import Array, LowRankUpdate, Matrix, dense, norm_bound, orthonormal_range
+from npkl_models.linalg import UNIT, Array, LowRankUpdate, Matrix, dense, norm_bound, orthonormal_range
 from npkl_models.linalg.threads import quiet_blas
 from npkl_models.proof.eigenbound import EigenBound
 from npkl_models.proof.factorisation import DENSE_CHOLESKY, by_cholesky, by_eigh, can_factorise
@@ -51,6 +51,8 @@ def min_eigenvalue(S: Matrix, V: Array | None = None, query: Query = PLAIN) -> E
     for route in ROUTES:
         if route.accepts(case):
             case.found = route.apply(case)
+    if not query.quick and case.found.raised is None and case.automatic:
+        case.found = _within_norm(case.found, S)
     if case.found.rigour == "probable":
         return replace(case.found, failure_probability=query.failure_probability)
     return case.found
@@ -119,6 +121,12 @@ def _eliminate(case: Case) -> EigenBound:
         return case.found
     case.hint = None
     return better
+
+
+def _within_norm(found: EigenBound, S: Matrix) -> EigenBound:
+    """The bound, or minus the norm where a run has seen nothing and its bound is far below that."""
+    least = -norm_bound(S) * (1 + 4 * (S.shape[0] + 4) * UNIT)
+    return found if found.lower >= least else replace(found, lower=least, rigour="proved")
 
 
 def _ritz(case: Case) -> EigenBound:

@@ -7,13 +7,14 @@ small, has a value near lambda / |x_B|^2 in T: a few Lanczos steps on T see what
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh, splu
 
-from npkl_models.linalg import UNIT, Array, Index, Matrix, symmetrize
+from npkl_models.linalg import UNIT, Array, Index, Matrix, longest_row, norm_bound, symmetrize
 from npkl_models.linalg.threads import shared
 
 NEAREST = 8  # eigenvectors of the block that are looked at at once
@@ -21,6 +22,7 @@ LOOSE = 1e-6  # of the norm: how far below zero the block's lowest eigenvalue is
 ROUNDING = 16.0  # units of roundoff in a solve, against the norm
 ROUNDS = 100  # of raising; each takes away most of a lack
 ENOUGH = 0.9  # of the floor
+LONG = float(np.finfo(np.longdouble).eps)
 CORE = 0.3  # share of a vector's weight on the points that are raised for it
 
 
@@ -41,6 +43,7 @@ class Elimination:
 
     def __init__(self, S: Matrix, points: Index) -> None:
         self.S, self.points, self.shape = shared(S), points, S.shape
+        self.whole, self.upper = S, norm_bound(S)
         rows = sp.csr_array(S[points])
         self.block = sp.csc_array(rows[:, points])
         around = np.unique(rows.indices)
@@ -50,32 +53,65 @@ class Elimination:
 
     def lowest(self, below: float) -> tuple[Array, Array]:
         """The eigenpairs of S_AA + Diag(raised) that are nearest to -``below``, ascending."""
-        A = sp.csc_array(self.block + sp.diags_array(self.raised[self.points]))
-        values, vectors = eigsh(A, k=min(NEAREST, self.points.size - 1), sigma=-below)
+        values, vectors = eigsh(self._own(self.raised), k=min(NEAREST, self.points.size - 1), sigma=-below)
         return values, vectors
+
+    def _own(self, raised: Array) -> Matrix:
+        """S_AA + Diag(raised)."""
+        return sp.csc_array(self.block + sp.diags_array(raised[self.points]))
 
     def raise_to(self, raised: Array) -> None:
         """Let S + Diag(raised) take the place of S.
 
         Raises numpy.linalg.LinAlgError if its block of A is not positive definite.
         """
-        own = sp.diags_array(raised[self.points])
-        try:
-            factor = splu(
-                sp.csc_array(self.block + own), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
-                options={"SymmetricMode": True, "Equil": False},
-            )  # fmt: skip
-        except RuntimeError as error:  # a pivot is zero
-            raise np.linalg.LinAlgError("the block of the points is singular") from error
-        symmetric = np.array_equal(factor.perm_r, factor.perm_c)
-        if not symmetric or not bool(np.all(factor.U.diagonal() > 0)):
+        factor = _factor(self._own(raised))
+        if factor is None:
             raise np.linalg.LinAlgError("the block of the points is not positive definite")
         self.raised, self.solve = raised, factor.solve
+        self.__dict__.pop("floor", None)
+
+    @cached_property
+    def floor(self) -> float:
+        """A lower bound on the spectrum of the block, nearly what it seems to be, by a factorisation."""
+        least = UNIT * self.upper
+        low = 0.95 * float(self.lowest(LOOSE * self.upper)[0].min())
+        proved = low > least and _factor(self._own(self.raised - low)) is not None
+        return low if proved else least
 
     def rounding(self, upper: float) -> float:
         """How far rounding in the solves may move T, |S| <= ``upper``: far if the block is near singular."""
-        lowest = max(float(self.lowest(LOOSE * upper)[0].min()), UNIT * upper)
-        return ROUNDING * UNIT * upper**2 / lowest
+        return ROUNDING * UNIT * upper**2 / self.floor
+
+    def measured(self, q: Array) -> tuple[Array, float, float]:
+        """T q for a vector, the length of what it solved for, and what the solve costs along an eigenvector.
+
+        A residual r of A x = b moves v'Tq by (A^-1 S_AB v)'r, and for T v = lambda v the square of that
+        vector's norm is at most (|S| + |lambda|) over the block's floor: with |S| for |lambda|, since to
+        lambda far below (T - lambda)^-1 falls faster than the root of that grows. r is evaluated, in long
+        double; a priori bounds of it would be a thousand times larger.
+        """
+        w: Array = self.S @ q
+        b = w[self.points]
+        x = self.solve(b)
+        outer, inner = self._long
+        r = outer @ q[self.rim] - inner @ x - self.raised[self.points] * x.astype(np.longdouble)
+        inside = float(np.linalg.norm(x))
+        size = (self._steps + 4) * LONG * (self.upper + float(self.raised.max())) * (1 + inside)
+        w[self.rim] -= self.outward @ x
+        w[self.points] = 0.0
+        reach = float(np.sqrt(2 * self.upper / self.floor))
+        return w, inside, reach * (float(np.linalg.norm(r.astype(float))) + size)
+
+    @cached_property
+    def _long(self) -> tuple[Matrix, Matrix]:
+        """S_AB and S_AA."""
+        wide = np.longdouble
+        return sp.csr_array(self.outward.T).astype(wide), sp.csr_array(self.block).astype(wide)
+
+    @cached_property
+    def _steps(self) -> int:
+        return longest_row(self.whole)
 
     def __matmul__(self, X: Array) -> Array:
         out: Array = self.S @ X
@@ -95,6 +131,19 @@ class Elimination:
         out[self.points] = -self.solve((self.S @ X)[self.points])
         normed: Array = out / np.linalg.norm(out, axis=0)
         return normed
+
+
+def _factor(A: Matrix) -> Any:
+    """A sparse factorisation of a positive definite matrix, None for others."""
+    try:
+        factor = splu(
+            A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True, "Equil": False},
+        )  # fmt: skip
+    except RuntimeError:  # a pivot is zero
+        return None
+    symmetric = np.array_equal(factor.perm_r, factor.perm_c)
+    return factor if symmetric and bool(np.all(factor.U.diagonal() > 0)) else None
 
 
 def raise_block(held: Elimination, floor: float, price: Array, allowance: float) -> bool:

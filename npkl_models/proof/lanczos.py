@@ -11,6 +11,14 @@ most one. The start is uniform on the sphere, so that its component is below c w
 which bounds lambda from below. Only the three-term recurrence enters, not the orthogonality of its
 vectors, and one event of the start covers every step: it may be looked at as often as one likes. A
 subspace that is almost invariant is no special case, its last beta is small.
+
+Rounding is part of that. The components x_k of the Lanczos vectors along v solve (T - lambda) x = phi -
+beta_j x_j+1 e_j, T the tridiagonal matrix and phi_k what step k misses along v; so
+
+    c <= |x_1| <= prod_k beta_k / prod_k (theta_k - lambda) + |phi| |(T - lambda)^-1 e_1|.
+
+The last factor is about one: the start has little of the low vectors. (phi against c and beta at every
+step would be the same theorem at a hundred times the price, more than a large graph can pay.)
 """
 
 from __future__ import annotations
@@ -20,17 +28,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
+from scipy.linalg.lapack import dptsv
 
-from npkl_models.linalg import UNIT, Array, Matrix, norm_bound
+from npkl_models.linalg import Array, Matrix, norm_bound
 from npkl_models.linalg.threads import shared
 from npkl_models.proof.deflation import NEAR_NULL, Deflation, is_local, tight
 from npkl_models.proof.eigenbound import EigenBound
 from npkl_models.proof.query import Query
 from npkl_models.proof.recurrence import Recurrence
 
-NOISE = 8.0  # units of roundoff, and one for each number in a row: what a step may be off by
-TRUSTED = 1e-2  # of a beta: what that may be, over the start's component, before the run must end
-SAFE = 0.5  # of the start's component: paid for rounding
+EXHAUSTED = 1e-6  # of the norm: a beta below ends the run
+SAFE = 0.5  # of the start's component: what may be lost where a bound is read off
 HALVINGS = 50  # of the interval in which the bound is sought, on a logarithmic scale
 ROUGH = 0.01  # of a positive eigenvalue: what a Cholesky proof of it may give away
 STALLED, PATIENT = 60, 4.0  # steps after which a run is given up that would need so many times more
@@ -75,19 +83,17 @@ def search(
     ``count`` Ritz pairs are looked at; ``component`` is `smallest_component` of the start; ``upper`` bounds
     the norm.
     """
-    run = Recurrence(deflation, start, limit)
-    noise = (NOISE + deflation.products + deflation.size) * UNIT * upper
+    run = Recurrence(deflation, start, limit, upper)
     look = 10
     while True:
         b = run.step()
         j = len(run.alpha)
-        exhausted = not noise < TRUSTED * component * b  # what follows would be rounding
-        last = exhausted or j == run.limit
+        last = j == run.limit or not b > EXHAUSTED * upper
         if not last and j < look:
             continue
         look = j + max(10, j // 8)
         values, vectors, spread = _extreme_ritz(run.alpha, run.beta[:-1], count)
-        lower = _lowest(run.alpha, run.beta, noise, SAFE * component)
+        lower = _lowest(run.alpha, run.beta, float(np.linalg.norm(run.lost)), SAFE * component)
         found = Ritz(values, b * np.abs(vectors[-1]), vectors, lower, spread, j, last)
         if last or stop(found, run):
             return found, run
@@ -102,18 +108,34 @@ def smallest_component(dimension: int, failure: float) -> float:
     return failure / (0.8 * float(np.sqrt(max(dimension, 1))))
 
 
-def _lowest(alpha: list[float], beta: list[float], noise: float, component: float) -> float:
-    """The lambda below theta_1 with prod (theta_k - lambda) = prod beta_k / component."""
+def _lowest(alpha: list[float], beta: list[float], lost: float, component: float) -> float:
+    """The largest lambda below theta_1 up to which no eigenvector has that component in the start."""
     theta = _ritz_values(alpha, beta)
-    wanted = float(np.sum(np.log(np.maximum(beta, noise) + 1e-300))) - float(np.log(component))
+    product = float(np.sum(np.log(np.maximum(beta, 1e-300))))
     apart = theta - theta[0]
-    high = wanted / theta.size  # log of a distance at which the product is large enough
+
+    def ruled_out(distance: float) -> bool:
+        shown = float(np.exp(min(product - np.sum(np.log(apart + distance)), 700.0)))
+        return shown + lost * _of_start(alpha, beta, theta[0] - distance) <= component
+
+    high = max(
+        (product - np.log(component / 2)) / theta.size, float(np.log(max(2 * lost / component, 1e-300)))
+    )
     low = min(high, float(np.log(max(abs(theta[0]), apart[-1], 1e-290))) - 42.0)  # a unit of roundoff
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
-        enough = float(np.sum(np.log(apart + np.exp(middle)))) >= wanted
-        low, high = (low, middle) if enough else (middle, high)
+        low, high = (low, middle) if ruled_out(float(np.exp(middle))) else (middle, high)
     return float(theta[0] - np.exp(high))
+
+
+def _of_start(alpha: list[float], beta: list[float], lam: float) -> float:
+    """The norm of (T - lambda)^-1 e_1, inf where T - lambda is not positive definite as rounded."""
+    if len(alpha) == 1:
+        return 1 / (alpha[0] - lam) if alpha[0] > lam else float("inf")
+    start = np.zeros(len(alpha))
+    start[0] = 1.0
+    _, _, x, failed = dptsv(np.array(alpha) - lam, np.array(beta[: len(alpha) - 1]), start)
+    return float("inf") if failed else float(np.linalg.norm(x))
 
 
 def by_lanczos(

@@ -102,12 +102,12 @@ class _Work:
             left = self.query.allowance - float(self.price @ T.raised)
             self.accuracy = left / float(self.price.sum())
         loose = COUPLED * tight(self.accuracy, self.upper) if attempt else np.inf
-        held = Deflation(T, np.linalg.qr(T.within(self.Q))[0], self.low)
+        held = Deflation(T, _orthonormal(T, self.Q), self.low)
         if not self.null.shape[1] and held.coupling <= loose:
             return held
         null = orthonormal_range(held.remove(self.null), 1e-3)
         bulk = _refined(T, held.Q, null, 0.3 * loose) if held.coupling > loose else held.Q
-        return Deflation(T, np.linalg.qr(np.hstack([bulk, null]))[0], self.low)
+        return Deflation(T, _orthonormal(T, np.hstack([bulk, null])), self.low)
 
     def search(self, held: Deflation, attempt: int) -> tuple[Ritz, Recurrence, float]:
         """A run until its bound is reached, or something low was found and all of that settled."""
@@ -122,7 +122,8 @@ class _Work:
         limit = min(self.steps, self.dimension - held.size)
         found, run = search(held, start, limit, self.component, stop, FEW, self.upper)
         lost = held.rounding(self.upper), self.T.rounding(self.upper)
-        return found, run, min(held.whole(found.lower), 0.0) - lost[0] - lost[1]
+        bound = min(held.whole(found.lower), 0.0) - lost[0] - lost[1]
+        return found, run, bound if found.lower >= -self.upper else -np.inf  # see `Elimination.measured`
 
     def learn(self, found: Ritz, run: Recurrence, first: bool) -> bool:
         """Raise what may be raised, deflate what need not be; False if something stays below zero."""
@@ -144,9 +145,18 @@ def _settled(found: Ritz, low: float) -> Mask:
     return out
 
 
+def _orthonormal(T: Elimination, X: Array) -> Array:
+    """A basis of the columns' range, and zero on the eliminated points.
+
+    Not only to rounding: T knows nothing of what Lanczos vectors have there, and the recurrence would double
+    it at each step.
+    """
+    return T.within(np.linalg.qr(T.within(X))[0])
+
+
 def _refined(T: Elimination, bulk: Array, null: Array, wanted: float) -> Array:
     """The columns of ``bulk`` less what couples them to the complement of both, by a few steps of CG each."""
-    held = Deflation(T, np.linalg.qr(np.hstack([bulk, null]))[0], np.inf)
+    held = Deflation(T, _orthonormal(T, np.hstack([bulk, null])), np.inf)
 
     def product(x: Array) -> Array:
         return held.remove(T @ held.remove(x)) + held.Q @ (held.Q.T @ x)
