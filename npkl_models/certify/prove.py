@@ -151,10 +151,12 @@ def _both_sides(
         upper += rounding.objective(problem, V, objective)
     if given is not None or not problem.regularizer.row_multipliers:
         dual = bound_from(problem, y, V, objective, upper, demand)
+        met = objective - dual.bound <= demand.tol * problem.size(objective, dual.bound)
+        if not (met or demand.quick):
+            held = bound_of_held(problem, y, V, demand)
+            dual = dual if held is None or held.bound <= dual.bound else held
         if not (demand.quick and np.isfinite(dual.bound)):
             dual = without_multipliers(problem, dual, objective, demand)
-        if dual.bound == float("-inf") and not demand.quick:
-            dual = bound_of_held(problem, y, V, demand) or dual
         return restored, objective, upper, dual
     share = replace(demand, failure_probability=demand.failure_probability / len(ACTIVE))
     dual = bound_from(problem, y, V, objective, upper, share)

@@ -20,6 +20,7 @@ SENSITIVITY = 0.25  # iterations grow with this power of it (examples/benchmarks
 SPREAD = (0.3, 30.0)  # by how much at least and at most
 STIFFNESS, SPREAD_STIFF = 0.6, (0.1, 1000.0)  # the same of stiff distances (Swiss rolls, 60 to 2,000 points)
 SMOOTHING = 20  # products to estimate the floor
+WIDE, WIDER = (1.05, 2.0), 20.0  # powers whose optimal kernels have many small eigenvalues; times as long
 RESTORATION = 1e-10  # seconds, times the cube of the number of equalities
 
 
@@ -42,6 +43,9 @@ def factor_cost(
     smooth = all(term.loss.smooth for term in problem.terms) and not problem.equalities
     if not smooth or not (problem.regularizer.vacuous or problem.regularizer.row_multipliers):
         seconds *= kinked
+    power = problem.regularizer.spectral
+    if power is not None and WIDE[0] < power.p < WIDE[1]:
+        seconds *= WIDER
     stiff = stiffness(problem)
     if stiff is None:
         seconds *= float(np.clip((condition(problem) / USUAL_CONDITION) ** SENSITIVITY, *SPREAD))

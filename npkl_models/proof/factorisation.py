@@ -89,7 +89,8 @@ def _lower_than_guessed(S: Matrix, found: EigenBound, shift: float, accuracy: fl
             solve = splu(sp.csc_array(S + shift * sp.eye_array(n, format="csc"))).solve
         inverse = LinearOperator((n, n), matvec=solve, dtype=float)
         start = np.random.default_rng(0).standard_normal(n)
-        _, vectors = eigsh(S, k=1, sigma=-shift, OPinv=inverse, v0=start, tol=1e-6)
+        whole = S if sp.issparse(S) else LinearOperator((n, n), matvec=lambda x: S @ x, dtype=float)
+        _, vectors = eigsh(whole, k=1, sigma=-shift, OPinv=inverse, v0=start, tol=1e-6)
     except (ArpackError, RuntimeError, np.linalg.LinAlgError):
         return found
     vector = vectors[:, 0] / np.linalg.norm(vectors[:, 0])

@@ -1,6 +1,7 @@
 """Rigour levels and repairs of the certificate."""
 
 import numpy as np
+import scipy.sparse as sp
 import pytest
 from problems import KINDS, side_information
 
@@ -73,8 +74,12 @@ def test_trace_bound_is_above_the_optimal_trace(small, exact, kind):
 def test_no_repair_means_no_bound_and_says_so():
     """A singular Laplacian that no pair holds from below, a slack that is not PSD: nothing can be proved."""
     pairs = nm.Pairs(24, [(i, i + 1) for i in range(0, 20, 2)], None)
-    problem = nm.npkl(nm.laplacian(np.random.default_rng(0).normal(size=(24, 2)), 4), pairs, loss="hinge")
+    L = nm.laplacian(np.random.default_rng(0).normal(size=(24, 2)), 4)
     y = [-pairs.sign]
+    psd = nm.certify(nm.npkl(L, pairs, loss="hinge"), np.ones((24, 1)), nm.Multipliers(tuple(y)))
+    assert psd.rigour == "proved"  # zero is a bound, C being PSD
+    assert -1e-300 < psd.bound < 1e-9
+    problem = nm.npkl(L - 1e-3 * sp.eye_array(24), pairs, loss="hinge")
     found = nm.certify(problem, np.ones((24, 1)), nm.Multipliers(tuple(y)))
     assert found.rigour == "none"
     assert found.bound == -np.inf

@@ -30,7 +30,7 @@ INTEGER = {f"{form}{p}:{name}" for form in "BG" for p in (1, 2, 4) for name in S
 }
 FRACTION = {"B1.5:hinge", "G1.5:squared_hinge"}
 POWERS = INTEGER | FRACTION
-FACTOR = ENTRIES | ROWS | INTEGER | IN_BASIS
+FACTOR = ENTRIES | ROWS | POWERS | IN_BASIS
 QUADRATIC = {"basis:pcp", "basis:B2:square", "basis:G2:linear"}
 SUPPORTED = {
     "bcd": ENTRIES | ROWS,
