@@ -34,7 +34,11 @@ OPEN = 1e-10  # share of the numbers that enter: a value so far from zero may mo
 
 def unbounded(problem: Problem, V: Array | None = None) -> bool:
     """Whether it is proved that the objective falls without limit; V (n x r) is a point far along the way."""
-    problem, V = in_binary_units(problem, V)
+    with np.errstate(all="ignore"):
+        return _unbounded(*in_binary_units(problem, V))
+
+
+def _unbounded(problem: Problem, V: Array | None) -> bool:
     R = problem.regularizer
     if R.finite_support or np.isfinite(R.trace_bound(problem.n)):
         return False

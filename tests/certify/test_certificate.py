@@ -1,8 +1,8 @@
 """Rigour levels and repairs of the certificate."""
 
 import numpy as np
-import scipy.sparse as sp
 import pytest
+import scipy.sparse as sp
 from problems import KINDS, side_information
 
 import npkl_models as nm

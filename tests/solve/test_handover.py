@@ -25,7 +25,10 @@ def hard():
             {"a": Cost(0.001, 1.0), "b": Cost(0.002, 1.0, sure=True)},
             [("a", 0.05), ("b", np.inf), ("a", 10.0)],
         ),
-        ({"a": Cost(1.0, 1.0), "b": Cost(2.0, 1.0), "c": Cost(9.0, 1.0)}, [("a", np.inf), ("b", np.inf), ("c", np.inf)]),
+        (
+            {"a": Cost(1.0, 1.0), "b": Cost(2.0, 1.0), "c": Cost(9.0, 1.0)},
+            [("a", np.inf), ("b", np.inf), ("c", np.inf)],
+        ),
         ({"a": Cost(1.0, 1.0), "b": Cost(200.0, 1.0)}, [("a", np.inf)]),
         ({"a": Cost(1.0, 1.0)}, [("a", np.inf)]),
     ],

@@ -1,0 +1,100 @@
+"""UNBOUNDED is a theorem: a direction that is still exactly, next to ones that only seem to be."""
+
+import numpy as np
+import pytest
+
+import npkl_models as nm
+from npkl_models.certify.recession import unbounded
+
+
+def square(functional, target=0.0):
+    return nm.LossTerm(functional, "square", target)
+
+
+@pytest.mark.parametrize("apart", [2.0**-50, 2.0**-40, 2.0**-30, 1e-6])
+def test_rows_of_a_basis_that_are_nearly_equal(apart):
+    """Found by a reviewer: a square on their distance makes the optimum finite, however large."""
+    q = np.array([1.0, 1.0 + apart, 0.5])
+    basis = nm.Basis((q / np.linalg.norm(q))[:, None])
+    problem = nm.Problem(-np.eye(3), square(nm.SquaredDistances(3, ([0], [1]))), basis=basis)
+    assert not unbounded(problem)
+    assert problem.solve().status is not nm.Status.UNBOUNDED
+
+
+def test_rows_of_a_basis_that_are_equal():
+    q = np.array([1.0, 1.0, 0.5])
+    basis = nm.Basis((q / np.linalg.norm(q))[:, None])
+    problem = nm.Problem(-np.eye(3), square(nm.SquaredDistances(3, ([0], [1]))), basis=basis)
+    assert problem.solve().status is nm.Status.UNBOUNDED
+
+
+def cases():
+    n = 5
+    Q = np.linalg.qr(np.random.default_rng(0).normal(size=(n, 3)))[0]
+    off = nm.Entries(n, ([0, 1], [1, 2]))
+    return {
+        "a free point": (nm.Problem(-np.eye(n), square(nm.Entries(n, ([0], [0])), 1.0)), True),
+        "every K_ii held": (nm.Problem(-np.eye(n), square(nm.Entries(n, (range(5), range(5))), 1.0)), False),
+        "entries held": (nm.Problem(-np.eye(n), square(off, 0.5)), True),
+        "a distance held": (nm.Problem(-np.eye(n), square(nm.SquaredDistances(n, ([0], [1])), 1.0)), True),
+        "differences held": (
+            nm.Problem(-np.eye(n), square(nm.DistanceDifferences(n, ([0], [1], [2])), 1.0)), True,
+        ),
+        "equalities": (nm.Problem(-np.eye(n), (), nm.Equality(off, [0.5, 0.2])), True),
+        "all equal": (
+            nm.Problem(-np.eye(n), (), [nm.Equality(nm.Entries(n, (range(5), range(5))), 1.0)]), False,
+        ),
+        "a distance held in a basis": (
+            nm.Problem(-np.eye(n), square(nm.SquaredDistances(n, ([0], [1])), 1.0), basis=nm.Basis(Q)), True,
+        ),
+        "as many as the basis": (
+            nm.Problem(
+                -np.eye(n), square(nm.SquaredDistances(n, ([0, 1, 2], [1, 2, 3])), 1.0), basis=nm.Basis(Q)
+            ), False,
+        ),
+        "a bound on the trace": (
+            nm.Problem(-np.eye(n), square(off, 0.5), (), nm.TracePower(1, bound=3.0)), False,
+        ),
+        "a hinge that gives way": (
+            nm.Problem(-0.1 * np.eye(n), nm.LossTerm(nm.Entries(n, ([0], [0])), "hinge", -1.0, 0.05)), True,
+        ),
+        "a hinge that does not": (
+            nm.Problem(
+                np.diag([-0.1, 1, 1, 1, 1]), nm.LossTerm(nm.Entries(n, ([0], [0])), "hinge", -1.0, 0.2)
+            ), False,
+        ),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", cases())
+def test_closed_forms(name):
+    problem, wanted = cases()[name]
+    assert unbounded(problem) is wanted
+    status = problem.solve().status
+    assert (status is nm.Status.UNBOUNDED) is wanted
+    assert wanted or status is nm.Status.OPTIMAL
+
+
+def test_by_less_than_a_rounding():
+    """Found by a reviewer: ten times the number 0.1 is more than one, and 0.1 * 0.1 more than its square."""
+    n = 10
+    every = nm.Entries(n, (range(n), range(n)))
+    term = square(nm.Entries(n, ([0], [1])), 1.0)
+    for value, R in ((0.1, nm.TracePower(1, bound=1.0)), (0.1 * 0.1, nm.RowNormBound(0.1))):
+        problem = nm.Problem(np.eye(n), term, nm.Equality(every, value), R)
+        assert problem.solve().status is nm.Status.INFEASIBLE
+        found = nm.certify(problem, np.sqrt(value) * np.eye(n))
+        assert not found.feasible
+        below = nm.Problem(np.eye(n), term, nm.Equality(every, np.nextafter(value, 0)), R)
+        assert below.solve().status is nm.Status.OPTIMAL
+
+
+@pytest.mark.parametrize("c", [5e-324, 3e-323, 1e-310, 1e-300])
+def test_bounds_of_costs_that_have_lost_their_digits(c):
+    """The optimum of c tr K with 1'K1 = 1 is c / n, exactly; in floats it is rounded, outwards."""
+    from fractions import Fraction
+
+    n = 5
+    problem = nm.Problem(c * np.eye(n), (), nm.Equality(nm.TotalSum(n), 1.0))
+    found = nm.certify(problem, np.full((n, 1), 1 / n))
+    assert Fraction(found.bound) <= Fraction(c) / n <= Fraction(found.upper)

@@ -1,0 +1,92 @@
+"""Each public name and method works in a process that has imported npkl_models and nothing else."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import npkl_models as nm
+
+ROOT = Path(__file__).parents[2]
+SETUP = """
+X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+L = nm.laplacian(X, n_neighbors=2, shift=0.1)
+pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+problem = nm.pcp(L, pairs)
+place = tempfile.mkdtemp()
+"""
+CALLS = {
+    "to_sdpa": "problem.to_sdpa(place + '/p.dat-s')",
+    "to_cvxpy": "problem.to_cvxpy().solve(solver='CLARABEL')",
+    "explain": "problem.explain()",
+    "dual": "str(problem.dual())",
+    "diagnose": "problem.diagnose()",
+    "handout": "problem.handout(place + '/page.html')",
+    "save and load": "nm.Problem.load(problem.save(place + '/p'))",
+    "latex": "problem._repr_latex_()",
+    "html": "problem._repr_html_()",
+    "compatible_backends": "problem.compatible_backends()",
+    "compile": "problem.compile('interior').solve()",
+    "solve": "problem.solve()",
+    "certificate in html": "nm.certify(problem, problem.solve('interior').V)._repr_html_()",
+    "solution in html": "problem.solve('interior')._repr_html_()",
+    "answer saved": "nm.Solution.load(problem.solve('interior').save(place + '/s'))",
+    "crosscheck": "nm.crosscheck(problem, ['interior', 'burer_monteiro']).to_markdown()",
+    "report": "nm.crosscheck(problem, ['interior']).report(place + '/report.html')",
+    "plot": "nm.crosscheck(problem, ['interior']).plot()",
+    "path": "nm.regularization_path(problem, 'weight', [1.0, 2.0])",
+    "choose": "nm.choose_backend(problem)",
+    "clustering": "nm.applications.clustering.kernel_kmeans(problem.solve('interior'), 2)",
+    "datasets": "nm.datasets.load('iris')",
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked, which this system cannot")
+def test_each_in_a_process_of_its_own():
+    """One process imports the package; each call is made in a fork of it, which no other call has touched."""
+    names = [name for name in nm.__all__ if name != "__version__"]
+    calls = CALLS | {f"nm.{name}": f"nm.{name}" for name in names}
+    script = f"""
+import npkl_models as nm
+import os, signal, sys, tempfile
+bad = []
+for name, call in {calls!r}.items():
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(300)
+        try:
+            exec({SETUP!r} + call)
+        except BaseException as error:
+            print(name, type(error).__name__, error, flush=True)
+            os._exit(1)
+        os._exit(0)
+    if os.waitpid(child, 0)[1]:
+        bad.append(name)
+print("bad:", bad)
+"""
+    environment = os.environ | {"MPLBACKEND": "Agg", "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    found = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, env=environment
+    )
+    assert "bad: []" in found.stdout, found.stdout + found.stderr
+
+
+def test_no_writable_place_for_compiled_code(monkeypatch):
+    """Where neither the package's folder nor HOME can be written to, kernels are compiled in each process."""
+    numba = pytest.importorskip("numba")
+    from npkl_models.linalg import compile as room
+
+    asked = []
+
+    def njit(cache=False, **options):
+        asked.append(cache)
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available for file")
+        return lambda function: function
+
+    monkeypatch.setattr(numba, "njit", njit)
+    assert room.compiled(len) is len
+    assert asked == [True, False]
