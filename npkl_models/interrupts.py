@@ -39,13 +39,13 @@ def is_the_command() -> bool:
 def end_at_once() -> None:
     """From now on Ctrl-C ends the process: while modules are imported there is nothing to be saved."""
     _State.active = True
-    if _heard():
+    if _listens():
         signal.signal(signal.SIGINT, lambda number, frame: leave_at_once())
 
 
 def begin() -> None:
     """From now on Ctrl-C raises KeyboardInterrupt until it is `answered`; a second one ends the process."""
-    if not _heard():
+    if not _listens():
         return
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
@@ -78,6 +78,11 @@ def recorded() -> bool:
     return _State.recorded
 
 
+def heard() -> bool:
+    """Whether a signal has come, wanted or not."""
+    return _State.recorded or _State.count > 0
+
+
 def forget() -> None:
     """The signal was the wanted way to end, as of a server: it is no interruption."""
     _State.recorded, _State.answered = False, True
@@ -99,7 +104,7 @@ def leave_at_once(status: int | None = None) -> NoReturn:
     os._exit(say() if status is None else status)
 
 
-def _heard() -> bool:
+def _listens() -> bool:
     """Whether the signal is not ignored, as it is for whoever was started to go on without its terminal."""
     return signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
 

@@ -43,7 +43,7 @@ def command() -> NoReturn:
         interrupts.end()
     except KeyboardInterrupt:
         status = interrupts.say()
-    if status == interrupts.STATUS:
+    if interrupts.heard():  # threads that compute are not waited for
         _flush()
         interrupts.leave_at_once(status)
     sys.exit(status)
