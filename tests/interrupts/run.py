@@ -28,7 +28,7 @@ COMMANDS = {
     "crosscheck": ["crosscheck", "--data", "iris"], "jobs": ["crosscheck", "--data", "iris", "--jobs", "2"],
     "solve": ["solve", "--data", "wine", "--gamma", "10"], "bcd": ["solve", "--data", "iris", "--backend", "bcd"],
     "interior": ["solve", "--data", "wine", "--backend", "interior"], "sdp": ["solve", "--data", "iris", "--backend", "sdp"],
-    "path": ["path", "--data", "iris"], "cluster": ["cluster", "--data", "iris", "--k", "3"], "help": ["--help"],
+    "path": ["path", "--data", "iris"], "cluster": ["cluster", "iris", "--k", "3"], "help": ["--help"],
     "datasets": ["datasets"], "explain": ["explain", "--data", "iris"], "explore": ["explore", "--no-browser"],
 }  # fmt: skip
 LATEST = 4.0  # seconds from the first import to a signal

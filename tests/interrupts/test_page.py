@@ -33,7 +33,13 @@ def test_an_interrupt_ends_the_page_and_what_it_does(action, more):
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=HERE, start_new_session=True,
     )  # fmt: skip
     address = process.stdout.readline().split()[-1]
-    body = {"form": FORM | more, "low": 0.01, "high": 100, "count": 30, "backends": ["sdp", "interior", "bcd"]}
+    body = {
+        "form": FORM | more,
+        "low": 0.01,
+        "high": 100,
+        "count": 30,
+        "backends": ["sdp", "interior", "bcd"],
+    }
     url = address.replace("/?", f"/api/{action}?")  # it listens already
     with urllib.request.urlopen(url, json.dumps(body).encode()) as reply:
         assert "key" in json.load(reply)
