@@ -3,6 +3,7 @@
 Write a problem once; solve it exactly or fast; see proved how good each answer is.
 """
 
+from npkl_models import _first as _first  # before what takes time to import
 from npkl_models import applications
 from npkl_models._version import __version__
 from npkl_models.answer.history import History, Iterate

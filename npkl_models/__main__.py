@@ -1,7 +1,5 @@
 """``python -m npkl_models`` is the command ``npkl``."""
 
-import sys
+from npkl_models.cli.main import command
 
-from npkl_models.cli.main import main
-
-sys.exit(main())
+command()

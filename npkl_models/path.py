@@ -21,6 +21,7 @@ from npkl_models.solve.choice import choose_backend
 from npkl_models.solve.keywords import AnyKeywords
 from npkl_models.solve.registry import compatible, get_backend
 from npkl_models.sweep import Failure, about, place_of, sweep
+from npkl_models.workers import processors, spread
 
 PARAMETERS = ("bound", "penalty", "p", "weight")
 STRETCHES = 1  # of the path for each process
@@ -144,12 +145,9 @@ def regularization_path(
     )
     if n_jobs == 1:
         return Path(parameter, grid, tuple(job(grid)))
-    from joblib import Parallel, cpu_count, delayed
-
-    count = (n_jobs if n_jobs > 0 else cpu_count()) * STRETCHES
-    pieces = [piece for piece in np.array_split(grid, count) if piece.size]
-    found = Parallel(n_jobs=n_jobs)(delayed(job)(piece) for piece in pieces)
-    return Path(parameter, grid, tuple(solution for piece in found for solution in piece))
+    pieces = [piece for piece in np.array_split(grid, processors(n_jobs) * STRETCHES) if piece.size]
+    found = dict(spread(_placed, [(job, k, piece) for k, piece in enumerate(pieces)], n_jobs))
+    return Path(parameter, grid, tuple(solution for k in sorted(found) for solution in found[k]))
 
 
 @dataclass(frozen=True)
@@ -182,6 +180,10 @@ class _Stretch:
                 raise SolverError(f"{key}: {result.error}")
             found[k] = result
         return [found[k] for k in range(grid.size)]
+
+
+def _placed(job: _Stretch, place: int, grid: Array) -> tuple[int, list[Solution]]:
+    return place, job(grid)
 
 
 def _solve(

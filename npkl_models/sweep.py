@@ -24,6 +24,7 @@ from npkl_models.files.gate import gate, json_of
 from npkl_models.model.problem import Problem
 from npkl_models.model.storage import read
 from npkl_models.solve.watch import INTERRUPTED
+from npkl_models.workers import configured, spread
 
 logger = logging.getLogger("npkl_models")
 SHORT = 16  # letters of a folder's name
@@ -153,21 +154,10 @@ def _problems(thing: Any) -> Iterator[Problem]:
 
 
 def _run(tasks: Mapping[str, Task], n_jobs: int, kept: Mapping[str, _Kept]) -> Iterator[tuple[str, Any]]:
-    if n_jobs == 1 and not _configured():
+    if n_jobs == 1 and not configured():
         yield from ((key, _one(task, kept[key])) for key, task in tasks.items())
         return
-    from joblib import Parallel, delayed
-
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
-    yield from parallel(delayed(_keyed)(key, task, kept[key]) for key, task in tasks.items())
-
-
-def _configured() -> bool:
-    """Whether joblib was told to use a backend of its user's."""
-    from joblib.parallel import get_active_backend
-
-    backend, _ = get_active_backend()
-    return type(backend).__name__ not in ("LokyBackend", "SequentialBackend")
+    yield from spread(_keyed, ((key, task, kept[key]) for key, task in tasks.items()), n_jobs)
 
 
 def _keyed(key: str, task: Task, kept: _Kept) -> tuple[str, Any]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import cvxpy as cp
 import numpy as np
 
+import npkl_models.interrupts as interrupts
 from npkl_models.answer.solution import Status
 from npkl_models.certify.certificate import Certificate
 from npkl_models.conic.chunks import SolverBroke, in_chunks, only_the_solver
@@ -82,6 +83,7 @@ class ConicRun:
                 warnings.simplefilter("ignore")  # of inaccuracy, which the certificate measures
                 outcome = self._run(solver)
         except KeyboardInterrupt:
+            interrupts.answered()
             outcome = Outcome(Status.STOPPED, self._iterations(), f"{solver} was {INTERRUPTED}")
         except SolverBroke as error:
             outcome = Outcome(Status.FAILED, self._iterations(), f"{solver}: {error}")
@@ -117,6 +119,7 @@ class ConicRun:
         before = time.perf_counter()
         with only_the_solver():
             self.program.solve(solver=solver, verbose=options.verbose, **arguments)
+        interrupts.heed()  # Clarabel ends at the signal and says nothing of it
         iterations = int(getattr(self.program.solver_stats, "num_iters", None) or 0)
         status = self._limited(time.perf_counter() - before, iterations)
         stopped = self.look(iterations) is Status.STOPPED

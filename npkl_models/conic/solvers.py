@@ -9,11 +9,12 @@ import cvxpy as cp
 from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC
 
 from npkl_models.errors import UnsupportedError, unknown
-from npkl_models.solve.cost import available_bytes
+from npkl_models.files.machine import available_bytes
 from npkl_models.solve.options import Options
 
 INTERIOR_POINT_ORDER = 60  # the largest order at which Clarabel is the default
 EPS_SHARE = 0.03  # of tol: the gap of a repaired point was up to 20 times SCS's eps
+SCS_FIXED, SCS_COPIES = 7e6, 140  # of examples/benchmarks/memory.py: sdp takes more, sdp_dual less
 CLARABEL_COPIES = 7  # measured peak memory over the bare (n(n+1)/2)^2 numbers
 SCS_SECONDS = 4e-7  # times order^3
 CLARABEL_SECONDS = 2e-9  # times order^5
@@ -115,7 +116,7 @@ def predicted_bytes(solver: str, order: int, cliques: float | None = None) -> fl
     """Rough peak memory of a solve with one PSD cone of that order; see `choose_solver`."""
     numbers = order * (order + 1) / 2
     if solver == "SCS":
-        return 8 * 60 * numbers
+        return SCS_FIXED + 8 * SCS_COPIES * numbers
     if solver == "CLARABEL" and cliques is not None:
         dense = cliques * (cliques + 1) / 2
         return 8 * (CLARABEL_COPIES * dense**2 + 8 * numbers)

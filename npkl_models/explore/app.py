@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import logging
+import threading
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from importlib.resources import files
@@ -11,15 +14,48 @@ from typing import Any
 
 from npkl_models.errors import NPKLError, ProblemError, optional
 from npkl_models.explore.answers import plain
-from npkl_models.explore.desk import MOST_BYTES, Desk
+from npkl_models.explore.bodies import (
+    MOST_FILE,
+    MOST_FORM,
+    TooLarge,
+    body_of,
+    field_of,
+    form_of,
+    names_of,
+    short,
+)
+from npkl_models.explore.desk import Desk
+from npkl_models.explore.form import number_of
 from npkl_models.explore.gate import Gate
 from npkl_models.explore.jobs import Job
 
+logger = logging.getLogger("npkl_models")
 POLL, BEAT = 0.05, 10.0  # seconds between looks for events, and between signs of life
 STATIC = {
     "index.html": "text/html", "style.css": "text/css", "app.js": "text/javascript",
     "charts.js": "text/javascript", "dom.js": "text/javascript",
 }  # fmt: skip
+
+
+async def aside(work: Callable[[], Any]) -> Any:
+    """The result of a call in a thread that nobody waits for when the page is closed down."""
+    loop, done = asyncio.get_running_loop(), asyncio.Event()
+    found: list[Any] = []
+
+    def run() -> None:
+        try:
+            found.extend((work(), None))
+        except Exception as error:
+            found.extend((None, error))
+        with contextlib.suppress(RuntimeError):  # the page is closed already
+            loop.call_soon_threadsafe(done.set)
+
+    threading.Thread(target=run, daemon=True).start()
+    await done.wait()
+    result, error = found
+    if error is not None:
+        raise error
+    return result
 
 
 def make_app(token: str, hosts: tuple[str, ...], desk: Desk | None = None) -> Any:
@@ -80,30 +116,39 @@ class Web:
 
     async def upload(self, request: Any) -> Any:
         """A file, as the body of the request."""
-        body = bytearray()
-        async for part in request.stream():
-            body += part
-            if len(body) > MOST_BYTES:
-                break
+        try:
+            body = await body_of(request, MOST_FILE)
+        except TooLarge as error:
+            return self._failed(error, 413)
         query = request.query_params
         name, kind = query.get("name", ""), query.get("kind", "points")
-        return await self._asked(partial(self.desk.upload, name, bytes(body), kind))
+        return await self._asked(partial(self.desk.upload, name, body, kind))
 
     async def act(self, request: Any) -> Any:
         """Describe the problem, or begin a job."""
+        name = request.path_params["action"]
+        actions: dict[str, Callable[[Any, Any], Any]] = {
+            "describe": lambda form, _: self.desk.describe(form),
+            "run": lambda form, _: self.desk.run(form),
+            "path": lambda form, given: self.desk.follow(
+                form, *(field_of(given, key) for key in ("low", "high", "count"))
+            ),
+            "compare": lambda form, given: self.desk.compare(form, names_of(given, "backends")),
+        }
         try:
-            given = await request.json()
-            form = dict(given["form"])
-            actions: dict[str, Callable[[], Any]] = {
-                "describe": lambda: self.desk.describe(form),
-                "run": lambda: self.desk.run(form),
-                "path": lambda: self.desk.follow(form, given["low"], given["high"], given["count"]),
-                "compare": lambda: self.desk.compare(form, [str(name) for name in given["backends"]]),
-            }
-            action = actions[request.path_params["action"]]
-        except (ValueError, KeyError, TypeError) as error:
-            return self._failed(ProblemError(f"the request must be as the page makes it, got {error!r}"))
-        return await self._asked(action)
+            body = await body_of(request, MOST_FORM)
+        except TooLarge as error:
+            return self._failed(error, 413)
+        if name not in actions:
+            return self._failed(
+                ProblemError(f"the request must be one of {', '.join(actions)}, got {short(name)}")
+            )
+
+        def work() -> Any:
+            given, form = form_of(body)
+            return actions[name](form, given)
+
+        return await self._asked(work)
 
     async def events(self, request: Any) -> Any:
         """The events of a job, as they come."""
@@ -117,23 +162,32 @@ class Web:
         """A figure as SVG."""
         key, name, query = request.path_params["key"], request.path_params["name"], request.query_params
         try:
-            index = int(query.get("index", 0))
-            drawn = await asyncio.to_thread(self.desk.figure, key, name, index, dict(query))
-        except (NPKLError, ValueError) as error:
+            index = number_of("index", query.get("index", 0), whole=True)
+            drawn = await aside(partial(self.desk.figure, key, name, index, dict(query)))
+        except NPKLError as error:
             return self._failed(error)
+        except Exception as error:  # of a drawing that nobody has foreseen
+            return self._unforeseen(error)
         return self._respond.Response(drawn, media_type="image/svg+xml")
 
     async def _asked(self, action: Callable[[], Any]) -> Any:
         """What the desk says, errors of the library as they are."""
         try:
-            return self._respond.JSONResponse(await asyncio.to_thread(action))
+            return self._respond.JSONResponse(await aside(action))
         except (NPKLError, OSError) as error:
             return self._failed(error)
-        except (TypeError, ValueError) as error:  # what no check of ours has foreseen
-            return self._failed(ProblemError(f"{type(error).__name__}: {error}"))
+        except Exception as error:  # what no check of ours has foreseen
+            return self._unforeseen(error)
+
+    def _unforeseen(self, error: Exception) -> Any:
+        logger.exception("explore: a request broke down")
+        return self._failed(
+            ProblemError(f"the request must be one that can be answered, got {type(error).__name__}")
+        )
 
     def _failed(self, error: Exception, status: int = 400) -> Any:
-        return self._respond.JSONResponse({"error": str(error)}, status_code=status)
+        words = self.desk.words(error).encode(errors="replace").decode()
+        return self._respond.JSONResponse({"error": words}, status_code=status)
 
 
 async def _stream(job: Job) -> AsyncIterator[str]:

@@ -21,6 +21,7 @@ from npkl_models.data.tables import read_pairs, read_points
 from npkl_models.errors import NPKLError, ProblemError, unknown
 from npkl_models.explore import answers
 from npkl_models.explore.answers import Answer
+from npkl_models.explore.bodies import LONGEST, MOST_FILE, short
 from npkl_models.explore.form import Form, fields_of, number_of
 from npkl_models.explore.jobs import Job, Jobs
 from npkl_models.explore.recipe import Made, make
@@ -33,7 +34,7 @@ from npkl_models.solve.registry import backends as known_backends
 
 KINDS = ("points", "pairs")  # of files
 FEWER = 5  # restarts of k-means along a path
-MOST_BYTES = 64 * 2**20  # of an upload
+LONGEST_NAME = 120  # bytes of a file's name
 MOST_POINTS = 2**31  # that a file of pairs may name before its points are known
 MOST_VALUES = 60  # along a path
 
@@ -69,21 +70,24 @@ class Desk:
 
     def upload(self, name: str, content: bytes, kind: str = "points") -> dict[str, Any]:
         """Keep a file of points, which is read at once, or of pairs, which is read with the points."""
-        if len(content) > MOST_BYTES:
-            raise ProblemError(f"a file must have at most {MOST_BYTES >> 20} MiB, got {len(content) >> 20}")
+        if len(content) > MOST_FILE:
+            raise ProblemError(f"a file must have at most {MOST_FILE >> 20} MiB, got {len(content) >> 20}")
         if kind not in KINDS:
-            raise unknown("kind of file", kind, KINDS)
+            raise unknown("kind of file", kind[:LONGEST], KINDS)
         base = File(name.replace("\\", "/")).name
-        if not base or base.startswith("."):
-            raise ProblemError(f"a file must have a name, got {name!r}")
+        if not base.isprintable() or base.startswith(".") or not 0 < len(base.encode()) <= LONGEST_NAME:
+            raise ProblemError(f"a file must have a name of 1 to {LONGEST_NAME} bytes, got {short(name)}")
         key = f"{next(self._count)}"
         path = self._folder / key / base
         path.parent.mkdir()
-        write_bytes(path, content)
         try:
+            write_bytes(path, content)
             about = _about_pairs(path) if kind == "pairs" else _about_points(path)
-        except (NPKLError, OSError) as error:
-            raise ProblemError(self._words(error)) from error
+        except Exception as error:
+            shutil.rmtree(path.parent, ignore_errors=True)
+            if isinstance(error, NPKLError | OSError):
+                raise ProblemError(self.words(error)) from error
+            raise
         self._uploads[key] = path
         return {"key": key, "about": f"{base}: {about}"}
 
@@ -181,9 +185,8 @@ class Desk:
             found = found[index]
         if not isinstance(found, Answer):
             raise ProblemError("there is no answer yet to be drawn")
-        return found.figure(
-            name, how.get("by", "classes"), int(how.get("width", 480)), how.get("dark") == "1"
-        )
+        width = number_of("width", how.get("width", 480), whole=True)
+        return found.figure(name, how.get("by", "classes"), width, how.get("dark") == "1")
 
     def _made(self, given: Mapping[str, Any]) -> tuple[Form, Made]:
         """The form and its problem, which is kept until another one is asked for."""
@@ -194,13 +197,13 @@ class Desk:
             try:
                 last = asked, make(form, self._uploads)
             except ProblemError as error:
-                raise ProblemError(self._words(error)) from error
+                raise ProblemError(self.words(error)) from error
             self._last = last
         return form, last[1]
 
-    def _words(self, error: Exception) -> str:
+    def words(self, error: Exception) -> str:
         """What an error says, files by their names only."""
-        return re.sub(rf"{re.escape(str(self._folder))}[/\\]\d+[/\\]", "", str(error))
+        return re.sub(rf"{re.escape(str(self._folder))}([/\\]\d+[/\\]|[/\\]?)", "", str(error))
 
 
 def _about_points(path: File) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from npkl_models.errors import ProblemError, unknown
+from npkl_models.explore.bodies import LONGEST, short
 from npkl_models.model.formulations import FORMULATIONS
 from npkl_models.model.losses import LOSSES
 from npkl_models.solve.registry import backends
@@ -70,16 +71,16 @@ class Form:
         kinds = {own.name: str(own.type) for own in fields(cls)}
         for name in given:
             if name not in kinds:
-                raise unknown("field", name, kinds)
+                raise unknown("field", name[:LONGEST], kinds)
         form = cls(**{name: _read(name, value, kinds[name]) for name, value in given.items()})
         if form.formulation not in FORMULATIONS:
-            raise unknown("formulation", form.formulation, FORMULATIONS)
+            raise unknown("formulation", form.formulation[:LONGEST], FORMULATIONS)
         if form.loss not in LOSSES:
-            raise unknown("loss", form.loss, LOSSES)
+            raise unknown("loss", form.loss[:LONGEST], LOSSES)
         if form.backend != "auto" and form.backend not in backends():
-            raise unknown("backend", form.backend, ("auto", *backends()))
+            raise unknown("backend", form.backend[:LONGEST], ("auto", *backends()))
         if form.seed < 0:
-            raise ProblemError(f"seed must be an integer >= 0, got {form.seed}")
+            raise ProblemError(f"seed must be an integer >= 0, got {short(form.seed)}")
         return form
 
 
@@ -95,7 +96,7 @@ def fields_of(formulation: str) -> list[str]:
 def _read(name: str, value: Any, kind: str) -> Any:
     if kind == "str":
         if not isinstance(value, str):
-            raise ProblemError(f"{name} must be text, got {value!r}")
+            raise ProblemError(f"{name} must be text, got {short(value)}")
         return value
     if "None" in kind and value in (None, ""):
         return None
@@ -111,9 +112,11 @@ def number_of(name: str, value: Any, whole: bool = False) -> Any:
         If it is none, or not finite; the text names the field.
     """
     try:
-        number = float(value)
-    except (TypeError, ValueError):
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number) or (whole and number != int(number)):
-        raise ProblemError(f"{name} must be {'an integer' if whole else 'a finite number'}, got {value!r}")
+        raise ProblemError(
+            f"{name} must be {'an integer' if whole else 'a finite number'}, got {short(value)}"
+        )
     return int(number) if whole else number

@@ -13,9 +13,11 @@ from contextlib import contextmanager
 from npkl_models.errors import ProblemError, optional
 from npkl_models.explore.app import make_app
 from npkl_models.explore.desk import Desk
+from npkl_models.interrupts import forget
 
 HOST = "127.0.0.1"
 PACKAGES = ("uvicorn", "starlette", "matplotlib")
+QUEUE = 128  # connections that wait until the server takes them
 GRACE = 1  # seconds for open streams when the page is closed down
 OPENED_AFTER = 0.5  # seconds, when the server answers
 
@@ -48,17 +50,18 @@ def serve(port: int = 0, browser: bool = True, announce: Callable[[str], None] |
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE, lifespan="off"
     )
-    if announce is not None:
-        announce(address)
-    if browser:
-        timer = threading.Timer(OPENED_AFTER, webbrowser.open, (address,))
-        timer.daemon = True
-        timer.start()
+    listening.listen(QUEUE)  # so that who reads the address at once is not refused
     try:
+        if announce is not None:
+            announce(address)
+        if browser:
+            timer = threading.Timer(OPENED_AFTER, webbrowser.open, (address,))
+            timer.daemon = True
+            timer.start()
         with _ended_in_order():
             uvicorn.Server(config).run(sockets=[listening])
     except KeyboardInterrupt:
-        pass
+        forget()  # it is how the page is ended
     finally:
         desk.close()
         listening.close()

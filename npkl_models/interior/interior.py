@@ -9,6 +9,7 @@ import numpy as np
 from npkl_models.answer.solution import Status
 from npkl_models.certify.certificate import Certificate
 from npkl_models.errors import UnsupportedError
+from npkl_models.files.machine import available_bytes
 from npkl_models.interior.crossover import factor_of
 from npkl_models.interior.path import MET, Iterate
 from npkl_models.interior.values import values_of
@@ -16,7 +17,7 @@ from npkl_models.model.conjugates import quadratic_conjugates
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
-from npkl_models.solve.cost import Cost, available_bytes
+from npkl_models.solve.cost import Cost
 from npkl_models.solve.judge import Claim
 from npkl_models.solve.options import Options
 from npkl_models.solve.takes import Powers, Takes

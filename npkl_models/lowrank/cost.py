@@ -11,7 +11,7 @@ from npkl_models.lowrank.factor.rank import auto_rank
 from npkl_models.model.diagnosis import diagonal_weight
 from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.problem import Problem
-from npkl_models.solve.cost import CALL, PRODUCT, Cost
+from npkl_models.solve.cost import CALL, PRODUCT, Cost, proof_bytes
 
 ROW_COMPILED = 4e-7  # seconds per row of a compiled sweep, beside the product
 ROW_NUMPY = 1e-6  # seconds per row of a numpy sweep, beside the product
@@ -52,7 +52,8 @@ def factor_cost(
     else:
         seconds *= float(np.clip(stiff**STIFFNESS, *SPREAD_STIFF))
     seconds += RESTORATION * min(held, CONSTRAINTS) ** 3  # to a point that meets the equalities
-    return Cost(seconds, 8.0 * (30 * problem.n * rank + 8 * entries), anytime=True)
+    held_bytes = 8.0 * (30 * problem.n * rank + 8 * entries) + proof_bytes(problem.n)
+    return Cost(seconds, held_bytes, anytime=True)
 
 
 def stiffness(problem: Problem) -> float | None:

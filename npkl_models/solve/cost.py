@@ -6,9 +6,10 @@ two cores. They are for choosing between backends, whose costs differ by powers 
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 
+from npkl_models.files.machine import available_bytes
+from npkl_models.proof.bounds import DENSE_EIGH
 from npkl_models.proof.factorisation import DENSE_CHOLESKY
 
 PRODUCT = 4e-10  # seconds per entry of C and column of V in C @ V
@@ -54,9 +55,9 @@ def proof_seconds(order: int) -> float:
     return PROOF * float(order) ** 3 if order <= DENSE_CHOLESKY else 0.0
 
 
-def available_bytes() -> float:
-    """Physical memory of the machine."""
-    return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+def proof_bytes(order: int) -> float:
+    """Of the certificates of a run; a sparse slack of a larger order is not made dense."""
+    return 24.0 * float(order) ** 2 if order <= DENSE_EIGH else 0.0
 
 
 def readable(seconds: float) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+import npkl_models.interrupts as interrupts
 from npkl_models.answer.history import History, Iterate
 from npkl_models.answer.solution import Status
 from npkl_models.certify.budget import Budget
@@ -173,6 +174,7 @@ class Watch:
         The clock also says no where another step like the last two, and the certificate at the end, would
         outlast the limit.
         """
+        interrupts.heed()
         limit, now = self.options.time_limit, self.seconds
         step, self._heeded = now - self._heeded, now
         ahead, self._step = min(step, self._step) + self.proof_ahead, step
@@ -204,6 +206,7 @@ class Watch:
         except Ended as ended:
             return ended.status
         except KeyboardInterrupt:
+            interrupts.answered()
             self.trouble = INTERRUPTED
             return Status.STOPPED
         except BROKEN as error:

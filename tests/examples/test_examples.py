@@ -58,6 +58,7 @@ def test_the_gallery_is_network_free_and_titled():
 BENCHMARKS = {
     "sweep.py": ["600", "4"],
     "certified.py": ["xor", "80"],
+    "memory.py": ["60"],
     "against_scs.py": [],
     "thesis_tables.py": ["digits", "6"],
     "spectral.py": ["iris"],

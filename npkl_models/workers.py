@@ -1,0 +1,83 @@
+"""Calls in processes that end when the process dies that has begun them, killed or not."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+LOOK = 0.3  # seconds between looks for the process that has begun the work
+_tied = threading.Event()
+
+
+def spread(function: Callable[..., Any], given: Iterable[tuple[Any, ...]], n_jobs: int) -> Iterator[Any]:
+    """The results of calls, in whatever order they end, by processes or the cluster that joblib is set to.
+
+    Parameters
+    ----------
+    function : callable
+        Picklable, as are its arguments.
+    given : iterable of tuple
+        The arguments of each call.
+    n_jobs : int
+        Processes; -1 for all cores.
+
+    Examples
+    --------
+    >>> from npkl_models.workers import spread
+    >>> sorted(spread(pow, [(2, 3), (3, 2)], 1))
+    [8, 9]
+    """
+    from joblib import Parallel, delayed
+
+    begun_by = None if configured() else os.getpid()
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
+    with _deaf():
+        results = parallel(delayed(_call)(begun_by, function, *one) for one in given)
+    yield from results
+
+
+def processors(n_jobs: int) -> int:
+    """How many processes are meant."""
+    from joblib import cpu_count
+
+    return n_jobs if n_jobs > 0 else int(cpu_count())
+
+
+def configured() -> bool:
+    """Whether joblib was told to use a backend of its user's."""
+    from joblib.parallel import get_active_backend
+
+    backend, _ = get_active_backend()
+    return type(backend).__name__ not in ("LokyBackend", "SequentialBackend")
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Processes begun in the block do not hear Ctrl-C, which their terminal sends to all: one answers it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _call(begun_by: int | None, function: Callable[..., Any], *given: Any) -> Any:
+    if begun_by is not None and begun_by != os.getpid() and os.name == "posix" and not _tied.is_set():
+        _tied.set()
+        threading.Thread(target=_tie, args=(begun_by,), daemon=True).start()
+    return function(*given)
+
+
+def _tie(begun_by: int) -> None:
+    """End this process when its parent is not the one that has begun the work any more."""
+    while os.getppid() == begun_by:
+        time.sleep(LOOK)
+    os._exit(1)
