@@ -6,7 +6,10 @@ import tomllib
 from pathlib import Path
 
 project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
-wanted = [*project["dependencies"], *(one for name in sys.argv[1:] for one in project["optional-dependencies"][name])]
+wanted = [
+    *project["dependencies"],
+    *(one for name in sys.argv[1:] for one in project["optional-dependencies"][name]),
+]
 for line in wanted:
     found = re.fullmatch(r"([\w.-]+)(?:\[[\w,]+\])?>=([\d.]+)", line)
     if found is None:

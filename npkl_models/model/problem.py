@@ -132,7 +132,7 @@ class Problem(Owner, Lent):
 
     @cached_property
     def kernel_unit(self) -> float:
-        """What kernels are measured in: the largest value asked for, or granted; see `model.scale`."""
+        """What kernels are measured in: the largest value asked for, or granted."""
         return scale.kernel_unit(self.terms, self.equalities, self.regularizer, self.n)
 
     @cached_property
@@ -142,10 +142,7 @@ class Problem(Owner, Lent):
 
     @cached_property
     def reference(self) -> float:
-        """What a gap is relative to besides objective and bound: a typical loss at K = 0.
-
-        The median of the losses at K = 0 that are positive; where none is, the product of the two units.
-        """
+        """What a gap is relative to besides objective and bound: the median positive loss at K = 0, or a unit."""
         return scale.typical_loss(self.terms) or self.cost_unit * self.kernel_unit
 
     def size(self, *values: float) -> float:

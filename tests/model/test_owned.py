@@ -3,6 +3,7 @@
 import copy
 import io
 import pickle
+import warnings
 
 import joblib
 import numpy as np
@@ -149,7 +150,9 @@ def test_what_is_set_on_a_cost_or_a_basis_the_problem_does_not_see(small):
     cost.data = np.zeros(cost.nnz)
     other = problem.cost
     i, j = np.argwhere(before == 0)[0]
-    other[i, j] = 5.0  # a new entry makes new arrays: of the shell alone
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it is expensive
+        other[i, j] = 5.0  # a new entry makes new arrays: of the shell alone
     np.testing.assert_array_equal(problem.cost.toarray(), before)
     with pytest.raises(AttributeError):
         problem.cost = cost
