@@ -142,7 +142,7 @@ class Problem(Owner, Lent):
 
     @cached_property
     def reference(self) -> float:
-        """What a gap is relative to besides objective and bound: the median positive loss at K = 0, or a unit."""
+        """What a gap is relative to besides its ends: the median positive loss at K = 0, else a unit."""
         return scale.typical_loss(self.terms) or self.cost_unit * self.kernel_unit
 
     def size(self, *values: float) -> float:

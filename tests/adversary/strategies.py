@@ -22,6 +22,8 @@ COSTS = (
     "cancelling",
 )
 POWERS = (1.0, 1.01, 1.5, 2.0, 2.0, 3.0, 4.0, 7.0)
+ODD_POWERS = (1 + 1e-12, 1.0001, 50.0, 1e5, 1e9)
+UNITS = [1.0] * 12 + [1e-7, 1e7, 1e-100, 1e100, 1e-150, 1e150]  # of cost and weights together
 
 
 def graph(kind: str, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -113,14 +115,18 @@ def regularizers(draw):
         return nm.NoRegularizer()
     if kind == "row":
         return nm.RowNormBound(size)
-    return nm.TracePower(draw(st.sampled_from(POWERS)), **{kind: size})
+    odd = draw(st.sampled_from([False] * 7 + [True]))
+    return nm.TracePower(draw(st.sampled_from(ODD_POWERS if odd else POWERS)), **{kind: size})
 
 
 @st.composite
 def equalities(draw, n: int, rng: np.random.Generator):
     """Often those of some kernel, sometimes of none."""
     kind = draw(
-        st.sampled_from(["none"] * 6 + ["unit", "unit", "of a kernel", "one", "centred", "impossible"])
+        st.sampled_from(
+            ["none"] * 6
+            + ["unit", "unit", "of a kernel", "one", "centred", "impossible", "twice", "a rounding"]
+        )
     )
     size = 10.0 ** draw(EXPONENTS)
     every = (np.arange(n), np.arange(n))
@@ -134,9 +140,12 @@ def equalities(draw, n: int, rng: np.random.Generator):
         return (nm.Equality(nm.TotalSum(n), 0.0),)
     if kind == "impossible":
         return (nm.Equality(nm.Entries(n, every), size), nm.Equality(nm.Entries(n, ([0], [1])), 3 * size))
+    if kind == "a rounding":  # beside a bound of n times the value it may be too much by less than one
+        return (nm.Equality(nm.Entries(n, every), 0.1 * size),)
     f = draw(functionals(n))
     X = rng.normal(size=(n, draw(st.integers(1, n))))
-    return (nm.Equality(f, size * f.value(X @ X.T)),)
+    made = nm.Equality(f, size * f.value(X @ X.T))
+    return (made, made) if kind == "twice" else (made,)
 
 
 @st.composite
@@ -154,7 +163,22 @@ def problems(draw, largest: int = 6):
         s = draw(st.integers(1, n))
         Q = np.linalg.qr(rng.normal(size=(n, s)))[0]
         basis = nm.Basis(Q if draw(st.booleans()) else np.eye(n)[:, :s])
-    return nm.Problem(sp.csr_array(C), chosen, hard, draw(regularizers()), basis)
+    R = draw(regularizers())
+    if hard and draw(st.sampled_from([False, False, True])):
+        top = float(np.max(np.abs(hard[0].value)))
+        R = nm.TracePower(1, bound=n * top) if top > 0 else R
+    unit = draw(st.sampled_from(UNITS))
+    if unit != 1.0:
+        chosen = [
+            nm.LossTerm(t.functional, t.loss, t.target, np.clip(unit * t.weight, 1e-300, 1e300))
+            for t in chosen
+        ]
+        C = unit * C
+    handed_in = sp.csr_array(C) if draw(st.booleans()) else np.array(C)
+    problem = nm.Problem(handed_in, chosen, hard, R, basis)
+    numbers = handed_in.data if sp.issparse(handed_in) else handed_in
+    numbers[...] = np.nan  # whoever still looks there is found out
+    return problem
 
 
 def points(problem, rng: np.random.Generator):
