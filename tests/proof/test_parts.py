@@ -279,3 +279,9 @@ def test_a_block_has_its_floor_and_its_eigenpairs():
     held.raise_to(raised)
     assert 0.9 * (low + 1) <= held.floor <= low + 1
     assert held.upper >= np.linalg.norm(S.toarray(), 2)
+
+
+def test_the_floor_of_the_identity_is_what_two_factorisations_leave():
+    for n in (1, 3, 8):
+        lost = (n + 2) * 0.05 * n + 2 * 1.95  # of the second one, and of the sum
+        assert (0.95 - factorisation.eigenvalue_floor(np.eye(n))) / UNIT == pytest.approx(lost, abs=2.1)
