@@ -4,9 +4,20 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certify import budget, certificate, existence, inside, misfit, newton, points, recovery, restoration
+from npkl_models.certify import (
+    budget,
+    certificate,
+    existence,
+    inside,
+    misfit,
+    newton,
+    points,
+    recovery,
+    restoration,
+)
 from npkl_models.model.regularizers import NoRegularizer
 
+NOTHING = NoRegularizer()
 N, ALL = 5, np.arange(5)
 FREE = nm.LossTerm(nm.Entries(N, ([0, 2], [1, 3])), "square", [1.0, -1.0], [2.0, 0.5])
 UNIT = nm.Equality(nm.Entries(N, (ALL, ALL)), 1.0 + ALL)
@@ -15,7 +26,7 @@ APART = nm.Equality(nm.SquaredDistances(N, ([0, 3], [2, 4])), [1.0, 2.0])
 BASIS = nm.Basis(np.linalg.qr(np.random.default_rng(3).normal(size=(N, 4)))[0])
 
 
-def problem_of(*equalities, R=NoRegularizer(), basis=None):
+def problem_of(*equalities, R=NOTHING, basis=None):
     return nm.Problem(np.eye(N), FREE, equalities, R, basis)
 
 
@@ -30,7 +41,10 @@ def jacobian(problem, V):
         for i in range(W.shape[0]):
             D = np.zeros_like(W)
             D[i, a] = h
-            columns.append((all_values(problem, problem.lift(W + D)) - all_values(problem, problem.lift(W - D))) / (2 * h))
+            columns.append(
+                (all_values(problem, problem.lift(W + D)) - all_values(problem, problem.lift(W - D)))
+                / (2 * h)
+            )
     return np.stack(columns, axis=1)
 
 
@@ -84,7 +98,9 @@ def test_newton_meets_known_systems_by_short_steps(parts, basis):
     np.testing.assert_allclose(other, step, atol=1e-8)
 
 
-@pytest.mark.parametrize("R", [nm.RowNormBound(1.0), nm.TracePower(2, bound=2.0), nm.TracePower(1, bound=1.5)])
+@pytest.mark.parametrize(
+    "R", [nm.RowNormBound(1.0), nm.TracePower(2, bound=2.0), nm.TracePower(1, bound=1.5)]
+)
 def test_newton_minds_the_regulariser(R):
     problem = problem_of(OFF, R=R)
     V = np.random.default_rng(0).normal(size=(N, 3))
@@ -103,16 +119,27 @@ def test_damped_steps_do_not_end_further_away():
 
 
 def test_the_misfit_has_the_gradient_of_differences():
-    for R, basis in ((NoRegularizer(), None), (nm.RowNormBound(1.0), None), (nm.TracePower(2, bound=1.0), None), (NoRegularizer(), BASIS)):
+    for R, basis in (
+        (NoRegularizer(), None),
+        (nm.RowNormBound(1.0), None),
+        (nm.TracePower(2, bound=1.0), None),
+        (NoRegularizer(), BASIS),
+    ):
         problem = problem_of(OFF, APART, R=R, basis=basis)
         x = np.random.default_rng(0).normal(size=problem.order * 2)
         given = (problem, misfit.scales(problem), misfit.row_bound(problem), (problem.order, 2))
         value, gradient = misfit._misfit(*given, x)
         h = 1e-6
-        numeric = [(misfit._misfit(*given, x + h * e)[0] - misfit._misfit(*given, x - h * e)[0]) / (2 * h) for e in np.eye(x.size)]
+        numeric = [
+            (misfit._misfit(*given, x + h * e)[0] - misfit._misfit(*given, x - h * e)[0]) / (2 * h)
+            for e in np.eye(x.size)
+        ]
         np.testing.assert_allclose(gradient, numeric, atol=1e-4 * max(1, np.abs(gradient).max()))
         V = problem.lift(x.reshape(-1, 2))
-        least = 0.5 * sum(np.sum(((e.functional.value_of_factor(V) - e.value) / s) ** 2) for e, s in zip(problem.equalities, misfit.scales(problem), strict=True))
+        least = 0.5 * sum(
+            np.sum(((e.functional.value_of_factor(V) - e.value) / s) ** 2)
+            for e, s in zip(problem.equalities, misfit.scales(problem), strict=True)
+        )
         assert value == pytest.approx(least) if isinstance(R, NoRegularizer) else value > least
         W = misfit.nearest(problem, x.reshape(-1, 2))
         assert misfit._misfit(*given, W.ravel())[0] <= 0.1 * value
@@ -120,7 +147,9 @@ def test_the_misfit_has_the_gradient_of_differences():
             assert misfit._misfit(*given, W.ravel())[0] < 1e-12
             assert misfit.misses_little(problem, problem.lift(W))
     assert not misfit.misses_little(problem, problem.lift(x.reshape(-1, 2)))
-    np.testing.assert_allclose(misfit.scales(problem_of(nm.Equality(OFF.functional, [4.0, 0.0])))[0], [4.0, 4e-3])
+    np.testing.assert_allclose(
+        misfit.scales(problem_of(nm.Equality(OFF.functional, [4.0, 0.0])))[0], [4.0, 4e-3]
+    )
     assert (misfit.size(np.zeros(3)), misfit.size(np.array([-3.0, 2.0]))) == (1.0, 3.0)
 
 
@@ -181,8 +210,12 @@ def test_what_is_confined():
     assert not existence._confined(full, V, 1.01 * gap)
     assert not existence._confined(trace, V, 1e-3)
     assert existence._confined(problem_of(), V, 1e9)
-    assert existence._confined(problem_of(nm.Equality(nm.Entries(N, (ALL, ALL)), 1.0), R=nm.TracePower(1, bound=5.0)), V, 1e-3)
-    assert existence._confined(problem_of(nm.Equality(nm.Entries(N, (ALL, ALL)), 4.0), R=nm.RowNormBound(2.0)), 2 * V, 1e-3)
+    assert existence._confined(
+        problem_of(nm.Equality(nm.Entries(N, (ALL, ALL)), 1.0), R=nm.TracePower(1, bound=5.0)), V, 1e-3
+    )
+    assert existence._confined(
+        problem_of(nm.Equality(nm.Entries(N, (ALL, ALL)), 4.0), R=nm.RowNormBound(2.0)), 2 * V, 1e-3
+    )
 
 
 def test_what_the_diagonal_exceeds():
@@ -214,7 +247,11 @@ def test_mixtures_and_their_upper_bound():
 def test_matrices_of_values_are_symmetric_parts():
     problem = problem_of(OFF, APART, basis=BASIS)
     P, R = inside.rows(problem)
-    M = [problem.Q.T @ e.functional.adjoint(x) @ problem.Q for e in problem.equalities for x in np.eye(e.functional.size)]
+    M = [
+        problem.Q.T @ e.functional.adjoint(x) @ problem.Q
+        for e in problem.equalities
+        for x in np.eye(e.functional.size)
+    ]
     U = np.diag(np.arange(1.0, 5))
     for a, A in enumerate(M):
         np.testing.assert_allclose(0.5 * (np.outer(P[a], R[a]) + np.outer(R[a], P[a])), A, atol=1e-12)
@@ -251,7 +288,11 @@ def test_restored_points_are_moved_by_as_much_as_is_said():
 
 
 def test_multipliers_are_recovered_where_the_point_is_stationary():
-    for R, parts in ((NoRegularizer(), (UNIT, OFF)), (nm.RowNormBound(1.0), ()), (nm.TracePower(1, bound=0.5), ())):
+    for R, parts in (
+        (NoRegularizer(), (UNIT, OFF)),
+        (nm.RowNormBound(1.0), ()),
+        (nm.TracePower(1, bound=0.5), ()),
+    ):
         hinge = nm.LossTerm(FREE.functional, "hinge", [1.0, -1.0], [20.0, 10.0])
         problem = nm.Problem(np.diag([1.0, 2, 3, 4, 5]), hinge, parts, R)
         best = problem.solve("sdp", eps=1e-10)
@@ -283,11 +324,19 @@ def test_points_are_read_as_what_they_are():
     assert points.read_point(problem, K).min_eigenvalue == 0.0
     assert points.read_point(problem, K).moved == 0.0
     np.testing.assert_allclose(points.read_point(problem, V, root=2.0).V, V / 2)
-    np.testing.assert_allclose(points.as_factor(problem, 4 * K) @ points.as_factor(problem, 4 * K).T, 4 * K, atol=1e-12)
+    np.testing.assert_allclose(
+        points.as_factor(problem, 4 * K) @ points.as_factor(problem, 4 * K).T, 4 * K, atol=1e-12
+    )
     scaled = points.read_point(problem, K, root=2.0).V
     np.testing.assert_allclose(scaled @ scaled.T, K / 4, atol=1e-12)
     assert not points.as_factor(problem, -np.eye(N)).any()
-    for bad in (np.ones((N, 0)), np.ones(N), np.full((N, 1), np.nan), np.full((N, 1), 1e200), K + np.triu(K, 1)):
+    for bad in (
+        np.ones((N, 0)),
+        np.ones(N),
+        np.full((N, 1), np.nan),
+        np.full((N, 1), 1e200),
+        K + np.triu(K, 1),
+    ):
         with pytest.raises(nm.ProblemError):
             points.read_point(problem, bad)
     points.read_point(problem, K + 1e-9 * np.triu(K, 1))

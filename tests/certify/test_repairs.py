@@ -48,7 +48,9 @@ def test_losses_and_equalities_on_the_diagonal_take_what_lacks_and_no_more():
         np.testing.assert_allclose(getattr(better, name)[-1], getattr(y, name)[-1] + eps, rtol=1e-12)
         np.testing.assert_array_equal(better.terms[0], y.terms[0])
         each = eps + ALL.astype(float)
-        np.testing.assert_allclose(getattr(repair(problem, y, each, np.inf)[1], name)[-1], getattr(y, name)[-1] + each)
+        np.testing.assert_allclose(
+            getattr(repair(problem, y, each, np.inf)[1], name)[-1], getattr(y, name)[-1] + each
+        )
 
 
 def test_the_diagonal_may_be_shared_by_several_parts():
@@ -57,7 +59,9 @@ def test_the_diagonal_may_be_shared_by_several_parts():
     y, eps = poor(problem)
     better = mended(problem, y, repairs.equality_shift(problem, y, eps, np.inf), eps)
     np.testing.assert_allclose(better.equalities[0] - y.equalities[0], eps)
-    np.testing.assert_allclose(better.equalities[1] - y.equalities[1], [0, eps, eps, eps])  # point 2 has one already
+    np.testing.assert_allclose(
+        better.equalities[1] - y.equalities[1], [0, eps, eps, eps]
+    )  # point 2 has one already
     short = nm.Problem(COST, FREE, halves[0])
     assert repairs.equality_shift(short, poor(short)[0], 1.0, np.inf) is None
     assert repairs.shift(short, poor(short)[0], 1.0, np.inf) is None
@@ -142,7 +146,9 @@ def test_distances_take_the_lack_over_the_floor_of_their_laplacian():
         assert 0.999999 * floor < floors.distance_floor(problem) <= floor
         y = poor(problem)[0]
         eps = max(-lowest(problem, y), 0.5)
-        better = mended(problem, y, repairs.distances(problem, y, eps, np.inf), eps, -1e-12 if eps > 0.5 else 0)
+        better = mended(
+            problem, y, repairs.distances(problem, y, eps, np.inf), eps, -1e-12 if eps > 0.5 else 0
+        )
         mine, other = (better.equalities, y.equalities) if parts[1] else (better.terms, y.terms)
         np.testing.assert_allclose(mine[0] - other[0], eps / floor, rtol=1e-6)
     assert floors.distance_floor(nm.Problem(C, FREE, basis=CENTRED)) == -np.inf
@@ -213,7 +219,9 @@ def test_the_best_repair_is_the_one_with_the_largest_bound():
     assert bound == max(bounds.values()) == bounds[name]
     local = repairs.best_repair(problem, y, eps, np.inf, np.ones(N))
     assert local[0] in ("local shift", "local equality shift")
-    assert local[1] == max(repair(problem, y, eps + np.ones(N), np.inf)[0] for repair in (repairs.shift, repairs.equality_shift))
+    assert local[1] == max(
+        repair(problem, y, eps + np.ones(N), np.inf)[0] for repair in (repairs.shift, repairs.equality_shift)
+    )
     assert repairs.best_repair(problem, y, 0.0, np.inf)[0] == "none needed"
     assert repairs.best_repair(problem, y, 0.0, np.inf, np.ones(N))[0] != "none needed"
     assert repairs.best_repair(problem, y, np.inf, np.inf) == (repairs.NO_REPAIR, -np.inf, y)
@@ -228,7 +236,9 @@ def test_the_floor_of_a_cost_is_its_lowest_eigenvalue(n, low, basis):
     C = dense(A + A.T)
     C += (low - np.linalg.eigvalsh(C)[0]) * np.eye(n)
     Q = np.linalg.qr(rng.normal(size=(n, 5)))[0] if basis else None
-    problem = nm.Problem(C, nm.LossTerm(nm.Entries(n, ([0], [1])), "square", 1.0), basis=nm.Basis(Q) if basis else None)
+    problem = nm.Problem(
+        C, nm.LossTerm(nm.Entries(n, ([0], [1])), "square", 1.0), basis=nm.Basis(Q) if basis else None
+    )
     true = np.linalg.eigvalsh(problem.Q.T @ C @ problem.Q)[0] if basis else low
     found = floors.cost_floor(problem)
     if n > 400 and not basis and low > 0:  # the shift that Cholesky proves need not be sharp
@@ -247,7 +257,9 @@ def test_traces_are_bounded_by_whatever_bounds_them_most():
     assert floors.trace_bound(nm.Problem(COST, FREE, UNIT), 1.0) < 1
     linear = nm.LossTerm(FREE.functional, "linear", 1.0)
     assert floors.trace_bound(nm.Problem(COST, linear), 10.0) == np.inf
-    assert floors.trace_bound(nm.Problem(COST, FREE, (), nm.TracePower(1, bound=3.0)), 1e9) == pytest.approx(3)
+    assert floors.trace_bound(nm.Problem(COST, FREE, (), nm.TracePower(1, bound=3.0)), 1e9) == pytest.approx(
+        3
+    )
     negative = nm.Problem(-np.eye(N), FREE)
     assert floors.trace_bound(negative, 10.0) == np.inf
 
@@ -266,7 +278,10 @@ def test_square_losses_on_the_diagonal_bound_the_trace_by_cauchy_schwarz(mu):
 
 
 def test_the_diagonal_that_equalities_fix_is_the_least_that_they_say():
-    parts = [nm.Equality(nm.Entries(N, ([0, 1, 2], [0, 1, 3])), [3.0, 2.0, -9.0]), nm.Equality(nm.Entries(N, ([1], [1])), 1.5)]
+    parts = [
+        nm.Equality(nm.Entries(N, ([0, 1, 2], [0, 1, 3])), [3.0, 2.0, -9.0]),
+        nm.Equality(nm.Entries(N, ([1], [1])), 1.5),
+    ]
     problem = nm.Problem(COST, FREE, parts)
     np.testing.assert_array_equal(floors.fixed_diagonal(problem), [3.0, 1.5, np.inf, np.inf, np.inf, np.inf])
     np.testing.assert_array_equal(floors.diagonal_of(parts[0].functional), [True, True, False])

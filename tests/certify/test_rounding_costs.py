@@ -10,12 +10,13 @@ from npkl_models.certify import rounding
 from npkl_models.linalg import UNIT, gamma
 from npkl_models.model.regularizers import NoRegularizer
 
+NOTHING = NoRegularizer()
 N = 7
 PAIRS = (np.array([0, 1, 2, 3]), np.array([4, 5, 6, 3]))
 SPREAD = (np.array([0, 2]), np.array([1, 6]))
 
 
-def problem_of(seed=0, basis=None, scale=1.0, regularizer=NoRegularizer()):
+def problem_of(seed=0, basis=None, scale=1.0, regularizer=NOTHING):
     rng = np.random.default_rng(seed)
     A = scale * rng.normal(size=(N, N))
     terms = (
@@ -28,7 +29,9 @@ def problem_of(seed=0, basis=None, scale=1.0, regularizer=NoRegularizer()):
 
 def multipliers_of(problem, seed=1):
     rng = np.random.default_rng(seed)
-    terms = tuple(t.loss.project(rng.normal(size=t.functional.size), t.target, t.weight) for t in problem.terms)
+    terms = tuple(
+        t.loss.project(rng.normal(size=t.functional.size), t.target, t.weight) for t in problem.terms
+    )
     return nm.Multipliers(terms, (rng.normal(size=2),), None)
 
 
@@ -54,13 +57,15 @@ def exact_slack(problem, y):
 def test_paid_is_above_the_exact_sum_and_near_it():
     problem = problem_of()
     y = multipliers_of(problem)
-    hinge, square = problem.terms
+    square = problem.terms[1]
     exact, size = Fraction(0), 0.0
     for own, term in zip(y.terms, problem.terms, strict=True):
         for value, t, w in zip(own, term.target, term.weight, strict=True):
             value, t, w = map(Fraction, map(float, (value, t, w)))
             one = value * t + (value * value / (4 * w) if term is square else 0)  # (z - t)^2; max(0, 1 - t z)
-            assert float(one) == pytest.approx(float(term.loss.conjugate(*map(np.array, map(float, (value, t, w))))))
+            assert float(one) == pytest.approx(
+                float(term.loss.conjugate(*map(np.array, map(float, (value, t, w)))))
+            )
             exact, size = exact + one, size + abs(float(one)) + 2 * abs(float(value * t))
     for value, b in zip(y.equalities[0], problem.equalities[0].value, strict=True):
         exact, size = exact + Fraction(float(value)) * Fraction(float(b)), size + abs(value * b)
@@ -70,7 +75,9 @@ def test_paid_is_above_the_exact_sum_and_near_it():
 
 
 def test_paid_counts_rows_with_the_square_of_their_bound():
-    problem = nm.Problem(np.eye(3), nm.LossTerm(nm.Entries(3, ([0], [1])), "hinge", 1.0), (), nm.RowNormBound(1.5))
+    problem = nm.Problem(
+        np.eye(3), nm.LossTerm(nm.Entries(3, ([0], [1])), "hinge", 1.0), (), nm.RowNormBound(1.5)
+    )
     y = nm.Multipliers((np.zeros(1),), (), np.array([1.0, 2.0, 4.0]))
     found = rounding.paid(problem, y)
     assert 0 < found - 7 * 2.25 < 100 * UNIT * 16
@@ -96,7 +103,9 @@ def test_the_slack_is_as_near_as_is_said(seed):
 
 
 def test_rows_count_among_the_sizes():
-    problem = nm.Problem(np.eye(3), nm.LossTerm(nm.Entries(3, ([0], [1])), "hinge", 1.0), (), nm.RowNormBound(1.0))
+    problem = nm.Problem(
+        np.eye(3), nm.LossTerm(nm.Entries(3, ([0], [1])), "hinge", 1.0), (), nm.RowNormBound(1.0)
+    )
     y = nm.Multipliers((np.array([-0.5]),), (), np.array([1e3, 2e3, 8e3]))
     assert rounding.multiplier_sizes(problem, y) == pytest.approx(8e3)
     _, error = rounding.slack(problem, y)
@@ -112,7 +121,10 @@ def test_in_a_basis_the_product_and_its_defect_are_paid(seed):
     S, error = rounding.slack(problem, y)
     left = exactly(problem.Q)
     exact = exact_slack(problem, y)
-    inner = [[sum(left[i][a] * exact[i][j] * left[j][b] for i in range(N) for j in range(N)) for b in range(4)] for a in range(4)]
+    inner = [
+        [sum(left[i][a] * exact[i][j] * left[j][b] for i in range(N) for j in range(N)) for b in range(4)]
+        for a in range(4)
+    ]
     apart = np.array([[float(Fraction(float(S[a, b])) - inner[a][b]) for b in range(4)] for a in range(4)])
     whole = np.linalg.norm(np.array([[float(x) for x in row] for row in exact]), 2)
     assert np.linalg.norm(apart, 2) <= error <= 1e3 * UNIT * N * whole
@@ -126,8 +138,8 @@ def exact_objective(problem, V):
     K = [[sum(a * b for a, b in zip(x, z, strict=True)) for z in V] for x in V]
     C = exactly(problem.cost.toarray())
     total = sum(C[i][j] * K[i][j] for i in range(N) for j in range(N))
-    hinge, square = problem.terms
-    for i, j, t, w in zip(*PAIRS, hinge.target, hinge.weight, strict=True):
+    square = problem.terms[1]
+    for i, j, t, w in zip(*PAIRS, problem.terms[0].target, problem.terms[0].weight, strict=True):
         total += Fraction(float(w)) * max(Fraction(0), 1 - Fraction(float(t)) * K[i][j])
     for i, j, t, w in zip(*SPREAD, square.target, square.weight, strict=True):
         total += Fraction(float(w)) * (K[i][i] + K[j][j] - 2 * K[i][j] - Fraction(float(t))) ** 2
@@ -189,7 +201,10 @@ def test_sensitivity_bounds_every_move_and_is_of_first_order(size, power):
         2 * w * (2 * size * (lengths[a] + lengths[b] + size)) ** 2 * 4
         for a, b, w in zip(*SPREAD, problem.terms[1].weight, strict=True)
     )
-    kinks = sum(2 * w * size * (lengths[a] + lengths[b] + size) for a, b, w in zip(*PAIRS, problem.terms[0].weight, strict=True))
+    kinks = sum(
+        2 * w * size * (lengths[a] + lengths[b] + size)
+        for a, b, w in zip(*PAIRS, problem.terms[0].weight, strict=True)
+    )
     squares = np.abs(S).sum(axis=1).max() * size**2
     grown = 2 * size * np.linalg.norm(lengths) + size**2
     spectrum = np.linalg.eigvalsh(V.T @ V)

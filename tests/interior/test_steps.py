@@ -27,9 +27,18 @@ PROBLEMS = {
 
 def run_of(gaps):
     """A run whose certificates have these gaps."""
-    found = [SimpleNamespace(relative_gap=g, point=np.full((2, 1), g), multipliers=g, bound=0.0, rigour="proved") for g in gaps]
+    found = [
+        SimpleNamespace(relative_gap=g, point=np.full((2, 1), g), multipliers=g, bound=0.0, rigour="proved")
+        for g in gaps
+    ]
     run = interior._Run.__new__(interior._Run)
-    run.problem, run.options, run.best, run.center, run.one = PROBLEMS["hinge"], SimpleNamespace(tol=1e-6), [], None, 0.1
+    run.problem, run.options, run.best, run.center, run.one = (
+        PROBLEMS["hinge"],
+        SimpleNamespace(tol=1e-6),
+        [],
+        None,
+        0.1,
+    )
     run.iterate = SimpleNamespace(
         values=SimpleNamespace(multipliers=lambda y: y), y=0, K=np.eye(N), mu=1.0, objective=lambda: 7.0
     )
@@ -127,7 +136,10 @@ def test_multipliers_begin_in_the_middle_of_their_boxes():
     np.testing.assert_allclose(y, [-1.0, 0.25])  # y in [-2, 0] and [0, 0.5]
     values = values_of(PROBLEMS["rows"])
     y = path._inside(values)
-    size = max(abs(PROBLEMS["rows"].cost).sum(axis=1).max(), abs(values.slack(np.r_[-1, 0.25, np.zeros(N)])).sum(axis=1).max())
+    size = max(
+        abs(PROBLEMS["rows"].cost).sum(axis=1).max(),
+        abs(values.slack(np.r_[-1, 0.25, np.zeros(N)])).sum(axis=1).max(),
+    )
     np.testing.assert_allclose(y[2:], size)
 
 
@@ -164,7 +176,11 @@ def test_a_factor_has_the_rank_with_the_smallest_merit():
     K = V @ V.T + 1e-12 * np.eye(N)
     found = crossover.factor_of(problem, K, y)
     assert found.shape[1] <= 2
-    every = [problem.objective_of_factor((U * s)[:, :r]) for U, s, _ in [np.linalg.svd(V, full_matrices=False)] for r in (1, 2)]
+    every = [
+        problem.objective_of_factor((U * s)[:, :r])
+        for U, s, _ in [np.linalg.svd(V, full_matrices=False)]
+        for r in (1, 2)
+    ]
     assert problem.objective_of_factor(found) <= min(every) * (1 + 1e-9)
     assert not crossover.factor_of(problem, np.zeros((N, N)), y).any()
     fixed = nm.Problem(COST, HINGE, UNIT)

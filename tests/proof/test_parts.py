@@ -27,7 +27,9 @@ def symmetric(n, low, high, seed=0):
 
 @pytest.mark.parametrize("n", [2, 5, 30])
 def test_a_perron_vector_is_the_lowest_eigenvector(n):
-    uneven = sp.csr_array(sp.diags_array(np.arange(1.0, n + 1)) @ graph(n) @ sp.diags_array(np.arange(1.0, n + 1)))
+    uneven = sp.csr_array(
+        sp.diags_array(np.arange(1.0, n + 1)) @ graph(n) @ sp.diags_array(np.arange(1.0, n + 1))
+    )
     for C in (graph(n), uneven, graph(n, 1, 0.3)):
         x = perron.perron_vector(C)
         lowest = np.linalg.eigh(C.toarray())[1][:, 0]
@@ -67,7 +69,7 @@ def test_inverse_iteration_has_the_lowest_vector():
 
 
 def test_a_deflation_is_a_block_of_the_matrix():
-    S, basis, _ = symmetric(20, 0.0, 1.0)
+    S, _, _ = symmetric(20, 0.0, 1.0)
     Q = np.linalg.qr(np.random.default_rng(1).normal(size=(20, 4)))[0]
     held = Deflation(S, Q, np.inf)
     np.testing.assert_allclose(held.inner, np.linalg.eigvalsh(Q.T @ S @ Q), atol=1e-12)
@@ -133,7 +135,9 @@ def test_the_recurrence_is_a_tridiagonal_matrix_of_the_complement(exact, kept, m
 
 
 def test_bounds_scale_with_the_matrix():
-    found = eigenbound.EigenBound(-1.0, -0.5, "proved", np.ones(2), 0.0, 0.25, np.array([3.0, 4.0])).times(8.0)
+    found = eigenbound.EigenBound(-1.0, -0.5, "proved", np.ones(2), 0.0, 0.25, np.array([3.0, 4.0])).times(
+        8.0
+    )
     assert (found.lower, found.estimate, found.coupling) == (-8.0, -4.0, 2.0)
     np.testing.assert_array_equal(found.raised, [24.0, 32.0])
     asked = query.Query("cholesky", 0.5, price=np.array([8.0, 16.0])).times(4.0)
@@ -146,7 +150,10 @@ def test_bounds_scale_with_the_matrix():
 def test_numbers_near_the_end_of_the_range_have_the_same_bounds(exponent, method):
     S, _, _ = symmetric(20, -0.5, 1.0)
     wide = LowRankUpdate(sp.csr_array(S), np.eye(20)[:, :1], np.array([0.25]))
-    for A, scaled in ((S, S * 2.0**exponent), (wide, LowRankUpdate(wide.S * 2.0**exponent, wide.W, wide.mu * 2.0**exponent))):
+    for A, scaled in (
+        (S, S * 2.0**exponent),
+        (wide, LowRankUpdate(wide.S * 2.0**exponent, wide.W, wide.mu * 2.0**exponent)),
+    ):
         own = bounds.min_eigenvalue(A, None, query.Query(method, random_state=0))
         found = bounds.min_eigenvalue(scaled, None, query.Query(method, random_state=0))
         assert found.lower == pytest.approx(own.lower * 2.0**exponent, rel=1e-9)
@@ -162,7 +169,10 @@ def test_a_proof_is_below_and_no_further_than_rounding(low):
     assert found.estimate == pytest.approx(true, abs=1e-12)
     assert abs(found.vector @ S @ found.vector - true) < 1e-12
     for shift in (0.5 - low, 1e-9 - low):
-        for floor in (factorisation._dense_floor(S, shift), factorisation._sparse_floor(sp.csc_array(S), shift)):
+        for floor in (
+            factorisation._dense_floor(S, shift),
+            factorisation._sparse_floor(sp.csc_array(S), shift),
+        ):
             assert -1e-10 <= floor <= 0
     assert factorisation._dense_floor(S, -low - 1e-9) is None
     assert factorisation._sparse_floor(sp.csc_array(S), -low - 1e-9) is None
@@ -226,7 +236,9 @@ def test_the_bound_of_a_run_is_where_the_start_would_have_too_small_a_component(
     assert lam < theta[0]
 
     def shown(at):
-        return np.prod(beta) / np.prod(theta - at) + lost * np.linalg.norm(np.linalg.solve(T - at * np.eye(12), np.eye(12)[0]))
+        return np.prod(beta) / np.prod(theta - at) + lost * np.linalg.norm(
+            np.linalg.solve(T - at * np.eye(12), np.eye(12)[0])
+        )
 
     assert shown(lam) <= component * (1 + 1e-6)
     assert shown(lam + 1e-6 * (theta[0] - lam)) >= component * (1 - 1e-4)
