@@ -28,7 +28,7 @@ class Plugin:
 
     def __init__(self, order: dict[str, float] | None, seconds: float, recorder: Any, log: Path) -> None:
         self.order, self.seconds, self.recorder, self.log = order, seconds, recorder, log
-        self.end, self.result, self.bad = time.monotonic() + seconds, {}, set()
+        self.end, self.result, self.bad = 0.0, {}, set()
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         if self.order is not None:
@@ -39,6 +39,7 @@ class Plugin:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
         if self.order is not None:
+            self.end = self.end or time.monotonic() + self.seconds
             if time.monotonic() > self.end:
                 os._exit(SURVIVED)
             self.log.write_text(item.nodeid)

@@ -71,19 +71,20 @@ class Run:
         in_processes(self.slots, works, done)
 
     def tests_of(self, mutant: Mutant) -> dict[str, float]:
-        """Tests that execute the line (of a compiled or module-wide one: the module), with their seconds."""
+        """Tests that execute the line (where it runs at import or is compiled: the module), with their seconds."""
         found: dict[str, float] = {}
         whole: dict[str, float] = {}
+        once = mutant.path.endswith("schur.py")
         for file in self.files[mutant.room]:
             known = self.known[file]
             for line, tests in known["lines"].get(mutant.path, {}).items():
+                here = mutant.line <= int(line) <= mutant.last
+                once |= here and not tests
                 for test in set(tests) - set(known["bad"]):
                     whole[test] = known["seconds"][test]
-                    if mutant.line <= int(line) <= mutant.last:
+                    if here:
                         found[test] = known["seconds"][test]
-        source = (ROOT / mutant.path).read_text().splitlines()
-        inside = source[mutant.line - 1].startswith(" ") and not mutant.path.endswith("schur.py")
-        return found if found or inside else whole
+        return found or (whole if once else {})
 
     def control(self) -> None:
         """An unchanged package must survive, or the run would count its own faults as kills."""
