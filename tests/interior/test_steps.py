@@ -214,3 +214,13 @@ def test_the_end_of_a_run_by_its_numbers():
     assert infeasible.solve("interior").status is nm.Status.INFEASIBLE
     falling = nm.Problem(-COST, HINGE)
     assert falling.solve("interior").status is nm.Status.UNBOUNDED
+
+
+def test_a_start_is_dual_feasible_where_a_short_step_into_the_boxes_leaves_a_slack():
+    star = nm.LossTerm(nm.Entries(N, (np.zeros(5, dtype=int), ALL[1:])), "hinge", 1.0, 100.0)
+    now = Iterate(values_of(nm.Problem(0.1 * np.eye(N), star)))
+    assert now.rho == 0.0
+    assert now.roomy
+    assert now.amiss == 1.0
+    assert Iterate(values_of(PROBLEMS["rows"])).rho == 1.0
+    assert Iterate(values_of(PROBLEMS["hinge"])).rho == 0.0

@@ -31,10 +31,15 @@ class Plugin:
         self.end, self.result, self.bad = 0.0, {}, set()
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        if self.order is not None:
-            items[:] = sorted(
-                (i for i in items if i.nodeid in self.order), key=lambda i: self.order[i.nodeid]
-            )
+        if self.order is None:
+            return
+        ranks: dict[str, int] = {}  # in turn from each file: the quickest of one may share a slow fixture
+        chosen = sorted((i for i in items if i.nodeid in self.order), key=lambda i: self.order[i.nodeid])
+        place = {}
+        for item in chosen:
+            file = item.nodeid.split("::")[0]
+            ranks[file] = place[item.nodeid] = ranks.get(file, 0) + 1
+        items[:] = sorted(chosen, key=lambda i: place[i.nodeid])
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:

@@ -116,6 +116,7 @@ def test_the_recurrence_is_a_tridiagonal_matrix_of_the_complement(exact, kept, m
     start = held.remove(np.random.default_rng(2).normal(size=n))
     run = Recurrence(held, start, steps, 1.5)
     left = [run.step() for _ in range(steps)]
+    assert (run.blocks is not None) == (kept and not exact)
     assert left == run.beta
     X = run.combine(np.eye(steps))
     tolerance = 1e-10 if exact or not kept else 1e-6
