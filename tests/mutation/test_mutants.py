@@ -1,0 +1,31 @@
+"""The changes that a mutation run makes are changes, of programs, and none of words or types."""
+
+import ast
+import random
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from mutation.mutants import mutants_of
+
+ROOT = Path(__file__).parents[2]
+ROOMS = ("certify", "proof", "interior")
+all_of = cache(mutants_of)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_change_is_another_program(room):
+    kept, left = all_of(ROOT, room)
+    assert len(kept) > 500
+    assert all(reason for reason in left)
+    assert len({m.path for m in kept}) >= len(list((ROOT / "npkl_models" / room).glob("*.py"))) - 2
+    for mutant in random.Random(0).sample(kept, 60):
+        source = (ROOT / mutant.path).read_bytes()
+        assert ast.dump(ast.parse(mutant.applied(source))) != ast.dump(ast.parse(source)), mutant.name
+        assert source[mutant.start : mutant.stop].decode() == mutant.before
+
+
+def test_the_change_that_readers_found_is_among_them():
+    kept, _ = all_of(ROOT, "interior")
+    assert any(m.before == "self.best[-1]" and m.after == "(self.best[0])" for m in kept)

@@ -1,0 +1,300 @@
+"""Perron vectors, deflations, recurrences, floors: each against dense algebra or a closed form."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from npkl_models.linalg import UNIT, LowRankUpdate
+from npkl_models.proof import bounds, eigenbound, elimination, factorisation, lanczos, perron, positive, query
+from npkl_models.proof.deflation import Deflation, is_local, tight
+from npkl_models.proof.recurrence import Recurrence
+
+
+def graph(n, seed=0, shift=0.0):
+    """A connected Laplacian plus a shift."""
+    rng = np.random.default_rng(seed)
+    A = np.diag(rng.uniform(0.5, 1, n - 1), 1) + np.triu(rng.uniform(size=(n, n)) < 0.2, 2)
+    A = A + A.T
+    return sp.csr_array(np.diag(A.sum(axis=1) + shift) - A)
+
+
+def symmetric(n, low, high, seed=0):
+    rng = np.random.default_rng(seed)
+    Q, values = np.linalg.qr(rng.normal(size=(n, n)))[0], np.linspace(low, high, n)
+    S = (Q * values) @ Q.T
+    return 0.5 * (S + S.T), Q, values
+
+
+@pytest.mark.parametrize("n", [2, 5, 30])
+def test_a_perron_vector_is_the_lowest_eigenvector(n):
+    uneven = sp.csr_array(
+        sp.diags_array(np.arange(1.0, n + 1)) @ graph(n) @ sp.diags_array(np.arange(1.0, n + 1))
+    )
+    for C in (graph(n), uneven, graph(n, 1, 0.3)):
+        x = perron.perron_vector(C)
+        lowest = np.linalg.eigh(C.toarray())[1][:, 0]
+        assert np.linalg.norm(x) == pytest.approx(1)
+        assert (x > 0).all()
+        np.testing.assert_allclose(x, np.abs(lowest), atol=1e-6)
+        low = np.linalg.eigvalsh(C.toarray())[0]
+        found = perron.collatz(C, x)
+        assert found <= low + 1e-12
+        assert found >= low - 1e-9 * n**2
+
+
+def test_no_perron_vector_where_the_signs_do_not_fit():
+    np.testing.assert_array_equal(perron.perron_vector(sp.csr_array([[0.0]])), [1.0])
+    assert perron.perron_vector(sp.csr_array([[1.0, 0.5], [0.5, 1.0]])) is None
+    assert perron.perron_vector(sp.csr_array([[0.0, -1.0], [-1.0, 1.0]])) is None
+    assert perron.perron_floor(sp.csr_array([[1.0, 0.5], [0.5, 1.0]])) == -np.inf
+    assert perron.collatz(sp.csr_array([[1.0, 0.5], [0.5, 1.0]]), np.ones(2)) == -np.inf
+    assert perron.collatz(sp.csr_array([[1.0, -0.5], [-0.5, 1.0]]), np.array([1.0, 0.0])) == -np.inf
+
+
+def test_collatz_is_the_least_quotient_but_for_rounding():
+    rng = np.random.default_rng(0)
+    for seed in range(10):
+        C, x = graph(12, seed, rng.normal()), rng.uniform(0.1, 2, 12)
+        exact = np.min((C.toarray().astype(np.longdouble) @ x.astype(np.longdouble)) / x)
+        found = perron.collatz(C, x)
+        assert exact - 50 * UNIT * np.max((abs(C) @ x) / x) <= found <= exact
+        assert found <= np.linalg.eigvalsh(C.toarray())[0]
+
+
+def test_inverse_iteration_has_the_lowest_vector():
+    C = graph(20, 3, 0.2).toarray()
+    x = perron._inverse_iteration(C)
+    np.testing.assert_allclose(C @ x, np.linalg.eigvalsh(C)[0] * x, atol=1e-10)
+    assert x.max() == 1.0
+
+
+def test_a_deflation_is_a_block_of_the_matrix():
+    S, _, _ = symmetric(20, 0.0, 1.0)
+    Q = np.linalg.qr(np.random.default_rng(1).normal(size=(20, 4)))[0]
+    held = Deflation(S, Q, np.inf)
+    np.testing.assert_allclose(held.inner, np.linalg.eigvalsh(Q.T @ S @ Q), atol=1e-12)
+    P = np.eye(20) - Q @ Q.T
+    assert held.coupling == pytest.approx(np.linalg.norm(P @ S @ Q, 2))
+    np.testing.assert_allclose(held.R, P @ S @ held.Q, atol=1e-12)
+    np.testing.assert_allclose(held.across, held.R.T @ held.R, atol=1e-12)
+    low = held.lowest()
+    assert low @ S @ low == pytest.approx(held.inner[0])
+    np.testing.assert_allclose(held.remove(np.arange(20.0)), P @ np.arange(20.0), atol=1e-12)
+    assert held.rounding(2.0) == pytest.approx(4 * (20 + 20 + 8 * 8) * UNIT * 2)
+    c = float(np.linalg.eigvalsh(np.linalg.svd(P)[0][:, :16].T @ S @ np.linalg.svd(P)[0][:, :16])[0])
+    t = held.whole(c)  # the block matrix of that c has this smallest eigenvalue
+    inside = np.diag(held.inner - t) - held.across / (c - t)
+    assert np.linalg.eigvalsh(inside)[0] == pytest.approx(0, abs=1e-10)
+    assert held.whole(-np.inf) == -np.inf
+    chosen = Deflation(S, np.eye(20)[:, :4], float(np.sort(np.linalg.norm(S[:, :4], axis=0))[2]))
+    assert chosen.size == 3
+    empty = Deflation(S, Q[:, :0], 1.0)
+    assert (empty.size, empty.coupling, empty.whole(0.25)) == (0, 0.0, 0.25)
+    np.testing.assert_array_equal(empty.remove(np.ones(20)), np.ones(20))
+
+
+def test_what_is_local_and_what_is_tight():
+    X = np.zeros((100, 3))
+    X[:10, 0], X[:11, 1], X[:, 2] = 1.0, 1.0, 0.1
+    np.testing.assert_array_equal(is_local(X), [True, False, False])
+    assert tight(1e-4, 4.0) == pytest.approx(0.1 * 0.02)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("kept", [True, False])
+def test_the_recurrence_is_a_tridiagonal_matrix_of_the_complement(exact, kept, monkeypatch):
+    from npkl_models.proof import recurrence
+
+    if not exact:
+        monkeypatch.setattr(recurrence, "REORTHOGONALISED", 0)
+    if not kept:
+        monkeypatch.setattr(recurrence, "KEPT", 0)
+    n, steps = 60, 20
+    S, _, _ = symmetric(n, 0.0, 1.0)
+    Q = np.linalg.qr(np.random.default_rng(1).normal(size=(n, 3)))[0]
+    held = Deflation(S, Q, np.inf)
+    start = held.remove(np.random.default_rng(2).normal(size=n))
+    run = Recurrence(held, start, steps, 1.5)
+    left = [run.step() for _ in range(steps)]
+    assert (run.blocks is not None) == (kept and not exact)
+    assert left == run.beta
+    X = run.combine(np.eye(steps))
+    tolerance = 1e-10 if exact or not kept else 1e-6
+    np.testing.assert_allclose(X.T @ X, np.eye(steps), atol=max(tolerance, 1e-6 if not exact else 0))
+    np.testing.assert_allclose(Q.T @ X, 0, atol=tolerance)
+    np.testing.assert_allclose(X[:, 0], start / np.linalg.norm(start), atol=tolerance)
+    T = np.diag(run.alpha) + np.diag(run.beta[:-1], 1) + np.diag(run.beta[:-1], -1)
+    P = np.eye(n) - Q @ Q.T
+    np.testing.assert_allclose(X.T @ P @ S @ P @ X, T, atol=max(tolerance, 1e-6))
+    units = (8 + n + 3) * UNIT * 1.5
+    drift = held.coupling * n * UNIT * 1.5
+    assert run.lost[0] == pytest.approx(units + drift / 1.5, rel=1 if exact else 1e-9)
+    for j in range(1, steps):
+        least = units + drift / run.beta[j - 1]
+        assert run.lost[j] >= least * (1 - 1e-9)
+        assert run.lost[j] <= (least + 100 * UNIT if exact else least * (1 + 1e-9))
+
+
+def test_bounds_scale_with_the_matrix():
+    found = eigenbound.EigenBound(-1.0, -0.5, "proved", np.ones(2), 0.0, 0.25, np.array([3.0, 4.0])).times(
+        8.0
+    )
+    assert (found.lower, found.estimate, found.coupling) == (-8.0, -4.0, 2.0)
+    np.testing.assert_array_equal(found.raised, [24.0, 32.0])
+    asked = query.Query("cholesky", 0.5, price=np.array([8.0, 16.0])).times(4.0)
+    assert asked.accuracy == 2.0
+    np.testing.assert_array_equal(asked.price, [2.0, 4.0])
+
+
+@pytest.mark.parametrize("exponent", [-300, -150, 150, 300])
+@pytest.mark.parametrize("method", ["eigh", "cholesky", "lanczos", "auto"])
+def test_numbers_near_the_end_of_the_range_have_the_same_bounds(exponent, method):
+    S, _, _ = symmetric(20, -0.5, 1.0)
+    wide = LowRankUpdate(sp.csr_array(S), np.eye(20)[:, :1], np.array([0.25]))
+    for A, scaled in (
+        (S, S * 2.0**exponent),
+        (wide, LowRankUpdate(wide.S * 2.0**exponent, wide.W, wide.mu * 2.0**exponent)),
+    ):
+        own = bounds.min_eigenvalue(A, None, query.Query(method, random_state=0))
+        found = bounds.min_eigenvalue(scaled, None, query.Query(method, random_state=0))
+        assert found.lower == pytest.approx(own.lower * 2.0**exponent, rel=1e-9)
+        assert found.estimate == pytest.approx(own.estimate * 2.0**exponent, rel=1e-9)
+
+
+@pytest.mark.parametrize("low", [-2.0, 0.0, 1e-3, 1.0])
+def test_a_proof_is_below_and_no_further_than_rounding(low):
+    S, _, _ = symmetric(50, low, 3.0)
+    true = np.linalg.eigvalsh(S)[0]
+    found = factorisation.by_eigh(S)
+    assert true - 1e-11 <= found.lower <= true
+    assert found.estimate == pytest.approx(true, abs=1e-12)
+    assert abs(found.vector @ S @ found.vector - true) < 1e-12
+    for shift in (0.5 - low, 1e-9 - low):
+        for floor in (
+            factorisation._dense_floor(S, shift),
+            factorisation._sparse_floor(sp.csc_array(S), shift),
+        ):
+            assert -1e-10 <= floor <= 0
+    assert factorisation._dense_floor(S, -low - 1e-9) is None
+    assert factorisation._sparse_floor(sp.csc_array(S), -low - 1e-9) is None
+
+
+def test_the_floor_of_a_dense_factorisation_is_that_of_rump():
+    S = np.diag([1.0, 2.0, 3.0])
+    assert factorisation._dense_floor(S, 1.0) == pytest.approx(-5 * UNIT * 9.0, rel=1e-9)
+
+
+def test_an_order_is_sparse_where_fill_is_small():
+    n = 500
+    banded = sp.diags_array([np.ones(n - 1), 2.5 * np.ones(n), np.ones(n - 1)], offsets=[-1, 0, 1])
+    mixed = np.random.default_rng(0).permutation(n)
+    S = sp.csr_array(sp.csr_array(banded)[mixed][:, mixed])
+    order = factorisation.sparse_order(S)
+    near = np.abs(np.subtract(*S[order][:, order].nonzero()))
+    assert sorted(order) == list(range(n))
+    assert near.max() <= 2
+    assert factorisation.sparse_order(sp.csr_array(np.ones((60, 60)))) is None
+    assert factorisation.sparse_order(np.eye(5)) is None
+
+
+def test_the_component_of_a_random_start_is_as_rare_as_is_said():
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 3, 10, 100):
+        X = rng.normal(size=(20_000, n))
+        component = np.abs(X[:, 0]) / np.linalg.norm(X, axis=1)
+        share = np.mean(component <= lanczos.smallest_component(n, 0.2))
+        assert share <= 0.22
+        assert n == 1 or share >= 0.1
+
+
+def test_ritz_pairs_are_those_of_the_tridiagonal_matrix():
+    rng = np.random.default_rng(0)
+    alpha, beta = list(rng.normal(size=30)), list(rng.uniform(0.5, 1, 29))
+    T = np.diag(alpha) + np.diag(beta, 1) + np.diag(beta, -1)
+    values, vectors = np.linalg.eigh(T)
+    low, found, spread = lanczos._extreme_ritz(alpha, beta, 4)
+    np.testing.assert_allclose(low, values[:4], atol=1e-12)
+    np.testing.assert_allclose(np.abs(found), np.abs(vectors[:, :4]), atol=1e-8)
+    assert spread == pytest.approx(values[-1] - values[0])
+    np.testing.assert_allclose(lanczos._ritz_values(alpha, [*beta, 7.0]), values, atol=1e-12)
+    assert lanczos._extreme_ritz([2.0], [], 3)[2] == 0.0
+    lam = values[0] - 0.3
+    wanted = np.linalg.norm(np.linalg.solve(T - lam * np.eye(30), np.eye(30)[0]))
+    assert lanczos._of_start(alpha, [*beta, 7.0], lam) == pytest.approx(wanted)
+    assert lanczos._of_start(alpha, [*beta, 7.0], values[0] + 0.1) == np.inf
+    assert lanczos._of_start([2.0], [1.0], 1.5) == 2.0
+    assert lanczos._of_start([2.0], [1.0], 2.5) == np.inf
+
+
+@pytest.mark.parametrize("lost", [0.0, 1e-6])
+def test_the_bound_of_a_run_is_where_the_start_would_have_too_small_a_component(lost):
+    rng = np.random.default_rng(0)
+    alpha, beta = list(rng.uniform(1, 2, 12)), list(rng.uniform(0.2, 0.4, 12))
+    component = 1e-3
+    lam = lanczos._lowest(alpha, beta, lost, component)
+    T = np.diag(alpha) + np.diag(beta[:-1], 1) + np.diag(beta[:-1], -1)
+    theta = np.linalg.eigvalsh(T)
+    assert lam < theta[0]
+
+    def shown(at):
+        return np.prod(beta) / np.prod(theta - at) + lost * np.linalg.norm(
+            np.linalg.solve(T - at * np.eye(12), np.eye(12)[0])
+        )
+
+    assert shown(lam) <= component * (1 + 1e-6)
+    assert shown(lam + 1e-6 * (theta[0] - lam)) >= component * (1 - 1e-4)
+
+
+@pytest.mark.parametrize("count", [1, 5, 30])
+def test_the_positive_part_is_the_whole_of_it(count, monkeypatch):
+    S, _, values = symmetric(80, -1.0, 1.0)
+    S = S - np.sort(values)[-count - 1] * np.eye(80) if count < 80 else S
+    w, X = np.linalg.eigh(S)
+    wanted = (X * np.maximum(w, 0)) @ X.T
+    for given in ({}, {"lanczos": True}, {"lanczos": True, "guess": count}):
+        part = positive.positive_part(S, **given)
+        np.testing.assert_allclose((part.vectors * part.values) @ part.vectors.T, wanted, atol=1e-9)
+        assert part.complete
+        assert part.tail == 0.0
+        assert (np.diff(part.values) <= 0).all()
+    few = positive.positive_part(S, most=11, lanczos=True)
+    if count > 11:
+        assert not few.complete
+        assert few.values.size == 11
+        assert few.tail == pytest.approx(few.values[-1])
+        assert few.tail >= w[-12] - 1e-9
+
+
+def test_a_core_carries_what_lacks_on_the_cheapest_points():
+    x, cost = np.array([0.1, 0.8, 0.5, 0.3]), np.array([1.0, 1.0, 1.0, 1.0])
+    D = elimination._core(x, cost, 0.7)
+    assert np.flatnonzero(D).tolist() == [1]
+    assert x @ (D * x) == pytest.approx(0.7)
+    dear = elimination._core(x, np.array([1.0, 100.0, 1.0, 1.0]), 0.7)
+    assert np.flatnonzero(dear).tolist() == [2, 3]
+    assert x @ (dear * x) == pytest.approx(0.7)
+
+
+def test_a_block_has_its_floor_and_its_eigenpairs():
+    S = graph(40, 2, 0.5)
+    points = np.arange(5, 17)
+    held = elimination.Elimination(S, points)
+    held.raise_to(np.zeros(40))
+    block = S.toarray()[np.ix_(points, points)]
+    low = np.linalg.eigvalsh(block)[0]
+    assert 0.9 * low <= held.floor <= low
+    values, vectors = held.lowest(1e-3)
+    assert values[0] == pytest.approx(low)
+    np.testing.assert_allclose(block @ vectors, vectors * values, atol=1e-9)
+    assert held.rounding(2.0) == pytest.approx(16 * UNIT * 4 / held.floor)
+    raised = np.zeros(40)
+    raised[points] = 1.0
+    held.raise_to(raised)
+    assert 0.9 * (low + 1) <= held.floor <= low + 1
+    assert held.upper >= np.linalg.norm(S.toarray(), 2)
+
+
+def test_the_floor_of_the_identity_is_what_two_factorisations_leave():
+    for n in (1, 3, 8):
+        lost = (n + 2) * 0.05 * n + 2 * 1.95  # of the second one, and of the sum
+        assert (0.95 - factorisation.eigenvalue_floor(np.eye(n))) / UNIT == pytest.approx(lost, abs=2.1)
