@@ -204,4 +204,7 @@ def relative_gap(problem: Problem, objective: float, bound: float) -> float:
     """
     if not (np.isfinite(objective) and np.isfinite(bound)):
         return float("inf")
-    return (objective - bound) / problem.size(objective, bound)
+    size = problem.size(objective, bound)
+    if size == 0.0:  # nothing to be relative to: C = 0, no loss at K = 0, and both ends zero
+        return 0.0 if objective <= bound else float("inf")
+    return (objective - bound) / size

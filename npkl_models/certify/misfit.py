@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from npkl_models.linalg import Array, gram_eigenvalues
+from npkl_models.model.functionals import Entries, SquaredDistances
 from npkl_models.model.problem import Problem
 
 ITERATIONS = 500  # of L-BFGS
@@ -51,7 +52,8 @@ def contradictory(problem: Problem) -> bool:
     known: dict[tuple[object, ...], float] = {}
     for part in problem.equalities:
         f = part.functional
-        ends = np.sort(np.stack(f.indices), axis=0) if len(f.indices) == 2 else np.array(f.indices)
+        symmetric = isinstance(f, (Entries, SquaredDistances))
+        ends = np.sort(np.stack(f.indices), axis=0) if symmetric else np.array(f.indices)
         columns = ends.T.tolist() if len(f.indices) else [[]]
         for indices, value in zip(columns, part.value.tolist(), strict=True):
             if known.setdefault((f.kind, *indices), value) != value:

@@ -85,6 +85,10 @@ def owned_sparse(A: Matrix) -> Matrix:
     """The same matrix as a CSR array with sorted indices, no repeated entries and read-only numbers."""
     out = sp.csr_array(A, dtype=float, copy=True)
     out.sum_duplicates()
+    for name in ("data", "indices", "indptr"):  # a view could be written to through what it is a view of
+        part = getattr(out, name)
+        if part.base is not None:
+            setattr(out, name, part.copy())
     return frozen(out)
 
 

@@ -97,7 +97,8 @@ class Functional(Owner, ABC):
     @cached_property
     def incidence(self) -> Incidence:
         """The same, laid out for sums."""
-        return Incidence(*self.triplets(), self.n, self.size)
+        owner, row, column, coefficient = (frozen(part) for part in self.triplets())
+        return Incidence(owner, row, column, coefficient, self.n, self.size)
 
     def value(self, K: Array) -> Array:
         """Values z on a dense kernel K (n x n)."""

@@ -142,8 +142,8 @@ class Problem(Owner, Lent):
 
     @cached_property
     def reference(self) -> float:
-        """What a gap is relative to besides its ends: the median positive loss at K = 0, else a unit."""
-        return scale.typical_loss(self.terms) or self.cost_unit * self.kernel_unit
+        """What a gap is relative to besides its ends: the least loss at K = 0, or a typical cost if less."""
+        return scale.reference(self.cost, self.terms, self.kernel_unit)
 
     def size(self, *values: float) -> float:
         """What a difference of two objectives or bounds is relative to: their sizes and the reference."""

@@ -42,11 +42,31 @@ def cost_unit(cost: Matrix, losses: float, kernel: float) -> float:
     return max(largest, faint) or 1.0
 
 
+def reference(cost: Matrix, terms: Sequence[LossTerm], kernel: float) -> float:
+    """What a gap is relative to besides its ends: the least loss at K = 0, or a typical cost if that is less.
+
+    A typical cost is the median of C's diagonal, of what is not zero, times the unit of kernels. The smaller
+    of the two, and the least loss: a few heavy pairs that can be met exactly, or heavy pairs alone, must not
+    make a gap look small that is a good part of the optimum.
+    """
+    diagonal = np.abs(cost.diagonal())
+    diagonal = diagonal[diagonal > 0]
+    entry = float(np.median(diagonal)) if diagonal.size else float(np.max(np.abs(cost.data), initial=0.0))
+    least = float(np.min(losses_at_zero(terms), initial=np.inf))
+    return min((x for x in (entry * kernel, least) if 0 < x < np.inf), default=0.0)
+
+
 def typical_loss(terms: Sequence[LossTerm]) -> float:
     """The median of the losses at K = 0, of those that are positive; zero where none is."""
+    positive = losses_at_zero(terms)
+    return float(np.median(positive)) if positive.size else 0.0
+
+
+def losses_at_zero(terms: Sequence[LossTerm]) -> Array:
+    """The losses at K = 0 that are positive."""
     values: list[Array] = [
         term.weight * term.loss.value(np.zeros_like(term.target), term.target) for term in terms
     ]
     every = np.concatenate([np.zeros(0), *values])
-    positive = every[every > 0]
-    return float(np.median(positive)) if positive.size else 0.0
+    out: Array = every[every > 0]
+    return out

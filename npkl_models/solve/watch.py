@@ -116,6 +116,7 @@ class Watch:
         kind: str = "factor",
     ) -> Certificate:  # fmt: skip
         """The certificate of a factor as it is now; all of a run share one probability of failure."""
+        y = None if y is None or not y.finite else y  # numbers out of range are no multipliers
         now, began = V.copy() if isinstance(V, np.ndarray) else V, self.seconds
         units = self._units if self._units is not None and problem is self._units.problem else None
         if units is not None:

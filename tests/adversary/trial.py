@@ -112,7 +112,7 @@ class Trial:
         if solution.status is nm.Status.OPTIMAL:
             objectives[backend] = solution.objective
             for other, value in objectives.items():
-                if abs(value - solution.objective) > AGREEMENT * (1 + abs(value) + abs(solution.objective)):
+                if abs(value - solution.objective) > AGREEMENT * self.problem.size(value, solution.objective):
                     self._false(f"{backend} and {other} are both OPTIMAL, {solution.objective} and {value}")
 
     def judge(self, found: nm.Certificate, name: str) -> None:
