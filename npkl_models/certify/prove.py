@@ -151,7 +151,7 @@ def _both_sides(
         upper += rounding.objective(problem, V, objective)
     if given is not None or not problem.regularizer.row_multipliers:
         dual = bound_from(problem, y, V, objective, upper, demand)
-        met = objective - dual.bound <= demand.tol * problem.size(objective, dual.bound)
+        met = _met(problem, objective, dual.bound, demand)
         if not (met or demand.quick):
             held = bound_of_held(problem, y, V, demand)
             dual = dual if held is None or held.bound <= dual.bound else held
@@ -164,12 +164,17 @@ def _both_sides(
     return restored, objective, upper, dual
 
 
+def _met(problem: Problem, objective: float, bound: float, demand: Demand) -> bool:
+    """Whether there is a bound, and it is within the tolerance."""
+    return bound > -np.inf and objective - bound <= demand.tol * problem.size(objective, bound)
+
+
 def _with_more_rows(
     problem: Problem, V: Array, dual: Dual, objective: float, upper: float, demand: Demand
 ) -> Dual:
     """Which rows are at their bound is told by what their multipliers gain: a solver may leave them below."""
     for active in ACTIVE[1:]:
-        if objective - dual.bound <= demand.tol * problem.size(objective, dual.bound):
+        if _met(problem, objective, dual.bound, demand):
             break
         y = recover_multipliers(problem, V, active)
         other = bound_from(problem, y, V, objective, upper, demand)

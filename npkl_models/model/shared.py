@@ -110,6 +110,8 @@ def onto_simplex(y: Array, total: float) -> Array:
     Held, Wolfe & Crowder 1974: x = max(y - s, 0) with one shift s, found from the sorted numbers.
     """
     x = np.maximum(y, 0.0)
+    if not np.isfinite(x).all():  # numbers out of range are near to nothing
+        return np.zeros_like(x)
     if _within(x, total):
         return x
     below = x - np.max(x)  # of which the shift may be told, however large they are beside the total

@@ -80,7 +80,8 @@ def main() -> int:
         for text in getattr(total, name)[:20]:
             print(f"{name}: {text}\n")
     if options.json is not None:
-        options.json.write_text(json.dumps(asdict(total), indent=1))
+        found = asdict(total) | {"counts": {str(name): count for name, count in total.counts.items()}}
+        options.json.write_text(json.dumps(found, indent=1))
     return int(bool(total.false or total.foreign or total.hangs))
 
 
