@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from npkl_models.answer.solution import Solution, Status
-from npkl_models.errors import ProblemError
 from npkl_models.model.faces import Face
 from npkl_models.model.problem import Problem
 from npkl_models.presolve.units import Units
@@ -93,7 +92,7 @@ class Program:
     def _run(self, watch: Watch) -> Claim:
         try:
             return in_statement(self.plan.run(watch), self.units)
-        except (*BROKEN, ProblemError) as error:  # the latter: a point too large to be certified
+        except BROKEN as error:
             if watch.of_callback(error):
                 raise
             return Claim(None, None, Status.FAILED, message=f"{type(error).__name__}: {error}")

@@ -91,6 +91,7 @@ BENCHMARKS = {
 
 
 LONG = {
+    "memory.py",
     "table.py",
     "against_scs.py",
     "printed_ascent.py",
