@@ -98,3 +98,23 @@ def test_bounds_of_costs_that_have_lost_their_digits(c):
     problem = nm.Problem(c * np.eye(n), (), nm.Equality(nm.TotalSum(n), 1.0))
     found = nm.certify(problem, np.full((n, 1), 1 / n))
     assert Fraction(found.bound) <= Fraction(c) / n <= Fraction(found.upper)
+
+
+class Differences(nm.Functional):
+    """K_ii - K_jj: the order of the two matters."""
+
+    kind, arity, latex, latex_matrix = "diagonal differences", 2, "", ""
+
+    def triplets(self):
+        from npkl_models.model.functional import Triplets
+
+        i, j = self.indices
+        each, one = np.arange(i.size), np.ones(i.size)
+        return Triplets(np.r_[each, each], np.r_[i, j], np.r_[i, j], np.r_[one, -one])
+
+
+def test_a_functional_that_is_not_symmetric_does_not_contradict_itself():
+    """Found by a reviewer: (0, 1) and (1, 0) were taken for the same value."""
+    problem = nm.Problem(np.eye(3), (), nm.Equality(Differences(3, ([0, 1], [1, 0])), [1.0, -1.0]))
+    assert problem.violation(np.array([[1.0], [0.0], [0.0]])) == 0.0
+    assert problem.solve().status is not nm.Status.INFEASIBLE

@@ -97,11 +97,7 @@ def handed_in():
     hard = nm.Equality(nm.Entries(n, (index, index + 1)), value)
     pairs = np.array([[0, 1], [2, 3]])
     confidence = np.ones(4)
-    made = (
-        nm.Pairs(n, pairs, pairs + 2, confidence)
-        if False
-        else nm.Pairs(n, pairs, pairs[:, ::-1] + 1, confidence)
-    )
+    made = nm.Pairs(n, pairs, pairs[:, ::-1] + 1, confidence)
     X = np.random.default_rng(0).normal(size=(n, 2))
     return {
         "dense cost": (L, nm.Problem(L, term)),
