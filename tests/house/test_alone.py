@@ -47,7 +47,8 @@ CALLS = {
 def test_each_in_a_process_of_its_own():
     """One process imports the package; each call is made in a fork of it, which no other call has touched."""
     names = [name for name in nm.__all__ if name != "__version__"]
-    calls = CALLS | {f"nm.{name}": f"nm.{name}" for name in names}
+    calls = {name: SETUP + call for name, call in CALLS.items()}
+    calls |= {f"nm.{name}": f"nm.{name}" for name in names}
     script = f"""
 import npkl_models as nm
 import os, signal, sys, tempfile
@@ -58,7 +59,7 @@ for name, call in {calls!r}.items():
     if child == 0:
         signal.alarm(300)
         try:
-            exec({SETUP!r} + call)
+            exec(call)
         except BaseException as error:
             print(name, type(error).__name__, error, flush=True)
             os._exit(1)
