@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from npkl_models.certify import rounding
 from npkl_models.certify.floors import cost_floor, trace_bound
 from npkl_models.certify.repairs import balanced, best_repair, diagonal_price
-from npkl_models.certify.slater import projected
+from npkl_models.certify.slater import Interior, projected
 from npkl_models.errors import ProblemError, UnsupportedError, chosen
 from npkl_models.linalg import UNIT, Array, LowRankUpdate, Matrix, dense, norm_bound
 from npkl_models.linalg.owned import real_number
@@ -49,13 +49,20 @@ class Dual:
 
 @dataclass(frozen=True)
 class Demand:
-    """What is asked of a certificate; see `npkl_models.certify.prove.certify`."""
+    """What is asked of a certificate (see `npkl_models.certify.prove.certify`), and what may help it.
+
+    Attributes
+    ----------
+    inside : Interior or None
+        A strictly feasible dual point that a solver found.
+    """
 
     method: str
     tol: float
     failure_probability: float
     random_state: int | None
     quick: bool
+    inside: Interior | None = None
 
     def __post_init__(self) -> None:
         chosen("eigenvalue method", self.method, METHODS)
@@ -110,7 +117,7 @@ def bound_from(
     found = min_eigenvalue(S, W, query)
     lower = found.lower - error
     shortfall = max(0.0, 2 * UNIT * (abs(lower) + R.shift) - (lower + R.shift)) if lower > -np.inf else np.inf
-    repair, bound, y = best_repair(problem, y, shortfall, upper, found.raised)
+    repair, bound, y = best_repair(problem, y, shortfall, upper, found.raised, demand.inside)
     rigour: Rigour = found.rigour if np.isfinite(bound) else "none"
     return Dual(bound, rigour, repair, y, found, R.shift + _kappa(R.spectral, S, W))
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,6 +23,7 @@ from npkl_models.certify.floors import diagonal_of, fixed_diagonal
 from npkl_models.certify.misfit import contradictory, misses_little, nearest, random_factor, size
 from npkl_models.certify.newton import CONSTRAINTS, derivative, newton, outer
 from npkl_models.linalg import UNIT, Array, gamma, gram_eigenvalues
+from npkl_models.model.facts import fact
 from npkl_models.model.problem import Problem
 from npkl_models.proof.factorisation import eigenvalue_floor
 
@@ -125,14 +125,10 @@ class Anchor:
     depth: tuple[float, float] = (0.0, 0.0)
 
 
-_anchors: WeakKeyDictionary[Problem, Anchor | None] = WeakKeyDictionary()
-
-
+@fact
 def anchor(problem: Problem) -> Anchor | None:
-    """The anchor of a problem; found once."""
-    if problem not in _anchors:
-        _anchors[problem] = _centre(problem) or _anchor(problem)
-    return _anchors[problem]
+    """The anchor of a problem."""
+    return _centre(problem) or _anchor(problem)
 
 
 def _centre(problem: Problem) -> Anchor | None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from weakref import WeakKeyDictionary
-
 import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.certify import rounding
 from npkl_models.linalg import UNIT, Array, Mask
+from npkl_models.model.facts import fact
 from npkl_models.model.functionals import Entries, Functional, SquaredDistances
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
@@ -17,37 +16,10 @@ from npkl_models.proof.factorisation import DENSE_CHOLESKY
 from npkl_models.proof.perron import perron_floor
 from npkl_models.proof.query import Query
 
-_costs: WeakKeyDictionary[Problem, float] = WeakKeyDictionary()
-_distances: WeakKeyDictionary[Problem, float] = WeakKeyDictionary()
-_diagonals: WeakKeyDictionary[Problem, float] = WeakKeyDictionary()
 
-
+@fact
 def cost_floor(problem: Problem) -> float:
     """A proved lower bound on the smallest eigenvalue of C (of Q'CQ), -inf where none is at hand."""
-    if problem not in _costs:
-        _costs[problem] = _cost_floor(problem)
-    return _costs[problem]
-
-
-def distance_floor(problem: Problem) -> float:
-    """A proved lower bound on the spectrum of sum_e M_e over all distances, -inf where none is at hand."""
-    if problem not in _distances:
-        parts = (*problem.terms, *problem.equalities)
-        held = [np.full(e.functional.size, isinstance(e.functional, SquaredDistances)) for e in parts]
-        _distances[problem] = _floor_of(problem, held)
-    return _distances[problem]
-
-
-def diagonal_floor(problem: Problem) -> float:
-    """The same over the equalities on the diagonal."""
-    if problem not in _diagonals:
-        none = [np.zeros(e.functional.size, dtype=bool) for e in problem.terms]
-        held = [*none, *(diagonal_of(e.functional) for e in problem.equalities)]
-        _diagonals[problem] = _floor_of(problem, held)
-    return _diagonals[problem]
-
-
-def _cost_floor(problem: Problem) -> float:
     zero = Multipliers(
         tuple(np.zeros(part.functional.size) for part in problem.terms),
         tuple(np.zeros(part.functional.size) for part in problem.equalities),
@@ -65,6 +37,21 @@ def _cost_floor(problem: Problem) -> float:
         return floor
     found = min_eigenvalue(C, query=Query("cholesky"))
     return max(floor, found.lower - error) if found.rigour == "proved" else floor
+
+
+@fact
+def distance_floor(problem: Problem) -> float:
+    """A proved lower bound on the spectrum of sum_e M_e over all distances, -inf where none is at hand."""
+    parts = (*problem.terms, *problem.equalities)
+    held = [np.full(e.functional.size, isinstance(e.functional, SquaredDistances)) for e in parts]
+    return _floor_of(problem, held)
+
+
+@fact
+def diagonal_floor(problem: Problem) -> float:
+    """The same over the equalities on the diagonal."""
+    none = [np.zeros(e.functional.size, dtype=bool) for e in problem.terms]
+    return _floor_of(problem, [*none, *(diagonal_of(e.functional) for e in problem.equalities)])
 
 
 def _floor_of(problem: Problem, held: list[Mask]) -> float:

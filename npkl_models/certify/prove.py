@@ -87,7 +87,15 @@ def certify(
     False
     """
     instance(problem, Problem, "problem")
-    demand = Demand(method, tol, failure_probability, random_state, quick)
+    return prove(
+        problem, point, multipliers, kind, Demand(method, tol, failure_probability, random_state, quick)
+    )
+
+
+def prove(
+    problem: Problem, point: Any, multipliers: Multipliers | None, kind: str, demand: Demand
+) -> Certificate:
+    """The certificate of a point as it is demanded."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
         units = binary_units(problem)
         return outward(_certify(units, point, multipliers, kind, demand), units)

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from npkl_models.certify.floors import cost_floor, diagonal_floor, diagonal_of, distance_floor, trace_bound
 from npkl_models.certify.rounding import multiplier_sizes, paid, raised
-from npkl_models.certify.slater import slater
+from npkl_models.certify.slater import Interior, slater
 from npkl_models.linalg import UNIT, Array, Index, Mask, Matrix
 from npkl_models.linalg.threads import shared
 from npkl_models.model.functionals import Functional, SquaredDistances
@@ -28,11 +28,13 @@ Repaired = tuple[float, Multipliers] | None
 
 
 def best_repair(
-    problem: Problem, y: Multipliers, eps: float, upper: float, local: Array | None = None
-) -> tuple[str, float, Multipliers]:
+    problem: Problem, y: Multipliers, eps: float, upper: float, local: Array | None = None,
+    inside: Interior | None = None,
+) -> tuple[str, float, Multipliers]:  # fmt: skip
     """(name, bound, multipliers) of the best repair; bound -inf if none applies.
 
-    With ``local`` the slack is known to be above -eps only after Diag(local) is added to it.
+    With ``local`` the slack is known to be above -eps only after Diag(local) is added to it. ``inside`` is a
+    strictly feasible dual point that a solver found.
     """
     if eps == 0.0 and local is None:
         return "none needed", -paid(problem, y), y
@@ -49,7 +51,7 @@ def best_repair(
         if found is not None and found[0] > best[1]:
             best = (name if local is None else f"local {name}", *found)
     if best[1] == float("-inf") and local is None:
-        found = slater(problem, y, eps, upper)
+        found = slater(problem, y, eps, upper, inside)
         best = best if found is None else ("Slater point", *found)
     return best
 

@@ -8,14 +8,14 @@ grow.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from weakref import WeakKeyDictionary
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse.linalg import ArpackError, eigsh
 
 from npkl_models.certify import rounding
 from npkl_models.linalg import UNIT, Array, Matrix, dense, lowest_pairs, norm_bound
+from npkl_models.model.facts import fact
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
@@ -28,28 +28,44 @@ NEAR = 1e-2  # of the norm: how far above the lowest they may be
 STEPS = tuple(4.0**-k for k in range(12))  # of the norm of the slack, tried in turn
 SPECTRUM = 1_500  # largest order for dense eigenvalues
 
-_known: WeakKeyDictionary[Problem, tuple[Multipliers, float] | None] = WeakKeyDictionary()
+
+@dataclass(frozen=True, eq=False)
+class Interior:
+    """A strictly feasible dual point: the slack of y, plus the shift of the regulariser, is above mu I.
+
+    Attributes
+    ----------
+    problem : Problem
+        Whose multipliers they are.
+    y : Multipliers
+    mu : float
+        Positive.
+    """
+
+    problem: Problem
+    y: Multipliers
+    mu: float
 
 
+@fact
 def strictly_feasible(problem: Problem) -> tuple[Multipliers, float] | None:
     """Multipliers whose slack (plus the regulariser's shift) is proved to be above mu I, and mu > 0."""
-    if problem not in _known:
-        _known[problem] = _search(problem)
-    return _known[problem]
+    return _search(problem)
 
 
-def offer(problem: Problem, y: Multipliers) -> bool:
-    """A candidate for the strictly feasible point, kept if it is proved to be one and a better one."""
+def interior(problem: Problem, y: Multipliers) -> Interior | None:
+    """Multipliers that a solver found, if they are proved to be further inside than those that are known."""
     found, known = _proved(problem, projected(problem, y)), strictly_feasible(problem)
     better = found is not None and (known is None or found[1] > known[1])
-    if better:
-        _known[problem] = found
-    return better
+    return Interior(problem, *found) if found is not None and better else None
 
 
-def slater(problem: Problem, y: Multipliers, eps: float, upper: float) -> tuple[float, Multipliers] | None:
-    """The repair: a share of the strictly feasible point, mixed in."""
-    found = strictly_feasible(problem)
+def slater(
+    problem: Problem, y: Multipliers, eps: float, upper: float, inside: Interior | None = None
+) -> tuple[float, Multipliers] | None:
+    """The repair: a share of a strictly feasible point, mixed in; ``inside`` is a better one, of a solver."""
+    own = inside is not None and inside.problem is problem
+    found = (inside.y, inside.mu) if own and inside is not None else strictly_feasible(problem)
     if found is None:
         return None
     center, mu = found

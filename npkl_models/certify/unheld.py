@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +22,7 @@ from npkl_models.certify.bounds import Demand, Dual, bound_from
 from npkl_models.certify.floors import cost_floor
 from npkl_models.certify.slater import projected
 from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Index, Mask, Matrix, norm_bound
+from npkl_models.model.facts import fact
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import LossTerm, Multipliers
 from npkl_models.proof.perron import collatz, perron_vector
@@ -31,11 +31,9 @@ WEAK = (1e-12, 1e-15, 0.0)  # of the norm: entries of the cost that may be count
 HELD = "held points"  # the name of the repair
 SINGULAR = 1e-9  # of the norm: a component whose floor is above holds itself
 
-_known: WeakKeyDictionary[Problem, Split | None] = WeakKeyDictionary()
-
 
 class Parts(NamedTuple):
-    """What a split keeps of the whole problem (not the problem, whose end it must not delay)."""
+    """What a split keeps of the whole problem (not the problem: a fact must not hold it)."""
 
     n: int
     cost: Matrix
@@ -100,12 +98,11 @@ class Split:
         return Multipliers(tuple(out))
 
 
+@fact
 def split(problem: Problem) -> Split | None:
     """The split of a problem into held points and others; None where all are held, or it cannot be shown."""
-    if problem not in _known:
-        with np.errstate(all="ignore"):
-            _known[problem] = _search(problem)
-    return _known[problem]
+    with np.errstate(all="ignore"):
+        return _search(problem)
 
 
 def bound_of_held(problem: Problem, y: Multipliers, V: Array, demand: Demand) -> Dual | None:

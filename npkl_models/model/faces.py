@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from npkl_models.linalg import UNIT, Array, Index, Mask, dense
 from npkl_models.model.basis import Basis, shared_rows
+from npkl_models.model.facts import fact
 from npkl_models.model.functionals import DistanceDifferences, Entries, SquaredDistances, TotalSum
 from npkl_models.model.pairs import components
 from npkl_models.model.problem import Problem
@@ -75,14 +75,9 @@ class Face:
         return replace(y, terms=y.terms[: self.terms], equalities=tuple(out))
 
 
-_known: WeakKeyDictionary[Problem, Face | None] = WeakKeyDictionary()  # None: the whole cone
-
-
 def face_of(problem: Problem) -> Face:
     """The problem over its face; as it was stated if that is the whole cone, or too large to write down."""
-    if problem.equalities and problem not in _known:
-        _known[problem] = _face(problem)
-    face = _known.get(problem)
+    face = _face(problem) if problem.equalities else None
     if face is not None:
         return face
     kept = tuple(np.ones(e.functional.size, dtype=bool) for e in problem.equalities)
@@ -90,7 +85,9 @@ def face_of(problem: Problem) -> Face:
     return Face(problem, kept, heir, np.ones(heir.size), len(problem.terms), whole=True)
 
 
+@fact
 def _face(problem: Problem) -> Face | None:
+    """The face, None for the whole cone."""
     centring = any(map(_is_centring, problem.equalities))
     if problem.basis is not None:
         kept = tuple(np.full(e.functional.size, not _is_centring(e)) for e in problem.equalities)

@@ -128,6 +128,11 @@ class Problem(Owner, Lent):
             f"regularizer={self.regularizer.name}{basis})"
         )
 
+    @cached_property
+    def facts(self) -> dict[Any, Any]:
+        """What was found to follow from the problem; `npkl_models.model.facts` writes it."""
+        return {}
+
     # ------------------------------------------------------------------ units
 
     @cached_property

@@ -17,6 +17,7 @@ import numpy as np
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
 from npkl_models.linalg.owned import shell
+from npkl_models.model.facts import fact
 from npkl_models.model.problem import Problem
 from npkl_models.model.regularizer import Regularizer
 from npkl_models.model.terms import LossTerm, Multipliers
@@ -97,16 +98,16 @@ def own_units(problem: Problem) -> Units:
 
 
 def binary_units(problem: Problem) -> Units:
-    """The same with powers of two, where that is exact: the same numbers but for their exponents.
+    """The same with powers of two, where that is exact: the same numbers but for their exponents."""
+    inner, cost, root = _binary_numbers(problem)
+    return Units(problem, problem if inner is None else inner, cost, root)
 
-    It is worked out once for each problem, of which it is a function.
-    """
-    known: tuple[Problem | None, float, float] | None = problem.__dict__.get("_binary")
-    if known is None:  # no cycle of references: its end would wait for the garbage collector
-        found = _binary(problem)
-        known = (None if found.same else found.problem, found.cost, found.root)
-        problem.__dict__["_binary"] = known
-    return Units(problem, problem if known[0] is None else known[0], *known[1:])
+
+@fact
+def _binary_numbers(problem: Problem) -> tuple[Problem | None, float, float]:
+    """The problem in such units (None: as it was stated), and the units."""
+    found = _binary(problem)
+    return None if found.same else found.problem, found.cost, found.root
 
 
 def _binary(problem: Problem) -> Units:

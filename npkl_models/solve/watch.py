@@ -14,10 +14,11 @@ import numpy as np
 import npkl_models.interrupts as interrupts
 from npkl_models.answer.history import History, Iterate
 from npkl_models.answer.solution import Status
+from npkl_models.certify.bounds import Demand
 from npkl_models.certify.budget import Budget
 from npkl_models.certify.certificate import Certificate, inward
-from npkl_models.certify.prove import certify
-from npkl_models.certify.slater import offer
+from npkl_models.certify.prove import prove
+from npkl_models.certify.slater import Interior, interior
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
@@ -71,6 +72,7 @@ class Watch:
         self.seed: int | None = getattr(options, "random_state", None)
         self.rigour: str = getattr(options, "rigour", "probable")
         self._budget = Budget()
+        self._inside: Interior | None = None
         self._issued: list[tuple[Problem, Certificate, Certificate]] = []
         self._logged = self.started
         self._heeded = self._step = self._proof = 0.0  # the clock when asked; a step; the longest certificate
@@ -122,10 +124,8 @@ class Watch:
         if units is not None:
             problem, now = units.whole, units.point(now)
             y = None if y is None else units.multipliers(y)
-        found = certify(
-            problem, now, y, kind=kind, method=method, tol=self.options.tol, quick=quick,
-            random_state=self.seed, failure_probability=self._budget.next(),
-        )  # fmt: skip
+        demand = Demand(method, self.options.tol, self._budget.next(), self.seed, quick, self._inside)
+        found = prove(problem, now, y, kind, demand)
         self._proof = max(self._proof, self.seconds - began)
         found = self._budget.stated(found)
         handed_out = replace(found) if units is None else inward(found, units)
@@ -138,11 +138,13 @@ class Watch:
         return next(own, None)
 
     def offer(self, problem: Problem, y: Multipliers) -> bool:
-        """A strictly feasible dual point for later certificates; whether it is better than the known one."""
+        """A strictly feasible dual point for later certificates of this run; whether it is a better one."""
         if self._units is not None and problem is self._units.problem:
             problem, y = self._units.whole, self._units.multipliers(y)
         units = binary_units(problem)
-        return offer(units.problem, units.inner_multipliers(y))
+        found = interior(units.problem, units.inner_multipliers(y))
+        self._inside = self._inside if found is None else found
+        return found is not None
 
     def suffices(self, found: Certificate) -> bool:
         """Whether the gap is met, as rigorously as was asked for."""
