@@ -12,7 +12,6 @@ import scipy.sparse as sp
 from npkl_models.conic.cost import dense_cost
 from npkl_models.conic.runner import ConicRun, Reader
 from npkl_models.conic.solvers import ConicOptions, choose_solver, predicted_bytes
-from npkl_models.hooks import lend
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
@@ -71,6 +70,11 @@ def build(problem: Problem) -> Model:
     penalty, constraints, rows = problem.regularizer.cvxpy_primal(K, diagonal)
     every = [K >> 0, *links, *equalities, *constraints, *([] if rows is None else [rows])]
     return Model(cp.Problem(cp.Minimize(objective + penalty), every), K, links, equalities, rows)
+
+
+def to_cvxpy(problem: Problem) -> cp.Problem:
+    """The problem of CVXPY alone; gamma, B, G and b_squared are its parameters."""
+    return build(problem).problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,4 +139,3 @@ TAKES = Takes(
 BACKEND = Backend(
     "sdp", "conic", "the exact SDP over K, through CVXPY", TAKES, _plan, ConicOptions, dense_cost
 )  # fmt: skip
-lend("Problem.to_cvxpy", lambda problem: build(problem).problem)
