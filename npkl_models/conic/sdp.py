@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
@@ -20,6 +19,9 @@ from npkl_models.solve.backend import Backend
 from npkl_models.solve.judge import Claim
 from npkl_models.solve.takes import Takes
 from npkl_models.solve.watch import Watch
+
+if TYPE_CHECKING:
+    import cvxpy as cp
 
 MAJORISATION_ORDER = 40  # beyond, one semidefinite pair per eigenvalue is hopeless
 
@@ -50,6 +52,8 @@ def too_many_cones(problem: Problem) -> str | None:
 
 def build(problem: Problem) -> Model:
     """Write the problem in CVXPY; weights scale with the parameter gamma, their largest value."""
+    import cvxpy as cp
+
     Q = None if problem.basis is None else problem.basis.Q
     K = cp.Variable((problem.order, problem.order), symmetric=True, name="K" if Q is None else "U")
     vector = cp.vec(K, order="C")
