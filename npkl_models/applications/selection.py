@@ -24,7 +24,6 @@ from npkl_models.model.problem import Problem
 from npkl_models.sweep import Failure, about, place_of, sweep
 
 
-
 def _standard(X: Array) -> Array:
     from sklearn.preprocessing import StandardScaler
 

@@ -10,6 +10,7 @@ from npkl_models.linalg.compile import compiled
 
 @compiled
 def edges(i: Index, j: Index, K: Array, Z: Array) -> Array:  # pragma: no cover
+    """Where all values are squared distances."""
     m = i.shape[0]
     H = np.empty((m, m))
     for e in range(m):
@@ -27,6 +28,7 @@ def edges(i: Index, j: Index, K: Array, Z: Array) -> Array:  # pragma: no cover
 
 @compiled
 def entries(row: Index, column: Index, coefficient: Array, K: Array, Z: Array) -> Array:  # pragma: no cover
+    """Of entries of K."""
     m = row.shape[0]
     H = np.empty((m, m))
     for e in range(m):
