@@ -13,7 +13,7 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 import npkl_models as nm
-from npkl_models.model.formulations.neighborhood import neighborhood
+from npkl_models.formulations.neighborhood import neighborhood
 from npkl_models.show import plots
 
 data = nm.datasets.load("wine")

@@ -1,6 +1,6 @@
 """The public names, as types; `__init__.py` reads from here where each of them is to be found."""
 
-from . import applications
+from . import applications, formulations
 from .answer.history import History, Iterate
 from .answer.solution import Solution, Status
 from .certify.certificate import Certificate
@@ -16,10 +16,7 @@ from .errors import (
     UnsupportedError,
     WriteError,
 )
-from .model import formulations
-from .model.basis import Basis
-from .model.eigenbasis import eigenbasis
-from .model.formulations import (
+from .formulations import (
     colored_mvu,
     hard_pcp,
     mve,
@@ -31,16 +28,19 @@ from .model.formulations import (
     simple_npkl,
     spe,
 )
+from .model.basis import Basis
+from .model.eigenbasis import eigenbasis
 from .model.functionals import DistanceDifferences, Entries, Functional, SquaredDistances, TotalSum
 from .model.graph import knn_affinity, laplacian
 from .model.losses import LOSSES, Hinge, Linear, Loss, SharedSlack, Square, SquaredHinge
 from .model.pairs import Pairs
-from .model.problem import Problem
 from .model.regularizer import Regularizer
 from .model.regularizers import REGULARIZERS, NoRegularizer, RowNormBound, TracePower
 from .model.terms import Equality, LossTerm, Multipliers
 from .model.trace_cones import CvxSupport
 from .path import Path, regularization_path
+from .problem import Problem
+from .routes import backends, register, unregister
 from .solve.backend import Backend
 from .solve.choice import choose_backend, compile, solve
 from .solve.cost import Cost
@@ -48,7 +48,6 @@ from .solve.engine import Engine, EnginePlan
 from .solve.judge import Claim
 from .solve.options import IterativeOptions, Options
 from .solve.program import Plan, Program
-from .solve.registry import backends, register, unregister
 from .solve.takes import Powers, Takes
 from .solve.watch import Watch
 from .spectral.equivalence import equivalent_bound, equivalent_penalty

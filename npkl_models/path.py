@@ -14,8 +14,8 @@ from npkl_models.answer.solution import Solution
 from npkl_models.errors import ProblemError, SolverError, chosen, instance, optional
 from npkl_models.linalg import Array
 from npkl_models.linalg.owned import real_array
-from npkl_models.model.problem import Problem
 from npkl_models.model.regularizer import Regularizer
+from npkl_models.problem import Problem
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.choice import choose_backend
 from npkl_models.solve.keywords import AnyKeywords

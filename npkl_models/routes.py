@@ -7,7 +7,9 @@ from npkl_models.interior import interior
 from npkl_models.lowrank import admm
 from npkl_models.lowrank.factor import burer_monteiro
 from npkl_models.lowrank.rows import bcd
-from npkl_models.solve.registry import register
+from npkl_models.solve.registry import backends as backends
+from npkl_models.solve.registry import register as register
+from npkl_models.solve.registry import unregister as unregister
 from npkl_models.spectral import closed_form, mfpc
 from npkl_models.spectral.dual import simple_npkl
 

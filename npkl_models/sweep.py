@@ -21,8 +21,8 @@ from npkl_models.files import saved
 from npkl_models.files.atomic import write_json, write_text
 from npkl_models.files.fields import mapping, text
 from npkl_models.files.gate import gate, json_of
-from npkl_models.model.problem import Problem
 from npkl_models.model.storage import read
+from npkl_models.problem import Problem
 from npkl_models.solve.watch import INTERRUPTED
 from npkl_models.workers import configured, spread
 

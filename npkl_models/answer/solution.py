@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +15,7 @@ from npkl_models.answer.history import History
 from npkl_models.answer.status import Attempt as Attempt
 from npkl_models.answer.status import Status as Status
 from npkl_models.answer.stored import attempts, packed_arrays, tolerance, unpacked
+from npkl_models.certify.bracket import bracket
 from npkl_models.certify.certificate import Certificate
 from npkl_models.certify.prove import certify
 from npkl_models.certify.rays import infeasible
@@ -22,10 +24,9 @@ from npkl_models.errors import ProblemError, SolverError, unknown
 from npkl_models.files.fields import number, text
 from npkl_models.files.gate import gate
 from npkl_models.files.saved import CHECKSUM
-from npkl_models.hooks import lent
 from npkl_models.linalg import Array, gram_eigenvalues, numerical_rank
 from npkl_models.linalg.owned import Owner, owned
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.storage import read, write
 from npkl_models.model.terms import Multipliers
 
@@ -81,7 +82,7 @@ class Solution(Owner):
     True
     """
 
-    problem: Problem = field(repr=False)
+    problem: Statement = field(repr=False)
     backend: str
     status: Status
     V: Array | None = field(repr=False)
@@ -175,8 +176,10 @@ class Solution(Owner):
         return f"Solution({self.backend}: {self.status}{gap})"
 
     def _repr_html_(self) -> str:
-        page: str = lent("Solution.html")(self)
-        return page
+        head, *lines = self.summary().splitlines()
+        drawn = bracket(self.certificate) if self.V is not None else ""
+        rows = "".join(f"<tr><td>{html.escape(line)}</td></tr>" for line in lines)
+        return f"<div><strong>{html.escape(head)}</strong><br>{drawn}<table>{rows}</table></div>"
 
     def summary(self) -> str:
         """At most eight lines: status and advice, objective, certificate, rank, times, who was tried.
@@ -227,7 +230,7 @@ class Solution(Owner):
     @staticmethod
     def unpack(header: dict[str, Any], data: dict[str, Any]) -> Solution:
         """The answer that `pack` took apart, judged again."""
-        problem = Problem.unpack(header, data)
+        problem = Statement.kind.unpack(header, data)
         own = unpacked(header, data, problem)
         tried = tuple(Attempt(a, t, _status(s), gap) for a, t, s, gap in attempts(header))
         objective = float("nan") if own["V"] is None else problem.objective_of_factor(own["V"])

@@ -11,7 +11,7 @@ from npkl_models.errors import ProblemError
 from npkl_models.files.fields import listed, number, text, whole
 from npkl_models.files.saved import CHECKSUM
 from npkl_models.linalg import Array
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 
 NUMBERS = ("reported_objective", "build_time", "solve_time", "kernel_min_eigenvalue")
@@ -32,7 +32,7 @@ def packed_arrays(V: Array | None, y: Multipliers | None, history: History) -> d
     return arrays
 
 
-def unpacked(header: dict[str, Any], data: dict[str, Array], problem: Problem) -> dict[str, Any]:
+def unpacked(header: dict[str, Any], data: dict[str, Array], problem: Statement) -> dict[str, Any]:
     """Fields of a solution, of their kinds and sizes; its status and objective are not among them.
 
     Raises
@@ -67,7 +67,7 @@ def tolerance(header: dict[str, Any]) -> float:
     return max(AGAIN * gap, TOLERANCE) if 0 <= gap <= LOOSEST else TOLERANCE
 
 
-def _factor(data: dict[str, Array], problem: Problem) -> Array | None:
+def _factor(data: dict[str, Array], problem: Statement) -> Array | None:
     V = data.get("V")
     if V is None:
         return None
@@ -77,7 +77,7 @@ def _factor(data: dict[str, Array], problem: Problem) -> Array | None:
     return V
 
 
-def _multipliers(data: dict[str, Array], problem: Problem) -> Multipliers | None:
+def _multipliers(data: dict[str, Array], problem: Statement) -> Multipliers | None:
     if "y0" not in data:
         return None
     m, count = len(problem.terms), len(problem.terms) + len(problem.equalities)

@@ -19,59 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from npkl_models.answer.coordinates import coordinates as coordinates
+from npkl_models.answer.coordinates import principal
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
 from npkl_models.model.neighbors import nearest_neighbors
-
-SYMMETRIC = 1e-8  # of the largest entry: what a kernel may lack of symmetry
-
-
-def coordinates(given: Solution | ArrayLike, size: int = 2) -> Array:
-    """The points along the leading eigenvectors of the centred kernel, each as long as its eigenvalue says.
-
-    Parameters
-    ----------
-    given : Solution or array_like
-        An answer; or a kernel (n x n); or, thin, a factor V (n x r) of one.
-    size : int
-        d, the number of coordinates, at least 1.
-
-    Returns
-    -------
-    ndarray of shape (n, d)
-        Column k has the squared length lambda_k; its entry of largest size is positive, the first of several.
-        Columns beyond the rank are zero.
-
-    Raises
-    ------
-    ProblemError
-        For a kernel that is not symmetric, numbers that are not finite, or ``size`` below 1.
-    SolverError
-        For a solution without a point.
-
-    Notes
-    -----
-    Torgerson 1952 (classical scaling); Scholkopf, Smola & Muller, Neural Computation 10, 1998. Negative
-    eigenvalues of a kernel that is no such thing count as zero.
-
-    Examples
-    --------
-    >>> from npkl_models.applications.embedding import coordinates
-    >>> coordinates([[5.0], [1.0], [0.0]], 2).round(6)
-    array([[ 3.,  0.],
-           [-1.,  0.],
-           [-2.,  0.]])
-    """
-    if not size >= 1:
-        raise ProblemError(f"size must be an integer >= 1, got {size!r}")
-    axes, values = _principal(given)
-    out = np.zeros((len(axes), int(size)))
-    columns = (axes * np.sqrt(values))[:, : int(size)]
-    top = np.round(np.abs(columns) / max(float(np.abs(columns).max(initial=0.0)), 1e-300), 9).argmax(axis=0)
-    sign = np.where(columns[top, np.arange(top.size)] < 0, -1.0, 1.0)
-    out[:, : columns.shape[1]] = columns * sign
-    return out
 
 
 def scree(given: Solution | ArrayLike) -> Array:
@@ -94,7 +47,7 @@ def scree(given: Solution | ArrayLike) -> Array:
     >>> values / values.sum()
     array([0.8, 0.2])
     """
-    return _principal(given)[1]
+    return principal(given)[1]
 
 
 def held(given: Solution | ArrayLike, size: int = 2) -> float:
@@ -220,32 +173,6 @@ def kernel_pca(X: Any, size: int = 2, kernel: str = "rbf", **options: Any) -> Ar
     if Z.shape[1] < len(Z):
         return coordinates(Z, size)
     return coordinates(Z[:, : len(Z) - 1], size)  # centred, so of n coordinates the last is zero
-
-
-def _principal(given: Solution | ArrayLike) -> tuple[Array, Array]:
-    """Eigenvectors and eigenvalues of the centred kernel, the largest first."""
-    if isinstance(given, Solution):
-        if given.V is None:
-            given.dense()  # says why there is none
-        return _of_factor(np.asarray(given.V))
-    A = np.asarray(given, dtype=float)
-    if A.ndim != 2 or A.shape[1] > A.shape[0] or not np.isfinite(A).all():
-        raise ProblemError(
-            f"a kernel must have shape (n, n), a factor (n, r), both of finite numbers, got {A.shape}"
-        )
-    if A.shape[0] > A.shape[1]:
-        return _of_factor(A)
-    if np.abs(A - A.T).max() > SYMMETRIC * np.abs(A).max():
-        raise ProblemError("a kernel must be symmetric, got one that is not")
-    K = A - A.mean(axis=0)
-    K = K - K.mean(axis=1)[:, None]
-    values, vectors = np.linalg.eigh(0.5 * (K + K.T))
-    return vectors[:, ::-1], np.maximum(values[::-1], 0.0)
-
-
-def _of_factor(V: Array) -> tuple[Array, Array]:
-    U, s, _ = np.linalg.svd(V - V.mean(axis=0), full_matrices=False)
-    return U, s**2
 
 
 def _images(Z: ArrayLike) -> Array:

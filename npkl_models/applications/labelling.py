@@ -11,11 +11,11 @@ import numpy as np
 from npkl_models.answer.solution import Solution, Status
 from npkl_models.applications.suggest import first_apart, suggest_pairs
 from npkl_models.errors import ProblemError
+from npkl_models.formulations import pcp
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.linalg.seeds import generator
-from npkl_models.model.formulations import pcp
 from npkl_models.model.pairs import Pairs, components
-from npkl_models.model.problem import Problem
+from npkl_models.problem import Problem
 from npkl_models.solve.registry import get_backend
 
 GAMMA = 100.0  # weight of the pairs where only a cost is given: the estimators' own

@@ -15,12 +15,12 @@ from numpy.typing import ArrayLike
 from npkl_models.answer.solution import Solution
 from npkl_models.applications.clustering import kernel_kmeans
 from npkl_models.errors import ProblemError, SolverError, unknown
+from npkl_models.formulations import pcp
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.linalg.seeds import Seed, generator
-from npkl_models.model.formulations import pcp
 from npkl_models.model.graph import check_points, laplacian
 from npkl_models.model.pairs import Pairs
-from npkl_models.model.problem import Problem
+from npkl_models.problem import Problem
 from npkl_models.sweep import Failure, about, place_of, sweep
 
 

@@ -23,9 +23,9 @@ from npkl_models.answer.solution import Solution
 from npkl_models.applications.embedding import coordinates
 from npkl_models.certify.certificate import relative_gap
 from npkl_models.errors import ProblemError, SolverError
+from npkl_models.formulations import spe
+from npkl_models.formulations.structure import checked_graph, first_triplets
 from npkl_models.linalg import Array, Index, Matrix
-from npkl_models.model.formulations import spe
-from npkl_models.model.formulations.structure import checked_graph, first_triplets
 
 ROWS = 1_000  # points whose distances to all others are formed at a time
 IDLE = 1e-9  # share of the weight that a multiplier must exceed to keep its triplet

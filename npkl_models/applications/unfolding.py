@@ -18,9 +18,9 @@ from npkl_models.answer.solution import Solution
 from npkl_models.applications.structure import StructureRun, structure_preserving
 from npkl_models.applications.unfolder import Unfolder
 from npkl_models.applications.volume import VolumeRun, minimum_volume
+from npkl_models.formulations import colored_mvu, mvu
+from npkl_models.formulations.neighborhood import neighborhood
 from npkl_models.linalg import Array
-from npkl_models.model.formulations import colored_mvu, mvu
-from npkl_models.model.formulations.neighborhood import neighborhood
 
 
 class MVU(Unfolder):

@@ -21,10 +21,10 @@ import numpy as np
 from npkl_models.answer.solution import Solution
 from npkl_models.applications.embedding import coordinates, held, scree
 from npkl_models.errors import ProblemError, SolverError
+from npkl_models.formulations import mve
+from npkl_models.formulations.volume import turned
 from npkl_models.linalg import Array
-from npkl_models.model.formulations import mve
-from npkl_models.model.formulations.volume import turned
-from npkl_models.model.problem import Problem
+from npkl_models.problem import Problem
 from npkl_models.solve.registry import get_backend
 
 

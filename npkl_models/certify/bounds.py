@@ -16,8 +16,8 @@ from npkl_models.errors import ProblemError, UnsupportedError, chosen
 from npkl_models.linalg import UNIT, Array, LowRankUpdate, Matrix, dense, norm_bound
 from npkl_models.linalg.owned import real_number
 from npkl_models.linalg.seeds import generator
-from npkl_models.model.problem import Problem
 from npkl_models.model.regularizer import Regularizer, TraceFace
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.bounds import min_eigenvalue
 from npkl_models.proof.eigenbound import EigenBound, Rigour
@@ -78,7 +78,7 @@ class Demand:
         if not 0 < self.tol < np.inf:
             raise UnsupportedError(f"tol must be positive and finite, got {self.tol!r}")
 
-    def query(self, problem: Problem, objective: float, W: Array, S: Matrix, tau: float = 0.0) -> Query:
+    def query(self, problem: Statement, objective: float, W: Array, S: Matrix, tau: float = 0.0) -> Query:
         """What that asks of the slack S at a point W; ``tau`` is what a repair pays for a unit it lacks."""
         trace = max(float(np.sum(W**2)), tau, 1e-12)
         accuracy = min(0.5 * self.tol * problem.size(2 * objective) / trace, self.tol * norm_bound(S))
@@ -87,7 +87,7 @@ class Demand:
 
 
 def bound_from(
-    problem: Problem, y: Multipliers, V: Array, objective: float, upper: float, demand: Demand
+    problem: Statement, y: Multipliers, V: Array, objective: float, upper: float, demand: Demand
 ) -> Dual:
     """Bound the optimum of a problem by multipliers y, moved into the domain first.
 
@@ -122,7 +122,7 @@ def bound_from(
     return Dual(bound, rigour, repair, y, found, R.shift + _kappa(R.spectral, S, W))
 
 
-def without_multipliers(problem: Problem, dual: Dual, objective: float, demand: Demand) -> Dual:
+def without_multipliers(problem: Statement, dual: Dual, objective: float, demand: Demand) -> Dual:
     """Zero, the bound of multipliers that are zero, where that is more: C is proved PSD, no loss is negative.
 
     Where the optimum is zero or next to it, the multipliers of a point are rounding, and repairs cost more.
@@ -170,7 +170,7 @@ def _kappa(R: TraceFace | None, S: Matrix, W: Array) -> float:
 
 
 def _finite(
-    problem: Problem, y: Multipliers, S: Matrix, error: float, W: Array, objective: float, demand: Demand
+    problem: Statement, y: Multipliers, S: Matrix, error: float, W: Array, objective: float, demand: Demand
 ) -> Dual:
     """-sum f* - R*(-S), R* finite: nothing to repair.
 
@@ -222,7 +222,7 @@ def _spectrum(mu: Array, order: int, lower: float, error: float) -> Array:
 
 
 def _by_positive_part(
-    problem: Problem, R: Regularizer, S: Matrix, error: float, paid: float, query: Query
+    problem: Statement, R: Regularizer, S: Matrix, error: float, paid: float, query: Query
 ) -> tuple[float, Rigour]:
     part = positive_part(-S)
     if not part.values.size:

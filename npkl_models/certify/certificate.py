@@ -7,21 +7,21 @@ first. How the smallest eigenvalue of S is known decides the rigour of the bound
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass, field, replace
 from numbers import Real
 
 import numpy as np
 
+from npkl_models.certify.bracket import bracket
 from npkl_models.errors import UnsupportedError
-from npkl_models.hooks import lent
 from npkl_models.linalg import Array
 from npkl_models.linalg.owned import Owner, owned
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.units import Units
+from npkl_models.proof.eigenbound import CERTIFIED as CERTIFIED
 from npkl_models.proof.eigenbound import Rigour
-
-CERTIFIED = ("proved", "probable")  # the rigours that certify
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,8 +129,7 @@ class Certificate(Owner):
         return f"Certificate({self})"
 
     def _repr_html_(self) -> str:
-        page: str = lent("Certificate.html")(self)
-        return page
+        return f"<div>{bracket(self)}<div>{html.escape(str(self))}</div></div>"
 
     def __str__(self) -> str:
         return ", ".join(line.removeprefix("certificate: ") for line in self.lines())
@@ -197,7 +196,7 @@ def of_itself(found: Certificate) -> Certificate:
     )
 
 
-def relative_gap(problem: Problem, objective: float, bound: float) -> float:
+def relative_gap(problem: Statement, objective: float, bound: float) -> float:
     """``(objective - bound) / (reference + |objective| + |bound|)``, inf without a bound on either side.
 
     The reference is the problem's own (`Problem.reference`), in whatever units it is written.

@@ -24,7 +24,7 @@ from npkl_models.certify.misfit import contradictory, misses_little, nearest, ra
 from npkl_models.certify.newton import CONSTRAINTS, derivative, newton, outer
 from npkl_models.linalg import UNIT, Array, gamma, gram_eigenvalues
 from npkl_models.model.facts import fact
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.proof.factorisation import eigenvalue_floor
 
 EVALUATION = 16  # units of roundoff, and one for each column, in the value of a functional
@@ -53,7 +53,7 @@ class Near:
     share: float = 0.0
     anchor: Array | None = None
 
-    def upper(self, problem: Problem, V: Array, objective: float, nu: tuple[Array, ...]) -> float:
+    def upper(self, problem: Statement, V: Array, objective: float, nu: tuple[Array, ...]) -> float:
         """An upper bound on its objective; the objective is convex in the kernel."""
         if self.anchor is None or self.share == 0.0:
             return objective + rounding.sensitivity(problem, V, self.reach, nu)
@@ -64,7 +64,7 @@ class Near:
         return objective + self.share * max(away - objective, 0.0) + along
 
 
-def near(problem: Problem, V: Array) -> Near | None:
+def near(problem: Statement, V: Array) -> Near | None:
     """An exactly feasible kernel near V V' (n x r), None if there is no proof of one.
 
     The equalities and the regulariser; V lies in the range of the basis.
@@ -84,7 +84,7 @@ def near(problem: Problem, V: Array) -> Near | None:
     return _by_anchor(problem, V)
 
 
-def _by_anchor(problem: Problem, V: Array) -> Near | None:
+def _by_anchor(problem: Statement, V: Array) -> Near | None:
     """With a little of a kernel at which the equalities are independent, whatever they are at V."""
     if not misses_little(problem, V):
         return None
@@ -126,12 +126,12 @@ class Anchor:
 
 
 @fact
-def anchor(problem: Problem) -> Anchor | None:
+def anchor(problem: Statement) -> Anchor | None:
     """The anchor of a problem."""
     return _centre(problem) or _anchor(problem)
 
 
-def _centre(problem: Problem) -> Anchor | None:
+def _centre(problem: Statement) -> Anchor | None:
     W = inside.centre(problem)
     W = None if W is None else newton(problem, W)
     if W is None or not misses_little(problem, W):
@@ -141,7 +141,7 @@ def _centre(problem: Problem) -> Anchor | None:
     return Anchor(W, sigma, depth) if min(depth) > 0 or sigma > 0 else None
 
 
-def _anchor(problem: Problem) -> Anchor | None:
+def _anchor(problem: Statement) -> Anchor | None:
     m = sum(part.functional.size for part in problem.equalities)
     rank = min(int(np.sqrt(2 * m)) + EXTRA, problem.order)
     if problem.order > ANCHORS or m > CONSTRAINTS or m * rank * problem.order > WORK:
@@ -159,7 +159,7 @@ def _anchor(problem: Problem) -> Anchor | None:
     return None
 
 
-def _identity(problem: Problem) -> Array:
+def _identity(problem: Statement) -> Array:
     """A multiple of the identity, of the trace that the equalities ask for."""
     out: Array = np.eye(problem.order) * np.sqrt(size(np.concatenate([e.value for e in problem.equalities])))
     if problem.basis is not None:
@@ -167,7 +167,7 @@ def _identity(problem: Problem) -> Array:
     return out
 
 
-def _confined(problem: Problem, V: Array, reach: float) -> bool:
+def _confined(problem: Statement, V: Array, reach: float) -> bool:
     """Whether all factors within reach meet the bound of the regulariser."""
     R, lengths = problem.regularizer, np.einsum("ir,ir->i", V, V)
     if reach == 0.0:
@@ -187,7 +187,7 @@ def _confined(problem: Problem, V: Array, reach: float) -> bool:
     return R.violation(gram_eigenvalues(V), lengths, more) == 0.0
 
 
-def exceeds(problem: Problem) -> bool:
+def exceeds(problem: Statement) -> bool:
     """Whether equalities on the diagonal ask for more than a bound on rows or trace grants, exactly."""
     R, fixed = problem.regularizer, fixed_diagonal(problem)
     if R.row_radius is not None:
@@ -212,7 +212,7 @@ def _sums_to_at_most(values: Array, bound: float | None) -> bool:
     return math.fsum([*values.tolist(), -bound]) <= 0
 
 
-def _of_lengths(problem: Problem, V: Array) -> float:
+def _of_lengths(problem: Statement, V: Array) -> float:
     """Rows may be scaled to what they should be."""
     total = 0.0
     for part in problem.equalities:
@@ -228,7 +228,7 @@ def _of_lengths(problem: Problem, V: Array) -> float:
     return float(np.sqrt(total))
 
 
-def independence(problem: Problem, V: Array) -> float:
+def independence(problem: Statement, V: Array) -> float:
     """A proved lower bound on the smallest singular value of the derivative at V; 0 if there is none."""
     m = sum(part.functional.size for part in problem.equalities)
     J = derivative(problem, V) if m <= CONSTRAINTS else None
@@ -247,7 +247,7 @@ def independence(problem: Problem, V: Array) -> float:
     return max(float(np.sqrt(square)) - own, 0.0) * float(lengths.min())
 
 
-def _misfit(problem: Problem, V: Array) -> float:
+def _misfit(problem: Statement, V: Array) -> float:
     """An upper bound on |F|."""
     misfit = []
     for part in problem.equalities:
@@ -257,7 +257,7 @@ def _misfit(problem: Problem, V: Array) -> float:
     return float(np.linalg.norm(np.concatenate(misfit)))
 
 
-def _of_newton(problem: Problem, F: float, sigma: float) -> float:
+def _of_newton(problem: Statement, F: float, sigma: float) -> float:
     """2 |F| / sigma if the theorem holds."""
     curvature = []
     for part in problem.equalities:
@@ -269,7 +269,7 @@ def _of_newton(problem: Problem, F: float, sigma: float) -> float:
     return 2.001 * F / sigma
 
 
-def _derivative_sizes(problem: Problem, V: Array) -> Array:
+def _derivative_sizes(problem: Statement, V: Array) -> Array:
     """For each row of the derivative the norm of the numbers that it is formed of, which may cancel."""
     lengths = np.sqrt(np.einsum("ir,ir->i", V, V))
     width = np.ones(problem.n)

@@ -9,7 +9,7 @@ from npkl_models.certify import rounding
 from npkl_models.linalg import UNIT, Array, Mask
 from npkl_models.model.facts import fact
 from npkl_models.model.functionals import Entries, Functional, SquaredDistances
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 from npkl_models.proof.factorisation import DENSE_CHOLESKY
@@ -18,7 +18,7 @@ from npkl_models.proof.query import Query
 
 
 @fact
-def cost_floor(problem: Problem) -> float:
+def cost_floor(problem: Statement) -> float:
     """A proved lower bound on the smallest eigenvalue of C (of Q'CQ), -inf where none is at hand."""
     zero = Multipliers(
         tuple(np.zeros(part.functional.size) for part in problem.terms),
@@ -40,7 +40,7 @@ def cost_floor(problem: Problem) -> float:
 
 
 @fact
-def distance_floor(problem: Problem) -> float:
+def distance_floor(problem: Statement) -> float:
     """A proved lower bound on the spectrum of sum_e M_e over all distances, -inf where none is at hand."""
     parts = (*problem.terms, *problem.equalities)
     held = [np.full(e.functional.size, isinstance(e.functional, SquaredDistances)) for e in parts]
@@ -48,17 +48,17 @@ def distance_floor(problem: Problem) -> float:
 
 
 @fact
-def diagonal_floor(problem: Problem) -> float:
+def diagonal_floor(problem: Statement) -> float:
     """The same over the equalities on the diagonal."""
     none = [np.zeros(e.functional.size, dtype=bool) for e in problem.terms]
     return _floor_of(problem, [*none, *(diagonal_of(e.functional) for e in problem.equalities)])
 
 
-def _floor_of(problem: Problem, held: list[Mask]) -> float:
+def _floor_of(problem: Statement, held: list[Mask]) -> float:
     """A floor of the spectrum of the sum of the M_e that are held, restricted to the basis."""
     if not any(part.any() for part in held):
         return float("-inf")
-    free = Problem(sp.csr_array(problem.cost.shape), problem.terms, problem.equalities, basis=problem.basis)
+    free = Statement(sp.csr_array(problem.cost.shape), problem.terms, problem.equalities, basis=problem.basis)
     m, ones = len(problem.terms), [part.astype(float) for part in held]
     L, error = rounding.slack(free, Multipliers(tuple(ones[:m]), tuple(ones[m:])))
     if L.shape[0] > DENSE_CHOLESKY:
@@ -67,7 +67,7 @@ def _floor_of(problem: Problem, held: list[Mask]) -> float:
     return found.lower - error if found.rigour == "proved" else float("-inf")
 
 
-def trace_bound(problem: Problem, upper: float) -> float:
+def trace_bound(problem: Statement, upper: float) -> float:
     """A proved upper bound on the trace of every optimal kernel, inf if there is none.
 
     From the regulariser; from equalities on the diagonal; from C >= delta I with non-negative losses, where
@@ -88,7 +88,7 @@ def trace_bound(problem: Problem, upper: float) -> float:
     return max(min(bounds), 0.0) * (1 + (problem.n + 64) * UNIT)
 
 
-def _from_diagonal_losses(problem: Problem, upper: float, mu: float) -> float:
+def _from_diagonal_losses(problem: Statement, upper: float, mu: float) -> float:
     """With C >= -mu I: x = tr K - sum t solves x^2 <= (sum 1/w) (upper + mu (sum t + x))."""
     weight, target = np.zeros(problem.n), np.zeros(problem.n)
     for term in problem.terms:
@@ -109,7 +109,7 @@ def _from_diagonal_losses(problem: Problem, upper: float, mu: float) -> float:
     return total + 0.5 * (W * mu + float(np.sqrt(inside))) + (problem.n + 64) * UNIT * size
 
 
-def fixed_diagonal(problem: Problem) -> Array:
+def fixed_diagonal(problem: Statement) -> Array:
     """What equalities say of K_ii, inf where they are silent."""
     fixed = np.full(problem.n, np.inf)
     for part in problem.equalities:

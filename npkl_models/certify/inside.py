@@ -13,7 +13,7 @@ import scipy.linalg
 
 from npkl_models.linalg import Array, gamma, symmetrize
 from npkl_models.model.functionals import Entries, SquaredDistances
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.proof.factorisation import eigenvalue_floor
 
 STEPS = 80  # Newton steps towards the centre
@@ -24,7 +24,7 @@ ORDER, EQUALITIES = 600, 1_500  # largest
 RAISED = (0.0, 1e-15, 1e-13, 1e-11)  # shares of the diagonal that make a matrix definite
 
 
-def centre(problem: Problem) -> Array | None:
+def centre(problem: Statement) -> Array | None:
     """A factor (n x s) near the analytic centre of the kernels that meet the equalities; None without one.
 
     Newton steps for log det U under A(U) = b, from a multiple of the identity (Boyd & Vandenberghe 2004,
@@ -57,7 +57,7 @@ def centre(problem: Problem) -> Array | None:
     return problem.lift(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
-def depth(problem: Problem, W: Array) -> tuple[float, float]:
+def depth(problem: Statement, W: Array) -> tuple[float, float]:
     """Proved lower bounds (nu, sigma): on WW' over the unknown, and on the linear map; or zeros."""
     found = rows(problem)
     if found is None:
@@ -89,7 +89,7 @@ def reach(misfit: float, depths: tuple[float, float], share: float) -> float:
     return 1.001 * misfit / sigma / float(np.sqrt(2 * share * nu))
 
 
-def rows(problem: Problem) -> tuple[Array, Array] | None:
+def rows(problem: Statement) -> tuple[Array, Array] | None:
     """P and R (m x s): the matrix of a value is the symmetric part of p r'; None for other kinds."""
     m = sum(part.functional.size for part in problem.equalities)
     if problem.order > ORDER or m > EQUALITIES:

@@ -9,13 +9,13 @@ from scipy.optimize import minimize
 
 from npkl_models.linalg import Array, gram_eigenvalues
 from npkl_models.model.functionals import Entries, SquaredDistances
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 
 ITERATIONS = 500  # of L-BFGS
 LITTLE = 1e-9  # largest misfit, relative to the data, that is rounding at all
 
 
-def nearest(problem: Problem, W: Array) -> Array:
+def nearest(problem: Statement, W: Array) -> Array:
     """A factor of the unknown (s x r) at which the sum of squared misfits is stationary, from W on."""
     function = partial(_misfit, problem, scales(problem), row_bound(problem), W.shape)
     options = {"maxiter": ITERATIONS, "ftol": 0.0, "gtol": 1e-14, "maxcor": 20}
@@ -24,7 +24,7 @@ def nearest(problem: Problem, W: Array) -> Array:
     return out
 
 
-def random_factor(problem: Problem, rank: int) -> Array:
+def random_factor(problem: Statement, rank: int) -> Array:
     """Rows of about the length that the equalities ask for."""
     typical = np.sqrt(size(np.concatenate([part.value for part in problem.equalities])))
     rng = np.random.default_rng(0)
@@ -32,12 +32,12 @@ def random_factor(problem: Problem, rank: int) -> Array:
     return out
 
 
-def scales(problem: Problem) -> list[Array]:
+def scales(problem: Statement) -> list[Array]:
     """What each misfit is divided by."""
     return [np.maximum(np.abs(part.value), 1e-3 * size(part.value)) for part in problem.equalities]
 
 
-def row_bound(problem: Problem) -> float:
+def row_bound(problem: Statement) -> float:
     """Of K_ii, inf without a bound on rows."""
     return problem.regularizer.trace_bound(1) if problem.regularizer.row_multipliers else np.inf
 
@@ -47,7 +47,7 @@ def size(values: Array) -> float:
     return float(np.max(np.abs(values), initial=0.0)) or 1.0
 
 
-def contradictory(problem: Problem) -> bool:
+def contradictory(problem: Statement) -> bool:
     """Whether one value of the kernel must have two values."""
     known: dict[tuple[object, ...], float] = {}
     for part in problem.equalities:
@@ -61,7 +61,7 @@ def contradictory(problem: Problem) -> bool:
     return False
 
 
-def misses_little(problem: Problem, V: Array) -> bool:
+def misses_little(problem: Statement, V: Array) -> bool:
     """Whether V V' meets the equalities but for what may be rounding."""
     pairs = zip(problem.equalities, scales(problem), strict=True)
     return all(
@@ -70,7 +70,7 @@ def misses_little(problem: Problem, V: Array) -> bool:
 
 
 def _misfit(
-    problem: Problem, divisors: list[Array], top: float, shape: tuple[int, ...], x: Array
+    problem: Statement, divisors: list[Array], top: float, shape: tuple[int, ...], x: Array
 ) -> tuple[float, Array]:
     """Half the sum of squared misfits at V V', and its gradient in W."""
     V = problem.lift(x.reshape(shape))

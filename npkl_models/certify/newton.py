@@ -18,8 +18,8 @@ from npkl_models.certify.inside import rows
 from npkl_models.linalg import UNIT, Array, Matrix, dense, gram_eigenvalues
 from npkl_models.model.functionals import Entries, Functional
 from npkl_models.model.incidence import Incidence
-from npkl_models.model.problem import Problem
 from npkl_models.model.reduction import of_unknown
+from npkl_models.model.statement import Statement
 
 STEPS = 12  # Newton steps
 INNER = 300  # steps of LSMR in each
@@ -45,7 +45,7 @@ class _Constraint:
     back: Callable[[Array], Array]
 
 
-def newton(problem: Problem, V: Array) -> Array:
+def newton(problem: Statement, V: Array) -> Array:
     """The factor (n x r) with the smallest misfit among some Newton iterates from V on."""
     W, best, least, turns = problem.drop(V), V, np.inf, 0
     held: set[int] = set()
@@ -69,7 +69,7 @@ def newton(problem: Problem, V: Array) -> Array:
     return best if held else _damped(problem, best)
 
 
-def _direct_step(problem: Problem, V: Array) -> Array | None:
+def _direct_step(problem: Statement, V: Array) -> Array | None:
     """The shortest step by a factorisation of JJ'; None where that is too large or too near singular."""
     m = sum(part.functional.size for part in problem.equalities)
     found = _normal(problem, V) if m <= CONSTRAINTS else None
@@ -89,7 +89,7 @@ def _direct_step(problem: Problem, V: Array) -> Array | None:
     return None
 
 
-def _damped(problem: Problem, V: Array) -> Array:
+def _damped(problem: Statement, V: Array) -> Array:
     """Levenberg-Marquardt steps from V on, as long as they gain; relative misfits count alike."""
     f, wanted = _stacked(problem)
     divisor = np.maximum(np.abs(wanted), 1e-3 * float(np.max(np.abs(wanted), initial=0.0))) + 1e-300
@@ -127,7 +127,7 @@ def _damped(problem: Problem, V: Array) -> Array:
     return V
 
 
-def _normal(problem: Problem, V: Array) -> tuple[Array, Callable[[Array], Array]] | None:
+def _normal(problem: Statement, V: Array) -> tuple[Array, Callable[[Array], Array]] | None:
     """J J' and x -> J'x as a change of W, J the derivative at V; None where that would be too large.
 
     Values whose matrix is the symmetric part of p r' have J J' as a sum of products of inner products.
@@ -144,7 +144,7 @@ def _normal(problem: Problem, V: Array) -> tuple[Array, Callable[[Array], Array]
     return G + mixed + mixed.T, lambda x: P.T @ (x[:, None] * RW) + R.T @ (x[:, None] * PW)
 
 
-def _stacked(problem: Problem) -> tuple[Callable[[Array], Array], Array]:
+def _stacked(problem: Statement) -> tuple[Callable[[Array], Array], Array]:
     """The values of all equalities at a factor, and what they should be."""
     parts = problem.equalities
     return (
@@ -153,7 +153,7 @@ def _stacked(problem: Problem) -> tuple[Callable[[Array], Array], Array]:
     )
 
 
-def _step(problem: Problem, W: Array, constraints: list[_Constraint]) -> Array:
+def _step(problem: Statement, W: Array, constraints: list[_Constraint]) -> Array:
     """The shortest change of W that meets all constraints to first order."""
     right = np.concatenate([c.residual for c in constraints])
     cuts = np.cumsum([c.residual.size for c in constraints])[:-1]
@@ -171,7 +171,7 @@ def _step(problem: Problem, W: Array, constraints: list[_Constraint]) -> Array:
     return step.reshape(W.shape)
 
 
-def _equalities(problem: Problem, V: Array) -> list[_Constraint]:
+def _equalities(problem: Statement, V: Array) -> list[_Constraint]:
     return [_of_functional(part.functional, V, part.value) for part in problem.equalities]
 
 
@@ -185,7 +185,7 @@ def _of_functional(f: Functional, V: Array, wanted: Array) -> _Constraint:
     )
 
 
-def _inequalities(problem: Problem, V: Array, W: Array, held: set[int]) -> list[_Constraint]:
+def _inequalities(problem: Statement, V: Array, W: Array, held: set[int]) -> list[_Constraint]:
     """Constraints of the regulariser that are exceeded, or were; ``held`` remembers which."""
     R = problem.regularizer
     if R.row_multipliers:
@@ -216,7 +216,7 @@ def outer(J: Matrix) -> Array:
     return dense(J @ J.T)
 
 
-def derivative(problem: Problem, V: Array) -> Matrix | None:
+def derivative(problem: Statement, V: Array) -> Matrix | None:
     """J (m x s r) of W -> A(QWW'Q') at W, V = QW, the columns of W one after the other."""
     incidence = Incidence.stack([part.functional.incidence for part in problem.equalities])
     r, s = V.shape[1], problem.order

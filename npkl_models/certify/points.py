@@ -11,7 +11,7 @@ import scipy.linalg
 from npkl_models.errors import OutOfRangeError, ProblemError, chosen
 from npkl_models.linalg import Array, symmetrize
 from npkl_models.linalg.owned import real_array
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 
 KINDS = ("auto", "factor", "kernel")
 LARGEST = 1e300  # entry of a kernel
@@ -35,7 +35,7 @@ class Given:
     moved: float = 0.0
 
 
-def read_point(problem: Problem, point: Any, kind: str = "auto", root: float = 1.0) -> Given:
+def read_point(problem: Statement, point: Any, kind: str = "auto", root: float = 1.0) -> Given:
     """The factor of a factor or a kernel; an n x n array is a kernel unless ``kind`` says otherwise.
 
     Parameters
@@ -83,12 +83,12 @@ def _narrow(V: Array) -> Array:
     return out
 
 
-def as_factor(problem: Problem, point: Any, kind: str = "auto") -> Array:
+def as_factor(problem: Statement, point: Any, kind: str = "auto") -> Array:
     """The factor V (n x r) of a factor or kernel; negative eigenvalues of a kernel are cut."""
     return read_point(problem, point, kind).V
 
 
-def _kernel(problem: Problem, K: Array) -> Given:
+def _kernel(problem: Statement, K: Array) -> Given:
     inside = symmetrize(K if problem.basis is None else problem.drop(problem.drop(K).T))
     values, vectors = scipy.linalg.eigh(inside, driver="evd")
     rounding = 4 * len(values) * np.finfo(float).eps * float(np.abs(values).max(initial=0.0))

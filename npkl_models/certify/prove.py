@@ -21,13 +21,13 @@ from npkl_models.certify.unheld import bound_of_held
 from npkl_models.errors import OutOfRangeError, SolverError, instance
 from npkl_models.linalg import Array
 from npkl_models.model.faces import face_of
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.units import Units, binary_units
 
 
 def certify(
-    problem: Problem,
+    problem: Statement,
     point: Any,
     multipliers: Multipliers | None = None,
     *,
@@ -86,14 +86,14 @@ def certify(
     >>> nm.certify(problem, 1.1 * solution.K).certifies(1e-6)
     False
     """
-    instance(problem, Problem, "problem")
+    instance(problem, Statement, "problem")
     return prove(
         problem, point, multipliers, kind, Demand(method, tol, failure_probability, random_state, quick)
     )
 
 
 def prove(
-    problem: Problem, point: Any, multipliers: Multipliers | None, kind: str, demand: Demand
+    problem: Statement, point: Any, multipliers: Multipliers | None, kind: str, demand: Demand
 ) -> Certificate:
     """The certificate of a point as it is demanded."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
@@ -146,7 +146,7 @@ def _certify(
 
 
 def _both_sides(
-    problem: Problem, V: Array, y: Multipliers | None, demand: Demand, prove: bool
+    problem: Statement, V: Array, y: Multipliers | None, demand: Demand, prove: bool
 ) -> tuple[Restored, float, float, Dual]:
     """The restored point, its objective, the upper bound that it proves, and the dual side.
 
@@ -179,13 +179,13 @@ def _both_sides(
     return restored, objective, upper, dual
 
 
-def _met(problem: Problem, objective: float, bound: float, demand: Demand) -> bool:
+def _met(problem: Statement, objective: float, bound: float, demand: Demand) -> bool:
     """Whether there is a bound, and it is within the tolerance."""
     return bound > -np.inf and objective - bound <= demand.tol * problem.size(objective, bound)
 
 
 def _with_more_rows(
-    problem: Problem, V: Array, dual: Dual, objective: float, upper: float, demand: Demand
+    problem: Statement, V: Array, dual: Dual, objective: float, upper: float, demand: Demand
 ) -> Dual:
     """Which rows are at their bound is told by what their multipliers gain: a solver may leave them below."""
     for active in ACTIVE[1:]:

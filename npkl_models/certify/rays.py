@@ -18,8 +18,8 @@ from npkl_models.certify.misfit import contradictory, nearest, random_factor, ro
 from npkl_models.linalg import Array, Mask
 from npkl_models.model.faces import LARGEST, complement, face_of
 from npkl_models.model.functionals import DistanceDifferences, Entries, Functional, SquaredDistances, TotalSum
-from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import NoRegularizer
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Equality, Multipliers
 from npkl_models.presolve.units import binary_units
 from npkl_models.proof.bounds import DENSE_EIGH
@@ -28,7 +28,7 @@ EXTRA = 2  # columns more than a second-order stationary point of the search nee
 CLEARLY = 1e-9  # the bound must be above zero by that share of the numbers that it is the sum of
 
 
-def infeasible(problem: Problem, V: Array | None = None) -> bool:
+def infeasible(problem: Statement, V: Array | None = None) -> bool:
     """Whether it is proved that no kernel meets the constraints; V (n x r) is where the search begins."""
     problem, V = in_binary_units(problem, V)
     if not problem.equalities:
@@ -53,7 +53,7 @@ def infeasible(problem: Problem, V: Array | None = None) -> bool:
     return False
 
 
-def in_binary_units(problem: Problem, V: Array | None) -> tuple[Problem, Array | None]:
+def in_binary_units(problem: Statement, V: Array | None) -> tuple[Statement, Array | None]:
     """The problem over its face, and the point, in units in which no number is out of range."""
     units = binary_units(problem)
     return face_of(units.problem).problem, None if V is None else units.inner_point(V)
@@ -71,7 +71,7 @@ def squares(f: Functional) -> Mask:
     return np.full(f.size, isinstance(f, (SquaredDistances, TotalSum)))
 
 
-def _without_losses(problem: Problem) -> Problem:
+def _without_losses(problem: Statement) -> Statement:
     """The constraints alone, over the points that they concern if there is no basis."""
     confined = np.isfinite(problem.regularizer.trace_bound(problem.n))
     R = problem.regularizer if confined else NoRegularizer()
@@ -79,7 +79,7 @@ def _without_losses(problem: Problem) -> Problem:
         part.functional.triplets().column for part in problem.equalities]))  # fmt: skip
     n = problem.n
     if problem.basis is not None or used.size < 2:
-        return Problem(sp.csr_array((n, n)), (), problem.equalities, R, problem.basis)
+        return Statement(sp.csr_array((n, n)), (), problem.equalities, R, problem.basis)
     place = np.zeros(n, dtype=np.intp)
     place[used] = np.arange(used.size)
     parts = [
@@ -91,7 +91,7 @@ def _without_losses(problem: Problem) -> Problem:
     ]
     shifted = not R.row_multipliers and used.size <= LARGEST and all(map(_translates, parts))
     basis = complement(used.size) if shifted else None
-    return Problem(sp.csr_array((used.size, used.size)), (), parts, R, basis)
+    return Statement(sp.csr_array((used.size, used.size)), (), parts, R, basis)
 
 
 def _translates(part: Equality) -> bool:
@@ -99,7 +99,7 @@ def _translates(part: Equality) -> bool:
     return isinstance(part.functional, (SquaredDistances, DistanceDifferences))
 
 
-def _dual_rays(problem: Problem, V: Array | None) -> list[Multipliers]:
+def _dual_rays(problem: Statement, V: Array | None) -> list[Multipliers]:
     """The misfits where the sum of their squares is smallest, rows that are too long among them."""
     out = []
     for X in nearest_factors(problem, V):
@@ -114,7 +114,7 @@ def _dual_rays(problem: Problem, V: Array | None) -> list[Multipliers]:
     return out
 
 
-def nearest_factors(problem: Problem, V: Array | None) -> list[Array]:
+def nearest_factors(problem: Statement, V: Array | None) -> list[Array]:
     """Factors at which the sum of squared misfits is smallest, from V and from a random start."""
     m = sum(part.functional.size for part in problem.equalities)
     starts = [random_factor(problem, min(int(np.sqrt(2 * m)) + EXTRA, problem.order))]

@@ -21,7 +21,7 @@ from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Mask, dense, gamma, 
 from npkl_models.model.basis import Basis
 from npkl_models.model.faces import face_of
 from npkl_models.model.functionals import Entries, Functional, SquaredDistances, TotalSum
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Equality, LossTerm, Multipliers
 from npkl_models.proof.bounds import min_eigenvalue
 
@@ -32,13 +32,13 @@ SEARCHED = 400  # largest order for it
 OPEN = 1e-10  # share of the numbers that enter: a value so far from zero may move
 
 
-def unbounded(problem: Problem, V: Array | None = None) -> bool:
+def unbounded(problem: Statement, V: Array | None = None) -> bool:
     """Whether it is proved that the objective falls without limit; V (n x r) is a point far along the way."""
     with np.errstate(all="ignore"):
         return _unbounded(*in_binary_units(problem, V))
 
 
-def _unbounded(problem: Problem, V: Array | None) -> bool:
+def _unbounded(problem: Statement, V: Array | None) -> bool:
     R = problem.regularizer
     if R.finite_support or np.isfinite(R.trace_bound(problem.n)):
         return False
@@ -54,7 +54,7 @@ def _unbounded(problem: Problem, V: Array | None) -> bool:
     return problem.order <= SEARCHED and any(_falls(problem, _searched(problem), still) for still in STILL)
 
 
-def _directions(problem: Problem, V: Array) -> list[Array]:
+def _directions(problem: Statement, V: Array) -> list[Array]:
     """Factors along which the objective might fall: the point itself, and low eigenvectors of slacks."""
     out = [V] if V.any() else []
     zero = Multipliers(
@@ -72,7 +72,7 @@ def _directions(problem: Problem, V: Array) -> list[Array]:
     return out
 
 
-def _kept_still(problem: Problem) -> Array | None:
+def _kept_still(problem: Statement) -> Array | None:
     """A basis of the directions in which no value moves that is a sum of squares and must not grow."""
     M, any_ = sp.csr_array(problem.cost.shape), False
     for part in problem.equalities:
@@ -88,7 +88,7 @@ def _kept_still(problem: Problem) -> Array | None:
     return out
 
 
-def _searched(problem: Problem) -> Array:
+def _searched(problem: Statement) -> Array:
     """A factor of length one with a low rate; penalties keep values near zero that may not move."""
     n, r = problem.order, min(COLUMNS, problem.order)
     x = np.random.default_rng(0).standard_normal(n * r)
@@ -122,7 +122,7 @@ def _searched(problem: Problem) -> Array:
     return out
 
 
-def _falls(problem: Problem, D: Array, still: float) -> bool:
+def _falls(problem: Statement, D: Array, still: float) -> bool:
     """Whether there is proved to be a D near this one along which, K + s DD', s -> inf, the objective falls.
 
     Values that must not move have to be zero exactly, whatever rounding says of them here: where they are
@@ -162,7 +162,7 @@ def _falls(problem: Problem, D: Array, still: float) -> bool:
 
 
 def _exactly_still(
-    problem: Problem, D: Array, held: list[tuple[Functional, Mask]]
+    problem: Statement, D: Array, held: list[tuple[Functional, Mask]]
 ) -> tuple[Array, float] | None:
     """(D', reach): within reach of D' there is a factor whose held values are zero exactly."""
     parts = []
@@ -179,7 +179,7 @@ def _exactly_still(
         return _within_rows(problem, D, parts)
     every = LossTerm(Entries(problem.n, ([0], [0])), "square", 0.0)  # a face must leave something to state
     zero = sp.csr_array(problem.cost.shape)
-    inner = face_of(Problem(zero, every, parts, basis=problem.basis)).problem
+    inner = face_of(Statement(zero, every, parts, basis=problem.basis)).problem
     there = inner.lift(inner.drop(D))
     if not inner.equalities:
         return there, 0.0
@@ -188,7 +188,7 @@ def _exactly_still(
     return None if found is None or found.share > 0 else (better, found.reach)
 
 
-def _within_rows(problem: Problem, D: Array, parts: list[Equality]) -> tuple[Array, float] | None:
+def _within_rows(problem: Statement, D: Array, parts: list[Equality]) -> tuple[Array, float] | None:
     """Values that are squares of a'w, w = Q'D, vanish on the null space of independent rows a."""
     rows: list[Array] = []
     Q = problem.Q

@@ -10,8 +10,8 @@ from scipy.optimize import lsq_linear, minimize
 
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.model.functional import Functional
-from npkl_models.model.problem import Problem
 from npkl_models.model.regularizer import TraceFace
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 
 KINK = 1e-4  # a value so close to a kink may take any subgradient there
@@ -21,7 +21,7 @@ DENSE_ENTRIES = 4e6
 STEPS = 300  # of a quasi-Newton method beyond
 
 
-def recover_multipliers(problem: Problem, V: Array, active: float = ACTIVE[0]) -> Multipliers:
+def recover_multipliers(problem: Statement, V: Array, active: float = ACTIVE[0]) -> Multipliers:
     """Multipliers that make V (n x r) as stationary as possible.
 
     Rows count as at their bound within the relative distance ``active``.
@@ -74,7 +74,7 @@ def _bounded_least_squares(A: Matrix, b: Array, bounds: tuple[Array, Array]) -> 
 class _Unknowns:
     """Columns of the least-squares problem and what each of them stands for."""
 
-    def __init__(self, problem: Problem, V: Array) -> None:
+    def __init__(self, problem: Statement, V: Array) -> None:
         self.problem, self.V = problem, V
         self.columns: list[Matrix] = []
         self.meaning: list[tuple[str, int, Index]] = []

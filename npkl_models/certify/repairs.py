@@ -20,7 +20,7 @@ from npkl_models.certify.slater import Interior, slater
 from npkl_models.linalg import UNIT, Array, Index, Mask, Matrix
 from npkl_models.linalg.threads import shared
 from npkl_models.model.functionals import Functional, SquaredDistances
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 
 NO_REPAIR = "no repair applies"
@@ -28,7 +28,7 @@ Repaired = tuple[float, Multipliers] | None
 
 
 def best_repair(
-    problem: Problem, y: Multipliers, eps: float, upper: float, local: Array | None = None,
+    problem: Statement, y: Multipliers, eps: float, upper: float, local: Array | None = None,
     inside: Interior | None = None,
 ) -> tuple[str, float, Multipliers]:  # fmt: skip
     """(name, bound, multipliers) of the best repair; bound -inf if none applies.
@@ -56,7 +56,7 @@ def best_repair(
     return best
 
 
-def balanced(problem: Problem, y: Multipliers, V: Array, S: Matrix) -> tuple[Multipliers, Matrix]:
+def balanced(problem: Statement, y: Multipliers, V: Array, S: Matrix) -> tuple[Multipliers, Matrix]:
     """Y and S = S(y) with the slack's diagonal lowered such that <S, VV'> = 0, if it can be.
 
     A factor that is a little off in length leaves <S, VV'> > 0, and the bound by so much too low.
@@ -71,7 +71,7 @@ def balanced(problem: Problem, y: Multipliers, V: Array, S: Matrix) -> tuple[Mul
     return y, S
 
 
-def diagonal_price(problem: Problem, y: Multipliers) -> Array | None:
+def diagonal_price(problem: Statement, y: Multipliers) -> Array | None:
     """What the bound loses when the slack's diagonal is raised by one at each point; None if it cannot be."""
     one = np.ones(problem.n)
     if problem.basis is not None:
@@ -96,7 +96,7 @@ def diagonal_price(problem: Problem, y: Multipliers) -> Array | None:
     return None
 
 
-def shift(problem: Problem, y: Multipliers, eps: float | Array, upper: float) -> Repaired:
+def shift(problem: Statement, y: Multipliers, eps: float | Array, upper: float) -> Repaired:
     """Losses on every K_ii whose multipliers may grow take y_ii + eps."""
     parts, covered = list(y.terms), np.zeros(problem.n, dtype=bool)
     for k, term in enumerate(problem.terms):
@@ -112,7 +112,7 @@ def shift(problem: Problem, y: Multipliers, eps: float | Array, upper: float) ->
     return -paid(problem, shifted_y), shifted_y
 
 
-def equality_shift(problem: Problem, y: Multipliers, eps: float | Array, upper: float) -> Repaired:
+def equality_shift(problem: Statement, y: Multipliers, eps: float | Array, upper: float) -> Repaired:
     """Equalities on every K_ii take nu_ii + eps."""
     parts, covered = list(y.equalities), np.zeros(problem.n, dtype=bool)
     for k, equality in enumerate(problem.equalities):
@@ -128,7 +128,7 @@ def equality_shift(problem: Problem, y: Multipliers, eps: float | Array, upper: 
     return -paid(problem, shifted_y), shifted_y
 
 
-def _shift_in_basis(problem: Problem, y: Multipliers, eps: float) -> Repaired:
+def _shift_in_basis(problem: Statement, y: Multipliers, eps: float) -> Repaired:
     """Equalities on some K_ii may do: one for each row that points share, or a sum positive definite."""
     shared_rows = None if problem.basis is None else problem.basis.shared
     if shared_rows is not None:
@@ -143,7 +143,7 @@ def _shift_in_basis(problem: Problem, y: Multipliers, eps: float) -> Repaired:
     return -paid(problem, shifted_y), shifted_y
 
 
-def _shift_of_rows(problem: Problem, y: Multipliers, eps: float, label: Index, share: Array) -> Repaired:
+def _shift_of_rows(problem: Statement, y: Multipliers, eps: float, label: Index, share: Array) -> Repaired:
     """An equality on K_ii has the entry share_i^2 in the row of its group: it takes eps / share_i^2."""
     parts, covered = list(y.equalities), np.zeros(problem.order, dtype=bool)
     for k, equality in enumerate(problem.equalities):
@@ -162,7 +162,7 @@ def _shift_of_rows(problem: Problem, y: Multipliers, eps: float, label: Index, s
     return -paid(problem, shifted_y), shifted_y
 
 
-def distances(problem: Problem, y: Multipliers, eps: float, upper: float) -> Repaired:
+def distances(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repaired:
     """Squares or equalities on distances take y_e + t: the sum of their M_e is a Laplacian.
 
     In a basis of centred kernels it is positive definite if the graph of the pairs is connected.
@@ -185,7 +185,7 @@ def distances(problem: Problem, y: Multipliers, eps: float, upper: float) -> Rep
     return -paid(problem, lifted_y), lifted_y
 
 
-def scale(problem: Problem, y: Multipliers, eps: float, upper: float) -> Repaired:
+def scale(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repaired:
     """With C (plus shift) >= delta I, s y has a PSD slack for s = delta / (delta + eps).
 
     (1 - s) delta >= s (eps + e), where e is what rounding s y may do to the slack.
@@ -201,7 +201,7 @@ def scale(problem: Problem, y: Multipliers, eps: float, upper: float) -> Repaire
     return -paid(problem, scaled), scaled
 
 
-def stretch(problem: Problem, y: Multipliers, eps: float, upper: float) -> Repaired:
+def stretch(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repaired:
     """With -C (less shift) >= delta I, eps < delta, s y has a PSD slack for s = delta / (delta - eps).
 
     The other way round than `scale`, for costs that ask for a large kernel (unfolding): sum y_e M_e is at
@@ -226,7 +226,7 @@ def _negative_floor(C: Matrix) -> float:
     return float(np.min(diagonal - np.maximum(beside, 0.0) - np.where(beside != 0, rounding, 0.0)))
 
 
-def rows(problem: Problem, y: Multipliers, eps: float | Array, upper: float) -> Repaired:
+def rows(problem: Statement, y: Multipliers, eps: float | Array, upper: float) -> Repaired:
     """Multipliers of a row-norm bound take d + eps."""
     if not problem.regularizer.row_multipliers or y.rows is None:
         return None
@@ -234,7 +234,7 @@ def rows(problem: Problem, y: Multipliers, eps: float | Array, upper: float) -> 
     return -paid(problem, lifted), lifted
 
 
-def trace(problem: Problem, y: Multipliers, eps: float, upper: float) -> Repaired:
+def trace(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repaired:
     """<S, K*> >= -eps tr K* for an optimal K*, whose trace the data bound."""
     tau = trace_bound(problem, upper)
     if not np.isfinite(tau):
@@ -243,7 +243,7 @@ def trace(problem: Problem, y: Multipliers, eps: float, upper: float) -> Repaire
     return owed - tau * eps * (1 + 4 * UNIT) - 2 * UNIT * abs(owed), y
 
 
-REPAIRS: dict[str, Callable[[Problem, Multipliers, float, float], Repaired]] = {
+REPAIRS: dict[str, Callable[[Statement, Multipliers, float, float], Repaired]] = {
     "shift": shift,
     "scale": scale,
     "stretch": stretch,
@@ -254,7 +254,7 @@ REPAIRS: dict[str, Callable[[Problem, Multipliers, float, float], Repaired]] = {
 }
 
 
-DIAGONAL: dict[str, Callable[[Problem, Multipliers, Array, float], Repaired]] = {
+DIAGONAL: dict[str, Callable[[Statement, Multipliers, Array, float], Repaired]] = {
     "shift": shift,
     "rows": rows,
     "equality shift": equality_shift,

@@ -14,7 +14,7 @@ from npkl_models.certify.existence import Near, near
 from npkl_models.certify.floors import diagonal_of
 from npkl_models.certify.newton import SLACK, newton
 from npkl_models.linalg import UNIT, Array, gram_eigenvalues
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 
 LEADING = 1e-9  # eigenvalue of a kernel, relative to its largest, that a narrower factor keeps
 SHORT = 1e-12  # a way to feasibility, relative to V, that is not worth a step
@@ -43,7 +43,7 @@ class Restored:
         return self.near is not None
 
 
-def restore(problem: Problem, V: Array, prove: bool = True) -> Restored:
+def restore(problem: Statement, V: Array, prove: bool = True) -> Restored:
     """The nearest feasible factor that a few steps find.
 
     Without ``prove`` equalities are left as they are, and no feasible kernel near them is looked for.
@@ -61,7 +61,7 @@ def restore(problem: Problem, V: Array, prove: bool = True) -> Restored:
     return Restored(V, found, _moved(given, V))
 
 
-def _nearest(problem: Problem, V: Array) -> tuple[Array, Near | None]:
+def _nearest(problem: Statement, V: Array) -> tuple[Array, Near | None]:
     """By Newton steps, where they lead nearer to an exactly feasible kernel."""
     better = newton(problem, V)
     found = near(problem, better)
@@ -111,7 +111,7 @@ def _length(V: Array) -> float:
     return float(np.linalg.norm(V))
 
 
-def _shrunk(problem: Problem, V: Array) -> Array:
+def _shrunk(problem: Statement, V: Array) -> Array:
     """The regulariser's own way; in a basis all rows alike, which keeps them in it.
 
     What is inside in the coordinates of a basis may be outside by a rounding as rows: both are looked at.
@@ -125,7 +125,7 @@ def _shrunk(problem: Problem, V: Array) -> Array:
     return V * ((1 - SLACK) / (1 + excess)) if excess > 0 else V
 
 
-def _scaled_rows(problem: Problem, V: Array) -> Array:
+def _scaled_rows(problem: Statement, V: Array) -> Array:
     """Rows of the wanted lengths; for one that is zero and must not be, the first unit vector times that."""
     V = V.copy()
     for part in problem.equalities:

@@ -14,13 +14,13 @@ import numpy as np
 
 from npkl_models.linalg import TINY, UNIT, Array, Matrix, gamma, gram_eigenvalues, norm_bound
 from npkl_models.model.functionals import TotalSum
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 
 SUM = 64  # units of roundoff in a sum of numpy (pairwise) and in each of its terms
 
 
-def paid(problem: Problem, y: Multipliers) -> float:
+def paid(problem: Statement, y: Multipliers) -> float:
     """An upper bound on sum f*(y) + nu'b + b^2 sum d; +inf off the domain."""
     total = problem.conjugate_sum(y)
     if not math.isfinite(total):
@@ -38,7 +38,7 @@ def paid(problem: Problem, y: Multipliers) -> float:
     return total + SUM * UNIT * size + count * TINY
 
 
-def slack(problem: Problem, y: Multipliers) -> tuple[Matrix, float]:
+def slack(problem: Statement, y: Multipliers) -> tuple[Matrix, float]:
     """S(y), restricted to the basis, and a bound on the norm of its error.
 
     S is a sum of numbers that may cancel: its error is up to the row sums of |C| + sum |y_e| |M_e| times
@@ -67,7 +67,7 @@ def slack(problem: Problem, y: Multipliers) -> tuple[Matrix, float]:
     return reduced, error * (1 + Q.defect) + product + 2.5 * Q.defect * (1 + Q.defect) * whole
 
 
-def multiplier_sizes(problem: Problem, y: Multipliers) -> float:
+def multiplier_sizes(problem: Statement, y: Multipliers) -> float:
     """An upper bound on the norm of sum_e |y_e| |M_e| (+ Diag d)."""
     size = np.zeros(problem.n) if y.rows is None else np.abs(y.rows)
     for part, own in (
@@ -79,7 +79,7 @@ def multiplier_sizes(problem: Problem, y: Multipliers) -> float:
     return float(np.max(size, initial=0.0)) * spread * (1 + gamma(problem.n + 64))
 
 
-def objective(problem: Problem, V: Array, value: float) -> float:
+def objective(problem: Statement, V: Array, value: float) -> float:
     """An upper bound on the error of the objective at V V'."""
     lengths = np.sqrt(np.einsum("ir,ir->i", V, V))
     steps = V.shape[1] + 8 + float(np.max(np.diff(problem.cost.indptr), initial=0))
@@ -98,7 +98,7 @@ def objective(problem: Problem, V: Array, value: float) -> float:
     return error + gamma(SUM * (p + V.shape[1])) * R + SUM * UNIT * abs(value)
 
 
-def sensitivity(problem: Problem, V: Array, reach: float, nu: tuple[Array, ...]) -> float:
+def sensitivity(problem: Statement, V: Array, reach: float, nu: tuple[Array, ...]) -> float:
     """An upper bound on the change of the objective from V to a feasible factor within ``reach`` of it.
 
     With any multipliers nu it is <S, K' - K> + nu'(A(K) - b) and what the losses are beyond their slopes
@@ -130,7 +130,7 @@ def sensitivity(problem: Problem, V: Array, reach: float, nu: tuple[Array, ...])
     return (total + R.value(eigenvalues + grown) - R.value(eigenvalues)) * (1 + 1e-9)
 
 
-def slack_sizes(problem: Problem, y: Multipliers, nu: tuple[Array, ...]) -> Array:
+def slack_sizes(problem: Statement, y: Multipliers, nu: tuple[Array, ...]) -> Array:
     """Row sums of |C| + sum |y_e| |M_e|: what rounding in the slack is relative to."""
     size = np.asarray(abs(problem.cost).sum(axis=1)).ravel()
     for part, own in (*zip(problem.terms, y.terms, strict=True), *zip(problem.equalities, nu, strict=True)):

@@ -16,7 +16,7 @@ from scipy.sparse.linalg import ArpackError, eigsh
 from npkl_models.certify import rounding
 from npkl_models.linalg import UNIT, Array, Matrix, dense, lowest_pairs, norm_bound
 from npkl_models.model.facts import fact
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 from npkl_models.proof.factorisation import can_factorise
@@ -42,18 +42,18 @@ class Interior:
         Positive.
     """
 
-    problem: Problem
+    problem: Statement
     y: Multipliers
     mu: float
 
 
 @fact
-def strictly_feasible(problem: Problem) -> tuple[Multipliers, float] | None:
+def strictly_feasible(problem: Statement) -> tuple[Multipliers, float] | None:
     """Multipliers whose slack (plus the regulariser's shift) is proved to be above mu I, and mu > 0."""
     return _search(problem)
 
 
-def interior(problem: Problem, y: Multipliers) -> Interior | None:
+def interior(problem: Statement, y: Multipliers) -> Interior | None:
     """Multipliers that a solver found, if they are proved to be further inside than those that are known."""
     found, known = _proved(problem, projected(problem, y)), strictly_feasible(problem)
     better = found is not None and (known is None or found[1] > known[1])
@@ -61,7 +61,7 @@ def interior(problem: Problem, y: Multipliers) -> Interior | None:
 
 
 def slater(
-    problem: Problem, y: Multipliers, eps: float, upper: float, inside: Interior | None = None
+    problem: Statement, y: Multipliers, eps: float, upper: float, inside: Interior | None = None
 ) -> tuple[float, Multipliers] | None:
     """The repair: a share of a strictly feasible point, mixed in; ``inside`` is a better one, of a solver."""
     own = inside is not None and inside.problem is problem
@@ -76,7 +76,7 @@ def slater(
     return -rounding.paid(problem, mixed), mixed
 
 
-def projected(problem: Problem, y: Multipliers) -> Multipliers:
+def projected(problem: Statement, y: Multipliers) -> Multipliers:
     """The nearest multipliers in the domain of the conjugates."""
     terms = tuple(
         term.loss.project(part, term.target, term.weight)
@@ -98,7 +98,7 @@ def _mixed(y: Multipliers, other: Multipliers, t: float) -> Multipliers:
     )
 
 
-def _search(problem: Problem) -> tuple[Multipliers, float] | None:
+def _search(problem: Statement) -> tuple[Multipliers, float] | None:
     """Ascent on the smallest eigenvalue of the slack, from multipliers of zero."""
     y = projected(
         problem,
@@ -117,7 +117,7 @@ def _search(problem: Problem) -> tuple[Multipliers, float] | None:
 
 
 def _raised(
-    problem: Problem, y: Multipliers, V: Array, level: float
+    problem: Statement, y: Multipliers, V: Array, level: float
 ) -> tuple[Multipliers, float, Array] | None:
     """A step along v'M_e v that raises the smallest eigenvalue; None if no length does."""
     pull = problem.values(V)
@@ -141,7 +141,7 @@ def _raised(
     return best
 
 
-def _lowest(problem: Problem, y: Multipliers) -> tuple[float, Array]:
+def _lowest(problem: Statement, y: Multipliers) -> tuple[float, Array]:
     """The smallest eigenvalue of the slack, plus the shift, and the low eigenvectors (order x k)."""
     S: Matrix = problem.restrict(problem.slack(y))
     n, near = S.shape[0], NEAR * norm_bound(S)
@@ -159,7 +159,7 @@ def _lowest(problem: Problem, y: Multipliers) -> tuple[float, Array]:
     return float(values.min()) + problem.regularizer.shift, vectors[:, kept]
 
 
-def _proved(problem: Problem, y: Multipliers) -> tuple[Multipliers, float] | None:
+def _proved(problem: Statement, y: Multipliers) -> tuple[Multipliers, float] | None:
     S, error = rounding.slack(problem, y)
     if not can_factorise(S):
         return None

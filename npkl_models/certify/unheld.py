@@ -23,7 +23,7 @@ from npkl_models.certify.floors import cost_floor
 from npkl_models.certify.slater import projected
 from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Index, Mask, Matrix, norm_bound
 from npkl_models.model.facts import fact
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm, Multipliers
 from npkl_models.proof.perron import collatz, perron_vector
 
@@ -69,7 +69,7 @@ class Split:
         return tuple(_inside(term, inside) for term in self.whole.terms)
 
     @cached_property
-    def problem(self) -> Problem | None:
+    def problem(self) -> Statement | None:
         """The problem of the held points; None where there are none."""
         place = np.full(self.whole.n, -1)
         place[self.held] = np.arange(self.held.size)
@@ -81,7 +81,7 @@ class Split:
             for term, kept in zip(self.whole.terms, self.kept, strict=True)
             if kept.any()
         ]  # fmt: skip
-        return Problem(self.cost, terms, name=self.whole.name) if terms and self.held.size > 1 else None
+        return Statement(self.cost, terms, name=self.whole.name) if terms and self.held.size > 1 else None
 
     def fold(self, y: Multipliers) -> Multipliers:
         """Multipliers of the held points' problem."""
@@ -99,13 +99,13 @@ class Split:
 
 
 @fact
-def split(problem: Problem) -> Split | None:
+def split(problem: Statement) -> Split | None:
     """The split of a problem into held points and others; None where all are held, or it cannot be shown."""
     with np.errstate(all="ignore"):
         return _search(problem)
 
 
-def bound_of_held(problem: Problem, y: Multipliers, V: Array, demand: Demand) -> Dual | None:
+def bound_of_held(problem: Statement, y: Multipliers, V: Array, demand: Demand) -> Dual | None:
     """The bound from the held points' multipliers alone; None where all are held."""
     parts = split(problem)
     if parts is None:
@@ -129,7 +129,7 @@ def bound_of_held(problem: Problem, y: Multipliers, V: Array, demand: Demand) ->
     return Dual(-rounding.paid(problem, y), dual.rigour, repair, y, found, dual.level)
 
 
-def _search(problem: Problem) -> Split | None:
+def _search(problem: Statement) -> Split | None:
     known = problem.regularizer.vacuous and problem.basis is None and not problem.equalities
     if not known or any(term.functional.arity == 0 for term in problem.terms):
         return None
@@ -153,7 +153,7 @@ def _components(C: Matrix, weak: float) -> Index:
     return labels
 
 
-def _unheld(problem: Problem, labels: Index) -> list[tuple[Index, Array]]:
+def _unheld(problem: Statement, labels: Index) -> list[tuple[Index, Array]]:
     """Components where the cost is singular and no multiplier may grow along the null vector."""
     size = norm_bound(problem.cost)
     order = np.argsort(labels, kind="stable")
@@ -167,7 +167,7 @@ def _unheld(problem: Problem, labels: Index) -> list[tuple[Index, Array]]:
     return [cell for k, cell in cells.items() if not held[k]]
 
 
-def _growing(problem: Problem, labels: Index, x: Array, least: float) -> Mask:
+def _growing(problem: Statement, labels: Index, x: Array, least: float) -> Mask:
     """Components with a value inside whose multiplier may move from zero such that x'S x grows.
 
     Multipliers that gain next to nothing, where x is small, do not count.
@@ -186,7 +186,7 @@ def _growing(problem: Problem, labels: Index, x: Array, least: float) -> Mask:
     return out
 
 
-def _checked(problem: Problem, cells: list[tuple[Index, Array]]) -> Split | None:
+def _checked(problem: Statement, cells: list[tuple[Index, Array]]) -> Split | None:
     """The split, if the cost of the cells is proved PSD with what the edges to the held points need."""
     if not cells:
         return None

@@ -19,14 +19,14 @@ from npkl_models.errors import ProblemError, unknown
 from npkl_models.explore.form import fields_of
 from npkl_models.files import saved
 from npkl_models.files.gate import is_there
+from npkl_models.formulations import FORMULATIONS
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.linalg.seeds import generator
 from npkl_models.model.basis import Basis
 from npkl_models.model.eigenbasis import eigenbasis
-from npkl_models.model.formulations import FORMULATIONS
 from npkl_models.model.graph import knn_affinity, laplacian
 from npkl_models.model.pairs import Pairs
-from npkl_models.model.problem import Problem
+from npkl_models.problem import Problem
 from npkl_models.solve.registry import get_backend
 
 

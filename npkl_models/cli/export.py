@@ -10,7 +10,7 @@ from npkl_models.cli.console import printer
 from npkl_models.crosscheck.outside import judge_sdpa
 from npkl_models.data.sdpa import from_sdpa, to_sdpa
 from npkl_models.errors import ProblemError
-from npkl_models.model.problem import Problem
+from npkl_models.problem import Problem
 
 
 def run(options: argparse.Namespace) -> int:

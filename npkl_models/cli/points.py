@@ -13,7 +13,7 @@ from npkl_models.errors import ProblemError
 from npkl_models.linalg import Matrix
 from npkl_models.model.graph import laplacian
 from npkl_models.model.pairs import Pairs
-from npkl_models.model.problem import Problem
+from npkl_models.problem import Problem
 from npkl_models.solve.registry import get_backend
 
 IDLE = {"pcp": ("loss",), "hard_pcp": ("loss", "gamma"), "npkl": (), "simple_npkl": ()}

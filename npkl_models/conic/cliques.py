@@ -13,19 +13,19 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
 from npkl_models.linalg import Array, Index
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 
 DENSE = 0.2  # of all entries: a pattern so full is one clique
 LARGEST = 5_000  # beyond, nothing is factorised to find out
 
 
-def slack_cliques(problem: Problem) -> Index:
+def slack_cliques(problem: Statement) -> Index:
     """Sizes of the maximal cliques of the pattern of the dual slack, once it is made chordal, descending."""
     pattern = slack_pattern(problem)
     return np.array([problem.order]) if pattern is None else clique_sizes(pattern)
 
 
-def slack_pattern(problem: Problem) -> sp.csc_array | None:
+def slack_pattern(problem: Statement) -> sp.csc_array | None:
     """Where the slack may have entries; None where that is everywhere."""
     n, R = problem.n, problem.regularizer.spectral
     if n > LARGEST or problem.basis is not None or not sp.issparse(problem.cost):

@@ -14,7 +14,7 @@ import numpy as np
 from npkl_models.conic.quadratic import ReducedQuadratic
 from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array, Index
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
 
 ROUNDING = float(np.finfo(float).eps)  # times the order and the largest eigenvalue, as is usual for a rank
@@ -29,7 +29,7 @@ class Ranks(NamedTuple):
     printed_unknowns: int
 
 
-def quadratic_ranks(problem: Problem) -> Ranks:
+def quadratic_ranks(problem: Statement) -> Ranks:
     """Ranks of the quadratic of a problem with a basis and square losses, in svec(U) and in vec(U).
 
     Raises

@@ -10,7 +10,7 @@ from scipy.linalg import lapack
 
 from npkl_models.linalg import Array, dense
 from npkl_models.model.functional import svec
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 
 FACTOR_ERROR = 1e-11  # of the largest entry of A: what a factor may miss
 ROWS = 2_000  # loss values whose rows are formed at a time
@@ -68,7 +68,7 @@ class ReducedQuadratic:
         return out
 
     @classmethod
-    def of(cls, problem: Problem) -> ReducedQuadratic:
+    def of(cls, problem: Statement) -> ReducedQuadratic:
         """The quadratic of a problem whose losses are quadratic and which has a basis."""
         Q, s = problem.Q, problem.order
         p = s * (s + 1) // 2

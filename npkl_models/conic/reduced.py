@@ -19,7 +19,7 @@ from npkl_models.conic.runner import ConicRun, Reader
 from npkl_models.conic.solvers import ConicOptions, choose_solver, predicted_bytes
 from npkl_models.linalg import Array, symmetrize
 from npkl_models.model.functional import svec
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost
@@ -84,14 +84,14 @@ class Form:
 
     name: str
     write: Callable[[ReducedQuadratic, Array, Cvx], Written]
-    order: Callable[[Problem], int]  # of the largest PSD cone
+    order: Callable[[Statement], int]  # of the largest PSD cone
 
 
-def _order(problem: Problem) -> int:
+def _order(problem: Statement) -> int:
     return problem.order
 
 
-def _schur_order(problem: Problem) -> int:
+def _schur_order(problem: Statement) -> int:
     return problem.order * (problem.order + 1) // 2 + 1
 
 
@@ -109,7 +109,7 @@ class ReducedPlan:
         Equalities, each divided by its row's norm, which ``rows`` has.
     """
 
-    problem: Problem
+    problem: Statement
     options: ConicOptions
     form: Form
     quadratic: ReducedQuadratic
@@ -171,7 +171,7 @@ class ReducedPlan:
         )
 
 
-def _with_solver(problem: Problem, options: ConicOptions, form: Form) -> ConicOptions:
+def _with_solver(problem: Statement, options: ConicOptions, form: Form) -> ConicOptions:
     """The options with a solver that fits into memory, and its eps."""
     preferred = None if problem.equalities else DEFAULT_SOLVER
     solver = choose_solver(options.solver or preferred, form.order(problem))
@@ -181,7 +181,7 @@ def _with_solver(problem: Problem, options: ConicOptions, form: Form) -> ConicOp
     return replace(options, solver=solver, eps=eps)
 
 
-def _plan(problem: Problem, options: ConicOptions, form: Form) -> ReducedPlan:
+def _plan(problem: Statement, options: ConicOptions, form: Form) -> ReducedPlan:
     """Form the quadratic, factor it, and write the cones; memory is checked first."""
     import cvxpy as cp
 
@@ -253,7 +253,7 @@ SCSDP = Form("scsdp", write_scsdp, _schur_order)
 QSDP = Form("qsdp", write_qsdp, _order)
 
 
-def _backend(form: Form, summary: str, cost: Callable[[Problem], Cost]) -> Backend:
+def _backend(form: Form, summary: str, cost: Callable[[Statement], Cost]) -> Backend:
     plan = lambda problem, options: _plan(problem, options, form)  # noqa: E731
     return Backend(form.name, "conic", summary, TAKES, plan, ConicOptions, cost)
 

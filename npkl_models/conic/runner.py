@@ -16,7 +16,7 @@ from npkl_models.certify.certificate import Certificate
 from npkl_models.conic.chunks import SolverBroke, in_chunks, only_the_solver
 from npkl_models.conic.solvers import ConicOptions, choose_solver, solver_arguments
 from npkl_models.linalg import Array, psd_factor, symmetrize
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.cost import proof_seconds
 from npkl_models.solve.judge import Claim
@@ -69,7 +69,7 @@ class ConicRun:
     """One solve: the solver's stretches, the best certificate so far, and when to stop."""
 
     def __init__(
-        self, problem: Problem, program: cp.Problem, options: ConicOptions, reader: Reader, watch: Watch
+        self, problem: Statement, program: cp.Problem, options: ConicOptions, reader: Reader, watch: Watch
     ) -> None:
         self.problem, self.program, self.options = problem, program, options
         self.reader, self.watch = reader, watch

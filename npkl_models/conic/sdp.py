@@ -12,7 +12,7 @@ from npkl_models.conic.cost import dense_cost
 from npkl_models.conic.runner import ConicRun, Reader
 from npkl_models.conic.solvers import ConicOptions, choose_solver, predicted_bytes
 from npkl_models.linalg import Array
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.model.trace_cones import needs_majorisation
 from npkl_models.solve.backend import Backend
@@ -37,7 +37,7 @@ class Model:
     rows: Any
 
 
-def too_many_cones(problem: Problem) -> str | None:
+def too_many_cones(problem: Statement) -> str | None:
     """Why a trace power without a form of fixed size is too large; None if it is not."""
     R = problem.regularizer.spectral
     if R is not None and problem.order > MAJORISATION_ORDER:
@@ -50,7 +50,7 @@ def too_many_cones(problem: Problem) -> str | None:
     return None
 
 
-def build(problem: Problem) -> Model:
+def build(problem: Statement) -> Model:
     """Write the problem in CVXPY; weights scale with the parameter gamma, their largest value."""
     import cvxpy as cp
 
@@ -76,7 +76,7 @@ def build(problem: Problem) -> Model:
     return Model(cp.Problem(cp.Minimize(objective + penalty), every), K, links, equalities, rows)
 
 
-def to_cvxpy(problem: Problem) -> cp.Problem:
+def to_cvxpy(problem: Statement) -> cp.Problem:
     """The problem of CVXPY alone; gamma, B, G and b_squared are its parameters."""
     return build(problem).problem
 
@@ -85,7 +85,7 @@ def to_cvxpy(problem: Problem) -> cp.Problem:
 class SDPPlan:
     """Exact SDP; see `build`."""
 
-    problem: Problem
+    problem: Statement
     options: ConicOptions
     model: Model
 
@@ -114,7 +114,7 @@ class SDPPlan:
         return describe_cones(self.problem, self.options, "primal SDP over K")
 
 
-def describe_cones(problem: Problem, options: ConicOptions, what: str, cliques: float | None = None) -> str:
+def describe_cones(problem: Statement, options: ConicOptions, what: str, cliques: float | None = None) -> str:
     """Sizes of the conic program and the memory its solver will need."""
     solver = choose_solver(options.solver, problem.order, cliques)
     size = problem.order * (problem.order + 1) // 2
@@ -126,7 +126,7 @@ def describe_cones(problem: Problem, options: ConicOptions, what: str, cliques: 
     )
 
 
-def _plan(problem: Problem, options: ConicOptions) -> SDPPlan:
+def _plan(problem: Statement, options: ConicOptions) -> SDPPlan:
     """Check the solver and its memory, then write the CVXPY problem."""
     choose_solver(options.solver, problem.order)
     return SDPPlan(problem, options, build(problem))

@@ -15,7 +15,7 @@ from npkl_models.conic.runner import ConicRun, Reader
 from npkl_models.conic.sdp import TAKES, describe_cones
 from npkl_models.conic.solvers import ConicOptions, choose_solver
 from npkl_models.linalg import Array, symmetrize
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.judge import Claim
@@ -38,7 +38,7 @@ class DualModel:
     slack: Any
 
 
-def build(problem: Problem) -> DualModel:
+def build(problem: Statement) -> DualModel:
     """Maximise -sum f*(y) - nu'b - R*(-S(y)), with R* written as ``slack >> 0``."""
     import cvxpy as cp
 
@@ -94,7 +94,7 @@ class DualSDPPlan:
         See `npkl_models.conic.solvers.choose_solver`.
     """
 
-    problem: Problem
+    problem: Statement
     options: ConicOptions
     model: DualModel
     cliques: float
@@ -133,7 +133,7 @@ class DualSDPPlan:
         return f"{words}; the slack is sparse: {len(sizes)} cliques, the largest of {sizes[0]}"
 
 
-def _plan(problem: Problem, options: ConicOptions) -> DualSDPPlan:
+def _plan(problem: Statement, options: ConicOptions) -> DualSDPPlan:
     """Check the solver and its memory, then write the CVXPY problem."""
     cliques = dense_order(slack_cliques(problem))
     choose_solver(options.solver, problem.order, cliques)

@@ -9,13 +9,13 @@ import numpy as np
 from npkl_models.answer.solution import Solution, Status
 from npkl_models.data.sdpa import as_sdpa, read_solution
 from npkl_models.linalg import psd_factor
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.solve.judge import Claim, judge
 from npkl_models.solve.options import Options
 from npkl_models.solve.watch import Watch
 
 
-def judge_sdpa(problem: Problem, path: str | Path, tol: float = 1e-6) -> Solution:
+def judge_sdpa(problem: Statement, path: str | Path, tol: float = 1e-6) -> Solution:
     """The certified solution of what CSDP or DSDP wrote for the file of `Problem.to_sdpa`.
 
     Parameters

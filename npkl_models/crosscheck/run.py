@@ -16,7 +16,7 @@ from npkl_models.answer.solution import Solution, Status
 from npkl_models.crosscheck.table import CrossCheck, Row
 from npkl_models.errors import NPKLError, ProblemError, UnsupportedError, chosen, instance, unknown
 from npkl_models.linalg import Array
-from npkl_models.model.problem import Problem
+from npkl_models.problem import Problem
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.judge import judge_point
 from npkl_models.solve.keywords import AnyKeywords

@@ -13,8 +13,9 @@ from typing import Any
 
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import optional
-from npkl_models.hooks import lent
-from npkl_models.model.problem import Problem
+from npkl_models.problem import Problem
+from npkl_models.show.plots.tables import plot_crosscheck
+from npkl_models.show.report import write_report
 
 _PACKAGES = ("npkl_models", "numpy", "scipy", "cvxpy", "clarabel", "scs", "scikit-learn")
 
@@ -143,12 +144,11 @@ class CrossCheck:
 
     def plot(self, ax: Any = None) -> Any:
         """Certified gap and seconds of each backend on matplotlib axes (needs the extra ``plot``)."""
-        return lent("CrossCheck.plot")(self, ax)
+        return plot_crosscheck(self, ax)
 
     def report(self, path: str | Path, labels: Any = None) -> Path:
         """Write one self-contained HTML page: tables, figures, versions and machine."""
-        target: Path = lent("CrossCheck.report")(self, path, labels)
-        return target
+        return write_report(self, path, labels)
 
     def to_html(self) -> str:
         """The table in HTML."""

@@ -28,7 +28,7 @@ from npkl_models.model import storage
 from npkl_models.model.conjugates import Box, parts_of, quadratic_conjugates
 from npkl_models.model.faces import Face, face_of
 from npkl_models.model.incidence import Incidence
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 
 MARK = "npkl_models problem"
@@ -85,7 +85,7 @@ class SDPAFile:
                 if value != 0:
                     file.write(f"{k} {block} {i} {j} {value!r}\n")
 
-    def multipliers(self, problem: Problem, x: Array) -> Multipliers:
+    def multipliers(self, problem: Statement, x: Array) -> Multipliers:
         """Those of the problem, from the x that a solver found; moved into their domains."""
         if self.face is not None:
             return self.face.unfold(replace(self, face=None).multipliers(self.face.problem, x))
@@ -101,7 +101,7 @@ class SDPAFile:
         return Multipliers(terms, tuple(parts[m : len(sizes)]), rows)
 
 
-def to_sdpa(problem: Problem, path: str | Path) -> Path:
+def to_sdpa(problem: Statement, path: str | Path) -> Path:
     """Write the problem in SDPA's sparse format.
 
     Parameters
@@ -127,7 +127,7 @@ def to_sdpa(problem: Problem, path: str | Path) -> Path:
     return path
 
 
-def embedded(problem: Problem) -> tuple[str, ...]:
+def embedded(problem: Statement) -> tuple[str, ...]:
     """The problem as lines of text: what `Problem.save` writes, in base 64."""
     try:
         data = saved.to_bytes(*problem.pack())
@@ -137,7 +137,7 @@ def embedded(problem: Problem) -> tuple[str, ...]:
     return (MARK, *(text[k : k + WIDTH] for k in range(0, len(text), WIDTH)))
 
 
-def from_sdpa(path: str | Path) -> Problem:
+def from_sdpa(path: str | Path) -> Statement:
     """The problem that `to_sdpa` wrote.
 
     Raises
@@ -157,13 +157,13 @@ def from_sdpa(path: str | Path) -> Problem:
             )
         try:
             data = base64.b64decode("".join(lines[1:]), validate=True)
-            return Problem.unpack(*saved.read_from(data, path, "parts", storage.check))
+            return Statement.kind.unpack(*saved.read_from(data, path, "parts", storage.check))
         except (ValueError, KeyError) as error:
             words = f"got a torn problem in its comments: {error}"
             raise ProblemError(f"{path} must be a whole file that to_sdpa wrote, {words}") from error
 
 
-def read_solution(path: str | Path, problem: Problem) -> tuple[Array, Array]:
+def read_solution(path: str | Path, problem: Statement) -> tuple[Array, Array]:
     """X and K's own matrix (order x order) of a file as CSDP and DSDP (-save) write it.
 
     The first line is x; below it, entries (matrix, block, row, column, value), of which the second matrix is
@@ -238,7 +238,7 @@ def _is_entry(found: Array) -> Mask:
     return out
 
 
-def as_sdpa(problem: Problem) -> SDPAFile:
+def as_sdpa(problem: Statement) -> SDPAFile:
     """What the file of a problem holds."""
     face = face_of(problem)
     basis = face.problem.basis
@@ -247,7 +247,7 @@ def as_sdpa(problem: Problem) -> SDPAFile:
     return replace(_as_stated(face.problem), face=face)
 
 
-def _as_stated(problem: Problem) -> SDPAFile:
+def _as_stated(problem: Statement) -> SDPAFile:
     R = problem.regularizer
     if R.kind not in ("none", "row norm") and (R.spectral is None or R.spectral.p != 1):
         raise UnsupportedError(f"SDPA's format takes row norms and tr K of the regularisers, got {R.label}")

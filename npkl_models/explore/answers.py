@@ -14,6 +14,7 @@ import npkl_models.show.plots as plots
 from npkl_models.answer.history import History
 from npkl_models.answer.solution import Solution
 from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
+from npkl_models.certify.bracket import bracket
 from npkl_models.crosscheck.table import COLUMNS, CrossCheck, cells
 from npkl_models.errors import ProblemError, unknown
 from npkl_models.explore.form import Form
@@ -21,7 +22,6 @@ from npkl_models.explore.recipe import Made
 from npkl_models.linalg import Array, Index
 from npkl_models.path import Path
 from npkl_models.show.figures import svg
-from npkl_models.show.html import bracket
 
 FEW = 2  # clusters, where neither the form nor the data say how many
 SHOWN = 400  # rows of a history that are sent

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path as File
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -26,9 +26,10 @@ from npkl_models.explore.form import Form, fields_of, number_of
 from npkl_models.explore.jobs import Job, Jobs
 from npkl_models.explore.recipe import Made, make
 from npkl_models.files.atomic import write_bytes
-from npkl_models.model.formulations import FORMULATIONS
+from npkl_models.formulations import FORMULATIONS
 from npkl_models.model.losses import LOSSES
 from npkl_models.path import regularization_path
+from npkl_models.problem import Problem
 from npkl_models.solve.choice import choose_backend
 from npkl_models.solve.registry import backends as known_backends
 
@@ -148,7 +149,11 @@ class Desk:
                 made.problem, "weight", (np.geomspace(low, high, count) / form.gamma).tolist(), form.backend,
                 tol=form.tol, time_limit=form.time_limit, callback=watch,
             )  # fmt: skip
-            found = [Answer(replace(made, problem=one.problem), form, one, FEWER) for one in path.solutions]
+            problems = [
+                cast(Problem, one.problem) for one in path.solutions
+            ]  # variants of the one that was made
+            made_of = [replace(made, problem=problem) for problem in problems]
+            found = [Answer(own, form, one, FEWER) for own, one in zip(made_of, path.solutions, strict=True)]
             numbers = answers.plain(answers.path_numbers(path, found, form.gamma))
             job.answer = found
             job.tell("path", **numbers, code=answers.path_code(made, form, (low, high, count)))

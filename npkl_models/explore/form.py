@@ -10,7 +10,7 @@ from typing import Any
 
 from npkl_models.errors import ProblemError, unknown
 from npkl_models.explore.bodies import LONGEST, short
-from npkl_models.model.formulations import FORMULATIONS
+from npkl_models.formulations import FORMULATIONS
 from npkl_models.model.losses import LOSSES
 from npkl_models.solve.registry import backends
 

@@ -11,12 +11,12 @@ from typing import Any
 from npkl_models.data import datasets, tables
 from npkl_models.errors import ProblemError
 from npkl_models.explore.form import Form
+from npkl_models.formulations import FORMULATIONS
 from npkl_models.linalg import Index
 from npkl_models.model.eigenbasis import eigenbasis
-from npkl_models.model.formulations import FORMULATIONS
 from npkl_models.model.graph import knn_affinity, laplacian
 from npkl_models.model.pairs import Pairs
-from npkl_models.model.problem import Problem
+from npkl_models.problem import Problem
 
 BASIS = 20  # size of a basis where a formulation needs one and none was asked for
 

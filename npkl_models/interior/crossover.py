@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from npkl_models.linalg import Array
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 
 NOISE = 1e-13  # of the largest diagonal entry: below, pivots are rounding
@@ -14,7 +14,7 @@ WORTH = 0.05  # of the gap that is asked for: what a smaller rank may cost
 JUMP = 3.0  # between two eigenvalues, where a rank may end
 
 
-def factor_of(problem: Problem, K: Array, y: Multipliers, tol: float = 1e-12) -> Array:
+def factor_of(problem: Statement, K: Array, y: Multipliers, tol: float = 1e-12) -> Array:
     """The factor V (n x r) of the leading part of K (order x order) with the smallest objective.
 
     Or nearly the smallest, of a smaller rank. What it misses of an equality is priced by its multiplier.
@@ -42,7 +42,7 @@ def factor_of(problem: Problem, K: Array, y: Multipliers, tol: float = 1e-12) ->
     return V[:, : min(r for value, r in tried if value <= best + near)]
 
 
-def _merit(problem: Problem, V: Array, y: Multipliers) -> float:
+def _merit(problem: Statement, V: Array, y: Multipliers) -> float:
     total = problem.objective_of_factor(V)
     for part, nu in zip(problem.equalities, y.equalities, strict=True):
         total += 2 * float(np.abs(nu) @ np.abs(part.functional.value_of_factor(V) - part.value))

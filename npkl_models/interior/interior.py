@@ -14,7 +14,7 @@ from npkl_models.interior.crossover import factor_of
 from npkl_models.interior.path import MET, Iterate
 from npkl_models.interior.values import values_of
 from npkl_models.model.conjugates import quadratic_conjugates
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost
@@ -49,7 +49,7 @@ class InteriorOptions(Options):
 class InteriorPlan:
     """A problem whose multipliers are laid out when the run begins."""
 
-    problem: Problem
+    problem: Statement
     options: InteriorOptions
 
     def run(self, watch: Watch) -> Claim:
@@ -70,7 +70,7 @@ class InteriorPlan:
 class _Run:
     """State of one run."""
 
-    def __init__(self, problem: Problem, options: InteriorOptions, watch: Watch) -> None:
+    def __init__(self, problem: Statement, options: InteriorOptions, watch: Watch) -> None:
         self.problem, self.options, self.watch = problem, options, watch
         self.iterate = Iterate(values_of(problem))
         self.best: list[Certificate] = []
@@ -157,25 +157,25 @@ class _Run:
         return Claim(V, y, status, now.objective(), count, words, certificate=found)
 
 
-def cost_of(problem: Problem) -> Cost:
+def cost_of(problem: Statement) -> Cost:
     """Dense algebra of the order, and of the number of multipliers."""
     s, n, m = float(problem.order), float(problem.n), _multipliers(problem)
     inner = 2 * n**2 if problem.basis is not None else 0.0
     return Cost(0.02 + USUAL * iteration_seconds(problem), 8.0 * (11 * s**2 + 3 * m**2 + inner), sure=True)
 
 
-def iteration_seconds(problem: Problem) -> float:
+def iteration_seconds(problem: Statement) -> float:
     """Predicted, of one iteration."""
     s, m = float(problem.order), _multipliers(problem)
     return 2e-3 + (8 * s**3 + m**3 / 3 + 40 * m**2) / RATE
 
 
-def _multipliers(problem: Problem) -> float:
+def _multipliers(problem: Statement) -> float:
     m = float(problem.n_pairs + sum(part.functional.size for part in problem.equalities))
     return m + (float(problem.n) if problem.regularizer.row_multipliers else 0.0)
 
 
-def _plan(problem: Problem, options: InteriorOptions) -> InteriorPlan:
+def _plan(problem: Statement, options: InteriorOptions) -> InteriorPlan:
     """Check the memory."""
     need, have = cost_of(problem).bytes, available_bytes()
     if need > have:

@@ -16,8 +16,8 @@ from npkl_models.linalg import Array, Index, Mask, Matrix, dense, symmetrize
 from npkl_models.model.conjugates import Box, parts_of
 from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.incidence import Incidence
-from npkl_models.model.problem import Problem
 from npkl_models.model.reduction import of_unknown
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 
 CHUNK = 20_000_000  # numbers that are gathered at a time
@@ -48,7 +48,7 @@ class Values:
         The ends of all values among the points, where every value is a squared distance.
     """
 
-    problem: Problem
+    problem: Statement
     C: Matrix
     incidence: Incidence
     points: Index
@@ -134,7 +134,7 @@ class Values:
         return Multipliers(tuple(parts[:m]), tuple(parts[m : len(sizes)]), rows)
 
 
-def values_of(problem: Problem) -> Values:
+def values_of(problem: Statement) -> Values:
     """Lay the dual of a problem out."""
     R = problem.regularizer
     incidences, boxes = parts_of(problem)
@@ -163,7 +163,7 @@ def values_of(problem: Problem) -> Values:
     return Values(problem, C, own, points, box, moving, fixed, constant, Q, trace, edges)
 
 
-def _edges(problem: Problem, moving: Mask, points: Index) -> tuple[Index, Index] | None:
+def _edges(problem: Statement, moving: Mask, points: Index) -> tuple[Index, Index] | None:
     functionals = [part.functional for part in (*problem.terms, *problem.equalities)]
     every = all(isinstance(functional, SquaredDistances) for functional in functionals)
     if problem.regularizer.row_multipliers or not every:

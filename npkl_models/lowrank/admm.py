@@ -26,7 +26,7 @@ from npkl_models.lowrank.rows.bcd import BCDEngine
 from npkl_models.lowrank.rows.bcd_options import BCDOptions
 from npkl_models.lowrank.rows.minimise import shifted_solve
 from npkl_models.lowrank.rows.table import PairTables, Table
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost
@@ -46,7 +46,7 @@ BALANCE = 10.0  # residuals further apart than this move rho (eq. (15))
 class ADMMEngine(FactorEngine):
     """V, U and their multiplier Lambda; split values zeta with scaled multipliers mu, both orders."""
 
-    def __init__(self, problem: Problem, pairs: Structure, options: ADMMOptions, V: Array) -> None:
+    def __init__(self, problem: Statement, pairs: Structure, options: ADMMOptions, V: Array) -> None:
         self.problem, self.pairs, self.options = problem, pairs, options
         self.model = EdgeModel(pairs)
         self.spectral = SpectralTerm(problem.regularizer)
@@ -250,7 +250,7 @@ class ADMMPlan(EnginePlan):
         )
 
 
-def _plan(problem: Problem, options: ADMMOptions) -> ADMMPlan:
+def _plan(problem: Statement, options: ADMMOptions) -> ADMMPlan:
     """Check that the options fit the problem."""
     kinds = [term.loss.name for term in problem.terms if not term.loss.quadratic]
     kinds += [] if problem.regularizer.vacuous else [problem.regularizer.label]
@@ -263,7 +263,7 @@ def _plan(problem: Problem, options: ADMMOptions) -> ADMMPlan:
     return ADMMPlan(problem, options)
 
 
-def _cost(problem: Problem) -> Cost:
+def _cost(problem: Statement) -> Cost:
     return factor_cost(problem, 1000, products=6.0, row=ROW_NUMPY)
 
 

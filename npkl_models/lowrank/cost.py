@@ -10,7 +10,7 @@ from npkl_models.linalg import norm_bound
 from npkl_models.lowrank.factor.rank import auto_rank
 from npkl_models.model.diagnosis import diagonal_weight
 from npkl_models.model.functionals import SquaredDistances
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.solve.cost import CALL, PRODUCT, Cost, proof_bytes
 
 ROW_COMPILED = 4e-7  # seconds per row of a compiled sweep, beside the product
@@ -25,7 +25,7 @@ RESTORATION = 1e-10  # seconds, times the cube of the number of equalities
 
 
 def factor_cost(
-    problem: Problem, iterations: int, products: float = 3.0, kinked: float = 2.0, row: float = 0.0
+    problem: Statement, iterations: int, products: float = 3.0, kinked: float = 2.0, row: float = 0.0
 ) -> Cost:
     """Of so many iterations, each with products of C and V, and seconds for a row.
 
@@ -56,7 +56,7 @@ def factor_cost(
     return Cost(seconds, held_bytes, anytime=True)
 
 
-def stiffness(problem: Problem) -> float | None:
+def stiffness(problem: Statement) -> float | None:
     """Of soft distances over (nearly) all centred kernels, in units of C; None for other problems.
 
     A factor then bends and folds along springs that hardly give: each of its steps is as short as they are
@@ -71,7 +71,7 @@ def stiffness(problem: Problem) -> float | None:
     return max(springs) / (norm_bound(problem.cost) or 1.0)
 
 
-def condition(problem: Problem) -> float:
+def condition(problem: Statement) -> float:
     """About how far apart the curvatures are that a first-order solver meets.
 
     The largest weight of a value, over the smallest eigenvalue of C (a Rayleigh quotient after a few

@@ -16,7 +16,7 @@ from npkl_models.lowrank.smoothing import Derivatives, WeightedLoss
 from npkl_models.model.conjugates import Box
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.losses import Loss
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 
 
@@ -64,7 +64,7 @@ class Structure:
         return float(self.linear @ s + self.quadratic @ s**2)
 
 
-def structure(problem: Problem) -> Structure:
+def structure(problem: Statement) -> Structure:
     """Split the terms of a problem on entries into pairs and diagonal."""
     linear, quadratic = np.zeros(problem.n), np.zeros(problem.n)
     blocks: list[Block] = []
@@ -174,7 +174,7 @@ class EdgeModel:
                 self.y[part] = new[part]
         return step
 
-    def multipliers(self, problem: Problem, V: Array, z: Array, rows: Array | None) -> Multipliers:
+    def multipliers(self, problem: Statement, V: Array, z: Array, rows: Array | None) -> Multipliers:
         """The dual point of the whole problem that belongs to this model at V."""
         derivative = self.derivative(z)
         y = problem.derivatives(V)
@@ -187,7 +187,7 @@ class EdgeModel:
         return f.smoothed(z, self.y[which], self.beta)
 
 
-def unbounded_rows(problem: Problem) -> str | None:
+def unbounded_rows(problem: Statement) -> str | None:
     """Why the row problems have no minimum; None if they have."""
     pairs = structure(problem)
     curved = problem.cost.diagonal() + pairs.linear > 0

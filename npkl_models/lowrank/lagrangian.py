@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from npkl_models.linalg import UNIT, Array, frobenius
 from npkl_models.lowrank.edges import EdgeModel, Structure
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 
 ROUNDING = 64 * UNIT  # times the terms of the Lagrangian and the points: a difference that is none
 Triple = tuple[Array, Array, Array]  # V, U, Lambda
@@ -25,7 +25,7 @@ Triple = tuple[Array, Array, Array]  # V, U, Lambda
 class Lagrangian:
     """F(V, U) + <Lambda, V - U> + rho/2 ||V - U||^2, half of each pair's loss on either order."""
 
-    def __init__(self, problem: Problem, pairs: Structure, model: EdgeModel) -> None:
+    def __init__(self, problem: Statement, pairs: Structure, model: EdgeModel) -> None:
         self.problem, self.pairs, self.model = problem, pairs, model
 
     def value(self, point: Triple, rho: float) -> tuple[float, float]:
@@ -67,7 +67,7 @@ class Checks:
         Sum of ||Lambda_k+1 - Lambda_k||, eq. (16).
     """
 
-    def __init__(self, problem: Problem, pairs: Structure, model: EdgeModel) -> None:
+    def __init__(self, problem: Statement, pairs: Structure, model: EdgeModel) -> None:
         self.lagrangian = Lagrangian(problem, pairs, model)
         self.iterates = self.kept = self.printed = 0
         self.path = self.largest = self.kkt = 0.0

@@ -1,5 +1,1 @@
-"""What is asked: pairs, graph, losses, regularisers, the problem."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+"""What is asked: pairs, graph, losses, regularisers, the statement."""

@@ -15,7 +15,7 @@ from npkl_models.linalg import Array, Mask
 from npkl_models.model.functionals import Entries
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.losses import Loss
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class Box:
         return cls(*(np.concatenate(column) for column in columns))
 
 
-def quadratic_conjugates(problem: Problem) -> str | None:
+def quadratic_conjugates(problem: Statement) -> str | None:
     """Why the conjugate of a loss is no quadratic on its domain; None if all are."""
     for term in problem.terms:
         t, w = term.target, term.weight
@@ -85,7 +85,7 @@ def quadratic_conjugates(problem: Problem) -> str | None:
     return None
 
 
-def parts_of(problem: Problem) -> tuple[list[Incidence], list[Box]]:
+def parts_of(problem: Statement) -> tuple[list[Incidence], list[Box]]:
     """The values of terms, equalities and row norms, in this order, and their conjugates."""
     n, radius = problem.n, problem.regularizer.row_radius
     incidences = [part.functional.incidence for part in (*problem.terms, *problem.equalities)]

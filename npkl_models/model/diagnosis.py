@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from npkl_models.linalg import Array, Index
 from npkl_models.model.functionals import Entries
 from npkl_models.model.pairs import components
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
 from npkl_models.proof.bounds import min_eigenvalue
 
@@ -29,7 +29,7 @@ class Finding:
         return f"{self.kind}: {self.message}"
 
 
-def diagnose(problem: Problem) -> tuple[Finding, ...]:
+def diagnose(problem: Statement) -> tuple[Finding, ...]:
     """Contradictions, disconnection, unboundedness and bad scaling.
 
     An empty answer means that none of these was found.
@@ -38,7 +38,7 @@ def diagnose(problem: Problem) -> tuple[Finding, ...]:
     return tuple(finding for check in checks for finding in check(problem))
 
 
-def diagonal_weight(problem: Problem) -> Array:
+def diagonal_weight(problem: Statement) -> Array:
     """Per point, the total weight of losses on K_ii that grow quadratically."""
     total = np.zeros(problem.n)
     for term in problem.terms:
@@ -57,7 +57,7 @@ def _links(term: LossTerm) -> tuple[Index, Index]:
     return pairs[high], pairs[~high]
 
 
-def _contradictions(problem: Problem) -> list[Finding]:
+def _contradictions(problem: Statement) -> list[Finding]:
     out = []
     for term in problem.terms:
         if not isinstance(term.functional, Entries):
@@ -78,7 +78,7 @@ def _contradictions(problem: Problem) -> list[Finding]:
     return out
 
 
-def _disconnection(problem: Problem) -> list[Finding]:
+def _disconnection(problem: Statement) -> list[Finding]:
     out = []
     graph = sp.coo_array(problem.cost)
     off = graph.row != graph.col
@@ -104,7 +104,7 @@ def _disconnection(problem: Problem) -> list[Finding]:
     return out
 
 
-def _reached_by_nothing(problem: Problem, edges: list[Array]) -> int:
+def _reached_by_nothing(problem: Statement, edges: list[Array]) -> int:
     """The number of points; those that share a column of a basis reach each other."""
     reach = [part.functional.triplets() for part in (*problem.terms, *problem.equalities)]
     edges = edges + [np.stack([t.row, t.column], axis=1) for t in reach]
@@ -122,7 +122,7 @@ def _reached_by_nothing(problem: Problem, edges: list[Array]) -> int:
     return int(np.sum(~touched[label[: problem.n]]))
 
 
-def _unboundedness(problem: Problem) -> list[Finding]:
+def _unboundedness(problem: Statement) -> list[Finding]:
     confined = problem.regularizer.finite_support or problem.regularizer.row_multipliers
     if confined or problem.equalities:
         return []
@@ -154,7 +154,7 @@ def _unboundedness(problem: Problem) -> list[Finding]:
     return []
 
 
-def _scaling(problem: Problem) -> list[Finding]:
+def _scaling(problem: Statement) -> list[Finding]:
     weights = np.concatenate([term.weight for term in problem.terms]) if problem.terms else np.ones(1)
     size = float(abs(problem.cost).max()) or 1.0
     low, high = min(weights.min(), size), max(weights.max(), size)

@@ -18,7 +18,7 @@ from npkl_models.model.basis import Basis, shared_rows
 from npkl_models.model.facts import fact
 from npkl_models.model.functionals import DistanceDifferences, Entries, SquaredDistances, TotalSum
 from npkl_models.model.pairs import components
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Equality, LossTerm, Multipliers
 
 LARGEST = 5_000  # points for which a face of centred kernels is written as a (dense) basis
@@ -45,7 +45,7 @@ class Face:
         Whether it is the whole cone, and the problem as it was stated.
     """
 
-    problem: Problem
+    problem: Statement
     kept: tuple[Mask, ...]
     heir: Index
     sign: Array
@@ -75,7 +75,7 @@ class Face:
         return replace(y, terms=y.terms[: self.terms], equalities=tuple(out))
 
 
-def face_of(problem: Problem) -> Face:
+def face_of(problem: Statement) -> Face:
     """The problem over its face; as it was stated if that is the whole cone, or too large to write down."""
     face = _face(problem) if problem.equalities else None
     if face is not None:
@@ -86,7 +86,7 @@ def face_of(problem: Problem) -> Face:
 
 
 @fact
-def _face(problem: Problem) -> Face | None:
+def _face(problem: Statement) -> Face | None:
     """The face, None for the whole cone."""
     centring = any(map(_is_centring, problem.equalities))
     if problem.basis is not None:
@@ -116,14 +116,14 @@ def _own(kept: tuple[Mask, ...]) -> Index:
 
 
 def _restrict(
-    problem: Problem, basis: Basis | None, kept: tuple[Mask, ...], heir: Index, sign: Array
+    problem: Statement, basis: Basis | None, kept: tuple[Mask, ...], heir: Index, sign: Array
 ) -> Face | None:
     if basis is None:
         return None
     return Face(_with(problem, kept, basis), kept, heir, sign, len(problem.terms))
 
 
-def _with(problem: Problem, kept: tuple[Mask, ...], basis: Basis | None) -> Problem:
+def _with(problem: Statement, kept: tuple[Mask, ...], basis: Basis | None) -> Statement:
     """The problem with the equalities that are left; where nothing is left, with a term that is zero."""
     left = tuple(_part(e, mask) for e, mask in zip(problem.equalities, kept, strict=True) if mask.any())
     terms = problem.terms
@@ -146,7 +146,7 @@ def _is_centring(equality: Equality) -> bool:
     return isinstance(equality.functional, TotalSum) and not equality.value.any()
 
 
-def _groups(problem: Problem) -> tuple[Index, Mask]:
+def _groups(problem: Statement) -> tuple[Index, Mask]:
     """Which points share a row, by labels; and which labels have a row of zeros."""
     fixed = np.full(problem.n, np.nan)
     entries = [e for e in problem.equalities if isinstance(e.functional, Entries)]
@@ -167,7 +167,7 @@ def _groups(problem: Problem) -> tuple[Index, Mask]:
     return label, gone
 
 
-def _kept(problem: Problem, label: Index, gone: Mask) -> tuple[tuple[Mask, ...], Index, Array]:
+def _kept(problem: Statement, label: Index, gone: Mask) -> tuple[tuple[Mask, ...], Index, Array]:
     """Which values are left, each of a pair of groups once and none that the face meets; heirs and signs."""
     masks = [np.full(part.functional.size, not _is_centring(part)) for part in problem.equalities]
     ends = np.cumsum([0, *(mask.size for mask in masks)])

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TypeVar
 
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 
 Known = TypeVar("Known")
 
 
-def fact(function: Callable[[Problem], Known]) -> Callable[[Problem], Known]:
+def fact(function: Callable[[Statement], Known]) -> Callable[[Statement], Known]:
     """Let a pure function of a problem be evaluated once for each problem.
 
     Its value must not hold the problem: a circle of references would wait for the garbage collector.
@@ -35,7 +35,7 @@ def fact(function: Callable[[Problem], Known]) -> Callable[[Problem], Known]:
     """
 
     @wraps(function)
-    def known(problem: Problem) -> Known:
+    def known(problem: Statement) -> Known:
         facts = problem.facts
         if known not in facts:
             facts[known] = function(problem)

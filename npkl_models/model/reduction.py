@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from npkl_models.linalg import Array
 from npkl_models.model.incidence import Incidence
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 
 
-def of_unknown(problem: Problem, incidence: Incidence) -> tuple[Incidence, Array | None]:
+def of_unknown(problem: Statement, incidence: Incidence) -> tuple[Incidence, Array | None]:
     """(incidence', Q): values of K = Q U Q', or of U alone where Q is None.
 
     Points that share a row are one point of U (facial reduction of must-links); no basis is no factor.

@@ -18,8 +18,8 @@ from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
 from npkl_models.linalg.owned import shell
 from npkl_models.model.facts import fact
-from npkl_models.model.problem import Problem
 from npkl_models.model.regularizer import Regularizer
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm, Multipliers
 
 SMALL = 1e-290  # numbers below may have lost digits on the way
@@ -40,8 +40,8 @@ class Units:
         t, and the square root of s.
     """
 
-    whole: Problem
-    problem: Problem
+    whole: Statement
+    problem: Statement
     cost: float = 1.0
     root: float = 1.0
 
@@ -92,25 +92,25 @@ class Units:
         return Multipliers(terms, equalities, rows)
 
 
-def own_units(problem: Problem) -> Units:
+def own_units(problem: Statement) -> Units:
     """The problem in units in which its largest cost and the largest value it asks for are one."""
     return _in_units(problem, problem.cost_unit, math.sqrt(problem.kernel_unit))
 
 
-def binary_units(problem: Problem) -> Units:
+def binary_units(problem: Statement) -> Units:
     """The same with powers of two, where that is exact: the same numbers but for their exponents."""
     inner, cost, root = _binary_numbers(problem)
     return Units(problem, problem if inner is None else inner, cost, root)
 
 
 @fact
-def _binary_numbers(problem: Problem) -> tuple[Problem | None, float, float]:
+def _binary_numbers(problem: Statement) -> tuple[Statement | None, float, float]:
     """The problem in such units (None: as it was stated), and the units."""
     found = _binary(problem)
     return None if found.same else found.problem, found.cost, found.root
 
 
-def _binary(problem: Problem) -> Units:
+def _binary(problem: Statement) -> Units:
     t, s = _exponent(problem.cost_unit), _exponent(problem.kernel_unit)
     root = s // EVEN
     for r in {root: None, 0: None}:
@@ -125,7 +125,7 @@ def _exponent(x: float) -> int:
     return min(max(math.frexp(x)[1] - 1, -1000), 1000)
 
 
-def _in_units(problem: Problem, cost: float, root: float) -> Units:
+def _in_units(problem: Statement, cost: float, root: float) -> Units:
     """In the given ones; in those of the statement where numbers would leave the range."""
     if cost == 1.0 and root == 1.0:
         return Units(problem, problem)
@@ -137,7 +137,7 @@ def _in_units(problem: Problem, cost: float, root: float) -> Units:
     return Units(problem, problem) if inner is None else Units(problem, inner, cost, root)
 
 
-def _problem(problem: Problem, cost: float, root: float) -> Problem | None:
+def _problem(problem: Statement, cost: float, root: float) -> Statement | None:
     regularizer: Regularizer | None = problem.regularizer.rescaled(cost, root * root)
     if regularizer is None:
         return None
@@ -158,7 +158,7 @@ def _problem(problem: Problem, cost: float, root: float) -> Problem | None:
     return problem.like(C, tuple(terms), tuple(equalities), regularizer)
 
 
-def _exact(problem: Problem, units: Units) -> bool:
+def _exact(problem: Statement, units: Units) -> bool:
     """Whether the way back from units that are powers of two ends where it began, to the last bit."""
     back = _in_units(units.problem, 1 / units.cost, 1 / units.root).problem
     same = np.array_equal(back.cost.data, problem.cost.data) and back.regularizer == problem.regularizer

@@ -8,6 +8,7 @@ from typing import Literal
 from npkl_models.linalg import Array
 
 Rigour = Literal["proved", "probable", "estimated", "none"]
+CERTIFIED = ("proved", "probable")  # the rigours that certify
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Equality, LossTerm
 from npkl_models.show.letters import COMMA, constant, number, plain, put, tidy, written
 
@@ -43,7 +43,7 @@ class Dual:
         return r"$$\begin{gathered} " + r" \\ ".join(rows) + r" \end{gathered}$$"
 
 
-def explain_dual(problem: Problem) -> Dual:
+def explain_dual(problem: Statement) -> Dual:
     """The dual: maximise -sum f*(y) - nu'b - R*(-S(y)), S(y) = C + sum y_e M_e + sum nu_k M_k.
 
     Boyd & Vandenberghe 2004, section 5.9, with the conjugates of the losses and the support of the
@@ -77,7 +77,7 @@ def explain_dual(problem: Problem) -> Dual:
     return Dual("\n".join(lines), latex, slack, definitions, _conditions(problem, ys))
 
 
-def _paid(problem: Problem, ys: list[str], nus: list[str]) -> tuple[list[str], list[str], list[str]]:
+def _paid(problem: Statement, ys: list[str], nus: list[str]) -> tuple[list[str], list[str], list[str]]:
     """Conjugates and equalities: their summands, the domains, and both in words."""
     sums, rules, lines = [], [], []
     for term, y in zip(problem.terms, ys, strict=True):
@@ -96,7 +96,7 @@ def _paid(problem: Problem, ys: list[str], nus: list[str]) -> tuple[list[str], l
     return sums, rules, lines
 
 
-def _slack(problem: Problem, ys: list[str], nus: list[str]) -> str:
+def _slack(problem: Statement, ys: list[str], nus: list[str]) -> str:
     named = zip((*problem.terms, *problem.equalities), (*ys, *nus), strict=True)
     parts = ["C"] if problem.cost.nnz else []
     parts += [rf"\sum_e {letter}_e M_e^{{\text{{{written(part.name)}}}}}" for part, letter in named]
@@ -104,7 +104,7 @@ def _slack(problem: Problem, ys: list[str], nus: list[str]) -> str:
     return "S = " + " + ".join(parts)
 
 
-def _definitions(problem: Problem) -> Named:
+def _definitions(problem: Statement) -> Named:
     """What C, Q and indices are; f_e with its numbers, its conjugate, and the matrices."""
     out = _given(problem)
     for term in problem.terms:
@@ -122,7 +122,7 @@ def _definitions(problem: Problem) -> Named:
     return tuple(out)
 
 
-def _given(problem: Problem) -> list[tuple[str, str]]:
+def _given(problem: Statement) -> list[tuple[str, str]]:
     """What C, Q, indices and what varies with them are."""
     value = r"\text{value } e \text{ is of the points } i, j"
     given = [(term.target, "t_e", "target") for term in problem.terms]
@@ -141,7 +141,7 @@ def _given(problem: Problem) -> list[tuple[str, str]]:
     return out
 
 
-def _conditions(problem: Problem, ys: list[str]) -> Named:
+def _conditions(problem: Statement, ys: list[str]) -> Named:
     R = problem.regularizer
     S, X, cone = ("S", "K", r"K \succeq 0") if problem.basis is None else ("Q'SQ", "U", r"U \succeq 0")
     primal = ["K = Q U Q'", cone] if problem.basis is not None else [cone]
@@ -174,7 +174,7 @@ def _letters(letter: str, count: int) -> list[str]:
     return [letter] * count if count <= 1 else [rf"{letter}^{{({k + 1})}}" for k in range(count)]
 
 
-def _unknowns(problem: Problem, ys: list[str], nus: list[str]) -> str:
+def _unknowns(problem: Statement, ys: list[str], nus: list[str]) -> str:
     parts = (*problem.terms, *problem.equalities)
     sizes = [
         f"{part.functional.size} multipliers {plain(letter)} of {part.name}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from npkl_models.linalg import Array
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.show.dual import Dual, explain_dual
 from npkl_models.show.forms import Forms, forms_of
 from npkl_models.show.letters import COMMA, constant, number, put, tidy
@@ -25,7 +25,7 @@ class Explanation:
 
     text: str
     latex: str
-    problem: Problem = field(repr=False)
+    problem: Statement = field(repr=False)
 
     @property
     def dual(self) -> Dual:
@@ -44,7 +44,7 @@ class Explanation:
         return f"$${self.latex}$$"
 
 
-def explain(problem: Problem) -> Explanation:
+def explain(problem: Statement) -> Explanation:
     """Describe what is minimised, over what, subject to what."""
     sums = [r"\langle C, K \rangle"] if problem.cost.nnz else []
     lines = [

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from npkl_models.errors import NPKLError
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
+from npkl_models.solve.choice import compile
 from npkl_models.solve.handover import candidates
 from npkl_models.solve.registry import backends
 
@@ -33,7 +34,7 @@ class Forms:
         return table(COLUMNS, self.rows)
 
 
-def forms_of(problem: Problem) -> Forms:
+def forms_of(problem: Statement) -> Forms:
     """The compiled form by each backend; those that cannot take the problem, or not at its size, say why."""
     costs, declined = candidates(problem, {})
     reasons = dict(line.split(" ", 1) for line in declined)
@@ -43,7 +44,7 @@ def forms_of(problem: Problem) -> Forms:
             rows.append((name, "", reasons[name]))
             continue
         try:
-            rows.append((name, str(costs[name]), problem.compile(name).describe()))
+            rows.append((name, str(costs[name]), compile(problem, name).describe()))
         except NPKLError as error:
             rows.append((name, str(costs[name]), str(error)))
     return Forms(tuple(rows))

@@ -10,19 +10,22 @@ from numpy.typing import ArrayLike
 
 import npkl_models.show.plots as plots
 from npkl_models.answer.solution import Solution
+from npkl_models.certify.bracket import bracket
 from npkl_models.errors import MissingDependencyError, NPKLError
 from npkl_models.files.atomic import write_text
-from npkl_models.model.problem import Problem
-from npkl_models.show.dual import Named
+from npkl_models.model.diagnosis import diagnose
+from npkl_models.model.statement import Statement
+from npkl_models.show.dual import Named, explain_dual
+from npkl_models.show.explain import explain
 from npkl_models.show.figures import svg
 from npkl_models.show.formulas import mathml
-from npkl_models.show.html import bracket
 from npkl_models.show.machine import date, versions
 from npkl_models.show.report import STYLE
+from npkl_models.solve.choice import solve
 
 
 def write_handout(
-    problem: Problem, path: str | Path, solution: Solution | None = None, labels: ArrayLike | None = None
+    problem: Statement, path: str | Path, solution: Solution | None = None, labels: ArrayLike | None = None
 ) -> Path:
     """Write a page for a class, which needs no other file and no network.
 
@@ -40,9 +43,9 @@ def write_handout(
     -------
     Path
     """
-    explained, dual = problem.explain(), problem.dual()
-    found = problem.solve() if solution is None else solution
-    findings = "".join(f"<li>{html.escape(str(finding))}</li>" for finding in problem.diagnose())
+    explained, dual = explain(problem), explain_dual(problem)
+    found = solve(problem) if solution is None else solution
+    findings = "".join(f"<li>{html.escape(str(finding))}</li>" for finding in diagnose(problem))
     named = (*dual.definitions, *dual.conditions)
     source = "\n".join((explained.latex, dual.latex, dual.slack, *(latex for _, latex in named)))
     page = PAGE.format(

@@ -6,28 +6,49 @@ import html
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from numpy.typing import ArrayLike
 
 import npkl_models.show.plots as plots
 from npkl_models.answer.solution import Solution
-from npkl_models.crosscheck.table import CrossCheck
 from npkl_models.errors import MissingDependencyError, NPKLError
 from npkl_models.files.atomic import write_text
+from npkl_models.model.statement import Statement
+from npkl_models.show.explain import explain
 from npkl_models.show.figures import svg
 from npkl_models.show.formulas import mathml
 from npkl_models.show.machine import date, machine, versions
+from npkl_models.show.plots.tables import Tabled
+
+
+class Checked(Tabled, Protocol):
+    """What a page says of a cross-check; see `npkl_models.CrossCheck`."""
+
+    @property
+    def problem(self) -> Statement: ...
+    @property
+    def solutions(self) -> Mapping[str, Solution]: ...
+    @property
+    def reference(self) -> str: ...
+    @property
+    def agrees(self) -> bool: ...
+    def headline(self) -> str:
+        """One line."""
+
+    def to_html(self) -> str:
+        """The table."""
+
 
 Drawing = tuple[str, Callable[[Any], Any]]
 
 
-def write_report(check: CrossCheck, path: str | Path, labels: ArrayLike | None = None) -> Path:
+def write_report(check: Checked, path: str | Path, labels: ArrayLike | None = None) -> Path:
     """Write one page that needs no other file: table, problem, certificates, figures, versions, machine.
 
     Parameters
     ----------
-    check : CrossCheck
+    check : Checked
     path : str or Path
         Of the file.
     labels : array_like of shape (n,), optional
@@ -41,7 +62,7 @@ def write_report(check: CrossCheck, path: str | Path, labels: ArrayLike | None =
     -----
     Without matplotlib the page has no figures and says so; a figure that cannot be drawn says why.
     """
-    explained = check.problem.explain()
+    explained = explain(check.problem)
     page = PAGE.format(
         title=html.escape(check.problem.name or "problem"),
         date=html.escape(date()),
@@ -61,7 +82,7 @@ def write_report(check: CrossCheck, path: str | Path, labels: ArrayLike | None =
     return write_text(path, page)
 
 
-def _figures(check: CrossCheck, labels: ArrayLike | None) -> str:
+def _figures(check: Checked, labels: ArrayLike | None) -> str:
     drawn = []
     for words, draw in _drawings(check, labels):
         try:
@@ -74,7 +95,7 @@ def _figures(check: CrossCheck, labels: ArrayLike | None) -> str:
     return "\n".join(drawn) or "<p>No figures: no backend left a point.</p>"
 
 
-def _drawings(check: CrossCheck, labels: ArrayLike | None) -> list[Drawing]:
+def _drawings(check: Checked, labels: ArrayLike | None) -> list[Drawing]:
     """What is drawn: of all answers, then of the reference."""
     if not check.solutions:
         return []

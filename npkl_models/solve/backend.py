@@ -9,7 +9,7 @@ from typing import Any
 
 from npkl_models.errors import SolverError, UnsupportedError
 from npkl_models.model.faces import face_of
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.presolve.units import Units, binary_units, own_units
 from npkl_models.solve.cost import Cost
 from npkl_models.solve.options import Options, in_units, parse_options
@@ -18,7 +18,7 @@ from npkl_models.solve.takes import Takes
 from npkl_models.solve.watch import BROKEN, quiet
 
 
-def unknown_cost(problem: Problem) -> Cost:
+def unknown_cost(problem: Statement) -> Cost:
     """Of a backend that does not state its cost: it is not chosen automatically."""
     return Cost(float("inf"), 0.0, "does not state its cost")
 
@@ -57,14 +57,14 @@ class Backend:
     family: str
     summary: str
     takes: Takes
-    plan: Callable[[Problem, Any], Plan]
+    plan: Callable[[Statement, Any], Plan]
     options: type[Options] = Options
-    cost: Callable[[Problem], Cost] = unknown_cost
+    cost: Callable[[Statement], Cost] = unknown_cost
 
     def __repr__(self) -> str:
         return f"Backend({self.name}: {self.summary})"
 
-    def compile(self, problem: Problem, **options: Any) -> Program:
+    def compile(self, problem: Statement, **options: Any) -> Program:
         """Check problem and options, and set the program up.
 
         Raises
@@ -86,7 +86,7 @@ class Backend:
                 raise SolverError(f"{self.name} could not set the problem up: {error}") from error
         return Program(problem, self.name, parsed, plan, face, units, time.perf_counter() - started)
 
-    def reason(self, problem: Problem) -> str | None:
+    def reason(self, problem: Statement) -> str | None:
         """Why this backend cannot take the problem, None if it can, on its face."""
         face = face_of(binary_units(problem).problem)
         reason = self.takes.refusal(face.problem)

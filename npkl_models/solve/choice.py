@@ -10,7 +10,7 @@ from typing import Any, Unpack, overload
 from npkl_models.answer.solution import Solution
 from npkl_models.certify.unheld import split
 from npkl_models.errors import UnsupportedError, instance
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import readable
 from npkl_models.solve.handover import candidates, first_of, solve_in_stages, solve_split, stages, usable
@@ -65,7 +65,7 @@ class Choice:
         return f"<table>{head}{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
 
 
-def choose_backend(problem: Problem, **options: Unpack[AnyKeywords]) -> Choice:
+def choose_backend(problem: Statement, **options: Unpack[AnyKeywords]) -> Choice:
     """The backend with the smallest predicted time that fits into memory, and why.
 
     Parameters
@@ -99,7 +99,7 @@ def choose_backend(problem: Problem, **options: Unpack[AnyKeywords]) -> Choice:
     >>> reason.startswith(name)
     True
     """
-    instance(problem, Problem, "problem")
+    instance(problem, Statement, "problem")
     costs, declined = candidates(problem, options)
     if not costs:
         raise UnsupportedError(f"no backend takes this problem: {'; '.join(declined)}")
@@ -115,10 +115,10 @@ def choose_backend(problem: Problem, **options: Unpack[AnyKeywords]) -> Choice:
 
 
 @overload
-def compile(problem: Problem, backend: str = "auto", **options: Unpack[AnyKeywords]) -> Program: ...
+def compile(problem: Statement, backend: str = "auto", **options: Unpack[AnyKeywords]) -> Program: ...
 @overload
-def compile(problem: Problem, backend: Backend, **options: Any) -> Program: ...
-def compile(problem: Problem, backend: str | Backend = "auto", **options: Any) -> Program:
+def compile(problem: Statement, backend: Backend, **options: Any) -> Program: ...
+def compile(problem: Statement, backend: str | Backend = "auto", **options: Any) -> Program:
     """Set a problem up for a backend.
 
     Parameters
@@ -147,7 +147,7 @@ def compile(problem: Problem, backend: str | Backend = "auto", **options: Any) -
     if isinstance(backend, str) and backend == "auto":
         backend = choose_backend(problem, **options)[0]
         options = usable(get_backend(backend), options)
-    instance(problem, Problem, "problem")
+    instance(problem, Statement, "problem")
     known = get_backend(backend)
     try:
         return known.compile(problem, **options)
@@ -160,10 +160,10 @@ def compile(problem: Problem, backend: str | Backend = "auto", **options: Any) -
 
 
 @overload
-def solve(problem: Problem, backend: str = "auto", **options: Unpack[AnyKeywords]) -> Solution: ...
+def solve(problem: Statement, backend: str = "auto", **options: Unpack[AnyKeywords]) -> Solution: ...
 @overload
-def solve(problem: Problem, backend: Backend, **options: Any) -> Solution: ...
-def solve(problem: Problem, backend: str | Backend = "auto", **options: Any) -> Solution:
+def solve(problem: Statement, backend: Backend, **options: Any) -> Solution: ...
+def solve(problem: Statement, backend: str | Backend = "auto", **options: Any) -> Solution:
     """Solve a problem by a backend; parameters as in `compile`.
 
     Returns
@@ -181,7 +181,7 @@ def solve(problem: Problem, backend: str | Backend = "auto", **options: Any) -> 
     >>> nm.solve(problem, "interior", tol=1e-8).status.name
     'OPTIMAL'
     """
-    instance(problem, Problem, "problem")
+    instance(problem, Statement, "problem")
     if not isinstance(backend, str) or backend != "auto":
         return compile(problem, backend, **options).solve()
     reason = choose_backend(problem, **options).short

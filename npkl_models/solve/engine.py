@@ -17,7 +17,7 @@ from npkl_models.answer.solution import Status
 from npkl_models.certify.certificate import Certificate
 from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.factorisation import DENSE_CHOLESKY, can_factorise
 from npkl_models.solve.cost import proof_seconds
@@ -86,7 +86,7 @@ class EnginePlan(ABC):
     ['describe', 'engine']
     """
 
-    problem: Problem
+    problem: Statement
     options: IterativeOptions
     iterations: ClassVar[int]  # at most, unless max_iter says otherwise
 
@@ -112,7 +112,7 @@ class EnginePlan(ABC):
         return run.claim(status)
 
 
-def _require_factorisable(problem: Problem, engine: Engine) -> None:
+def _require_factorisable(problem: Statement, engine: Engine) -> None:
     if not can_factorise(problem.restrict(problem.slack(engine.multipliers()))):
         raise UnsupportedError(
             f"rigour='proved' needs a factorisation of the dual slack: at order {problem.order} it is "
@@ -123,7 +123,7 @@ def _require_factorisable(problem: Problem, engine: Engine) -> None:
 class _Run:
     """State of one run."""
 
-    def __init__(self, problem: Problem, engine: Engine, watch: Watch) -> None:
+    def __init__(self, problem: Statement, engine: Engine, watch: Watch) -> None:
         self.problem, self.engine, self.watch = problem, engine, watch
         self.tol = watch.options.tol
         self.last: Certificate | None = None

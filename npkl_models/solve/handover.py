@@ -17,7 +17,7 @@ from npkl_models.answer.solution import Attempt, Solution, Status
 from npkl_models.certify.unheld import Split
 from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.linalg import Array
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.units import binary_units
 from npkl_models.solve.backend import Backend
@@ -42,7 +42,7 @@ LAST = 10.0  # seconds, then at least, if there is a bound at all
 PROVED = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)
 
 
-def candidates(problem: Problem, options: Mapping[str, Any]) -> tuple[dict[str, Cost], list[str]]:
+def candidates(problem: Statement, options: Mapping[str, Any]) -> tuple[dict[str, Cost], list[str]]:
     """The costs of the backends that take the problem and know the options; and why the others do not.
 
     A start is no condition: those that take none do without.
@@ -68,7 +68,7 @@ def candidates(problem: Problem, options: Mapping[str, Any]) -> tuple[dict[str, 
     return costs, declined
 
 
-def predicted(backend: Backend, problem: Problem) -> Cost:
+def predicted(backend: Backend, problem: Statement) -> Cost:
     """Its cost; one that breaks, such as a user's, makes it no candidate."""
     try:
         return backend.cost(binary_units(problem).problem).within_memory()
@@ -118,7 +118,7 @@ def stages(costs: Mapping[str, Cost], options: Mapping[str, Any]) -> list[tuple[
     return rest if first == sure else [(first, max(SHARE * costs[sure].seconds, SHORTEST)), *rest]
 
 
-def solve_split(problem: Problem, parts: Split, options: dict[str, Any], limit: float) -> Solution:
+def solve_split(problem: Statement, parts: Split, options: dict[str, Any], limit: float) -> Solution:
     """The held points are solved, the others grown from there, or both by the sure one; the better answer.
 
     The multipliers are those of the held points in any case.
@@ -147,7 +147,7 @@ def solve_split(problem: Problem, parts: Split, options: dict[str, Any], limit: 
 
 
 def _judged(
-    problem: Problem, found: Solution, V: Array | None, y: Multipliers | None, options: Mapping[str, Any]
+    problem: Statement, found: Solution, V: Array | None, y: Multipliers | None, options: Mapping[str, Any]
 ) -> Solution:
     """What a point and multipliers are worth to the whole problem."""
     watch = Watch(Options(tol=options.get("tol", Options.tol)), found.backend)
@@ -163,7 +163,7 @@ def _judged(
 
 
 def solve_in_stages(
-    problem: Problem, plan: list[tuple[str, float]], options: dict[str, Any], limit: float
+    problem: Statement, plan: list[tuple[str, float]], options: dict[str, Any], limit: float
 ) -> Solution:
     """Try the backends in turn until one is certified; the best answer, with all attempts."""
     started, best = time.perf_counter(), None
@@ -189,7 +189,7 @@ def solve_in_stages(
 
 
 def _attempt(
-    problem: Problem, name: str, options: dict[str, Any], seconds: float, best: Solution | None,
+    problem: Statement, name: str, options: dict[str, Any], seconds: float, best: Solution | None,
     other: float = float("inf"),
 ) -> Solution | None:  # fmt: skip
     """One backend for so many seconds, from the best point so far; None if it refuses to follow another.

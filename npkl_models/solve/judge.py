@@ -20,7 +20,7 @@ from npkl_models.certify.repairs import NO_REPAIR
 from npkl_models.certify.unheld import HELD
 from npkl_models.errors import OutOfRangeError, SolverError
 from npkl_models.linalg import Array
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.units import Units
 from npkl_models.solve.options import Options
@@ -91,7 +91,7 @@ def in_statement(claim: object, units: Units) -> Claim:
     )  # fmt: skip
 
 
-def judge(problem: Problem, backend: str, claim: Claim, watch: Watch) -> Solution:
+def judge(problem: Statement, backend: str, claim: Claim, watch: Watch) -> Solution:
     """The solution with the status that is proved of it."""
     _check(problem, backend, claim)
     found = _certificate(problem, claim, watch)
@@ -114,7 +114,7 @@ def judge(problem: Problem, backend: str, claim: Claim, watch: Watch) -> Solutio
     )
 
 
-def _check(problem: Problem, backend: str, claim: object) -> None:
+def _check(problem: Statement, backend: str, claim: object) -> None:
     """Raise an error for what is no claim."""
     if not isinstance(claim, Claim):
         raise SolverError(f"a run of {backend} must end with a Claim, got {type(claim).__name__}")
@@ -122,7 +122,7 @@ def _check(problem: Problem, backend: str, claim: object) -> None:
         raise SolverError(f"V of {backend} must have {problem.n} rows, got {len(claim.V)}")
 
 
-def judge_point(problem: Problem, label: str, point: Any, tol: float = 1e-6) -> Solution:
+def judge_point(problem: Statement, label: str, point: Any, tol: float = 1e-6) -> Solution:
     """A solution of an answer from elsewhere, of which nobody claims anything."""
     watch = Watch(Options(tol=tol), label)
     found = watch.certify(problem, point, None, kind="auto")
@@ -130,7 +130,7 @@ def judge_point(problem: Problem, label: str, point: Any, tol: float = 1e-6) -> 
     return replace(judge(problem, label, claim, watch), known_certificate=found)
 
 
-def _certificate(problem: Problem, claim: Claim, watch: Watch) -> Certificate | None:
+def _certificate(problem: Statement, claim: Claim, watch: Watch) -> Certificate | None:
     """The better of two: from the solver's multipliers, and from those recovered from its point."""
     known = watch.issued(problem, claim.certificate)
     if known is not None:
@@ -152,7 +152,7 @@ def _certificate(problem: Problem, claim: Claim, watch: Watch) -> Certificate | 
 class _Case:
     """What a verdict is founded on."""
 
-    problem: Problem
+    problem: Statement
     claim: Claim
     found: Certificate | None
     watch: Watch

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from npkl_models.answer.solution import Solution, Status
 from npkl_models.model.faces import Face
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.presolve.units import Units
 from npkl_models.solve.judge import Claim, in_statement, judge
 from npkl_models.solve.options import Options
@@ -70,7 +70,7 @@ class Program:
     'OPTIMAL'
     """
 
-    problem: Problem
+    problem: Statement
     backend: str
     options: Options
     plan: Plan

@@ -9,9 +9,9 @@ from typing import Literal
 from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.model.functionals import FUNCTIONALS
 from npkl_models.model.losses import LOSSES, Loss
-from npkl_models.model.problem import Problem
 from npkl_models.model.regularizer import Regularizer, TraceFace
 from npkl_models.model.regularizers import REGULARIZERS
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
 
 FACES: dict[str, Callable[[Loss], bool]] = {
@@ -40,7 +40,7 @@ class Powers:
     why: str = ""  # not the others
 
 
-def _nothing_more(problem: Problem) -> str | None:
+def _nothing_more(problem: Statement) -> str | None:
     return None
 
 
@@ -79,7 +79,7 @@ class Takes:
     basis: Literal["no", "yes", "required"] = "no"
     equalities: bool = False
     functionals: tuple[str, ...] = ("any",)
-    beyond: Callable[[Problem], str | None] = _nothing_more
+    beyond: Callable[[Statement], str | None] = _nothing_more
 
     def __post_init__(self) -> None:
         known = {
@@ -96,7 +96,7 @@ class Takes:
                 if name not in names:
                     raise unknown(f"name in {field}", name, names)
 
-    def refusal(self, problem: Problem) -> str | None:
+    def refusal(self, problem: Statement) -> str | None:
         """Why a problem is not taken, to follow the backend's name; None if it is."""
         if self.basis == "required" and problem.basis is None:
             return "needs a basis, K = Q U Q'; see Problem.with_basis and eigenbasis"

@@ -20,7 +20,7 @@ from npkl_models.certify.certificate import Certificate, inward
 from npkl_models.certify.prove import prove
 from npkl_models.certify.slater import Interior, interior
 from npkl_models.linalg import Array
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.units import Units, binary_units
 from npkl_models.solve.options import Options
@@ -73,7 +73,7 @@ class Watch:
         self.rigour: str = getattr(options, "rigour", "probable")
         self._budget = Budget()
         self._inside: Interior | None = None
-        self._issued: list[tuple[Problem, Certificate, Certificate]] = []
+        self._issued: list[tuple[Statement, Certificate, Certificate]] = []
         self._logged = self.started
         self._heeded = self._step = self._proof = 0.0  # the clock when asked; a step; the longest certificate
         self._expected = 0.0  # seconds of a certificate, before there was one
@@ -114,7 +114,7 @@ class Watch:
         return History.of(self.rows)
 
     def certify(
-        self, problem: Problem, V: Any, y: Multipliers | None, *, method: str = "auto", quick: bool = False,
+        self, problem: Statement, V: Any, y: Multipliers | None, *, method: str = "auto", quick: bool = False,
         kind: str = "factor",
     ) -> Certificate:  # fmt: skip
         """The certificate of a factor as it is now; all of a run share one probability of failure."""
@@ -132,12 +132,12 @@ class Watch:
         self._issued = [*self._issued[1 - KEPT :], (problem, handed_out, found)]
         return handed_out
 
-    def issued(self, problem: Problem, certificate: Certificate | None) -> Certificate | None:
+    def issued(self, problem: Statement, certificate: Certificate | None) -> Certificate | None:
         """A certificate as this watch has made it for that problem, not long ago; None if it has not."""
         own = (kept for of, out, kept in self._issued if out is certificate and of is problem)
         return next(own, None)
 
-    def offer(self, problem: Problem, y: Multipliers) -> bool:
+    def offer(self, problem: Statement, y: Multipliers) -> bool:
         """A strictly feasible dual point for later certificates of this run; whether it is a better one."""
         if self._units is not None and problem is self._units.problem:
             problem, y = self._units.whole, self._units.multipliers(y)

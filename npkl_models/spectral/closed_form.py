@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from npkl_models.answer.solution import Status
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.proof.positive import positive_part
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.judge import Claim
@@ -39,7 +39,7 @@ class ClosedFormOptions(Options):
 class ClosedFormPlan:
     """One eigendecomposition."""
 
-    problem: Problem
+    problem: Statement
     options: ClosedFormOptions
 
     def run(self, watch: Watch) -> Claim:

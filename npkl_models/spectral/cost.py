@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.solve.cost import CALL, EIGH, PRODUCT, Cost
 
 
-def spectral_cost(problem: Problem, eigendecompositions: int) -> Cost:
+def spectral_cost(problem: Statement, eigendecompositions: int) -> Cost:
     """Of so many eigendecompositions of the problem's order; a bound that does not bind takes many more."""
     order = problem.order
     one = EIGH * order**3 + PRODUCT * problem.cost.nnz * order + 5 * CALL

@@ -16,7 +16,7 @@ import numpy as np
 
 from npkl_models.certify.points import as_factor
 from npkl_models.linalg import Array, dense, frobenius, symmetrize
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import CALL, Cost
@@ -49,7 +49,7 @@ class MFPCOptions(IterativeOptions):
 class MFPCEngine(Engine):
     """A step U <- shrink(U - tau grad f(U), tau mu) at a time."""
 
-    def __init__(self, problem: Problem, options: MFPCOptions) -> None:
+    def __init__(self, problem: Statement, options: MFPCOptions) -> None:
         self.problem = problem
         R = problem.regularizer
         self.limit = None if R.spectral is None else R.spectral.bound
@@ -130,7 +130,7 @@ class MFPCEngine(Engine):
         return value, self.D[:, None] * slope * self.D
 
 
-def _scaling(problem: Problem) -> Array:
+def _scaling(problem: Statement) -> Array:
     """D with D_a^-4 the curvature of the losses along the kernel q_a q_a'."""
     total = np.zeros(problem.order)
     for a, q in enumerate(problem.Q.T):
@@ -168,7 +168,7 @@ class MFPCPlan(EnginePlan):
         )
 
 
-def _cost(problem: Problem) -> Cost:
+def _cost(problem: Statement) -> Cost:
     n, s = problem.n, problem.order
     step = PRODUCT * n * s**2 + EIGH * s**3 + CALL
     return Cost(500 * step, 8.0 * (4 * n * s + 8 * s**2))

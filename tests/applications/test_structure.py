@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 import npkl_models as nm
 from npkl_models.applications.structure import most_violated, structure_preserving
-from npkl_models.model.formulations.structure import first_triplets
+from npkl_models.formulations.structure import first_triplets
 
 
 def random_graph(n=20, seed=0):

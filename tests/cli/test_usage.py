@@ -7,7 +7,7 @@ import scs
 import npkl_models as nm
 from npkl_models.cli.main import main
 from npkl_models.explore.form import fields_of
-from npkl_models.model.formulations import FORMULATIONS
+from npkl_models.formulations import FORMULATIONS
 from npkl_models.solve.watch import Watch
 
 

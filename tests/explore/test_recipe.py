@@ -9,7 +9,7 @@ import npkl_models as nm
 from npkl_models.explore import answers
 from npkl_models.explore.form import Form, fields_of
 from npkl_models.explore.recipe import make
-from npkl_models.model.formulations import FORMULATIONS
+from npkl_models.formulations import FORMULATIONS
 
 ASKED = [
     {"formulation": "pcp", "gamma": "2.5"},

@@ -15,7 +15,7 @@ from npkl_models.cli import names
 from npkl_models.cli.arguments import PARAMETERS
 from npkl_models.cli.parser.command import parser
 from npkl_models.data import datasets
-from npkl_models.model.formulations import FORMULATIONS
+from npkl_models.formulations import FORMULATIONS
 from npkl_models.show.tables import option_rows, support_rows
 from npkl_models.solve.keywords import KEYWORDS, AnyKeywords
 from npkl_models.solve.options import describe_options

@@ -5,8 +5,8 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import npkl_models as nm
-from npkl_models.model.formulations.colored import label_kernel
-from npkl_models.model.formulations.neighborhood import neighborhood
+from npkl_models.formulations.colored import label_kernel
+from npkl_models.formulations.neighborhood import neighborhood
 from npkl_models.model.pairs import components
 
 

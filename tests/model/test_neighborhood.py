@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 import npkl_models as nm
-from npkl_models.model.formulations.neighborhood import neighborhood
+from npkl_models.formulations.neighborhood import neighborhood
 from npkl_models.model.neighbors import distances_of
 
 

@@ -7,7 +7,7 @@ import pytest
 from problems import KINDS
 
 import npkl_models as nm
-from npkl_models.show.html import bracket
+from npkl_models.certify.bracket import bracket
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -20,11 +20,11 @@ from npkl_models.answer.solution import Solution, Status
 from npkl_models.applications.estimators.side import collected, landmark_pairs
 from npkl_models.certify.certificate import Certificate
 from npkl_models.errors import ProblemError, SolverError, unknown
+from npkl_models.formulations import hard_pcp, npkl, pcp, simple_npkl
 from npkl_models.linalg import Array, Index, Matrix
-from npkl_models.model.formulations import hard_pcp, npkl, pcp, simple_npkl
 from npkl_models.model.graph import graph_width, knn_affinity, laplacian
 from npkl_models.model.pairs import Pairs
-from npkl_models.model.problem import Problem
+from npkl_models.problem import Problem
 from npkl_models.solve.registry import get_backend
 
 DENSE_LIMIT = 10_000  # points of the kernel that an estimator gives out as a matrix

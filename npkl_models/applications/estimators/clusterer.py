@@ -16,7 +16,7 @@ from npkl_models.applications.estimators.base import KernelEstimator
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.model.pairs import Pairs
-from npkl_models.model.problem import Problem
+from npkl_models.problem import Problem
 
 
 class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]

@@ -13,7 +13,7 @@ from npkl_models.applications.estimators.base import KernelEstimator
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Matrix
 from npkl_models.model.pairs import Pairs
-from npkl_models.model.problem import Problem
+from npkl_models.problem import Problem
 
 
 class NPKLKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):  # type: ignore[misc]

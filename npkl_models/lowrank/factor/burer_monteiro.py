@@ -16,7 +16,7 @@ from npkl_models.lowrank.cost import factor_cost
 from npkl_models.lowrank.factor.minimisers import MINIMISERS, Newton
 from npkl_models.lowrank.factor.objective import FactorObjective, Point
 from npkl_models.lowrank.factor.rank import FactorEngine, starting_factor
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.engine import EnginePlan
@@ -54,7 +54,7 @@ class BurerMonteiroOptions(FactorOptions):
 class BurerMonteiroEngine(FactorEngine):
     """A Newton or quasi-Newton step at a time; multipliers move when the smooth problem is nearly solved."""
 
-    def __init__(self, problem: Problem, options: BurerMonteiroOptions, V: Array) -> None:
+    def __init__(self, problem: Statement, options: BurerMonteiroOptions, V: Array) -> None:
         self.problem = problem
         weights = [float(term.weight.max()) for term in problem.terms]
         self.f = FactorObjective(problem, beta=max(weights, default=1.0))
@@ -144,11 +144,11 @@ class BurerMonteiroPlan(EnginePlan):
         )
 
 
-def _plan(problem: Problem, options: BurerMonteiroOptions) -> BurerMonteiroPlan:
+def _plan(problem: Statement, options: BurerMonteiroOptions) -> BurerMonteiroPlan:
     return BurerMonteiroPlan(problem, options, options)
 
 
-def _staircase(problem: Problem, options: BurerMonteiroOptions) -> BurerMonteiroPlan:
+def _staircase(problem: Statement, options: BurerMonteiroOptions) -> BurerMonteiroPlan:
     """burer_monteiro from rank 2, a column at a time.
 
     With hard equalities it starts like burer_monteiro, since no kernel of rank 2 may satisfy them.

@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.model.incidence import Adjoint, Incidence
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
 
 SUPPORT = 1e-2  # a point belongs to the support of X where it has more than this share of the largest entry
@@ -22,7 +22,7 @@ EVALUATIONS = 200
 FIRST = 1e-3  # size of the first step off a stationary point
 
 
-def correct(problem: Problem, V: Array, X: Array) -> Array | None:
+def correct(problem: Statement, V: Array, X: Array) -> Array | None:
     """V + X B (n x r) with a smaller objective, or None if there is none.
 
     Values that touch the support of X enter exactly, all others by the slope y that they have at V: the

@@ -23,8 +23,8 @@ from npkl_models.lowrank.factor.springs import Springs
 from npkl_models.lowrank.smoothing import Convex, Derivatives, WeightedLoss, Within
 from npkl_models.model.functionals import Entries, Functional, SquaredDistances
 from npkl_models.model.incidence import Adjoint, Incidence
-from npkl_models.model.problem import Problem
 from npkl_models.model.reduction import of_unknown
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 
 
@@ -58,7 +58,7 @@ class FactorObjective:
 
     distances: bool  # there is a basis and all values are squared distances
 
-    def __init__(self, problem: Problem, beta: float = 1.0) -> None:
+    def __init__(self, problem: Statement, beta: float = 1.0) -> None:
         self.problem = problem
         self.channels = _channels(problem)
         self.size = self.channels[-1].part.stop
@@ -217,14 +217,14 @@ class Point:
         return float(self.bend @ a**2)
 
 
-def typical_size(problem: Problem) -> float:
+def typical_size(problem: Statement) -> float:
     """Of the entries of a kernel that meets the equalities, by their values; one without any."""
     values = [np.abs(part.value[part.value != 0]) for part in problem.equalities]
     every = np.concatenate(values) if values else np.zeros(0)
     return float(np.mean(every)) if every.size else 1.0
 
 
-def _channels(problem: Problem) -> list[Channel]:
+def _channels(problem: Statement) -> list[Channel]:
     stiffness = norm_bound(problem.cost) or 1.0
     size, R = typical_size(problem), problem.regularizer
     found: list[tuple[Functional, Convex, float]] = [

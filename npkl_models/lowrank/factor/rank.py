@@ -13,7 +13,7 @@ from npkl_models.certify.points import as_factor
 from npkl_models.linalg import Array
 from npkl_models.lowrank.factor.correction import correct
 from npkl_models.lowrank.factor.objective import typical_size
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.proof.factorisation import DENSE_CHOLESKY
 from npkl_models.solve.engine import Engine
 from npkl_models.solve.options import FactorOptions
@@ -30,7 +30,7 @@ def pataki_rank(m: int, n: int) -> int:
     return int(np.clip((np.sqrt(8 * m + 1) - 1) // 2, 1, n))
 
 
-def auto_rank(problem: Problem) -> int:
+def auto_rank(problem: Statement) -> int:
     """Where "auto" begins: 2 ln n columns, 8 at least (as in LoRADS, Han et al. 2024).
 
     More in a basis of few columns, of which the optimum takes a share. Beyond the order of dense proofs 8: of
@@ -42,7 +42,7 @@ def auto_rank(problem: Problem) -> int:
     return min(max(AUTO_RANK, several, share), problem.order)
 
 
-def _n_values(problem: Problem) -> int:
+def _n_values(problem: Statement) -> int:
     """The papers' m: the values of all terms and equalities.
 
     Where losses ask for the diagonal too (pcp), a pair counts in both orders, as in the set T of Hu & Kwok
@@ -54,7 +54,7 @@ def _n_values(problem: Problem) -> int:
     return 2 * every - diagonal if diagonal else every
 
 
-def starting_factor(problem: Problem, options: FactorOptions) -> Array:
+def starting_factor(problem: Statement, options: FactorOptions) -> Array:
     """The given start, or a random V (n x r) with rows of norm about one."""
     rank = {"auto": auto_rank(problem), "pataki": pataki_rank(_n_values(problem), problem.order)}.get(
         str(options.rank)
@@ -69,13 +69,13 @@ def starting_factor(problem: Problem, options: FactorOptions) -> Array:
     return problem.regularizer.rescale(V)
 
 
-def random_factor(problem: Problem, rank: int, random_state: int | None) -> Array:
+def random_factor(problem: Statement, rank: int, random_state: int | None) -> Array:
     """Another random V (n x r) for the same seed, independent of the start."""
     seed = None if random_state is None else (int(random_state), 1)
     return _drawn(problem, rank, np.random.default_rng(seed))
 
 
-def _drawn(problem: Problem, rank: int, rng: np.random.Generator) -> Array:
+def _drawn(problem: Statement, rank: int, rng: np.random.Generator) -> Array:
     V = rng.standard_normal((problem.n, rank)) * np.sqrt(typical_size(problem) / rank)
     return problem.regularizer.rescale(V)
 
@@ -100,7 +100,7 @@ def drop_null_columns(V: Array, share: float = NULL_COLUMN) -> Array:
     return out
 
 
-def escape(problem: Problem, V: Array, direction: Array) -> Array:
+def escape(problem: Statement, V: Array, direction: Array) -> Array:
     """Leave a point of too small a rank: append sqrt(t) u, u a negative direction of the slack.
 
     Along K + t u u' the objective is convex in t with the slope u'Su < 0 at 0, so an exact line search
@@ -125,7 +125,7 @@ def escape(problem: Problem, V: Array, direction: Array) -> Array:
 class FactorEngine(Engine):
     """A solver of the factorised problem."""
 
-    problem: Problem
+    problem: Statement
     options: Any  # those of the backend
     finisher: FactorEngine | None = None
 
@@ -146,7 +146,7 @@ class FactorEngine(Engine):
         return better is not None
 
 
-def _along(problem: Problem, V: Array, u: Array) -> Callable[[float], float]:
+def _along(problem: Statement, V: Array, u: Array) -> Callable[[float], float]:
     """t -> objective at V V' + t u u', in O(values) each where nothing depends on the spectrum."""
     if not problem.regularizer.vacuous:
         return lambda t: problem.objective_of_factor(

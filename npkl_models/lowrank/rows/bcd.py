@@ -27,7 +27,7 @@ from npkl_models.lowrank.rows.free import FreeRows
 from npkl_models.lowrank.rows.order import RowOrder
 from npkl_models.lowrank.rows.sweeps import Sweeper, choose_kernel, compilable
 from npkl_models.model.incidence import Adjoint
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost
@@ -48,7 +48,7 @@ PROGRESS = 0.5  # multipliers must shrink the misfit by this factor, else beta g
 class BCDEngine(FactorEngine):
     """Sweeps over the colour classes."""
 
-    def __init__(self, problem: Problem, pairs: Structure, options: BCDOptions, V: Array) -> None:
+    def __init__(self, problem: Statement, pairs: Structure, options: BCDOptions, V: Array) -> None:
         self.problem, self.pairs, self.options = problem, pairs, options
         self.cost = shared(problem.cost)
         self.model = EdgeModel(pairs, beta=float(np.max(pairs.weight, initial=1.0)))
@@ -234,7 +234,7 @@ class BCDEngine(FactorEngine):
 class EliminatedEngine(FactorEngine):
     """BCD-NPKL: sweeps over the points with pairs, the others eliminated; eqs. (35)-(37) of the source."""
 
-    def __init__(self, problem: Problem, free: FreeRows, options: BCDOptions, V: Array) -> None:
+    def __init__(self, problem: Statement, free: FreeRows, options: BCDOptions, V: Array) -> None:
         self.problem, self.options, self.free = problem, options, free
         inner = free.reduced(problem)
         self.inner = BCDEngine(inner, structure(inner), replace(options, eliminate=False), V[free.held])
@@ -286,7 +286,7 @@ class BCDPlan(EnginePlan):
         )
 
 
-def _plan(problem: Problem, options: BCDOptions) -> BCDPlan:
+def _plan(problem: Statement, options: BCDOptions) -> BCDPlan:
     """Check that the options fit the problem."""
     pairs, by_dual = structure(problem), options.nonsmooth == "row_qp"
     if by_dual and (np.any(pairs.quadratic > 0) or problem.regularizer.row_multipliers):
@@ -303,7 +303,7 @@ def _plan(problem: Problem, options: BCDOptions) -> BCDPlan:
     return BCDPlan(problem, options)
 
 
-def _cost(problem: Problem) -> Cost:
+def _cost(problem: Statement) -> Cost:
     fast = installed() and compilable(problem)
     return factor_cost(problem, 60, kinked=4.0, row=ROW_COMPILED if fast else ROW_NUMPY)
 

@@ -16,7 +16,7 @@ from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.lowrank.edges import Structure
 from npkl_models.model.functionals import Entries
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 
 UPDATES = ("rows", "step", "block")
 SMALLEST_PIVOT = 1e-12  # share of the largest
@@ -38,7 +38,7 @@ class FreeRows:
     free, held : ndarray of int
     """
 
-    def __init__(self, problem: Problem, pairs: Structure) -> None:
+    def __init__(self, problem: Statement, pairs: Structure) -> None:
         of = labelled(pairs)
         self.held: Index = np.flatnonzero(of)
         self.free: Index = np.flatnonzero(~of)
@@ -84,7 +84,7 @@ class FreeRows:
             return np.zeros((0, self.held.size))
         return self.solve(-self.across.toarray())
 
-    def reduced(self, problem: Problem) -> Problem:
+    def reduced(self, problem: Statement) -> Statement:
         """The problem over the held points, with the Schur complement of the cost (eqs. (35), (36))."""
         own = sp.csr_array(problem.cost)[self.held][:, self.held].toarray()
         schur = own + self.across.T @ self.lift

@@ -15,7 +15,7 @@ from npkl_models.lowrank.rows.minimise import RowProblem, minimise_rows, minimis
 from npkl_models.lowrank.rows.order import RowOrder, level_sets
 from npkl_models.lowrank.rows.table import PairTables, Table
 from npkl_models.model.conjugates import quadratic_conjugates
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 
 KERNELS = ("auto", "numpy", "numba")
 PLAIN = RowOrder()
@@ -35,7 +35,7 @@ class Sweeper:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: Statement,
         pairs: Structure,
         model: EdgeModel,
         kernel: str,
@@ -134,7 +134,7 @@ class Sweeper:
         V[points] = update(rows, self.model, V[points])
 
 
-def compilable(problem: Problem) -> bool:
+def compilable(problem: Statement) -> bool:
     """Whether compiled code takes the losses: their slopes are linear between two ends."""
     return quadratic_conjugates(problem) is None
 

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from npkl_models.applications.audit import Audit
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Index, Mask
+from npkl_models.linalg import Array, Index, Mask
 from npkl_models.show.plots.style import BLUE, FAINT, VERMILLION, axes, small_legend
 
 LEAST = 1e-6  # of the largest score: where the axis begins
 
 
-def audit(found: Audit, flipped: ArrayLike | None = None, share: float = 0.1, ax: Any = None) -> Any:
+class Audited(Protocol):
+    """What is drawn of an audit; see `npkl_models.applications.audit.Audit`."""
+
+    @property
+    def pairs(self) -> Index: ...
+    @property
+    def must(self) -> Mask: ...
+    @property
+    def score(self) -> Array: ...
+    def __len__(self) -> int: ...
+
+
+def audit(found: Audited, flipped: ArrayLike | None = None, share: float = 0.1, ax: Any = None) -> Any:
     """The scores of an audit, the most suspicious pair first; the share at the top is marked.
 
     Parameters
@@ -78,7 +89,7 @@ def audit(found: Audit, flipped: ArrayLike | None = None, share: float = 0.1, ax
     return ax
 
 
-def _among(found: Audit, flipped: ArrayLike | None) -> Mask:
+def _among(found: Audited, flipped: ArrayLike | None) -> Mask:
     """Which pairs of the audit are among others."""
     table: Index = np.asarray([] if flipped is None else flipped)
     if not table.size:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,12 +11,20 @@ from npkl_models.answer.solution import Solution
 from npkl_models.certify.certificate import CERTIFIED
 from npkl_models.errors import ProblemError, unknown
 from npkl_models.linalg import Array
-from npkl_models.path import Path
 from npkl_models.show.plots.style import MARKERS, PALETTE, axes, named, small_legend
 
 AGAINST = ("seconds", "iterations")
 PATH_QUANTITIES = {"objective": "objective", "relative_gap": "certified relative gap", "rank": "rank of K"}
 SMALLEST = 1e-16  # relative gap: what is drawn for less, and for nothing
+
+
+class Along(Protocol):
+    """What is drawn of a path; see `npkl_models.path.Path`."""
+
+    @property
+    def parameter(self) -> str: ...
+    @property
+    def values(self) -> Array: ...
 
 
 def convergence(
@@ -137,7 +145,7 @@ def rank_history(solutions: Solution | Mapping[str, Solution] | Iterable[Solutio
     return ax
 
 
-def path(path: Path, ax: Any = None, quantity: str = "objective") -> Any:
+def path(path: Along, ax: Any = None, quantity: str = "objective") -> Any:
     """A quantity along the parameter of a path.
 
     Parameters
@@ -181,7 +189,7 @@ def path(path: Path, ax: Any = None, quantity: str = "objective") -> Any:
     return _quantity(path, axes(ax), quantity)
 
 
-def _quantity(path: Path, ax: Any, quantity: str) -> Any:
+def _quantity(path: Along, ax: Any, quantity: str) -> Any:
     """One quantity along the path, on axes."""
     axes(ax)
     values = getattr(path, quantity)

@@ -8,11 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from npkl_models.answer.coordinates import coordinates
 from npkl_models.answer.solution import Solution
-from npkl_models.applications.embedding import coordinates
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.show.plots.style import (
     BLUE,
     FAINT,
@@ -173,7 +173,7 @@ def pair_multipliers(solution: Solution, positions: ArrayLike | None = None, ax:
     return ax
 
 
-def graph_edges(problem: Problem, edges: Any) -> Index:
+def graph_edges(problem: Statement, edges: Any) -> Index:
     """The edges (m, 2) that were asked for: True for the cost's graph, a matrix, or pairs; not too many."""
     n = problem.n
     if edges is None or edges is False:

@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
-from npkl_models.crosscheck.table import CrossCheck
 from npkl_models.errors import ProblemError
 from npkl_models.show.plots.style import BLUE, VERMILLION, axes
 
 LEFT = 1e-16  # where the bars begin
 
 
-def crosscheck(check: CrossCheck, ax: Any = None) -> Any:
+class Ran(Protocol):
+    """A row of a cross-check, as far as it is drawn."""
+
+    @property
+    def ran(self) -> bool: ...
+    @property
+    def backend(self) -> str: ...
+    @property
+    def relative_gap(self) -> float: ...
+    @property
+    def rigour(self) -> str: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def verdict(self) -> str: ...
+
+
+class Tabled(Protocol):
+    """What is drawn of a cross-check; see `npkl_models.CrossCheck`."""
+
+    @property
+    def rows(self) -> Sequence[Ran]: ...
+
+
+def crosscheck(check: Tabled, ax: Any = None) -> Any:
     """Certified gap of each backend that ran, its rigour and seconds, and its verdict unless it agrees.
 
     Parameters

@@ -14,14 +14,14 @@ import numpy as np
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Matrix
 from npkl_models.model.incidence import Adjoint, Incidence
-from npkl_models.model.problem import Problem
 from npkl_models.model.regularizer import TraceFace
 from npkl_models.model.shared import onto_simplex
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.positive import MARGIN, PositivePart, positive_part
 
 
-def trace_power(problem: Problem) -> TraceFace:
+def trace_power(problem: Statement) -> TraceFace:
     """The regulariser of a problem that has one on tr K^p."""
     R = problem.regularizer.spectral
     if R is None:
@@ -29,7 +29,7 @@ def trace_power(problem: Problem) -> TraceFace:
     return R
 
 
-def printed_rank(problem: Problem) -> int:
+def printed_rank(problem: Statement) -> int:
     """The largest r with r (r + 1) / 2 <= m for m values, at most the order; Prop. 4 of the source."""
     m = problem.n_pairs + sum(part.functional.size for part in problem.equalities)
     return int(np.clip((np.sqrt(8 * m + 1) - 1) // 2, 1, problem.order))
@@ -66,7 +66,7 @@ class Dual:
     ``deadline`` (of `time.perf_counter`) it looks no further, which leaves such a bound too.
     """
 
-    def __init__(self, problem: Problem, most: int | None = None, deadline: float = np.inf) -> None:
+    def __init__(self, problem: Statement, most: int | None = None, deadline: float = np.inf) -> None:
         self.problem, self.R, self.most = problem, trace_power(problem), most
         self.evaluations, self.deadline = 0, deadline
         self.sizes = [part.functional.size for part in (*problem.terms, *problem.equalities)]

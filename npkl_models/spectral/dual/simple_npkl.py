@@ -16,7 +16,7 @@ from npkl_models.answer.solution import Status
 from npkl_models.certify.certificate import relative_gap
 from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.linalg import Array, norm_bound
-from npkl_models.model.problem import Problem
+from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.positive import FULL
 from npkl_models.solve.backend import Backend
@@ -231,7 +231,7 @@ RULES: dict[str, Callable[[Ascent, Array], None]] = {
 class SimpleNPKLPlan:
     """Dual ascent, ready to run."""
 
-    problem: Problem
+    problem: Statement
     options: SimpleNPKLOptions
 
     def run(self, watch: Watch) -> Claim:
@@ -276,7 +276,7 @@ class SimpleNPKLPlan:
         )
 
 
-def _plan(problem: Problem, options: SimpleNPKLOptions) -> SimpleNPKLPlan:
+def _plan(problem: Statement, options: SimpleNPKLOptions) -> SimpleNPKLPlan:
     """Check the start."""
     if isinstance(options.start, np.ndarray):
         raise UnsupportedError("simple_npkl starts from a Solution with multipliers, got an array")
@@ -289,7 +289,7 @@ def _plan(problem: Problem, options: SimpleNPKLOptions) -> SimpleNPKLPlan:
     return SimpleNPKLPlan(problem, options)
 
 
-def _tied(problem: Problem) -> str | None:
+def _tied(problem: Statement) -> str | None:
     """Values that share a weight make a simplex of the domain, which proximal points cannot keep to."""
     R = problem.regularizer.spectral
     if R is not None and R.p == 1 and not all(term.loss.separable for term in problem.terms):
@@ -297,7 +297,7 @@ def _tied(problem: Problem) -> str | None:
     return None
 
 
-def _cost(problem: Problem) -> Cost:
+def _cost(problem: Statement) -> Cost:
     R = problem.regularizer.spectral
     return spectral_cost(problem, KINKED if R is not None and R.p < NEARLY_ONE else USUAL)
 

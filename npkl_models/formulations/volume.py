@@ -10,14 +10,14 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
+from npkl_models.formulations.neighborhood import neighborhood
+from npkl_models.formulations.parts import positive
+from npkl_models.formulations.unfolding import softly, unfolding
 from npkl_models.linalg import Array, Matrix, dense
 from npkl_models.linalg.owned import real_array
-from npkl_models.model.formulations.neighborhood import neighborhood
-from npkl_models.model.formulations.parts import positive
-from npkl_models.model.formulations.unfolding import softly, unfolding
 from npkl_models.model.graph import check_points
-from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import TracePower
+from npkl_models.problem import Problem
 
 ALIKE = 1e-8  # of the largest singular value: directions that add nothing to the others
 

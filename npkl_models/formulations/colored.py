@@ -8,13 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
+from npkl_models.formulations.neighborhood import neighborhood
+from npkl_models.formulations.parts import positive
+from npkl_models.formulations.unfolding import softly, unfolding
 from npkl_models.linalg import Array, Mask, symmetrize
 from npkl_models.linalg.owned import real_array
-from npkl_models.model.formulations.neighborhood import neighborhood
-from npkl_models.model.formulations.parts import positive
-from npkl_models.model.formulations.unfolding import softly, unfolding
-from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import NoRegularizer, TracePower
+from npkl_models.problem import Problem
 
 SKEW = 1e-10  # of the largest entry: how far a label kernel may be from symmetric
 
@@ -102,7 +102,7 @@ def label_kernel(labels_or_kernel: Any, n: int) -> Array:
 
     Examples
     --------
-    >>> from npkl_models.model.formulations.colored import label_kernel
+    >>> from npkl_models.formulations.colored import label_kernel
     >>> label_kernel(["a", "b", "a"], 3)
     array([[1., 0., 1.],
            [0., 1., 0.],

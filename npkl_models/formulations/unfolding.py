@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from npkl_models.formulations.neighborhood import Neighborhood, neighborhood
+from npkl_models.formulations.parts import positive
 from npkl_models.linalg import Matrix
 from npkl_models.model.cliques import flatten
 from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.faces import complement
-from npkl_models.model.formulations.neighborhood import Neighborhood, neighborhood
-from npkl_models.model.formulations.parts import positive
 from npkl_models.model.functionals import SquaredDistances, TotalSum
 from npkl_models.model.graph import laplacian
-from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Equality
+from npkl_models.problem import Problem
 
 
 def mvu(

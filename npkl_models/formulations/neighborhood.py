@@ -89,7 +89,7 @@ def neighborhood(
 
     Examples
     --------
-    >>> from npkl_models.model.formulations.neighborhood import neighborhood
+    >>> from npkl_models.formulations.neighborhood import neighborhood
     >>> found = neighborhood([[0.0], [1.0], [5.0], [6.5]], 1, "euclidean", "connect")
     >>> found.pairs.tolist(), found.squared.tolist(), found.joined
     ([[0, 1], [1, 2], [2, 3]], [1.0, 16.0, 2.25], 1)

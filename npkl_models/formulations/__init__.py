@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from npkl_models.model.formulations.colored import colored_mvu
-from npkl_models.model.formulations.npkl import npkl, simple_npkl
-from npkl_models.model.formulations.pcp import hard_pcp, pcp, reg_pcp
-from npkl_models.model.formulations.structure import spe
-from npkl_models.model.formulations.unfolding import mvu, reg_mvu
-from npkl_models.model.formulations.volume import mve
-from npkl_models.model.problem import Problem
+from npkl_models.formulations.colored import colored_mvu
+from npkl_models.formulations.nonparametric import npkl, simple_npkl
+from npkl_models.formulations.propagation import hard_pcp, pcp, reg_pcp
+from npkl_models.formulations.structure import spe
+from npkl_models.formulations.unfolding import mvu, reg_mvu
+from npkl_models.formulations.volume import mve
+from npkl_models.problem import Problem
 
 __all__ = [
     "FORMULATIONS",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from npkl_models.errors import ProblemError
+from npkl_models.formulations.parts import matching, pair_term, positive
 from npkl_models.linalg import Matrix
-from npkl_models.model.formulations.parts import matching, pair_term, positive
 from npkl_models.model.losses import Loss, get_loss
 from npkl_models.model.pairs import Pairs
-from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import NoRegularizer, Regularizer, RowNormBound, TracePower
+from npkl_models.problem import Problem
 
 
 def npkl(

@@ -1,4 +1,4 @@
-"""The problem, written once as data."""
+"""The statement of a problem: data, written once, and never changed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +18,6 @@ from npkl_models.linalg.owned import Owner, frozen, shelled
 from npkl_models.model import scale, storage
 from npkl_models.model.basis import Basis
 from npkl_models.model.costs import symmetric_cost
-from npkl_models.model.lent import Lent
 from npkl_models.model.reading import read_multipliers, read_parts, read_values
 from npkl_models.model.regularizer import Regularizer
 from npkl_models.model.regularizers import NoRegularizer
@@ -28,37 +27,19 @@ NONE = NoRegularizer()
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Problem(Owner, Lent):
-    r"""Learn a PSD kernel matrix K (n x n) from a cost matrix and losses on its values.
+class Statement(Owner):
+    r"""What is asked, as data: parts that fit each other, values, slacks, bounds.
 
-    .. math::
-
-        \min_{K \succeq 0} \; \langle C, K\rangle + \sum_e w_e\, \mathrm{loss}(z_e; t_e) + R(K)
-        \quad\text{s.t.}\quad z_e = \langle M_e, K\rangle,\; z_k = b_k,\; K = Q U Q'
-
-    Parameters
-    ----------
-    cost : sparse or dense matrix of shape (n, n)
-        C, symmetric and finite; a graph Laplacian in most problems.
-    terms : sequence of LossTerm
-        At least one.
-    equalities : sequence of Equality
-    regularizer : Regularizer
-    basis : Basis, optional
-        Restricts K to Q U Q' with U (s x s) PSD.
-    name : str
-
-    Raises
-    ------
-    ProblemError
-        If the parts do not fit each other; the text says which.
+    The parameters are those of `npkl_models.Problem`, which is a statement with methods that solve it and
+    show it.
 
     Examples
     --------
     >>> import npkl_models as nm
     >>> L, pairs = nm.laplacian([[0.0], [1.0], [9.0]], 1, shift=0.1), nm.Pairs(3, [(0, 1)], [(1, 2)])
-    >>> nm.Problem(L, nm.LossTerm(nm.Entries(3, (pairs.i, pairs.j)), "hinge", pairs.sign))
-    Problem(unnamed: n=3, 2 pairs hinge, regularizer=none)
+    >>> from npkl_models.model.statement import Statement
+    >>> Statement(L, nm.LossTerm(nm.Entries(3, (pairs.i, pairs.j)), "hinge", pairs.sign))
+    Statement(unnamed: n=3, 2 pairs hinge, regularizer=none)
     """
 
     cost: Matrix
@@ -67,6 +48,12 @@ class Problem(Owner, Lent):
     regularizer: Regularizer
     basis: Basis | None
     name: str
+
+    kind: ClassVar[type[Statement]]
+    """What is read from a file becomes one of these: the class that has all methods, once there is one."""
+
+    def __init_subclass__(cls) -> None:
+        Statement.kind = cls
 
     def __init__(
         self, cost: Matrix, terms: LossTerm | Iterable[LossTerm],
@@ -124,7 +111,7 @@ class Problem(Owner, Lent):
         terms = "".join(f", {t.functional.size} {t.name} {t.loss.name}" for t in self.terms)
         basis = "" if self.basis is None else f", basis of {self.basis.size}"
         return (
-            f"Problem({self.name or 'unnamed'}: n={self.n}{terms}, "
+            f"{type(self).__name__}({self.name or 'unnamed'}: n={self.n}{terms}, "
             f"regularizer={self.regularizer.name}{basis})"
         )
 
@@ -281,15 +268,15 @@ class Problem(Owner, Lent):
     def like(
         self, cost: Matrix, terms: tuple[LossTerm, ...], equalities: tuple[Equality, ...],
         regularizer: Regularizer,
-    ) -> Problem:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Other numbers in the same places: the cost has the same pattern, and nothing is checked."""
-        out = object.__new__(Problem)
+        out = object.__new__(type(self))
         given = (frozen(cost), terms, equalities, regularizer, self.basis, self.name)
         for own, value in zip(fields(self), given, strict=True):
             out.__dict__[own.name] = value
         return out
 
-    def with_basis(self, basis: Basis) -> Problem:
+    def with_basis(self, basis: Basis) -> Self:
         """The same problem over K = Q U Q'."""
         return replace(self, basis=basis)
 
@@ -299,8 +286,8 @@ class Problem(Owner, Lent):
         """Write the problem to one .npz file (arrays and JSON, no pickle), as a whole or not at all."""
         return storage.write(path, *self.pack())
 
-    @staticmethod
-    def load(path: str | Path) -> Problem:
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
         """Read back what `save` wrote; of a saved solution, its problem.
 
         Raises
@@ -309,16 +296,17 @@ class Problem(Owner, Lent):
             For any file that is not as `save` wrote it; the text names it and says what is wrong.
         """
         with gate(path, "a saved problem"):
-            return Problem.unpack(*storage.read(path, "parts"))
+            return cls.unpack(*storage.read(path, "parts"))
 
     def pack(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """A JSON header and arrays from which `unpack` makes the problem again."""
         return storage.pack(self.cost, self.terms, self.equalities, self.regularizer, self.basis, self.name)
 
-    @staticmethod
-    def unpack(header: dict[str, Any], data: dict[str, Any]) -> Problem:
+    @classmethod
+    def unpack(cls, header: dict[str, Any], data: dict[str, Any]) -> Self:
         """The problem that `pack` took apart."""
-        return Problem(**storage.unpack(header, data))
+        return cls(**storage.unpack(header, data))
 
 
-shelled(Problem, "cost")
+shelled(Statement, "cost")
+Statement.kind = Statement

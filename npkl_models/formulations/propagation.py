@@ -6,13 +6,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError, instance
+from npkl_models.formulations.parts import matching, pair_term, positive
 from npkl_models.linalg import Matrix
 from npkl_models.model.basis import Basis, shared_rows
-from npkl_models.model.formulations.parts import matching, pair_term, positive
 from npkl_models.model.functionals import Entries
 from npkl_models.model.pairs import Pairs
-from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Equality, LossTerm
+from npkl_models.problem import Problem
 
 
 def pcp(L: Matrix, pairs: Pairs, *, gamma: float = 1.0) -> Problem:

@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from npkl_models.errors import ProblemError
+from npkl_models.formulations.parts import positive
 from npkl_models.linalg import Index, Matrix
 from npkl_models.linalg.owned import real_matrix, whole_array
 from npkl_models.model.basis import centred_wavelets
-from npkl_models.model.formulations.parts import positive
 from npkl_models.model.functionals import DistanceDifferences
-from npkl_models.model.problem import Problem
 from npkl_models.model.regularizers import TracePower
 from npkl_models.model.terms import LossTerm
+from npkl_models.problem import Problem
 
 SKEW = 1e-10  # of the largest weight: how far a graph may be from symmetric
 

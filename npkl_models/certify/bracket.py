@@ -1,20 +1,34 @@
-"""Answers as they show themselves in a notebook: a bracket drawn, a few lines, a formula."""
+"""The two bounds of a certificate as a drawing, for notebooks and pages."""
 
 from __future__ import annotations
 
 import html
+from typing import Protocol
 
 import numpy as np
 
-from npkl_models.answer.solution import Solution
-from npkl_models.certify.certificate import CERTIFIED, Certificate
-from npkl_models.model.problem import Problem
+from npkl_models.proof.eigenbound import CERTIFIED
 
 WIDTH, HEIGHT, EDGE = 460, 58, 130  # of the bracket, in pixels
 GOOD, OPEN = "#17692f", "#a15c00"
 
 
-def bracket(found: Certificate) -> str:
+class Bounded(Protocol):
+    """What is drawn of a certificate."""
+
+    @property
+    def bound(self) -> float: ...
+    @property
+    def upper(self) -> float: ...
+    @property
+    def relative_gap(self) -> float: ...
+    @property
+    def rigour(self) -> str: ...
+    @property
+    def feasible(self) -> bool: ...
+
+
+def bracket(found: Bounded) -> str:
     """The bounds on the optimum as an SVG: bound <= optimum <= upper, on a line as long as the gap is wide.
 
     The line's length grows with the logarithm of the relative gap, from 1e-12 to 1.
@@ -38,22 +52,3 @@ def bracket(found: Certificate) -> str:
         f'<text x="{right}" y="46" text-anchor="start">{high}</text>'
         f'<text x="{middle}" y="11" text-anchor="middle">{html.escape(said)}</text></svg>'
     )
-
-
-def certificate_html(found: Certificate) -> str:
-    """The bracket and the sentence."""
-    return f"<div>{bracket(found)}<div>{html.escape(str(found))}</div></div>"
-
-
-def solution_html(solution: Solution) -> str:
-    """The status, the bracket, and the summary."""
-    head, *lines = solution.summary().splitlines()
-    drawn = bracket(solution.certificate) if solution.V is not None else ""
-    rows = "".join(f"<tr><td>{html.escape(line)}</td></tr>" for line in lines)
-    return f"<div><strong>{html.escape(head)}</strong><br>{drawn}<table>{rows}</table></div>"
-
-
-def problem_html(problem: Problem) -> str:
-    """The formula (for MathJax, which notebooks have) and the words."""
-    explained = problem.explain()
-    return f"<div>$${html.escape(explained.latex)}$$<pre>{html.escape(explained.text)}</pre></div>"

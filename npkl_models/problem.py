@@ -1,0 +1,108 @@
+"""The problem as its user meets it: a statement that can be solved, explained, drawn and written down."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+from typing import Any, Unpack, overload
+
+from npkl_models import routes as routes  # the table of backends: whoever has a problem has them all
+from npkl_models.answer.solution import Solution
+from npkl_models.conic.sdp import to_cvxpy
+from npkl_models.data.sdpa import to_sdpa
+from npkl_models.model.diagnosis import Finding, diagnose
+from npkl_models.model.statement import Statement
+from npkl_models.show.dual import Dual, explain_dual
+from npkl_models.show.explain import Explanation, explain
+from npkl_models.show.handout import write_handout
+from npkl_models.solve.backend import Backend
+from npkl_models.solve.choice import compile as compiled
+from npkl_models.solve.choice import solve
+from npkl_models.solve.keywords import AnyKeywords
+from npkl_models.solve.program import Program
+from npkl_models.solve.registry import compatible
+
+
+class Problem(Statement):
+    r"""Learn a PSD kernel matrix K (n x n) from a cost matrix and losses on its values.
+
+    .. math::
+
+        \min_{K \succeq 0} \; \langle C, K\rangle + \sum_e w_e\, \mathrm{loss}(z_e; t_e) + R(K)
+        \quad\text{s.t.}\quad z_e = \langle M_e, K\rangle,\; z_k = b_k,\; K = Q U Q'
+
+    Parameters
+    ----------
+    cost : sparse or dense matrix of shape (n, n)
+        C, symmetric and finite; a graph Laplacian in most problems.
+    terms : sequence of LossTerm
+        At least one.
+    equalities : sequence of Equality
+    regularizer : Regularizer
+    basis : Basis, optional
+        Restricts K to Q U Q' with U (s x s) PSD.
+    name : str
+
+    Raises
+    ------
+    ProblemError
+        If the parts do not fit each other; the text says which.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> L, pairs = nm.laplacian([[0.0], [1.0], [9.0]], 1, shift=0.1), nm.Pairs(3, [(0, 1)], [(1, 2)])
+    >>> nm.Problem(L, nm.LossTerm(nm.Entries(3, (pairs.i, pairs.j)), "hinge", pairs.sign))
+    Problem(unnamed: n=3, 2 pairs hinge, regularizer=none)
+    """
+
+    def compatible_backends(self) -> dict[str, str | None]:
+        """None for each backend that takes this problem, else the reason why not."""
+        return compatible(self)
+
+    @overload
+    def compile(self, backend: str = "auto", **options: Unpack[AnyKeywords]) -> Program: ...
+    @overload
+    def compile(self, backend: Backend, **options: Any) -> Program: ...
+    def compile(self, backend: str | Backend = "auto", **options: Any) -> Program:
+        """A program that solves this problem by that backend; see `npkl_models.compile`."""
+        return compiled(self, backend, **options)
+
+    @overload
+    def solve(self, backend: str = "auto", **options: Unpack[AnyKeywords]) -> Solution: ...
+    @overload
+    def solve(self, backend: Backend, **options: Any) -> Solution: ...
+    def solve(self, backend: str | Backend = "auto", **options: Any) -> Solution:
+        """Solve by that backend; see `npkl_models.solve`."""
+        return solve(self, backend, **options)
+
+    def to_cvxpy(self) -> Any:
+        """The exact SDP as a `cvxpy.Problem`; gamma, B, G and b_squared are its parameters."""
+        return to_cvxpy(self)
+
+    def explain(self) -> Explanation:
+        """The problem in words and in LaTeX; its ``dual``, and its ``forms`` by each backend."""
+        return explain(self)
+
+    def dual(self) -> Dual:
+        """The dual problem with these numbers, and the conditions of optimality."""
+        return explain_dual(self)
+
+    def handout(self, path: str | Path, solution: Solution | None = None, labels: Any = None) -> Path:
+        """Write all of it on one HTML page: primal, dual, conditions, compiled forms, an answer, pictures."""
+        return write_handout(self, path, solution, labels)
+
+    def diagnose(self) -> tuple[Finding, ...]:
+        """Contradictions, disconnection, unboundedness and bad scaling, in words."""
+        return diagnose(self)
+
+    def to_sdpa(self, path: str | Path) -> Path:
+        """Write the problem in SDPA's sparse format, for other solvers; see `npkl_models.data.sdpa`."""
+        return to_sdpa(self, path)
+
+    def _repr_latex_(self) -> str:
+        return f"$${self.explain().latex}$$"
+
+    def _repr_html_(self) -> str:
+        explained = self.explain()
+        return f"<div>$${html.escape(explained.latex)}$$<pre>{html.escape(explained.text)}</pre></div>"
