@@ -149,9 +149,7 @@ class Desk:
                 made.problem, "weight", (np.geomspace(low, high, count) / form.gamma).tolist(), form.backend,
                 tol=form.tol, time_limit=form.time_limit, callback=watch,
             )  # fmt: skip
-            problems = [
-                cast(Problem, one.problem) for one in path.solutions
-            ]  # variants of the one that was made
+            problems = [cast(Problem, one.problem) for one in path.solutions]
             made_of = [replace(made, problem=problem) for problem in problems]
             found = [Answer(own, form, one, FEWER) for own, one in zip(made_of, path.solutions, strict=True)]
             numbers = answers.plain(answers.path_numbers(path, found, form.gamma))

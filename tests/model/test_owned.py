@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import dataclasses
 import io
 import pickle
 import warnings
@@ -26,10 +27,9 @@ def arrays_of(value, seen=None):
         return [value.data, value.indices, value.indptr]
     if isinstance(value, (tuple, list)):
         return [a for part in value for a in arrays_of(part, seen)]
-    fields = getattr(value, "__dataclass_fields__", None)
-    if fields is None:
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
         return []
-    return [a for name in fields for a in arrays_of(getattr(value, name), seen)]
+    return [a for part in dataclasses.fields(value) for a in arrays_of(getattr(value, part.name), seen)]
 
 
 def by_joblib(value):
