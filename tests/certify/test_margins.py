@@ -80,8 +80,8 @@ def test_a_bound_on_rows_must_leave_room_for_rounding(monkeypatch):
     """A factor of norm one is confined by one only if nothing near it is asked for."""
     problem = nm.Problem(np.eye(3), SQUARE, CORNER, nm.RowNormBound(2.0))
     V = np.array([[1.0, 0], [0, 1.5], [0, 0]])
-    monkeypatch.setattr(existence, "gamma", lambda k: k * 1e-4)
-    room = 2 * (1 - 68e-4) ** 0.5 - 1.5
+    monkeypatch.setattr(existence, "gamma", lambda k: k * 1e-3)
+    room = 2 * (1 - 68e-3) ** 0.5 - 1.5
     assert existence._confined(problem, V, 0.999 * room)
     assert not existence._confined(problem, V, 1.001 * room)
 
