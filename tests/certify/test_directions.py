@@ -140,6 +140,43 @@ def test_squares_vanish_on_the_null_space_of_their_rows():
     assert recession._within_rows(problem, D, same) is None
 
 
+def test_values_that_are_no_squares_are_held_by_their_own_matrices():
+    """In a basis rows of its points say nothing of a difference of distances: it is zero, or nothing is proved."""
+    Q = np.linalg.qr(np.random.default_rng(2).normal(size=(6, 5)))[0]
+    apart, more = nm.SquaredDistances(6, ([0], [1])), nm.DistanceDifferences(6, ([2], [3], [4]))
+    problem = nm.Problem(-np.eye(6), square(apart), basis=nm.Basis(Q))
+    D = problem.lift(np.random.default_rng(3).normal(size=(5, 1)))
+    one = np.ones(1, dtype=bool)
+    still, reach = recession._exactly_still(problem, D, [(apart, one)])
+    assert apart.value_of_factor(still)[0] < 1e-24
+    assert reach < 1e-9
+    with np.errstate(all="ignore"):  # misfits relative to zero
+        both = recession._exactly_still(problem, D, [(apart, one), (more, one)])
+    assert both is None or abs(more.value_of_factor(both[0])[0]) < 1e-9
+
+
+def square(functional):
+    return nm.LossTerm(functional, "square", 0.0)
+
+
+def test_nothing_to_hold_leaves_a_direction_as_it_is():
+    """A mask of no values asks for nothing."""
+    problem = falling()
+    found = recession._exactly_still(problem, FIRST, [(DIAGONAL, np.zeros(1, dtype=bool))])
+    assert found[0] is FIRST
+    assert found[1] == 0.0
+
+
+def test_an_entry_that_is_held_is_met_by_a_step():
+    """K_01 = 0 asks for rows at right angles: nearby ones are found, and how near they are."""
+    problem = falling(f=OFF)
+    D = np.array([[1.0, 0.0], [1e-9, 1.0]])
+    with np.errstate(all="ignore"):  # misfits relative to zero
+        found = recession._exactly_still(problem, D, [(OFF, np.ones(1, dtype=bool))])
+    assert abs(OFF.value_of_factor(found[0])[0]) < 1e-15
+    assert 0 < found[1] < 1e-12
+
+
 def test_a_total_sum_is_the_sum_of_all_rows():
     """In a basis 1'K1 = |1'Q w|^2."""
     Q = np.linalg.qr(np.random.default_rng(1).normal(size=(5, 3)))[0]

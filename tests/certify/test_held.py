@@ -67,9 +67,10 @@ def test_a_light_hinge_lets_a_component_grow_as_a_heavy_one_does():
         assert unheld._growing(problem, LABELS, np.ones(7), 0.0).tolist() == [False, True, False]
 
 
-def test_what_is_not_held_is_a_null_vector_that_nothing_lets_grow():
+@pytest.mark.parametrize("scale", [2.0**-20, 1.0, 2.0**20])
+def test_what_is_not_held_is_a_null_vector_that_nothing_lets_grow(scale):
     """Of three paths two have must-links only; each comes with its own positive null vector."""
-    problem = nm.Problem(PATHS, hinge((0, 2, 1), (3, 4, -1), (5, 6, 1)))
+    problem = nm.Problem(scale * PATHS, hinge((0, 2, 1), (3, 4, -1), (5, 6, 1)))
     cells = unheld._unheld(problem, LABELS)
     assert [points.tolist() for points, _ in cells] == [[0, 1, 2], [5, 6]]
     for points, x in cells:

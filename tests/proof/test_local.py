@@ -41,6 +41,16 @@ def test_raising_gives_up_after_its_rounds(monkeypatch):
     assert not elimination.raise_block(held, 1e-3, np.ones(100), 1e9)
 
 
+def test_the_pairs_that_are_looked_at_are_below_zero():
+    """Of a diagonal with one negative entry and many about one the negative one is among the eight."""
+    diagonal = np.r_[-0.5, np.linspace(0.9, 1.1, 19), np.ones(5)]
+    held = Elimination(sp.csr_array(sp.diags_array(diagonal)), np.arange(20))
+    values, vectors = held.lowest(1.0)
+    assert values.size == 8
+    assert values[0] == pytest.approx(-0.5)
+    assert abs(vectors[0, 0]) == pytest.approx(1.0)
+
+
 def work(attempt, **asked):
     """What decides the end of a run on a Schur complement, LOW times the norm being one."""
     S, V, members = weak_groups(300, 1, 6)
