@@ -17,7 +17,7 @@ def falling(loss="square", target=1.0, weight=1.0, f=DIAGONAL, cost=-1.0, R=ORDI
     return nm.Problem(cost * np.eye(2), nm.LossTerm(f, loss, target, weight), (), R)
 
 
-@pytest.mark.parametrize("length", [1e-8, 1.0, 1e8])
+@pytest.mark.parametrize("length", [1e-120, 1e-8, 1.0, 1e8, 1e120])
 def test_the_rate_of_a_hinge_is_its_weight(length):
     """Along K_00 the cost falls by one; a cannot-link of weight w takes w of that."""
     for weight, falls in ((0.5, True), (0.999, True), (1.001, False), (2.0, False)):

@@ -33,6 +33,18 @@ def test_the_lowest_eigenvalue_of_a_certificate_has_the_regulariser_in_it():
     assert nm.certify(problem, np.eye(N), y).min_eigenvalue == pytest.approx(0.5)
 
 
+def test_the_ends_of_a_certificate_are_those_of_its_point_and_its_multipliers():
+    """Its objective is the point's own, its upper end that and rounding, its bound what the multipliers give."""
+    problem, V = nm.Problem(COST, SQUARE), np.array([[1.0], [0.5], [-0.5], [0.0]])
+    y = nm.Multipliers((np.array([-0.5, 0.25]),))
+    found = nm.certify(problem, V, y)
+    assert found.objective == pytest.approx(problem.objective_of_factor(V), rel=1e-14)
+    assert 0 <= found.upper - found.objective < 1e-11
+    assert found.bound == pytest.approx(problem.dual_bound(y), rel=1e-12)
+    assert found.gap == pytest.approx(found.upper - found.bound)
+    assert found.relative_gap == pytest.approx(found.gap / problem.size(found.upper, found.bound))
+
+
 def test_a_quick_look_with_an_open_gap_proves_no_upper_bound():
     """Equalities are restored for those alone whose gap is closed."""
     problem = nm.Problem(COST, SQUARE, (UNIT, ACROSS))

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import npkl_models as nm
-from npkl_models.interior import crossover, path
+from npkl_models.interior import crossover, interior, path
 from npkl_models.interior.path import Iterate
 from npkl_models.interior.values import values_of
 from npkl_models.linalg import dense
@@ -186,3 +186,38 @@ def test_a_kernel_of_zero_has_a_factor_of_zero():
     assert crossover.factor_of(problem, np.zeros((N, N)), nothing).shape == (N, 1)
     tiny = crossover.factor_of(problem, 1e-200 * np.eye(N), nothing)
     assert tiny.any()
+
+
+@pytest.mark.parametrize("rigour", ["proved", "estimated"])
+@pytest.mark.parametrize("suffices", [True, False])
+def test_a_probable_certificate_gives_way_to_a_proof_that_suffices(rigour, suffices, monkeypatch):
+    """What the factorisation says must be proved and close the gap; else the probable one stays."""
+    first = SimpleNamespace(bound=0.0, rigour="probable", relative_gap=0.5)
+    second = SimpleNamespace(bound=0.0, rigour=rigour, relative_gap=0.5)
+    run = interior._Run.__new__(interior._Run)
+    run.problem, run.options, run.best, run.center = None, SimpleNamespace(tol=1e-6), [], None
+    run.iterate = SimpleNamespace(values=SimpleNamespace(multipliers=lambda y: y), y=0, K=None)
+    run.watch = SimpleNamespace(
+        certify=lambda *_, method="auto": second if method == "cholesky" else first,
+        suffices=lambda found: suffices if found is second else True,
+        offer=lambda *_: pytest.fail("a bound was not lost"),
+    )
+    monkeypatch.setattr(interior, "factor_of", lambda *_: None)
+    assert run._look() is (second if rigour == "proved" and suffices else first)
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_a_bound_that_is_lost_is_looked_for_again_with_the_center(taken, monkeypatch):
+    """The first dual feasible iterate is offered, and a second certificate asked for if it is taken."""
+    found = [SimpleNamespace(bound=b, rigour="proved", relative_gap=0.5) for b in (-np.inf, -1.0)]
+    left, offered = list(found), []
+    run = interior._Run.__new__(interior._Run)
+    run.problem, run.options, run.best, run.center = None, SimpleNamespace(tol=1e-6), [], "center"
+    run.iterate = SimpleNamespace(values=SimpleNamespace(multipliers=lambda y: y), y=0, K=None)
+    run.watch = SimpleNamespace(
+        certify=lambda *_: left.pop(0), suffices=lambda found: False,
+        offer=lambda problem, y: bool(offered.append(y)) or taken,
+    )  # fmt: skip
+    monkeypatch.setattr(interior, "factor_of", lambda *_: None)
+    assert run._look() is found[1 if taken else 0]
+    assert offered == ["center"]

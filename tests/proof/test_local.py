@@ -104,3 +104,33 @@ def test_refined_directions_are_coupled_to_the_rest_no_more_than_is_wanted():
     refined = localised._refined(T, bulk, np.zeros((120, 0)), 1e-3 * before)
     after = Deflation(T, localised._orthonormal(T, refined), np.inf).coupling
     assert after < 0.1 * before
+
+
+def test_what_is_found_first_may_be_raised_though_it_is_not_negative(monkeypatch):
+    """Only behind the first run is that so."""
+    told = []
+
+    class Work:
+        T = W = None
+        accuracy = upper = 1.0
+
+        def __init__(self, *given):
+            pass
+
+        def begin(self):
+            return True
+
+        def deflation(self, attempt):
+            return SimpleNamespace(whole=lambda c: c)
+
+        def search(self, held, attempt):
+            return SimpleNamespace(last=False), None, -np.inf
+
+        def learn(self, found, run, first):
+            told.append(first)
+            return len(told) < 3
+
+    monkeypatch.setattr(localised, "_Work", Work)
+    monkeypatch.setattr(localised, "_unfinished", lambda T, W: "unfinished")
+    assert localised.by_elimination(None, None, None, Query(), 10) == "unfinished"
+    assert told == [True, False, False]
