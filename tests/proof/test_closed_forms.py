@@ -142,7 +142,7 @@ def test_a_factorisation_follows_where_it_is_asked_for_or_nothing_else_proved():
 def test_a_sparse_factorisation_pays_for_its_rounding():
     """Of a diagonal nothing is left over, and four operations in a row of size four may be off."""
     S = sp.csc_array(sp.diags_array([1.0, 2.0, 3.0]))
-    assert factorisation._sparse_floor(S, 1.0) == pytest.approx(-2 * 4 * UNIT * 4.0, rel=1e-9)
+    assert factorisation._sparse_floor(S, 1.0) == pytest.approx(-2 * 4 * UNIT * 4.0, rel=1e-9, abs=0)
 
 
 def test_a_positive_guess_is_no_reason_to_give_zero_away():
