@@ -165,6 +165,12 @@ def test_nothing_to_hold_leaves_a_direction_as_it_is():
     found = recession._exactly_still(problem, FIRST, [(DIAGONAL, np.zeros(1, dtype=bool))])
     assert found[0] is FIRST
     assert found[1] == 0.0
+    every = nm.Entries(2, ([0, 1], [1, 1]))
+    with np.errstate(all="ignore"):  # misfits relative to zero
+        held, _ = recession._exactly_still(
+            problem, np.array([[1.0, 0], [1e-9, 1]]), [(every, np.array([True, False]))]
+        )
+    assert abs(OFF.value_of_factor(held)[0]) < 1e-15
 
 
 def test_an_entry_that_is_held_is_met_by_a_step():
@@ -187,9 +193,10 @@ def test_a_total_sum_is_the_sum_of_all_rows():
     assert np.linalg.norm(D) > 0.1
 
 
-def test_what_may_be_meant_to_be_zero_is_judged_by_what_is_linear():
-    """K_ii and distances are squares: their roots are compared with the unit."""
-    D = np.array([[1e-8], [1.0], [1.0 + 1e-8]])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_what_may_be_meant_to_be_zero_is_judged_by_what_is_linear(scale):
+    """K_ii and distances are squares: their roots are compared with the unit, whatever the length of D."""
+    D = scale * np.array([[1e-8], [1.0], [1.0 + 1e-8]])
     entries = nm.Entries(3, ([0, 0, 1], [0, 1, 2]))
     assert recession._still(entries, D, 1e-6).tolist() == [True, False, False]
     assert recession._still(entries, D, 1e-9).tolist() == [False, False, False]

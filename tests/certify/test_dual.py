@@ -108,7 +108,8 @@ def test_the_spectrum_above_minus_the_slack_is_shifted_by_what_lacks():
     exact = np.array([3.5, 3.25, 3.0, 3.0])
     assert np.all(found > exact)
     np.testing.assert_allclose(found, exact, rtol=1e-13)
-    np.testing.assert_array_equal(bounds._spectrum(np.zeros(0), 3, 1.0, 0.5), np.zeros(3))
+    for lower, error in ((1.0, 0.5), (0.0, 0.0)):
+        np.testing.assert_array_equal(bounds._spectrum(np.zeros(0), 3, lower, error), np.zeros(3))
 
 
 def bounded(method, R, tol=1e-6, seed=0, W=None):
@@ -143,6 +144,26 @@ def test_the_positive_part_of_the_slack_sharpens_a_bound_that_is_not_enough(R, m
     problem, y, found = bounded(method, R)
     assert found.bound == pytest.approx(problem.dual_bound(y), rel=1e-4)
     assert found.bound <= problem.dual_bound(y)
+
+
+@pytest.mark.parametrize("method", ["lanczos", "auto"])
+def test_a_wide_point_is_judged_by_all_eigenvalues(method, monkeypatch):
+    """Where deflation would cost more than they do, they are a proof whatever was asked for."""
+    for name in ("FULL", "SHARE"):
+        monkeypatch.setattr(bounds, name, 0)
+    problem, y, found = bounded(method, nm.TracePower(2, bound=3.0))
+    assert (found.rigour, found.found.rigour) == ("proved", "proved")
+    assert found.bound == pytest.approx(problem.dual_bound(y), rel=1e-10)
+
+
+def test_eigenvalues_are_lifted_by_what_lapack_may_have_lost(monkeypatch):
+    """With a unit of 1e-6 an order of thirty pays 16 (30 + 16) of them times the norm, in each eigenvalue."""
+    R = nm.TracePower(1, bound=3.0)
+    problem, y, found = bounded("auto", R)
+    monkeypatch.setattr(bounds, "UNIT", 1e-6)
+    _, _, lifted = bounded("auto", R)
+    more = 16 * 46 * 1e-6 * norm_bound(problem.slack(y))
+    assert found.bound - lifted.bound == pytest.approx(3 * more, rel=1e-6)
 
 
 def test_two_runs_share_the_failure_probability():

@@ -26,9 +26,11 @@ def test_the_reach_of_an_exact_point_without_constraints_is_zero():
     assert existence.near(problem, 1.0001 * np.eye(3)) is None
 
 
-def test_an_anchor_claims_no_depth_unless_it_is_told():
-    """By default nothing is known of how far inside of the cone it lies."""
-    assert existence.Anchor(np.eye(2), 0.5).depth == (0.0, 0.0)
+def test_an_anchor_that_is_no_centre_claims_no_depth():
+    """Nothing is known then of how far inside of the cone it lies."""
+    found = existence._anchor(equal(WHOLE, ACROSS))
+    assert found.sigma > 0.1
+    assert found.depth == (0.0, 0.0)
 
 
 def test_a_centre_is_an_anchor_if_it_is_deep_or_independent(monkeypatch):
@@ -97,7 +99,10 @@ def test_a_product_with_a_basis_counts_the_operations_of_the_longest_row(monkeyp
     assert magnitude > 1.5
     monkeypatch.setattr(rounding, "gamma", lambda k: 0.0)
     least = rounding.slack(problem, y)[1]
-    assert least >= (25 + 4 * magnitude * whole) * UNIT  # the sums that form it, and what is rounded
+    defect = problem.basis.defect
+    sums = 25 * UNIT * 1.001 * (1 + defect)
+    wanted = sums + 4 * UNIT * magnitude * whole + 2.5 * defect * (1 + defect) * whole
+    assert least == pytest.approx(wanted, rel=1e-6, abs=0)
     monkeypatch.setattr(rounding, "gamma", lambda k: k * 1e-3)
     more = rounding.slack(problem, y)[1]
     assert more - least == pytest.approx((4 + 2 + 3 + 2) * 1e-3 * magnitude * whole, rel=1e-9)
@@ -159,6 +164,11 @@ def test_square_losses_bound_the_trace_where_the_cost_is_psd():
     assert floors.trace_bound(problem, 0.12) == pytest.approx(3.6)
     assert floors.trace_bound(problem, 1e-6) == pytest.approx(1e-3)  # from the cost
     assert floors.trace_bound(problem, np.inf) == np.inf
+    halves = [
+        nm.LossTerm(nm.Entries(3, (i, j)), "square", 1.0) for i, j in (([0, 1], [0, 2]), ([1, 2], [1, 2]))
+    ]
+    assert floors.trace_bound(nm.Problem(1e-3 * np.eye(3), halves), 0.12) == pytest.approx(3.6)
+    assert floors._from_diagonal_losses(nm.Problem(np.eye(3), halves[:1]), 0.12, 0.0) == np.inf
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.5])
