@@ -80,7 +80,7 @@ def test_a_deflation_is_a_block_of_the_matrix():
     low = held.lowest()
     assert low @ S @ low == pytest.approx(held.inner[0])
     np.testing.assert_allclose(held.remove(np.arange(20.0)), P @ np.arange(20.0), atol=1e-12)
-    assert held.rounding(2.0) == pytest.approx(4 * (20 + 20 + 8 * 8) * UNIT * 2)
+    assert held.rounding(2.0) == pytest.approx(4 * (20 + 20 + 8 * 8) * UNIT * 2, abs=0)
     c = float(np.linalg.eigvalsh(np.linalg.svd(P)[0][:, :16].T @ S @ np.linalg.svd(P)[0][:, :16])[0])
     t = held.whole(c)  # the block matrix of that c has this smallest eigenvalue
     inside = np.diag(held.inner - t) - held.across / (c - t)
@@ -128,7 +128,7 @@ def test_the_recurrence_is_a_tridiagonal_matrix_of_the_complement(exact, kept, m
     np.testing.assert_allclose(X.T @ P @ S @ P @ X, T, atol=max(tolerance, 1e-6))
     units = (8 + n + 3) * UNIT * 1.5
     drift = held.coupling * n * UNIT * 1.5
-    assert run.lost[0] == pytest.approx(units + drift / 1.5, rel=1 if exact else 1e-9)
+    assert run.lost[0] == pytest.approx(units + drift / 1.5, rel=1 if exact else 1e-9, abs=0)
     for j in range(1, steps):
         least = units + drift / run.beta[j - 1]
         assert run.lost[j] >= least * (1 - 1e-9)
@@ -157,8 +157,8 @@ def test_numbers_near_the_end_of_the_range_have_the_same_bounds(exponent, method
     ):
         own = bounds.min_eigenvalue(A, None, query.Query(method, random_state=0))
         found = bounds.min_eigenvalue(scaled, None, query.Query(method, random_state=0))
-        assert found.lower == pytest.approx(own.lower * 2.0**exponent, rel=1e-9)
-        assert found.estimate == pytest.approx(own.estimate * 2.0**exponent, rel=1e-9)
+        assert found.lower == pytest.approx(own.lower * 2.0**exponent, rel=1e-9, abs=0)
+        assert found.estimate == pytest.approx(own.estimate * 2.0**exponent, rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize("low", [-2.0, 0.0, 1e-3, 1.0])
@@ -181,7 +181,7 @@ def test_a_proof_is_below_and_no_further_than_rounding(low):
 
 def test_the_floor_of_a_dense_factorisation_is_that_of_rump():
     S = np.diag([1.0, 2.0, 3.0])
-    assert factorisation._dense_floor(S, 1.0) == pytest.approx(-5 * UNIT * 9.0, rel=1e-9)
+    assert factorisation._dense_floor(S, 1.0) == pytest.approx(-5 * UNIT * 9.0, rel=1e-9, abs=0)
 
 
 def test_an_order_is_sparse_where_fill_is_small():
@@ -286,7 +286,7 @@ def test_a_block_has_its_floor_and_its_eigenpairs():
     values, vectors = held.lowest(1e-3)
     assert values[0] == pytest.approx(low)
     np.testing.assert_allclose(block @ vectors, vectors * values, atol=1e-9)
-    assert held.rounding(2.0) == pytest.approx(16 * UNIT * 4 / held.floor)
+    assert held.rounding(2.0) == pytest.approx(16 * UNIT * 4 / held.floor, abs=0)
     raised = np.zeros(40)
     raised[points] = 1.0
     held.raise_to(raised)

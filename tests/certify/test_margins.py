@@ -1,0 +1,190 @@
+"""What rounding costs on a coarse machine: each margin is seen, counted and on the safe side."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import npkl_models as nm
+from npkl_models.certify import existence, floors, inside, repairs, rounding
+from npkl_models.linalg import UNIT, norm_bound
+
+CORNER = nm.Equality(nm.Entries(3, ([0], [0])), 1.0)
+ACROSS = nm.Equality(nm.Entries(3, ([0], [1])), 0.0)
+WHOLE = nm.Equality(nm.Entries(3, (range(3), range(3))), [1.0, 2.0, 4.0])
+SQUARE = nm.LossTerm(nm.Entries(3, ([0], [1])), "square", 0.0)
+
+
+def equal(*parts, cost=None, **more):
+    return nm.Problem(np.eye(3) if cost is None else cost, (), parts, **more)
+
+
+def test_the_reach_of_an_exact_point_without_constraints_is_zero():
+    """Without equalities a point within the regulariser is feasible itself."""
+    problem = nm.Problem(np.eye(3), SQUARE, (), nm.RowNormBound(1.0))
+    found = existence.near(problem, np.eye(3))
+    assert (found.reach, found.share, found.anchor) == (0.0, 0.0, None)
+    assert existence.near(problem, 1.0001 * np.eye(3)) is None
+
+
+def test_an_anchor_that_is_no_centre_claims_no_depth():
+    """Nothing is known then of how far inside of the cone it lies."""
+    found = existence._anchor(equal(WHOLE, ACROSS))
+    assert found.sigma > 0.1
+    assert found.depth == (0.0, 0.0)
+
+
+def test_a_centre_is_an_anchor_if_it_is_deep_or_independent(monkeypatch):
+    """Either of the two proofs will do; a singular value that is too small counts as zero."""
+    problem = equal(WHOLE, ACROSS)
+    both = existence._centre(problem)
+    assert both.sigma > 0.1
+    assert min(both.depth) > 0.1
+    monkeypatch.setattr(existence, "independence", lambda p, W: 1e-7)
+    deep = existence._centre(problem)
+    assert deep.sigma == 0.0
+    assert deep.depth == both.depth
+    monkeypatch.setattr(inside, "depth", lambda p, W: (0.0, 0.0))
+    assert existence._centre(problem) is None
+
+
+def test_the_depth_pays_for_the_rounding_of_every_product(monkeypatch):
+    """8 m units of n + 8 operations come off the square of the smallest singular value, 4 off nu."""
+    problem, unit = equal(CORNER, ACROSS), 1e-6
+    monkeypatch.setattr(inside, "gamma", lambda k: 0.0)
+    nu, sigma = inside.depth(problem, 2 * np.eye(3))
+    assert 0.9 * 4 < nu <= 4
+    assert 0.95 * 0.5**0.5 < sigma <= 0.5**0.5
+    monkeypatch.setattr(inside, "gamma", lambda k: k * unit)
+    less, shorter = inside.depth(problem, 2 * np.eye(3))
+    assert nu - less == pytest.approx(4 * 14 * unit * 12, rel=1e-6)
+    assert (sigma**2 - shorter**2) / 0.5 == pytest.approx(8 * 2 * 11 * unit, rel=1e-6)
+
+
+def test_independence_pays_for_forming_the_derivative(monkeypatch):
+    """K_00 has the derivative 2 at e_0, of which an error of one per cent takes so much."""
+    problem = equal(CORNER)
+    monkeypatch.setattr(existence, "gamma", lambda k: 0.0)
+    assert existence.independence(problem, np.eye(3)[:, :1]) == pytest.approx(2 * 0.95**0.5)
+    monkeypatch.setattr(existence, "gamma", lambda k: 0.01 if k == existence.FORMING else 0.0)
+    assert existence.independence(problem, np.eye(3)[:, :1]) == pytest.approx(2 * (0.95**0.5 - 0.01))
+    monkeypatch.setattr(existence, "gamma", lambda k: 2.0 if k == existence.FORMING else 0.0)
+    assert existence.independence(problem, np.eye(3)[:, :1]) == 0.0
+
+
+def test_the_misfit_is_above_what_can_be_seen(monkeypatch):
+    """To |K_00 - 1| comes the rounding of an inner product of that many columns."""
+    V = np.array([[3.0, 0], [0, 1], [0, 0]])
+    monkeypatch.setattr(existence, "gamma", lambda k: k * 1e-3)
+    assert existence._misfit(equal(CORNER), V) == pytest.approx(8 + 18e-3 * 9)
+
+
+def test_a_bound_on_rows_must_leave_room_for_rounding(monkeypatch):
+    """A factor of norm one is confined by one only if nothing near it is asked for."""
+    problem = nm.Problem(np.eye(3), SQUARE, CORNER, nm.RowNormBound(2.0))
+    V = np.array([[1.0, 0], [0, 1.5], [0, 0]])
+    monkeypatch.setattr(existence, "gamma", lambda k: k * 1e-3)
+    room = 2 * (1 - 68e-3) ** 0.5 - 1.5
+    assert existence._confined(problem, V, 0.999 * room)
+    assert not existence._confined(problem, V, 1.001 * room)
+
+
+def test_a_product_with_a_basis_counts_the_operations_of_the_longest_row(monkeypatch):
+    """Its error is (longest row + 2 + n + 2) units of magnitude times norm, and four more."""
+    Q = np.array([[1.0, 1.0], [1.0, -1.0], [0.0, 0.0]]) / 2**0.5
+    cost = np.diag([1.0, 2.0, 4.0])
+    cost[1, 2] = cost[2, 1] = 1.0  # two numbers in a row, and a loss that adds one
+    problem = nm.Problem(cost, SQUARE, basis=nm.Basis(Q))
+    y = nm.Multipliers((np.zeros(1),))
+    whole, magnitude = norm_bound(problem.slack(y)), problem.basis.magnitude
+    assert magnitude > 1.5
+    monkeypatch.setattr(rounding, "gamma", lambda k: 0.0)
+    least = rounding.slack(problem, y)[1]
+    defect = problem.basis.defect
+    sums = 25 * UNIT * 1.001 * (1 + defect)
+    wanted = sums + 4 * UNIT * magnitude * whole + 2.5 * defect * (1 + defect) * whole
+    assert least == pytest.approx(wanted, rel=1e-6, abs=0)
+    monkeypatch.setattr(rounding, "gamma", lambda k: k * 1e-3)
+    more = rounding.slack(problem, y)[1]
+    assert more - least == pytest.approx((4 + 2 + 3 + 2) * 1e-3 * magnitude * whole, rel=1e-9)
+
+
+def test_the_error_of_a_slack_counts_one_operation_for_each_number():
+    """A row of one number of the cost and one of a loss, which is added, has 3 + 2 units of its size."""
+    y = nm.Multipliers((np.array([8.0]),))
+    S, error = rounding.slack(nm.Problem(np.eye(3), SQUARE), y)
+    assert S.toarray()[0, 1] == 4.0
+    assert error == pytest.approx(5 * UNIT * 5 * 1.001, rel=1e-9, abs=0)
+    empty = nm.Problem(sp.csr_array((3, 3)), SQUARE)
+    assert rounding.slack(empty, nm.Multipliers((np.zeros(1),)))[1] < 1e-300
+
+
+def test_the_price_of_an_equality_counts_its_units():
+    """64 units of |nu b| come on top."""
+    y = nm.Multipliers((), (np.array([-3.0]),))
+    assert rounding.paid(equal(CORNER), y) == pytest.approx(-3.0 + 64 * UNIT * 3, abs=UNIT)
+    assert -3.0 + 32 * UNIT * 3 < rounding.paid(equal(CORNER), y) < -3.0 + 128 * UNIT * 3
+
+
+def test_what_a_penalty_grows_by_is_its_own_difference():
+    """Without cost and multipliers the objective is the penalty, of eigenvalues up to 2 r |V| + r^2 larger."""
+    R = nm.TracePower(2, penalty=1.0)
+    problem = nm.Problem(sp.csr_array((3, 3)), (), ACROSS, R)
+    V, r = np.diag([3.0, 4.0, 0.0]), 0.1
+    grown = np.array([9.0, 16.0, 0.0]) + 2 * r * 5 + r**2
+    wanted = 0.5 * float(np.sum(grown**2)) - 0.5 * (81 + 256)
+    assert rounding.sensitivity(problem, V, r, (np.zeros(1),)) == pytest.approx(wanted, rel=1e-8)
+    assert rounding.sensitivity(problem, V, r, (np.zeros(1),)) >= wanted
+
+
+def test_the_slope_of_the_objective_pays_for_the_rounding_of_the_slack(monkeypatch):
+    """2 r |S V| + r^2 |S|, and 2 r units of what S V is the sum of, twice: formed and multiplied."""
+    problem = equal(ACROSS, cost=np.diag([1.0, 2.0, 0.0]))
+    V, r = np.diag([2.0, 3.0, 0.0]), 0.25
+    sharp = 2 * r * np.hypot(2, 6) + r**2 * 2
+    monkeypatch.setattr(rounding, "gamma", lambda k: 0.0)
+    found = rounding.sensitivity(problem, V, r, (np.zeros(1),))
+    assert found == pytest.approx(sharp, rel=1e-8)
+    monkeypatch.setattr(rounding, "gamma", lambda k: k * 1e-3)
+    more = rounding.sensitivity(problem, V, r, (np.zeros(1),)) - found
+    assert more == pytest.approx(2 * r * (3 + 64 + 3) * 1e-3 * 2 * np.hypot(2, 6), rel=1e-6)
+
+
+def test_a_bound_on_the_trace_is_rounded_upwards():
+    """tr K <= 3 is no less than three; equalities on the whole diagonal say their sum."""
+    bounded = nm.Problem(np.eye(3), SQUARE, (), nm.TracePower(1, bound=3.0))
+    assert 3.0 < floors.trace_bound(bounded, np.inf) < 3.0 + 1e-12
+    assert 7.0 < floors.trace_bound(equal(WHOLE), np.inf) < 7.0 + 1e-12
+    assert floors.trace_bound(equal(CORNER), np.inf) == np.inf
+
+
+def test_square_losses_bound_the_trace_where_the_cost_is_psd():
+    """With C >= 0 and (K_ii - 1)^2 below u in sum, tr K <= 3 + sqrt(3 u)."""
+    loss = nm.LossTerm(nm.Entries(3, (range(3), range(3))), "square", 1.0)
+    problem = nm.Problem(1e-3 * np.eye(3), loss)
+    assert floors.trace_bound(problem, 0.12) == pytest.approx(3.6)
+    assert floors.trace_bound(problem, 1e-6) == pytest.approx(1e-3)  # from the cost
+    assert floors.trace_bound(problem, np.inf) == np.inf
+    halves = [
+        nm.LossTerm(nm.Entries(3, (i, j)), "square", 1.0) for i, j in (([0, 1], [0, 2]), ([1, 2], [1, 2]))
+    ]
+    assert floors.trace_bound(nm.Problem(1e-3 * np.eye(3), halves), 0.12) == pytest.approx(3.6)
+    assert floors._from_diagonal_losses(nm.Problem(np.eye(3), halves[:1]), 0.12, 0.0) == np.inf
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.5])
+def test_a_stretch_takes_the_shift_from_what_the_cost_has_to_spare(shift):
+    """With C = -2 I and a penalty of G on the trace delta is 2 - G, and s = delta / (delta - eps)."""
+    R = {"regularizer": nm.TracePower(1, penalty=shift)} if shift else {}
+    problem = nm.Problem(-2 * np.eye(3), SQUARE, (), **R)
+    y = nm.Multipliers((np.array([1.0]),))
+    stretched = repairs.stretch(problem, y, 0.3, np.inf)[1]
+    assert stretched.terms[0][0] == pytest.approx((2 - shift) / (1.7 - shift))
+    assert repairs.stretch(problem, y, 2.0 - shift, np.inf) is None
+
+
+def test_the_floor_of_a_laplacian_of_distances_is_its_lowest_eigenvalue():
+    """Small matrices are decomposed, so that nothing of the floor is given away."""
+    basis = nm.Basis(np.linalg.qr(np.eye(3)[:, 1:] - 1 / 3)[0])
+    path = nm.Equality(nm.SquaredDistances(3, ([0, 1], [1, 2])), 1.0)
+    assert floors.distance_floor(equal(path, basis=basis)) == pytest.approx(1.0, rel=1e-12)
+    assert floors.diagonal_floor(equal(CORNER, ACROSS, basis=basis)) == pytest.approx(0.0, abs=1e-12)
