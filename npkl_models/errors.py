@@ -34,6 +34,17 @@ class ProblemError(NPKLError, ValueError):
     """
 
 
+class OutOfRangeError(ProblemError, ArithmeticError):
+    """A point whose objective is beyond all floating-point numbers.
+
+    Examples
+    --------
+    >>> from npkl_models.errors import NPKLError, OutOfRangeError
+    >>> issubclass(OutOfRangeError, NPKLError)
+    True
+    """
+
+
 class UnsupportedError(NPKLError, ValueError):
     """A backend, option or name does not exist, or cannot take this problem.
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from problems import build, class_pairs, digits, side_information
+from problems import build, digits, side_information
 
 import npkl_models as nm
 
@@ -48,7 +48,7 @@ def exact(small) -> Callable[[str], nm.Solution]:
 def small_reg_pcp() -> nm.Problem:
     """Pcp on 120 digits in the span of 8 eigenvectors."""
     X, y = digits(12)
-    return nm.reg_pcp(nm.eigenbasis(nm.laplacian(X, 10), 8), class_pairs(y, 4, 2))
+    return nm.reg_pcp(nm.eigenbasis(nm.laplacian(X, 10), 8), nm.Pairs.per_class(y, 4, 2, random_state=0))
 
 
 @pytest.fixture(scope="session")

@@ -48,20 +48,6 @@ def digits(per_class=200):
     return data.X[chosen], data.y[chosen]
 
 
-def class_pairs(y, per_class=20, per_couple=20, seed=0):
-    """So many must-links in each class and cannot-links between every two (thesis, section 3.4)."""
-    rng = np.random.default_rng(seed)
-    must, cannot = [], []
-    members = [np.flatnonzero(y == c) for c in np.unique(y)]
-    for a, own in enumerate(members):
-        couples = np.stack(np.triu_indices(own.size, 1), axis=1)
-        must.append(own[couples[rng.choice(len(couples), per_class, replace=False)]])
-        for other in members[a + 1 :]:
-            codes = rng.choice(own.size * other.size, per_couple, replace=False)
-            cannot.append(np.stack([own[codes // other.size], other[codes % other.size]], axis=1))
-    return nm.Pairs(y.size, np.concatenate(must), np.concatenate(cannot))
-
-
 def weak_groups(n=1_200, groups=6, size=8, weak=1e-4, seed=0):
     """Laplacian of a random graph with groups of points on weak edges; its null vector; and the groups."""
     rng = np.random.default_rng(seed)

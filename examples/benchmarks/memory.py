@@ -1,7 +1,6 @@
 """Predicted memory of a solve against what a fresh process takes: ``python memory.py [n ...]``."""
 
 import json
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +18,7 @@ LIMITS = {
 }  # iterations: the peak is reached in the first ones, or at the certificate
 SECONDS = 30
 WARM = 16  # points of a solve before, which brings what is imported and compiled late
+GEMM = 800  # order of a product before, which brings the buffers that BLAS keeps for each thread
 SIZES = (150, 300, 600, 1000)
 LARGEST = {"sdp": 600, "sdp_dual": 600}
 
@@ -37,21 +37,23 @@ def made(backend: str, n: int) -> nm.Problem:
     return problem.with_basis(nm.eigenbasis(L, min(20, n - 2))) if form == "basis" else problem
 
 
-def resident() -> float:
-    """Bytes of this process in memory now."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return float(pages * resource.getpagesize())
+def in_status(name: str) -> float:
+    """Bytes of this process in memory now (VmRSS) or at most (VmHWM), as Linux counts them."""
+    line = next(x for x in Path("/proc/self/status").read_text().splitlines() if x.startswith(name))
+    return 1024.0 * float(line.split()[1])
 
 
 def measured(backend: str, n: int) -> dict[str, float]:
     """In this process, which must be a fresh one."""
     limit = {"max_iter": LIMITS[backend]} if backend in LIMITS else {"time_limit": SECONDS}
     made(backend, WARM).solve(backend, **limit)
+    np.ones((GEMM, GEMM)) @ np.ones((GEMM, GEMM))
     problem = made(backend, n)
-    before = resident()
+    Path("/proc/self/clear_refs").write_text("5")  # the peak so far, of making the problem, is forgotten
+    before = in_status("VmRSS")
     problem.solve(backend, **limit)
-    peak = 1024.0 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return {"predicted": nm.backends()[backend].cost(problem).bytes, "measured": peak - before}
+    measured = in_status("VmHWM") - before
+    return {"predicted": nm.backends()[backend].cost(problem).bytes, "measured": measured}
 
 
 def fresh(backend: str, n: int) -> dict[str, float]:

@@ -19,20 +19,6 @@ SIZES = (10, 15, 20, 25, 30, 35, 40, 50, 60, 80, 100)
 NU = 100.0
 
 
-def class_pairs(y, per_class: int = 20, per_couple: int = 20) -> nm.Pairs:
-    """20 must-links in each class and 20 cannot-links between every two, as in section 3.4."""
-    rng = np.random.default_rng(0)
-    members = [np.flatnonzero(y == c) for c in np.unique(y)]
-    must, cannot = [], []
-    for a, own in enumerate(members):
-        couples = np.stack(np.triu_indices(own.size, 1), axis=1)
-        must.append(own[couples[rng.choice(len(couples), per_class, replace=False)]])
-        for other in members[a + 1 :]:
-            codes = rng.choice(own.size * other.size, per_couple, replace=False)
-            cannot.append(np.stack([own[codes // other.size], other[codes % other.size]], axis=1))
-    return nm.Pairs(y.size, np.concatenate(must), np.concatenate(cannot))
-
-
 def problems(name: str, width: str):
     """Size -> problem of the table."""
     if name == "swiss_roll":
@@ -40,7 +26,10 @@ def problems(name: str, width: str):
         return lambda s: nm.reg_mvu(X, 4, s, NU)
     data = nm.datasets.load(name)
     first = np.concatenate([np.flatnonzero(data.y == c)[:200] for c in range(10)])
-    L, pairs = nm.laplacian(data.X[first], 20, sigma=width), class_pairs(data.y[first])
+    L, pairs = (
+        nm.laplacian(data.X[first], 20, sigma=width),
+        nm.Pairs.per_class(data.y[first], 20, 20, random_state=0),
+    )
     return lambda s: nm.reg_pcp(nm.eigenbasis(L, s), pairs)
 
 

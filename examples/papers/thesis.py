@@ -34,20 +34,6 @@ THEIRS: dict[str, dict[int, tuple[Any, ...]]] = {  # seconds and iterations of S
 }  # fmt: skip
 
 
-def class_pairs(y: np.ndarray, per_class: int = 20, per_couple: int = 20) -> nm.Pairs:
-    """20 must-links in each class and 20 cannot-links between every two, as in section 3.4."""
-    rng = np.random.default_rng(0)
-    members = [np.flatnonzero(y == c) for c in np.unique(y)]
-    must, cannot = [], []
-    for a, own in enumerate(members):
-        couples = np.stack(np.triu_indices(own.size, 1), axis=1)
-        must.append(own[couples[rng.choice(len(couples), per_class, replace=False)]])
-        for other in members[a + 1 :]:
-            codes = rng.choice(own.size * other.size, per_couple, replace=False)
-            cannot.append(np.stack([own[codes // other.size], other[codes % other.size]], axis=1))
-    return nm.Pairs(y.size, np.concatenate(must), np.concatenate(cannot))
-
-
 def problem_of(name: str, s: int) -> nm.Problem:
     """RegMVU on the Swiss roll (4-NN), RegPCP on USPS (20-NN, the width the mean distance to the 20th)."""
     if name == "swiss_roll":
@@ -55,7 +41,7 @@ def problem_of(name: str, s: int) -> nm.Problem:
     data = load(name)
     first = np.concatenate([np.flatnonzero(data.y == c)[:200] for c in range(10)])
     L = nm.laplacian(data.X[first], 20, sigma="last")
-    return nm.reg_pcp(nm.eigenbasis(L, s), class_pairs(data.y[first]))
+    return nm.reg_pcp(nm.eigenbasis(L, s), nm.Pairs.per_class(data.y[first], 20, 20, random_state=0))
 
 
 def run(name: str, s: int, program: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from npkl_models.errors import ProblemError, chosen
+from npkl_models.errors import OutOfRangeError, ProblemError, chosen
 from npkl_models.linalg import Array, symmetrize
 from npkl_models.linalg.owned import real_array
 from npkl_models.model.problem import Problem
@@ -62,7 +62,7 @@ def read_point(problem: Problem, point: Any, kind: str = "auto", root: float = 1
         A = A / root / (root if as_kernel else 1.0)
         largest = float(np.abs(A).max())
     if largest > (LARGEST if as_kernel else LARGEST**0.5):
-        raise ProblemError(f"a point must have a finite objective, got entries up to {largest:.1e}")
+        raise OutOfRangeError(f"a point must have a finite objective, got entries up to {largest:.1e}")
     if not as_kernel:
         return Given(A if A.shape[1] <= n else _narrow(A))
     if not square:

@@ -18,7 +18,7 @@ from npkl_models.certify.points import read_point
 from npkl_models.certify.recovery import ACTIVE, recover_multipliers
 from npkl_models.certify.restoration import Restored, restore
 from npkl_models.certify.unheld import bound_of_held
-from npkl_models.errors import ProblemError, SolverError, instance
+from npkl_models.errors import OutOfRangeError, SolverError, instance
 from npkl_models.linalg import Array
 from npkl_models.model.faces import face_of
 from npkl_models.model.problem import Problem
@@ -90,7 +90,14 @@ def certify(
     demand = Demand(method, tol, failure_probability, random_state, quick)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
         units = binary_units(problem)
-        return outward(_certify(units, point, multipliers, kind, demand), units)
+        found = outward(_certify(units, point, multipliers, kind, demand), units)
+    if not np.isfinite(found.objective):
+        raise _beyond(found.point)
+    return found
+
+
+def _beyond(V: Array) -> OutOfRangeError:
+    return OutOfRangeError(f"a point must have a finite objective, got entries up to {np.abs(V).max():.1e}")
 
 
 def _certify(
@@ -141,7 +148,7 @@ def _both_sides(
     V = restored.V
     objective = problem.objective_of_factor(V)
     if not np.isfinite(objective):
-        raise ProblemError(f"a point must have a finite objective, got entries up to {np.abs(V).max():.1e}")
+        raise _beyond(V)
     given = y
     if y is None:
         y = recover_multipliers(problem, V)

@@ -47,7 +47,7 @@ def reduced_cost(per_entry: float) -> Callable[[Problem], Cost]:
     def cost(problem: Problem) -> Cost:
         p = problem.order * (problem.order + 1) // 2
         seconds = CVXPY + PRODUCT * problem.n_pairs * p**2 + per_entry * p**2
-        return _within_reach(problem, Cost(seconds, 8.0 * (12 * p**2 + problem.n_pairs * p)))
+        return _within_reach(problem, Cost(seconds, 8.0 * (12 * p**2 + 4 * problem.n_pairs * p)))
 
     return cost
 

@@ -11,7 +11,7 @@ from npkl_models.solve.options import Options
 
 INTERIOR_POINT_ORDER = 60  # the largest order at which Clarabel is the default
 EPS_SHARE = 0.03  # of tol: the gap of a repaired point was up to 20 times SCS's eps
-SCS_FIXED, SCS_COPIES = 7e6, 140  # of examples/benchmarks/memory.py: sdp takes more, sdp_dual less
+SCS_FIXED, SCS_COPIES = 7e6, 290  # of sdp in examples/benchmarks/memory.py; sdp_dual takes half as much
 CLARABEL_COPIES = 7  # measured peak memory over the bare (n(n+1)/2)^2 numbers
 SCS_SECONDS = 4e-7  # times order^3
 CLARABEL_SECONDS = 2e-9  # times order^5

@@ -52,7 +52,7 @@ def factor_cost(
     else:
         seconds *= float(np.clip(stiff**STIFFNESS, *SPREAD_STIFF))
     seconds += RESTORATION * min(held, CONSTRAINTS) ** 3  # to a point that meets the equalities
-    held_bytes = 8.0 * (30 * problem.n * rank + 8 * entries) + proof_bytes(problem.n)
+    held_bytes = 8.0 * (40 * problem.n * rank + 8 * entries) + proof_bytes(problem.n)
     return Cost(seconds, held_bytes, anytime=True)
 
 

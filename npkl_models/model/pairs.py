@@ -15,7 +15,7 @@ from npkl_models.errors import ProblemError, chosen
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import Owner, frozen, real_array, real_number, whole_array, whole_number
 from npkl_models.linalg.seeds import generator
-from npkl_models.model.sampling import draw_pairs, labelled
+from npkl_models.model.sampling import labelled, pairs_per_class, uniform_pairs
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -100,31 +100,36 @@ class Pairs(Owner):
             If the labels have fewer such pairs than asked for.
         """
         known, labels = labelled(y)
-        n = labels.size
-        rng = generator(random_state)
-        counts = np.bincount(labels).astype(float)
-        n_same = int(np.sum(counts * (counts - 1)) / 2)
-        n_other = n * (n - 1) // 2 - n_same
-        order = np.argsort(labels, kind="stable")
-        first = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.intp)
-        share = counts**2  # ordered draws with i = j rejected leave n_c (n_c - 1)
+        must, cannot = uniform_pairs(labels, n_must, n_cannot, generator(random_state))
+        return cls(known.size, np.flatnonzero(known)[must], np.flatnonzero(known)[cannot])
 
-        def draw_same(size: int) -> Index:
-            c = rng.choice(counts.size, size=size, p=share / share.sum())
-            members = (rng.random((size, 2)) * counts[c, None]).astype(np.intp)
-            return order[first[c, None] + members]
+    @classmethod
+    def per_class(
+        cls,
+        y: ArrayLike,
+        n_must: int,
+        n_cannot: int,
+        random_state: int | np.random.Generator | None = None,
+    ) -> Pairs:
+        """Draw ``n_must`` must-links in each class and ``n_cannot`` cannot-links between every two classes.
 
-        def draw_other(size: int) -> Index:
-            return rng.integers(0, n, size=(size, 2))
+        Points labelled -1, None or NaN are unlabelled, as in scikit-learn: they belong to no pair.
 
-        def keep_other(pairs: Index) -> Index:
-            return pairs[labels[pairs[:, 0]] != labels[pairs[:, 1]]]
+        Raises
+        ------
+        ProblemError
+            If a class, or two classes, have fewer such pairs than asked for; the classes are named.
 
-        def keep_same(pairs: Index) -> Index:
-            return pairs[labels[pairs[:, 0]] == labels[pairs[:, 1]]]
-
-        must = draw_pairs(n, n_must, n_same, "must-link", draw_same, keep_same, rng)
-        cannot = draw_pairs(n, n_cannot, n_other, "cannot-link", draw_other, keep_other, rng)
+        Examples
+        --------
+        >>> import npkl_models as nm
+        >>> nm.Pairs.per_class(["a", "a", "b", "b", "c", "c"], n_must=1, n_cannot=2, random_state=0)
+        Pairs(n=6, 3 must-links, 6 cannot-links)
+        """
+        known, labels = labelled(y)
+        given = np.asarray(y, dtype=object).ravel()[known]
+        names = [repr(given[k]) for k in np.unique(labels, return_index=True)[1]]
+        must, cannot = pairs_per_class(labels, names, n_must, n_cannot, generator(random_state))
         return cls(known.size, np.flatnonzero(known)[must], np.flatnonzero(known)[cannot])
 
     @classmethod

@@ -16,7 +16,66 @@ from npkl_models.linalg.owned import whole_number
 ENUMERATE = 2_000_000  # up to so many candidate pairs are listed rather than drawn
 
 
-def draw_pairs(
+def uniform_pairs(labels: Index, n_must: int, n_cannot: int, rng: np.random.Generator) -> tuple[Index, Index]:
+    """Distinct pairs, uniform among all pairs within a class, and among all pairs across classes."""
+    n = labels.size
+    counts = np.bincount(labels).astype(float)
+    n_same = int(np.sum(counts * (counts - 1)) / 2)
+    n_other = n * (n - 1) // 2 - n_same
+    order = np.argsort(labels, kind="stable")
+    first = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.intp)
+    share = counts**2  # ordered draws with i = j rejected leave n_c (n_c - 1)
+
+    def draw_same(size: int) -> Index:
+        c = rng.choice(counts.size, size=size, p=share / share.sum())
+        members = (rng.random((size, 2)) * counts[c, None]).astype(np.intp)
+        return order[first[c, None] + members]
+
+    def draw_other(size: int) -> Index:
+        return rng.integers(0, n, size=(size, 2))
+
+    def keep_other(pairs: Index) -> Index:
+        return pairs[labels[pairs[:, 0]] != labels[pairs[:, 1]]]
+
+    def keep_same(pairs: Index) -> Index:
+        return pairs[labels[pairs[:, 0]] == labels[pairs[:, 1]]]
+
+    must = _distinct(n, n_must, n_same, "must-link", draw_same, keep_same, rng)
+    return must, _distinct(n, n_cannot, n_other, "cannot-link", draw_other, keep_other, rng)
+
+
+def pairs_per_class(
+    labels: Index, names: list[str], n_must: int, n_cannot: int, rng: np.random.Generator
+) -> tuple[Index, Index]:
+    """So many distinct pairs in each class, and between every two classes, each uniform."""
+    n_must = whole_number(n_must, "number of must-link pairs per class", 0)
+    n_cannot = whole_number(n_cannot, "number of cannot-link pairs per two classes", 0)
+    members = [np.flatnonzero(labels == c) for c in range(len(names))]
+    must, cannot = [np.zeros((0, 2), dtype=np.intp)], [np.zeros((0, 2), dtype=np.intp)]
+    for a, own in enumerate(members):
+        m = own.size
+        chosen = _chosen(m * (m - 1) // 2, n_must, f"must-link pairs in class {names[a]}", rng)
+        left = m * (m - 1) // 2 - 1 - chosen  # pairs (i, j), i < j, in the order of the rows, from the end
+        row = ((np.sqrt(8.0 * left + 1) - 1) / 2).astype(np.intp)
+        must.append(own[np.stack([m - 2 - row, m - 1 - (left - row * (row + 1) // 2)], axis=1)])
+        for b, other in enumerate(members[a + 1 :], a + 1):
+            name = f"cannot-link pairs between classes {names[a]} and {names[b]}"
+            chosen = _chosen(m * other.size, n_cannot, name, rng)
+            cannot.append(np.stack([own[chosen // other.size], other[chosen % other.size]], axis=1))
+    return np.concatenate(must), np.concatenate(cannot)
+
+
+def _chosen(available: int, size: int, name: str, rng: np.random.Generator) -> Index:
+    """``size`` distinct codes below ``available``."""
+    if size > available:
+        raise ProblemError(f"number of {name} must be at most the {available} that exist, got {size}")
+    codes: Index = (
+        rng.choice(available, size, replace=False).astype(np.intp) if size else np.zeros(0, np.intp)
+    )
+    return codes
+
+
+def _distinct(
     n: int,
     size: int,
     available: int,

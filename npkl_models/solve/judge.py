@@ -18,7 +18,7 @@ from npkl_models.certify.rays import infeasible
 from npkl_models.certify.recession import unbounded
 from npkl_models.certify.repairs import NO_REPAIR
 from npkl_models.certify.unheld import HELD
-from npkl_models.errors import SolverError
+from npkl_models.errors import OutOfRangeError, SolverError
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
@@ -137,7 +137,10 @@ def _certificate(problem: Problem, claim: Claim, watch: Watch) -> Certificate | 
         return known
     if claim.V is None or not np.isfinite(problem.objective_of_factor(claim.V)):
         return None
-    first = watch.certify(problem, claim.V, claim.multipliers)
+    try:
+        first = watch.certify(problem, claim.V, claim.multipliers)
+    except OutOfRangeError:
+        return None
     enough = first.certifies(watch.options.tol) or claim.multipliers is None
     if enough or claim.status is Status.TIME_LIMIT:
         return first

@@ -10,4 +10,4 @@ def spectral_cost(problem: Problem, eigendecompositions: int) -> Cost:
     """Of so many eigendecompositions of the problem's order; a bound that does not bind takes many more."""
     order = problem.order
     one = EIGH * order**3 + PRODUCT * problem.cost.nnz * order + 5 * CALL
-    return Cost(eigendecompositions * one, 8.0 * 5.5 * order**2)
+    return Cost(eigendecompositions * one, 8.0 * 7.5 * order**2)

@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import numpy as np
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
+import npkl_models as nm
 from adversary.strategies import problems
 from adversary.trial import Tally, Trial
 
@@ -52,6 +53,11 @@ def _batch(arguments: tuple[int, int, bool, float]) -> Tally:
     return attack(number, BATCH, rounds, solving, deadline)
 
 
+def compiled() -> None:
+    """Compile the row kernels: that is nobody's solving, and no hang."""
+    nm.Problem(np.eye(2), nm.LossTerm(nm.Entries(2, ([0], [1])), "hinge", 1.0)).solve("bcd")
+
+
 def main() -> int:
     """Run until the time is up."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -65,7 +71,7 @@ def main() -> int:
     options = parser.parse_args()
     started, total, number = time.time(), Tally(), options.seed
     deadline = started + 60 * options.minutes
-    with ProcessPoolExecutor(options.processes) as pool:
+    with ProcessPoolExecutor(options.processes, initializer=compiled) as pool:
         while time.time() < deadline:
             jobs = [
                 (number + k, 2, (number + k) % options.every == 0, deadline)

@@ -741,3 +741,19 @@ def test_an_error_in_a_callback_is_not_taken_for_the_solvers(small, solver):
 
     with pytest.raises(ZeroDivisionError, match="mine"):
         small("pcp").solve("sdp", solver=solver, callback=broken, tol=1e-15)
+
+
+@pytest.mark.parametrize("backend", ["burer_monteiro", "hybrid", "auto"])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_an_objective_beyond_all_numbers_is_never_stated(backend, seed):
+    """A penalty of power 1.01 holds a negative cost of 1e100 at a trace of 1e9900 only: no float is near."""
+    A = np.random.default_rng(seed).normal(size=(5, 5))
+    term = nm.LossTerm(nm.Entries(5, ([0], [1])), "hinge", 1.0)
+    problem = nm.Problem(1e100 * (A + A.T), term, regularizer=nm.TracePower(1.01, penalty=3.0))
+    found = problem.solve(backend, time_limit=1.0, random_state=seed)
+    assert found.status not in (nm.Status.OPTIMAL, nm.Status.INFEASIBLE)
+    assert found.V is None or np.isfinite(found.objective)
+    far = np.zeros((5, 1))
+    far[int(np.argmin(A.diagonal()))] = 1e110
+    with pytest.raises(nm.ProblemError, match="finite objective"):
+        nm.certify(problem, far)

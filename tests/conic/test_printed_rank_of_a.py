@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from problems import class_pairs, digits
+from problems import digits
 
 import npkl_models as nm
 from npkl_models.conic.printed_rank import quadratic_ranks
@@ -63,7 +63,7 @@ def test_what_has_no_printed_rank():
 def test_the_printed_width_makes_a_problem_that_the_routes_agree_on():
     X, y = digits(20)
     L = nm.laplacian(X, 20, sigma="last")
-    problem = nm.reg_pcp(nm.eigenbasis(L, 8), class_pairs(y, 5, 3))
+    problem = nm.reg_pcp(nm.eigenbasis(L, 8), nm.Pairs.per_class(y, 5, 3, random_state=0))
     found = problem.solve("sqlp")
     assert found.status is nm.Status.OPTIMAL
     assert found.objective == pytest.approx(problem.solve("burer_monteiro").objective, rel=1e-5)
@@ -74,7 +74,10 @@ def test_the_reference_optimum_on_usps(paper_data, sigma, optimum):
     """Wu, thesis 2011, section 3.4, s = 10: its width, and ours."""
     data = nm.datasets.load("usps", data_home=paper_data)
     first = np.concatenate([np.flatnonzero(data.y == c)[:200] for c in range(10)])
-    L, pairs = nm.laplacian(data.X[first], 20, sigma=sigma), class_pairs(data.y[first])
+    L, pairs = (
+        nm.laplacian(data.X[first], 20, sigma=sigma),
+        nm.Pairs.per_class(data.y[first], 20, 20, random_state=0),
+    )
     problem = nm.reg_pcp(nm.eigenbasis(L, 10), pairs)
     found = problem.solve("burer_monteiro")
     assert found.status is nm.Status.OPTIMAL

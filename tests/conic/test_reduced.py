@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problems import class_pairs, digits
+from problems import digits
 
 import npkl_models as nm
 from npkl_models.conic.quadratic import ReducedQuadratic, rank_revealing_factor, smat
@@ -42,7 +42,9 @@ def test_the_thesis_problems_agree(name, size):
     """Wu 2011, section 3.4, at full n: every route to 1e-6, the projected exact SDP included."""
     if name == "reg_pcp":
         X, y = digits()
-        problem = nm.reg_pcp(nm.eigenbasis(nm.laplacian(X, 20), size), class_pairs(y))
+        problem = nm.reg_pcp(
+            nm.eigenbasis(nm.laplacian(X, 20), size), nm.Pairs.per_class(y, 20, 20, random_state=0)
+        )
     else:
         problem = nm.reg_mvu(nm.datasets.load("swiss_roll", n=2000, random_state=2).X, 4, size, 100.0)
     backends = ["burer_monteiro", "mfpc", "sqlp", "qsdp", "sdp", *(["scsdp"] if size <= 15 else [])]
@@ -137,6 +139,8 @@ def test_other_solvers_go_by_name(small_reg_pcp):
 
 def test_too_large_a_schur_complement_is_refused_with_its_bytes():
     X, y = digits(60)
-    problem = nm.reg_pcp(nm.eigenbasis(nm.laplacian(X, 20), 60), class_pairs(y))
+    problem = nm.reg_pcp(
+        nm.eigenbasis(nm.laplacian(X, 20), 60), nm.Pairs.per_class(y, 20, 20, random_state=0)
+    )
     with pytest.raises(nm.UnsupportedError, match=r"order 1831 that needs about \d+ GB"):
         problem.compile("scsdp", solver="CLARABEL")

@@ -50,7 +50,8 @@ def test_each_in_a_process_of_its_own():
     Packages of others are imported before, once for all of them.
     """
     names = [name for name in nm.__all__ if name != "__version__"]
-    calls = CALLS | {f"nm.{name}": f"nm.{name}" for name in names}
+    calls = {name: SETUP + call for name, call in CALLS.items()}
+    calls |= {f"nm.{name}": f"nm.{name}" for name in names}
     script = f"""
 import cvxpy, numba, scipy.optimize, sklearn.cluster, sklearn.datasets, sklearn.manifold, sklearn.neighbors
 import npkl_models as nm
@@ -62,7 +63,7 @@ for name, call in {calls!r}.items():
     if child == 0:
         signal.alarm(300)
         try:
-            exec({SETUP!r} + call)
+            exec(call)
         except BaseException as error:
             print(name, type(error).__name__, error, flush=True)
             os._exit(1)

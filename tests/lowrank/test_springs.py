@@ -55,9 +55,9 @@ def test_derivatives_and_preconditioner_on_distances(nu):
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_factor_and_interior_point_agree_on_soft_unfolding(seed):
-    X = nm.datasets.load("swiss_roll", n=60, random_state=seed).X
+    X = nm.datasets.load("swiss_roll", n=40, random_state=seed).X
     problem = nm.mvu(X, 6, weight=100.0)
-    exact, fast = problem.solve("interior"), problem.solve("burer_monteiro", tol=1e-5, time_limit=60)
+    exact, fast = problem.solve("interior"), problem.solve("burer_monteiro", tol=1e-5)
     assert exact.certificate.certifies(1e-6)
     assert fast.certificate.certifies(1e-5)
     assert fast.objective == pytest.approx(exact.objective, rel=1e-5)

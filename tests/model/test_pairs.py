@@ -68,6 +68,29 @@ def test_too_many_pairs_asked_for():
         nm.Pairs.from_labels([0, 0, 1, 1], 3, 1)
 
 
+def test_pairs_per_class_are_as_many_in_every_class_and_distinct():
+    y = np.array([1, 2, 1, -1, 7, 7, 2, 1, 2, 7])
+    pairs = nm.Pairs.per_class(y, 3, 4, random_state=0)
+    assert np.bincount(y[pairs.must_link[:, 0]])[[1, 2, 7]].tolist() == [3, 3, 3]  # all that there are
+    assert (y[pairs.must_link[:, 0]] == y[pairs.must_link[:, 1]]).all()
+    couples = [tuple(sorted(c)) for c in y[pairs.cannot_link].tolist()]
+    assert {c: couples.count(c) for c in couples} == {(1, 2): 4, (1, 7): 4, (2, 7): 4}
+    assert len(pairs) == 9 + 12
+    with pytest.raises(nm.ProblemError, match="must-link pairs in class 'b' must be at most the 1"):
+        nm.Pairs.per_class(["a", "a", "a", "b", "b"], 2, 1)
+    with pytest.raises(nm.ProblemError, match="between classes 'a' and 'b' must be at most the 6"):
+        nm.Pairs.per_class(["a", "a", "a", "b", "b"], 0, 7)
+
+
+def test_pairs_per_class_are_uniform():
+    y = np.zeros(5)
+    y[4] = -1  # no label
+    drawn = [nm.Pairs.per_class(y, 2, 0, seed).must_link for seed in range(1500)]
+    counts = np.unique(np.concatenate(drawn), axis=0, return_counts=True)[1]
+    assert counts.size == 6
+    assert (abs(counts - 500) < 100).all()  # five standard deviations
+
+
 def test_from_arrays_is_the_same():
     pairs = nm.Pairs.from_arrays([[0, 1], [2, 3]], [1, -1], 4)
     assert pairs.must_link.tolist() == [[0, 1]]
