@@ -18,7 +18,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 BACKENDS = nm.backends()
 
 FLOORS = {
-    "_version": 0, "errors": 0, "hooks": 0, "interrupts": 0, "_first": 1, "workers": 1, "files": 1, "linalg": 1, "proof": 2, "model": 3, "presolve": 3.5, "data": 4, "certify": 4,
+    "_version": 0, "errors": 0, "hooks": 0, "_first": 0, "interrupts": 0.5, "workers": 1, "files": 1, "linalg": 1, "proof": 2, "model": 3, "presolve": 3.5, "data": 4, "certify": 4,
     "answer": 5, "solve": 6, "conic": 7, "interior": 7, "lowrank": 7, "spectral": 7, "routes": 8, "sweep": 8, "crosscheck": 9, "path": 9,
     "applications": 10, "show": 11, "__init__": 12, "explore": 12, "cli": 13, "__main__": 14,
 }  # fmt: skip
