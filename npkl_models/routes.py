@@ -1,4 +1,4 @@
-"""All backends of this package: the one module that imports them all."""
+"""All backends of this package: the one module that imports them all, and registers them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,5 @@ ROUTES = (
 """In the order in which they are preferred."""
 
 
-def register_routes() -> None:
-    """Make them known."""
-    for backend in ROUTES:
-        register(backend)
+for _backend in ROUTES:
+    register(_backend, replace=True)  # which may be there from an import that was interrupted

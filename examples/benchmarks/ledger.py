@@ -24,6 +24,7 @@ import scipy.sparse as sp
 from common import unit
 
 import npkl_models as nm
+from npkl_models.linalg import Matrix
 from npkl_models.proof.recurrence import Recurrence
 
 LEDGER = Path(__file__).with_name("ledger.json")
@@ -39,7 +40,7 @@ CASES = [  # formulation, gamma, shift
 ]
 
 
-def affinity(n: int, draw: int, folder: Path | None, approximate: bool) -> nm.linalg.Matrix:
+def affinity(n: int, draw: int, folder: Path | None, approximate: bool) -> Matrix:
     """The graph, from the folder if it is there."""
     kept = None if folder is None else folder / f"A_{n}_{draw}.npz"
     if kept is not None and kept.exists():
@@ -51,7 +52,7 @@ def affinity(n: int, draw: int, folder: Path | None, approximate: bool) -> nm.li
     return A
 
 
-def stated(A: nm.linalg.Matrix, form: str, gamma: float, shift: float) -> nm.Problem:
+def stated(A: Matrix, form: str, gamma: float, shift: float) -> nm.Problem:
     """The problem of a case."""
     n = A.shape[0]
     pairs = nm.Pairs.from_labels(np.arange(n) % 2, int(0.6 * n), int(0.6 * n), 7)

@@ -7,34 +7,6 @@ Examples
 1.0
 """
 
-from npkl_models.applications import (
-    audit,
-    clustering,
-    constrained,
-    embedding,
-    estimators,
-    labelling,
-    metric,
-    scores,
-    selection,
-    structure,
-    suggest,
-    unfolding,
-    volume,
-)
+import lazy_loader
 
-__all__ = [
-    "audit",
-    "clustering",
-    "constrained",
-    "embedding",
-    "estimators",
-    "labelling",
-    "metric",
-    "scores",
-    "selection",
-    "structure",
-    "suggest",
-    "unfolding",
-    "volume",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

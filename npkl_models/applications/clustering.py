@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.cluster import KMeans
-from sklearn.metrics import rand_score
 
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import ProblemError
@@ -39,6 +37,8 @@ def kernel_kmeans(kernel: Any, n_clusters: int, n_init: int = 20, random_state: 
     >>> bool(labels[0] == labels[1] != labels[2])
     True
     """
+    from sklearn.cluster import KMeans
+
     V = as_rows(kernel)
     if not 1 <= n_clusters <= len(V):
         raise ProblemError(f"n_clusters must be between 1 and n = {len(V)}, got {n_clusters}")
@@ -57,6 +57,8 @@ def cluster_accuracy(labels: ArrayLike, clusters: ArrayLike) -> float:
     >>> cluster_accuracy([0, 0, 1, 1], [1, 1, 0, 0])
     1.0
     """
+    from sklearn.metrics import rand_score
+
     return float(rand_score(np.asarray(labels), np.asarray(clusters)))
 
 

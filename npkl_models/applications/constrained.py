@@ -12,12 +12,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.cluster import kmeans_plusplus
 
 from npkl_models.applications.clustering import as_rows
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
-from npkl_models.linalg.compile import compiled
 from npkl_models.linalg.seeds import generator
 from npkl_models.model.pairs import Pairs
 
@@ -128,6 +126,10 @@ class _Data:
 
 def _restart(data: _Data, k: int, max_iter: int, rng: np.random.Generator) -> tuple[int, float, Index]:
     """(cannot-links broken, inertia, cluster of each group) of one run."""
+    from sklearn.cluster import kmeans_plusplus
+
+    from npkl_models.applications.assign import assign
+
     means = data.sums / data.weight[:, None]
     seed = int(rng.integers(2**31 - 1))
     centres = (
@@ -139,7 +141,7 @@ def _restart(data: _Data, k: int, max_iter: int, rng: np.random.Generator) -> tu
     squares, old = np.einsum("ir,ir->i", data.V, data.V), np.full(len(means), -1)
     for _ in range(max_iter):
         distance = data.weight[:, None] * np.einsum("kr,kr->k", centres, centres) - 2 * data.sums @ centres.T
-        labels, broken = _assign(order, np.argsort(distance, axis=1), data.apart.indptr, data.apart.indices)
+        labels, broken = assign(order, np.argsort(distance, axis=1), data.apart.indptr, data.apart.indices)
         if (labels == old).all():
             break
         old = labels
@@ -151,33 +153,3 @@ def _restart(data: _Data, k: int, max_iter: int, rng: np.random.Generator) -> tu
         centres = np.where(size[:, None] > 0, moved, centres)  # an empty cluster keeps its centre
     inertia = float(np.sum(squares)) + float(np.sum(distance[np.arange(labels.size), labels]))
     return int(broken), max(inertia, 0.0), labels
-
-
-@compiled
-def _assign(
-    order: Index, nearest: Index, indptr: Index, indices: Index
-) -> tuple[Index, int]:  # pragma: no cover
-    """Each group in turn to its nearest cluster that holds none of those it cannot be with.
-
-    Where there is none: to the nearest of all, and the number of such groups is told.
-    """
-    n, k = nearest.shape
-    labels = np.full(n, -1)
-    broken = 0
-    for g in order:
-        chosen = -1
-        for rank in range(k):
-            cluster = nearest[g, rank]
-            free = True
-            for at in range(indptr[g], indptr[g + 1]):
-                if labels[indices[at]] == cluster:
-                    free = False
-                    break
-            if free:
-                chosen = cluster
-                break
-        if chosen < 0:
-            chosen = nearest[g, 0]
-            broken += 1
-        labels[g] = chosen
-    return labels, broken

@@ -17,10 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import sklearn.manifold
 from numpy.typing import ArrayLike
-from sklearn.decomposition import KernelPCA
-from sklearn.neighbors import NearestNeighbors
 
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import ProblemError
@@ -189,6 +186,8 @@ def trustworthiness(X: Any, Z: ArrayLike, n_neighbors: int = 5, metric: str = "e
     >>> trustworthiness(X, [[0.0], [1.0], [5.0], [6.5]], 1)
     1.0
     """
+    import sklearn.manifold
+
     score = sklearn.manifold.trustworthiness(X, _images(Z), n_neighbors=n_neighbors, metric=metric)
     return float(score)
 
@@ -215,6 +214,8 @@ def kernel_pca(X: Any, size: int = 2, kernel: str = "rbf", **options: Any) -> Ar
            [-1.],
            [-2.]])
     """
+    from sklearn.decomposition import KernelPCA
+
     Z = np.asarray(KernelPCA(size, kernel=kernel, **options).fit_transform(X))
     if Z.shape[1] < len(Z):
         return coordinates(Z, size)
@@ -256,6 +257,8 @@ def _images(Z: ArrayLike) -> Array:
 
 def _votes(Z: Array, y: Index, count: int, n_neighbors: int) -> Index:
     """The class that the neighbours of each point say."""
+    from sklearn.neighbors import NearestNeighbors
+
     if not 1 <= n_neighbors < len(Z):
         raise ProblemError(f"n_neighbors must be between 1 and n - 1 = {len(Z) - 1}, got {n_neighbors}")
     near = NearestNeighbors(n_neighbors=n_neighbors).fit(Z).kneighbors(return_distance=False)

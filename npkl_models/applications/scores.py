@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import ttest_rel
-from sklearn.metrics import pairwise_distances_chunked
-from sklearn.metrics.cluster import pair_confusion_matrix
 
 from npkl_models.errors import ProblemError, unknown
 from npkl_models.linalg import Array
@@ -41,6 +39,8 @@ def weighted_rand_index(labels: ArrayLike, clusters: ArrayLike, drawn_from: str 
     >>> weighted_rand_index([0, 0, 1, 1], [0, 0, 0, 1])
     0.5
     """
+    from sklearn.metrics.cluster import pair_confusion_matrix
+
     if drawn_from not in ("clusters", "labels"):
         raise unknown("drawn_from", drawn_from, ("clusters", "labels"))
     (apart, merged), (split, together) = pair_confusion_matrix(*_pair(labels, clusters)).astype(float)
@@ -73,6 +73,8 @@ def separation(factor: ArrayLike, labels: ArrayLike) -> float:
     >>> separation([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1])
     10.0
     """
+    from sklearn.metrics import pairwise_distances_chunked
+
     V = np.asarray(factor, dtype=float)
     y = np.unique(np.asarray(labels), return_inverse=True)[1].ravel()
     if V.ndim != 2 or len(V) != y.size:

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.metrics import roc_auc_score
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from npkl_models.answer.solution import Solution
 from npkl_models.applications.clustering import kernel_kmeans
@@ -25,11 +23,20 @@ from npkl_models.model.pairs import Pairs
 from npkl_models.model.problem import Problem
 from npkl_models.sweep import Failure, about, place_of, sweep
 
-SCALINGS: dict[str, Callable[[Array], Array]] = {
-    "raw": lambda X: X,
-    "standard": lambda X: np.asarray(StandardScaler().fit_transform(X)),
-    "minmax": lambda X: np.asarray(MinMaxScaler().fit_transform(X)),
-}
+
+def _standard(X: Array) -> Array:
+    from sklearn.preprocessing import StandardScaler
+
+    return np.asarray(StandardScaler().fit_transform(X))
+
+
+def _minmax(X: Array) -> Array:
+    from sklearn.preprocessing import MinMaxScaler
+
+    return np.asarray(MinMaxScaler().fit_transform(X))
+
+
+SCALINGS: dict[str, Callable[[Array], Array]] = {"raw": lambda X: X, "standard": _standard, "minmax": _minmax}
 TOLERATED = 0.05  # gap beyond which a kernel is none of its setting's
 RESTARTS = 5  # of k-means, for each score
 
@@ -248,6 +255,8 @@ def _score(
         clusters = kernel_kmeans(solution, n_clusters, RESTARTS)
         met = (clusters[held[:, 0]] == clusters[held[:, 1]]) == (sign > 0)
         return float(0.5 * (met[sign > 0].mean() + met[sign < 0].mean()))
+    from sklearn.metrics import roc_auc_score
+
     return float(roc_auc_score(sign > 0, _cosines(solution, held)))
 
 

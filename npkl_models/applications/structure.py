@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.metrics import euclidean_distances
 
 from npkl_models.answer.solution import Solution
 from npkl_models.applications.embedding import coordinates
@@ -110,6 +109,8 @@ def most_violated(V: Array, graph: Matrix) -> tuple[Index, Array]:
     >>> triplets.tolist(), values.tolist()
     ([[0, 1, 2], [2, 1, 0]], [3.0, 0.0])
     """
+    from sklearn.metrics import euclidean_distances
+
     found, values = [], []
     n = len(V)
     for start in range(0, n, ROWS):

@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from npkl_models.cli.arguments import parser_of
 from npkl_models.cli.console import printer
 from npkl_models.show.tables import OPTION_COLUMNS, SUPPORT_COLUMNS, option_rows, support_rows
-from npkl_models.solve.registry import backends, get_backend
-
-
-def add(commands: Any) -> None:
-    """Add the command to the parser's."""
-    parser = parser_of(
-        commands, "backends", "list the backends, or the options of one",
-        "What backends take; or one's options.", "examples:\n  npkl backends\n  npkl backends bcd",
-    )  # fmt: skip
-    parser.add_argument("name", nargs="?", help=f"one of {', '.join(backends())}")
-    parser.set_defaults(run=run)
+from npkl_models.solve.registry import get_backend
 
 
 def run(options: argparse.Namespace) -> int:

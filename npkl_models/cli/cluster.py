@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,10 @@ from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
 from npkl_models.applications.estimators.side import landmark_pairs
 from npkl_models.applications.selection import SCALINGS
 from npkl_models.cli import output
-from npkl_models.cli.arguments import parser_of, solver_options
+from npkl_models.cli.arguments import solver_options
 from npkl_models.cli.console import printer
-from npkl_models.cli.points import add_graph, add_points, graph_of, points, problem_by
+from npkl_models.cli.points import graph_of, points, problem_by
 from npkl_models.cli.progress import progress
-from npkl_models.cli.said import Note
 from npkl_models.data import tables
 from npkl_models.data.datasets import Dataset
 from npkl_models.errors import ProblemError, optional
@@ -28,35 +26,7 @@ from npkl_models.linalg import Index
 from npkl_models.model.pairs import Pairs
 from npkl_models.solve.watch import INTERRUPTED
 
-EXAMPLES = """examples:
-  npkl cluster my.csv --pairs pairs.csv --k 3 --out labels.csv
-  npkl cluster my.csv --labels class --pairs pairs.csv --k 3 --formulation npkl --loss hinge --gamma 10
-  npkl cluster wine --k 3"""
 CERTIFIED, NOT_CERTIFIED = 0, 1
-
-
-def add(commands: Any) -> None:
-    """Add the command to the parser's."""
-    parser = parser_of(
-        commands, "cluster", "labels for points, by a kernel learnt from pairs",
-        "Learn a kernel from points and pairs, cluster by k-means on it, write the labels. Exit status: 0 if "
-        "the kernel is certified optimal, 1 if not, 2 on bad usage.", EXAMPLES,
-    )  # fmt: skip
-    add_option = partial(parser.add_argument, action=Note)
-    add_points(parser)
-    add_option(
-        "--pairs", metavar="FILE",
-        help="csv with two columns of point numbers from 0 (must-links), a third saying must or cannot, 1 or "
-        "-1; without it the points nearest to the centres of k-means are kept apart",
-    )  # fmt: skip
-    parser.add_argument("--k", type=int, required=True, metavar="K", help="number of clusters")
-    add_graph(parser, "k-means")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the labels: .csv, one a line")
-    parser.add_argument(
-        "--plot", type=Path, metavar="FILE",
-        help="draw the clusters and the pairs: .png, .svg or .pdf (needs the extra plot)",
-    )  # fmt: skip
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -14,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from npkl_models.cli import output
-from npkl_models.cli.arguments import add_problem, is_saved, jobs, load, parser_of, problem_of
+from npkl_models.cli.arguments import is_saved, load, problem_of
 from npkl_models.cli.console import printer
 from npkl_models.crosscheck.run import crosscheck
 from npkl_models.crosscheck.table import COLUMNS, CrossCheck, cells
@@ -26,37 +25,6 @@ NARROW_COLUMNS = ("backend", "status", "objective", "certified gap", "rigour", "
 WIDE = 120  # terminal columns that the whole table needs
 SUBSET = 60  # points of the second table, for an interior-point reference
 AGREES, DISAGREES = 0, 1
-DESCRIPTION = (
-    "Solve one problem by every backend that takes it and compare. Exit status: 0 if all agree, 1 if one "
-    "does not, 2 on bad usage."
-)
-
-
-EXAMPLES = """examples:
-  npkl crosscheck
-  npkl crosscheck --data wine --formulation npkl --loss hinge --json table.json
-  npkl crosscheck --data my.csv --labels class --report page.html
-  npkl crosscheck --data usps --jobs 2 --resume folder"""
-
-
-def add(commands: Any) -> None:
-    """Add the command to the parser's."""
-    parser = parser_of(
-        commands,
-        "crosscheck",
-        "solve one problem by every backend and compare the answers",
-        DESCRIPTION,
-        EXAMPLES,
-    )
-    add_problem(parser)
-    add = parser.add_argument
-    add("--backends", metavar="A,B", help=f"of {', '.join(known_backends())}, or sdp[SCS]; all by default")
-    add("--tol", type=float, default=1e-6, help="target of the relative gap")
-    add("--jobs", type=jobs, default=1, help="processes")
-    add("--json", type=Path, metavar="FILE", help="write the table as JSON")
-    add("--resume", type=Path, metavar="DIR", help="keep each answer there, and do not solve it again")
-    add("--report", type=Path, metavar="FILE", help="write the table as an HTML page")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -3,33 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
-from typing import Any
 
 from npkl_models.cli import output
-from npkl_models.cli.arguments import add_problem, parser_of, problem_of
+from npkl_models.cli.arguments import problem_of
 from npkl_models.cli.console import printer
 from npkl_models.cli.progress import progress
 from npkl_models.show.letters import plain
 from npkl_models.solve.choice import choose_backend
-
-EXAMPLES = """examples:
-  npkl explain --data wine --formulation npkl --loss hinge --row-norm 1
-  npkl explain --formulation simple_npkl --latex
-  npkl explain --data my.csv --pairs pairs.csv --page handout.html"""
-
-
-def add(commands: Any) -> None:
-    """Add the command to the parser's."""
-    parser = parser_of(
-        commands, "explain", "print a problem, its dual, and its compiled forms",
-        "Print the problem, its dual, the conditions of optimality, what may be wrong with it, and cones and "
-        "sizes by each backend.", EXAMPLES,
-    )  # fmt: skip
-    add_problem(parser)
-    parser.add_argument("--latex", action="store_true", help="formulas for typesetting")
-    parser.add_argument("--page", type=Path, metavar="FILE", help="all of it and an answer as one HTML page")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

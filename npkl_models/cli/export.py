@@ -3,44 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
-from typing import Any
 
 from npkl_models.answer.solution import Status
 from npkl_models.cli import output
-from npkl_models.cli.arguments import parser_of
 from npkl_models.cli.console import printer
 from npkl_models.crosscheck.outside import judge_sdpa
 from npkl_models.data.sdpa import from_sdpa, to_sdpa
 from npkl_models.errors import ProblemError
 from npkl_models.model.problem import Problem
-
-EXAMPLES = """examples:
-  npkl export problem.npz problem.dat-s            for CSDP, SDPA, DSDP, SDPLR, ...
-  csdp problem.dat-s problem.sol
-  npkl export problem.npz --answer problem.sol --out answer.npz    judge what CSDP wrote
-  npkl export problem.dat-s problem.npz            back"""
-
-
-def add(commands: Any) -> None:
-    """Add the command to the parser's."""
-    parser = parser_of(
-        commands, "export", "a problem in SDPA's sparse format, and back",
-        "Turn a saved problem into SDPA's sparse format or back; or judge the answer of another solver. Exit "
-        "status with --answer: 0 if it is certified optimal, 1 if not.", EXAMPLES,
-    )  # fmt: skip
-    add = parser.add_argument
-    add("source", type=Path, help="problem.npz or problem.dat-s")
-    add("target", type=Path, nargs="?", help="problem.dat-s or problem.npz")
-    add(
-        "--answer",
-        type=Path,
-        metavar="FILE",
-        help="what CSDP or DSDP (-save) wrote for the .dat-s of this problem",
-    )
-    add("--tol", type=float, default=1e-6, help="the relative gap that counts as optimal")
-    add("--out", type=Path, metavar="FILE", help="write the judged answer: .npz or .json")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
@@ -16,9 +15,9 @@ from npkl_models.answer.solution import Status
 from npkl_models.applications.labelling import Labelling
 from npkl_models.applications.selection import SCALINGS
 from npkl_models.cli import output
-from npkl_models.cli.arguments import parser_of, solver_options
+from npkl_models.cli.arguments import solver_options
 from npkl_models.cli.console import printer
-from npkl_models.cli.points import add_graph, add_points, graph_of, points, problem_by
+from npkl_models.cli.points import graph_of, points, problem_by
 from npkl_models.cli.progress import progress
 from npkl_models.data import tables
 from npkl_models.errors import ProblemError
@@ -27,33 +26,11 @@ from npkl_models.linalg import Array
 from npkl_models.model.pairs import Pairs
 from npkl_models.solve.watch import INTERRUPTED
 
-EXAMPLES = """examples:
-  npkl label my.csv --pairs pairs.csv
-  npkl label my.csv --pairs pairs.csv --every 10 --formulation npkl --loss hinge"""
 CERTIFIED, NOT_CERTIFIED = 0, 1
 SHOWN = 12  # columns of two rows
 SIGNS = {"y": 1, "yes": 1, "n": -1, "no": -1, "s": 0, "skip": 0}
 LEAVE = ("q", "quit")
 QUESTION = "same cluster? y(es), n(o), s(kip), q(uit), or a pair of your own as I J y: "
-
-
-def add(commands: Any) -> None:
-    """Add the command to the parser's."""
-    parser = parser_of(
-        commands, "label", "asks which rows belong together, and writes the answers",
-        "Show two rows at a time, those that the kernel is least sure of, and ask whether they belong "
-        "together. Every answer is written at once; leave by q, Ctrl-D or Ctrl-C, and run the same line to "
-        "go on. Exit status: 0 if the last kernel is certified optimal (or there is none), 1 if not, 2 on "
-        "bad usage.", EXAMPLES,
-    )  # fmt: skip
-    add_points(parser)
-    parser.add_argument(
-        "--pairs", type=Path, required=True, metavar="FILE",
-        help="csv with the answers, read first where it is there: two point numbers from 0, must or cannot",
-    )  # fmt: skip
-    parser.add_argument("--every", type=int, default=5, metavar="N", help="answers between two solves")
-    add_graph(parser, "the first pairs")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

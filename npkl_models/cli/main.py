@@ -1,44 +1,26 @@
-"""The command ``npkl`` and its parser."""
+"""The command ``npkl``."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import NoReturn
 
-import shtab
-
 import npkl_models.interrupts as interrupts
-from npkl_models._version import __version__
-from npkl_models.cli import (
-    backends,
-    cluster,
-    crosscheck,
-    datasets,
-    explain,
-    explore,
-    export,
-    label,
-    path,
-    report,
-    solve,
-    version,
-)
+from npkl_models._first import STATUS, end_at_once
 from npkl_models.cli.console import printer
+from npkl_models.cli.parser.command import parser
 from npkl_models.errors import NPKLError
 
 USAGE = 2
-COMMANDS = (
-    solve, cluster, label, crosscheck, path, explain, explore, backends, datasets, report, export, version,
-)  # fmt: skip
 
 
 def command() -> NoReturn:
     """Run the command as a program: at any moment Ctrl-C ends it with one line and the status 130."""
+    end_at_once()
     try:
-        interrupts.begin()
         status = _status()
         interrupts.end()
     except KeyboardInterrupt:
@@ -49,12 +31,21 @@ def command() -> NoReturn:
     sys.exit(status)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit status."""
+def main(arguments: Sequence[str] | None = None, ready: Callable[[], None] = lambda: None) -> int:
+    """Run the command; returns its exit status.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Those of the process by default.
+    ready : callable
+        Called once what the command needs is imported, before it does anything.
+    """
     try:
-        options = _parser().parse_args(arguments)
-        status: int = options.run(options)
-        return status
+        options = parser().parse_args(arguments)
+        run: Callable[..., int] = import_module(f"npkl_models.cli.{options.run}").run
+        ready()
+        return run(options)
     except (NPKLError, OSError) as error:
         if interrupts.recorded():  # which others have turned into an error of theirs
             return _interrupted()
@@ -67,13 +58,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _status() -> int:
     """Of the command, whichever way it ends."""
     try:
-        status = main()
+        status = main(ready=interrupts.begin)
     except SystemExit as left:  # of the parser, after help or bad usage
         status = left.code if isinstance(left.code, int) else USAGE if left.code else 0
     except Exception:
         if not interrupts.recorded():
             raise
-        status = interrupts.STATUS
+        status = STATUS
     _flush()
     return interrupts.say() if interrupts.recorded() else status
 
@@ -87,15 +78,3 @@ def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):  # a reader that has left
             stream.flush()
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="npkl", description="Non-parametric kernel learning: exact and fast solvers, compared."
-    )
-    parser.add_argument("--version", action="version", version=__version__)
-    shtab.add_argument_to(parser, "--print-completion", help="completion for a shell, to be sourced there")
-    commands = parser.add_subparsers(required=True, metavar="command")
-    for command in COMMANDS:
-        command.add(commands)
-    return parser

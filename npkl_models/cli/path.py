@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,40 +12,15 @@ from rich.table import Table
 import npkl_models.show.plots as plots
 from npkl_models.answer.solution import Status
 from npkl_models.cli import output
-from npkl_models.cli.arguments import add_problem, add_solver, jobs, parser_of, problem_of, solver_options
+from npkl_models.cli.arguments import problem_of, solver_options
 from npkl_models.cli.console import printer
 from npkl_models.cli.progress import progress
 from npkl_models.errors import ProblemError, optional
 from npkl_models.files.atomic import save_figure, write_json
-from npkl_models.path import PARAMETERS, regularization_path
 from npkl_models.path import Path as Answers
+from npkl_models.path import regularization_path
 
 COLUMNS = ("objective", "certified gap", "rigour", "rank", "iterations", "seconds", "status")
-EXAMPLES = """examples:
-  npkl path --data wine --values 0.01:100:20
-  npkl path --data iris --formulation simple_npkl --parameter bound --values 50,100,200 --out path.json"""
-
-
-def add(commands: Any) -> None:
-    """Add the command to the parser's."""
-    parser = parser_of(
-        commands, "path", "solve along a parameter, warm-started",
-        "Solve for several values of a parameter. Exit status: 0 if all are certified, else 1.", EXAMPLES,
-    )  # fmt: skip
-    add_problem(parser)
-    add_solver(parser)
-    add = parser.add_argument
-    add("--parameter", default="weight", choices=PARAMETERS, help="weight multiplies all weights (gamma)")
-    add(
-        "--values",
-        default="0.01:100:9",
-        metavar="A:B:N",
-        help="N values from A to B, evenly in logarithms; or A,B,C",
-    )
-    add("--jobs", type=jobs, default=1, help="processes, each with a stretch of the path")
-    add("--out", type=Path, metavar="FILE", help="write the table as JSON")
-    add("--plot", type=Path, metavar="FILE", help="draw it: .png, .svg or .pdf (needs the extra plot)")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

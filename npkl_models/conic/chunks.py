@@ -9,14 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import cvxpy as cp
 import numpy as np
-import scs
-from cvxpy.reductions.solvers.conic_solvers.scs_conif import SCS, dims_to_solver_dict
 
 from npkl_models.answer.solution import Status
+
+if TYPE_CHECKING:
+    import cvxpy as cp
 
 FIRST, GROWTH, LONGEST = 100, 1.5, 2_000  # iterations of a stretch
 ALWAYS = 0.1  # seconds within which the point is certified, whatever the limit
@@ -64,9 +64,11 @@ def in_chunks(
     -------
     (status, iterations, message)
     """
+    from cvxpy.reductions.solvers.conic_solvers.scs_conif import SCS, dims_to_solver_dict
+
     started = time.perf_counter()
     with only_the_solver():
-        data, chain, inverse = program.get_problem_data(cp.SCS, solver_opts=dict(settings))
+        data, chain, inverse = program.get_problem_data("SCS", solver_opts=dict(settings))
     cone = dims_to_solver_dict(data["dims"])
     rest = STEADY | SCS.parse_solver_options({k: value for k, value in settings.items() if k != "verbose"})
     length, done = min(FIRST if time_limit is None else CALIBRATION, limit), 0
@@ -103,6 +105,8 @@ def _stretch(
     data: dict[str, Any], cone: dict[str, Any], length: int, held: dict[str, Any], point: dict[str, Any]
 ) -> dict[str, Any]:
     """What SCS has after so many iterations more."""
+    import scs
+
     with only_the_solver():
         worker = scs.SCS(_data(data), cone, max_iters=length, verbose=False, **held)
         found: dict[str, Any] = worker.solve(**_start(point))

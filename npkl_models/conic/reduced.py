@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
@@ -27,6 +26,9 @@ from npkl_models.solve.cost import Cost
 from npkl_models.solve.judge import Claim
 from npkl_models.solve.takes import Powers, Takes
 from npkl_models.solve.watch import Watch
+
+if TYPE_CHECKING:
+    import cvxpy as cp
 
 Cvx = Any
 DEFAULT_SOLVER = "SCS"  # on these programs, scaled, quicker than CLARABEL and more exact; not with equalities
@@ -47,6 +49,8 @@ def write_sqlp(quadratic: ReducedQuadratic, B: Array, y: Cvx) -> Written:
 
     Eqs. (3.21)-(3.24).
     """
+    import cvxpy as cp
+
     r = len(B)
     u = cp.Variable(r + 2, name="u")
     linked = [] if r == 0 else [B @ y - u[2:] == 0]
@@ -56,6 +60,8 @@ def write_sqlp(quadratic: ReducedQuadratic, B: Array, y: Cvx) -> Written:
 
 def write_scsdp(quadratic: ReducedQuadratic, B: Array, y: Cvx) -> Written:
     """nu >= y'Ay by the Schur complement of I in [[I, A^(1/2) y], [., nu]] >= 0, eqs. (3.15)-(3.16)."""
+    import cvxpy as cp
+
     _, singular, vectors = np.linalg.svd(B, full_matrices=False)
     root = (vectors.T * singular) @ vectors
     p = len(quadratic.b)
@@ -67,6 +73,8 @@ def write_scsdp(quadratic: ReducedQuadratic, B: Array, y: Cvx) -> Written:
 
 def write_qsdp(quadratic: ReducedQuadratic, B: Array, y: Cvx) -> Written:
     """y'Ay handed to the solver as it is."""
+    import cvxpy as cp
+
     return Written(cp.quad_form(y, cp.psd_wrap(B.T @ B)), [], "a quadratic objective")
 
 
@@ -175,6 +183,8 @@ def _with_solver(problem: Problem, options: ConicOptions, form: Form) -> ConicOp
 
 def _plan(problem: Problem, options: ConicOptions, form: Form) -> ReducedPlan:
     """Form the quadratic, factor it, and write the cones; memory is checked first."""
+    import cvxpy as cp
+
     options = _with_solver(problem, options, form)
     q = ReducedQuadratic.of(problem)
     s = q.order

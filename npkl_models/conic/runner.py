@@ -6,8 +6,8 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import cvxpy as cp
 import numpy as np
 
 import npkl_models.interrupts as interrupts
@@ -21,6 +21,9 @@ from npkl_models.model.terms import Multipliers
 from npkl_models.solve.cost import proof_seconds
 from npkl_models.solve.judge import Claim
 from npkl_models.solve.watch import INTERRUPTED, Watch
+
+if TYPE_CHECKING:
+    import cvxpy as cp
 
 LOOK = 10.0  # certificates of a factor: what one of a dense kernel takes
 PATIENCE, FALLEN = 5_000, 0.5  # iterations, and the share of its gap, by which a run has to fall in them
@@ -128,7 +131,7 @@ class ConicRun:
 
     def _limited(self, took: float, iterations: int) -> Status:
         """The status of a solver of one stretch, and whether a limit of ours is behind it."""
-        status, options = _STATUSES.get(self.program.status, Status.FAILED), self.options
+        status, options = _status_of(self.program), self.options
         late = options.time_limit is not None and took >= 0.9 * options.time_limit
         if late and status in (Status.INACCURATE, Status.ITERATION_LIMIT, Status.FAILED):
             return Status.TIME_LIMIT
@@ -184,13 +187,18 @@ class ConicRun:
         return self.watch.rows[-1].iteration if self.watch.rows else 0
 
 
-_STATUSES = {
-    cp.OPTIMAL: Status.OPTIMAL,
-    cp.OPTIMAL_INACCURATE: Status.INACCURATE,
-    cp.INFEASIBLE: Status.INFEASIBLE,
-    cp.INFEASIBLE_INACCURATE: Status.INFEASIBLE,
-    cp.UNBOUNDED: Status.UNBOUNDED,
-    cp.UNBOUNDED_INACCURATE: Status.UNBOUNDED,
-    cp.settings.INFEASIBLE_OR_UNBOUNDED: Status.INFEASIBLE,
-    cp.USER_LIMIT: Status.ITERATION_LIMIT,
-}
+def _status_of(program: cp.Problem) -> Status:
+    """What CVXPY says of a program that has been run, in our words."""
+    import cvxpy as cp
+
+    said = {
+        cp.OPTIMAL: Status.OPTIMAL,
+        cp.OPTIMAL_INACCURATE: Status.INACCURATE,
+        cp.INFEASIBLE: Status.INFEASIBLE,
+        cp.INFEASIBLE_INACCURATE: Status.INFEASIBLE,
+        cp.UNBOUNDED: Status.UNBOUNDED,
+        cp.UNBOUNDED_INACCURATE: Status.UNBOUNDED,
+        cp.settings.INFEASIBLE_OR_UNBOUNDED: Status.INFEASIBLE,
+        cp.USER_LIMIT: Status.ITERATION_LIMIT,
+    }
+    return said.get(program.status, Status.FAILED)

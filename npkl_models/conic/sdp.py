@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.conic.cost import dense_cost
 from npkl_models.conic.runner import ConicRun, Reader
 from npkl_models.conic.solvers import ConicOptions, choose_solver, predicted_bytes
-from npkl_models.hooks import lend
 from npkl_models.linalg import Array
 from npkl_models.model.problem import Problem
 from npkl_models.model.terms import Multipliers
@@ -21,6 +19,9 @@ from npkl_models.solve.backend import Backend
 from npkl_models.solve.judge import Claim
 from npkl_models.solve.takes import Takes
 from npkl_models.solve.watch import Watch
+
+if TYPE_CHECKING:
+    import cvxpy as cp
 
 MAJORISATION_ORDER = 40  # beyond, one semidefinite pair per eigenvalue is hopeless
 
@@ -51,6 +52,8 @@ def too_many_cones(problem: Problem) -> str | None:
 
 def build(problem: Problem) -> Model:
     """Write the problem in CVXPY; weights scale with the parameter gamma, their largest value."""
+    import cvxpy as cp
+
     Q = None if problem.basis is None else problem.basis.Q
     K = cp.Variable((problem.order, problem.order), symmetric=True, name="K" if Q is None else "U")
     vector = cp.vec(K, order="C")
@@ -71,6 +74,11 @@ def build(problem: Problem) -> Model:
     penalty, constraints, rows = problem.regularizer.cvxpy_primal(K, diagonal)
     every = [K >> 0, *links, *equalities, *constraints, *([] if rows is None else [rows])]
     return Model(cp.Problem(cp.Minimize(objective + penalty), every), K, links, equalities, rows)
+
+
+def to_cvxpy(problem: Problem) -> cp.Problem:
+    """The problem of CVXPY alone; gamma, B, G and b_squared are its parameters."""
+    return build(problem).problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,4 +143,3 @@ TAKES = Takes(
 BACKEND = Backend(
     "sdp", "conic", "the exact SDP over K, through CVXPY", TAKES, _plan, ConicOptions, dense_cost
 )  # fmt: skip
-lend("Problem.to_cvxpy", lambda problem: build(problem).problem)

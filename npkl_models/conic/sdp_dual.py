@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
@@ -21,6 +20,9 @@ from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.judge import Claim
 from npkl_models.solve.watch import Watch
+
+if TYPE_CHECKING:
+    import cvxpy as cp
 
 SCALE = 0.5  # SCS's, held: in the primal form 0.1 is best, here that takes twice as many iterations
 
@@ -38,6 +40,8 @@ class DualModel:
 
 def build(problem: Problem) -> DualModel:
     """Maximise -sum f*(y) - nu'b - R*(-S(y)), with R* written as ``slack >> 0``."""
+    import cvxpy as cp
+
     Q = None if problem.basis is None else problem.basis.Q
     order = problem.order
     S: Any = cp.Constant(sp.csc_array(problem.restrict(problem.cost)))
@@ -69,6 +73,8 @@ def build(problem: Problem) -> DualModel:
 
 def _adjoint(A: Any, part: Any, order: int) -> Any:
     """sum_e part_e M_e (order x order), symmetric, from the operator matrix A."""
+    import cvxpy as cp
+
     transpose = np.arange(order * order).reshape(order, order).T.ravel()
     half = 0.5 * (A + A[:, transpose])
     return cp.reshape(half.T @ part, (order, order), order="C")

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import cvxpy as cp
-from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC
-
 from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.files.machine import available_bytes
 from npkl_models.solve.options import Options
@@ -65,6 +62,9 @@ class ConicOptions(Options):
 
 def psd_solvers() -> list[str]:
     """Installed solvers that take a PSD cone."""
+    import cvxpy as cp
+    from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC
+
     installed = cp.installed_solvers()
     return [
         name

@@ -1,1 +1,5 @@
 """Data sets: bundled, from a folder, downloaded, synthetic."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

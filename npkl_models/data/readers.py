@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import load_svmlight_file
 
 from npkl_models.data.cells import number_of, read_cells
 from npkl_models.errors import ProblemError
@@ -83,6 +82,8 @@ def read_libsvm(path: Path, n_features: int | None = None) -> tuple[Array, Index
     ProblemError
         If it is in another format, or its largest index asks for a table that is out of proportion.
     """
+    from sklearn.datasets import load_svmlight_file
+
     with gate(path, "in LIBSVM's format, indices from 1"):
         raw = content(path)
         if b"\0" in raw or ODD.search(raw):

@@ -23,7 +23,6 @@ from npkl_models.errors import ProblemError, UnsupportedError
 from npkl_models.files import saved
 from npkl_models.files.atomic import written
 from npkl_models.files.gate import gate, text_of
-from npkl_models.hooks import lend
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.model import storage
 from npkl_models.model.conjugates import Box, parts_of, quadratic_conjugates
@@ -313,6 +312,3 @@ def _squares(file: SDPAFile, box: Box) -> None:
     file.add(curved + 1, block, one, 2 * one, np.sqrt(0.5 * box.q[curved]))
     file.add(box.b.size + 1 + np.arange(curved.size), block, 2 * one, 2 * one, 1.0)
     file.c = np.concatenate([file.c, np.ones(curved.size)])
-
-
-lend("Problem.to_sdpa", to_sdpa)

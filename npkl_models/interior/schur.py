@@ -11,12 +11,14 @@ a sum of the products would lose the digits of both.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.interior.values import Values
 from npkl_models.linalg import Array, Index
-from npkl_models.linalg.compile import available, compiled
+from npkl_models.linalg.compile import available
 
 BLOCK = 256  # rows of H that numpy gathers at a time
 
@@ -31,11 +33,11 @@ def schur(values: Values, K: Array, Z: Array) -> Array:
     else:
         near_K, near_Z = values.Q @ K @ values.Q.T, values.Q @ Z @ values.Q.T
     if values.edges is not None:
-        of_edges = _compiled_edges if available() else _edges
+        of_edges, _ = _loops()
         H = of_edges(*values.edges, near_K, near_Z)
     else:
-        gather = _compiled if available() else _blocks
-        H = gather(t.row, t.column, np.asarray(t.coefficient, dtype=float), near_K, near_Z)
+        _, of_entries = _loops()
+        H = of_entries(t.row, t.column, np.asarray(t.coefficient, dtype=float), near_K, near_Z)
     if values.edges is None and not t.identity:
         owner = sp.csr_array(
             (np.ones(t.owner.size), (t.owner, np.arange(t.owner.size))), shape=(t.size, t.owner.size)
@@ -45,6 +47,15 @@ def schur(values: Values, K: Array, Z: Array) -> Array:
         across = values.of_product(K, Z)
         H = np.block([[H, across[:-1, None]], [across[None, :-1], across[-1:, None]]])
     return H.T  # the same numbers, in the order that LAPACK overwrites
+
+
+def _loops() -> tuple[Callable[..., Array], Callable[..., Array]]:
+    """The sums for distances and for entries: compiled, or in numpy without numba."""
+    if not available():
+        return _edges, _blocks
+    from npkl_models.interior.compiled import edges, entries
+
+    return edges, entries
 
 
 def _blocks(row: Index, column: Index, coefficient: Array, K: Array, Z: Array) -> Array:
@@ -65,38 +76,4 @@ def _edges(i: Index, j: Index, K: Array, Z: Array) -> Array:
         part = slice(start, start + BLOCK)
         of_K, of_Z = K[i[part]] - K[j[part]], Z[i[part]] - Z[j[part]]
         H[part] = (of_K[:, i] - of_K[:, j]) * (of_Z[:, i] - of_Z[:, j])
-    return H
-
-
-@compiled
-def _compiled_edges(i: Index, j: Index, K: Array, Z: Array) -> Array:  # pragma: no cover
-    m = i.shape[0]
-    H = np.empty((m, m))
-    for e in range(m):
-        a, b = i[e], j[e]
-        for f in range(e + 1):
-            c, d = i[f], j[f]
-            of_K = (K[a, c] - K[b, c]) - (K[a, d] - K[b, d])
-            of_Z = (Z[a, c] - Z[b, c]) - (Z[a, d] - Z[b, d])
-            H[e, f] = of_K * of_Z
-    for e in range(m):
-        for f in range(e + 1):
-            H[f, e] = H[e, f]
-    return H
-
-
-@compiled
-def _compiled(row: Index, column: Index, coefficient: Array, K: Array, Z: Array) -> Array:  # pragma: no cover
-    m = row.shape[0]
-    H = np.empty((m, m))
-    for e in range(m):
-        i, j, c = row[e], column[e], 0.25 * coefficient[e]
-        Ki, Kj, Zi, Zj = K[i], K[j], Z[i], Z[j]
-        for f in range(e + 1):
-            k, h = row[f], column[f]
-            total = Ki[k] * Zj[h] + Kj[h] * Zi[k] + Ki[h] * Zj[k] + Kj[k] * Zi[h]
-            H[e, f] = c * coefficient[f] * total
-    for e in range(m):
-        for f in range(e + 1, m):
-            H[e, f] = H[f, e]
     return H

@@ -1,27 +1,40 @@
-"""Compiled loops where numba has a build, the same loops in Python where it has none."""
+"""Compiled loops where numba has a build, the same loops in Python where it has none.
+
+To import numba takes longer than to solve a small problem. A module of compiled loops holds nothing else,
+and is imported inside the function that runs one of them.
+"""
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.util import find_spec
 from typing import Any
-
-try:
-    import numba
-    import numba.extending
-except ImportError:
-    numba = None  # type: ignore[assignment,unused-ignore]
 
 FAST = {"contract", "reassoc", "nsz"}  # sums in any order; infinities and NaN stay what they are
 
 
+@cache
+def installed() -> bool:
+    """Whether there is a numba, for a prediction; it is not imported."""
+    return find_spec("numba") is not None
+
+
+@cache
 def available() -> bool:
-    """Whether numba is installed."""
-    return numba is not None
+    """Whether numba can be imported, which this does; ask it before a loop is run."""
+    try:
+        import numba  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 def compiled(function: Any, inline: str = "never") -> Any:
     """The function compiled, its machine code kept on disk; itself without numba."""
-    if numba is None:
+    if not available():
         return function
+    import numba
+
     options = {"error_model": "numpy", "fastmath": FAST, "inline": inline}
     try:
         return numba.njit(cache=True, **options)(function)
@@ -36,25 +49,10 @@ def inlined(function: Any) -> Any:
     return compiled(function, inline="always")
 
 
-def _intrinsic(function: Any) -> Any:
-    return numba.extending.intrinsic(function) if numba else lambda V, i, byte: None
+def intrinsic(function: Any) -> Any:
+    """An instruction that numba has no name for; nothing without numba."""
+    if not available():
+        return lambda *arguments: None
+    import numba.extending
 
-
-@_intrinsic
-def prefetch(context: Any, V: Any, i: Any, byte: Any) -> Any:  # pragma: no cover
-    """Ask memory for the line that holds this byte of row i of V, without waiting for it."""
-    from llvmlite import ir
-    from numba.core import types
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        stride = builder.extract_value(array.strides, 0)
-        at = builder.add(builder.mul(stride, arguments[1]), arguments[2])
-        address = builder.gep(builder.bitcast(array.data, pointer), [at])
-        kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
-        ask = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
-        builder.call(ask, [address, number(0), number(3), number(1)])  # to be read, kept near, data
-        return context.get_dummy_value()
-
-    return types.void(V, types.intp, types.intp), generate
+    return numba.extending.intrinsic(function)

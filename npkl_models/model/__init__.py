@@ -1,1 +1,5 @@
 """What is asked: pairs, graph, losses, regularisers, the problem."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

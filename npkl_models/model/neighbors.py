@@ -6,8 +6,6 @@ import sys
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import pairwise_distances_chunked
-from sklearn.neighbors import NearestNeighbors
 
 from npkl_models.errors import MissingDependencyError, ProblemError, UnsupportedError, chosen
 from npkl_models.linalg import Array, Index
@@ -41,6 +39,8 @@ def _is_large(n: int, d: int) -> bool:
 
 
 def _exact(X: Any, count: int, metric: str, shown: bool) -> tuple[Array, Index]:
+    from sklearn.neighbors import NearestNeighbors
+
     jobs = -1 if X.shape[0] >= CHUNK else None  # threads of which each has little to do cost more than that
     try:
         index = NearestNeighbors(n_neighbors=count + 1, metric=metric, n_jobs=jobs).fit(X)
@@ -84,6 +84,8 @@ def _without_self(distance: Array, neighbor: Index, own: Index) -> tuple[Array, 
 
 def distances_of(X: Any, pairs: Index, metric: str = "euclidean") -> Array:
     """Distances (m,) of pairs of points i, j (m, 2), of all from each i a piece at a time."""
+    from sklearn.metrics import pairwise_distances_chunked
+
     if not len(pairs):
         return np.zeros(0)
     first, place = np.unique(pairs[:, 0], return_inverse=True)
@@ -109,6 +111,8 @@ def nearest_between(X: Any, label: Index, metric: str = "euclidean") -> tuple[Ar
 
     ``label`` (n,) says the part, from 0; each of the three is (parts, parts), symmetric but for the roles.
     """
+    from sklearn.neighbors import NearestNeighbors
+
     order = np.argsort(label, kind="stable")
     starts = np.searchsorted(label[order], np.arange(int(label.max()) + 1))
     ends = np.append(starts[1:], label.size)

@@ -10,7 +10,6 @@ from typing import Any, Unpack, overload
 from npkl_models.answer.solution import Solution
 from npkl_models.certify.unheld import split
 from npkl_models.errors import UnsupportedError, instance
-from npkl_models.hooks import lend
 from npkl_models.model.problem import Problem
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import readable
@@ -197,7 +196,3 @@ def solve(problem: Problem, backend: str | Backend = "auto", **options: Any) -> 
     if len(solution.attempts) > 1:
         words = f"tried: {'; then '.join(map(str, solution.attempts))}\nfirst {words}"
     return replace(solution, message=f"{words}\n{solution.message}" if solution.message else words)
-
-
-lend("Problem.compile", compile)
-lend("Problem.solve", solve)

@@ -1,13 +1,21 @@
-"""The registry of backends: the routes register themselves, and so may a user."""
+"""The registry of backends: the table of routes fills it when it is first asked, and so may a user."""
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from npkl_models.errors import UnsupportedError, unknown
-from npkl_models.hooks import lend
 from npkl_models.model.problem import Problem
 from npkl_models.solve.backend import Backend
 
+ROUTES = "npkl_models.routes"  # which stands above this room, and is imported by its name
 _REGISTRY: dict[str, Backend] = {}
+
+
+def _known() -> dict[str, Backend]:
+    """All backends; whichever thread asks first waits until the routes are imported."""
+    import_module(ROUTES)
+    return _REGISTRY
 
 
 def register(backend: Backend, *, replace: bool = False) -> Backend:
@@ -41,7 +49,7 @@ def register(backend: Backend, *, replace: bool = False) -> Backend:
         raise UnsupportedError(
             f"a backend's name must be an identifier other than 'auto', got {backend.name!r}"
         )
-    if backend.name in _REGISTRY and not replace:
+    if backend.name in _known() and not replace:
         raise UnsupportedError(f"a backend {backend.name!r} exists already; use register(..., replace=True)")
     _REGISTRY[backend.name] = backend
     return backend
@@ -61,7 +69,7 @@ def unregister(name: str) -> None:
     False
     """
     get_backend(name)
-    del _REGISTRY[name]
+    del _known()[name]
 
 
 def backends() -> dict[str, Backend]:
@@ -75,21 +83,19 @@ def backends() -> dict[str, Backend]:
     >>> nm.backends()["interior"].family
     'interior'
     """
-    return dict(_REGISTRY)
+    return dict(_known())
 
 
 def get_backend(backend: str | Backend) -> Backend:
     """The backend of that name, or an error that lists them; a Backend is passed through."""
     if isinstance(backend, Backend):
         return backend
-    if not isinstance(backend, str) or backend not in _REGISTRY:
-        raise unknown("backend", backend, ["auto", *_REGISTRY])
-    return _REGISTRY[backend]
+    known = _known()
+    if not isinstance(backend, str) or backend not in known:
+        raise unknown("backend", backend, ["auto", *known])
+    return known[backend]
 
 
 def compatible(problem: Problem) -> dict[str, str | None]:
     """None for each backend that takes the problem, else the reason why not."""
-    return {name: backend.reason(problem) for name, backend in _REGISTRY.items()}
-
-
-lend("Problem.compatible_backends", compatible)
+    return {name: backend.reason(problem) for name, backend in _known().items()}

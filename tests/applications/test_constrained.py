@@ -72,7 +72,7 @@ def test_more_clusters_than_groups_and_other_wrong_sizes():
 
 
 def test_the_compiled_assignment_is_the_one_in_python():
-    from npkl_models.applications import constrained
+    from npkl_models.applications.assign import assign
 
     rng = np.random.default_rng(0)
     import scipy.sparse as sp
@@ -81,8 +81,8 @@ def test_the_compiled_assignment_is_the_one_in_python():
         apart = sp.csr_array(sp.random(30, 30, 0.1, random_state=int(rng.integers(1000))))
         apart = sp.csr_array(apart + apart.T)
         order, nearest = rng.permutation(30), np.argsort(rng.normal(size=(30, 3)), axis=1)
-        plain = getattr(constrained._assign, "py_func", constrained._assign)
-        one = constrained._assign(order, nearest, apart.indptr, apart.indices)
+        plain = getattr(assign, "py_func", assign)
+        one = assign(order, nearest, apart.indptr, apart.indices)
         other = plain(order, nearest, apart.indptr, apart.indices)
         np.testing.assert_array_equal(one[0], other[0])
         assert one[1] == other[1]

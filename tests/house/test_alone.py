@@ -1,4 +1,4 @@
-"""Each public name and method works in a process that has imported npkl_models and nothing else."""
+"""Each public name and method works in a process that has imported npkl_models and nothing else of it."""
 
 import os
 import subprocess
@@ -45,11 +45,15 @@ CALLS = {
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked, which this system cannot")
 def test_each_in_a_process_of_its_own():
-    """One process imports the package; each call is made in a fork of it, which no other call has touched."""
+    """One process imports the package; each call is made in a fork of it, which no other call has touched.
+
+    Packages of others are imported before, once for all of them.
+    """
     names = [name for name in nm.__all__ if name != "__version__"]
     calls = {name: SETUP + call for name, call in CALLS.items()}
     calls |= {f"nm.{name}": f"nm.{name}" for name in names}
     script = f"""
+import cvxpy, numba, scipy.optimize, sklearn.cluster, sklearn.datasets, sklearn.manifold, sklearn.neighbors
 import npkl_models as nm
 import os, signal, sys, tempfile
 bad = []

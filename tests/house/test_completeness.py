@@ -9,8 +9,12 @@ import pytest
 from problems import KINDS
 
 import npkl_models as nm
+import npkl_models.path as path
+from npkl_models.applications import estimators, selection
+from npkl_models.cli import names
 from npkl_models.cli.arguments import PARAMETERS
-from npkl_models.cli.main import _parser
+from npkl_models.cli.parser.command import parser
+from npkl_models.data import datasets
 from npkl_models.model.formulations import FORMULATIONS
 from npkl_models.show.tables import option_rows, support_rows
 from npkl_models.solve.keywords import KEYWORDS, AnyKeywords
@@ -22,7 +26,7 @@ BACKENDS = nm.backends()
 
 def choices(option):
     """Choices of an option of ``npkl crosscheck``."""
-    commands = next(a for a in _parser()._actions if isinstance(a.choices, dict)).choices
+    commands = next(a for a in parser()._actions if isinstance(a.choices, dict)).choices
     return next(a for a in commands["crosscheck"]._actions if option in a.option_strings)
 
 
@@ -30,6 +34,18 @@ def test_the_command_offers_every_formulation_loss_and_backend():
     assert set(choices("--formulation").choices) == set(FORMULATIONS)
     assert set(choices("--loss").choices) == set(nm.LOSSES)
     assert all(name in choices("--backends").help for name in BACKENDS)
+
+
+def test_the_names_written_out_for_the_parser_are_those_of_the_registries():
+    """A new one is added there; the parser itself imports none of them."""
+    assert list(names.DATASETS) == datasets.names()
+    assert names.FOLDER_VARIABLE == datasets.FOLDER_VARIABLE
+    assert list(names.FORMULATIONS) == sorted(FORMULATIONS)
+    assert list(names.ESTIMATED) == sorted(estimators.base.FORMULATIONS)
+    assert list(names.LOSSES) == sorted(nm.LOSSES)
+    assert list(names.BACKENDS) == list(BACKENDS)
+    assert list(names.SCALINGS) == sorted(selection.SCALINGS)
+    assert names.PATH_PARAMETERS == path.PARAMETERS
 
 
 def test_the_command_knows_what_to_give_every_formulation():
@@ -53,6 +69,7 @@ def test_a_made_up_formulation_is_an_error(capsys, monkeypatch):
         raise AssertionError
 
     monkeypatch.setitem(FORMULATIONS, "exotic", exotic)
+    monkeypatch.setattr(names, "FORMULATIONS", (*names.FORMULATIONS, "exotic"))
     assert main(["crosscheck", "--formulation", "exotic"]) == 2
     assert "cannot give exotic its altitude" in capsys.readouterr().err
 

@@ -5,6 +5,7 @@ import pytest
 from problems import side_information
 
 import npkl_models as nm
+from npkl_models.path import with_parameter
 
 
 def simple(loss, n=40, p=2.0, **how):
@@ -19,7 +20,7 @@ def test_paths_are_warm_and_right(parameter):
     path = nm.regularization_path(problem, parameter, values, "simple_npkl")
     assert np.all(path.relative_gap <= 1e-6)
     assert list(path.to_frame().index) == sorted(values)
-    cold = [nm.path.with_parameter(problem, parameter, v).solve("simple_npkl") for v in values]
+    cold = [with_parameter(problem, parameter, v).solve("simple_npkl") for v in values]
     np.testing.assert_allclose(path.objective, [s.objective for s in cold], rtol=1e-5)
     if parameter == "bound":
         assert np.all(np.diff(path.objective) < 0)

@@ -7,8 +7,6 @@ Examples
 NPKLClustering(gamma=10.0, n_clusters=3)
 """
 
-from npkl_models.applications.estimators.clusterer import NPKLClustering
-from npkl_models.applications.estimators.side import landmark_pairs, spanning_pairs
-from npkl_models.applications.estimators.transformer import NPKLKernel
+import lazy_loader
 
-__all__ = ["NPKLClustering", "NPKLKernel", "landmark_pairs", "spanning_pairs"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

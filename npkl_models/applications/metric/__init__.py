@@ -11,8 +11,6 @@ Examples
 KernelMetricLearner(n_landmarks=50)
 """
 
-from npkl_models.applications.metric.landmarks import local_weights
-from npkl_models.applications.metric.learner import KernelMetricLearner
-from npkl_models.applications.metric.reweighing import eigenvalue_weights
+import lazy_loader
 
-__all__ = ["KernelMetricLearner", "eigenvalue_weights", "local_weights"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

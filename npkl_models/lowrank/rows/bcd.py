@@ -15,7 +15,7 @@ import numpy as np
 from npkl_models.certify.recovery import recover_multipliers
 from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array, aligned, frobenius
-from npkl_models.linalg.compile import available
+from npkl_models.linalg.compile import installed
 from npkl_models.linalg.threads import shared
 from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY, factor_cost
 from npkl_models.lowrank.edges import EdgeModel, Structure, structure, unbounded_rows
@@ -304,7 +304,7 @@ def _plan(problem: Problem, options: BCDOptions) -> BCDPlan:
 
 
 def _cost(problem: Problem) -> Cost:
-    fast = available() and compilable(problem)
+    fast = installed() and compilable(problem)
     return factor_cost(problem, 60, kinked=4.0, row=ROW_COMPILED if fast else ROW_NUMPY)
 
 

@@ -13,8 +13,9 @@ import math
 import numpy as np
 
 from npkl_models.linalg import LINE, Array, Index
-from npkl_models.linalg.compile import compiled, inlined, prefetch
+from npkl_models.linalg.compile import compiled, inlined
 from npkl_models.lowrank.rows.compiled_secular import Row, shift_of, solve_row
+from npkl_models.lowrank.rows.prefetch import prefetch
 
 TURNS, HALVED = 30, 20  # pieces tried in turn; how often a step may be halved
 SAME = 1e-14  # a change of the objective of a row that is rounding

@@ -1,7 +1,7 @@
 """The secular equation of one row, compiled; the same as in `secular`, from the Gram matrix of the row alone.
 
-`compiled` says what W, G and L hold. When this file is changed, touch `compiled` too: numba's cache of a
-function watches its own file alone.
+`compiled` says what W, G and L hold. When this file is changed, or a constant of `secular`, touch `compiled`
+too (and this file): numba's cache of a function watches its own file alone.
 """
 
 from __future__ import annotations
@@ -10,13 +10,7 @@ import math
 
 from npkl_models.linalg import Array
 from npkl_models.linalg.compile import compiled, inlined
-
-STEPS = 60
-INNER = 8
-LAST = 1e-4  # the next step would be about its square
-SETTLED = 1e-3 * LAST**2  # the same for the steps within a step
-NARROW = 1e-15  # an interval of no more than rounding
-TINY_SHIFT = 1e-9  # mu below it: the hard case of the secular equation is near
+from npkl_models.lowrank.rows.secular import INNER, LAST, NARROW, SETTLED, STEPS, TINY_SHIFT
 
 Row = tuple[float, float, float]  # mu0, a, b: mu0/2 ||v||^2 + a ||v||^4, ||v|| <= b (0 for no bound)
 Line = tuple[float, float, float]  # slope, zero, level: slope (mu - zero) + level

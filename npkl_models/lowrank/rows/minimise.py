@@ -22,8 +22,7 @@ import numpy as np
 
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.lowrank.edges import EdgeModel
-from npkl_models.lowrank.rows.compiled_secular import TINY_SHIFT
-from npkl_models.lowrank.rows.secular import GramSystem, SpectralSystem, secular_root
+from npkl_models.lowrank.rows.secular import TINY_SHIFT, GramSystem, SpectralSystem, secular_root
 
 INNER_STEPS = 30
 DUAL_PASSES = 200

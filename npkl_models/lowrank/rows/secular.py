@@ -12,8 +12,13 @@ from typing import Protocol
 import numpy as np
 
 from npkl_models.linalg import Array
-from npkl_models.lowrank.rows.compiled_secular import INNER, LAST, NARROW, SETTLED, STEPS
 
+STEPS = 60
+INNER = 8
+LAST = 1e-4  # the next step would be about its square
+SETTLED = 1e-3 * LAST**2  # the same for the steps within a step
+NARROW = 1e-15  # an interval of no more than rounding
+TINY_SHIFT = 1e-9  # mu below it: the hard case of the secular equation is near
 FLOOR = 1e-20  # smallest mu of a Gram system
 
 

@@ -9,7 +9,6 @@ from npkl_models.errors import MissingDependencyError, UnsupportedError
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.linalg.compile import available
 from npkl_models.lowrank.edges import EdgeModel, Structure
-from npkl_models.lowrank.rows import compiled
 from npkl_models.lowrank.rows.coloring import color_classes, color_graph
 from npkl_models.lowrank.rows.free import labelled
 from npkl_models.lowrank.rows.minimise import RowProblem, minimise_rows, minimise_rows_by_dual
@@ -20,6 +19,7 @@ from npkl_models.model.problem import Problem
 
 KERNELS = ("auto", "numpy", "numba")
 PLAIN = RowOrder()
+Ramps = tuple[Array, Array, Array, Array]  # slopes clip(kappa z + shift, low, high); empty if all are linear
 
 
 class Sweeper:
@@ -96,6 +96,8 @@ class Sweeper:
         return None
 
     def _run_compiled(self, V: Array) -> tuple[float, float] | None:
+        from npkl_models.lowrank.rows.compiled import sweep
+
         held, at, whole = self.incidence, 0, True
         measured = np.zeros(2)
         ramps = self._ramps()
@@ -105,7 +107,7 @@ class Sweeper:
         cost, pairs = (off.indptr, off.indices, off.data), (start, held.neighbor, root, pull)
         rows = self.mu0, self.pairs.quadratic, 0.0 if self.radius is None else float(self.radius)
         while at < self.order.size:
-            stopped = compiled.sweep(self.order, at, V, cost, pairs, ramps, rows, measured)
+            stopped = sweep(self.order, at, V, cost, pairs, ramps, rows, measured)
             if stopped < 0:
                 break
             whole = False
@@ -114,7 +116,7 @@ class Sweeper:
             at = stopped + 1
         return (float(measured[0]), float(np.sqrt(measured[1]))) if whole else None
 
-    def _ramps(self) -> compiled.Ramps:
+    def _ramps(self) -> Ramps:
         """The slopes of the pairs of each point; nothing where they are straight lines."""
         if self.model.quadratic or not self.pairs.size:
             none = np.zeros(0)

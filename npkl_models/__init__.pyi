@@ -1,0 +1,136 @@
+"""The public names, as types; `__init__.py` reads from here where each of them is to be found."""
+
+from . import applications
+from .answer.history import History, Iterate
+from .answer.solution import Solution, Status
+from .certify.certificate import Certificate
+from .certify.prove import certify
+from .crosscheck.run import crosscheck
+from .crosscheck.table import CrossCheck
+from .data import datasets
+from .errors import (
+    MissingDependencyError,
+    NPKLError,
+    ProblemError,
+    SolverError,
+    UnsupportedError,
+    WriteError,
+)
+from .model import formulations
+from .model.basis import Basis
+from .model.eigenbasis import eigenbasis
+from .model.formulations import (
+    colored_mvu,
+    hard_pcp,
+    mve,
+    mvu,
+    npkl,
+    pcp,
+    reg_mvu,
+    reg_pcp,
+    simple_npkl,
+    spe,
+)
+from .model.functionals import DistanceDifferences, Entries, Functional, SquaredDistances, TotalSum
+from .model.graph import knn_affinity, laplacian
+from .model.losses import LOSSES, Hinge, Linear, Loss, SharedSlack, Square, SquaredHinge
+from .model.pairs import Pairs
+from .model.problem import Problem
+from .model.regularizer import Regularizer
+from .model.regularizers import REGULARIZERS, NoRegularizer, RowNormBound, TracePower
+from .model.terms import Equality, LossTerm, Multipliers
+from .model.trace_cones import CvxSupport
+from .path import Path, regularization_path
+from .solve.backend import Backend
+from .solve.choice import choose_backend, compile, solve
+from .solve.cost import Cost
+from .solve.engine import Engine, EnginePlan
+from .solve.judge import Claim
+from .solve.options import IterativeOptions, Options
+from .solve.program import Plan, Program
+from .solve.registry import backends, register, unregister
+from .solve.takes import Powers, Takes
+from .solve.watch import Watch
+from .spectral.equivalence import equivalent_bound, equivalent_penalty
+
+__version__: str
+
+__all__ = [
+    "LOSSES",
+    "REGULARIZERS",
+    "Backend",
+    "Basis",
+    "Certificate",
+    "Claim",
+    "Cost",
+    "CrossCheck",
+    "CvxSupport",
+    "DistanceDifferences",
+    "Engine",
+    "EnginePlan",
+    "Entries",
+    "Equality",
+    "Functional",
+    "Hinge",
+    "History",
+    "Iterate",
+    "IterativeOptions",
+    "Linear",
+    "Loss",
+    "LossTerm",
+    "MissingDependencyError",
+    "Multipliers",
+    "NPKLError",
+    "NoRegularizer",
+    "Options",
+    "Pairs",
+    "Path",
+    "Plan",
+    "Powers",
+    "Problem",
+    "ProblemError",
+    "Program",
+    "Regularizer",
+    "RowNormBound",
+    "SharedSlack",
+    "Solution",
+    "SolverError",
+    "Square",
+    "SquaredDistances",
+    "SquaredHinge",
+    "Status",
+    "Takes",
+    "TotalSum",
+    "TracePower",
+    "UnsupportedError",
+    "Watch",
+    "WriteError",
+    "__version__",
+    "applications",
+    "backends",
+    "certify",
+    "choose_backend",
+    "colored_mvu",
+    "compile",
+    "crosscheck",
+    "datasets",
+    "eigenbasis",
+    "equivalent_bound",
+    "equivalent_penalty",
+    "formulations",
+    "hard_pcp",
+    "knn_affinity",
+    "laplacian",
+    "mve",
+    "mvu",
+    "npkl",
+    "pcp",
+    "reg_mvu",
+    "reg_pcp",
+    "register",
+    "regularization_path",
+    "simple_npkl",
+    "solve",
+    "spe",
+    "unregister",
+]

@@ -1,0 +1,38 @@
+"""The assignment of constrained k-means, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from npkl_models.linalg import Index
+from npkl_models.linalg.compile import compiled
+
+
+@compiled
+def assign(
+    order: Index, nearest: Index, indptr: Index, indices: Index
+) -> tuple[Index, int]:  # pragma: no cover
+    """Each group in turn to its nearest cluster that holds none of those it cannot be with.
+
+    Where there is none: to the nearest of all, and the number of such groups is told.
+    """
+    n, k = nearest.shape
+    labels = np.full(n, -1)
+    broken = 0
+    for g in order:
+        chosen = -1
+        for rank in range(k):
+            cluster = nearest[g, rank]
+            free = True
+            for at in range(indptr[g], indptr[g + 1]):
+                if labels[indices[at]] == cluster:
+                    free = False
+                    break
+            if free:
+                chosen = cluster
+                break
+        if chosen < 0:
+            chosen = nearest[g, 0]
+            broken += 1
+        labels[g] = chosen
+    return labels, broken

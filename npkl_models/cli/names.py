@@ -1,0 +1,39 @@
+"""The names that the parser offers, written out: it is made without what they name. A test compares them."""
+
+from __future__ import annotations
+
+DATASETS = (
+    "iris", "wine", "breast_cancer", "digits", "glass", "heart", "sonar", "soybean_small", "protein",
+    "ionosphere", "australian", "usps", "isolet", "boston_housing", "news20", "mnist",
+    *(f"a{k}a" for k in range(1, 10)), "two_gaussians", "chessboard", "double_spiral", "xor", "swiss_roll",
+)  # fmt: skip
+"""Of `npkl_models.data.datasets.names`, in its order."""
+
+FOLDER_VARIABLE = "NPKL_DATA_HOME"
+"""The variable that names the data folder."""
+
+FORMULATIONS = (
+    "colored_mvu", "hard_pcp", "mve", "mvu", "npkl", "pcp", "reg_mvu", "reg_pcp", "simple_npkl", "spe",
+)  # fmt: skip
+"""Of `npkl_models.formulations`, sorted."""
+
+ESTIMATED = ("hard_pcp", "npkl", "pcp", "simple_npkl")
+"""Those of the estimators, and of `npkl cluster` and `npkl label`."""
+
+LOSSES = ("hinge", "linear", "shared_slack", "square", "squared_hinge")
+"""Of `npkl_models.LOSSES`, sorted."""
+
+BACKENDS = (
+    "bcd", "burer_monteiro", "hybrid", "admm", "simple_npkl", "closed_form", "mfpc", "interior", "sqlp",
+    "qsdp", "scsdp", "sdp", "sdp_dual",
+)  # fmt: skip
+"""Of `npkl_models.routes`, in the order in which they are preferred."""
+
+SCALINGS = ("minmax", "raw", "standard")
+"""Of `npkl_models.applications.selection`, sorted."""
+
+PATH_PARAMETERS = ("bound", "penalty", "p", "weight")
+"""Of `npkl_models.regularization_path`."""
+
+BASIS = 20
+"""Size of the basis of a formulation that needs one."""

@@ -1,0 +1,87 @@
+"""The arguments of the commands about points: ``npkl cluster`` and ``npkl label``."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from npkl_models.cli import names
+from npkl_models.cli.parser.shared import add_solver, parser_of, whole
+from npkl_models.cli.said import Note
+
+CLUSTER_EXAMPLES = """examples:
+  npkl cluster my.csv --pairs pairs.csv --k 3 --out labels.csv
+  npkl cluster my.csv --labels class --pairs pairs.csv --k 3 --formulation npkl --loss hinge --gamma 10
+  npkl cluster wine --k 3"""
+LABEL_EXAMPLES = """examples:
+  npkl label my.csv --pairs pairs.csv
+  npkl label my.csv --pairs pairs.csv --every 10 --formulation npkl --loss hinge"""
+
+
+def add_cluster(commands: Any) -> None:
+    """Add ``npkl cluster``."""
+    parser = parser_of(
+        commands, "cluster", "labels for points, by a kernel learnt from pairs",
+        "Learn a kernel from points and pairs, cluster by k-means on it, write the labels. Exit status: 0 if "
+        "the kernel is certified optimal, 1 if not, 2 on bad usage.", CLUSTER_EXAMPLES,
+    )  # fmt: skip
+    add_option = partial(parser.add_argument, action=Note)
+    _add_points(parser)
+    add_option(
+        "--pairs", metavar="FILE",
+        help="csv with two columns of point numbers from 0 (must-links), a third saying must or cannot, 1 or "
+        "-1; without it the points nearest to the centres of k-means are kept apart",
+    )  # fmt: skip
+    parser.add_argument("--k", type=int, required=True, metavar="K", help="number of clusters")
+    _add_graph(parser, "k-means")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the labels: .csv, one a line")
+    parser.add_argument(
+        "--plot", type=Path, metavar="FILE",
+        help="draw the clusters and the pairs: .png, .svg or .pdf (needs the extra plot)",
+    )  # fmt: skip
+
+
+def add_label(commands: Any) -> None:
+    """Add ``npkl label``."""
+    parser = parser_of(
+        commands, "label", "asks which rows belong together, and writes the answers",
+        "Show two rows at a time, those that the kernel is least sure of, and ask whether they belong "
+        "together. Every answer is written at once; leave by q, Ctrl-D or Ctrl-C, and run the same line to "
+        "go on. Exit status: 0 if the last kernel is certified optimal (or there is none), 1 if not, 2 on "
+        "bad usage.", LABEL_EXAMPLES,
+    )  # fmt: skip
+    _add_points(parser)
+    parser.add_argument(
+        "--pairs", type=Path, required=True, metavar="FILE",
+        help="csv with the answers, read first where it is there: two point numbers from 0, must or cannot",
+    )  # fmt: skip
+    parser.add_argument("--every", type=int, default=5, metavar="N", help="answers between two solves")
+    _add_graph(parser, "the first pairs")
+
+
+def _add_points(parser: argparse.ArgumentParser) -> None:
+    """Add the points."""
+    parser.add_argument(
+        "data",
+        metavar="FILE|NAME",
+        help=f"a file .csv, .npz or .libsvm, or one of {', '.join(names.DATASETS)}",
+    )
+
+
+def _add_graph(parser: argparse.ArgumentParser, seed: str) -> None:
+    """Add what says the graph, the formulation and the solve; ``seed`` says what is drawn."""
+    add_option = partial(parser.add_argument, action=Note)
+    add_option("--labels", metavar="COLUMN", help="column of a csv with the classes, only compared with")
+    add_option("--data-home", metavar="DIR", help=f"data folder; else ${names.FOLDER_VARIABLE}")
+    parser.add_argument(
+        "--scaling", default="standard", choices=names.SCALINGS, help="of the columns, before the graph"
+    )
+    add_option("--formulation", default="pcp", choices=names.ESTIMATED)
+    add_option("--loss", default="squared_hinge", choices=names.LOSSES, help="of npkl and simple_npkl")
+    add_option("--gamma", type=float, default=100.0, help="weight of the pairs (C for simple_npkl)")
+    add_option("--delta", type=float, default=0.1, help="shift of the Laplacian")
+    add_option("--n-neighbors", type=int, default=10, help="of the graph; all others where there are fewer")
+    parser.add_argument("--seed", type=whole, default=0, help=f"of {seed} and of the solve")
+    add_solver(parser)

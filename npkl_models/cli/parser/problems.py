@@ -1,0 +1,110 @@
+"""The arguments of the commands about one problem: solve, crosscheck, path, explain, report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from npkl_models.cli import names
+from npkl_models.cli.parser.shared import add_problem, add_solver, jobs, parser_of
+
+SOLVE_EXAMPLES = """examples:
+  npkl solve --data wine --gamma 10
+  npkl solve --data my.csv --labels class --formulation npkl --loss hinge --out answer.npz
+  npkl solve --data my.csv --pairs pairs.csv --backend interior --out answer.json"""
+CROSSCHECK_EXAMPLES = """examples:
+  npkl crosscheck
+  npkl crosscheck --data wine --formulation npkl --loss hinge --json table.json
+  npkl crosscheck --data my.csv --labels class --report page.html
+  npkl crosscheck --data usps --jobs 2 --resume folder"""
+PATH_EXAMPLES = """examples:
+  npkl path --data wine --values 0.01:100:20
+  npkl path --data iris --formulation simple_npkl --parameter bound --values 50,100,200 --out path.json"""
+EXPLAIN_EXAMPLES = """examples:
+  npkl explain --data wine --formulation npkl --loss hinge --row-norm 1
+  npkl explain --formulation simple_npkl --latex
+  npkl explain --data my.csv --pairs pairs.csv --page handout.html"""
+REPORT_EXAMPLES = """examples:
+  npkl report --data wine --n 80 report.html
+  npkl report --data my.csv --pairs pairs.csv --backends bcd,interior report.html"""
+
+
+def add_solve(commands: Any) -> None:
+    """Add ``npkl solve``."""
+    parser = parser_of(
+        commands, "solve", "solve one problem and print what is proved",
+        "Solve one problem. Exit status: 0 if certified optimal, 1 if not, 2 on bad usage.", SOLVE_EXAMPLES,
+    )  # fmt: skip
+    add_problem(parser)
+    add_solver(parser)
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the answer: .npz (all) or .json")
+
+
+def add_crosscheck(commands: Any) -> None:
+    """Add ``npkl crosscheck``."""
+    parser = parser_of(
+        commands, "crosscheck", "solve one problem by every backend and compare the answers",
+        "Solve one problem by every backend that takes it and compare. Exit status: 0 if all agree, 1 if one "
+        "does not, 2 on bad usage.", CROSSCHECK_EXAMPLES,
+    )  # fmt: skip
+    add_problem(parser)
+    add = parser.add_argument
+    add(
+        "--backends", metavar="A,B",
+        help=f"of {', '.join(names.BACKENDS)}, or sdp[SCS]; all by default",
+    )  # fmt: skip
+    add("--tol", type=float, default=1e-6, help="target of the relative gap")
+    add("--jobs", type=jobs, default=1, help="processes")
+    add("--json", type=Path, metavar="FILE", help="write the table as JSON")
+    add("--resume", type=Path, metavar="DIR", help="keep each answer there, and do not solve it again")
+    add("--report", type=Path, metavar="FILE", help="write the table as an HTML page")
+
+
+def add_path(commands: Any) -> None:
+    """Add ``npkl path``."""
+    parser = parser_of(
+        commands, "path", "solve along a parameter, warm-started",
+        "Solve for several values of a parameter. Exit status: 0 if all are certified, else 1.",
+        PATH_EXAMPLES,
+    )  # fmt: skip
+    add_problem(parser)
+    add_solver(parser)
+    add = parser.add_argument
+    add(
+        "--parameter", default="weight", choices=names.PATH_PARAMETERS,
+        help="weight multiplies all weights (gamma)",
+    )  # fmt: skip
+    add(
+        "--values", default="0.01:100:9", metavar="A:B:N",
+        help="N values from A to B, evenly in logarithms; or A,B,C",
+    )  # fmt: skip
+    add("--jobs", type=jobs, default=1, help="processes, each with a stretch of the path")
+    add("--out", type=Path, metavar="FILE", help="write the table as JSON")
+    add("--plot", type=Path, metavar="FILE", help="draw it: .png, .svg or .pdf (needs the extra plot)")
+
+
+def add_explain(commands: Any) -> None:
+    """Add ``npkl explain``."""
+    parser = parser_of(
+        commands, "explain", "print a problem, its dual, and its compiled forms",
+        "Print the problem, its dual, the conditions of optimality, what may be wrong with it, and cones and "
+        "sizes by each backend.", EXPLAIN_EXAMPLES,
+    )  # fmt: skip
+    add_problem(parser)
+    parser.add_argument("--latex", action="store_true", help="formulas for typesetting")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="all of it and an answer as one HTML page")
+
+
+def add_report(commands: Any) -> None:
+    """Add ``npkl report``."""
+    parser = parser_of(
+        commands, "report", "cross-check a problem and write one HTML page",
+        "Solve one problem by every backend and write tables, figures, versions and machine as one page that "
+        "needs nothing else. Exit status as crosscheck's.", REPORT_EXAMPLES,
+    )  # fmt: skip
+    add_problem(parser)
+    add = parser.add_argument
+    add("page", type=Path, help="the file to write, .html")
+    add("--backends", metavar="A,B", help="all by default")
+    add("--tol", type=float, default=1e-6, help="target of the relative gap")
+    add("--jobs", type=jobs, default=1, help="processes")
