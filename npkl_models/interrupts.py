@@ -12,11 +12,12 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
 from typing import Any, NoReturn
 
-STATUS = 130
-LINE = b"npkl: interrupted\n"
+from npkl_models._first import LINE, STATUS
+
 AGAIN = 0.3  # seconds after which a signal that nobody has answered is raised once more
 STUCK = 5.0  # seconds in which a compiled solver does not let the interpreter see the signal
 
@@ -25,32 +26,24 @@ class _State:
     """What has become of the signal so far."""
 
     active = recorded = seen = answered = said = False
-    count = nags = 0
-
-
-def is_the_command() -> bool:
-    """Whether this process is ``npkl`` or ``python -m npkl_models``, not a program that uses the library."""
-    begun = sys.argv[0] if getattr(sys, "argv", None) else ""
-    if begun == "-m":  # the interpreter is looking for the module that it was told to run
-        return "npkl_models" in sys.orig_argv
-    return os.path.splitext(os.path.basename(begun))[0] == "npkl"
-
-
-def end_at_once() -> None:
-    """From now on Ctrl-C ends the process: while modules are imported there is nothing to be saved."""
-    _State.active = True
-    if _listens():
-        signal.signal(signal.SIGINT, lambda number, frame: leave_at_once())
+    count = nags = held = 0
+    errors = 2  # where the line goes
+    leaving: list[Callable[[], None]] = []
 
 
 def begin() -> None:
     """From now on Ctrl-C raises KeyboardInterrupt until it is `answered`; a second one ends the process."""
     if not _listens():
         return
+    import threading
+
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     _State.active = True
+    with contextlib.suppress(OSError):  # closed
+        _State.errors = os.dup(2)
     sys.unraisablehook = _unraisable
+    threading.excepthook = _thread_broke
     _thread.start_new_thread(_listen, (reading,))
     signal.signal(signal.SIGINT, _handle)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
@@ -71,6 +64,38 @@ def heed() -> None:
     """Raise KeyboardInterrupt for a signal that was swallowed; solvers ask between their iterations."""
     if _State.recorded and not _State.answered:
         raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def held() -> Iterator[None]:
+    """A signal that comes in the block is raised at its end: what is begun there is begun as a whole."""
+    _State.held += 1
+    try:
+        yield
+    finally:
+        _State.held -= 1
+    heed()
+
+
+@contextlib.contextmanager
+def silent() -> Iterator[None]:
+    """In the command, processes begun in the block have no standard error: what they say comes too late."""
+    if _State.errors == 2:
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(_State.errors, 2)
+        os.close(nowhere)
+
+
+def before_leaving(work: Callable[[], None]) -> None:
+    """Have something done whenever the process ends at once; it must not wait for anything."""
+    if work not in _State.leaving:
+        _State.leaving.append(work)
 
 
 def recorded() -> bool:
@@ -95,12 +120,16 @@ def say() -> int:
     elif not _State.said:
         _State.said = True
         with contextlib.suppress(OSError):  # nobody reads it
-            os.write(2, LINE)
+            os.write(_State.errors, LINE)
     return STATUS
 
 
 def leave_at_once(status: int | None = None) -> NoReturn:
     """End the process without the interpreter's own tidying, which may wait for threads."""
+    _State.recorded = _State.recorded or status is None
+    for work in _State.leaving:
+        with contextlib.suppress(Exception):
+            work()
     os._exit(say() if status is None else status)
 
 
@@ -111,7 +140,7 @@ def _listens() -> bool:
 
 def _handle(number: int, frame: FrameType | None) -> None:
     _State.recorded = _State.seen = True
-    if not _State.answered:
+    if not _State.answered and not _State.held:
         raise KeyboardInterrupt
 
 
@@ -137,11 +166,22 @@ def _nag() -> None:
         if _State.seen:
             _State.nags += 1
             _State.seen = False
-            _thread.interrupt_main()
+            _send()
             began = time.monotonic()
         elif time.monotonic() - began > STUCK:
             leave_at_once()
         time.sleep(AGAIN)
+
+
+def _send() -> None:
+    """The signal once more: a true one, which also ends what waits in the main thread."""
+    import threading
+
+    main = threading.main_thread().ident
+    if main is not None and hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(main, signal.SIGINT)
+    else:
+        _thread.interrupt_main()
 
 
 def _unraisable(found: Any) -> None:
@@ -151,3 +191,11 @@ def _unraisable(found: Any) -> None:
     if kind is not None and issubclass(kind, KeyboardInterrupt) and trace is not None:
         return
     sys.__unraisablehook__(found)
+
+
+def _thread_broke(found: Any) -> None:
+    """A thread that breaks because its process is about to end says nothing."""
+    import threading
+
+    if not heard():
+        threading.__excepthook__(found)

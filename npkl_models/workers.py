@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+import npkl_models.interrupts as interrupts
 
 LOOK = 0.3  # seconds between looks for the process that has begun the work
 _tied = threading.Event()
@@ -36,9 +40,19 @@ def spread(function: Callable[..., Any], given: Iterable[tuple[Any, ...]], n_job
 
     begun_by = None if configured() else os.getpid()
     parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
-    with _deaf():
-        results = parallel(delayed(_call)(begun_by, function, *one) for one in given)
-    yield from results
+    interrupts.before_leaving(_kill)
+    with interrupts.held():
+        if begun_by is not None:
+            _begin_trackers()
+        with _deaf():
+            results = parallel(delayed(_call)(begun_by, function, *one) for one in given)
+    try:
+        for result in results:  # noqa: UP028
+            yield result
+    finally:
+        with warnings.catch_warnings():  # of results that nobody has taken
+            warnings.simplefilter("ignore")
+            results.close()
 
 
 def processors(n_jobs: int) -> int:
@@ -54,6 +68,34 @@ def configured() -> bool:
 
     backend, _ = get_active_backend()
     return type(backend).__name__ not in ("LokyBackend", "SequentialBackend")
+
+
+def _begin_trackers() -> None:
+    """Begin the processes that remove semaphores and files when all others have ended, however they did.
+
+    Without a terminal, since they say of each that it was leaked; and before the signal is blocked, since
+    the beginning of one unblocks it.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        return
+    from multiprocessing import resource_tracker
+
+    with interrupts.silent():
+        resource_tracker.ensure_running()
+        with contextlib.suppress(ImportError):  # of a joblib whose loky is elsewhere
+            from joblib.externals.loky.backend.resource_tracker import ensure_running
+
+            ensure_running()
+
+
+def _kill() -> None:
+    """End the processes at once."""
+    from multiprocessing import active_children
+
+    for process in active_children():
+        if process.pid is not None:
+            with contextlib.suppress(OSError):  # it has ended
+                os.kill(process.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.certify import rounding
-from npkl_models.certify.floors import cost_floor, trace_bound
+from npkl_models.certify.floors import trace_bound
 from npkl_models.certify.repairs import balanced, best_repair, diagonal_price
 from npkl_models.certify.slater import Interior, projected
 from npkl_models.errors import ProblemError, UnsupportedError, chosen
@@ -120,27 +120,6 @@ def bound_from(
     repair, bound, y = best_repair(problem, y, shortfall, upper, found.raised, demand.inside)
     rigour: Rigour = found.rigour if np.isfinite(bound) else "none"
     return Dual(bound, rigour, repair, y, found, R.shift + _kappa(R.spectral, S, W))
-
-
-def without_multipliers(problem: Statement, dual: Dual, objective: float, demand: Demand) -> Dual:
-    """Zero, the bound of multipliers that are zero, where that is more: C is proved PSD, no loss is negative.
-
-    Where the optimum is zero or next to it, the multipliers of a point are rounding, and repairs cost more.
-    """
-    known = dual.rigour in ("proved", "probable") and dual.bound >= 0.0
-    near = objective <= demand.tol * problem.size(objective) or dual.bound == float("-inf")
-    if known or not near or not all(term.loss.nonnegative for term in problem.terms):
-        return dual
-    if cost_floor(problem) + problem.regularizer.shift < 0:
-        return dual
-    rows = np.zeros(problem.n) if problem.regularizer.row_multipliers else None
-    zero = Multipliers(
-        tuple(np.zeros(part.functional.size) for part in problem.terms),
-        tuple(np.zeros(part.functional.size) for part in problem.equalities),
-        rows,
-    )
-    paid = rounding.paid(problem, zero)
-    return replace(dual, bound=-paid, rigour="proved", repair="no multipliers", y=zero)
 
 
 def fresh(random_state: int | None, *tested: Matrix) -> np.random.Generator:

@@ -8,12 +8,12 @@ import scipy.sparse as sp
 from npkl_models.certify import rounding
 from npkl_models.linalg import UNIT, Array, Mask
 from npkl_models.model.facts import fact
-from npkl_models.model.functionals import Entries, Functional, SquaredDistances
+from npkl_models.model.functionals import Entries, Functional, SquaredDistances, TotalSum
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 from npkl_models.proof.factorisation import DENSE_CHOLESKY
-from npkl_models.proof.perron import perron_floor
+from npkl_models.proof.perron import dominant, perron_floor
 from npkl_models.proof.query import Query
 
 
@@ -31,7 +31,9 @@ def cost_floor(problem: Statement) -> float:
         C, error = problem.cost, 0.0  # nothing was computed
     if C.shape[0] <= DENSE_EIGH:
         floor = min_eigenvalue(C, query=Query("eigh")).lower - error
-        return floor if floor > 0 or problem.basis is not None else max(floor, perron_floor(C))
+        if floor > 0 or problem.basis is not None:
+            return floor
+        return max(floor, perron_floor(C), 0.0 if dominant(C) else floor)
     floor = perron_floor(C) if problem.basis is None else float("-inf")
     if floor > 0 or C.shape[0] > DENSE_CHOLESKY:
         return floor
@@ -126,3 +128,10 @@ def diagonal_of(functional: Functional) -> Mask:
     i, j = functional.indices
     out: Mask = i == j
     return out
+
+
+def squares(f: Functional) -> Mask:
+    """Which values are never negative on a PSD kernel: K_ii, squared distances, 1'K1."""
+    if isinstance(f, Entries):
+        return diagonal_of(f)
+    return np.full(f.size, isinstance(f, (SquaredDistances, TotalSum)))

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from npkl_models.certify import rounding
-from npkl_models.certify.bounds import Demand, Dual, bound_from, without_multipliers
+from npkl_models.certify.bounds import Demand, Dual, bound_from
 from npkl_models.certify.certificate import CERTIFIED, Certificate, outward, relative_gap
 from npkl_models.certify.points import read_point
 from npkl_models.certify.recovery import ACTIVE, recover_multipliers
 from npkl_models.certify.restoration import Restored, restore
+from npkl_models.certify.signs import by_signs, enough
+from npkl_models.certify.translation import bound_of_centred
 from npkl_models.certify.unheld import bound_of_held
 from npkl_models.errors import OutOfRangeError, SolverError, instance
 from npkl_models.linalg import Array
@@ -166,12 +168,15 @@ def _both_sides(
         upper += rounding.objective(problem, V, objective)
     if given is not None or not problem.regularizer.row_multipliers:
         dual = bound_from(problem, y, V, objective, upper, demand)
-        met = _met(problem, objective, dual.bound, demand)
+        met = enough(problem, objective, dual.bound, demand)
         if not (met or demand.quick):
             held = bound_of_held(problem, y, V, demand)
             dual = dual if held is None or held.bound <= dual.bound else held
+        if not (met or demand.quick or np.isfinite(dual.bound)):
+            placed = bound_of_centred(problem, y, V, upper, demand)
+            dual = dual if placed is None else placed
         if not (demand.quick and np.isfinite(dual.bound)):
-            dual = without_multipliers(problem, dual, objective, demand)
+            dual = by_signs(problem, dual, objective, demand)
         return restored, objective, upper, dual
     share = replace(demand, failure_probability=demand.failure_probability / len(ACTIVE))
     dual = bound_from(problem, y, V, objective, upper, share)
@@ -179,17 +184,12 @@ def _both_sides(
     return restored, objective, upper, dual
 
 
-def _met(problem: Statement, objective: float, bound: float, demand: Demand) -> bool:
-    """Whether there is a bound, and it is within the tolerance."""
-    return bound > -np.inf and objective - bound <= demand.tol * problem.size(objective, bound)
-
-
 def _with_more_rows(
     problem: Statement, V: Array, dual: Dual, objective: float, upper: float, demand: Demand
 ) -> Dual:
     """Which rows are at their bound is told by what their multipliers gain: a solver may leave them below."""
     for active in ACTIVE[1:]:
-        if _met(problem, objective, dual.bound, demand):
+        if enough(problem, objective, dual.bound, demand):
             break
         y = recover_multipliers(problem, V, active)
         other = bound_from(problem, y, V, objective, upper, demand)

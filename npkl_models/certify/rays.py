@@ -12,12 +12,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.certify.bounds import Demand, bound_from
+from npkl_models.certify.contradiction import linearly_contradictory
 from npkl_models.certify.existence import exceeds
-from npkl_models.certify.floors import diagonal_of
+from npkl_models.certify.floors import squares
 from npkl_models.certify.misfit import contradictory, nearest, random_factor, row_bound, scales
-from npkl_models.linalg import Array, Mask
+from npkl_models.linalg import Array
 from npkl_models.model.faces import LARGEST, complement, face_of
-from npkl_models.model.functionals import DistanceDifferences, Entries, Functional, SquaredDistances, TotalSum
+from npkl_models.model.functionals import DistanceDifferences, SquaredDistances
 from npkl_models.model.regularizers import NoRegularizer
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Equality, Multipliers
@@ -33,7 +34,11 @@ def infeasible(problem: Statement, V: Array | None = None) -> bool:
     problem, V = in_binary_units(problem, V)
     if not problem.equalities:
         return False
-    if any(_negative(part) for part in problem.equalities) or contradictory(problem):
+    if (
+        any(_negative(part) for part in problem.equalities)
+        or contradictory(problem)
+        or linearly_contradictory(problem)
+    ):
         return True
     if exceeds(problem):
         return True
@@ -62,13 +67,6 @@ def in_binary_units(problem: Statement, V: Array | None) -> tuple[Statement, Arr
 def _negative(part: Equality) -> bool:
     """Whether a value that no PSD kernel makes negative must be negative."""
     return bool(np.any(part.value[squares(part.functional)] < 0))
-
-
-def squares(f: Functional) -> Mask:
-    """Which values are never negative on a PSD kernel: K_ii, squared distances, 1'K1."""
-    if isinstance(f, Entries):
-        return diagonal_of(f)
-    return np.full(f.size, isinstance(f, (SquaredDistances, TotalSum)))
 
 
 def _without_losses(problem: Statement) -> Statement:

@@ -13,8 +13,9 @@ from scipy.optimize import minimize
 
 from npkl_models.certify import rounding
 from npkl_models.certify.existence import near
+from npkl_models.certify.floors import squares
 from npkl_models.certify.newton import newton
-from npkl_models.certify.rays import in_binary_units, nearest_factors, squares
+from npkl_models.certify.rays import in_binary_units, nearest_factors
 from npkl_models.certify.restoration import restore
 from npkl_models.certify.slater import projected
 from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Mask, dense, gamma, symmetrize
@@ -29,6 +30,7 @@ CLEAR_FALL = 1e-8  # the rate must be below zero by that share of the numbers th
 STILL = (1e-13, 1e-9, 1e-6, 1e-3)  # relative sizes that may be meant to be zero, tried in turn
 COLUMNS, PRICES, ITERATIONS = 4, (1e1, 1e3, 1e5), 200  # of the search for a direction
 SEARCHED = 400  # largest order for it
+FAINT = 1e-7  # of the longest row of a direction: what may be meant to be zero
 OPEN = 1e-10  # share of the numbers that enter: a value so far from zero may move
 
 
@@ -175,6 +177,9 @@ def _exactly_still(
                 parts.append(Equality(type(f)(f.n, indices), 0.0))
     if not parts:
         return D, 0.0
+    plain = _without_faint_rows(D)
+    if problem.basis is None and not any(part.functional.size_of_factor(plain).any() for part in parts):
+        return plain, 0.0  # every product in these values has a row of zeros
     if problem.basis is not None and all(bool(squares(part.functional).all()) for part in parts):
         return _within_rows(problem, D, parts)
     every = LossTerm(Entries(problem.n, ([0], [0])), "square", 0.0)  # a face must leave something to state
@@ -188,7 +193,13 @@ def _exactly_still(
     return None if found is None or found.share > 0 else (better, found.reach)
 
 
-def _within_rows(problem: Statement, D: Array, parts: list[Equality]) -> tuple[Array, float] | None:
+def _without_faint_rows(D: Array) -> Array:
+    """The same with zeros for rows that are next to nothing."""
+    lengths = np.linalg.norm(D, axis=1)
+    return np.where((lengths > FAINT * lengths.max(initial=0.0))[:, None], D, 0.0)
+
+
+def _within_rows(problem: Problem, D: Array, parts: list[Equality]) -> tuple[Array, float] | None:
     """Values that are squares of a'w, w = Q'D, vanish on the null space of independent rows a."""
     rows: list[Array] = []
     Q = problem.Q

@@ -104,8 +104,10 @@ def sensitivity(problem: Statement, V: Array, reach: float, nu: tuple[Array, ...
     With any multipliers nu it is <S, K' - K> + nu'(A(K) - b) and what the losses are beyond their slopes
     at V; with those of an optimum S V = 0, and little is left.
     """
-    if reach == 0.0:
-        return 0.0
+    R = problem.regularizer
+    unpriced = R.vacuous or R.bounds or R.row_radius is not None
+    if reach == 0.0 or not (problem.cost.data.any() or problem.terms or not unpriced):
+        return 0.0  # or there is nothing to change
     y = problem.derivatives(V)
     S = problem.slack(replace(y, equalities=nu))
     lengths, steps = np.sqrt(np.einsum("ir,ir->i", V, V)), V.shape[1] + SUM
@@ -125,7 +127,7 @@ def sensitivity(problem: Statement, V: Array, reach: float, nu: tuple[Array, ...
         f = part.functional
         miss = np.abs(f.value_of_factor(V) - part.value) + gamma(steps) * f.size_of_factor(V)
         total += float(np.sum(np.abs(own) * miss))
-    grown, R = 2 * reach * float(np.linalg.norm(lengths)) + reach**2, problem.regularizer
+    grown = 2 * reach * float(np.linalg.norm(lengths)) + reach**2
     eigenvalues = gram_eigenvalues(V)
     return (total + R.value(eigenvalues + grown) - R.value(eigenvalues)) * (1 + 1e-9)
 

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import NoReturn
 
 import npkl_models.interrupts as interrupts
+from npkl_models._first import STATUS, end_at_once
 from npkl_models.cli.console import printer
 from npkl_models.cli.parser.command import parser
 from npkl_models.errors import NPKLError
@@ -18,7 +19,7 @@ USAGE = 2
 
 def command() -> NoReturn:
     """Run the command as a program: at any moment Ctrl-C ends it with one line and the status 130."""
-    interrupts.end_at_once()
+    end_at_once()
     try:
         status = _status()
         interrupts.end()
@@ -63,7 +64,7 @@ def _status() -> int:
     except Exception:
         if not interrupts.recorded():
             raise
-        status = interrupts.STATUS
+        status = STATUS
     _flush()
     return interrupts.say() if interrupts.recorded() else status
 

@@ -90,11 +90,11 @@ def _face(problem: Statement) -> Face | None:
     """The face, None for the whole cone."""
     centring = any(map(_is_centring, problem.equalities))
     if problem.basis is not None:
-        kept = tuple(np.full(e.functional.size, not _is_centring(e)) for e in problem.equalities)
-        heir = _own(kept)
-        return (
-            _restrict(problem, _within(problem.basis), kept, heir, np.ones(heir.size)) if centring else None
-        )
+        kept, heir, sign = _kept(problem, np.arange(problem.n), np.zeros(problem.n, dtype=bool))
+        if centring:
+            return _restrict(problem, _within(problem.basis), kept, heir, sign)
+        twice = not all(mask.all() for mask in kept)
+        return Face(_with(problem, kept, None), kept, heir, sign, len(problem.terms)) if twice else None
     if centring and problem.n > LARGEST:
         return None
     label, gone = _groups(problem)
@@ -162,12 +162,27 @@ def _groups(problem: Statement) -> tuple[Index, Mask]:
         if isinstance(part.functional, SquaredDistances):
             edges.append(np.stack(part.functional.indices, axis=1)[part.value == 0])
     count, label = components(problem.n, np.concatenate(edges))
+    while (more := _followed(problem, label)).size:
+        edges.append(more)
+        count, label = components(problem.n, np.concatenate(edges))
     gone = np.zeros(count, dtype=bool)
     gone[label[fixed == 0]] = True
     return label, gone
 
 
-def _kept(problem: Statement, label: Index, gone: Mask) -> tuple[tuple[Mask, ...], Index, Array]:
+def _followed(problem: Problem, label: Index) -> Index:
+    """Pairs of groups (by points) that equal distances make one: d_ij = d_ik where i and j share a row."""
+    out = [np.zeros((0, 2), dtype=np.intp)]
+    for part in problem.equalities:
+        if isinstance(part.functional, DistanceDifferences):
+            i, j, k = (index[part.value == 0] for index in part.functional.indices)
+            a, b, c = label[i], label[j], label[k]
+            out.append(np.stack([i, k], axis=1)[(a == b) & (a != c)])
+            out.append(np.stack([i, j], axis=1)[(a == c) & (a != b)])
+    return np.concatenate(out)
+
+
+def _kept(problem: Problem, label: Index, gone: Mask) -> tuple[tuple[Mask, ...], Index, Array]:
     """Which values are left, each of a pair of groups once and none that the face meets; heirs and signs."""
     masks = [np.full(part.functional.size, not _is_centring(part)) for part in problem.equalities]
     ends = np.cumsum([0, *(mask.size for mask in masks)])
@@ -180,7 +195,7 @@ def _kept(problem: Statement, label: Index, gone: Mask) -> tuple[tuple[Mask, ...
             sign[at] = np.where(j <= k, 1.0, -1.0)
             asked = sign[at] * part.value + 0.0
             columns = (np.full(f.size, 2), i, np.minimum(j, k), np.maximum(j, k), asked)
-            rows.append(np.column_stack([at, np.zeros(f.size), *columns]))
+            rows.append(np.column_stack([at, (j == k) & (part.value == 0), *columns]))
             continue
         if not isinstance(f, (Entries, SquaredDistances)):
             continue

@@ -45,7 +45,8 @@ def cost_unit(cost: Matrix, losses: float, kernel: float) -> float:
 def reference(cost: Matrix, terms: Sequence[LossTerm], kernel: float) -> float:
     """What a gap is relative to besides its ends: the least loss at K = 0, or a typical cost if that is less.
 
-    A typical cost is the median of C's diagonal, of what is not zero, times the unit of kernels. The smaller
+    A typical cost is the median of C's diagonal, of what is not zero, times the unit of kernels; where there
+    is neither, that of the slopes of the losses at K = 0 (of linear ones, which are a cost). The smaller
     of the two, and the least loss: a few heavy pairs that can be met exactly, or heavy pairs alone, must not
     make a gap look small that is a good part of the optimum.
     """
@@ -53,7 +54,16 @@ def reference(cost: Matrix, terms: Sequence[LossTerm], kernel: float) -> float:
     diagonal = diagonal[diagonal > 0]
     entry = float(np.median(diagonal)) if diagonal.size else float(np.max(np.abs(cost.data), initial=0.0))
     least = float(np.min(losses_at_zero(terms), initial=np.inf))
-    return min((x for x in (entry * kernel, least) if 0 < x < np.inf), default=0.0)
+    sizes = [x for x in (entry * kernel, least) if 0 < x < np.inf]
+    return min(sizes) if sizes else kernel * _slope_at_zero(terms)
+
+
+def _slope_at_zero(terms: Sequence[LossTerm]) -> float:
+    """The median size of the losses' slopes at K = 0, of those that are not zero; a cost by another name."""
+    slopes = [np.abs(term.derivative(np.zeros_like(term.target))) for term in terms]
+    every = np.concatenate([np.zeros(0), *slopes])
+    every = every[(every > 0) & np.isfinite(every)]
+    return float(np.median(every)) if every.size else 0.0
 
 
 def typical_loss(terms: Sequence[LossTerm]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,6 +38,19 @@ def perron_floor(C: Matrix) -> float:
         if float(np.max(ratio)) - low <= 1e-3 * abs(low):
             break
     return best
+
+
+def dominant(C: Matrix) -> bool:
+    """Whether each diagonal entry is at least the sum of sizes of the others in its row, exactly.
+
+    Then C is PSD (Gershgorin 1931); a graph Laplacian whose rows sum to zero, say. The sign of a sum of
+    floating-point numbers is found without rounding (Shewchuk 1997).
+    """
+    sizes = C.copy()
+    sizes.data = -np.abs(C.data)
+    sizes = sp.csr_array(sizes + sp.diags_array(np.abs(C.diagonal()) + C.diagonal()))
+    rows = np.split(sizes.data, sizes.indptr[1:-1])
+    return all(math.fsum(row) >= 0 for row in rows)
 
 
 def perron_vector(C: Matrix) -> Array | None:

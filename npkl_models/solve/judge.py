@@ -23,6 +23,7 @@ from npkl_models.linalg import Array
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.units import Units
+from npkl_models.proof.bounds import DENSE_EIGH
 from npkl_models.solve.options import Options
 from npkl_models.solve.watch import Watch
 
@@ -95,6 +96,8 @@ def judge(problem: Statement, backend: str, claim: Claim, watch: Watch) -> Solut
     """The solution with the status that is proved of it."""
     _check(problem, backend, claim)
     found = _certificate(problem, claim, watch)
+    if found is not None and claim.status is not Status.TIME_LIMIT:
+        found = _or_zero(problem, found, watch)
     case = _Case(problem, claim, found, watch)
     status, words = next(verdict for verdict in (rule(case) for rule in RULES) if verdict is not None)
     left = found is not None and status not in (Status.INFEASIBLE, Status.UNBOUNDED)
@@ -146,6 +149,17 @@ def _certificate(problem: Statement, claim: Claim, watch: Watch) -> Certificate 
         return first
     other = watch.certify(problem, claim.V, None)
     return other if other.bound > first.bound else first
+
+
+def _or_zero(problem: Problem, found: Certificate, watch: Watch) -> Certificate:
+    """The certificate of K = 0 where that is the optimum: a solver comes near it, and near is not enough.
+
+    Where nothing has a size (no cost, no loss at zero) gaps are relative to the objective itself.
+    """
+    if watch.suffices(found) or problem.order > DENSE_EIGH:
+        return found
+    zero = watch.certify(problem, np.zeros((problem.n, 1)), found.multipliers)
+    return zero if zero.feasible and (zero.relative_gap < found.relative_gap) else found
 
 
 @dataclass(frozen=True)

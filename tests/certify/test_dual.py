@@ -7,7 +7,8 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.certify import bounds
-from npkl_models.certify.bounds import Demand, Dual, bound_from, without_multipliers
+from npkl_models.certify.bounds import Demand, Dual, bound_from
+from npkl_models.certify.signs import by_signs
 from npkl_models.linalg import norm_bound
 from npkl_models.model.regularizers import NoRegularizer
 from npkl_models.proof.eigenbound import EigenBound
@@ -56,7 +57,7 @@ def test_numbers_out_of_range_give_no_bound_and_a_unit_vector():
 @pytest.mark.parametrize("bound", [-1e-3, -np.inf])
 def test_zero_multipliers_bound_an_optimum_next_to_zero(bound):
     """A PSD cost and losses that are never negative have an optimum of at least zero."""
-    found = without_multipliers(problem_of(), unknown(bound), 1e-9, DEMAND)
+    found = by_signs(problem_of(), unknown(bound), 1e-9, DEMAND)
     assert (found.rigour, found.repair) == ("proved", "no multipliers")
     assert -1e-12 <= found.bound <= 0
     assert not found.y.terms[0].any()
@@ -64,27 +65,27 @@ def test_zero_multipliers_bound_an_optimum_next_to_zero(bound):
 
 def test_zero_multipliers_stand_in_for_a_bound_that_is_missing():
     """Without any bound, zero is one, wherever the objective is."""
-    assert -1e-12 <= without_multipliers(problem_of(), unknown(-np.inf), 5.0, DEMAND).bound <= 0
+    assert -1e-12 <= by_signs(problem_of(), unknown(-np.inf), 5.0, DEMAND).bound <= 0
 
 
 def test_zero_multipliers_take_the_place_of_no_better_bound():
-    """A bound stays where it is positive, the objective is large, C is indefinite or a loss negative."""
+    """A bound stays where it is positive, C is indefinite or a loss negative."""
     kept = unknown(-1e-3)
-    assert without_multipliers(problem_of(), kept, 5.0, DEMAND) is kept
-    assert without_multipliers(problem_of(cost=(-1.0, 2.0, 3.0, 4.0)), kept, 1e-9, DEMAND) is kept
-    assert without_multipliers(problem_of(loss="linear"), kept, 1e-9, DEMAND) is kept
+    assert by_signs(problem_of(), kept, 5.0, DEMAND).bound == 0.0
+    assert by_signs(problem_of(cost=(-1.0, 2.0, 3.0, 4.0)), kept, 1e-9, DEMAND) is kept
+    assert by_signs(problem_of(loss="linear"), kept, 1e-9, DEMAND) is kept
     for rigour in ("proved", "probable"):
         positive = unknown(0.0, rigour)
-        assert without_multipliers(problem_of(), positive, 1e-9, DEMAND) is positive
+        assert by_signs(problem_of(), positive, 1e-9, DEMAND) is positive
     guess = unknown(1.0, "estimated")
-    assert without_multipliers(problem_of(), guess, 1e-9, DEMAND).rigour == "proved"
+    assert by_signs(problem_of(), guess, 1e-9, DEMAND).rigour == "proved"
 
 
 def test_zero_multipliers_come_with_rows_where_rows_are_bounded():
     """Row multipliers of zero are given just where the regulariser has any."""
     bounded = problem_of(nm.RowNormBound(2.0))
-    assert without_multipliers(problem_of(), unknown(-1.0), 1e-9, DEMAND).y.rows is None
-    rows = without_multipliers(bounded, unknown(-1.0), 1e-9, DEMAND).y.rows
+    assert by_signs(problem_of(), unknown(-1.0), 1e-9, DEMAND).y.rows is None
+    rows = by_signs(bounded, unknown(-1.0), 1e-9, DEMAND).y.rows
     np.testing.assert_array_equal(rows, np.zeros(4))
 
 

@@ -7,6 +7,7 @@ child; a killed sweep must leave no process, and have every result when it is ru
 """
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -22,17 +23,40 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 HERE = {**os.environ, "PYTHONPATH": str(ROOT)}
 LINE = "npkl: interrupted"
-STARTED = "import os, sys; sys.argv = ['npkl', *sys.argv[1:]]; os.write({fd}, b'.')\n"
-RUN = STARTED + "from npkl_models.cli.main import command; command()"
+IMPORTS, WORK, AFTER = "before the work began", "within the work", "after the work"
+BEGUN, READY, DONE = b".", b"w", b"e"  # what a command says of where it is
+RUN = f"""
+import os, sys
+sys.argv = ["npkl", *sys.argv[2:]]
+say = lambda what: os.write({{fd}}, what)
+class Told:  # of the first import after the one that answers the signal
+    def find_spec(name, path=None, target=None):
+        if name == "lazy_loader":
+            say({BEGUN!r})
+sys.meta_path.insert(0, Told)
+import npkl_models.interrupts as interrupts
+def told(work, before, after):
+    return lambda: (say(before), work(), say(after))
+interrupts.begin = told(interrupts.begin, b"", {READY!r})
+interrupts.end = told(interrupts.end, {DONE!r}, b"")
+from npkl_models.cli.main import command
+command()
+"""
+FEW = "bcd,interior,sdp,admm"
 COMMANDS = {
-    "crosscheck": ["crosscheck", "--data", "iris"], "jobs": ["crosscheck", "--data", "iris", "--jobs", "2"],
-    "solve": ["solve", "--data", "wine", "--gamma", "10"], "bcd": ["solve", "--data", "iris", "--backend", "bcd"],
-    "interior": ["solve", "--data", "wine", "--backend", "interior"], "sdp": ["solve", "--data", "iris", "--backend", "sdp"],
-    "path": ["path", "--data", "iris"], "cluster": ["cluster", "iris", "--k", "3"], "help": ["--help"],
+    "crosscheck": ["crosscheck", "--data", "iris", "--backends", FEW],
+    "jobs": ["crosscheck", "--data", "iris", "--jobs", "2", "--backends", FEW],
+    "solve": ["solve", "--data", "iris", "--gamma", "10"], "bcd": ["solve", "--data", "iris", "--backend", "bcd", "--tol", "1e-9"],
+    "interior": ["solve", "--data", "iris", "--backend", "interior"], "sdp": ["solve", "--data", "iris", "--backend", "sdp"],
+    "path": ["path", "--data", "iris"], "path jobs": ["path", "--data", "iris", "--jobs", "2"],
+    "cluster": ["cluster", "iris", "--k", "3"], "help": ["--help"],
     "datasets": ["datasets"], "explain": ["explain", "--data", "iris"], "explore": ["explore", "--no-browser"],
+    "label": ["label", "iris", "--pairs", "{folder}/pairs.csv"],
 }  # fmt: skip
-LATEST = 4.0  # seconds from the first import to a signal
+ANSWERS = b"y\nn\n" * 5  # what `label` is told before nobody answers any more
+ENDLESS = {"explore": 5.0, "label": 8.0}  # seconds in which they are interrupted
 EARLIEST = 0.005  # what comes before the first import of ours is the interpreter's own
+LATEST = 1.05  # of the time that a command takes
 PATIENCE = 60.0  # seconds after which a process that was told to end is said to hang
 SLOW = 8.0  # seconds that are counted as a slow end
 
@@ -43,19 +67,25 @@ class Ending:
 
     name: str
     delay: float
+    phase: str
     status: int
     seconds: float
     errors: str
+    printed: str
     left: list[int] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
 
     @property
     def fault(self) -> str:
         lines = [line for line in self.errors.splitlines() if line.strip()]
-        if self.status not in (130, 0, 1) or "Traceback" in self.errors or "Exception ignored" in self.errors:
+        said = self.errors + self.printed
+        if self.status not in (130, 0, 1) or "Traceback" in said or "Exception ignored" in said:
             return "traceback or status"
         if lines not in ([], [LINE]) or (self.status == 130) != (lines == [LINE]):
             return "not one line"
-        return "children left" if self.left else "slow" if self.seconds > SLOW else ""
+        if self.left or self.files:
+            return "children left" if self.left else "files left"
+        return "slow" if self.seconds > SLOW else ""
 
 
 def processes(group: int) -> list[int]:
@@ -80,30 +110,67 @@ def gone(group: int, seconds: float) -> list[int]:
     return left
 
 
-def interrupted(name: str, delay: float, group: bool = True) -> Ending:
-    """Run a command, and interrupt it (and its children, as a terminal does) after so many seconds."""
+def files(process: int, seconds: float) -> list[str]:
+    """Semaphores and folders of a process's workers that are left when all had so long to go."""
+    until = time.monotonic() + seconds
+    while True:
+        places = {Path("/dev/shm"), Path(tempfile.gettempdir())}
+        names = (f"sem.loky-{process}-*", f"joblib_memmapping_folder_{process}_*")
+        left = [str(path) for place in places for name in names for path in place.glob(name)]
+        if not left or time.monotonic() > until:
+            return left
+        time.sleep(0.05)
+
+
+def interrupted(name: str, delay: float | None, group: bool = True, within: bool = False) -> Ending:
+    """Run a command, and interrupt it (and its children, as a terminal does) after so many seconds.
+
+    They count from its beginning, or that of its work. Without a delay nothing interrupts it.
+    """
     reading, writing = os.pipe()
-    with tempfile.TemporaryFile() as errors:
+    with (
+        tempfile.TemporaryFile() as errors,
+        tempfile.TemporaryFile() as printed,
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        arguments = [word.format(folder=folder) for word in COMMANDS[name]]
         process = subprocess.Popen(
-            [sys.executable, "-c", RUN.format(fd=writing), *COMMANDS[name]], stdout=subprocess.DEVNULL, stderr=errors,
+            [sys.executable, "-c", RUN.format(fd=writing), "npkl", *arguments], stdin=subprocess.PIPE, stdout=printed, stderr=errors,
             pass_fds=(writing,), start_new_session=True, env=HERE,
         )  # fmt: skip
         os.close(writing)
-        os.read(reading, 1)
-        os.close(reading)
-        time.sleep(delay)
+        said = os.read(reading, 1)
+        while within and said and READY not in said:
+            said += os.read(reading, 16)
+        os.set_blocking(reading, False)
         began = time.monotonic()
-        if process.poll() is None:
-            (os.killpg if group else os.kill)(process.pid, signal.SIGINT)
+        if process.stdin is not None and name == "label":
+            process.stdin.write(ANSWERS)
+            process.stdin.flush()
+        if delay is not None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(delay)
+            with contextlib.suppress(BlockingIOError):
+                said += os.read(reading, 16)
+            began = time.monotonic()
+            if process.poll() is None:
+                (os.killpg if group else os.kill)(process.pid, signal.SIGINT)
+        ended = process.poll() is not None or DONE in said
+        phase = AFTER if ended else WORK if READY in said else IMPORTS
         try:
             status = process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             status = process.wait()
         took = time.monotonic() - began
-        left = gone(process.pid, 10)
+        os.close(reading)
+        if process.stdin is not None:
+            process.stdin.close()
+        left, kept = gone(process.pid, 10), files(process.pid, 10)
         errors.seek(0)
-        return Ending(name, delay, status, took, errors.read().decode(errors="replace"), left)
+        printed.seek(0)
+        words = [file.read().decode(errors="replace") for file in (errors, printed)]
+        return Ending(name, 0.0 if delay is None else delay, phase, status, took, *words, left, kept)
 
 
 def swept(folder: str, seed: int) -> list[str]:
@@ -131,6 +198,15 @@ def swept(folder: str, seed: int) -> list[str]:
     return faults
 
 
+def measured() -> dict[str, float]:
+    """Seconds that each command takes, or in which one without an end is interrupted."""
+    found = {}
+    for name in COMMANDS:
+        found[name] = ENDLESS[name] if name in ENDLESS else interrupted(name, None).seconds
+        print(f"{name}: {found[name]:.1f} s", flush=True)
+    return found
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -139,23 +215,26 @@ def main() -> int:
     parser.add_argument("--sweeps", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    chance, faults, statuses, slowest = random.Random(options.seed), [], Counter(), 0.0
+    chance, faults, slowest = random.Random(options.seed), [], 0.0
+    statuses: Counter[int] = Counter()
+    phases: Counter[str] = Counter()
+    latest = {name: LATEST * seconds for name, seconds in measured().items()} if options.interrupts else {}
     for _ in range(options.interrupts):
-        one = interrupted(
-            chance.choice(list(COMMANDS)), chance.uniform(EARLIEST, LATEST), chance.random() < 0.5
-        )
+        name = chance.choice(list(COMMANDS))
+        one = interrupted(name, chance.uniform(EARLIEST, latest[name]), chance.random() < 0.5)
         statuses[one.status] += 1
+        phases[one.phase] += 1
         slowest = max(slowest, one.seconds)
         if one.fault:
             faults.append(one)
             print(
-                f"{one.fault}: {one.name} after {one.delay:.3f} s, status {one.status}, {one.seconds:.1f} s"
+                f"{one.fault}: {one.name} after {one.delay:.3f} s, {one.phase}, status {one.status},"
+                f" {one.seconds:.1f} s, {one.left} {one.files}"
             )
-            print(one.errors[-1500:], flush=True)
-    print(
-        f"{options.interrupts} interrupts: {dict(statuses)}, slowest end {slowest:.1f} s, {len(faults)} faults",
-        flush=True,
-    )
+            print(one.errors[-1500:], one.printed[-1500:], flush=True)
+    orphans = sum(bool(one.left) for one in faults)
+    print(f"{options.interrupts} interrupts: {dict(statuses)}; {dict(phases)}", flush=True)
+    print(f"slowest end {slowest:.1f} s, {orphans} with orphans, {len(faults)} faults", flush=True)
     wrong = 0
     for k in range(options.sweeps):
         with tempfile.TemporaryDirectory() as folder:

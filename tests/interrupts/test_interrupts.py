@@ -1,20 +1,50 @@
 """A slice of ``python tests/interrupts/run.py``: no moment of these is a matter of the machine's speed."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
-from interrupts.run import interrupted, swept
+from interrupts.run import HERE, IMPORTS, LINE, PATIENCE, WORK, files, gone, interrupted, swept
 
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc"), reason="processes are counted in /proc")
 
 
-@pytest.mark.parametrize(("name", "delay"), [("solve", 0.01), ("help", 0.2), ("crosscheck", 2.5)])
-def test_an_interrupt_is_one_line_and_no_traceback(name, delay):
-    found = interrupted(name, delay)
+@pytest.mark.parametrize(
+    ("name", "within", "delay"), [("solve", False, 0.01), ("help", False, 0.2), ("crosscheck", True, 0.5)]
+)
+def test_an_interrupt_is_one_line_and_no_traceback(name, within, delay):
+    found = interrupted(name, delay, within=within)
     assert found.fault in ("", "slow"), found
+    assert not within or found.phase == WORK
+    assert delay > 0.1 or found.phase == IMPORTS
+
+
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("group", [False, True])
+def test_workers_are_silent_and_leave_nothing(tmp_path, group, again):
+    process = subprocess.Popen(
+        [sys.executable, Path(__file__).with_name("spreading.py"), tmp_path],
+        stderr=subprocess.PIPE, text=True, env=HERE, start_new_session=True,
+    )  # fmt: skip
+    until = time.monotonic() + PATIENCE
+    while len(marks := list(tmp_path.iterdir())) < 2 and time.monotonic() < until and process.poll() is None:
+        time.sleep(0.05)
+    for _ in range(1 + again):
+        (os.killpg if group else os.kill)(process.pid, signal.SIGINT)
+        time.sleep(0.05)  # or two are one
+    try:
+        _, errors = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    assert {mark.name.split("-")[1] for mark in marks} == {"deaf"}
+    assert (process.returncode, errors) == (130, f"{LINE}\n")
+    assert gone(process.pid, PATIENCE) == []
+    assert files(process.pid, PATIENCE) == []
 
 
 def test_workers_end_with_the_process_that_was_killed(tmp_path):
