@@ -199,7 +199,7 @@ def _without_faint_rows(D: Array) -> Array:
     return np.where((lengths > FAINT * lengths.max(initial=0.0))[:, None], D, 0.0)
 
 
-def _within_rows(problem: Problem, D: Array, parts: list[Equality]) -> tuple[Array, float] | None:
+def _within_rows(problem: Statement, D: Array, parts: list[Equality]) -> tuple[Array, float] | None:
     """Values that are squares of a'w, w = Q'D, vanish on the null space of independent rows a."""
     rows: list[Array] = []
     Q = problem.Q

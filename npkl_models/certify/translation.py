@@ -33,10 +33,10 @@ def bound_of_centred(
     problem: Statement, y: Multipliers, V: Array, upper: float, demand: Demand
 ) -> Dual | None:
     """The bound over kernels centred in each part that is blind to its place; None where none is."""
-    found_basis = _centred(problem)
-    if found_basis is None:
+    blind = _centred(problem)
+    if blind is None:
         return None
-    Q, off = found_basis
+    Q, off = blind
     S, _ = rounding.slack(problem, projected(problem, y))
     lowered = 4 * off * norm_bound(S)  # what a range that is rounded may cost the slack
     if not np.isfinite(lowered):

@@ -170,7 +170,7 @@ def _groups(problem: Statement) -> tuple[Index, Mask]:
     return label, gone
 
 
-def _followed(problem: Problem, label: Index) -> Index:
+def _followed(problem: Statement, label: Index) -> Index:
     """Pairs of groups (by points) that equal distances make one: d_ij = d_ik where i and j share a row."""
     out = [np.zeros((0, 2), dtype=np.intp)]
     for part in problem.equalities:
@@ -182,7 +182,7 @@ def _followed(problem: Problem, label: Index) -> Index:
     return np.concatenate(out)
 
 
-def _kept(problem: Problem, label: Index, gone: Mask) -> tuple[tuple[Mask, ...], Index, Array]:
+def _kept(problem: Statement, label: Index, gone: Mask) -> tuple[tuple[Mask, ...], Index, Array]:
     """Which values are left, each of a pair of groups once and none that the face meets; heirs and signs."""
     masks = [np.full(part.functional.size, not _is_centring(part)) for part in problem.equalities]
     ends = np.cumsum([0, *(mask.size for mask in masks)])

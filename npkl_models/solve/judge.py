@@ -151,7 +151,7 @@ def _certificate(problem: Statement, claim: Claim, watch: Watch) -> Certificate 
     return other if other.bound > first.bound else first
 
 
-def _or_zero(problem: Problem, found: Certificate, watch: Watch) -> Certificate:
+def _or_zero(problem: Statement, found: Certificate, watch: Watch) -> Certificate:
     """The certificate of K = 0 where that is the optimum: a solver comes near it, and near is not enough.
 
     Where nothing has a size (no cost, no loss at zero) gaps are relative to the objective itself.

@@ -42,24 +42,25 @@ def test_no_center_where_the_multiplier_may_only_fall():
 
 
 def test_an_offer_is_taken_if_it_is_higher_and_only_then():
-    """What is kept is the highest that was proved, projected into the domain."""
+    """What a solver found counts if it is proved to be higher, projected into the domain."""
     problem = held()
     _, mu = slater.strictly_feasible(problem)
-    assert not slater.offer(problem, multipliers(1e-3))
-    assert not slater.offer(problem, multipliers(-1.0))
-    assert slater.strictly_feasible(problem)[1] == mu
-    assert slater.offer(problem, multipliers(1e6))
-    center, higher = slater.strictly_feasible(problem)
-    assert mu < higher <= HIGHEST
-    assert center.terms[0][0] == 1e6
+    assert slater.interior(problem, multipliers(1e-3)) is None
+    assert slater.interior(problem, multipliers(-1.0)) is None
+    found = slater.interior(problem, multipliers(1e6))
+    assert mu < found.mu <= HIGHEST
+    assert found.y.terms[0][0] == 1e6
+    assert slater.strictly_feasible(problem)[1] == mu  # which is a fact, whatever a solver found
 
 
-def test_an_offer_is_the_first_where_none_was_found():
-    """A search that found nothing does not forbid a candidate."""
-    problem = held()
-    slater._known[problem] = None
-    assert slater.offer(problem, multipliers(1.0))
-    assert slater.strictly_feasible(problem)[1] > 0
+def test_a_solver_s_point_is_mixed_in_for_its_own_problem_alone():
+    problem, y = held(), multipliers(0.0, 0.3)
+    found = slater.interior(problem, multipliers(1e6))
+    own = slater.slater(problem, y, 0.1, np.inf, found)
+    assert own[1].terms[0][0] > 1e3
+    plain = slater.slater(problem, y, 0.1, np.inf)
+    other = slater.slater(held(), y, 0.1, np.inf, found)
+    assert other[0] == plain[0] != own[0]
 
 
 @pytest.mark.parametrize("eps", [0.1, 1e-6])

@@ -93,7 +93,7 @@ def test_a_split_does_not_keep_its_problem_alive():
 def test_what_is_grown_meets_the_wishes():
     problem = nm.npkl(*two_rings(), loss="hinge", gamma=10.0)
     parts = split(problem)
-    V = grown(parts, parts.problem.solve(tol=1e-8).V)
+    V = grown(parts, nm.solve(parts.problem, tol=1e-8).V)
     z = problem.values(V)[0]
     assert np.all(z[[0, 1]] >= 1)
     np.testing.assert_array_less(z[[3, 4]], -1 + 1e-9)
