@@ -313,3 +313,31 @@ def test_notebooks_show_tables_and_formulas(small):
     assert "agrees" in table._repr_html_()
     assert problem._repr_latex_().startswith("$$")
     assert "&lt;" in table._repr_html_()  # of the bracket, escaped
+
+
+KEPT = {"solve/registry.py": {"_REGISTRY"}, "files/atomic.py": {"_looked"}}
+"""State of a module: the backends by name, and when a folder was last tidied up."""
+
+
+def _empties(tree):
+    """Names of a module that begin as an empty container, which something may fill."""
+    for node in tree.body:
+        value = getattr(node, "value", None)
+        if not isinstance(node, (ast.Assign, ast.AnnAssign)) or value is None:
+            continue
+        empty = isinstance(value, (ast.Dict, ast.List)) and not ast.unparse(value).strip("{}[]")
+        made = isinstance(value, ast.Call) and not value.args and "Dict" in ast.unparse(value.func)
+        made |= isinstance(value, ast.Call) and ast.unparse(value) in ("set()", "dict()", "list()")
+        if empty or made:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (ast.unparse(target) for target in targets)
+
+
+def test_no_module_keeps_what_grows():
+    assert list(_empties(ast.parse("a = {}\nb: dict = WeakKeyDictionary()\nc = {1: 2}"))) == ["a", "b"]
+    found = {own(path): set(_empties(ast.parse(path.read_text()))) for path in MODULES}
+    assert {name: names for name, names in found.items() if names} == KEPT
+    changed = {
+        own(p) for p in MODULES if any(isinstance(n, ast.Global) for n in ast.walk(ast.parse(p.read_text())))
+    }
+    assert changed <= {"interrupts.py", "linalg/threads.py"}
