@@ -73,8 +73,8 @@ def near(problem: Statement, V: Array) -> Near | None:
         return Near(0.0) if _confined(problem, V, 0.0) else None
     if contradictory(problem):
         return None
-    if not V.any() and not any(part.value.any() for part in problem.equalities):
-        return Near(0.0) if _confined(problem, V, 0.0) else None  # K = 0 meets them exactly
+    if _zero_for_zero(problem, V):
+        return Near(0.0) if _confined(problem, V, 0.0) else None
     if problem.basis is None and all(diagonal_of(part.functional).all() for part in problem.equalities):
         reach = _of_lengths(problem, V)
         return Near(reach) if np.isfinite(reach) and _confined(problem, V, reach) else None
@@ -84,6 +84,11 @@ def near(problem: Statement, V: Array) -> Near | None:
         if np.isfinite(reach) and _confined(problem, V, reach):
             return Near(reach)
     return _by_anchor(problem, V)
+
+
+def _zero_for_zero(problem: Statement, V: Array) -> bool:
+    """Whether V is zero and all values asked for are: then they are met exactly."""
+    return not V.any() and not any(part.value.any() for part in problem.equalities)
 
 
 def _by_anchor(problem: Statement, V: Array) -> Near | None:

@@ -167,21 +167,28 @@ def _both_sides(
         upper = restored.near.upper(problem, V, objective, y.equalities)
         upper += rounding.objective(problem, V, objective)
     if given is not None or not problem.regularizer.row_multipliers:
-        dual = bound_from(problem, y, V, objective, upper, demand)
-        met = enough(problem, objective, dual.bound, demand)
-        if not (met or demand.quick):
-            held = bound_of_held(problem, y, V, demand)
-            dual = dual if held is None or held.bound <= dual.bound else held
-        if not (met or demand.quick or np.isfinite(dual.bound)):
-            placed = bound_of_centred(problem, y, V, upper, demand)
-            dual = dual if placed is None else placed
-        if not (demand.quick and np.isfinite(dual.bound)):
-            dual = by_signs(problem, dual, objective, demand)
+        dual = _one_side(problem, y, V, objective, upper, demand)
         return restored, objective, upper, dual
     share = replace(demand, failure_probability=demand.failure_probability / len(ACTIVE))
     dual = bound_from(problem, y, V, objective, upper, share)
     dual = _with_more_rows(problem, V, dual, objective, upper, share)
     return restored, objective, upper, dual
+
+
+def _one_side(
+    problem: Statement, y: Multipliers, V: Array, objective: float, upper: float, demand: Demand
+) -> Dual:
+    """The bound of multipliers; where it is not met, that of parts of the problem, and that of signs."""
+    dual = bound_from(problem, y, V, objective, upper, demand)
+    if not (enough(problem, objective, dual.bound, demand) or demand.quick):
+        held = bound_of_held(problem, y, V, demand)
+        dual = dual if held is None or held.bound <= dual.bound else held
+        if not np.isfinite(dual.bound):
+            placed = bound_of_centred(problem, y, V, upper, demand)
+            dual = dual if placed is None else placed
+    if not (demand.quick and np.isfinite(dual.bound)):
+        dual = by_signs(problem, dual, objective, demand)
+    return dual
 
 
 def _with_more_rows(

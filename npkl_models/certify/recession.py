@@ -177,9 +177,9 @@ def _exactly_still(
                 parts.append(Equality(type(f)(f.n, indices), 0.0))
     if not parts:
         return D, 0.0
-    plain = _without_faint_rows(D)
-    if problem.basis is None and not any(part.functional.size_of_factor(plain).any() for part in parts):
-        return plain, 0.0  # every product in these values has a row of zeros
+    plain = _without_faint_rows(D) if problem.basis is None else None
+    if plain is not None and _untouched(plain, parts):
+        return plain, 0.0
     if problem.basis is not None and all(bool(squares(part.functional).all()) for part in parts):
         return _within_rows(problem, D, parts)
     every = LossTerm(Entries(problem.n, ([0], [0])), "square", 0.0)  # a face must leave something to state
@@ -191,6 +191,11 @@ def _exactly_still(
     better = newton(inner, there)
     found = near(inner, better)
     return None if found is None or found.share > 0 else (better, found.reach)
+
+
+def _untouched(D: Array, parts: list[Equality]) -> bool:
+    """Whether every product in these values has a row of zeros."""
+    return not any(part.functional.size_of_factor(D).any() for part in parts)
 
 
 def _without_faint_rows(D: Array) -> Array:

@@ -22,10 +22,7 @@ def by_signs(problem: Statement, dual: Dual, objective: float, demand: Demand) -
     others are zero. With none at all the bound is zero if no loss is negative. Where the optimum is next to
     zero, or pairs ask for what costs nothing, other repairs pay more, or do not apply.
     """
-    known = dual.rigour in CERTIFIED and enough(problem, objective, dual.bound, demand)
-    worth = objective <= demand.tol * problem.size(objective) or dual.bound == float("-inf")
-    worth |= problem.order <= DENSE_EIGH and dual.rigour in CERTIFIED  # where it costs next to nothing
-    if known or not worth or cost_floor(problem) + problem.regularizer.shift < 0:
+    if not _worth(problem, dual, objective, demand) or cost_floor(problem) + problem.regularizer.shift < 0:
         return dual
     given, lower = dual.y, dual.bound < 0 or dual.rigour not in CERTIFIED
     if lower and all(term.loss.nonnegative for term in problem.terms):
@@ -38,6 +35,14 @@ def by_signs(problem: Statement, dual: Dual, objective: float, demand: Demand) -
     if y is None or not bound > dual.bound:
         return dual
     return replace(dual, bound=bound, rigour="proved", repair="positive multipliers", y=y)
+
+
+def _worth(problem: Statement, dual: Dual, objective: float, demand: Demand) -> bool:
+    """Whether there may be more to be had, for what it costs."""
+    if dual.rigour in CERTIFIED and enough(problem, objective, dual.bound, demand):
+        return False
+    nothing = objective <= demand.tol * problem.size(objective) or dual.bound == float("-inf")
+    return nothing or (problem.order <= DENSE_EIGH and dual.rigour in CERTIFIED)
 
 
 def enough(problem: Statement, objective: float, bound: float, demand: Demand) -> bool:

@@ -23,6 +23,7 @@ step would be the same theorem at a hundred times the price, more than a large g
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -112,11 +113,13 @@ def _lowest(alpha: list[float], beta: list[float], lost: float, component: float
     """The largest lambda below theta_1 up to which no eigenvector has that component in the start."""
     theta = _ritz_values(alpha, beta)
     product = float(np.sum(np.log(np.maximum(beta, 1e-300))))
-    apart = theta - theta[0]
+    apart, diagonal, beside = theta - theta[0], np.array(alpha), np.array(beta[: len(alpha) - 1])
 
     def ruled_out(distance: float) -> bool:
         shown = float(np.exp(min(product - np.sum(np.log(apart + distance)), 700.0)))
-        return shown + lost * _of_start(alpha, beta, theta[0] - distance) <= component
+        if shown > component:
+            return False
+        return shown + lost * _of_start(diagonal, beside, theta[0] - distance) <= component
 
     high = max(
         (product - np.log(component / 2)) / theta.size, float(np.log(max(2 * lost / component, 1e-300)))
@@ -128,14 +131,14 @@ def _lowest(alpha: list[float], beta: list[float], lost: float, component: float
     return float(theta[0] - np.exp(high))
 
 
-def _of_start(alpha: list[float], beta: list[float], lam: float) -> float:
+def _of_start(diagonal: Array, beside: Array, lam: float) -> float:
     """The norm of (T - lambda)^-1 e_1, inf where T - lambda is not positive definite as rounded."""
-    if len(alpha) == 1:
-        return 1 / (alpha[0] - lam) if alpha[0] > lam else float("inf")
-    start = np.zeros(len(alpha))
+    if diagonal.size == 1:
+        return float(1 / (diagonal[0] - lam)) if diagonal[0] > lam else float("inf")
+    start = np.zeros(diagonal.size)
     start[0] = 1.0
-    _, _, x, failed = dptsv(np.array(alpha) - lam, np.array(beta[: len(alpha) - 1]), start)
-    return float("inf") if failed else float(np.linalg.norm(x))
+    _, _, x, failed = dptsv(diagonal - lam, beside, start)
+    return float("inf") if failed else math.sqrt(x @ x)
 
 
 def by_lanczos(

@@ -95,9 +95,7 @@ def in_statement(claim: object, units: Units) -> Claim:
 def judge(problem: Statement, backend: str, claim: Claim, watch: Watch) -> Solution:
     """The solution with the status that is proved of it."""
     _check(problem, backend, claim)
-    found = _certificate(problem, claim, watch)
-    if found is not None and claim.status is not Status.TIME_LIMIT:
-        found = _or_zero(problem, found, watch)
+    found = _or_zero(problem, _certificate(problem, claim, watch), claim, watch)
     case = _Case(problem, claim, found, watch)
     status, words = next(verdict for verdict in (rule(case) for rule in RULES) if verdict is not None)
     left = found is not None and status not in (Status.INFEASIBLE, Status.UNBOUNDED)
@@ -151,15 +149,16 @@ def _certificate(problem: Statement, claim: Claim, watch: Watch) -> Certificate 
     return other if other.bound > first.bound else first
 
 
-def _or_zero(problem: Statement, found: Certificate, watch: Watch) -> Certificate:
+def _or_zero(problem: Statement, found: Certificate | None, claim: Claim, watch: Watch) -> Certificate | None:
     """The certificate of K = 0 where that is the optimum: a solver comes near it, and near is not enough.
 
     Where nothing has a size (no cost, no loss at zero) gaps are relative to the objective itself.
     """
-    if watch.suffices(found) or problem.order > DENSE_EIGH:
+    late = claim.status is Status.TIME_LIMIT or problem.order > DENSE_EIGH
+    if found is None or late or watch.suffices(found):
         return found
     zero = watch.certify(problem, np.zeros((problem.n, 1)), found.multipliers)
-    return zero if zero.feasible and (zero.relative_gap < found.relative_gap) else found
+    return zero if watch.suffices(zero) else found
 
 
 @dataclass(frozen=True)

@@ -220,10 +220,10 @@ def test_ritz_pairs_are_those_of_the_tridiagonal_matrix():
     assert lanczos._extreme_ritz([2.0], [], 3)[2] == 0.0
     lam = values[0] - 0.3
     wanted = np.linalg.norm(np.linalg.solve(T - lam * np.eye(30), np.eye(30)[0]))
-    assert lanczos._of_start(alpha, [*beta, 7.0], lam) == pytest.approx(wanted)
-    assert lanczos._of_start(alpha, [*beta, 7.0], values[0] + 0.1) == np.inf
-    assert lanczos._of_start([2.0], [1.0], 1.5) == 2.0
-    assert lanczos._of_start([2.0], [1.0], 2.5) == np.inf
+    assert lanczos._of_start(np.array(alpha), np.array(beta), lam) == pytest.approx(wanted)
+    assert lanczos._of_start(np.array(alpha), np.array(beta), values[0] + 0.1) == np.inf
+    assert lanczos._of_start(np.array([2.0]), np.zeros(0), 1.5) == 2.0
+    assert lanczos._of_start(np.array([2.0]), np.zeros(0), 2.5) == np.inf
 
 
 @pytest.mark.parametrize("lost", [0.0, 1e-6])

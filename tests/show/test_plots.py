@@ -11,6 +11,7 @@ plt = pytest.importorskip("matplotlib.pyplot")
 
 @pytest.fixture(autouse=True)
 def closed():
+    plt.close("all")  # what other tests left
     yield
     plt.close("all")
 
