@@ -36,6 +36,7 @@ def begin() -> None:
     if not _listens():
         return
     import threading
+    import warnings
 
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
@@ -44,6 +45,8 @@ def begin() -> None:
         _State.errors = os.dup(2)
     sys.unraisablehook = _unraisable
     threading.excepthook = _thread_broke
+    shown = warnings.showwarning
+    warnings.showwarning = lambda *what: None if _State.recorded else shown(*what)
     _thread.start_new_thread(_listen, (reading,))
     signal.signal(signal.SIGINT, _handle)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
@@ -88,7 +91,8 @@ def silent() -> Iterator[None]:
         os.dup2(nowhere, 2)
         yield
     finally:
-        os.dup2(_State.errors, 2)
+        if not _State.said:
+            os.dup2(_State.errors, 2)
         os.close(nowhere)
 
 
@@ -96,6 +100,15 @@ def before_leaving(work: Callable[[], None]) -> None:
     """Have something done whenever the process ends at once; it must not wait for anything."""
     if work not in _State.leaving:
         _State.leaving.append(work)
+
+
+def heed_all() -> None:
+    """Raise KeyboardInterrupt if there was a signal, answered or not: whoever begins something asks.
+
+    What was going on when it came may have ended well all the same, and the answer does not tell.
+    """
+    if _State.recorded:
+        raise KeyboardInterrupt
 
 
 def recorded() -> bool:
@@ -121,6 +134,8 @@ def say() -> int:
         _State.said = True
         with contextlib.suppress(OSError):  # nobody reads it
             os.write(_State.errors, LINE)
+        if _State.errors != 2:  # nothing comes after the line
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     return STATUS
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+import npkl_models.interrupts as interrupts
 from npkl_models.answer.solution import Solution, Status
 from npkl_models.errors import NPKLError, ProblemError, WriteError
 from npkl_models.files import saved
@@ -176,6 +177,7 @@ def _one(task: Task, kept: _Kept) -> Any:
         failure = Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
         kept.failed(failure)
         return failure
+    interrupts.heed_all()
     if _stopped(result) and INTERRUPTED in result.message:
         raise KeyboardInterrupt
     kept.succeeded()

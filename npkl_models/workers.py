@@ -7,7 +7,6 @@ import os
 import signal
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -46,13 +45,7 @@ def spread(function: Callable[..., Any], given: Iterable[tuple[Any, ...]], n_job
             _begin_trackers()
         with _deaf():
             results = parallel(delayed(_call)(begun_by, function, *one) for one in given)
-    try:
-        for result in results:  # noqa: UP028
-            yield result
-    finally:
-        with warnings.catch_warnings():  # of results that nobody has taken
-            warnings.simplefilter("ignore")
-            results.close()
+    yield from results
 
 
 def processors(n_jobs: int) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+import npkl_models.interrupts as interrupts
 from npkl_models.answer.solution import Status
 from npkl_models.applications.labelling import Labelling
 from npkl_models.applications.selection import SCALINGS
@@ -83,6 +84,7 @@ class _Desk:
             f"{last.pairs} pairs: {found.status}, relative gap {last.relative_gap:.1e}, "
             f"{last.seconds:.2g} s {how}"
         )
+        interrupts.heed_all()
         if found.status is Status.STOPPED and INTERRUPTED in found.message:
             raise KeyboardInterrupt
 

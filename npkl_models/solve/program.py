@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+import npkl_models.interrupts as interrupts
 from npkl_models.answer.solution import Solution, Status
 from npkl_models.model.faces import Face
 from npkl_models.model.statement import Statement
@@ -80,6 +81,7 @@ class Program:
 
     def solve(self) -> Solution:
         """Run the solver, and judge what it claims."""
+        interrupts.heed_all()
         started = time.perf_counter()
         with progress_log(self.options.verbose), quiet():
             watch = Watch(self.options, self.backend, self.units)

@@ -42,7 +42,7 @@ interrupts.end = told(interrupts.end, {DONE!r}, b"")
 from npkl_models.cli.main import command
 command()
 """
-FEW = "bcd,interior,sdp,admm"
+FEW = "bcd,interior,admm"
 COMMANDS = {
     "crosscheck": ["crosscheck", "--data", "iris", "--backends", FEW],
     "jobs": ["crosscheck", "--data", "iris", "--jobs", "2", "--backends", FEW],
@@ -173,9 +173,9 @@ def interrupted(name: str, delay: float | None, group: bool = True, within: bool
         return Ending(name, 0.0 if delay is None else delay, phase, status, took, *words, left, kept)
 
 
-def swept(folder: str, seed: int) -> list[str]:
+def swept(folder: str, seed: int, tasks: int = 12, latest: float = 2.0) -> list[str]:
     """Kill a sweep's main process, look for orphans, and run it again; returns what is wrong."""
-    chance, tasks = random.Random(seed), 12
+    chance = random.Random(seed)
     command = [sys.executable, str(Path(__file__).with_name("sweeping.py")), folder, str(tasks)]
     process = subprocess.Popen(
         command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=HERE
@@ -183,7 +183,7 @@ def swept(folder: str, seed: int) -> list[str]:
     until = time.monotonic() + PATIENCE
     while not list(Path(folder).glob("*.json")) and process.poll() is None and time.monotonic() < until:
         time.sleep(0.05)
-    time.sleep(chance.uniform(0, 2))
+    time.sleep(chance.uniform(0, latest))
     if process.poll() is not None:
         return ["the sweep ended before it was killed"]
     os.kill(process.pid, signal.SIGKILL)
@@ -215,6 +215,7 @@ def main() -> int:
     parser.add_argument("--sweeps", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has its background jobs ignore it
     chance, faults, slowest = random.Random(options.seed), [], 0.0
     statuses: Counter[int] = Counter()
     phases: Counter[str] = Counter()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import npkl_models.interrupts as interrupts
 from interrupts.run import HERE, IMPORTS, LINE, PATIENCE, WORK, files, gone, interrupted, swept
 
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc"), reason="processes are counted in /proc")
@@ -48,7 +49,7 @@ def test_workers_are_silent_and_leave_nothing(tmp_path, group, again):
 
 
 def test_workers_end_with_the_process_that_was_killed(tmp_path):
-    assert swept(str(tmp_path), 0) in ([], ["the sweep ended before it was killed"])
+    assert swept(str(tmp_path), 0, tasks=4, latest=0.2) in ([], ["the sweep ended before it was killed"])
 
 
 def test_an_interrupt_that_others_swallow_is_raised_again():
@@ -68,6 +69,38 @@ except KeyboardInterrupt:
 """
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (found.returncode, found.stderr) == (130, "npkl: interrupted\n")
+
+
+def test_nothing_is_begun_after_an_interrupt_that_an_answer_does_not_show():
+    code = """
+import signal, warnings
+from functools import partial
+from npkl_models import interrupts
+from npkl_models.sweep import sweep
+def task(name):
+    print(name, flush=True)
+    try:
+        signal.raise_signal(signal.SIGINT)
+    except KeyboardInterrupt:
+        interrupts.answered()  # as a run does that then ends optimal all the same
+    warnings.warn("of others")
+    return name
+interrupts.begin()
+try:
+    sweep({name: partial(task, name) for name in ("first", "second")})
+except KeyboardInterrupt:
+    interrupts.say()
+    warnings.warn("of others")
+    interrupts.leave_at_once()
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stdout, found.stderr) == (130, "first\n", f"{LINE}\n")
+
+
+def test_no_solve_is_begun_after_an_interrupt(small, monkeypatch):
+    monkeypatch.setattr(interrupts._State, "recorded", True)
+    with pytest.raises(KeyboardInterrupt):
+        small("pcp").solve("bcd")
 
 
 def test_a_second_interrupt_ends_at_once():
