@@ -19,7 +19,8 @@ import pytest
 import sklearn.datasets  # noqa: F401
 
 ROOT = Path(__file__).parents[2]
-EMPTY, SURVIVED, KILLED = 5, 0, 1
+EMPTY, SURVIVED = 5, 0
+FAULT = 70  # an exception that no test raised: the run's own, or pytest's at the end
 SLOWER, LATER = 10, 60.0  # times its usual seconds, and so many more, of its own processor: a test that hangs
 WAITING = 5  # times all of that, by the clock: one that hangs without doing anything
 HUNG = (-signal.SIGPROF, -signal.SIGALRM)
@@ -177,4 +178,4 @@ def _only(work: Callable[[Path], int], slot: Path) -> NoReturn:
     except BaseException:
         traceback.print_exc()
         sys.stderr.flush()
-        os._exit(KILLED)
+        os._exit(FAULT)

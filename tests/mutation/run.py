@@ -28,7 +28,7 @@ os.environ["NUMBA_NUM_THREADS"] = "1"
 os.environ["MPLBACKEND"] = "Agg"
 
 from mutation.mutants import Mutant, mutants_of
-from mutation.processes import EMPTY, HUNG, ROOT, SURVIVED, Plugin, child, in_processes, of_file, warm
+from mutation.processes import EMPTY, FAULT, HUNG, ROOT, SURVIVED, Plugin, child, in_processes, of_file, warm
 
 
 class Run:
@@ -141,9 +141,17 @@ class Run:
                     break
             else:
                 by = "no test executes it"
-            killed, hung = status not in (SURVIVED, EMPTY), status in HUNG
+            killed, hung = status not in (SURVIVED, EMPTY, FAULT), status in HUNG
             results[mutant.name] = {"room": mutant.room, "killed": killed, "hung": hung, "by": by}
-            word = "hangs   " if hung else "killed  " if killed else "SURVIVED"
+            word = (
+                "hangs   "
+                if hung
+                else "killed  "
+                if killed
+                else "FAULT   "
+                if status == FAULT
+                else "SURVIVED"
+            )
             print(word, mutant.name, "|", by, flush=True)
             save()
 
