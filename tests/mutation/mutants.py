@@ -107,6 +107,10 @@ def _walk(node: ast.AST, reason: str, returns: str) -> Iterator[tuple[ast.AST, s
                 why = why or CALLS.get(ast.unparse(child.func), "")
             elif isinstance(child, ast.Constant) and _of_margin(node):
                 why = why or WIDER
+            elif isinstance(child, ast.Constant) and isinstance(node, ast.keyword):
+                why = why or KEYWORDS.get(
+                    node.arg or "**", ""
+                )  # the other truth value: as if it were dropped
             elif isinstance(node, ast.Subscript) and field == "slice" and ast.unparse(child) in ("0", "-1"):
                 continue  # the subscript itself is changed
             elif isinstance(child, ast.Subscript) and ast.unparse(child) in SQUARE:

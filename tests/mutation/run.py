@@ -2,7 +2,8 @@
 
 Changes one expression or statement of a room (`mutants`), in a copy of the package, and runs those tests of the
 folder of the same name that execute the changed line, the quickest first, until one fails. A change that none
-of them sees within ``--seconds`` survives; one under which a test takes ten times as long and 60 s is killed.
+of them sees within ``--seconds`` survives; one under which a test takes ten times as long and 60 s is killed by a
+hang, which is counted apart: nothing is compiled while seconds are counted, and they are those of the processor.
 With ``--json`` the results are kept, and a run that was stopped goes on.
 """
 
@@ -27,7 +28,7 @@ os.environ["NUMBA_NUM_THREADS"] = "1"
 os.environ["MPLBACKEND"] = "Agg"
 
 from mutation.mutants import Mutant, mutants_of
-from mutation.processes import EMPTY, ROOT, SURVIVED, Plugin, child, in_processes, of_file
+from mutation.processes import EMPTY, FAULT, HUNG, ROOT, SURVIVED, Plugin, child, in_processes, of_file, warm
 
 
 class Run:
@@ -47,6 +48,16 @@ class Run:
             room: sorted(str(p.relative_to(ROOT)) for p in (ROOT / "tests" / room).glob("test_*.py"))
             for room in rooms
         }
+
+    def warm(self) -> None:
+        """Compile in each slot: as many works as slots begin at once, each in a slot of its own."""
+
+        def done(k: int, status: int) -> None:
+            if status != SURVIVED:
+                output = [(slot / "output").read_text()[-3000:] for slot in self.slots]
+                raise SystemExit(f"a slot cannot be warmed ({status}):\n" + "\n".join(output))
+
+        in_processes(self.slots, [warm] * len(self.slots), done)
 
     def look(self) -> None:
         """What every test executes; files that have not changed since the last look are left out."""
@@ -96,11 +107,13 @@ class Run:
 
         def done(k: int, status: int) -> None:
             if status != SURVIVED:
-                output = [(slot / "output").read_text()[-3000:] for slot in self.slots]
-                raise SystemExit(
-                    f"{self.rooms[k]} is killed ({status}) by its tests without any change:\n"
-                    + "\n".join(output)
-                )
+                why = "hangs in" if status in HUNG else f"is killed ({status}) by"
+                tails = [
+                    f"{(slot / 'last').read_text() if (slot / 'last').exists() else ''}\n"
+                    + (slot / "output").read_text()[-3000:]
+                    for slot in self.slots
+                ]
+                raise SystemExit(f"{self.rooms[k]} {why} its tests without any change:\n" + "\n".join(tails))
 
         in_processes(self.slots, [lambda slot, room=room: work(slot, room) for room in self.rooms], done)
 
@@ -128,10 +141,18 @@ class Run:
                     break
             else:
                 by = "no test executes it"
-            results[mutant.name] = {"room": mutant.room, "killed": status not in (SURVIVED, EMPTY), "by": by}
-            print(
-                "killed  " if results[mutant.name]["killed"] else "SURVIVED", mutant.name, "|", by, flush=True
+            killed, hung = status not in (SURVIVED, EMPTY, FAULT), status in HUNG
+            results[mutant.name] = {"room": mutant.room, "killed": killed, "hung": hung, "by": by}
+            word = (
+                "hangs   "
+                if hung
+                else "killed  "
+                if killed
+                else "FAULT   "
+                if status == FAULT
+                else "SURVIVED"
             )
+            print(word, mutant.name, "|", by, flush=True)
             save()
 
         in_processes(self.slots, [lambda slot, m=m: work(slot, m) for m in todo], done)
@@ -171,6 +192,7 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         run = Run(Path(folder), rooms, state["tests"], given.seconds)
+        run.warm()
         run.look()
         save()
         run.control()
@@ -179,8 +201,10 @@ def main() -> None:
         of = [results[m.name]["killed"] for m in drawn if m.room == room]
         print(f"{room}: {sum(of)} killed of {len(of)}")
     every = [results[m.name]["killed"] for m in drawn]
+    hung = sum(results[m.name].get("hung", False) for m in drawn)
     print(
-        f"{sum(every)} killed of {len(every)} drawn ({100 * sum(every) / len(every):.1f} %) of {total} changes"
+        f"{sum(every)} killed of {len(every)} drawn ({100 * sum(every) / len(every):.1f} %) of {total} changes: "
+        f"{sum(every) - hung} by a test that fails, {hung} by one that hangs"
     )
     print("left out:", "; ".join(f"{count} {reason}" for reason, count in sorted(left.items())))
 
