@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 from npkl_models._first import LINE, STATUS
 
 AGAIN = 0.3  # seconds after which a signal that nobody has answered is raised once more
+IMPORTS = "<frozen importlib._bootstrap"  # the code of the interpreter that imports
 STUCK = 5.0  # seconds in which a compiled solver does not let the interpreter see the signal
 
 
@@ -155,8 +156,20 @@ def _listens() -> bool:
 
 def _handle(number: int, frame: FrameType | None) -> None:
     _State.recorded = _State.seen = True
-    if not _State.answered and not _State.held:
+    if not _State.answered and not _State.held and not _importing(frame):
         raise KeyboardInterrupt
+
+
+def _importing(frame: FrameType | None) -> bool:
+    """Whether a module is being imported: packages that try what is there swallow the exception, and say so.
+
+    It is raised when the import is done.
+    """
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(IMPORTS):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _listen(reading: int) -> None:

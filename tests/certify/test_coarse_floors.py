@@ -116,7 +116,7 @@ def test_the_depth_of_a_kernel_is_its_lowest_eigenvalue_less_rounding(monkeypatc
     assert sigma == near(square**0.5 * length.min() * (1 - 1e-9), 1e-12)
     monkeypatch.setattr(inside, "gamma", lambda k: 0.125)
     assert inside.depth(problem, W) == (0.0, 0.0)
-    monkeypatch.setattr(inside, "gamma", lambda k: 0.0)
+    monkeypatch.setattr(inside, "gamma", lambda k: 1e-13)
     assert inside.depth(problem, problem.lift(np.diag([3.0, 0.0]))) == (0.0, 0.0)
     lost = nm.Problem(COST, (), nm.Equality(nm.Entries(N, ([0, 3], [0, 3])), 1.0), basis=nm.Basis(EYE[:, :3]))
     assert inside.depth(lost, EYE[:, :3]) == (0.0, 0.0)

@@ -56,7 +56,7 @@ COMMANDS = {
 ANSWERS = b"y\nn\n" * 5  # what `label` is told before nobody answers any more
 ENDLESS = {"explore": 5.0, "label": 8.0}  # seconds in which they are interrupted
 EARLIEST = 0.005  # what comes before the first import of ours is the interpreter's own
-LATEST = 1.05  # of the time that a command takes
+LATEST = 0.9  # of the time that a command takes
 PATIENCE = 60.0  # seconds after which a process that was told to end is said to hang
 SLOW = 8.0  # seconds that are counted as a slow end
 

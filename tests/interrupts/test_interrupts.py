@@ -71,6 +71,32 @@ except KeyboardInterrupt:
     assert (found.returncode, found.stderr) == (130, "npkl: interrupted\n")
 
 
+def test_an_interrupt_is_raised_when_an_import_is_done(tmp_path):
+    (tmp_path / "trying.py").write_text("""
+import signal
+try:
+    signal.raise_signal(signal.SIGINT)
+    print("imported", flush=True)
+except KeyboardInterrupt:
+    print("swallowed", flush=True)
+""")
+    code = """
+import time
+from npkl_models import interrupts
+interrupts.begin()
+try:
+    import trying
+    time.sleep(60)
+except KeyboardInterrupt:
+    interrupts.answered()
+    interrupts.leave_at_once()
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path, env=HERE
+    )
+    assert (found.returncode, found.stdout, found.stderr) == (130, "imported\n", f"{LINE}\n")
+
+
 def test_nothing_is_begun_after_an_interrupt_that_an_answer_does_not_show():
     code = """
 import signal, warnings
