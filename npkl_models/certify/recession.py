@@ -167,14 +167,7 @@ def _exactly_still(
     problem: Statement, D: Array, held: list[tuple[Functional, Mask]]
 ) -> tuple[Array, float] | None:
     """(D', reach): within reach of D' there is a factor whose held values are zero exactly."""
-    parts = []
-    for f, mask in held:
-        if mask.any():
-            part = type(f)(f.n, tuple(index[mask] for index in f.indices))
-            open_ = ~_vanishing(part, problem.basis)
-            if open_.any():
-                indices = tuple(index[open_] for index in part.indices)
-                parts.append(Equality(type(f)(f.n, indices), 0.0))
+    parts = _parts(problem, held)
     if not parts:
         return D, 0.0
     plain = _without_faint_rows(D) if problem.basis is None else None
@@ -191,6 +184,19 @@ def _exactly_still(
     better = newton(inner, there)
     found = near(inner, better)
     return None if found is None or found.share > 0 else (better, found.reach)
+
+
+def _parts(problem: Statement, held: list[tuple[Functional, Mask]]) -> list[Equality]:
+    """The values that must be zero, as equalities, without those that are zero for all kernels."""
+    parts = []
+    for f, mask in held:
+        if mask.any():
+            part = type(f)(f.n, tuple(index[mask] for index in f.indices))
+            open_ = ~_vanishing(part, problem.basis)
+            if open_.any():
+                indices = tuple(index[open_] for index in part.indices)
+                parts.append(Equality(type(f)(f.n, indices), 0.0))
+    return parts
 
 
 def _untouched(D: Array, parts: list[Equality]) -> bool:

@@ -140,6 +140,7 @@ def test_exactly_still_is_what_a_face_and_newton_prove(monkeypatch):
     there, reach = recession._exactly_still(problem, D, [(corner, np.array([True, False]))])
     np.testing.assert_array_equal(there, [[1.0], [0.0], [0.5], [0.0]])
     assert reach == 0.0
+    D[1] = 1e-3  # no longer so faint that it may be meant to be zero
     for found, wanted in ((None, None), (Near(0.5, 0.1, EYE), None), (Near(0.5), 0.5)):
         monkeypatch.setattr(recession, "near", lambda p, V, found=found: found)
         out = recession._exactly_still(problem, D, [(f, np.array([True, False]))])
