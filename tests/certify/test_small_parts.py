@@ -1,0 +1,61 @@
+"""Small parts of certificates: what they print, whose probability they carry, where searches begin."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import npkl_models as nm
+from npkl_models.certify import budget, rays, restoration
+from npkl_models.interior import interior
+
+N = 3
+PAIR = nm.LossTerm(nm.Entries(N, ([0], [1])), "square", 1.0)
+SHORT = nm.Equality(nm.Entries(N, (range(N), range(N))), [0.25, 1.0, 0.0])
+
+
+@pytest.fixture(scope="module")
+def certificate():
+    return nm.certify(nm.Problem(np.eye(N), PAIR), np.ones((N, 1)))
+
+
+@pytest.mark.parametrize("rigour", ["proved", "probable", "estimated"])
+def test_only_a_probable_certificate_shares_a_probability(certificate, rigour):
+    found = replace(certificate, rigour=rigour, failure_probability=0.5)
+    shared = budget.Budget.stated(found).failure_probability
+    assert shared == (budget.FAILURE if rigour == "probable" else 0.5)
+
+
+@pytest.mark.parametrize("feasible", [True, False])
+@pytest.mark.parametrize("violation", [0.0, 0.5])
+def test_a_violation_is_told_as_mended_only_where_it_was(certificate, feasible, violation):
+    found = replace(certificate, feasible=feasible, violation=violation, moved=0.25, point_min_eigenvalue=0.0)
+    last = found.lines()[-1]
+    assert last.startswith("judged at a kernel 2.5e-01 away")
+    assert ("it violated a constraint by 5.0e-01" in last) == (feasible and violation > 0)
+    told = replace(found, point_min_eigenvalue=-0.125).lines()[-1]
+    assert "its smallest eigenvalue was -1.2e-01" in told
+    assert len(replace(found, moved=0.0).lines()) == 2
+
+
+def test_rows_are_scaled_to_lengths_below_one_and_to_zero():
+    V = np.array([[3.0, 4.0], [0.0, 0.0], [1.0, 1.0]])
+    found = restoration._scaled_rows(nm.Problem(np.eye(N), PAIR, SHORT), V)
+    np.testing.assert_allclose(found, [[0.3, 0.4], [1.0, 0.0], [0.0, 0.0]])
+
+
+def test_a_search_begins_at_the_point_that_is_given(monkeypatch):
+    monkeypatch.setattr(rays, "nearest", lambda problem, W: W)
+    V = np.array([[1.0], [2.0], [3.0]])
+    problem = nm.Problem(np.eye(N), PAIR, SHORT)
+    first, other = rays.nearest_factors(problem, V)
+    np.testing.assert_array_equal(first, V)
+    assert other.shape == (N, min(int(6**0.5) + rays.EXTRA, N))
+    for bad in (None, V[:2], np.array([[1.0], [np.nan], [1.0]])):
+        assert len(rays.nearest_factors(problem, bad)) == 1
+
+
+def test_multipliers_of_rows_are_counted_where_there_are_any():
+    assert interior._multipliers(nm.Problem(np.eye(N), PAIR)) == 1
+    assert interior._multipliers(nm.Problem(np.eye(N), PAIR, SHORT)) == 4
+    assert interior._multipliers(nm.Problem(np.eye(N), PAIR, (), nm.RowNormBound(1.0))) == 4
