@@ -16,10 +16,10 @@ from npkl_models.linalg import Array
 from npkl_models.linalg.owned import real_array
 from npkl_models.model.regularizer import Regularizer
 from npkl_models.problem import Problem
+from npkl_models.routes import compatible, get_backend
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.choice import choose_backend
 from npkl_models.solve.keywords import AnyKeywords
-from npkl_models.solve.registry import compatible, get_backend
 from npkl_models.sweep import Failure, about, place_of, sweep
 from npkl_models.workers import processors, spread
 

@@ -6,12 +6,12 @@ import html
 from pathlib import Path
 from typing import Any, Unpack, overload
 
-from npkl_models import routes as routes  # the table of backends: whoever has a problem has them all
 from npkl_models.answer.solution import Solution
 from npkl_models.conic.sdp import to_cvxpy
 from npkl_models.data.sdpa import to_sdpa
 from npkl_models.model.diagnosis import Finding, diagnose
 from npkl_models.model.statement import Statement
+from npkl_models.routes import compatible  # with the table: whoever has a problem has all backends
 from npkl_models.show.dual import Dual, explain_dual
 from npkl_models.show.explain import Explanation, explain
 from npkl_models.show.handout import write_handout
@@ -20,7 +20,6 @@ from npkl_models.solve.choice import compile as compiled
 from npkl_models.solve.choice import solve
 from npkl_models.solve.keywords import AnyKeywords
 from npkl_models.solve.program import Program
-from npkl_models.solve.registry import compatible
 
 
 class Problem(Statement):

@@ -8,6 +8,8 @@ from npkl_models.lowrank import admm
 from npkl_models.lowrank.factor import burer_monteiro
 from npkl_models.lowrank.rows import bcd
 from npkl_models.solve.registry import backends as backends
+from npkl_models.solve.registry import compatible as compatible
+from npkl_models.solve.registry import get_backend as get_backend
 from npkl_models.solve.registry import register as register
 from npkl_models.solve.registry import unregister as unregister
 from npkl_models.spectral import closed_form, mfpc

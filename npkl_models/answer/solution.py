@@ -26,7 +26,7 @@ from npkl_models.files.gate import gate
 from npkl_models.files.saved import CHECKSUM
 from npkl_models.linalg import Array, gram_eigenvalues, numerical_rank
 from npkl_models.linalg.owned import Owner, owned
-from npkl_models.model.statement import Statement
+from npkl_models.model.statement import Statement, kind
 from npkl_models.model.storage import read, write
 from npkl_models.model.terms import Multipliers
 
@@ -230,7 +230,7 @@ class Solution(Owner):
     @staticmethod
     def unpack(header: dict[str, Any], data: dict[str, Any]) -> Solution:
         """The answer that `pack` took apart, judged again."""
-        problem = Statement.kind.unpack(header, data)
+        problem = kind().unpack(header, data)
         own = unpacked(header, data, problem)
         tried = tuple(Attempt(a, t, _status(s), gap) for a, t, s, gap in attempts(header))
         objective = float("nan") if own["V"] is None else problem.objective_of_factor(own["V"])

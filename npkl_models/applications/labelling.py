@@ -16,7 +16,7 @@ from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.linalg.seeds import generator
 from npkl_models.model.pairs import Pairs, components
 from npkl_models.problem import Problem
-from npkl_models.solve.registry import get_backend
+from npkl_models.routes import get_backend
 
 GAMMA = 100.0  # weight of the pairs where only a cost is given: the estimators' own
 TRIES = 50  # random pairs drawn for each that is wanted, before there is a kernel to ask

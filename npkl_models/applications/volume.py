@@ -25,7 +25,7 @@ from npkl_models.formulations import mve
 from npkl_models.formulations.volume import turned
 from npkl_models.linalg import Array
 from npkl_models.problem import Problem
-from npkl_models.solve.registry import get_backend
+from npkl_models.routes import get_backend
 
 
 @dataclass(frozen=True)

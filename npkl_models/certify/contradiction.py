@@ -11,9 +11,11 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
+from npkl_models.model.functionals import TotalSum
 from npkl_models.model.statement import Statement
 
-MOST = 120  # equalities, and numbers in them, for each of which a step of the elimination is taken
+MOST = 120  # equalities that are eliminated
+WIDE = 60  # points of an equality on 1'K1, which has a number for each two of them
 SMALL = 6  # largest basis over which equalities are written out
 
 Row = dict[tuple[int, int], Fraction]
@@ -22,7 +24,8 @@ Row = dict[tuple[int, int], Fraction]
 def linearly_contradictory(problem: Statement) -> bool:
     """Whether the equalities have no solution even among all symmetric matrices (of the basis, if small)."""
     m = sum(part.functional.size for part in problem.equalities)
-    if m > MOST:
+    total = any(isinstance(part.functional, TotalSum) for part in problem.equalities)
+    if m > MOST or (total and problem.n > WIDE):
         return False
     pivots: dict[tuple[int, int], tuple[Row, Fraction]] = {}
     for row, value in _rows(problem):

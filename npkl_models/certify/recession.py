@@ -134,12 +134,12 @@ def _falls(problem: Statement, D: Array, still: float) -> bool:
     D = D / max(float(np.linalg.norm(D)), 1e-300)
     held = [(part.functional, np.ones(part.functional.size, dtype=bool)) for part in problem.equalities]
     for term in problem.terms:
-        z, zero = term.functional.value_of_factor(D), _still(term.functional, D, still)
+        z = term.functional.value_of_factor(D)
         low, high = term.loss.domain(term.target, term.weight)
-        endless = np.isinf(low) | np.isinf(high)
+        zero = _still(term.functional, D, still) & (np.isinf(low) | np.isinf(high))  # others keep their price
         if bool(np.any(~zero & (((z > 0) & np.isinf(high)) | ((z < 0) & np.isinf(low))))):
             return False
-        held.append((term.functional, zero & endless))
+        held.append((term.functional, zero))
     found = _exactly_still(problem, D, held)
     if found is None:
         return False
@@ -156,7 +156,8 @@ def _falls(problem: Statement, D: Array, still: float) -> bool:
         if bool(np.any(((z + doubt > 0) & np.isinf(high)) | ((z - doubt < 0) & np.isinf(low)))):
             return False
         rate += float(np.sum(np.maximum(*ends)))
-        slope = np.where(zero, 0.0, np.where(z > 0, high, np.where(z < 0, low, 0.0)))
+        steepest = np.maximum(*(np.where(np.isfinite(end), np.abs(end), 0.0) for end in (low, high)))
+        slope = np.where(zero, 0.0, steepest)  # whatever the sign of a value next to zero
         size = size + term.functional.row_sizes(slope)[0]
     scale = float(np.max(size))
     change = scale * (2 * reach * length + reach**2)

@@ -17,7 +17,7 @@ from scipy.linalg import block_diag
 from npkl_models.certify import rounding
 from npkl_models.certify.bounds import Demand, Dual, bound_from
 from npkl_models.certify.slater import projected
-from npkl_models.linalg import Array, gamma, norm_bound
+from npkl_models.linalg import Array, gamma
 from npkl_models.model.basis import Basis
 from npkl_models.model.faces import complement
 from npkl_models.model.functionals import DistanceDifferences, SquaredDistances
@@ -37,8 +37,9 @@ def bound_of_centred(
     if blind is None:
         return None
     Q, off = blind
-    S, _ = rounding.slack(problem, projected(problem, y))
-    lowered = 4 * off * norm_bound(S)  # what a range that is rounded may cost the slack
+    y = projected(problem, y)
+    size = float(np.max(rounding.slack_sizes(problem, y, y.equalities)))
+    lowered = 4 * off * size  # what a range that is rounded may cost the slack; more than a unit of C
     if not np.isfinite(lowered):
         return None
     centred = replace(problem, cost=problem.cost - lowered * sp.eye_array(problem.n), basis=Q)

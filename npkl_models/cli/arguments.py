@@ -27,7 +27,7 @@ from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.graph import knn_affinity, laplacian
 from npkl_models.model.pairs import Pairs
 from npkl_models.problem import Problem
-from npkl_models.solve.registry import get_backend
+from npkl_models.routes import get_backend
 
 
 def solver_options(options: argparse.Namespace) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from npkl_models.cli.console import printer
+from npkl_models.routes import get_backend
 from npkl_models.show.tables import OPTION_COLUMNS, SUPPORT_COLUMNS, option_rows, support_rows
-from npkl_models.solve.registry import get_backend
 
 
 def run(options: argparse.Namespace) -> int:

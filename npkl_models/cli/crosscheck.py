@@ -19,7 +19,7 @@ from npkl_models.crosscheck.run import crosscheck
 from npkl_models.crosscheck.table import COLUMNS, CrossCheck, cells
 from npkl_models.files.atomic import write_json
 from npkl_models.problem import Problem
-from npkl_models.solve.registry import backends as known_backends
+from npkl_models.routes import backends as known_backends
 
 NARROW_COLUMNS = ("backend", "status", "objective", "certified gap", "rigour", "seconds", "verdict")
 WIDE = 120  # terminal columns that the whole table needs

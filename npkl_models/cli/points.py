@@ -14,7 +14,7 @@ from npkl_models.linalg import Matrix
 from npkl_models.model.graph import laplacian
 from npkl_models.model.pairs import Pairs
 from npkl_models.problem import Problem
-from npkl_models.solve.registry import get_backend
+from npkl_models.routes import get_backend
 
 IDLE = {"pcp": ("loss",), "hard_pcp": ("loss", "gamma"), "npkl": (), "simple_npkl": ()}
 """The noted options that a formulation has no use for."""

@@ -17,11 +17,11 @@ from npkl_models.crosscheck.table import CrossCheck, Row
 from npkl_models.errors import NPKLError, ProblemError, UnsupportedError, chosen, instance, unknown
 from npkl_models.linalg import Array
 from npkl_models.problem import Problem
+from npkl_models.routes import backends as known_backends
+from npkl_models.routes import get_backend
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.judge import judge_point
 from npkl_models.solve.keywords import AnyKeywords
-from npkl_models.solve.registry import backends as known_backends
-from npkl_models.solve.registry import get_backend
 from npkl_models.sweep import about, place_of, sweep
 
 AGREEMENT = 1e-5

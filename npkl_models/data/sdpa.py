@@ -28,7 +28,7 @@ from npkl_models.model import storage
 from npkl_models.model.conjugates import Box, parts_of, quadratic_conjugates
 from npkl_models.model.faces import Face, face_of
 from npkl_models.model.incidence import Incidence
-from npkl_models.model.statement import Statement
+from npkl_models.model.statement import Statement, kind
 from npkl_models.model.terms import Multipliers
 
 MARK = "npkl_models problem"
@@ -157,7 +157,7 @@ def from_sdpa(path: str | Path) -> Statement:
             )
         try:
             data = base64.b64decode("".join(lines[1:]), validate=True)
-            return Statement.kind.unpack(*saved.read_from(data, path, "parts", storage.check))
+            return kind().unpack(*saved.read_from(data, path, "parts", storage.check))
         except (ValueError, KeyError) as error:
             words = f"got a torn problem in its comments: {error}"
             raise ProblemError(f"{path} must be a whole file that to_sdpa wrote, {words}") from error

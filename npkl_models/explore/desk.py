@@ -30,8 +30,8 @@ from npkl_models.formulations import FORMULATIONS
 from npkl_models.model.losses import LOSSES
 from npkl_models.path import regularization_path
 from npkl_models.problem import Problem
+from npkl_models.routes import backends as known_backends
 from npkl_models.solve.choice import choose_backend
-from npkl_models.solve.registry import backends as known_backends
 
 KINDS = ("points", "pairs")  # of files
 FEWER = 5  # restarts of k-means along a path

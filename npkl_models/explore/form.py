@@ -12,7 +12,7 @@ from npkl_models.errors import ProblemError, unknown
 from npkl_models.explore.bodies import LONGEST, short
 from npkl_models.formulations import FORMULATIONS
 from npkl_models.model.losses import LOSSES
-from npkl_models.solve.registry import backends
+from npkl_models.routes import backends
 
 GRAPH = ("n_neighbors", "delta")  # fields of the Laplacian
 DRAWN = ("pairs", "seed")  # of pairs that are drawn from classes

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from npkl_models.routes import backends
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.options import describe_options
-from npkl_models.solve.registry import backends
 
 SUPPORT_COLUMNS = ("backend", "losses", "regulariser", "basis", "equalities", "values")
 OPTION_COLUMNS = ("option", "values", "default", "meaning")

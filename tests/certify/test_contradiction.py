@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import npkl_models as nm
 from npkl_models.certify.contradiction import linearly_contradictory
@@ -59,3 +60,10 @@ def test_values_of_a_kernel_never_contradict_each_other(seed):
     functional = nm.DistanceDifferences(6, tuple(indices))
     equality = nm.Equality(functional, functional.value(W @ W.T))
     assert not linearly_contradictory(nm.Problem(np.eye(6), (), equality))
+
+
+def test_a_sum_over_many_points_is_left_to_others():
+    """1'K1 has a number for each two points, and is not written out for thousands of them."""
+    n = 3_000
+    parts = (nm.Equality(nm.TotalSum(n), 1.0), nm.Equality(nm.TotalSum(n), 2.0))
+    assert not linearly_contradictory(nm.Problem(scipy.sparse.eye_array(n), (), parts))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
+from npkl_models.certify import recession
 from npkl_models.certify.recession import unbounded
 
 
@@ -118,3 +119,17 @@ def test_a_functional_that_is_not_symmetric_does_not_contradict_itself():
     problem = nm.Problem(np.eye(3), (), nm.Equality(Differences(3, ([0, 1], [1, 0])), [1.0, -1.0]))
     assert problem.violation(np.array([[1.0], [0.0], [0.0]])) == 0.0
     assert problem.solve().status is not nm.Status.INFEASIBLE
+
+
+def test_a_small_value_keeps_its_price():
+    """A value next to zero whose loss is steep may cost more than the fall of the cost: none is left out."""
+    x = np.array([0.0, 1.0, 1.0 - 4e-4])
+    x /= np.linalg.norm(x)
+    C = np.eye(3) - (1 + 1e-5) * np.outer(x, x)
+    steep = nm.LossTerm(nm.DistanceDifferences(3, ([0], [1], [2])), "linear", -1.0, 100.0)
+    problem = nm.Problem(C, steep)
+    z = float(steep.functional.value_of_factor(x[:, None])[0])
+    assert x @ C @ x < -9e-6
+    assert 0 < z < 1e-3  # which is small enough to be taken for zero
+    assert x @ C @ x + 100.0 * z > 0
+    assert not recession._falls(problem, x[:, None], 1e-3)

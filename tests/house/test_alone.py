@@ -79,6 +79,32 @@ print("bad:", bad)
     assert "bad: []" in found.stdout, found.stdout + found.stderr
 
 
+NEW = {
+    "a problem that is loaded": "nm.Problem.load({folder!r} + '/p.npz').solve('interior')",
+    "an answer that is loaded": "nm.Solution.load({folder!r} + '/s.npz').problem.solve('interior')",
+    "deep": "__import__('npkl_models.answer.solution').answer.solution.Solution.load({folder!r} + '/s.npz').problem.explain()",
+    "a problem in SDPA's format": "__import__('npkl_models.data.sdpa').data.sdpa.from_sdpa({folder!r} + '/p.dat-s').explain()",
+    "the table of backends": "assert 'bcd' in nm.backends()",
+    "its rows": "assert len(__import__('npkl_models.show.tables').show.tables.support_rows()) > 10",
+    "the command's table": "import npkl_models.cli.main as m; assert m.main(['backends']) == 0",
+}
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_each_is_whole_in_a_process_that_has_done_nothing_else(name, tmp_path, small):
+    """Files and tables do not hang on what was imported before: no problem has been made in that process."""
+    problem = small("pcp")
+    problem.save(tmp_path / "p"), problem.to_sdpa(tmp_path / "p.dat-s")
+    problem.solve("interior").save(tmp_path / "s")
+    code = "import npkl_models as nm\n" + NEW[name].format(folder=str(tmp_path))
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
+    found = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, env=environment
+    )
+    assert found.returncode == 0, found.stderr
+    assert name != "the command's table" or "burer_monteiro" in found.stdout
+
+
 def test_no_writable_place_for_compiled_code(monkeypatch):
     """Where neither the package's folder nor HOME can be written to, kernels are compiled in each process."""
     numba = pytest.importorskip("numba")

@@ -53,9 +53,12 @@ def test_derivatives_and_preconditioner_on_distances(nu):
     assert float(np.sum(D * inverse(E))) == pytest.approx(float(np.sum(E * inverse(D))), rel=1e-8)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_factor_and_interior_point_agree_on_soft_unfolding(seed):
-    X = nm.datasets.load("swiss_roll", n=40, random_state=seed).X
+SIXTY = [pytest.param(60, seed, marks=pytest.mark.slow) for seed in (0, 1)]  # a minute each on a busy machine
+
+
+@pytest.mark.parametrize(("n", "seed"), [(40, 0), (40, 1), *SIXTY])
+def test_factor_and_interior_point_agree_on_soft_unfolding(n, seed):
+    X = nm.datasets.load("swiss_roll", n=n, random_state=seed).X
     problem = nm.mvu(X, 6, weight=100.0)
     exact, fast = problem.solve("interior"), problem.solve("burer_monteiro", tol=1e-5)
     assert exact.certificate.certifies(1e-6)

@@ -25,7 +25,7 @@ from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.model.graph import graph_width, knn_affinity, laplacian
 from npkl_models.model.pairs import Pairs
 from npkl_models.problem import Problem
-from npkl_models.solve.registry import get_backend
+from npkl_models.routes import get_backend
 
 DENSE_LIMIT = 10_000  # points of the kernel that an estimator gives out as a matrix
 NEGLIGIBLE = 1e-7  # eigenvalue of the kernel, relative to the largest, that the factor leaves out
