@@ -156,8 +156,8 @@ def _falls(problem: Statement, D: Array, still: float) -> bool:
         if bool(np.any(((z + doubt > 0) & np.isinf(high)) | ((z - doubt < 0) & np.isinf(low)))):
             return False
         rate += float(np.sum(np.maximum(*ends)))
-        steepest = np.maximum(*(np.where(np.isfinite(end), np.abs(end), 0.0) for end in (low, high)))
-        slope = np.where(zero, 0.0, steepest)  # whatever the sign of a value next to zero
+        may = ((z - doubt < 0) & np.isfinite(low), (z + doubt > 0) & np.isfinite(high))  # what its sign may be
+        slope = np.maximum(*(np.where(m, np.abs(end), 0.0) for m, end in zip(may, (low, high), strict=True)))
         size = size + term.functional.row_sizes(slope)[0]
     scale = float(np.max(size))
     change = scale * (2 * reach * length + reach**2)

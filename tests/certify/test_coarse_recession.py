@@ -52,6 +52,7 @@ def test_a_linear_loss_may_make_the_rate_negative():
 
 
 def test_the_shift_of_a_regulariser_counts_with_the_length():
+    """Beside the hinge on K_01, whose sign is not sure within r, rows are 1 + 1/2 + 1/2: 0.9 = 2 * 2 (6 r + r^2)."""
     R = nm.TracePower(1, penalty=0.5)
     for low, wanted in ((-0.6, True), (-0.4, False)):
         cost = np.diag([1.0, 1, low, 1])
@@ -60,9 +61,9 @@ def test_the_shift_of_a_regulariser_counts_with_the_length():
             patch.setattr(recession, "_exactly_still", lambda p, D, held: (3 * D, 0.0))
             problem = nm.Problem(cost, hinge(0, 1, 1.0), (), R)
             assert recession._falls(problem, EYE[:, 2:3], 1e-9) == wanted
-            patch.setattr(recession, "_exactly_still", lambda p, D, held: (3 * D, 3 * 0.02))
+            patch.setattr(recession, "_exactly_still", lambda p, D, held: (3 * D, 3 * 0.0129))
             assert not recession._falls(problem, EYE[:, 2:3], 1e-9)
-            patch.setattr(recession, "_exactly_still", lambda p, D, held: (3 * D, 3 * 0.015))
+            patch.setattr(recession, "_exactly_still", lambda p, D, held: (3 * D, 3 * 0.0119))
             assert recession._falls(problem, EYE[:, 2:3], 1e-9) == wanted
 
 
