@@ -5,7 +5,8 @@ Where the optimum runs away
 A graph in two parts, one of which no pair holds: without a shift its kernel may grow for ever.
 
 What to see: as the shift falls, the optimum settles and the trace of the optimal kernel grows without end.
-With a shift of zero there is an infimum, and no kernel that has it; the certificate names the held points.
+With a shift of zero there is an infimum, and no kernel that has it; the certificate names the anchored
+points.
 """
 
 import matplotlib.pyplot as plt

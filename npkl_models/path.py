@@ -20,7 +20,7 @@ from npkl_models.routes import compatible, get_backend
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.choice import choose_backend
 from npkl_models.solve.keywords import AnyKeywords
-from npkl_models.sweep import Failure, about, place_of, sweep
+from npkl_models.task_cache import Failure, about, place_of, sweep
 from npkl_models.workers import processors, spread
 
 PARAMETERS = ("bound", "penalty", "p", "weight")

@@ -33,7 +33,7 @@ from sklearn.svm import SVC
 
 import npkl_models as nm
 from npkl_models.applications.estimators import NPKLClustering
-from npkl_models.sweep import Failure, sweep
+from npkl_models.task_cache import Failure, sweep
 
 SETS = ("chessboard", "double_spiral", "glass", "heart", "iris", "protein", "sonar", "soybean_small", "wine")
 LIMIT = 20  # seconds of one run

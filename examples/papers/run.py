@@ -26,7 +26,7 @@ from npkl_models.data import datasets
 from npkl_models.files.atomic import write_json, write_text
 from npkl_models.files.gate import json_of
 from npkl_models.show.machine import date, machine, versions
-from npkl_models.sweep import Failure, sweep
+from npkl_models.task_cache import Failure, sweep
 
 HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs"

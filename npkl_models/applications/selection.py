@@ -21,7 +21,7 @@ from npkl_models.linalg.seeds import Seed, generator
 from npkl_models.model.graph import check_points, laplacian
 from npkl_models.model.pairs import Pairs
 from npkl_models.problem import Problem
-from npkl_models.sweep import Failure, about, place_of, sweep
+from npkl_models.task_cache import Failure, about, place_of, sweep
 
 
 def _standard(X: Array) -> Array:
@@ -150,8 +150,8 @@ def select_setting(
     random_state : int or Generator
         Of the folds.
     n_jobs, folder
-        As in `npkl_models.sweep.sweep`; what is kept is of these points, pairs, folds, ways of solving, and
-        of the name of ``build``.
+        As in `npkl_models.task_cache.sweep`; what is kept is of these points, pairs, folds, ways of solving,
+        and of the name of ``build``.
 
     Returns
     -------

@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.certify import rounding
-from npkl_models.certify.floors import trace_bound
 from npkl_models.certify.repairs import balanced, best_repair, diagonal_price
-from npkl_models.certify.slater import Interior, projected
+from npkl_models.certify.slater import Interior
 from npkl_models.errors import ProblemError, UnsupportedError, chosen
 from npkl_models.linalg import UNIT, Array, LowRankUpdate, Matrix, dense, norm_bound
 from npkl_models.linalg.owned import real_number
 from npkl_models.linalg.seeds import generator
+from npkl_models.model import rounding
+from npkl_models.model.conjugates import projected
+from npkl_models.model.floors import trace_bound
 from npkl_models.model.regularizer import Regularizer, TraceFace
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers

@@ -50,7 +50,7 @@ class Certificate(Owner):
         How the bound is known; only the first two count as certified.
     repair : str
         How y was made feasible: "none needed", "shift", "scale", "rows", "equality shift", "distances",
-        "trace bound", "Slater point", "held points (...)", "regulariser" (the support absorbs it) or
+        "trace bound", "Slater point", "anchored points (...)", "regulariser" (the support absorbs it) or
         "no repair applies"; "local shift" and so on where the diagonal was raised on a few points more than
         on others.
     failure_probability : float
@@ -67,7 +67,7 @@ class Certificate(Owner):
         Spent on the certificate.
     multipliers : Multipliers
         The repaired dual point, which anybody can check with `Problem.dual_bound` (where equalities left
-        no interior, with that of `npkl_models.model.faces.face_of`: the multipliers of what the face
+        no interior, with that of `npkl_models.presolve.faces.face_of`: the multipliers of what the face
         meets are zero).
     point : ndarray of shape (n, r)
         A factor of the judged kernel.

@@ -11,20 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from npkl_models.certify import rounding
+from npkl_models.certify.anchored import bound_of_anchored
 from npkl_models.certify.bounds import Demand, Dual, bound_from
 from npkl_models.certify.certificate import CERTIFIED, Certificate, outward, relative_gap
 from npkl_models.certify.points import read_point
 from npkl_models.certify.recovery import ACTIVE, recover_multipliers
-from npkl_models.certify.restoration import Restored, restore
 from npkl_models.certify.signs import by_signs, enough
 from npkl_models.certify.translation import bound_of_centred
-from npkl_models.certify.unheld import bound_of_held
 from npkl_models.errors import OutOfRangeError, SolverError, instance
+from npkl_models.feasibility.restoration import Restored, restore
 from npkl_models.linalg import Array
-from npkl_models.model.faces import face_of
+from npkl_models.model import rounding
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
+from npkl_models.presolve.faces import face_of
 from npkl_models.presolve.units import Units, binary_units
 
 
@@ -181,7 +181,7 @@ def _one_side(
     """The bound of multipliers; where it is not met, that of parts of the problem, and that of signs."""
     dual = bound_from(problem, y, V, objective, upper, demand)
     if not (enough(problem, objective, dual.bound, demand) or demand.quick):
-        held = bound_of_held(problem, y, V, demand)
+        held = bound_of_anchored(problem, y, V, demand)
         dual = dual if held is None or held.bound <= dual.bound else held
         if not np.isfinite(dual.bound):
             placed = bound_of_centred(problem, y, V, upper, demand)

@@ -13,15 +13,15 @@ import scipy.sparse as sp
 
 from npkl_models.certify.bounds import Demand, bound_from
 from npkl_models.certify.contradiction import linearly_contradictory
-from npkl_models.certify.existence import exceeds
-from npkl_models.certify.floors import squares
-from npkl_models.certify.misfit import contradictory, nearest, random_factor, row_bound, scales
+from npkl_models.feasibility.kantorovich import exceeds
+from npkl_models.feasibility.residual import contradictory, nearest, random_factor, row_bound, scales
 from npkl_models.linalg import Array
-from npkl_models.model.faces import LARGEST, complement, face_of
+from npkl_models.model.floors import squares
 from npkl_models.model.functionals import DistanceDifferences, SquaredDistances
 from npkl_models.model.regularizers import NoRegularizer
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Equality, Multipliers
+from npkl_models.presolve.faces import LARGEST, complement, face_of
 from npkl_models.presolve.units import binary_units
 from npkl_models.proof.bounds import DENSE_EIGH
 
@@ -98,7 +98,7 @@ def _translates(part: Equality) -> bool:
 
 
 def _dual_rays(problem: Statement, V: Array | None) -> list[Multipliers]:
-    """The misfits where the sum of their squares is smallest, rows that are too long among them."""
+    """The residuals where the sum of their squares is smallest, rows that are too long among them."""
     out = []
     for X in nearest_factors(problem, V):
         nu = tuple(
@@ -113,7 +113,7 @@ def _dual_rays(problem: Statement, V: Array | None) -> list[Multipliers]:
 
 
 def nearest_factors(problem: Statement, V: Array | None) -> list[Array]:
-    """Factors at which the sum of squared misfits is smallest, from V and from a random start."""
+    """Factors at which the sum of squared residuals is smallest, from V and from a random start."""
     m = sum(part.functional.size for part in problem.equalities)
     starts = [random_factor(problem, min(int(np.sqrt(2 * m)) + EXTRA, problem.order))]
     if V is not None and V.shape[0] == problem.n and np.isfinite(V).all():

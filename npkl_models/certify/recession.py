@@ -11,19 +11,19 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import minimize
 
-from npkl_models.certify import rounding
-from npkl_models.certify.existence import near
-from npkl_models.certify.floors import squares
-from npkl_models.certify.newton import newton
 from npkl_models.certify.rays import in_binary_units, nearest_factors
-from npkl_models.certify.restoration import restore
-from npkl_models.certify.slater import projected
+from npkl_models.feasibility.kantorovich import near
+from npkl_models.feasibility.newton import newton
+from npkl_models.feasibility.restoration import restore
 from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Mask, dense, gamma, symmetrize
+from npkl_models.model import rounding
 from npkl_models.model.basis import Basis
-from npkl_models.model.faces import face_of
+from npkl_models.model.conjugates import projected
+from npkl_models.model.floors import squares
 from npkl_models.model.functionals import Entries, Functional, SquaredDistances, TotalSum
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Equality, LossTerm, Multipliers
+from npkl_models.presolve.faces import face_of
 from npkl_models.proof.bounds import min_eigenvalue
 
 CLEAR_FALL = 1e-8  # the rate must be below zero by that share of the numbers that enter
@@ -156,7 +156,7 @@ def _falls(problem: Statement, D: Array, still: float) -> bool:
         if bool(np.any(((z + doubt > 0) & np.isinf(high)) | ((z - doubt < 0) & np.isinf(low)))):
             return False
         rate += float(np.sum(np.maximum(*ends)))
-        may = ((z - doubt < 0) & np.isfinite(low), (z + doubt > 0) & np.isfinite(high))  # what its sign may be
+        may = ((z - doubt < 0) & np.isfinite(low), (z + doubt > 0) & np.isfinite(high))  # be its sign
         slope = np.maximum(*(np.where(m, np.abs(end), 0.0) for m, end in zip(may, (low, high), strict=True)))
         size = size + term.functional.row_sizes(slope)[0]
     scale = float(np.max(size))

@@ -14,12 +14,12 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.certify.floors import cost_floor, diagonal_floor, diagonal_of, distance_floor, trace_bound
-from npkl_models.certify.rounding import multiplier_sizes, paid, raised
 from npkl_models.certify.slater import Interior, slater
 from npkl_models.linalg import UNIT, Array, Index, Mask, Matrix
-from npkl_models.linalg.threads import shared
+from npkl_models.linalg.threads import threaded
+from npkl_models.model.floors import cost_floor, diagonal_floor, diagonal_of, distance_floor, trace_bound
 from npkl_models.model.functionals import Functional, SquaredDistances
+from npkl_models.model.rounding import multiplier_sizes, paid, raised
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 
@@ -61,7 +61,7 @@ def balanced(problem: Statement, y: Multipliers, V: Array, S: Matrix) -> tuple[M
 
     A factor that is a little off in length leaves <S, VV'> > 0, and the bound by so much too low.
     """
-    inner, size = float(np.sum(V * (shared(S) @ V))), float(np.sum(V**2))
+    inner, size = float(np.sum(V * (threaded(S) @ V))), float(np.sum(V**2))
     level = inner / size + problem.regularizer.shift if size else 0.0
     if level > 0:
         for repair in (shift, equality_shift):

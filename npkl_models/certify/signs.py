@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from npkl_models.certify import rounding
 from npkl_models.certify.bounds import Demand, Dual
 from npkl_models.certify.certificate import CERTIFIED
-from npkl_models.certify.floors import cost_floor, squares
+from npkl_models.model import rounding
+from npkl_models.model.floors import cost_floor, squares
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.bounds import DENSE_EIGH

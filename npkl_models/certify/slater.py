@@ -8,13 +8,14 @@ grow.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse.linalg import ArpackError, eigsh
 
-from npkl_models.certify import rounding
 from npkl_models.linalg import UNIT, Array, Matrix, dense, lowest_pairs, norm_bound
+from npkl_models.model import rounding
+from npkl_models.model.conjugates import projected
 from npkl_models.model.facts import fact
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
@@ -74,18 +75,6 @@ def slater(
     t = min(share, 1.0)  # no more than the center alone
     mixed = projected(problem, _mixed(y, center, t))
     return -rounding.paid(problem, mixed), mixed
-
-
-def projected(problem: Statement, y: Multipliers) -> Multipliers:
-    """The nearest multipliers in the domain of the conjugates."""
-    terms = tuple(
-        term.loss.project(part, term.target, term.weight)
-        for term, part in zip(problem.terms, y.terms, strict=True)
-    )
-    rows = None
-    if problem.regularizer.row_multipliers:
-        rows = np.maximum(np.zeros(problem.n) if y.rows is None else y.rows, 0.0)
-    return replace(y, terms=terms, rows=rows)
 
 
 def _mixed(y: Multipliers, other: Multipliers, t: float) -> Multipliers:

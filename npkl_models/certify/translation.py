@@ -14,16 +14,16 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import block_diag
 
-from npkl_models.certify import rounding
 from npkl_models.certify.bounds import Demand, Dual, bound_from
-from npkl_models.certify.slater import projected
 from npkl_models.linalg import Array, gamma
+from npkl_models.model import rounding
 from npkl_models.model.basis import Basis
-from npkl_models.model.faces import complement
+from npkl_models.model.conjugates import projected
 from npkl_models.model.functionals import DistanceDifferences, SquaredDistances
 from npkl_models.model.pairs import components
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
+from npkl_models.presolve.faces import complement
 
 MOST = 1_000  # points for which a dense basis of centred kernels is made
 PLACED = "centred kernels"  # the name of the repair

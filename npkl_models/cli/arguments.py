@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from npkl_models.cli import names
-from npkl_models.cli.said import refuse
+from npkl_models.cli.explicit import refuse
 from npkl_models.data import datasets, tables
 from npkl_models.errors import ProblemError, unknown
 from npkl_models.explore.form import fields_of

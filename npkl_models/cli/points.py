@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from npkl_models.applications.estimators.base import FORMULATIONS
-from npkl_models.cli.said import said
+from npkl_models.cli.explicit import explicit
 from npkl_models.data import datasets, tables
 from npkl_models.data.datasets import Dataset
 from npkl_models.errors import ProblemError
@@ -24,11 +24,11 @@ def points(options: argparse.Namespace) -> Dataset:
     """The points, once all that can be refused without them is."""
     if options.backend != "auto":
         get_backend(options.backend)
-    idle = [f"--{name}" for name in said(options) if name in IDLE[options.formulation]]
+    idle = [f"--{name}" for name in explicit(options) if name in IDLE[options.formulation]]
     file = tables.is_file(options.data)
     useless = {"data_home"} if file else set()
     useless |= set() if tables.is_csv(options.data) else {"labels"}
-    idle += [f"--{name.replace('_', '-')}" for name in said(options) if name in useless]
+    idle += [f"--{name.replace('_', '-')}" for name in explicit(options) if name in useless]
     if idle:
         raise ProblemError(
             f"{options.formulation} on {options.data} must be said without options that are idle there, "

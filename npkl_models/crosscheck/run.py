@@ -22,7 +22,7 @@ from npkl_models.routes import get_backend
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.judge import judge_point
 from npkl_models.solve.keywords import AnyKeywords
-from npkl_models.sweep import about, place_of, sweep
+from npkl_models.task_cache import about, place_of, sweep
 
 AGREEMENT = 1e-5
 REFERENCE = "interior"  # exact at every size that fits
@@ -64,7 +64,7 @@ def crosscheck(
         "auto". The table then says what the basis costs.
     folder : path, optional
         Where each answer is kept when it is there (by problem and options); those that are there are not
-        solved again, see `npkl_models.sweep.sweep`.
+        solved again, see `npkl_models.task_cache.sweep`.
     **options
         Handed to every backend that knows them.
 

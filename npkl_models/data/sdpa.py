@@ -26,10 +26,10 @@ from npkl_models.files.gate import gate, text_of
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.model import storage
 from npkl_models.model.conjugates import Box, parts_of, quadratic_conjugates
-from npkl_models.model.faces import Face, face_of
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.statement import Statement, kind
 from npkl_models.model.terms import Multipliers
+from npkl_models.presolve.faces import Face, face_of
 
 MARK = "npkl_models problem"
 WIDTH = 76  # characters of a line of comments

@@ -1,4 +1,4 @@
-"""The page's application: addresses, each handed to the desk."""
+"""The page's application: addresses, each handed to the session."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from npkl_models.explore.bodies import (
     names_of,
     short,
 )
-from npkl_models.explore.desk import Desk
 from npkl_models.explore.form import number_of
-from npkl_models.explore.gate import Gate
 from npkl_models.explore.jobs import Job
+from npkl_models.explore.middleware import TokenMiddleware
+from npkl_models.explore.session import Session
 
 logger = logging.getLogger("npkl_models")
 POLL, BEAT = 0.05, 10.0  # seconds between looks for events, and between signs of life
@@ -58,7 +58,7 @@ async def aside(work: Callable[[], Any]) -> Any:
     return result
 
 
-def make_app(token: str, hosts: tuple[str, ...], desk: Desk | None = None) -> Any:
+def make_app(token: str, hosts: tuple[str, ...], session: Session | None = None) -> Any:
     """The ASGI application of the page.
 
     Parameters
@@ -67,7 +67,7 @@ def make_app(token: str, hosts: tuple[str, ...], desk: Desk | None = None) -> An
         That every request must carry.
     hosts : tuple of str
         Names that a request may give this machine, as "127.0.0.1:8000".
-    desk : Desk, optional
+    session : Session, optional
 
     Raises
     ------
@@ -76,7 +76,7 @@ def make_app(token: str, hosts: tuple[str, ...], desk: Desk | None = None) -> An
     """
     applications = optional("starlette.applications", "npkl explore", "explore")
     routing = optional("starlette.routing", "npkl explore", "explore")
-    web = Web(desk or Desk(), token)
+    web = Web(session or Session(), token)
     get, post = ["GET"], ["POST"]
     routes = [
         routing.Route("/", web.static, methods=get),
@@ -88,14 +88,14 @@ def make_app(token: str, hosts: tuple[str, ...], desk: Desk | None = None) -> An
         routing.Route("/api/jobs/{key}/figure/{name}", web.figure, methods=get),
         routing.Route("/api/{action}", web.act, methods=post),
     ]
-    return Gate(applications.Starlette(routes=routes), token, hosts)
+    return TokenMiddleware(applications.Starlette(routes=routes), token, hosts)
 
 
 class Web:
-    """The handlers: each reads a request, asks the desk in a thread, and words the answer."""
+    """The handlers: each reads a request, asks the session in a thread, and words the answer."""
 
-    def __init__(self, desk: Desk, token: str) -> None:
-        self.desk, self.token = desk, token
+    def __init__(self, session: Session, token: str) -> None:
+        self.session, self.token = session, token
         self._respond = optional("starlette.responses", "npkl explore", "explore")
 
     async def static(self, request: Any) -> Any:
@@ -108,11 +108,11 @@ class Web:
 
     async def choices(self, _: Any) -> Any:
         """All that can be chosen."""
-        return await self._asked(self.desk.choices)
+        return await self._asked(self.session.choices)
 
     async def stop(self, _: Any) -> Any:
         """Stop the job that runs."""
-        return self._respond.JSONResponse({"stopping": self.desk.jobs.stop()})
+        return self._respond.JSONResponse({"stopping": self.session.jobs.stop()})
 
     async def upload(self, request: Any) -> Any:
         """A file, as the body of the request."""
@@ -122,18 +122,18 @@ class Web:
             return self._failed(error, 413)
         query = request.query_params
         name, kind = query.get("name", ""), query.get("kind", "points")
-        return await self._asked(partial(self.desk.upload, name, body, kind))
+        return await self._asked(partial(self.session.upload, name, body, kind))
 
     async def act(self, request: Any) -> Any:
         """Describe the problem, or begin a job."""
         name = request.path_params["action"]
         actions: dict[str, Callable[[Any, Any], Any]] = {
-            "describe": lambda form, _: self.desk.describe(form),
-            "run": lambda form, _: self.desk.run(form),
-            "path": lambda form, given: self.desk.follow(
+            "describe": lambda form, _: self.session.describe(form),
+            "run": lambda form, _: self.session.run(form),
+            "path": lambda form, given: self.session.follow(
                 form, *(field_of(given, key) for key in ("low", "high", "count"))
             ),
-            "compare": lambda form, given: self.desk.compare(form, names_of(given, "backends")),
+            "compare": lambda form, given: self.session.compare(form, names_of(given, "backends")),
         }
         try:
             body = await body_of(request, MOST_FORM)
@@ -153,7 +153,7 @@ class Web:
     async def events(self, request: Any) -> Any:
         """The events of a job, as they come."""
         try:
-            job = self.desk.jobs.get(request.path_params["key"])
+            job = self.session.jobs.get(request.path_params["key"])
         except NPKLError as error:
             return self._failed(error, 404)
         return self._respond.StreamingResponse(_stream(job), media_type="text/event-stream")
@@ -163,7 +163,7 @@ class Web:
         key, name, query = request.path_params["key"], request.path_params["name"], request.query_params
         try:
             index = number_of("index", query.get("index", 0), whole=True)
-            drawn = await aside(partial(self.desk.figure, key, name, index, dict(query)))
+            drawn = await aside(partial(self.session.figure, key, name, index, dict(query)))
         except NPKLError as error:
             return self._failed(error)
         except Exception as error:  # of a drawing that nobody has foreseen
@@ -171,7 +171,7 @@ class Web:
         return self._respond.Response(drawn, media_type="image/svg+xml")
 
     async def _asked(self, action: Callable[[], Any]) -> Any:
-        """What the desk says, errors of the library as they are."""
+        """What the session says, errors of the library as they are."""
         try:
             return self._respond.JSONResponse(await aside(action))
         except (NPKLError, OSError) as error:
@@ -186,7 +186,7 @@ class Web:
         )
 
     def _failed(self, error: Exception, status: int = 400) -> Any:
-        words = self.desk.words(error).encode(errors="replace").decode()
+        words = self.session.words(error).encode(errors="replace").decode()
         return self._respond.JSONResponse({"error": words}, status_code=status)
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from npkl_models.errors import ProblemError, optional
 from npkl_models.explore.app import make_app
-from npkl_models.explore.desk import Desk
+from npkl_models.explore.session import Session
 from npkl_models.interrupts import forget
 
 HOST = "127.0.0.1"
@@ -42,11 +42,11 @@ def serve(port: int = 0, browser: bool = True, announce: Callable[[str], None] |
         If the port is taken, or no port.
     """
     uvicorn, *_ = (optional(name, "npkl explore", "explore") for name in PACKAGES)
-    token, desk = secrets.token_urlsafe(24), Desk()
+    token, session = secrets.token_urlsafe(24), Session()
     listening = _listen(port)
     port = listening.getsockname()[1]
     address = f"http://{HOST}:{port}/?token={token}"
-    app = make_app(token, (f"{HOST}:{port}", f"localhost:{port}"), desk)
+    app = make_app(token, (f"{HOST}:{port}", f"localhost:{port}"), session)
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE, lifespan="off"
     )
@@ -63,7 +63,7 @@ def serve(port: int = 0, browser: bool = True, announce: Callable[[str], None] |
     except KeyboardInterrupt:
         forget()  # it is how the page is ended
     finally:
-        desk.close()
+        session.close()
         listening.close()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from npkl_models.errors import ProblemError
-from npkl_models.formulations.parts import matching, pair_term, positive
+from npkl_models.formulations.pair_terms import matching, pair_term, positive
 from npkl_models.linalg import Matrix
 from npkl_models.model.losses import Loss, get_loss
 from npkl_models.model.pairs import Pairs

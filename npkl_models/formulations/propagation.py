@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError, instance
-from npkl_models.formulations.parts import matching, pair_term, positive
+from npkl_models.formulations.pair_terms import matching, pair_term, positive
 from npkl_models.linalg import Matrix
 from npkl_models.model.basis import Basis, shared_rows
 from npkl_models.model.functionals import Entries

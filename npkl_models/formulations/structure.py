@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from npkl_models.errors import ProblemError
-from npkl_models.formulations.parts import positive
+from npkl_models.formulations.pair_terms import positive
 from npkl_models.linalg import Index, Matrix
 from npkl_models.linalg.owned import real_matrix, whole_array
 from npkl_models.model.basis import centred_wavelets

@@ -8,14 +8,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.formulations.neighborhood import Neighborhood, neighborhood
-from npkl_models.formulations.parts import positive
+from npkl_models.formulations.pair_terms import positive
 from npkl_models.linalg import Matrix
-from npkl_models.model.cliques import flatten
 from npkl_models.model.eigenbasis import eigenbasis
-from npkl_models.model.faces import complement
 from npkl_models.model.functionals import SquaredDistances, TotalSum
 from npkl_models.model.graph import laplacian
 from npkl_models.model.terms import Equality
+from npkl_models.presolve.cliques import flatten
+from npkl_models.presolve.faces import complement
 from npkl_models.problem import Problem
 
 
@@ -70,7 +70,7 @@ def mvu(
     1'K1 = 0 forbids any positive definite K, and so do points that are all neighbours of each other and lie
     in fewer dimensions than they could (five in a plane): then all their distances are known, and the rank
     of their part of K. The basis is orthogonal to the constant vector and to all that is so fixed
-    (`npkl_models.model.cliques`; Krislock & Wolkowicz 2010), and distances that depend on others there are
+    (`npkl_models.presolve.cliques`; Krislock & Wolkowicz 2010), and distances that depend on others there are
     left out. In exact arithmetic it is the same problem. The distances in memory are rounded, though: those
     of five points in a plane are, to the last bit, of no points, or of points in four dimensions. What is
     certified is the optimum of the problem over that basis with the distances that it keeps; the others are

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
 from npkl_models.formulations.neighborhood import neighborhood
-from npkl_models.formulations.parts import positive
+from npkl_models.formulations.pair_terms import positive
 from npkl_models.formulations.unfolding import softly, unfolding
 from npkl_models.linalg import Array, Matrix, dense
 from npkl_models.linalg.owned import real_array

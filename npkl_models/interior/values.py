@@ -16,9 +16,9 @@ from npkl_models.linalg import Array, Index, Mask, Matrix, dense, symmetrize
 from npkl_models.model.conjugates import Box, parts_of
 from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.incidence import Incidence
-from npkl_models.model.reduction import of_unknown
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
+from npkl_models.presolve.contraction import of_unknown
 
 CHUNK = 20_000_000  # numbers that are gathered at a time
 

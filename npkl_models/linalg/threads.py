@@ -44,7 +44,7 @@ class RowBlocks:
         return out
 
 
-def shared(A: Matrix) -> Matrix:
+def threaded(A: Matrix) -> Matrix:
     """A itself, or where that pays an operator with the same products on several threads."""
     threads = min(available(), MOST)
     if threads < 2 or not sp.issparse(A) or A.nnz < WORTHWHILE:

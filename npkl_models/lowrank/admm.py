@@ -224,7 +224,7 @@ class ADMMEngine(FactorEngine):
         if not self.spectral.constrained:
             return
         if self.residual <= INEXACT * min(self.spectral_misfit, 1e-2):
-            self.spectral_misfit = self.spectral.misfit(V) / size
+            self.spectral_misfit = self.spectral.residual(V) / size
             self.spectral.update_multiplier(V)
         self.residual += self.spectral_misfit
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.certify.newton import CONSTRAINTS
+from npkl_models.feasibility.newton import CONSTRAINTS
 from npkl_models.linalg import norm_bound
 from npkl_models.lowrank.factor.rank import auto_rank
 from npkl_models.model.diagnosis import diagonal_weight

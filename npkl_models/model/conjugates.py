@@ -7,7 +7,7 @@ the bound, q = 0, y >= 0).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from npkl_models.model.functionals import Entries
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.losses import Loss
 from npkl_models.model.statement import Statement
+from npkl_models.model.terms import Multipliers
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,3 +99,15 @@ def parts_of(problem: Statement) -> tuple[list[Incidence], list[Box]]:
         incidences.append(Entries(n, (every, every)).incidence)
         boxes.append(Box.half_line(np.full(n, radius**2)))
     return incidences, boxes
+
+
+def projected(problem: Statement, y: Multipliers) -> Multipliers:
+    """The nearest multipliers in the domain of the conjugates."""
+    terms = tuple(
+        term.loss.project(part, term.target, term.weight)
+        for term, part in zip(problem.terms, y.terms, strict=True)
+    )
+    rows = None
+    if problem.regularizer.row_multipliers:
+        rows = np.maximum(np.zeros(problem.n) if y.rows is None else y.rows, 0.0)
+    return replace(y, terms=terms, rows=rows)

@@ -119,7 +119,7 @@ class Functional(Owner, ABC):
         return t.collect(np.sign(t.coefficient) * norm[t.row] * norm[t.column])
 
     def scale_of_factor(self, V: Array) -> Array:
-        """What a misfit at V V' is relative to where the value asked for is zero."""
+        """What a residual at V V' is relative to where the value asked for is zero."""
         return self.size_of_factor(V)
 
     def row_sizes(self, y: Array) -> tuple[Array, Array]:

@@ -14,7 +14,7 @@ import numpy as np
 from npkl_models.errors import ProblemError, chosen
 from npkl_models.linalg import Array
 from npkl_models.model.loss import CvxConstraints, CvxExpression, Loss, undeclared
-from npkl_models.model.shared import SharedSlack
+from npkl_models.model.shared_slack import SharedSlack
 
 __all__ = ["LOSSES", "Hinge", "Linear", "Loss", "SharedSlack", "Square", "SquaredHinge", "get_loss"]
 

@@ -18,7 +18,7 @@ from npkl_models.linalg import Array, Matrix, dense, gamma, gram_eigenvalues, no
 from npkl_models.linalg.owned import Owner, frozen, shelled
 from npkl_models.model import scale, storage
 from npkl_models.model.basis import Basis
-from npkl_models.model.costs import symmetric_cost
+from npkl_models.model.cost_matrix import symmetric_cost
 from npkl_models.model.reading import read_multipliers, read_parts, read_values
 from npkl_models.model.regularizer import Regularizer
 from npkl_models.model.regularizers import NoRegularizer

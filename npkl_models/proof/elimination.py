@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh, splu
 
 from npkl_models.linalg import UNIT, Array, Index, Matrix, longest_row, norm_bound, symmetrize
-from npkl_models.linalg.threads import shared
+from npkl_models.linalg.threads import threaded
 
 NEAREST = 8  # eigenvectors of the block that are looked at at once
 LOOSE = 1e-6  # of the norm: how far below zero the block's lowest eigenvalue is looked for
@@ -42,7 +42,7 @@ class Elimination:
     """
 
     def __init__(self, S: Matrix, points: Index) -> None:
-        self.S, self.points, self.shape = shared(S), points, S.shape
+        self.S, self.points, self.shape = threaded(S), points, S.shape
         self.whole, self.upper = S, norm_bound(S)
         rows = sp.csr_array(S[points])
         self.block = sp.csc_array(rows[:, points])

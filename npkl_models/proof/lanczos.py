@@ -32,7 +32,7 @@ import scipy.linalg
 from scipy.linalg.lapack import dptsv
 
 from npkl_models.linalg import Array, Matrix, norm_bound
-from npkl_models.linalg.threads import shared
+from npkl_models.linalg.threads import threaded
 from npkl_models.proof.deflation import NEAR_NULL, Deflation, is_local, tight
 from npkl_models.proof.eigenbound import EigenBound
 from npkl_models.proof.query import Query
@@ -151,7 +151,7 @@ def by_lanczos(
     where it would take long and what it has found so far lives on few points, and directions of Q that do so
     are not deflated; that vector is then returned as well.
     """
-    n, upper, S = S.shape[0], norm_bound(S), shared(S)
+    n, upper, S = S.shape[0], norm_bound(S), threaded(S)
     if local:
         Q = Q[:, ~is_local(Q) | (np.linalg.norm(S @ Q, axis=0) <= tight(query.accuracy, upper))]
     held = Deflation(S, Q, NEAR_NULL * upper)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from npkl_models.errors import SolverError, UnsupportedError
-from npkl_models.model.faces import face_of
 from npkl_models.model.statement import Statement
+from npkl_models.presolve.faces import face_of
 from npkl_models.presolve.units import Units, binary_units, own_units
 from npkl_models.solve.cost import Cost
 from npkl_models.solve.options import Options, in_units, parse_options

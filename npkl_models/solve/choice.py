@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack, overload
 
 from npkl_models.answer.solution import Solution
-from npkl_models.certify.unheld import split
 from npkl_models.errors import UnsupportedError, instance
 from npkl_models.model.statement import Statement
+from npkl_models.presolve.anchored import split
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import readable
 from npkl_models.solve.handover import candidates, first_of, solve_in_stages, solve_split, stages, usable

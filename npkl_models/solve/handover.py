@@ -14,11 +14,12 @@ from dataclasses import replace
 from typing import Any
 
 from npkl_models.answer.solution import Attempt, Solution, Status
-from npkl_models.certify.unheld import Split
 from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.linalg import Array
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
+from npkl_models.presolve.anchored import Split
+from npkl_models.presolve.growth import grown
 from npkl_models.presolve.units import binary_units
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost
@@ -26,7 +27,6 @@ from npkl_models.solve.judge import Claim, judge
 from npkl_models.solve.options import Options
 from npkl_models.solve.pace import Pace
 from npkl_models.solve.registry import backends
-from npkl_models.solve.unheld import grown
 from npkl_models.solve.watch import Watch
 
 START = "start"  # the option that only helps
@@ -37,7 +37,7 @@ SECOND = 60.0  # seconds predicted of one that follows where none is sure
 FOLLOWERS = 2  # of them
 FAR_OFF = 0.1  # relative gap of a point that is no better start than any other
 PATIENCE = 10.0  # times its own prediction, after the sure one
-SHARPER = 0.3  # of tol: the gap of the held points' problem, where others are held by nothing
+SHARPER = 0.3  # of tol: the gap of the anchored points' problem, where others are held by nothing
 LAST = 10.0  # seconds, then at least, if there is a bound at all
 PROVED = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)
 
@@ -119,14 +119,14 @@ def stages(costs: Mapping[str, Cost], options: Mapping[str, Any]) -> list[tuple[
 
 
 def solve_split(problem: Statement, parts: Split, options: dict[str, Any], limit: float) -> Solution:
-    """The held points are solved, the others grown from there, or both by the sure one; the better answer.
+    """The anchored points are solved, the others grown from there, or all by the sure one; the better.
 
-    The multipliers are those of the held points in any case.
+    The multipliers are those of the anchored points in any case.
     """
     started, tol = time.perf_counter(), Options(tol=options.get("tol", Options.tol)).tol
     inner, own = parts.problem, options | {"tol": SHARPER * tol}
     if inner is None:
-        raise UnsupportedError("a split without held points has nothing to solve")
+        raise UnsupportedError("a split without anchored points has nothing to solve")
     found = solve_in_stages(inner, stages(candidates(inner, options)[0], options), own, limit)
     V, y = None, None
     if found.V is not None:
@@ -178,7 +178,7 @@ def solve_in_stages(
         gap = found.certificate.relative_gap if found.V is not None else float("inf")
         attempts.append(Attempt(name, found.solve_time, found.status, gap))
         best = _kept(found, best)
-        if found.status in (*PROVED, Status.STOPPED) or (seconds == float("inf") and _unheld(found)):
+        if found.status in (*PROVED, Status.STOPPED) or (seconds == float("inf") and _loose(found)):
             break
     if best is None:
         raise UnsupportedError("no backend was tried")
@@ -236,6 +236,6 @@ def _better(found: Solution, best: Solution) -> bool:
     return found.certificate.relative_gap <= best.certificate.relative_gap
 
 
-def _unheld(found: Solution) -> bool:
+def _loose(found: Solution) -> bool:
     """Whether there is no bound, which another backend would not find either."""
     return found.V is not None and found.certificate.bound == float("-inf")

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from npkl_models.answer.solution import Solution, Status
+from npkl_models.certify.anchored import ANCHORED
 from npkl_models.certify.certificate import Certificate, of_itself
 from npkl_models.certify.rays import infeasible
 from npkl_models.certify.recession import unbounded
 from npkl_models.certify.repairs import NO_REPAIR
-from npkl_models.certify.unheld import HELD
 from npkl_models.errors import OutOfRangeError, SolverError
 from npkl_models.linalg import Array
 from npkl_models.model.statement import Statement
@@ -28,7 +28,7 @@ from npkl_models.solve.options import Options
 from npkl_models.solve.watch import Watch
 
 LIMITS = (Status.STOPPED, Status.TIME_LIMIT, Status.ITERATION_LIMIT)
-UNHELD = (
+NOT_ANCHORED = (
     "no strictly feasible dual point was found: kernels may grow without limit at no cost, and no bound can "
     "be given; give the Laplacian a shift, or the kernel a row norm or a bound on its trace"
 )
@@ -227,9 +227,9 @@ def _not_feasible(case: _Case) -> Verdict:
 def _as_it_ended(case: _Case) -> Verdict:
     status = Status.INACCURATE if case.claim.status is Status.OPTIMAL else case.claim.status
     unbounded_kernels = case.found is not None and case.found.repair == NO_REPAIR
-    if case.found is not None and case.found.repair.startswith(HELD):
+    if case.found is not None and case.found.repair.startswith(ANCHORED):
         return status, AT_INFINITY
-    return status, UNHELD if unbounded_kernels else ""
+    return status, NOT_ANCHORED if unbounded_kernels else ""
 
 
 RULES: tuple[Callable[[_Case], Verdict], ...] = (

@@ -8,8 +8,8 @@ from typing import Protocol
 
 import npkl_models.interrupts as interrupts
 from npkl_models.answer.solution import Solution, Status
-from npkl_models.model.faces import Face
 from npkl_models.model.statement import Statement
+from npkl_models.presolve.faces import Face
 from npkl_models.presolve.units import Units
 from npkl_models.solve.judge import Claim, in_statement, judge
 from npkl_models.solve.options import Options
@@ -51,7 +51,7 @@ class Program:
     plan : Plan
         Of the problem on its face, in units of its own.
     face : Face
-        Where all feasible kernels lie; see `npkl_models.model.faces`.
+        Where all feasible kernels lie; see `npkl_models.presolve.faces`.
     units : Units
         In which the problem on the face was handed to the plan.
     build_time : float

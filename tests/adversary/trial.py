@@ -14,7 +14,7 @@ import scipy.sparse as sp
 import npkl_models as nm
 from adversary import exact
 from adversary.strategies import multipliers, points
-from npkl_models.model.faces import face_of
+from npkl_models.presolve.faces import face_of
 
 TIME_LIMIT = 2.0  # seconds that a backend is given
 PATIENCE = 8.0  # and by which it may be late, on a busy machine: a hang is something else

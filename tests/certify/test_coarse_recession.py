@@ -6,7 +6,7 @@ from scipy.optimize import brentq
 
 import npkl_models as nm
 from npkl_models.certify import recession
-from npkl_models.certify.existence import Near
+from npkl_models.feasibility.kantorovich import Near
 
 N, U = 4, 2.0**-12
 EYE = np.eye(N)

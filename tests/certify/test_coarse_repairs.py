@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 import npkl_models as nm
-from npkl_models.certify import floors, repairs, rounding
+from npkl_models.certify import repairs
+from npkl_models.model import floors, rounding
 
 N, ALL, U = 4, np.arange(4), 2.0**-8
 COST = np.diag([2.0, 3, 4, 5])

@@ -150,7 +150,7 @@ def test_values_that_are_no_squares_are_held_by_their_own_matrices():
     still, reach = recession._exactly_still(problem, D, [(apart, one)])
     assert apart.value_of_factor(still)[0] < 1e-24
     assert reach < 1e-9
-    with np.errstate(all="ignore"):  # misfits relative to zero
+    with np.errstate(all="ignore"):  # residuals relative to zero
         both = recession._exactly_still(problem, D, [(apart, one), (more, one)])
     assert both is None or abs(more.value_of_factor(both[0])[0]) < 1e-9
 
@@ -166,7 +166,7 @@ def test_nothing_to_hold_leaves_a_direction_as_it_is():
     assert found[0] is FIRST
     assert found[1] == 0.0
     every = nm.Entries(2, ([0, 1], [1, 1]))
-    with np.errstate(all="ignore"):  # misfits relative to zero
+    with np.errstate(all="ignore"):  # residuals relative to zero
         held, _ = recession._exactly_still(
             problem, np.array([[1.0, 0], [1e-9, 1]]), [(every, np.array([True, False]))]
         )
@@ -177,7 +177,7 @@ def test_an_entry_that_is_held_is_met_by_a_step():
     """K_01 = 0 asks for rows at right angles: nearby ones are found, and how near they are."""
     problem = falling(f=OFF)
     D = np.array([[1.0, 0.0], [1e-9, 1.0]])
-    with np.errstate(all="ignore"):  # misfits relative to zero
+    with np.errstate(all="ignore"):  # residuals relative to zero
         found = recession._exactly_still(problem, D, [(OFF, np.ones(1, dtype=bool))])
     assert abs(OFF.value_of_factor(found[0])[0]) < 1e-15
     assert 0 < found[1] < 1e-12

@@ -1,10 +1,12 @@
-"""Multipliers, Newton steps and misfits of points whose numbers can be told by hand."""
+"""Multipliers, Newton steps and residuals of points whose numbers can be told by hand."""
 
 import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certify import floors, misfit, newton, points, recovery
+from npkl_models.certify import points, recovery
+from npkl_models.feasibility import newton, residual
+from npkl_models.model import floors
 
 DIAGONAL = nm.Entries(2, ([0], [0]))
 
@@ -135,23 +137,23 @@ def test_constraints_are_held_once_they_were_exceeded():
     assert newton._inequalities(equal(0.1), outside, outside, set()) == []
 
 
-# --------------------------------------------------------- misfits, points, floors
+# --------------------------------------------------------- residuals, points, floors
 
 
 @pytest.mark.parametrize("value", [1e-6, 1.0, 1e6])
 def test_a_random_factor_has_rows_of_the_length_that_is_asked_for(value):
     """The mean of the squared lengths of many rows is about the largest value."""
     n = 400
-    W = misfit.random_factor(equal([value, -0.1 * value], [0, 1], [0, 2], n), 5)
+    W = residual.random_factor(equal([value, -0.1 * value], [0, 1], [0, 2], n), 5)
     assert W.shape == (n, 5)
     assert np.mean(np.sum(W**2, axis=1)) == pytest.approx(value, rel=0.2)
 
 
 def test_a_bound_on_rows_is_one_on_their_squares():
     """And there is none without one."""
-    assert misfit.row_bound(equal(1.0, R=nm.RowNormBound(3.0))) == 9.0
-    assert misfit.row_bound(equal(1.0)) == np.inf
-    assert misfit.row_bound(equal(1.0, R=nm.TracePower(1, bound=3.0))) == np.inf
+    assert residual.row_bound(equal(1.0, R=nm.RowNormBound(3.0))) == 9.0
+    assert residual.row_bound(equal(1.0)) == np.inf
+    assert residual.row_bound(equal(1.0, R=nm.TracePower(1, bound=3.0))) == np.inf
 
 
 def test_the_sum_of_squared_misfits_has_its_closed_form():
@@ -161,15 +163,15 @@ def test_the_sum_of_squared_misfits_has_its_closed_form():
                       (nm.TracePower(1, bound=2.0), 4.5 + 0.5), (nm.RowNormBound(2.0), 4.5),
                       (nm.RowNormBound(1.0), 4.5 + 0.5 * 9)):  # fmt: skip
         problem = equal(1.0, R=R)
-        top = misfit.row_bound(problem)
-        total, _ = misfit._misfit(problem, misfit.scales(problem), top, (2, 1), W)
+        top = residual.row_bound(problem)
+        total, _ = residual._residual(problem, residual.scales(problem), top, (2, 1), W)
         assert total == pytest.approx(wanted), R
 
 
 def test_scales_are_the_data_and_a_thousandth_of_the_largest_at_least():
     """Zeros are measured against what stands beside them; zeros alone against one."""
-    assert misfit.scales(equal([4.0, 0.0, -2.0], [0, 0, 1], [0, 1, 1]))[0].tolist() == [4.0, 4e-3, 2.0]
-    assert misfit.scales(equal([0.0]))[0].tolist() == [1e-3]
+    assert residual.scales(equal([4.0, 0.0, -2.0], [0, 0, 1], [0, 1, 1]))[0].tolist() == [4.0, 4e-3, 2.0]
+    assert residual.scales(equal([0.0]))[0].tolist() == [1e-3]
 
 
 def test_a_point_may_be_as_large_as_its_squares_can_be():

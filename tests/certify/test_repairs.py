@@ -5,8 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 import npkl_models as nm
-from npkl_models.certify import floors, repairs
+from npkl_models.certify import repairs
 from npkl_models.linalg import dense
+from npkl_models.model import floors
 from npkl_models.model.regularizers import NoRegularizer
 
 N, ALL = 6, np.arange(6)

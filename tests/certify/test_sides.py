@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certify import rays, restoration, signs
+from npkl_models.certify import rays, signs
 from npkl_models.certify.bounds import Demand
-from npkl_models.certify.existence import Near
-from npkl_models.certify.newton import SLACK
+from npkl_models.feasibility import restoration
+from npkl_models.feasibility.kantorovich import Near
+from npkl_models.feasibility.newton import SLACK
 
 N, ALL = 4, np.arange(4)
 COST = np.diag([1.0, 2.0, 3.0, 4.0])

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certify import budget, rays, restoration
+from npkl_models.certify import budget, rays
+from npkl_models.feasibility import restoration
 from npkl_models.interior import interior
 
 N = 3

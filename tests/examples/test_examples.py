@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 from npkl_models.files.saved import CHECKSUM, checksum
-from npkl_models.sweep import TASK
+from npkl_models.task_cache import TASK
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ARGUMENTS = {"hinge_stall.py": ["20"]}

@@ -15,7 +15,7 @@ import npkl_models as nm
 from npkl_models.cli.main import main
 from npkl_models.explore import server
 from npkl_models.explore.app import STATIC, make_app
-from npkl_models.explore.desk import Desk
+from npkl_models.explore.session import Session
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("httpx")
@@ -28,22 +28,22 @@ FORM = {"formulation": "npkl", "loss": "hinge", "n": "40"}
 
 
 @pytest.fixture
-def desk():
-    desk = Desk()
-    yield desk
-    desk.close()
-    wait(desk)
+def session():
+    session = Session()
+    yield session
+    session.close()
+    wait(session)
 
 
 @pytest.fixture
-def client(desk):
-    found = testclient.TestClient(make_app(TOKEN, (HOST,), desk), base_url=f"http://{HOST}")
+def client(session):
+    found = testclient.TestClient(make_app(TOKEN, (HOST,), session), base_url=f"http://{HOST}")
     found.params = {"token": TOKEN}
     return found
 
 
-def wait(desk, seconds=60):
-    running = desk.jobs.running
+def wait(session, seconds=60):
+    running = session.jobs.running
     assert running is None or running.ended.wait(seconds)
 
 
@@ -80,12 +80,12 @@ def test_strangers_are_turned_away(client, path, how, reason):
 
 
 @pytest.mark.parametrize("path", ["/api/run", "/api/stop", "/api/upload", "/api/describe"])
-def test_nothing_is_done_for_strangers(client, desk, path):
+def test_nothing_is_done_for_strangers(client, session, path):
     assert client.post(path, json={"form": FORM}, params={"token": "x"}).status_code == 403
     assert (
         client.post(path, json={"form": FORM}, headers={"origin": "http://evil.example"}).status_code == 403
     )
-    assert desk.jobs.running is None
+    assert session.jobs.running is None
 
 
 def test_the_page_loads_nothing_from_elsewhere(client):
@@ -99,7 +99,7 @@ def test_the_page_loads_nothing_from_elsewhere(client):
         assert "default-src 'none'" in policy
         assert "script-src 'self';" in policy
         assert reply.headers["referrer-policy"] == "no-referrer"
-    assert client.get("/static/desk.py").status_code == 404
+    assert client.get("/static/session.py").status_code == 404
     assert client.get("/static/..%2fdesk.py").status_code == 404
 
 
@@ -209,7 +209,7 @@ def test_errors_of_a_job_are_told(client, action, body, message):
     assert found[-1]["kind"] == "end"
 
 
-def test_a_run_can_be_stopped_and_only_one_goes_on(client, desk):
+def test_a_run_can_be_stopped_and_only_one_goes_on(client, session):
     begun = threading.Event()
 
     def slow(job):
@@ -218,7 +218,7 @@ def test_a_run_can_be_stopped_and_only_one_goes_on(client, desk):
             time.sleep(0.01)
         job.check()
 
-    job = desk.jobs.begin("run", slow)
+    job = session.jobs.begin("run", slow)
     assert begun.wait(10)
     reply = client.post("/api/run", json={"form": FORM})
     assert reply.status_code == 400
@@ -230,11 +230,11 @@ def test_a_run_can_be_stopped_and_only_one_goes_on(client, desk):
     assert client.post("/api/stop").json() == {"stopping": False}
 
 
-def test_a_stopped_solver_leaves_its_point(desk, monkeypatch):
+def test_a_stopped_solver_leaves_its_point(session, monkeypatch):
     monkeypatch.setattr("npkl_models.explore.jobs.EVERY", 0.0)
     told = threading.Event()
-    tell = type(desk.jobs.begin("run", lambda job: None)).tell
-    wait(desk)
+    tell = type(session.jobs.begin("run", lambda job: None)).tell
+    wait(session)
 
     def stopping(job, kind, **content):
         tell(job, kind, **content)
@@ -243,21 +243,21 @@ def test_a_stopped_solver_leaves_its_point(desk, monkeypatch):
             told.set()
 
     monkeypatch.setattr("npkl_models.explore.jobs.Job.tell", stopping)
-    job = desk.jobs.get(desk.run(FORM | {"backend": "burer_monteiro"})["key"])
+    job = session.jobs.get(session.run(FORM | {"backend": "burer_monteiro"})["key"])
     assert job.ended.wait(60)
     assert told.is_set()
     (answer,) = of_kind(job.since(0), "answer")
     assert answer["status"] == "STOPPED"
-    job = desk.jobs.get(desk.follow(FORM | {"backend": "burer_monteiro"}, 0.1, 1.0, 3)["key"])
+    job = session.jobs.get(session.follow(FORM | {"backend": "burer_monteiro"}, 0.1, 1.0, 3)["key"])
     assert job.ended.wait(60)
     assert "stopped before" in of_kind(job.since(0), "stopped")[0]["text"]
 
 
-def test_a_job_that_breaks_down_is_told_and_the_next_one_runs(desk, caplog):
-    job = desk.jobs.begin("run", lambda job: 1 / 0)
+def test_a_job_that_breaks_down_is_told_and_the_next_one_runs(session, caplog):
+    job = session.jobs.begin("run", lambda job: 1 / 0)
     assert job.ended.wait(10)
     assert job.since(0)[0]["text"] == "ZeroDivisionError: division by zero"
-    assert desk.jobs.begin("run", lambda job: None).ended.wait(10)
+    assert session.jobs.begin("run", lambda job: None).ended.wait(10)
 
 
 def test_files_of_ones_own(client):
@@ -291,22 +291,22 @@ def test_files_of_ones_own(client):
         ("../../etc/x.csv", b"a,label\n1,2\n2,3\n", "points", None),
     ],
 )
-def test_bad_files(client, desk, name, content, kind, message):
+def test_bad_files(client, session, name, content, kind, message):
     reply = client.post("/api/upload", content=content, params={"token": TOKEN, "name": name, "kind": kind})
     if message is None:  # kept by its last name, in the folder of the session
         assert reply.json()["about"].startswith("x.csv: ")
         return
     assert reply.status_code == 400
     assert message in reply.json()["error"]
-    assert str(desk._folder) not in reply.text
+    assert str(session._folder) not in reply.text
 
 
 def test_the_desk_leaves_no_files(tmp_path):
-    desk = Desk()
-    desk.upload("x.csv", b"a,label\n1,2\n2,3\n")
-    folder = desk._folder
+    session = Session()
+    session.upload("x.csv", b"a,label\n1,2\n2,3\n")
+    folder = session._folder
     assert list(folder.rglob("x.csv"))
-    desk.close()
+    session.close()
     assert not folder.exists()
 
 

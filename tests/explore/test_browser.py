@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from npkl_models.explore.app import make_app
-from npkl_models.explore.desk import Desk
+from npkl_models.explore.session import Session
 
 pytest.importorskip("matplotlib")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -41,9 +41,9 @@ def address():
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
     host = f"127.0.0.1:{listening.getsockname()[1]}"
-    desk = Desk()
+    session = Session()
     config = uvicorn.Config(
-        make_app("key", (host,), desk), log_level="error", lifespan="off", timeout_graceful_shutdown=1
+        make_app("key", (host,), session), log_level="error", lifespan="off", timeout_graceful_shutdown=1
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
@@ -53,7 +53,7 @@ def address():
     yield f"http://{host}/?token=key"
     server.should_exit = True
     thread.join(10)
-    desk.close()
+    session.close()
     listening.close()
 
 

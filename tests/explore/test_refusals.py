@@ -12,8 +12,8 @@ import pytest
 
 from npkl_models.explore.app import make_app
 from npkl_models.explore.bodies import MOST_FORM
-from npkl_models.explore.desk import Desk
 from npkl_models.explore.form import Form
+from npkl_models.explore.session import Session
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("httpx")
@@ -38,15 +38,15 @@ BODIES = {
 
 
 @pytest.fixture
-def desk():
-    desk = Desk()
-    yield desk
-    desk.close()
+def session():
+    session = Session()
+    yield session
+    session.close()
 
 
 @pytest.fixture
-def client(desk):
-    app = make_app(TOKEN, (HOST,), desk)
+def client(session):
+    app = make_app(TOKEN, (HOST,), session)
     found = testclient.TestClient(app, base_url=f"http://{HOST}", raise_server_exceptions=False)
     found.params = {"token": TOKEN}
     return found
@@ -81,13 +81,13 @@ def test_a_path_without_its_ends(client, given):
 
 
 @pytest.mark.parametrize("field", ["low", "high", "count", "backends"])
-def test_fields_beside_the_form(client, desk, field):
+def test_fields_beside_the_form(client, session, field):
     action, body = ("compare", {}) if field == "backends" else ("path", {"low": 0.1, "high": 1, "count": 2})
     for value in ODD:
         reply = client.post(f"/api/{action}", content=json.dumps({"form": FORM} | body | {field: value}))
         if reply.status_code == 200:
-            desk.jobs.stop()
-            assert desk.jobs.get(reply.json()["key"]).ended.wait(60)
+            session.jobs.stop()
+            assert session.jobs.get(reply.json()["key"]).ended.wait(60)
         else:
             refused(reply)
 
@@ -141,11 +141,11 @@ def bomb():
         ("a.npz", None, "points"),
     ],
 )  # fmt: skip
-def test_refused_files_are_not_kept(client, desk, name, content, kind):
+def test_refused_files_are_not_kept(client, session, name, content, kind):
     began = time.perf_counter()
     body = bomb() if content is None else content
     refused(client.post("/api/upload", content=body, params={"token": TOKEN, "name": name, "kind": kind}))
-    assert not list(desk._folder.iterdir())
+    assert not list(session._folder.iterdir())
     assert content is not None or time.perf_counter() - began < 60
 
 

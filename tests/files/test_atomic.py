@@ -16,7 +16,7 @@ from npkl_models.data.sdpa import to_sdpa
 from npkl_models.data.tables import write_pairs
 from npkl_models.files import atomic
 from npkl_models.files.atomic import HOST, write_text, written
-from npkl_models.sweep import sweep
+from npkl_models.task_cache import sweep
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from npkl_models.cli.label import _answered
 from npkl_models.data.readers import read_libsvm
 from npkl_models.data.sdpa import from_sdpa, read_solution
 from npkl_models.data.tables import read_pairs, read_points
-from npkl_models.sweep import sweep
+from npkl_models.task_cache import sweep
 
 RESULT = {"score": 0.25, "labels": [0, 1, 1], "name": "k"}
 AGAIN = "done again"

@@ -5,7 +5,7 @@ import sys
 import time
 from functools import partial
 
-from npkl_models.sweep import sweep
+from npkl_models.task_cache import sweep
 
 SECONDS = 0.5
 

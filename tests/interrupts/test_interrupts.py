@@ -102,7 +102,7 @@ def test_nothing_is_begun_after_an_interrupt_that_an_answer_does_not_show():
 import signal, warnings
 from functools import partial
 from npkl_models import interrupts
-from npkl_models.sweep import sweep
+from npkl_models.task_cache import sweep
 def task(name):
     print(name, flush=True)
     try:

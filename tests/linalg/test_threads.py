@@ -17,11 +17,11 @@ def test_products_by_blocks_of_rows_are_the_same(columns, monkeypatch):
         np.testing.assert_array_equal(threads.RowBlocks(S, count) @ X, S @ X)
     monkeypatch.setattr(threads, "WORTHWHILE", 10)
     monkeypatch.setattr(threads, "available", lambda: 2)
-    assert isinstance(threads.shared(S), threads.RowBlocks)
+    assert isinstance(threads.threaded(S), threads.RowBlocks)
     dense = S.toarray()
-    assert threads.shared(dense) is dense
+    assert threads.threaded(dense) is dense
     monkeypatch.setattr(threads, "available", lambda: 1)
-    assert threads.shared(S) is S
+    assert threads.threaded(S) is S
 
 
 def test_aligned_copies_begin_on_a_line():

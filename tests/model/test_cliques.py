@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 import npkl_models as nm
-from npkl_models.model.cliques import flatten, maximal_cliques
+from npkl_models.presolve.cliques import flatten, maximal_cliques
 
 
 def points(seed, n, d):

@@ -34,7 +34,7 @@ def test_the_kernel_is_the_closed_form_of_its_multipliers(m):
     np.testing.assert_allclose(found.K, closed, atol=1e-5 * np.abs(closed).max())
     np.testing.assert_allclose(found.K.sum(axis=0), 0, atol=1e-8 * np.abs(closed).max())
     z = problem.values(found.V)[0]
-    slopes = 1.0 * (z - problem.terms[0].target)  # C times the misfit
+    slopes = 1.0 * (z - problem.terms[0].target)  # C times the residual
     np.testing.assert_allclose(multipliers.terms[0], slopes, atol=1e-3 * np.abs(slopes).max())
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from problems import side_information
 
 import npkl_models as nm
-from npkl_models.model.shared import onto_simplex
+from npkl_models.model.shared_slack import onto_simplex
 
 LOSS = nm.SharedSlack()
 vectors = st.lists(st.floats(-4, 4), min_size=1, max_size=7).map(np.array)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import npkl_models as nm
-from npkl_models.certify.floors import cost_floor
+from npkl_models.model.floors import cost_floor
 from npkl_models.proof import bounds, factorisation
 from npkl_models.proof.perron import perron_floor
 from npkl_models.proof.query import Query

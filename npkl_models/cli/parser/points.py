@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from npkl_models.cli import names
+from npkl_models.cli.explicit import Note
 from npkl_models.cli.parser.shared import add_solver, parser_of, whole
-from npkl_models.cli.said import Note
 
 CLUSTER_EXAMPLES = """examples:
   npkl cluster my.csv --pairs pairs.csv --k 3 --out labels.csv

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from npkl_models.cli import names
-from npkl_models.cli.said import Note
+from npkl_models.cli.explicit import Note
 
 
 class _Formatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):

@@ -27,8 +27,8 @@ STAIRCASE_START = 2
 BETA_GROWTH = 3.0
 BETA_MAX = 1e7  # times the first
 PATIENCE, SLOW = 100, 0.1  # quasi-Newton steps that gain less than this factor are slow
-INEXACT = 0.3  # the smooth problem is solved to this share of the misfit before multipliers move
-LAG = 0.1  # multipliers that do not shrink the misfit to this share lag
+INEXACT = 0.3  # the smooth problem is solved to this share of the residual before multipliers move
+LAG = 0.1  # multipliers that do not shrink the residual to this share lag
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ class BurerMonteiroEngine(FactorEngine):
         self.f = FactorObjective(problem, beta=max(weights, default=1.0))
         self.method, self.options = options.method, options
         self.first_beta = self.f.beta
-        self.misfit, self.misfit_then = 0.0, np.inf
+        self.residual, self.misfit_then = 0.0, np.inf
         self.point: Point
         self.restart(V)
 
@@ -84,16 +84,16 @@ class BurerMonteiroEngine(FactorEngine):
         self.point = self.minimiser.step(self.f, self.point)
         self._measure()
         self._switch_if_slow()
-        if not self.f.smooth and self.stationarity <= max(1e-13, INEXACT * min(self.misfit, 1e-2)):
+        if not self.f.smooth and self.stationarity <= max(1e-13, INEXACT * min(self.residual, 1e-2)):
             self._move_multipliers()
 
     def _move_multipliers(self) -> None:
         """Once the point is stationary to a share of what they will gain; beta grows if they lag."""
         self.f.update_multipliers(self.point)
-        if self.misfit > LAG * self.misfit_then and self.f.beta < BETA_MAX * self.first_beta:
+        if self.residual > LAG * self.misfit_then and self.f.beta < BETA_MAX * self.first_beta:
             self.f.beta *= BETA_GROWTH
             self.f.spectral.beta *= BETA_GROWTH
-        self.misfit_then = self.misfit
+        self.misfit_then = self.residual
         self.point = self.f.at(self.point.W)
         self.minimiser.reset()
         self._measure()
@@ -118,8 +118,8 @@ class BurerMonteiroEngine(FactorEngine):
         self.objective = self.point.value if smooth else self.problem.objective_of_factor(self.V)
         slope = 0.5 * frobenius(self.point.gradient)
         self.stationarity = slope * frobenius(self.point.W) / self._size()
-        self.misfit = 0.0 if smooth else self.f.misfit(self.point) / self._size()
-        self.residual = self.stationarity + self.misfit
+        self.residual = 0.0 if smooth else self.f.residual(self.point) / self._size()
+        self.residual = self.stationarity + self.residual
 
 
 @dataclass(frozen=True)

@@ -18,14 +18,14 @@ import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Matrix, norm_bound
 from npkl_models.lowrank.factor.blocks import HessianBlocks
+from npkl_models.lowrank.factor.laplacian_preconditioner import LaplacianPreconditioner
 from npkl_models.lowrank.factor.spectral_term import SpectralTerm
-from npkl_models.lowrank.factor.springs import Springs
 from npkl_models.lowrank.smoothing import Convex, Derivatives, WeightedLoss, Within
 from npkl_models.model.functionals import Entries, Functional, SquaredDistances
 from npkl_models.model.incidence import Adjoint, Incidence
-from npkl_models.model.reduction import of_unknown
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
+from npkl_models.presolve.contraction import of_unknown
 
 
 class Channel(NamedTuple):
@@ -158,16 +158,16 @@ class FactorObjective:
         return HessianBlocks(self.incidence)
 
     @cached_property
-    def _springs(self) -> Springs:
-        return Springs(self.incidence, norm_bound(self.problem.cost) or 1.0)
+    def _springs(self) -> LaplacianPreconditioner:
+        return LaplacianPreconditioner(self.incidence, norm_bound(self.problem.cost) or 1.0)
 
-    def misfit(self, point: Point) -> float:
+    def residual(self, point: Point) -> float:
         """What the multipliers would still move by, as a cost: sum |y step|."""
         new = point.slope[self.augmented]
         scale = self.scale[self.augmented]
         miss = np.abs(new - self.y[self.augmented]) / (self.beta * scale)
         cost = float(np.sum(miss * (np.abs(new) + self._scale * scale)))
-        return cost + self.spectral.misfit(point.W)
+        return cost + self.spectral.residual(point.W)
 
     def rules(self, z: Array) -> Derivatives:
         """(value, slope, bend) of every phi_e at z."""

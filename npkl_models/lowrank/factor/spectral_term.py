@@ -83,7 +83,7 @@ class SpectralTerm:
 
         return product
 
-    def misfit(self, W: Array) -> float:
+    def residual(self, W: Array) -> float:
         """What a move of the multiplier would cost."""
         new = self._moved(W)
         return abs(new - self.multiplier) / self.beta * (abs(new) + 1.0)

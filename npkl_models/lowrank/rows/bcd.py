@@ -16,7 +16,7 @@ from npkl_models.certify.recovery import recover_multipliers
 from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array, aligned, frobenius
 from npkl_models.linalg.compile import installed
-from npkl_models.linalg.threads import shared
+from npkl_models.linalg.threads import threaded
 from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY, factor_cost
 from npkl_models.lowrank.edges import EdgeModel, Structure, structure, unbounded_rows
 from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine, BurerMonteiroOptions
@@ -50,7 +50,7 @@ class BCDEngine(FactorEngine):
 
     def __init__(self, problem: Statement, pairs: Structure, options: BCDOptions, V: Array) -> None:
         self.problem, self.pairs, self.options = problem, pairs, options
-        self.cost = shared(problem.cost)
+        self.cost = threaded(problem.cost)
         self.model = EdgeModel(pairs, beta=float(np.max(pairs.weight, initial=1.0)))
         self.by_dual = options.nonsmooth == "row_qp" and not self.model.smooth
         self.radius = problem.regularizer.row_radius

@@ -15,7 +15,7 @@ from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Matrix
 from npkl_models.model.incidence import Adjoint, Incidence
 from npkl_models.model.regularizer import TraceFace
-from npkl_models.model.shared import onto_simplex
+from npkl_models.model.shared_slack import onto_simplex
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.positive import MARGIN, PositivePart, positive_part

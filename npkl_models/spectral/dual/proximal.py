@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from npkl_models.linalg import Array, LowRankUpdate, schatten_norm
-from npkl_models.model.shared import onto_simplex
+from npkl_models.model.shared_slack import onto_simplex
 from npkl_models.proof.positive import positive_part
 from npkl_models.spectral.dual.concave import Dual
 

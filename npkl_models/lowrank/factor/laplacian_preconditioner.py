@@ -19,7 +19,7 @@ from npkl_models.model.incidence import Adjoint, Incidence
 FLOOR = 1e-3  # of the size of the cost: added to the diagonal, since a Laplacian is singular
 
 
-class Springs:
+class LaplacianPreconditioner:
     """Lays the graph out; `at` factorises the Laplacian of a point."""
 
     def __init__(self, incidence: Incidence, size: float) -> None:

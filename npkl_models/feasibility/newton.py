@@ -14,23 +14,23 @@ import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, lsmr
 
-from npkl_models.certify.inside import rows
+from npkl_models.feasibility.analytic_centre import rows
 from npkl_models.linalg import UNIT, Array, Matrix, dense, gram_eigenvalues
 from npkl_models.model.functionals import Entries, Functional
 from npkl_models.model.incidence import Incidence
-from npkl_models.model.reduction import of_unknown
 from npkl_models.model.statement import Statement
+from npkl_models.presolve.contraction import of_unknown
 
 STEPS = 12  # Newton steps
 INNER = 300  # steps of LSMR in each
-TURNING = 0.5  # a step that does not shrink the misfit to this share is the last but a few
-ROUNDING = 8 * UNIT  # a misfit that no step can shrink
+TURNING = 0.5  # a step that does not shrink the residual to this share is the last but a few
+ROUNDING = 8 * UNIT  # a residual that no step can shrink
 NUMBERS = 5e7  # of the derivative, at most
 CONSTRAINTS = 5_000
 DAMPED, DENSE = 40, 1_500  # damped steps, and equalities for which any are tried
-CLOSE = 1e-2  # misfit, relative to the data, from which on they are
+CLOSE = 1e-2  # residual, relative to the data, from which on they are
 DAMPING = (1e-7, 1e-18)  # at first, and the least, in units of the largest eigenvalue of JJ'
-FEWER, LOOK_BACK = 0.5, 5  # the misfit must fall to this share in so many of them
+FEWER, LOOK_BACK = 0.5, 5  # the residual must fall to this share in so many of them
 SINGULAR = (0.0, 1e-14, 1e-12, 1e-10)  # added to JJ', its diagonal one, where it cannot be factorised
 FULL = 0.05  # share of a matrix's numbers from which on sparse products are slower than dense ones
 SLACK = 1e-12  # by which an inequality is met more than needed
@@ -46,7 +46,7 @@ class _Constraint:
 
 
 def newton(problem: Statement, V: Array) -> Array:
-    """The factor (n x r) with the smallest misfit among some Newton iterates from V on."""
+    """The factor (n x r) with the smallest residual among some Newton iterates from V on."""
     W, best, least, turns = problem.drop(V), V, np.inf, 0
     held: set[int] = set()
     for _ in range(STEPS):
@@ -75,7 +75,9 @@ def _direct_step(problem: Statement, V: Array) -> Array | None:
     found = _normal(problem, V) if m <= CONSTRAINTS else None
     if found is None:
         return None
-    misfit = np.concatenate([part.value - part.functional.value_of_factor(V) for part in problem.equalities])
+    residual = np.concatenate(
+        [part.value - part.functional.value_of_factor(V) for part in problem.equalities]
+    )
     G, back = found
     scale = np.sqrt(np.maximum(G.diagonal(), 1e-300))
     G = G / scale / scale[:, None]
@@ -84,17 +86,17 @@ def _direct_step(problem: Statement, V: Array) -> Array | None:
             factor = scipy.linalg.cho_factor(G + share * np.eye(len(G)))
         except (np.linalg.LinAlgError, ValueError):
             continue
-        step = back(scipy.linalg.cho_solve(factor, misfit / scale) / scale)
+        step = back(scipy.linalg.cho_solve(factor, residual / scale) / scale)
         return step if np.isfinite(step).all() else None
     return None
 
 
 def _damped(problem: Statement, V: Array) -> Array:
-    """Levenberg-Marquardt steps from V on, as long as they gain; relative misfits count alike."""
+    """Levenberg-Marquardt steps from V on, as long as they gain; relative residuals count alike."""
     f, wanted = _stacked(problem)
     divisor = np.maximum(np.abs(wanted), 1e-3 * float(np.max(np.abs(wanted), initial=0.0))) + 1e-300
-    W, misfit = problem.drop(V), (wanted - f(V)) / divisor
-    sizes, damping = [float(np.linalg.norm(misfit))], DAMPING[0]
+    W, residual = problem.drop(V), (wanted - f(V)) / divisor
+    sizes, damping = [float(np.linalg.norm(residual))], DAMPING[0]
     rounding = np.sqrt(wanted.size) * ROUNDING
     if wanted.size > DENSE or not rounding < sizes[0] <= CLOSE:
         return V
@@ -113,16 +115,16 @@ def _damped(problem: Statement, V: Array) -> Array:
             except (np.linalg.LinAlgError, ValueError):
                 damping *= 10
                 continue
-            step = back(scipy.linalg.cho_solve(factor, misfit) / divisor)
+            step = back(scipy.linalg.cho_solve(factor, residual) / divisor)
             trial = problem.lift(W + step)
             new = (wanted - f(trial)) / divisor
             if float(np.linalg.norm(new)) < sizes[-1]:
-                W, V, misfit = W + step, trial, new
+                W, V, residual = W + step, trial, new
                 break
             damping *= 10
         else:
             break
-        sizes.append(float(np.linalg.norm(misfit)))
+        sizes.append(float(np.linalg.norm(residual)))
         damping = max(0.1 * damping, DAMPING[1])
     return V
 
@@ -176,7 +178,7 @@ def _equalities(problem: Statement, V: Array) -> list[_Constraint]:
 
 
 def _of_functional(f: Functional, V: Array, wanted: Array) -> _Constraint:
-    """Scaled, so that a misfit counts by its share in the data that enter."""
+    """Scaled, so that a residual counts by its share in the data that enter."""
     scale = 1 / np.maximum(np.where(wanted != 0, np.abs(wanted), f.size_of_factor(V)), 1e-300)
     return _Constraint(
         scale * (wanted - f.value_of_factor(V)),

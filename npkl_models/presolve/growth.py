@@ -1,8 +1,8 @@
 """Problems of which a part is held by nothing: solved where they are held, and grown elsewhere.
 
-The infimum is that of the held points alone (`npkl_models.certify.unheld`), and may be reached at infinity
-only: sqrt(t) times the null vector of a component costs next to nothing, and what its values ask for is
-had by changes of size 1 / sqrt(t). The t that costs least is taken.
+The infimum is that of the anchored points alone (`npkl_models.presolve.anchored`), and may be reached at
+infinity only: sqrt(t) times the null vector of a component costs next to nothing, and what its values ask
+for is had by changes of size 1 / sqrt(t). The t that costs least is taken.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npkl_models.certify.unheld import Split
 from npkl_models.linalg import UNIT, Array, Index, Mask, norm_bound
 from npkl_models.model.functionals import Entries
+from npkl_models.presolve.anchored import Split
 
 ROUNDING = 100 * UNIT  # what a unit of trace costs at least in an upper bound, relative to the norm
 LARGEST = 1e14  # t
@@ -39,7 +39,7 @@ class _Wishes:
 
 
 def grown(parts: Split, V: Array) -> Array | None:
-    """A factor (n x (r + cells)) from one of the held points (h x r); None where values are no entries."""
+    """A factor (n x (r + cells)) from one of the anchored points; None where values are no entries."""
     problem = parts.whole
     if not all(isinstance(term.functional, Entries) for term in problem.terms):
         return None
@@ -58,7 +58,7 @@ def grown(parts: Split, V: Array) -> Array | None:
     far = ~(wishes.inner & (t[wishes.cell] * wishes.share**2 >= np.abs(wishes.wanted)))
     kept &= np.bincount(place, weights=far, minlength=groups.size) > 0
     out = np.zeros((problem.n, r + count))
-    out[parts.held, :r] = V
+    out[parts.anchored, :r] = V
     for k, (points, x) in enumerate(parts.cells):
         out[points, r + k] = np.sqrt(t[k]) * x
     cell, j, change = cell[kept], j[kept], change[kept]

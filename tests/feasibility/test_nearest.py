@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certify import recession, restoration
-from npkl_models.certify.existence import Near
+from npkl_models.certify import recession
+from npkl_models.feasibility import restoration
+from npkl_models.feasibility.kantorovich import Near
 
 N = 5
 V, BETTER = np.ones((N, 2)), np.full((N, 2), 2.0)

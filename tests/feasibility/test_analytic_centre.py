@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certify import inside
-from npkl_models.certify.existence import near
-from npkl_models.certify.newton import newton
+from npkl_models.feasibility import analytic_centre
+from npkl_models.feasibility.kantorovich import near
+from npkl_models.feasibility.newton import newton
 
 
 def plane(n=30, k=4):
@@ -15,9 +15,9 @@ def plane(n=30, k=4):
 
 def test_the_centre_meets_the_equalities_and_is_as_deep_as_is_said():
     problem = plane()
-    W = newton(problem, inside.centre(problem))
+    W = newton(problem, analytic_centre.centre(problem))
     assert problem.violation(W) < 1e-12
-    nu, sigma = inside.depth(problem, W)
+    nu, sigma = analytic_centre.depth(problem, W)
     values = np.linalg.eigvalsh(problem.drop(W) @ problem.drop(W).T)
     A = problem.equalities[0].functional.svec_operator(problem.Q)
     smallest = np.linalg.svd(A, compute_uv=False)[-1]
@@ -29,12 +29,12 @@ def test_entries_have_a_centre_too():
     i = np.arange(4)
     parts = [nm.Equality(nm.Entries(4, (i, i)), 1.0), nm.Equality(nm.Entries(4, ([0], [1])), 0.5)]
     problem = nm.Problem(np.eye(4), (), parts)
-    W = inside.centre(problem)
+    W = analytic_centre.centre(problem)
     K = W @ W.T
     np.testing.assert_allclose(K.diagonal(), 1, atol=1e-6)
     assert K[0, 1] == pytest.approx(0.5, abs=1e-6)  # and zero where nothing is said: the largest determinant
     np.testing.assert_allclose(K[2:, :2], 0, atol=1e-9)
-    nu, sigma = inside.depth(problem, W)
+    nu, sigma = analytic_centre.depth(problem, W)
     assert 0 < nu < np.linalg.eigvalsh(K)[0]
     assert 0 < sigma <= np.sqrt(0.5)
 
@@ -60,6 +60,6 @@ def test_without_an_inside_nothing_is_proved():
 
 
 def test_the_reach_asks_for_a_correction_that_leaves_the_kernel_positive():
-    assert inside.reach(1e-12, (1e-3, 0.1), 1e-7) < np.inf
-    assert inside.reach(1e-12, (1e-3, 0.1), 1e-8) == np.inf
-    assert inside.reach(1e-12, (0.0, 0.0), 1e-3) == np.inf
+    assert analytic_centre.reach(1e-12, (1e-3, 0.1), 1e-7) < np.inf
+    assert analytic_centre.reach(1e-12, (1e-3, 0.1), 1e-8) == np.inf
+    assert analytic_centre.reach(1e-12, (0.0, 0.0), 1e-3) == np.inf

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certify import newton as module
-from npkl_models.certify.newton import newton
+from npkl_models.feasibility import newton as module
+from npkl_models.feasibility.newton import newton
 
 N = 4
 EYE = np.eye(N)
@@ -106,7 +106,7 @@ def test_a_trace_that_was_exceeded_stays_held(monkeypatch):
 
 
 def steps_of(sizes, monkeypatch, problem=None):
-    """How many steps are made where the squared misfits are these, and which iterate is the answer."""
+    """How many steps are made where the squared residuals are these, and which iterate is the answer."""
     left, made = list(sizes), []
     problem = problem or equal(MIXED)
 
@@ -162,7 +162,7 @@ def test_a_singular_normal_matrix_is_solved_with_a_little_more_or_not_at_all(mon
 
 
 def damped(gains, monkeypatch, miss=1e-3, wanted=(4.0, 0.0, 1.0)):
-    """The dampings of the trials, where each of them leaves that share of the misfit."""
+    """The dampings of the trials, where each of them leaves that share of the residual."""
     tried, left, state = [], list(gains), {"miss": miss}
     exact = module.scipy.linalg.cho_factor
 
@@ -182,7 +182,7 @@ def damped(gains, monkeypatch, miss=1e-3, wanted=(4.0, 0.0, 1.0)):
 
 
 def test_damping_falls_with_each_gain_and_rises_with_each_loss(monkeypatch):
-    """From 1e-7, tenfold up or down, never below 1e-18; misfits count relative to what is asked for."""
+    """From 1e-7, tenfold up or down, never below 1e-18; residuals count relative to what is asked for."""
     dampings, share, left = damped([0.3, 2.0, 0.3, 0.3, *[1e-9] * 3, 7.0], monkeypatch)
     assert dampings == pytest.approx([1e-7, 1e-8, 1e-7, 1e-8, 1e-9, 1e-10], rel=1e-3)
     assert (share, left) == (pytest.approx(0.3**3 * 1e-18, rel=1e-6, abs=0), 2)
@@ -203,7 +203,7 @@ def test_damping_ends_where_nothing_gains_or_too_slowly(monkeypatch):
     ("miss", "moved"), [(0.99e-2 / 3**0.5, True), (1.01e-2 / 3**0.5, False), (1e-16, False)]
 )
 def test_only_what_is_close_and_not_met_is_damped(miss, moved, monkeypatch):
-    """A hundredth at most in the norm of the relative misfits."""
+    """A hundredth at most in the norm of the relative residuals."""
     _, share, _ = damped([0.0] * 3, monkeypatch, miss)
     assert (share == 0.0) == moved
 

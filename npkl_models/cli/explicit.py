@@ -8,7 +8,7 @@ from typing import Any
 
 from npkl_models.errors import ProblemError
 
-SAID = "said"
+EXPLICIT = "explicit"
 
 
 class Note(argparse.Action):
@@ -23,17 +23,17 @@ class Note(argparse.Action):
     ) -> None:
         """Called by argparse for each option that is there."""
         setattr(namespace, self.dest, values)
-        setattr(namespace, SAID, (*said(namespace), self.dest))
+        setattr(namespace, EXPLICIT, (*explicit(namespace), self.dest))
 
 
-def said(options: argparse.Namespace) -> tuple[str, ...]:
+def explicit(options: argparse.Namespace) -> tuple[str, ...]:
     """The noted options that were given."""
-    return getattr(options, SAID, ())
+    return getattr(options, EXPLICIT, ())
 
 
 def refuse(options: argparse.Namespace, used: Collection[str], what: str) -> None:
     """Raise an error if an option was given that ``what`` does not use."""
-    idle = [f"--{name.replace('_', '-')}" for name in dict.fromkeys(said(options)) if name not in used]
+    idle = [f"--{name.replace('_', '-')}" for name in dict.fromkeys(explicit(options)) if name not in used]
     if idle:
         known = ", ".join(f"--{name.replace('_', '-')}" for name in used if hasattr(options, name))
         raise ProblemError(f"{what} takes {known} of the options that say the problem, got {', '.join(idle)}")

@@ -3,13 +3,13 @@
 Without a shift each component of the graph has a null vector v > 0 of the Laplacian. If no multiplier
 inside of it may grow with v'M_e v > 0 (must-links only, say), then v'S(y) v <= 0 for every y: no dual
 point is strictly feasible, and S(y) >= 0 asks that the values there have no multipliers at all.
-The dual then is that of the held points alone, and the split gives its bound to the whole problem: the
+The dual then is that of the anchored points alone, and the split gives its bound to the whole problem: the
 slack of the others is the cost itself, of which a positive vector proves that it is PSD.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -17,18 +17,14 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from npkl_models.certify import rounding
-from npkl_models.certify.bounds import Demand, Dual, bound_from
-from npkl_models.certify.floors import cost_floor
-from npkl_models.certify.slater import projected
 from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Index, Mask, Matrix, norm_bound
 from npkl_models.model.facts import fact
+from npkl_models.model.floors import cost_floor
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm, Multipliers
 from npkl_models.proof.perron import collatz, perron_vector
 
 WEAK = (1e-12, 1e-15, 0.0)  # of the norm: entries of the cost that may be counted as no edges, tried in turn
-HELD = "held points"  # the name of the repair
 SINGULAR = 1e-9  # of the norm: a component whose floor is above holds itself
 
 
@@ -48,43 +44,43 @@ class Split:
     Attributes
     ----------
     whole : Problem
-    held : ndarray of shape (h,)
+    anchored : ndarray of shape (h,)
         Points that are held.
     cells : tuple of (points, vector)
         Components of the others, each with a positive unit vector near the null vector of its cost.
     cost : sparse array (h x h)
-        Of the held points, lowered by what the weak edges to the others may cost.
+        Of the anchored points, lowered by what the weak edges to the others may cost.
     """
 
     whole: Parts
-    held: Index
+    anchored: Index
     cells: tuple[tuple[Index, Array], ...]
     cost: Matrix
 
     @cached_property
     def kept(self) -> tuple[Mask, ...]:
-        """For each term: the values that ask for held points only."""
+        """For each term: the values that ask for anchored points only."""
         inside = np.zeros(self.whole.n, dtype=bool)
-        inside[self.held] = True
+        inside[self.anchored] = True
         return tuple(_inside(term, inside) for term in self.whole.terms)
 
     @cached_property
     def problem(self) -> Statement | None:
-        """The problem of the held points; None where there are none."""
+        """The problem of the anchored points; None where there are none."""
         place = np.full(self.whole.n, -1)
-        place[self.held] = np.arange(self.held.size)
+        place[self.anchored] = np.arange(self.anchored.size)
         terms = [
             LossTerm(
-                type(term.functional)(self.held.size, [place[i[kept]] for i in term.functional.indices]),
+                type(term.functional)(self.anchored.size, [place[i[kept]] for i in term.functional.indices]),
                 term.loss, term.target[kept], term.weight[kept], term.name,
             )
             for term, kept in zip(self.whole.terms, self.kept, strict=True)
             if kept.any()
         ]  # fmt: skip
-        return Statement(self.cost, terms, name=self.whole.name) if terms and self.held.size > 1 else None
+        return Statement(self.cost, terms, name=self.whole.name) if terms and self.anchored.size > 1 else None
 
     def fold(self, y: Multipliers) -> Multipliers:
-        """Multipliers of the held points' problem."""
+        """Multipliers of the anchored points' problem."""
         pairs = zip(y.terms, self.kept, strict=True)
         return Multipliers(tuple(part[kept] for part, kept in pairs if kept.any()))
 
@@ -100,33 +96,9 @@ class Split:
 
 @fact
 def split(problem: Statement) -> Split | None:
-    """The split of a problem into held points and others; None where all are held, or it cannot be shown."""
+    """The split into anchored points and others; None where all are anchored, or it cannot be shown."""
     with np.errstate(all="ignore"):
         return _search(problem)
-
-
-def bound_of_held(problem: Statement, y: Multipliers, V: Array, demand: Demand) -> Dual | None:
-    """The bound from the held points' multipliers alone; None where all are held."""
-    parts = split(problem)
-    if parts is None:
-        return None
-    inside, zero = parts.problem, parts.unfold(None)
-    if any((a != b).any() for a, b in zip(projected(problem, zero).terms, zero.terms, strict=True)):
-        return None
-    if inside is None:
-        return None
-    W = V[parts.held]
-    objective = inside.objective_of_factor(W)
-    upper = objective + rounding.objective(inside, W, objective)
-    dual = bound_from(inside, parts.fold(y), W, objective, upper, demand)
-    if not np.isfinite(dual.bound):
-        return None
-    vector = np.zeros(problem.n)
-    vector[parts.held] = dual.found.vector
-    y = parts.unfold(dual.y)
-    found = replace(dual.found, vector=vector, raised=None, directions=None)
-    repair = f"{HELD} ({dual.repair})"
-    return Dual(-rounding.paid(problem, y), dual.rigour, repair, y, found, dual.level)
 
 
 def _search(problem: Statement) -> Split | None:
@@ -139,7 +111,7 @@ def _search(problem: Statement) -> Split | None:
         loose = ~_growing(problem, labels, np.ones(problem.n), 0.0)
         if not loose.any() and (problem.n > DENSE_SPECTRUM or cost_floor(problem) > SINGULAR * size):
             return None
-        found = _checked(problem, _unheld(problem, labels))
+        found = _checked(problem, _loose(problem, labels))
         if found is not None:
             return found
     return None
@@ -153,7 +125,7 @@ def _components(C: Matrix, weak: float) -> Index:
     return labels
 
 
-def _unheld(problem: Statement, labels: Index) -> list[tuple[Index, Array]]:
+def _loose(problem: Statement, labels: Index) -> list[tuple[Index, Array]]:
     """Components where the cost is singular and no multiplier may grow along the null vector."""
     size = norm_bound(problem.cost)
     order = np.argsort(labels, kind="stable")
@@ -187,7 +159,7 @@ def _growing(problem: Statement, labels: Index, x: Array, least: float) -> Mask:
 
 
 def _checked(problem: Statement, cells: list[tuple[Index, Array]]) -> Split | None:
-    """The split, if the cost of the cells is proved PSD with what the edges to the held points need."""
+    """The split, if the cost of the cells is proved PSD with what the edges to the anchored points need."""
     if not cells:
         return None
     points = np.concatenate([cell[0] for cell in cells])

@@ -11,7 +11,7 @@ import pytest
 from joblib import parallel_config
 
 import npkl_models as nm
-from npkl_models.sweep import Failure, sweep
+from npkl_models.task_cache import Failure, sweep
 
 
 def square(k, log=None, fail=False):

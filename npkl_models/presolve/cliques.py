@@ -20,7 +20,7 @@ from scipy.linalg import lapack
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Mask, symmetrize
 from npkl_models.model.basis import Basis
-from npkl_models.model.faces import complement
+from npkl_models.presolve.faces import complement
 
 FLAT = 1e-12  # eigenvalue of a Gram matrix, relative to its largest, that may be rounding
 FOLLOWED = 10.0  # the same of distances that follow from others, in units of what these are known to miss

@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 import npkl_models as nm
+from npkl_models.lowrank.factor.laplacian_preconditioner import LaplacianPreconditioner
 from npkl_models.lowrank.factor.objective import FactorObjective
-from npkl_models.lowrank.factor.springs import Springs
 from npkl_models.model.basis import centred_wavelets
 
 
@@ -25,7 +25,7 @@ def test_the_preconditioner_is_the_inverse_where_the_laplacian_is_the_hessian():
     X = np.random.default_rng(0).normal(size=(30, 2))
     problem = nm.mvu(X, 4, weight=10.0)
     term = problem.terms[0]
-    springs = Springs(term.functional.incidence, 1.0)
+    springs = LaplacianPreconditioner(term.functional.incidence, 1.0)
     y = np.random.default_rng(1).uniform(1, 2, term.functional.size)
     solve = springs.at(term.target, y, np.zeros_like(y), 3)
     G = np.random.default_rng(2).normal(size=(30, 3))

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 import npkl_models as nm
-from npkl_models.certify.unheld import split
+from npkl_models.presolve.anchored import split
+from npkl_models.presolve.growth import grown
 from npkl_models.proof.perron import collatz, perron_vector
-from npkl_models.solve.unheld import grown
 
 
 def two_rings(seed=0, weak=0.0, n=40):
@@ -43,7 +43,7 @@ def test_the_default_certifies_what_is_reached_at_infinity(loss, weak):
     solution = problem.solve()
     assert solution.status is nm.Status.OPTIMAL
     assert solution.certificate.rigour == "proved"
-    assert solution.certificate.repair.startswith("held points")
+    assert solution.certificate.repair.startswith("anchored points")
     alone = of_the_second(problem).solve(tol=1e-8)
     assert solution.objective == pytest.approx(alone.objective, rel=1e-5)
     y = solution.certificate.multipliers.terms[0]

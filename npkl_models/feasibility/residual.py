@@ -12,12 +12,12 @@ from npkl_models.model.functionals import Entries, SquaredDistances
 from npkl_models.model.statement import Statement
 
 ITERATIONS = 500  # of L-BFGS
-LITTLE = 1e-9  # largest misfit, relative to the data, that is rounding at all
+LITTLE = 1e-9  # largest residual, relative to the data, that is rounding at all
 
 
 def nearest(problem: Statement, W: Array) -> Array:
-    """A factor of the unknown (s x r) at which the sum of squared misfits is stationary, from W on."""
-    function = partial(_misfit, problem, scales(problem), row_bound(problem), W.shape)
+    """A factor of the unknown (s x r) at which the sum of squared residuals is stationary, from W on."""
+    function = partial(_residual, problem, scales(problem), row_bound(problem), W.shape)
     options = {"maxiter": ITERATIONS, "ftol": 0.0, "gtol": 1e-14, "maxcor": 20}
     found = minimize(function, W.ravel(), jac=True, method="L-BFGS-B", options=options)
     out: Array = found.x.reshape(W.shape)
@@ -33,7 +33,7 @@ def random_factor(problem: Statement, rank: int) -> Array:
 
 
 def scales(problem: Statement) -> list[Array]:
-    """What each misfit is divided by."""
+    """What each residual is divided by."""
     return [np.maximum(np.abs(part.value), 1e-3 * size(part.value)) for part in problem.equalities]
 
 
@@ -69,10 +69,10 @@ def misses_little(problem: Statement, V: Array) -> bool:
     )
 
 
-def _misfit(
+def _residual(
     problem: Statement, divisors: list[Array], top: float, shape: tuple[int, ...], x: Array
 ) -> tuple[float, Array]:
-    """Half the sum of squared misfits at V V', and its gradient in W."""
+    """Half the sum of squared residuals at V V', and its gradient in W."""
     V = problem.lift(x.reshape(shape))
     total, gradient = 0.0, np.zeros_like(V)
     for part, s in zip(problem.equalities, divisors, strict=True):

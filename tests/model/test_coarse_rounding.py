@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import npkl_models as nm
-from npkl_models.certify import rounding
+from npkl_models.model import rounding
 
 N, U, LEAST = 4, 2.0**-10, 2.0**-6
 COST = np.array([[2.0, -1, 0, 0], [-1, 3, 0.5, 0], [0, 0.5, 4, 0], [0, 0, 0, 5.0]])

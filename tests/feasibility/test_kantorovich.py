@@ -1,20 +1,11 @@
-"""Existence, Newton steps, centres, misfits, points: closed forms, and derivatives by differences."""
+"""Existence, Newton steps, centres, residuals, points: closed forms, and derivatives by differences."""
 
 import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certify import (
-    budget,
-    certificate,
-    existence,
-    inside,
-    misfit,
-    newton,
-    points,
-    recovery,
-    restoration,
-)
+from npkl_models.certify import budget, certificate, points, recovery
+from npkl_models.feasibility import analytic_centre, kantorovich, newton, residual, restoration
 from npkl_models.model.regularizers import NoRegularizer
 
 NOTHING = NoRegularizer()
@@ -60,7 +51,7 @@ def test_the_derivative_of_the_equalities_is_that_of_differences(basis):
     x = np.arange(1.0, len(J) + 1)
     np.testing.assert_allclose(back(x).T.ravel(), J.T @ x, atol=1e-6)
     sigma = np.linalg.svd(J, compute_uv=False)[-1]
-    found = existence.independence(problem, V)
+    found = kantorovich.independence(problem, V)
     lengths = np.linalg.norm(J, axis=1)
     scaled = np.linalg.svd(J / lengths[:, None], compute_uv=False)[-1]
     assert found <= sigma * (1 + 1e-7)
@@ -74,8 +65,8 @@ def test_the_derivative_of_the_equalities_is_that_of_differences(basis):
 
 def test_dependent_equalities_are_not_independent():
     twice = problem_of(nm.Equality(nm.Entries(N, ([0, 0], [0, 0])), 1.0))
-    assert existence.independence(twice, np.ones((N, 2))) == 0.0
-    assert existence.independence(problem_of(UNIT), np.zeros((N, 2))) == 0.0
+    assert kantorovich.independence(twice, np.ones((N, 2))) == 0.0
+    assert kantorovich.independence(problem_of(UNIT), np.zeros((N, 2))) == 0.0
 
 
 @pytest.mark.parametrize("basis", [None, BASIS])
@@ -127,37 +118,37 @@ def test_the_misfit_has_the_gradient_of_differences():
     ):
         problem = problem_of(OFF, APART, R=R, basis=basis)
         x = np.random.default_rng(0).normal(size=problem.order * 2)
-        given = (problem, misfit.scales(problem), misfit.row_bound(problem), (problem.order, 2))
-        value, gradient = misfit._misfit(*given, x)
+        given = (problem, residual.scales(problem), residual.row_bound(problem), (problem.order, 2))
+        value, gradient = residual._residual(*given, x)
         h = 1e-6
         numeric = [
-            (misfit._misfit(*given, x + h * e)[0] - misfit._misfit(*given, x - h * e)[0]) / (2 * h)
+            (residual._residual(*given, x + h * e)[0] - residual._residual(*given, x - h * e)[0]) / (2 * h)
             for e in np.eye(x.size)
         ]
         np.testing.assert_allclose(gradient, numeric, atol=1e-4 * max(1, np.abs(gradient).max()))
         V = problem.lift(x.reshape(-1, 2))
         least = 0.5 * sum(
             np.sum(((e.functional.value_of_factor(V) - e.value) / s) ** 2)
-            for e, s in zip(problem.equalities, misfit.scales(problem), strict=True)
+            for e, s in zip(problem.equalities, residual.scales(problem), strict=True)
         )
         assert value == pytest.approx(least) if isinstance(R, NoRegularizer) else value > least
-        W = misfit.nearest(problem, x.reshape(-1, 2))
-        assert misfit._misfit(*given, W.ravel())[0] <= 0.1 * value
+        W = residual.nearest(problem, x.reshape(-1, 2))
+        assert residual._residual(*given, W.ravel())[0] <= 0.1 * value
         if isinstance(R, NoRegularizer):
-            assert misfit._misfit(*given, W.ravel())[0] < 1e-12
-            assert misfit.misses_little(problem, problem.lift(W))
-    assert not misfit.misses_little(problem, problem.lift(x.reshape(-1, 2)))
+            assert residual._residual(*given, W.ravel())[0] < 1e-12
+            assert residual.misses_little(problem, problem.lift(W))
+    assert not residual.misses_little(problem, problem.lift(x.reshape(-1, 2)))
     np.testing.assert_allclose(
-        misfit.scales(problem_of(nm.Equality(OFF.functional, [4.0, 0.0])))[0], [4.0, 4e-3]
+        residual.scales(problem_of(nm.Equality(OFF.functional, [4.0, 0.0])))[0], [4.0, 4e-3]
     )
-    assert (misfit.size(np.zeros(3)), misfit.size(np.array([-3.0, 2.0]))) == (1.0, 3.0)
+    assert (residual.size(np.zeros(3)), residual.size(np.array([-3.0, 2.0]))) == (1.0, 3.0)
 
 
 def test_what_contradicts_itself():
     entry = lambda i, j, v: nm.Equality(nm.Entries(N, ([i], [j])), v)  # noqa: E731
-    assert misfit.contradictory(problem_of(entry(0, 1, 1.0), entry(1, 0, 2.0)))
-    assert not misfit.contradictory(problem_of(entry(0, 1, 1.0), entry(1, 0, 1.0)))
-    assert not misfit.contradictory(problem_of(entry(0, 1, 1.0), entry(1, 2, 2.0), APART))
+    assert residual.contradictory(problem_of(entry(0, 1, 1.0), entry(1, 0, 2.0)))
+    assert not residual.contradictory(problem_of(entry(0, 1, 1.0), entry(1, 0, 1.0)))
+    assert not residual.contradictory(problem_of(entry(0, 1, 1.0), entry(1, 2, 2.0), APART))
 
 
 def test_kantorovich_has_its_closed_form():
@@ -165,9 +156,9 @@ def test_kantorovich_has_its_closed_form():
     curved = 2 * np.sqrt(np.sum([np.sum(np.abs(OFF.functional.triplets().coefficient[:1]))] * 2))
     sigma = 0.5
     most = 0.25 * sigma**2 / curved
-    assert existence._of_newton(problem, 0.999 * most, sigma) == pytest.approx(2.001 * 0.999 * most / sigma)
-    assert existence._of_newton(problem, 1.001 * most, sigma) == np.inf
-    assert existence._of_newton(problem, 0.0, 0.0) == np.inf
+    assert kantorovich._of_newton(problem, 0.999 * most, sigma) == pytest.approx(2.001 * 0.999 * most / sigma)
+    assert kantorovich._of_newton(problem, 1.001 * most, sigma) == np.inf
+    assert kantorovich._of_newton(problem, 0.0, 0.0) == np.inf
 
 
 def test_rows_of_the_wanted_length_are_as_near_as_they_lack():
@@ -175,16 +166,16 @@ def test_rows_of_the_wanted_length_are_as_near_as_they_lack():
     V = np.random.default_rng(0).normal(size=(N, 3))
     V *= (np.sqrt(UNIT.value) / np.linalg.norm(V, axis=1))[:, None]
     off = V * (1 + 1e-8 * np.array([1.0, 0, 0, -2, 0]))[:, None]
-    reach = existence._of_lengths(problem, off)
+    reach = kantorovich._of_lengths(problem, off)
     exact = np.linalg.norm(V - off)
     assert exact <= reach <= 2.01 * exact
-    assert existence.near(problem, off).reach == reach
-    assert existence._of_lengths(problem, 1.001 * V) == np.inf
+    assert kantorovich.near(problem, off).reach == reach
+    assert kantorovich._of_lengths(problem, 1.001 * V) == np.inf
     zero = problem_of(nm.Equality(UNIT.functional, [1.0, 2, 3, 4, 0]))
-    assert existence._of_lengths(zero, V) == np.inf
+    assert kantorovich._of_lengths(zero, V) == np.inf
     V[4] = 0.0
-    assert existence._of_lengths(zero, V) < 1e-14
-    assert existence._of_lengths(problem_of(nm.Equality(UNIT.functional, [1.0, 2, 3, 4, -1])), V) == np.inf
+    assert kantorovich._of_lengths(zero, V) < 1e-14
+    assert kantorovich._of_lengths(problem_of(nm.Equality(UNIT.functional, [1.0, 2, 3, 4, -1])), V) == np.inf
 
 
 @pytest.mark.parametrize("parts", [(OFF,), (OFF, APART), (UNIT, OFF)])
@@ -192,61 +183,61 @@ def test_a_feasible_factor_is_within_reach(parts):
     problem = problem_of(*parts)
     V = newton.newton(problem, np.random.default_rng(0).normal(size=(N, 4)))
     off = V + 1e-9 * np.random.default_rng(1).normal(size=V.shape)
-    found = existence.near(problem, off)
+    found = kantorovich.near(problem, off)
     assert found.share == 0.0
     back = newton.newton(problem, off)
     assert np.linalg.norm(back - off) <= found.reach <= 1e-5
-    assert existence.near(problem, V + 0.1) is None
+    assert kantorovich.near(problem, V + 0.1) is None
 
 
 def test_what_is_confined():
     row, trace = problem_of(R=nm.RowNormBound(2.0)), problem_of(R=nm.TracePower(1, bound=5.0))
     V = np.ones((N, 1))
     for reach, inside_ in ((0.0, True), (0.5, True), (0.99, True), (1.01, False)):
-        assert existence._confined(row, V, reach) is inside_
+        assert kantorovich._confined(row, V, reach) is inside_
     full = problem_of(R=nm.TracePower(1, bound=6.0))
     gap = np.sqrt(6) - np.sqrt(5)
-    assert existence._confined(full, V, 0.99 * gap)
-    assert not existence._confined(full, V, 1.01 * gap)
-    assert not existence._confined(trace, V, 1e-3)
-    assert existence._confined(problem_of(), V, 1e9)
-    assert existence._confined(
+    assert kantorovich._confined(full, V, 0.99 * gap)
+    assert not kantorovich._confined(full, V, 1.01 * gap)
+    assert not kantorovich._confined(trace, V, 1e-3)
+    assert kantorovich._confined(problem_of(), V, 1e9)
+    assert kantorovich._confined(
         problem_of(nm.Equality(nm.Entries(N, (ALL, ALL)), 1.0), R=nm.TracePower(1, bound=5.0)), V, 1e-3
     )
-    assert existence._confined(
+    assert kantorovich._confined(
         problem_of(nm.Equality(nm.Entries(N, (ALL, ALL)), 4.0), R=nm.RowNormBound(2.0)), 2 * V, 1e-3
     )
 
 
 def test_what_the_diagonal_exceeds():
     one = lambda v, R: problem_of(nm.Equality(nm.Entries(N, ([0, 1], [0, 1])), v), R=R)  # noqa: E731
-    assert existence.exceeds(one(4.0 + 1e-15, nm.RowNormBound(2.0)))
-    assert not existence.exceeds(one(4.0, nm.RowNormBound(2.0)))
-    assert existence.exceeds(one([3.0, 3.0 + 1e-15], nm.TracePower(1, bound=6.0)))
-    assert not existence.exceeds(one(3.0, nm.TracePower(1, bound=6.0)))
-    assert not existence.exceeds(one(9.0, nm.TracePower(2, bound=6.0)))
-    assert not existence.exceeds(one(9.0, NoRegularizer()))
+    assert kantorovich.exceeds(one(4.0 + 1e-15, nm.RowNormBound(2.0)))
+    assert not kantorovich.exceeds(one(4.0, nm.RowNormBound(2.0)))
+    assert kantorovich.exceeds(one([3.0, 3.0 + 1e-15], nm.TracePower(1, bound=6.0)))
+    assert not kantorovich.exceeds(one(3.0, nm.TracePower(1, bound=6.0)))
+    assert not kantorovich.exceeds(one(9.0, nm.TracePower(2, bound=6.0)))
+    assert not kantorovich.exceeds(one(9.0, NoRegularizer()))
 
 
 def test_mixtures_and_their_upper_bound():
     V, W = np.random.default_rng(0).normal(size=(2, N, 2))
-    mixed = existence.mixture(V, W, 0.25)
+    mixed = kantorovich.mixture(V, W, 0.25)
     np.testing.assert_allclose(mixed @ mixed.T, 0.75 * V @ V.T + 0.25 * W @ W.T)
     problem = problem_of(OFF)
     objective, away = problem.objective_of_factor(V), problem.objective_of_factor(W)
     nu = (np.zeros(2),)
     for anchor in (W, 3 * W):
-        found = existence.Near(0.0, 0.25, anchor).upper(problem, V, objective, nu)
+        found = kantorovich.Near(0.0, 0.25, anchor).upper(problem, V, objective, nu)
         away = problem.objective_of_factor(anchor)
         assert found == pytest.approx(objective + 0.25 * max(away - objective, 0))
-        assert found >= problem.objective_of_factor(existence.mixture(V, anchor, 0.25))
+        assert found >= problem.objective_of_factor(kantorovich.mixture(V, anchor, 0.25))
         assert found > objective + 0.25 * max(away - objective, -1e-300) or away < objective
-    assert existence.Near(0.0).upper(problem, V, objective, nu) == objective
+    assert kantorovich.Near(0.0).upper(problem, V, objective, nu) == objective
 
 
 def test_matrices_of_values_are_symmetric_parts():
     problem = problem_of(OFF, APART, basis=BASIS)
-    P, R = inside.rows(problem)
+    P, R = analytic_centre.rows(problem)
     M = [
         problem.Q.T @ e.functional.adjoint(x) @ problem.Q
         for e in problem.equalities
@@ -256,12 +247,14 @@ def test_matrices_of_values_are_symmetric_parts():
     for a, A in enumerate(M):
         np.testing.assert_allclose(0.5 * (np.outer(P[a], R[a]) + np.outer(R[a], P[a])), A, atol=1e-12)
     wanted = [[np.sum(A * (U @ B @ U)) for B in M] for A in M]
-    np.testing.assert_allclose(inside._products(P, R, U), wanted, atol=1e-12)
-    np.testing.assert_allclose(inside._products(P, R), [[np.sum(A * B) for B in M] for A in M], atol=1e-12)
+    np.testing.assert_allclose(analytic_centre._products(P, R, U), wanted, atol=1e-12)
+    np.testing.assert_allclose(
+        analytic_centre._products(P, R), [[np.sum(A * B) for B in M] for A in M], atol=1e-12
+    )
     H = np.diag([1.0, 1e8]) + 0.5
-    np.testing.assert_allclose(inside._solve(H, np.ones(2)), np.linalg.solve(H, np.ones(2)))
-    assert inside.reach(1e-12, (1e-3, 0.1), 1e-7) == pytest.approx(1.001e-12 / 0.1 / np.sqrt(2e-10))
-    assert inside.rows(problem_of(nm.Equality(nm.TotalSum(N), 1.0))) is None
+    np.testing.assert_allclose(analytic_centre._solve(H, np.ones(2)), np.linalg.solve(H, np.ones(2)))
+    assert analytic_centre.reach(1e-12, (1e-3, 0.1), 1e-7) == pytest.approx(1.001e-12 / 0.1 / np.sqrt(2e-10))
+    assert analytic_centre.rows(problem_of(nm.Equality(nm.TotalSum(N), 1.0))) is None
 
 
 def test_restored_points_are_moved_by_as_much_as_is_said():

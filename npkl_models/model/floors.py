@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.certify import rounding
 from npkl_models.linalg import UNIT, Array, Mask
+from npkl_models.model import rounding
 from npkl_models.model.facts import fact
 from npkl_models.model.functionals import Entries, Functional, SquaredDistances, TotalSum
 from npkl_models.model.statement import Statement

@@ -4,9 +4,9 @@ With F(W) = A(WW') - b and J its derivative at W, sigma the smallest singular va
 Lipschitz constant of the derivative: if L |F| / sigma^2 <= 1/4 there is an exact solution within 2 |F| /
 sigma of W. Where sigma is zero at W, which is so at a degenerate optimum, a little of another feasible
 kernel is mixed in, at which it is not: sigma is then at least sqrt(share) times as large; of one well
-inside the cone less will do (`inside`). Where there is
+inside the cone less will do (`analytic_centre`). Where there is
 no such kernel - equalities that depend on each other, or leave no interior - nothing is proved, and the
-objective at W bounds nothing: a misfit of 1e-16 may hide 1e-8 of it.
+objective at W bounds nothing: a residual of 1e-16 may hide 1e-8 of it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from fractions import Fraction
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.certify import inside, rounding
-from npkl_models.certify.floors import diagonal_of, fixed_diagonal
-from npkl_models.certify.misfit import contradictory, misses_little, nearest, random_factor, size
-from npkl_models.certify.newton import CONSTRAINTS, derivative, newton, outer
+from npkl_models.feasibility import analytic_centre
+from npkl_models.feasibility.newton import CONSTRAINTS, derivative, newton, outer
+from npkl_models.feasibility.residual import contradictory, misses_little, nearest, random_factor, size
 from npkl_models.linalg import UNIT, Array, gamma, gram_eigenvalues
+from npkl_models.model import rounding
 from npkl_models.model.facts import fact
+from npkl_models.model.floors import diagonal_of, fixed_diagonal
 from npkl_models.model.statement import Statement
 from npkl_models.proof.factorisation import eigenvalue_floor
 
@@ -80,7 +81,7 @@ def near(problem: Statement, V: Array) -> Near | None:
         return Near(reach) if np.isfinite(reach) and _confined(problem, V, reach) else None
     own = independence(problem, V)
     if own > SINGULAR:
-        reach = _of_newton(problem, _misfit(problem, V), own)
+        reach = _of_newton(problem, _residual(problem, V), own)
         if np.isfinite(reach) and _confined(problem, V, reach):
             return Near(reach)
     return _by_anchor(problem, V)
@@ -100,9 +101,10 @@ def _by_anchor(problem: Statement, V: Array) -> Near | None:
         return None
     for share in SHARES:
         mixed = mixture(V, found.W, share)
-        F = _misfit(problem, mixed)
+        F = _residual(problem, mixed)
         reach = min(
-            _of_newton(problem, F, found.sigma * float(np.sqrt(share))), inside.reach(F, found.depth, share)
+            _of_newton(problem, F, found.sigma * float(np.sqrt(share))),
+            analytic_centre.reach(F, found.depth, share),
         )
         if np.isfinite(reach) and _confined(problem, mixed, reach):
             return Near(reach, share, found.W)
@@ -139,11 +141,11 @@ def anchor(problem: Statement) -> Anchor | None:
 
 
 def _centre(problem: Statement) -> Anchor | None:
-    W = inside.centre(problem)
+    W = analytic_centre.centre(problem)
     W = None if W is None else newton(problem, W)
     if W is None or not misses_little(problem, W):
         return None
-    depth, sigma = inside.depth(problem, W), independence(problem, W)
+    depth, sigma = analytic_centre.depth(problem, W), independence(problem, W)
     sigma = sigma if sigma > ANCHORED else 0.0
     return Anchor(W, sigma, depth) if min(depth) > 0 or sigma > 0 else None
 
@@ -254,14 +256,14 @@ def independence(problem: Statement, V: Array) -> float:
     return max(float(np.sqrt(square)) - own, 0.0) * float(lengths.min())
 
 
-def _misfit(problem: Statement, V: Array) -> float:
+def _residual(problem: Statement, V: Array) -> float:
     """An upper bound on |F|."""
-    misfit = []
+    residual = []
     for part in problem.equalities:
         f = part.functional
         doubt = gamma(EVALUATION + V.shape[1]) * f.size_of_factor(V)
-        misfit.append(np.abs(f.value_of_factor(V) - part.value) + doubt)
-    return float(np.linalg.norm(np.concatenate(misfit)))
+        residual.append(np.abs(f.value_of_factor(V) - part.value) + doubt)
+    return float(np.linalg.norm(np.concatenate(residual)))
 
 
 def _of_newton(problem: Statement, F: float, sigma: float) -> float:

@@ -22,7 +22,7 @@ HEADERS = (
 """Sent with every answer: nothing from elsewhere is loaded, and the token is told to nobody."""
 
 
-class Gate:
+class TokenMiddleware:
     """ASGI middleware that turns away what does not belong to the page.
 
     A request must name one of the hosts (else a name of a stranger's, resolved to this machine, would do),

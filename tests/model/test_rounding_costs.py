@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certify import rounding
 from npkl_models.linalg import UNIT, gamma
+from npkl_models.model import rounding
 from npkl_models.model.regularizers import NoRegularizer
 
 NOTHING = NoRegularizer()

@@ -76,7 +76,7 @@ def sweep(
     Examples
     --------
     >>> from functools import partial
-    >>> from npkl_models.sweep import sweep
+    >>> from npkl_models.task_cache import sweep
     >>> found = sweep({"nine": partial(pow, 3, 2), "none": partial(pow, 0, -1)})
     >>> found["nine"], type(found["none"]).__name__
     (9, 'Failure')

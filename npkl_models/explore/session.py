@@ -40,7 +40,7 @@ MOST_POINTS = 2**31  # that a file of pairs may name before its points are known
 MOST_VALUES = 60  # along a path
 
 
-class Desk:
+class Session:
     """One reader's session: uploads, the problem asked for last, and jobs."""
 
     def __init__(self) -> None:

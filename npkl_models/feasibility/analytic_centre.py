@@ -3,7 +3,7 @@
 With A(WW') = b, WW' >= nu on the space of the unknown, and sigma the smallest singular value of the linear
 map A: if A(K) misses b by F for a K = (1 - t) VV' + t WW', then K + D meets it for some D no longer than
 |F| / sigma, and is positive semidefinite where that is no more than t nu. Unlike Kantorovich's theorem on
-factors (`existence`) nothing is squared, so that far less of WW' will do.
+factors (`kantorovich`) nothing is squared, so that far less of WW' will do.
 """
 
 from __future__ import annotations
@@ -77,16 +77,16 @@ def depth(problem: Statement, W: Array) -> tuple[float, float]:
     return (nu, float(np.sqrt(square)) * float(length.min()) * (1 - 1e-9)) if square > 0 else (0.0, 0.0)
 
 
-def reach(misfit: float, depths: tuple[float, float], share: float) -> float:
+def reach(residual: float, depths: tuple[float, float], share: float) -> float:
     """How far the factor [sqrt(1 - t) V, sqrt(t) W] is from an exact one at most; inf if that is not proved.
 
     D is added to t WW' >= t nu: the square roots of two matrices above c differ by their difference over 2
     sqrt(c) (van Hemmen & Ando 1980), and c is at least t nu / 2.
     """
     nu, sigma = depths
-    if not (nu > 0 and sigma > 0 and 2 * misfit <= share * nu * sigma):
+    if not (nu > 0 and sigma > 0 and 2 * residual <= share * nu * sigma):
         return float("inf")
-    return 1.001 * misfit / sigma / float(np.sqrt(2 * share * nu))
+    return 1.001 * residual / sigma / float(np.sqrt(2 * share * nu))
 
 
 def rows(problem: Statement) -> tuple[Array, Array] | None:

@@ -1,0 +1,1 @@
+"""A feasible kernel near a point: equality map, restoration, Newton, analytic centre, Kantorovich."""
