@@ -163,7 +163,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--mutants", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--rooms", default="certify,proof,interior")
+    parser.add_argument("--rooms", default="certify,feasibility,proof,interior")
     parser.add_argument("--seconds", type=float, default=40.0, help="of tests for one change")
     parser.add_argument("--json", type=Path)
     parser.add_argument(

@@ -10,7 +10,7 @@ import pytest
 from mutation.mutants import mutants_of
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("certify", "proof", "interior")
+ROOMS = ("certify", "feasibility", "proof", "interior")
 all_of = cache(mutants_of)
 
 
