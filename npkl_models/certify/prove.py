@@ -21,6 +21,7 @@ from npkl_models.certify.translation import bound_of_centred
 from npkl_models.errors import OutOfRangeError, SolverError, instance
 from npkl_models.feasibility.restoration import Restored, restore
 from npkl_models.linalg import Array
+from npkl_models.linalg.threads import quiet_blas
 from npkl_models.model import rounding
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
@@ -98,7 +99,8 @@ def prove(
     problem: Statement, point: Any, multipliers: Multipliers | None, kind: str, demand: Demand
 ) -> Certificate:
     """The certificate of a point as it is demanded."""
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+    raised = np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore")
+    with raised, quiet_blas(problem.order):
         units = binary_units(problem)
         found = outward(_certify(units, point, multipliers, kind, demand), units)
     if not np.isfinite(found.objective):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
+from threading import Lock
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +17,7 @@ from threadpoolctl import ThreadpoolController
 from npkl_models.linalg import Array, Matrix
 
 WORTHWHILE = 1_000_000  # stored entries from which on a product is shared
+SMALL = 500  # order of matrices up to which one thread is as quick as several
 LONG = 10_000  # numbers in a vector from which on idle threads of BLAS disturb
 MOST = 8  # threads
 
@@ -61,10 +65,35 @@ def available() -> int:
 
 
 def quiet_blas(n: int) -> AbstractContextManager[object]:
-    """One thread for BLAS while vectors are long: its idle threads spin, and hold sparse products up."""
-    if n < LONG:
-        return nullcontext()
-    return _controller().limit(limits=1, user_api="blas")
+    """One thread for BLAS while matrices are small or vectors long.
+
+    Of small matrices the threads wait for each other longer than they work, thirty times as long on a busy
+    machine; beside sparse products on long vectors those that are idle spin, and hold the products up.
+    """
+    return _alone() if n <= SMALL or n >= LONG else nullcontext()
+
+
+class _Count:
+    """How many blocks want one thread now: the first sets the limit, the last takes it away."""
+
+    lock = Lock()
+    inside = 0
+    limiter: Any = None
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    with _Count.lock:
+        if _Count.inside == 0:
+            _Count.limiter = _controller().limit(limits=1, user_api="blas")
+        _Count.inside += 1
+    try:
+        yield
+    finally:
+        with _Count.lock:
+            _Count.inside -= 1
+            if _Count.inside == 0:
+                _Count.limiter.restore_original_limits()
 
 
 @cache

@@ -21,7 +21,9 @@ from npkl_models.linalg import Array
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.anchored import Split, split
+from npkl_models.presolve.components import separable, separated
 from npkl_models.presolve.growth import grown
+from npkl_models.presolve.step import Smaller
 from npkl_models.solve.allowance import Allowance
 from npkl_models.solve.candidates import START, candidates, first_of, usable
 from npkl_models.solve.cost import Cost
@@ -101,12 +103,40 @@ class Portfolio:
         return rest if first == sure else [(first, most), *rest]
 
     def solve(self, problem: Statement, options: dict[str, Any]) -> Solution:
-        """The better answer of those that were tried; points that nothing holds are presolved."""
+        """The better answer of those that were tried, each part by itself, and the anchored points apart."""
         given = Options(time_limit=options.get("time_limit")).time_limit
-        limit, parts = WITHOUT_END if given is None else given, split(problem)
-        if parts is not None and parts.problem is not None and options.get(START) is None:
+        limit = WITHOUT_END if given is None else given
+        if options.get(START) is not None:
+            return self.in_stages(problem, options, limit)
+        if separable(problem):
+            return self._separately(problem, separated(problem), options, limit)
+        parts = split(problem)
+        if parts is not None and parts.problem is not None:
             return self._split(problem, parts, parts.problem, options, limit)
         return self.in_stages(problem, options, limit)
+
+    def _separately(
+        self, problem: Statement, smaller: Smaller, options: dict[str, Any], limit: float
+    ) -> Solution:
+        """Parts that nothing ties together, one after the other; the whole where that is not certified."""
+        started, found = time.perf_counter(), []
+        own = options | {"tol": SHARPER * Options(tol=options.get("tol", Options.tol)).tol}
+        for part in smaller.problems:
+            left = limit - (time.perf_counter() - started)
+            if left < WITHOUT_END:
+                own["time_limit"] = max(left, 1e-3)
+            found.append(self.solve(part, own))
+            if found[-1].status is Status.STOPPED or left <= 0:
+                break
+        left = limit - (time.perf_counter() - started)
+        known = [(one.V, one.certificate.multipliers if one.V is not None else None) for one in found]
+        missing = len(smaller.problems) - len(found)
+        V, y = smaller.undo(*known, *[(None, None)] * missing)
+        best = _judged(problem, _in_one(found), V, y, options)
+        if best.status in (*PROVED, Status.STOPPED) or left <= 0:
+            return best
+        whole = self.in_stages(problem, options, left)
+        return replace(_kept(whole, best), attempts=(*best.attempts, *whole.attempts))
 
     def in_stages(
         self, problem: Statement, options: dict[str, Any], limit: float,
@@ -163,6 +193,16 @@ class Portfolio:
 
 AUTO = Portfolio()
 """What "auto" stands for."""
+
+
+def _in_one(found: list[Solution]) -> Solution:
+    """What solvers say of the parts, as if one had: the largest part's, with the worst status."""
+    largest = max(found, key=lambda one: one.problem.n)
+    worst = next((one.status for one in found if one.status is not Status.OPTIMAL), Status.OPTIMAL)
+    return replace(
+        largest, status=worst, iterations=sum(one.iterations for one in found),
+        solve_time=sum(one.solve_time for one in found), build_time=sum(one.build_time for one in found),
+    )  # fmt: skip
 
 
 def _judged(

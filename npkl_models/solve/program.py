@@ -8,6 +8,7 @@ from typing import Protocol
 
 import npkl_models.interrupts as interrupts
 from npkl_models.answer.solution import Solution, Status
+from npkl_models.linalg.threads import quiet_blas
 from npkl_models.model.statement import Statement
 from npkl_models.presolve.faces import Face
 from npkl_models.presolve.units import Units
@@ -90,7 +91,7 @@ class Program:
         """
         interrupts.heed_all()
         started = time.perf_counter()
-        with progress_log(self.options.verbose), quiet():
+        with progress_log(self.options.verbose), quiet(), quiet_blas(self.problem.order):
             watch = Watch(self.options, self.backend, self.units, allowance)
             solution = judge(self.face.problem, self.backend, self._run(watch), watch)
         solution = replace(

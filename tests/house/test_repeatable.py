@@ -66,9 +66,10 @@ def test_one_of_them_is_handed_over(answers):
 
 
 def test_the_same_in_a_new_process_beside_busy_ones(answers):
+    """With one thread for BLAS there, whatever it has here."""
     spin = "import time\nend = time.time() + 60\nwhile time.time() < end: pass"
     busy = [subprocess.Popen([sys.executable, "-c", spin]) for _ in range(3)]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     try:
         found = subprocess.run(
             [sys.executable, "-W", "ignore", "-c", CODE.format(tests=str(ROOT / "tests"))],

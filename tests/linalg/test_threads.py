@@ -1,5 +1,8 @@
 """Products by blocks of rows, and aligned copies."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -37,3 +40,26 @@ def test_the_longest_row_is_known_on_several_threads():
     """As many as there are points were taken for it, and every probable bound paid for that."""
     S = sp.random_array((500, 500), density=0.01, rng=0, format="csr")
     assert linalg.longest_row(threads.RowBlocks(S, 2)) == linalg.longest_row(S) == np.diff(S.indptr).max()
+
+
+def blas_threads():
+    return {info["num_threads"] for info in threads._controller().info() if info["user_api"] == "blas"}
+
+
+def test_blas_has_one_thread_for_what_is_small_or_long_and_its_own_again_at_the_end():
+    """Whichever of several threads of ours leaves last."""
+    before, together = blas_threads(), Barrier(3)
+
+    def work(k):
+        with threads.quiet_blas((10, 100_000, 10)[k]):
+            together.wait()
+            return blas_threads()
+
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(work, range(3))) == [{1}] * 3
+    assert blas_threads() == before
+    with threads.quiet_blas(2_000):
+        assert blas_threads() == before
+    with pytest.raises(ZeroDivisionError), threads.quiet_blas(1):
+        1 / 0  # noqa: B018
+    assert blas_threads() == before

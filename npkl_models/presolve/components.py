@@ -1,0 +1,133 @@
+"""Parts of a problem that nothing ties together: no edge of the cost, no value, no constraint.
+
+With C, losses and constraints in blocks, the objective does not see the entries of K between blocks, and the
+blocks of a positive semidefinite kernel are positive semidefinite: the optimum is the sum of the optima of
+the parts, a kernel with optimal blocks is optimal (zeros between them keep it positive semidefinite), and
+the slack of the parts' multipliers is block diagonal, so that their bounds add up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import block_diag
+from scipy.sparse.csgraph import connected_components
+
+from npkl_models.linalg import Index, Mask
+from npkl_models.model.facts import fact
+from npkl_models.model.functionals import SquaredDistances
+from npkl_models.model.statement import Statement
+from npkl_models.model.terms import Equality, LossTerm, Multipliers
+from npkl_models.presolve.step import Point, Smaller
+
+SMALLEST = 2  # parts with values
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Points of a part, and for each term and equality of the whole the values inside of it."""
+
+    points: Index
+    terms: tuple[Mask, ...]
+    equalities: tuple[Mask, ...]
+
+
+def separable(problem: Statement) -> bool:
+    """Whether the problem falls into two parts with values or more."""
+    return len(_labels(problem)) > 0
+
+
+def separated(problem: Statement) -> Smaller:
+    """Its parts; points without a value, in parts of their own, are one part together."""
+    labels = _labels(problem)
+    parts = [_part(problem, labels == k) for k in range(int(labels.max()) + 1)]
+    every = tuple(_statement(problem, part) for part in parts)
+    return Smaller(every, lambda points: _together(problem, parts, points))
+
+
+@fact
+def _labels(problem: Statement) -> Index:
+    """A label for each point, the last one for points without values; empty where there is only one part."""
+    whole: Index = np.zeros(0, dtype=np.intp)
+    R = problem.regularizer
+    known = R.vacuous or bool(R.row_multipliers)
+    tied = (*(t for t in problem.terms if not t.loss.separable),)
+    every = (*problem.terms, *problem.equalities)
+    if problem.basis is not None or not known or tied or any(p.functional.arity == 0 for p in every):
+        return whole
+    C = problem.cost.tocoo()
+    row, column, valued = [C.row], [C.col], np.zeros(problem.n, dtype=bool)
+    for part in every:
+        t = part.functional.incidence
+        first = np.zeros(part.functional.size, dtype=np.intp)
+        first[t.owner] = t.row
+        row += [first[t.owner], t.row]
+        column += [t.row, t.column]
+        valued[t.row] = valued[t.column] = True
+    i, j = np.concatenate(row), np.concatenate(column)
+    graph = sp.coo_array((np.ones(i.size), (i, j)), shape=problem.cost.shape)
+    count, found = connected_components(graph, directed=False)
+    has = np.zeros(count, dtype=bool)
+    has[found[valued]] = True
+    if int(has.sum()) < SMALLEST:
+        return whole
+    name = np.where(has, np.cumsum(has) - 1, int(has.sum()))
+    return np.asarray(name[found], dtype=np.intp)
+
+
+def _part(problem: Statement, inside: Mask) -> _Part:
+    def kept(part: LossTerm | Equality) -> Mask:
+        t = part.functional.incidence
+        out = np.zeros(part.functional.size, dtype=bool)
+        out[t.owner] = inside[t.row]
+        return out
+
+    terms, equalities = (tuple(map(kept, parts)) for parts in (problem.terms, problem.equalities))
+    return _Part(np.flatnonzero(inside), terms, equalities)
+
+
+def _statement(problem: Statement, part: _Part) -> Statement:
+    place = np.full(problem.n, -1)
+    place[part.points] = np.arange(part.points.size)
+    n = part.points.size
+    terms: list[LossTerm] = []
+    for term, kept in zip(problem.terms, part.terms, strict=True):
+        if kept.any():
+            f = type(term.functional)(n, tuple(place[i[kept]] for i in term.functional.indices))
+            terms.append(LossTerm(f, term.loss, term.target[kept], term.weight[kept], term.name))
+    equalities = []
+    for equal, kept in zip(problem.equalities, part.equalities, strict=True):
+        if kept.any():
+            f = type(equal.functional)(n, tuple(place[i[kept]] for i in equal.functional.indices))
+            equalities.append(Equality(f, equal.value[kept], equal.name))
+    if not (terms or equalities):  # a point is at the distance zero of itself
+        terms = [LossTerm(SquaredDistances(n, ([0], [0])), "square", 0.0, name="nothing")]
+    C = problem.cost[part.points][:, part.points]
+    return Statement(C, terms, equalities, problem.regularizer, None, problem.name)
+
+
+def _together(problem: Statement, parts: list[_Part], points: tuple[Point, ...]) -> Point:
+    """Factors in columns of their own, and multipliers where they belong."""
+    V = None
+    if all(W is not None for W, _ in points):
+        order = np.argsort(np.concatenate([part.points for part in parts]), kind="stable")
+        V = block_diag(*(W for W, _ in points))[order]
+    given = [y for _, y in points if y is not None]
+    if len(given) < len(parts):
+        return V, None
+    terms = [np.zeros(term.functional.size) for term in problem.terms]
+    equalities = [np.zeros(part.functional.size) for part in problem.equalities]
+    rows = np.zeros(problem.n) if problem.regularizer.row_multipliers else None
+    for part, y in zip(parts, given, strict=True):
+        for out, masks, own in (
+            (terms, part.terms, iter(y.terms)),
+            (equalities, part.equalities, iter(y.equalities)),
+        ):
+            for whole, kept in zip(out, masks, strict=True):
+                if kept.any():
+                    whole[kept] = next(own)
+        if rows is not None and y.rows is not None:
+            rows[part.points] = y.rows
+    return V, Multipliers(tuple(terms), tuple(equalities), rows)

@@ -1,0 +1,56 @@
+"""All steps, in the order in which they are taken."""
+
+from __future__ import annotations
+
+from npkl_models.model.statement import Statement
+from npkl_models.presolve.anchored import split
+from npkl_models.presolve.components import separable, separated
+from npkl_models.presolve.faces import face_of
+from npkl_models.presolve.growth import grown
+from npkl_models.presolve.step import Point, Smaller, Step
+from npkl_models.presolve.units import binary_units
+
+
+def _anchored(problem: Statement) -> Smaller:
+    parts = split(problem)
+    if parts is None or parts.problem is None:
+        raise ValueError("all points are anchored, or none")
+
+    def back(points: tuple[Point, ...]) -> Point:
+        V, y = points[0]
+        return (None if V is None else grown(parts, V)), parts.unfold(y)
+
+    return Smaller((parts.problem,), back)
+
+
+def _on_its_face(problem: Statement) -> Smaller:
+    face = face_of(problem)
+
+    def back(points: tuple[Point, ...]) -> Point:
+        V, y = points[0]
+        return V, None if y is None else face.unfold(y)
+
+    return Smaller((face.problem,), back)
+
+
+def _in_units(problem: Statement) -> Smaller:
+    units = binary_units(problem)
+
+    def back(points: tuple[Point, ...]) -> Point:
+        V, y = points[0]
+        return (None if V is None else units.point(V)), None if y is None else units.multipliers(y)
+
+    return Smaller((units.problem,), back)
+
+
+def _is_split(problem: Statement) -> bool:
+    parts = split(problem)
+    return parts is not None and parts.problem is not None
+
+
+STEPS: tuple[Step, ...] = (
+    Step("components", separable, separated),
+    Step("anchored points", _is_split, _anchored),
+    Step("faces", lambda problem: not face_of(problem).whole, _on_its_face),
+    Step("units", lambda problem: not binary_units(problem).same, _in_units),
+)
