@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -14,9 +13,8 @@ from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
 from npkl_models.applications.estimators.side import landmark_pairs
 from npkl_models.applications.selection import SCALINGS
 from npkl_models.cli import output
-from npkl_models.cli.arguments import solver_options
+from npkl_models.cli.arguments import graph_of, points, problem_by
 from npkl_models.cli.console import printer
-from npkl_models.cli.points import graph_of, points, problem_by
 from npkl_models.cli.progress import progress
 from npkl_models.data import tables
 from npkl_models.data.datasets import Dataset
@@ -35,17 +33,23 @@ def run(options: argparse.Namespace) -> int:
     output.check(options.plot, "--plot", (".png", ".svg", ".pdf"))
     if options.plot is not None:
         optional("matplotlib", "plot", "plot").use("Agg")
-    data = _points(options)
+    data, recipe = points(options)
+    if not 1 <= options.k <= data.n:
+        raise ProblemError(f"--k must be between 1 and n = {data.n}, got {options.k}")
     X = SCALINGS[options.scaling](data.X)
-    pairs = _pairs(options, X)
-    problem = problem_by(options, graph_of(options, X), pairs)
+    pairs = (
+        landmark_pairs(X, options.k, recipe.seed)
+        if options.links is None
+        else tables.read_pairs(options.links, data.n)
+    )
+    problem = problem_by(recipe, graph_of(recipe, X), pairs)
     with progress(f"{problem.name}, n = {problem.n}"):
-        solution = problem.solve(options.backend, **solver_options(options))
+        solution = problem.solve(recipe.backend, **recipe.solving())
     tell = partial(printer().print, markup=False, highlight=False, soft_wrap=True)
     tell(f"{data.name}: {data.n} points, {_said_of(pairs, options)}")
     tell(solution.summary())
     if solution.V is not None:
-        labels = kernel_kmeans(solution, options.k, random_state=options.seed)
+        labels = kernel_kmeans(solution, options.k, random_state=recipe.seed)
         tell(_found(labels, data, options.k))
         if options.out is not None:
             output.write_labels(options.out, labels)
@@ -60,22 +64,9 @@ def _status(solution: Solution) -> int:
     return CERTIFIED if solution.status is Status.OPTIMAL else NOT_CERTIFIED
 
 
-def _points(options: argparse.Namespace) -> Dataset:
-    data = points(options)
-    if not 1 <= options.k <= data.n:
-        raise ProblemError(f"--k must be between 1 and n = {data.n}, got {options.k}")
-    return data
-
-
-def _pairs(options: argparse.Namespace, X: Any) -> Pairs:
-    if options.pairs is None:
-        return landmark_pairs(X, options.k, options.seed)
-    return tables.read_pairs(options.pairs, len(X))
-
-
 def _said_of(pairs: Pairs, options: argparse.Namespace) -> str:
     count = f"{len(pairs.must_link)} must-links, {len(pairs.cannot_link)} cannot-links"
-    return count if options.pairs else f"no pairs given: {len(pairs)} cannot-links between landmarks"
+    return count if options.links else f"no pairs given: {len(pairs)} cannot-links between landmarks"
 
 
 def _found(labels: Index, data: Dataset, k: int) -> str:

@@ -16,9 +16,8 @@ from npkl_models.answer.solution import Status
 from npkl_models.applications.labelling import Labelling
 from npkl_models.applications.selection import SCALINGS
 from npkl_models.cli import output
-from npkl_models.cli.arguments import solver_options
+from npkl_models.cli.arguments import graph_of, points, problem_by
 from npkl_models.cli.console import printer
-from npkl_models.cli.points import graph_of, points, problem_by
 from npkl_models.cli.progress import progress
 from npkl_models.data import tables
 from npkl_models.errors import ProblemError
@@ -36,29 +35,29 @@ QUESTION = "same cluster? y(es), n(o), s(kip), q(uit), or a pair of your own as 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
-    output.check(options.pairs, "--pairs", (".csv",))
+    output.check(options.links, "--pairs", (".csv",))
     if options.every < 1:
         raise ProblemError(f"--every must be an integer >= 1, got {options.every}")
-    data = points(options)
-    known = _answered(options.pairs, data.n)
+    data, recipe = points(options)
+    known = _answered(options.links, data.n)
     X = SCALINGS[options.scaling](data.X)
-    solving = {key: value for key, value in solver_options(options).items() if key != "random_state"}
-    build = partial(problem_by, options, graph_of(options, X))
+    solving = {key: value for key, value in recipe.solving().items() if key != "random_state"}
+    build = partial(problem_by, recipe, graph_of(recipe, X))
     if known is None:  # what is wrong with the options is said before an answer is asked for
         build(Pairs(data.n, [(0, 1)], []))
     loop = Labelling(
         build, data.n if known is None else known,
-        backend=options.backend, random_state=options.seed, **solving,
+        backend=recipe.backend, random_state=recipe.seed, **solving,
     )  # fmt: skip
-    csv = tables.is_csv(options.data)
-    names = tables.column_names(options.data, options.labels) if csv else _numbered(data.X.shape[1])
+    csv = tables.is_csv(recipe.data)
+    names = tables.column_names(recipe.data, recipe.labels) if csv else _numbered(data.X.shape[1])
     tell: Callable[..., None] = partial(printer().print, markup=False, highlight=False, soft_wrap=True)
     tell(f"{data.name}: {data.n} points, {_said_of(loop)}")
-    desk = _Desk(loop, options.pairs, partial(_show, data.X, X, names), tell)
+    desk = _Desk(loop, options.links, partial(_show, data.X, X, names), tell)
     desk.solve()
     while desk.ask(options.every):
         desk.solve()
-    tell(f"{options.pairs} has {_said_of(loop)}")
+    tell(f"{options.links} has {_said_of(loop)}")
     good = all(one.status is Status.OPTIMAL for one in loop.rounds[-1:])
     return CERTIFIED if good else NOT_CERTIFIED
 

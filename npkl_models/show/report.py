@@ -43,7 +43,7 @@ class Checked(Tabled, Protocol):
 Drawing = tuple[str, Callable[[Any], Any]]
 
 
-def write_report(check: Checked, path: str | Path, labels: ArrayLike | None = None) -> Path:
+def write_report(check: Checked, path: str | Path, labels: ArrayLike | None = None, made: str = "") -> Path:
     """Write one page that needs no other file: table, problem, certificates, figures, versions, machine.
 
     Parameters
@@ -53,6 +53,8 @@ def write_report(check: Checked, path: str | Path, labels: ArrayLike | None = No
         Of the file.
     labels : array_like of shape (n,), optional
         Classes, by which kernel and embedding are shown.
+    made : str
+        The Python code that makes the problem.
 
     Returns
     -------
@@ -73,6 +75,7 @@ def write_report(check: Checked, path: str | Path, labels: ArrayLike | None = No
         style=STYLE,
         formula=mathml(explained.latex),
         latex=html.escape(explained.latex),
+        made=f"<h2>How it was made</h2><pre>{html.escape(made)}</pre>" if made else "",
         table=check.to_html(),
         certificates=_certificates(check.solutions),
         figures=_figures(check, labels),
@@ -156,6 +159,7 @@ PAGE = """<!doctype html>
 <p>{headline}: <strong class="verdict {tone}">{verdict}</strong>. {date}</p>
 <h2>The problem</h2>{formula}<pre>{text}</pre>
 <details><summary>in LaTeX</summary><pre>{latex}</pre></details>
+{made}
 <h2>The answers</h2>
 <div class="wide" tabindex="0" role="region" aria-label="Table of the answers">{table}</div>
 <h2>The certificates</h2>{certificates}

@@ -6,12 +6,12 @@ import subprocess
 
 import numpy as np
 import pytest
+from commands import status
 
 import npkl_models as nm
 from npkl_models.cli.main import main
-from npkl_models.solve.registry import backends
 
-REGISTRY = backends()
+REGISTRY = nm.backends()
 COMMANDS = (
     "solve",
     "cluster",
@@ -123,14 +123,14 @@ def test_command_says_when_one_disagrees(capsys, monkeypatch):
         (["--data", "irs"], "unknown data set 'irs'"),
         (["--backends", "bcd,foo"], "unknown backend 'foo'"),
         (["--formulation", "npkl", "--loss", "linear"], "row_norm"),
-        (["--n", "1"], "--n must be between"),
+        (["--n", "151"], "n must be between 2 and 150"),
         (["--n-neighbors", "500"], "n_neighbors must be"),
         (["--gamma", "-1"], "gamma must be positive"),
         (["--data", "glass", "--data-home", "/nowhere"], "data_home must be a folder"),
     ],
 )
 def test_bad_usage_is_status_2(arguments, message, capsys):
-    assert main(["crosscheck", *arguments]) == 2
+    assert status("crosscheck", *arguments) == 2
     assert message in capsys.readouterr().err.replace("\n", " ")
 
 

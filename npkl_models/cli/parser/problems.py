@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from npkl_models.cli import names
-from npkl_models.cli.parser.shared import add_problem, add_solver, jobs, parser_of
+from npkl_models.cli.parser.shared import add_fields, add_problem, add_solver, jobs, parser_of
+from npkl_models.recipe.names import BACKENDS, PATH_PARAMETERS
 
 SOLVE_EXAMPLES = """examples:
   npkl solve --data wine --gamma 10
@@ -51,9 +51,9 @@ def add_crosscheck(commands: Any) -> None:
     add = parser.add_argument
     add(
         "--backends", metavar="A,B",
-        help=f"of {', '.join(names.BACKENDS)}, or sdp[SCS]; all by default",
+        help=f"of {', '.join(BACKENDS)}, or sdp[SCS]; all by default",
     )  # fmt: skip
-    add("--tol", type=float, default=1e-6, help="target of the relative gap")
+    add_fields(parser, "tol")
     add("--jobs", type=jobs, default=1, help="processes")
     add("--json", type=Path, metavar="FILE", help="write the table as JSON")
     add("--resume", type=Path, metavar="DIR", help="keep each answer there, and do not solve it again")
@@ -71,7 +71,7 @@ def add_path(commands: Any) -> None:
     add_solver(parser)
     add = parser.add_argument
     add(
-        "--parameter", default="weight", choices=names.PATH_PARAMETERS,
+        "--parameter", default="weight", choices=PATH_PARAMETERS,
         help="weight multiplies all weights (gamma)",
     )  # fmt: skip
     add(
@@ -106,5 +106,5 @@ def add_report(commands: Any) -> None:
     add = parser.add_argument
     add("page", type=Path, help="the file to write, .html")
     add("--backends", metavar="A,B", help="all by default")
-    add("--tol", type=float, default=1e-6, help="target of the relative gap")
+    add_fields(parser, "tol")
     add("--jobs", type=jobs, default=1, help="processes")
