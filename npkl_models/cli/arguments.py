@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,10 @@ from npkl_models.data import datasets, tables
 from npkl_models.data.datasets import Dataset
 from npkl_models.files import saved
 from npkl_models.files.gate import is_there
-from npkl_models.linalg import Matrix
 from npkl_models.model.graph import laplacian
 from npkl_models.model.pairs import Pairs
 from npkl_models.problem import Problem
-from npkl_models.recipe.fields import ESTIMATOR, FIELDS, part
+from npkl_models.recipe.fields import ESTIMATOR, FIELDS, SOLVER
 from npkl_models.recipe.recipe import Recipe, refuse_idle
 
 
@@ -50,7 +49,7 @@ def asked(options: argparse.Namespace) -> Asked:
 
 
 def _loaded(given: Mapping[str, Any]) -> Asked:
-    name, solving = given["data"], ("seed", *part("solver"))
+    name, solving = given["data"], ("seed", *SOLVER)
     refuse_idle(f"{name}, a saved problem,", ("data", *solving), given)
     recipe = Recipe.from_dict({key: value for key, value in given.items() if key in solving})
     code = f"import npkl_models as nm\n\nproblem = nm.Problem.load({name!r})\n"
@@ -59,9 +58,7 @@ def _loaded(given: Mapping[str, Any]) -> Asked:
 
 def is_saved(name: str) -> bool:
     """Whether a file is a problem (or an answer) that was saved, not points."""
-    if not (name.endswith(".npz") and is_there(Path(name))):
-        return False
-    return saved.is_saved(name)
+    return name.endswith(".npz") and is_there(Path(name)) and saved.is_saved(name)
 
 
 def points(options: argparse.Namespace) -> tuple[Dataset, Recipe]:
@@ -72,11 +69,7 @@ def points(options: argparse.Namespace) -> tuple[Dataset, Recipe]:
     return datasets.load(recipe.data, recipe.data_home), recipe
 
 
-def graph_of(recipe: Recipe, X: Any) -> Matrix:
-    """The Laplacian of scaled points; all others are neighbours where there are fewer than asked for."""
-    return laplacian(X, min(recipe.n_neighbors, X.shape[0] - 1), shift=recipe.shift)
-
-
-def problem_by(recipe: Recipe, L: Matrix, pairs: Pairs) -> Problem:
-    """The problem of the estimators, by the formulation's name."""
-    return FORMULATIONS[recipe.formulation](L, pairs, recipe.gamma, recipe.loss)
+def builder(recipe: Recipe, X: Any) -> Callable[[Pairs], Problem]:
+    """Makes the estimators' problem from pairs, on the graph of scaled points: all others if they are few."""
+    L = laplacian(X, min(recipe.n_neighbors, X.shape[0] - 1), shift=recipe.shift)
+    return lambda pairs: FORMULATIONS[recipe.formulation](L, pairs, recipe.gamma, recipe.loss)

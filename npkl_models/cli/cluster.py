@@ -8,12 +8,11 @@ from functools import partial
 import numpy as np
 
 import npkl_models.show.plots as plots
-from npkl_models.answer.solution import Solution, Status
 from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
 from npkl_models.applications.estimators.side import landmark_pairs
 from npkl_models.applications.selection import SCALINGS
 from npkl_models.cli import output
-from npkl_models.cli.arguments import graph_of, points, problem_by
+from npkl_models.cli.arguments import builder, points
 from npkl_models.cli.console import printer
 from npkl_models.cli.progress import progress
 from npkl_models.data import tables
@@ -22,9 +21,6 @@ from npkl_models.errors import ProblemError, optional
 from npkl_models.files.atomic import save_figure
 from npkl_models.linalg import Index
 from npkl_models.model.pairs import Pairs
-from npkl_models.solve.watch import INTERRUPTED
-
-CERTIFIED, NOT_CERTIFIED = 0, 1
 
 
 def run(options: argparse.Namespace) -> int:
@@ -37,12 +33,9 @@ def run(options: argparse.Namespace) -> int:
     if not 1 <= options.k <= data.n:
         raise ProblemError(f"--k must be between 1 and n = {data.n}, got {options.k}")
     X = SCALINGS[options.scaling](data.X)
-    pairs = (
-        landmark_pairs(X, options.k, recipe.seed)
-        if options.links is None
-        else tables.read_pairs(options.links, data.n)
-    )
-    problem = problem_by(recipe, graph_of(recipe, X), pairs)
+    given, k, seed = options.links, options.k, recipe.seed
+    pairs = landmark_pairs(X, k, seed) if given is None else tables.read_pairs(given, data.n)
+    problem = builder(recipe, X)(pairs)
     with progress(f"{problem.name}, n = {problem.n}"):
         solution = problem.solve(recipe.backend, **recipe.solving())
     tell = partial(printer().print, markup=False, highlight=False, soft_wrap=True)
@@ -55,13 +48,7 @@ def run(options: argparse.Namespace) -> int:
             output.write_labels(options.out, labels)
         if options.plot is not None:
             save_figure(plots.clusters(solution, labels, pairs).figure, options.plot)
-    return _status(solution)
-
-
-def _status(solution: Solution) -> int:
-    if solution.status is Status.STOPPED and INTERRUPTED in solution.message:
-        raise KeyboardInterrupt  # with what there was printed and kept
-    return CERTIFIED if solution.status is Status.OPTIMAL else NOT_CERTIFIED
+    return output.status_of(solution)
 
 
 def _said_of(pairs: Pairs, options: argparse.Namespace) -> str:

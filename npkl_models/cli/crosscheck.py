@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from npkl_models.cli import output
-from npkl_models.cli.arguments import Asked, asked
+from npkl_models.cli.arguments import asked
 from npkl_models.cli.console import printer
 from npkl_models.crosscheck.run import crosscheck
 from npkl_models.crosscheck.table import COLUMNS, CrossCheck, cells
@@ -40,7 +40,8 @@ def run(options: argparse.Namespace) -> int:
     document: dict[str, Any] = json.loads(found.to_json())
     agrees = found.agrees
     _show(console, found, given.title, backends is not None)
-    if backends is None and _can_be_smaller(given):
+    drawn = not given.saved and not isinstance(given.recipe.pairs, str)  # so that fewer have pairs, too
+    if backends is None and drawn and given.problem.n > SUBSET:
         fewer = replace(given.recipe, n=SUBSET).made()
         second = _run(console, fewer.problem, None, given.recipe, options)
         _show(console, second, f"{fewer.title}, interior point as the reference", False)
@@ -54,11 +55,6 @@ def run(options: argparse.Namespace) -> int:
     return AGREES if agrees else DISAGREES
 
 
-def _can_be_smaller(given: Asked) -> bool:
-    """Whether a recipe of fewer points, with pairs of their own, says the same for them."""
-    return not given.saved and not isinstance(given.recipe.pairs, str) and given.problem.n > SUBSET
-
-
 def _run(
     console: Console, problem: Problem, backends: Sequence[str] | None, recipe: Recipe,
     options: argparse.Namespace,
@@ -68,13 +64,14 @@ def _run(
         def progress(label: str) -> None:
             status.update(f"{problem.name}, n = {problem.n}: {label} is running")
 
-        known = known_backends()
-        chosen = known if backends is None else [label.split("[")[0] for label in backends]
-        given: dict[str, Any] = {"tol": recipe.tol}
-        if any("random_state" in known[name].option_names for name in chosen if name in known):
-            given["random_state"] = recipe.seed
+        chosen = known_backends() if backends is None else [label.split("[")[0] for label in backends]
         return crosscheck(
-            problem, backends, n_jobs=options.jobs, progress=progress, folder=options.resume, **given
+            problem,
+            backends,
+            n_jobs=options.jobs,
+            progress=progress,
+            folder=options.resume,
+            **recipe.solving(*chosen),
         )
 
 

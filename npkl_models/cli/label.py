@@ -16,7 +16,7 @@ from npkl_models.answer.solution import Status
 from npkl_models.applications.labelling import Labelling
 from npkl_models.applications.selection import SCALINGS
 from npkl_models.cli import output
-from npkl_models.cli.arguments import graph_of, points, problem_by
+from npkl_models.cli.arguments import builder, points
 from npkl_models.cli.console import printer
 from npkl_models.cli.progress import progress
 from npkl_models.data import tables
@@ -24,7 +24,6 @@ from npkl_models.errors import ProblemError
 from npkl_models.files.gate import text_of
 from npkl_models.linalg import Array
 from npkl_models.model.pairs import Pairs
-from npkl_models.solve.watch import INTERRUPTED
 
 CERTIFIED, NOT_CERTIFIED = 0, 1
 SHOWN = 12  # columns of two rows
@@ -42,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     known = _answered(options.links, data.n)
     X = SCALINGS[options.scaling](data.X)
     solving = {key: value for key, value in recipe.solving().items() if key != "random_state"}
-    build = partial(problem_by, recipe, graph_of(recipe, X))
+    build = builder(recipe, X)
     if known is None:  # what is wrong with the options is said before an answer is asked for
         build(Pairs(data.n, [(0, 1)], []))
     loop = Labelling(
@@ -50,7 +49,11 @@ def run(options: argparse.Namespace) -> int:
         backend=recipe.backend, random_state=recipe.seed, **solving,
     )  # fmt: skip
     csv = tables.is_csv(recipe.data)
-    names = tables.column_names(recipe.data, recipe.labels) if csv else _numbered(data.X.shape[1])
+    names = (
+        tables.column_names(recipe.data, recipe.labels)
+        if csv
+        else [f"column {k + 1}" for k in range(data.X.shape[1])]
+    )
     tell: Callable[..., None] = partial(printer().print, markup=False, highlight=False, soft_wrap=True)
     tell(f"{data.name}: {data.n} points, {_said_of(loop)}")
     desk = _Desk(loop, options.links, partial(_show, data.X, X, names), tell)
@@ -84,8 +87,7 @@ class _Desk:
             f"{last.seconds:.2g} s {how}"
         )
         interrupts.heed_all()
-        if found.status is Status.STOPPED and INTERRUPTED in found.message:
-            raise KeyboardInterrupt
+        output.status_of(found)
 
     def ask(self, every: int) -> bool:
         """Ask about so many pairs; False to leave, or when there is nothing more to ask."""
@@ -153,10 +155,6 @@ def _said_of(loop: Labelling) -> str:
     pairs = loop.pairs
     must, cannot = (0, 0) if pairs is None else (len(pairs.must_link), len(pairs.cannot_link))
     return f"{must} must-links, {cannot} cannot-links"
-
-
-def _numbered(count: int) -> list[str]:
-    return [f"column {k + 1}" for k in range(count)]
 
 
 def _show(X: Array, scaled: Array, names: list[str], i: int, j: int) -> Table:

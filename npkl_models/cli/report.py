@@ -17,7 +17,7 @@ def run(options: argparse.Namespace) -> int:
     given = asked(options)
     backends = None if options.backends is None else options.backends.split(",")
     with progress(f"{given.problem.name}, n = {given.problem.n}"):
-        found = crosscheck(given.problem, backends, n_jobs=options.jobs, tol=given.recipe.tol)
+        found = crosscheck(given.problem, backends, n_jobs=options.jobs, **given.recipe.solving())
     found.report(options.page, made=given.made)
     printer().print(f"{options.page}: {found.headline()}", markup=False, highlight=False, soft_wrap=True)
     return 0 if found.agrees else 1

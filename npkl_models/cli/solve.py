@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from npkl_models.answer.solution import Status
 from npkl_models.cli import output
 from npkl_models.cli.arguments import asked
 from npkl_models.cli.console import printer
 from npkl_models.cli.progress import progress
-from npkl_models.solve.watch import INTERRUPTED
-
-OPTIMAL, NOT_OPTIMAL = 0, 1
 
 
 def run(options: argparse.Namespace) -> int:
@@ -23,6 +19,4 @@ def run(options: argparse.Namespace) -> int:
     printer().print(solution.summary(), markup=False, highlight=False, soft_wrap=True)
     if options.out is not None:
         output.write(options.out, solution)
-    if solution.status is Status.STOPPED and INTERRUPTED in solution.message:
-        raise KeyboardInterrupt  # with what there was printed and kept
-    return OPTIMAL if solution.status is Status.OPTIMAL else NOT_OPTIMAL
+    return output.status_of(solution)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from npkl_models.errors import ProblemError, chosen, unknown
 from npkl_models.formulations import FORMULATIONS
 from npkl_models.recipe.fields import FIELDS, LONGEST, PAGE, Field, Fields, short
 from npkl_models.recipe.names import BASIS
-from npkl_models.recipe.recipe import Recipe, fields_of, needs_basis
+from npkl_models.recipe.recipe import Recipe, fields_of
 from npkl_models.routes import backends
 
 CLUSTERS = Field(
@@ -27,20 +28,14 @@ FILES = {"data": "data_file", "pairs": "pairs_file"}
 class Form:
     """The page's fields, checked."""
 
-    recipe: Recipe = field(default_factory=Recipe)
-    clusters: int | None = None
-    files: Mapping[str, Path] = field(default_factory=dict)
+    recipe: Recipe
+    clusters: int | None
+    files: Mapping[str, Path]
     """Where the uploaded files of the recipe are."""
 
     @classmethod
     def of(cls, given: Mapping[str, Any], uploads: Mapping[str, Path]) -> Form:
-        """From what the page sent, and the files that it has uploaded before, by their keys.
-
-        Raises
-        ------
-        NPKLError
-            As `Recipe.from_dict` says; also for a file of this machine that was not uploaded.
-        """
+        """From what the page sent, and its uploads by key: no other file of this machine is read."""
         known = [*(one.name for one in SHOWN), *FILES.values()]
         for name in given:
             if name not in known:
@@ -86,7 +81,9 @@ def formulations() -> dict[str, dict[str, Any]]:
         name: {
             "fields": [*fields_of(name, ""), CLUSTERS.name],
             "about": (builder.__doc__ or "").strip().split("\n")[0],
-            "basis": str(BASIS) if needs_basis(name) else FIELDS["n_basis"].empty,
+            "basis": str(BASIS)
+            if {"basis", "n_basis"} & {*inspect.signature(builder).parameters}
+            else "none",
         }
         for name, builder in FORMULATIONS.items()
     }

@@ -166,7 +166,7 @@ class Session:
                 job.check()
                 job.tell("progress", text=f"{label} is running")
 
-            how = replace(form.recipe, backend="auto").solving()
+            how = form.recipe.solving(*backends)
             check = crosscheck(made.problem, list(backends), progress=progress, callback=job.watch, **how)
             job.answer = check
             numbers = answers.plain(answers.table(check))

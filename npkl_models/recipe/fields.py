@@ -29,47 +29,24 @@ class Special:
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a recipe.
-
-    Parameters
-    ----------
-    name : str
-        In Python; the option of the command has hyphens.
-    kind : str
-        Its type, as it is annotated.
-    default : object
-    words : str
-        Help.
-    part : {"data", "pairs", "problem", "solver"}
-    label : str
-        Its name on the page, which does not ask for a field without one.
-    empty : str
-        What the page shows where nothing is given.
-    metavar : str
-        What stands for the value in the help of the command.
-    of : tuple of str
-        Parameters of a formulation that are made of it, or the kind of data that it is about ("csv", "set").
-        It is idle where there is none of them; a field without any is never idle.
-    choices : tuple of str
-    low, high : float
-        Range; a float must be above ``low``, or at least that if it is ``closed``, and below ``high``.
-    special : tuple of Special
-    """
+    """A field of a recipe; by its name in Python, of which the option of the command is made."""
 
     name: str
-    kind: str
+    kind: str  # its type, as it is annotated
     default: Any
-    words: str
-    part: str
-    label: str = ""
-    empty: str = "none"
+    words: str  # help
+    part: str  # "data", "pairs", "problem" or "solver"
+    label: str = ""  # its name on the page, which does not ask for a field without one
+    empty: str = "none"  # what the page shows where nothing is given
     metavar: str | None = None
-    of: tuple[str, ...] = ()
+    of: tuple[
+        str, ...
+    ] = ()  # parameters of a formulation that are made of it, or "csv" or "set", for such data
     choices: tuple[str, ...] = ()
-    low: float = -math.inf
-    high: float = math.inf
+    low: float = -math.inf  # an integer may be that, a float only if it is closed
+    high: float = math.inf  # a float must be below
     closed: bool = False
-    special: tuple[Special, ...] = ()
+    special: tuple[Special, ...] = ()  # defaults of one place alone
 
     @property
     def option(self) -> str:
@@ -120,11 +97,9 @@ class Field:
     @property
     def range(self) -> str:
         """What it must be, in words."""
-        if self.high < math.inf:
-            return f"between {self.low:g} and {self.high:g}"
         if self.whole or self.closed:
             return f"{'an integer' if self.whole else 'a finite number'} >= {self.low:g}"
-        return "positive and finite"
+        return "positive and finite" if math.isinf(self.high) else f"between {self.low:g} and {self.high:g}"
 
 
 def short(value: object) -> str:
@@ -154,9 +129,8 @@ class Fields:
         label="Set", metavar="NAME|FILE",
     )  # fmt: skip
     labels: str | None = _asked(
-        None, "column of a csv with the classes: name or number; none for none", "data", metavar="COLUMN",
-        of=("csv",),
-    )  # fmt: skip
+        None, "column of the classes in a csv: name, number or none", "data", metavar="COLUMN", of=("csv",)
+    )
     data_home: str | None = _asked(
         None, f"data folder; else ${FOLDER_VARIABLE}", "data", metavar="DIR", of=("set",)
     )
@@ -169,9 +143,8 @@ class Fields:
         special=(Special(ESTIMATOR, 10, "the default of NPKLClustering, chosen for clusters"),),
     )  # fmt: skip
     shift: float = _asked(
-        0.1, "what is added to the diagonal of the Laplacian", "data", label="Shift δ", low=0, closed=True,
-        of=("L", "basis"),
-    )  # fmt: skip
+        0.1, "of the Laplacian's diagonal", "data", label="Shift δ", low=0, closed=True, of=("L", "basis")
+    )
     pairs: float | str = _asked(
         0.6, "must-links and cannot-links drawn from the classes, each this times n; or a csv with two "
         "columns of point numbers from 0 (must-links), a third saying must or cannot, 1 or -1", "pairs",
@@ -232,6 +205,8 @@ FIELDS = MappingProxyType({
 """All fields by name, in the order in which they are shown."""
 
 
-def part(*names: str) -> tuple[str, ...]:
-    """Names of the fields of these parts."""
-    return tuple(name for name, field in FIELDS.items() if field.part in names)
+SOLVER = tuple(name for name, field in FIELDS.items() if field.part == "solver")
+"""Those that say how it is solved."""
+
+PROBLEM = tuple(name for name in FIELDS if name not in SOLVER)
+"""Those that say what is."""

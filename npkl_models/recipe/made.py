@@ -51,33 +51,16 @@ class Script:
 
 @dataclass(frozen=True)
 class Made:
-    """A problem, the classes of its points (none where unknown), how it was made, and in words of what."""
+    """A problem, the classes of its points (None without any), how it was made, and in words of what."""
 
     problem: Problem
-    labels: Index
+    labels: Index | None
     script: Script
     title: str
 
-    @property
-    def known_labels(self) -> Index | None:
-        """The classes, None where the data have none."""
-        return self.labels if self.labels.size else None
-
 
 def make(asked: Fields, files: Mapping[str, Path]) -> Made:
-    """The problem that is asked for.
-
-    Parameters
-    ----------
-    asked : Fields
-    files : mapping of str to Path
-        Where files are that lie elsewhere than their names say: those of "data" and of "pairs".
-
-    Raises
-    ------
-    NPKLError
-        As the part of the library says that does not take what it was given.
-    """
+    """The problem that is asked for; ``files`` of "data" or "pairs" are where they lie, if elsewhere."""
     script = Script()
     data = _data(script, asked, files)
     points, n = Shown(data.value.X, f"{data.text}.X"), data.value.n
@@ -97,7 +80,7 @@ def make(asked: Fields, files: Mapping[str, Path]) -> Made:
         "W": lambda: script.do(
             "W", knn_affinity, "nm.knn_affinity", points, asked.n_neighbors, sigma="binary"
         ),
-        "labels_or_kernel": lambda: _labels(data), "C": lambda: asked.gamma, "n_basis": lambda: size,
+        "labels_or_kernel": lambda: _classes(data, "labels"), "C": lambda: asked.gamma, "n_basis": lambda: size,
         "bound": lambda: float(n) if asked.bound is None and asked.penalty is None else asked.bound,
     }  # fmt: skip
     name = asked.formulation
@@ -106,7 +89,8 @@ def make(asked: Fields, files: Mapping[str, Path]) -> Made:
     if asked.n_basis is not None and problem.value.basis is None and "L" in made:
         problem = script.do("problem", problem.value.with_basis, "problem.with_basis", makers["basis"]())
     origin = "uploaded" if "data" in files else data.value.origin
-    return Made(problem.value, data.value.y, script, f"{data.value.name}, {n} points ({origin})")
+    y = data.value.y
+    return Made(problem.value, y if y.size else None, script, f"{data.value.name}, {n} points ({origin})")
 
 
 def _data(script: Script, asked: Fields, files: Mapping[str, Path]) -> Shown:
@@ -130,20 +114,16 @@ def _pairs(script: Script, asked: Fields, data: Shown, files: Mapping[str, Path]
         return script.do("pairs", tables.read_pairs, "tables.read_pairs", path, Shown(n, f"{data.text}.n"))
     if share >= n:
         raise ProblemError(f"pairs must be a share of the points below n = {n}, or a file, got {share:g}")
-    if not data.value.y.size:
-        raise ProblemError(
-            f"pairs must be given for {data.value.name}, which has no classes to draw them from: "
-            "name a file of pairs, or the column with the classes"
-        )
-    count, classes = round(share * n), Shown(data.value.y, f"{data.text}.y")
+    count, classes = round(share * n), _classes(data, "pairs")
     draw, source = Pairs.from_labels, "nm.Pairs.from_labels"
     return script.do("pairs", draw, source, classes, count, count, random_state=asked.seed)
 
 
-def _labels(data: Shown) -> Shown:
+def _classes(data: Shown, what: str) -> Shown:
     if not data.value.y.size:
         raise ProblemError(
-            f"classes must be given for {data.value.name}, which has none: name the column with the classes"
+            f"{what} must be given for {data.value.name}, which has no classes to draw them from: name the "
+            "column with the classes, or a file of pairs where these alone are wanted"
         )
     return Shown(data.value.y, f"{data.text}.y")
 

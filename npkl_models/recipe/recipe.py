@@ -13,7 +13,7 @@ from npkl_models.data import tables
 from npkl_models.errors import ProblemError, unknown
 from npkl_models.formulations import FORMULATIONS
 from npkl_models.problem import Problem
-from npkl_models.recipe.fields import FIELDS, LONGEST, Fields, part
+from npkl_models.recipe.fields import FIELDS, LONGEST, Fields
 from npkl_models.recipe.made import Made, make
 from npkl_models.routes import get_backend
 
@@ -22,18 +22,7 @@ from npkl_models.routes import get_backend
 class Recipe(Fields):
     """A problem and its solve as one value, of which problem, code and command are made.
 
-    Parameters
-    ----------
-    data, labels, data_home, n
-        Which points: `FIELDS` in `npkl_models.recipe.fields` has the words, defaults and ranges of all.
-    n_neighbors, shift
-        Of the graph and its Laplacian.
-    pairs, seed
-        A share of the points, or a file.
-    formulation, loss, gamma, row_norm, p, bound, penalty, nu, n_basis
-        What is solved.
-    backend, tol, time_limit, rigour
-        How.
+    Its fields are those of `Fields`, with the words, defaults and ranges of `FIELDS` beside it.
 
     Raises
     ------
@@ -56,12 +45,7 @@ class Recipe(Fields):
         super().__post_init__()
         if self.backend != "auto":
             get_backend(self.backend)
-        refuse_idle(self.subject, self.used, self.differing)
-
-    @property
-    def subject(self) -> str:
-        """What it is about, in words."""
-        return f"{self.formulation} on {self.data}"
+        self._refuse_idle(self.differing)
 
     @property
     def used(self) -> tuple[str, ...]:
@@ -87,13 +71,16 @@ class Recipe(Fields):
             if name not in FIELDS:
                 raise unknown("field", name[:LONGEST], FIELDS)
         found = cls(**given)
-        refuse_idle(found.subject, found.used, given)
+        found._refuse_idle(given)
         special = {name: FIELDS[name].default_in(place) for name in found.used if name not in given}
         return replace(found, **special)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields in use, for JSON."""
         return {name: getattr(self, name) for name in self.used}
+
+    def _refuse_idle(self, given: Iterable[str]) -> None:
+        refuse_idle(f"{self.formulation} on {self.data}", self.used, given)
 
     def made(self, files: Mapping[str, Path] | None = None) -> Made:
         """The problem with its lines of code; ``files`` as `make` has them."""
@@ -103,21 +90,22 @@ class Recipe(Fields):
         """The problem."""
         return self.made().problem
 
-    def solving(self) -> dict[str, Any]:
-        """What is said of the solve, as keywords of `Problem.solve` beside the backend."""
+    def solving(self, *backends: str) -> dict[str, Any]:
+        """What is said of the solve, as keywords of `Problem.solve`, for its own backend or for others."""
         given = {"tol": self.tol, "time_limit": self.time_limit, "rigour": self.rigour}
-        if self.seed and self.backend != "auto" and "random_state" in get_backend(self.backend).option_names:
+        named = [get_backend(name) for name in backends or (self.backend,) if name != "auto"]
+        if self.seed and any("random_state" in backend.option_names for backend in named):
             given["random_state"] = self.seed  # 0 is its default
         return {key: value for key, value in given.items() if value is not None}
 
-    def solve_words(self) -> str:
-        """The arguments of `Problem.solve` as they are written."""
-        return f"{self.backend!r}, {keywords(self.solving())}"
+    def solving_words(self, *backends: str) -> str:
+        """The same as it is written."""
+        return ", ".join(f"{key}={value!r}" for key, value in self.solving(*backends).items())
 
     def code(self) -> str:
         """The Python program that makes the problem and solves it."""
-        tail = f"solution = problem.solve({self.solve_words()})", "print(solution.summary())"
-        return self.made().script.code(*tail)
+        solve = f"solution = problem.solve({self.backend!r}, {self.solving_words()})"
+        return self.made().script.code(solve, "print(solution.summary())")
 
     def command(self, name: str = "solve") -> str:
         """The line of a shell that does the same; ``name`` is the command of npkl."""
@@ -125,7 +113,7 @@ class Recipe(Fields):
         for key in self.differing:
             text = str(getattr(self, key))
             option = FIELDS[key].option
-            words += [f"{option}={text}"] if text.startswith("-") else [option, text]
+            words += [f"{option}={text}"] if text.startswith("-") else [option, text]  # no option itself
         return shlex.join(words)
 
 
@@ -141,20 +129,9 @@ def fields_of(formulation: str, data: str) -> tuple[str, ...]:
     return tuple(name for name, field in FIELDS.items() if not field.of or about & set(field.of))
 
 
-def keywords(given: Mapping[str, Any]) -> str:
-    """Arguments by keyword, as they are written."""
-    return ", ".join(f"{key}={value!r}" for key, value in given.items())
-
-
-def needs_basis(formulation: str) -> bool:
-    """Whether a formulation cannot do without a basis."""
-    return bool({"basis", "n_basis"} & set(inspect.signature(FORMULATIONS[formulation]).parameters))
-
-
 def refuse_idle(subject: str, used: Collection[str], given: Iterable[str]) -> None:
     """Raise an error if a field is given that is not among those ``used``."""
     idle = [name for name in given if name not in used]
     if idle:
-        solver = part("solver")
-        known = ", ".join(name for name in used if name not in solver)
+        known = ", ".join(name for name in used if FIELDS[name].part != "solver")
         raise ProblemError(f"the fields of {subject} must be among {known}, got {', '.join(idle)}")

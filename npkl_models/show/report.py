@@ -12,11 +12,10 @@ from numpy.typing import ArrayLike
 
 import npkl_models.show.plots as plots
 from npkl_models.answer.solution import Solution
-from npkl_models.errors import MissingDependencyError, NPKLError
 from npkl_models.files.atomic import write_text
 from npkl_models.model.statement import Statement
 from npkl_models.show.explain import explain
-from npkl_models.show.figures import svg
+from npkl_models.show.figures import drawn
 from npkl_models.show.formulas import mathml
 from npkl_models.show.machine import date, machine, versions
 from npkl_models.show.plots.tables import Tabled
@@ -78,24 +77,11 @@ def write_report(check: Checked, path: str | Path, labels: ArrayLike | None = No
         made=f"<h2>How it was made</h2><pre>{html.escape(made)}</pre>" if made else "",
         table=check.to_html(),
         certificates=_certificates(check.solutions),
-        figures=_figures(check, labels),
+        figures=drawn(_drawings(check, labels)) or "<p>No figures: no backend left a point.</p>",
         versions=_list(versions()),
         machine=_list(machine()),
     )
     return write_text(path, page)
-
-
-def _figures(check: Checked, labels: ArrayLike | None) -> str:
-    drawn = []
-    for words, draw in _drawings(check, labels):
-        try:
-            picture = svg(draw, words)
-        except MissingDependencyError as error:
-            return f"<p>No figures: {html.escape(str(error))}</p>"
-        except NPKLError as error:
-            picture = f"<p>Not drawn: {html.escape(str(error))}</p>"
-        drawn.append(f"<figure>{picture}<figcaption>{html.escape(words)}</figcaption></figure>")
-    return "\n".join(drawn) or "<p>No figures: no backend left a point.</p>"
 
 
 def _drawings(check: Checked, labels: ArrayLike | None) -> list[Drawing]:

@@ -225,7 +225,14 @@ def progress_log(verbose: bool) -> Iterator[None]:
     if not verbose or logger.isEnabledFor(logging.INFO):
         yield
         return
-    handler, level = logging.StreamHandler(), logger.level
+    with listening(logging.StreamHandler()):
+        yield
+
+
+@contextmanager
+def listening(handler: logging.Handler) -> Iterator[None]:
+    """Hand INFO lines of this library to a handler while the block runs."""
+    level = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     try:

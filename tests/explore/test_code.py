@@ -67,7 +67,7 @@ def test_files_are_named_in_the_code_as_the_reader_has_them(tmp_path, monkeypatc
     space = {}
     exec(code, space)
     assert space["problem"].n_pairs == 3
-    assert made.known_labels is None
+    assert made.labels is None
     assert str(tmp_path) not in made.title
     with pytest.raises(nm.ProblemError, match="pairs must be given for mine"):
         made_of(Form.of({"data_file": "1"}, uploads))

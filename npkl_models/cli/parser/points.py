@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from npkl_models.cli.parser.shared import add_fields, parser_of
-from npkl_models.recipe.fields import ESTIMATOR, part
+from npkl_models.recipe.fields import ESTIMATOR, SOLVER
 from npkl_models.recipe.names import DATASETS, ESTIMATED, SCALINGS
 
 CLUSTER_EXAMPLES = """examples:
@@ -66,4 +66,4 @@ def _add_points(parser: argparse.ArgumentParser) -> None:
     )
     add_fields(parser, "labels", "data_home", "n_neighbors", "shift", "seed", place=ESTIMATOR)
     add_fields(parser, "formulation", choices=ESTIMATED, place=ESTIMATOR)
-    add_fields(parser, "loss", "gamma", *part("solver"), place=ESTIMATOR)
+    add_fields(parser, "loss", "gamma", *SOLVER, place=ESTIMATOR)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from npkl_models.errors import NPKLError
-from npkl_models.recipe.fields import FIELDS, Field, part
+from npkl_models.recipe.fields import FIELDS, Field
 
 
 class _Formatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
@@ -52,16 +52,6 @@ def add_fields(
             field.option, type=reader(field), default=argparse.SUPPRESS, help=words, metavar=field.metavar,
             choices=choices or field.choices or None,
         )  # fmt: skip
-
-
-def add_problem(parser: argparse.ArgumentParser) -> None:
-    """Add what says the data, the pairs and the formulation."""
-    add_fields(parser, *part("data", "pairs", "problem"))
-
-
-def add_solver(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of a solve."""
-    add_fields(parser, *part("solver"))
 
 
 def jobs(text: str) -> int:
