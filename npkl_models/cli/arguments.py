@@ -27,10 +27,8 @@ class Asked:
     problem: Problem
     title: str
     recipe: Recipe
-    made: str
-    """The Python code that makes the problem."""
-    saved: bool = False
-    """Whether the problem was read as it is, such that the recipe says the solve alone."""
+    made: str  # the Python code that makes the problem
+    saved: bool = False  # and read as it is, so that the recipe says the solve alone
 
 
 def said(options: argparse.Namespace) -> dict[str, Any]:

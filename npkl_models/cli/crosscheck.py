@@ -26,7 +26,6 @@ from npkl_models.routes import backends as known_backends
 NARROW_COLUMNS = ("backend", "status", "objective", "certified gap", "rigour", "seconds", "verdict")
 WIDE = 120  # terminal columns that the whole table needs
 SUBSET = 60  # points of the second table, for an interior-point reference
-AGREES, DISAGREES = 0, 1
 
 
 def run(options: argparse.Namespace) -> int:
@@ -35,13 +34,12 @@ def run(options: argparse.Namespace) -> int:
     output.check(options.report, "--report", (".html", ".htm"))
     console = printer()
     given = asked(options)
-    backends = None if options.backends is None else options.backends.split(",")
-    found = _run(console, given.problem, backends, given.recipe, options)
+    found = _run(console, given.problem, options.backends, given.recipe, options)
     document: dict[str, Any] = json.loads(found.to_json())
     agrees = found.agrees
-    _show(console, found, given.title, backends is not None)
+    _show(console, found, given.title, options.backends is not None)
     drawn = not given.saved and not isinstance(given.recipe.pairs, str)  # so that fewer have pairs, too
-    if backends is None and drawn and given.problem.n > SUBSET:
+    if options.backends is None and drawn and given.problem.n > SUBSET:
         fewer = replace(given.recipe, n=SUBSET).made()
         second = _run(console, fewer.problem, None, given.recipe, options)
         _show(console, second, f"{fewer.title}, interior point as the reference", False)
@@ -52,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     if options.report is not None:
         found.report(options.report, made=given.made)
     console.print("all agree" if agrees else "NOT all agree", style="green" if agrees else "red")
-    return AGREES if agrees else DISAGREES
+    return 0 if agrees else 1
 
 
 def _run(

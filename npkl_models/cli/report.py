@@ -15,9 +15,8 @@ def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
     output.check(options.page, "the page", (".html", ".htm"))
     given = asked(options)
-    backends = None if options.backends is None else options.backends.split(",")
     with progress(f"{given.problem.name}, n = {given.problem.n}"):
-        found = crosscheck(given.problem, backends, n_jobs=options.jobs, **given.recipe.solving())
+        found = crosscheck(given.problem, options.backends, n_jobs=options.jobs, **given.recipe.solving())
     found.report(options.page, made=given.made)
     printer().print(f"{options.page}: {found.headline()}", markup=False, highlight=False, soft_wrap=True)
     return 0 if found.agrees else 1

@@ -143,7 +143,7 @@ class Fields:
         special=(Special(ESTIMATOR, 10, "the default of NPKLClustering, chosen for clusters"),),
     )  # fmt: skip
     shift: float = _asked(
-        0.1, "of the Laplacian's diagonal", "data", label="Shift δ", low=0, closed=True, of=("L", "basis")
+        0.1, "on the Laplacian's diagonal", "data", label="Shift δ", low=0, closed=True, of=("L", "basis")
     )
     pairs: float | str = _asked(
         0.6, "must-links and cannot-links drawn from the classes, each this times n; or a csv with two "
@@ -165,17 +165,15 @@ class Fields:
         None, "row-norm bound, for npkl", "problem", label="Row norm b", metavar="b", low=0, of=("row_norm",)
     )
     p: float = _asked(
-        2.0, "power of the trace regulariser, for simple_npkl", "problem", label="Power p", low=1,
-        closed=True, of=("p",),
-    )  # fmt: skip
+        2.0, "power of the trace regulariser", "problem", label="Power p", low=1, closed=True, of=("p",)
+    )
     bound: float | None = _asked(
-        None, "tr K^p <= B, for simple_npkl; n if no --penalty", "problem", label="Bound B", empty="n",
-        metavar="B", low=0, of=("bound",),
+        None, "tr K^p <= B; n where neither this nor a penalty is given", "problem", label="Bound B",
+        empty="n", metavar="B", low=0, of=("bound",),
     )  # fmt: skip
     penalty: float | None = _asked(
-        None, "G/p tr K^p instead, for simple_npkl", "problem", label="or penalty G", metavar="G", low=0,
-        of=("penalty",),
-    )  # fmt: skip
+        None, "G/p tr K^p instead", "problem", label="or penalty G", metavar="G", low=0, of=("penalty",)
+    )
     nu: float = _asked(
         1.0, "weight of the distances, for reg_mvu", "problem", label="Weight ν", low=0, of=("nu",)
     )

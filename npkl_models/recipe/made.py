@@ -80,7 +80,8 @@ def make(asked: Fields, files: Mapping[str, Path]) -> Made:
         "W": lambda: script.do(
             "W", knn_affinity, "nm.knn_affinity", points, asked.n_neighbors, sigma="binary"
         ),
-        "labels_or_kernel": lambda: _classes(data, "labels"), "C": lambda: asked.gamma, "n_basis": lambda: size,
+        "labels_or_kernel": lambda: _classes(data, "labels"),
+        "C": lambda: asked.gamma, "n_basis": lambda: size,
         "bound": lambda: float(n) if asked.bound is None and asked.penalty is None else asked.bound,
     }  # fmt: skip
     name = asked.formulation
@@ -122,8 +123,8 @@ def _pairs(script: Script, asked: Fields, data: Shown, files: Mapping[str, Path]
 def _classes(data: Shown, what: str) -> Shown:
     if not data.value.y.size:
         raise ProblemError(
-            f"{what} must be given for {data.value.name}, which has no classes to draw them from: name the "
-            "column with the classes, or a file of pairs where these alone are wanted"
+            f"{what} must be given for {data.value.name}, which has no classes to take them from: "
+            "name the column with the classes, or a file of pairs"
         )
     return Shown(data.value.y, f"{data.text}.y")
 

@@ -61,11 +61,7 @@ class Recipe(Fields):
     def from_dict(cls, given: Mapping[str, Any], place: str = "") -> Recipe:
         """From values by name, as text or JSON has them; the others have the defaults of the place.
 
-        Raises
-        ------
-        NPKLError
-            As for the class; also for a name that is none of a field, and for a field that is idle, whatever
-            its value.
+        A field that is idle is refused whatever its value, and so is a name that is none of a field.
         """
         for name in given:
             if name not in FIELDS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -219,14 +219,10 @@ class Watch:
             return Status.FAILED
 
 
-@contextmanager
-def progress_log(verbose: bool) -> Iterator[None]:
+def progress_log(verbose: bool) -> AbstractContextManager[None]:
     """Show INFO lines of this library while the block runs, if asked to."""
-    if not verbose or logger.isEnabledFor(logging.INFO):
-        yield
-        return
-    with listening(logging.StreamHandler()):
-        yield
+    shown = verbose and not logger.isEnabledFor(logging.INFO)
+    return listening(logging.StreamHandler()) if shown else nullcontext()
 
 
 @contextmanager

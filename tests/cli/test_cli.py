@@ -1,6 +1,8 @@
 """The command line."""
 
+import html
 import json
+import re
 import shutil
 import subprocess
 
@@ -231,6 +233,11 @@ def test_report_is_one_page(files, tmp_path, capsys):
     text = page.read_text()
     assert "<svg" in text
     assert "http://" not in text.replace("http://www.w3.org", "")
+    code = html.unescape(re.search("<h2>How it was made</h2><pre>(.*?)</pre>", text, re.S)[1])
+    space = {}
+    exec(code, space)
+    assert space["problem"].n == 8
+    assert space["problem"].terms[0].functional.size == 4
 
 
 def test_version_names_what_an_answer_depends_on(capsys):
@@ -294,7 +301,7 @@ def test_csdp_solves_what_is_exported_and_is_judged(formulation, tmp_path, capsy
         ("a,b\n1,2\n3\n", [], "rows of one length"),
         ("", [], "at least one row"),
         ("a,b\n1,2\n3,4\n", ["--labels", "c"], "column of"),
-        ("a,b\n1,2\n3,4\n5,6\n", ["--n-neighbors", "1"], "no classes to draw them from"),
+        ("a,b\n1,2\n3,4\n5,6\n", ["--n-neighbors", "1"], "no classes to take them from"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(content, arguments, words, tmp_path, capsys):

@@ -122,6 +122,7 @@ def test_a_problem_is_described(client):
     assert "needs a basis" in found["declined"]["mfpc"]
     assert found["auto"] in nm.backends()
     assert "nm.npkl(L, pairs, loss='hinge')" in found["code"]
+    assert found["command"] == "npkl solve --n 40 --formulation npkl --loss hinge --time-limit 60.0\n"
 
 
 def test_a_run_tells_its_way_and_shows_its_pictures(client):

@@ -105,6 +105,6 @@ def add_report(commands: Any) -> None:
 def _add_backends(parser: argparse.ArgumentParser) -> None:
     """Add what is compared, and how."""
     words = f"of {', '.join(BACKENDS)}, or sdp[SCS]; all by default"
-    parser.add_argument("--backends", metavar="A,B", help=words)
+    parser.add_argument("--backends", type=lambda text: text.split(","), metavar="A,B", help=words)
     add_fields(parser, "tol")
     parser.add_argument("--jobs", type=jobs, default=1, help="processes")
