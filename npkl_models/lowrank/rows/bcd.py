@@ -17,7 +17,7 @@ from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array, aligned, frobenius
 from npkl_models.linalg.compile import installed
 from npkl_models.linalg.threads import threaded
-from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY, factor_cost
+from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY, factor_cost, iteration_seconds
 from npkl_models.lowrank.edges import EdgeModel, Structure, structure, unbounded_rows
 from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine, BurerMonteiroOptions
 from npkl_models.lowrank.factor.rank import FactorEngine, drop_null_columns, starting_factor
@@ -37,6 +37,7 @@ from npkl_models.solve.watch import logger
 
 BETA_GROWTH = 2.0
 BETA_MAX = 1e4
+PRODUCTS = 3.0  # in a sweep, the evaluation after it included
 PATIENCE, SLOW = 100, 0.1  # sweeps that gain less than this factor are slow
 NARROW_EVERY, DEAD = 20, 1e-9  # sweeps; share of the largest eigenvalue
 FADING = 1e-4  # the same before Newton steps, for which columns that fade away are a null space
@@ -59,6 +60,7 @@ class BCDEngine(FactorEngine):
             problem, pairs, self.model, options.kernel, self.by_dual, options.random_state,
             RowOrder(options.reshuffle, options.labelled_first, self.free is not None),
         )  # fmt: skip
+        self.row_seconds = ROW_COMPILED if self.sweeper.compiled else ROW_NUMPY
         self.adjoint = Adjoint(pairs.incidence)
         self.extrapolation = Extrapolation() if options.extrapolation else None
         self.misfit = np.inf
@@ -98,6 +100,7 @@ class BCDEngine(FactorEngine):
         return float(frobenius(self.V - before) / max(frobenius(self.V), 1e-300))
 
     def _sweep(self, before: Array) -> None:
+        self.work += iteration_seconds(self.problem, self.V.shape[1], PRODUCTS, self.row_seconds)
         measured = self.sweeper.run(self.V)
         if self.free is not None:
             measured = None
