@@ -144,7 +144,7 @@ def test_an_interrupt_that_scs_has_caught_ends_a_solve_with_130(monkeypatch, cap
 
 
 def test_an_interrupt_ends_a_solve_with_130(monkeypatch, capsys):
-    def interrupt(watch, V):
+    def interrupt(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Watch, "heed", interrupt)
