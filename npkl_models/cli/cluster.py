@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 import npkl_models.show.plots as plots
-from npkl_models.answer.solution import Solution, Status
 from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
 from npkl_models.applications.estimators.side import landmark_pairs
 from npkl_models.applications.selection import SCALINGS
 from npkl_models.cli import output
-from npkl_models.cli.arguments import solver_options
+from npkl_models.cli.arguments import builder, points
 from npkl_models.cli.console import printer
-from npkl_models.cli.points import graph_of, points, problem_by
 from npkl_models.cli.progress import progress
 from npkl_models.data import tables
 from npkl_models.data.datasets import Dataset
@@ -24,9 +21,6 @@ from npkl_models.errors import ProblemError, optional
 from npkl_models.files.atomic import save_figure
 from npkl_models.linalg import Index
 from npkl_models.model.pairs import Pairs
-from npkl_models.solve.watch import INTERRUPTED
-
-CERTIFIED, NOT_CERTIFIED = 0, 1
 
 
 def run(options: argparse.Namespace) -> int:
@@ -35,47 +29,31 @@ def run(options: argparse.Namespace) -> int:
     output.check(options.plot, "--plot", (".png", ".svg", ".pdf"))
     if options.plot is not None:
         optional("matplotlib", "plot", "plot").use("Agg")
-    data = _points(options)
+    data, recipe = points(options)
+    if not 1 <= options.k <= data.n:
+        raise ProblemError(f"--k must be between 1 and n = {data.n}, got {options.k}")
     X = SCALINGS[options.scaling](data.X)
-    pairs = _pairs(options, X)
-    problem = problem_by(options, graph_of(options, X), pairs)
+    given, k, seed = options.links, options.k, recipe.seed
+    pairs = landmark_pairs(X, k, seed) if given is None else tables.read_pairs(given, data.n)
+    problem = builder(recipe, X)(pairs)
     with progress(f"{problem.name}, n = {problem.n}"):
-        solution = problem.solve(options.backend, **solver_options(options))
+        solution = problem.solve(recipe.backend, **recipe.solving())
     tell = partial(printer().print, markup=False, highlight=False, soft_wrap=True)
     tell(f"{data.name}: {data.n} points, {_said_of(pairs, options)}")
     tell(solution.summary())
     if solution.V is not None:
-        labels = kernel_kmeans(solution, options.k, random_state=options.seed)
+        labels = kernel_kmeans(solution, options.k, random_state=recipe.seed)
         tell(_found(labels, data, options.k))
         if options.out is not None:
             output.write_labels(options.out, labels)
         if options.plot is not None:
             save_figure(plots.clusters(solution, labels, pairs).figure, options.plot)
-    return _status(solution)
-
-
-def _status(solution: Solution) -> int:
-    if solution.status is Status.STOPPED and INTERRUPTED in solution.message:
-        raise KeyboardInterrupt  # with what there was printed and kept
-    return CERTIFIED if solution.status is Status.OPTIMAL else NOT_CERTIFIED
-
-
-def _points(options: argparse.Namespace) -> Dataset:
-    data = points(options)
-    if not 1 <= options.k <= data.n:
-        raise ProblemError(f"--k must be between 1 and n = {data.n}, got {options.k}")
-    return data
-
-
-def _pairs(options: argparse.Namespace, X: Any) -> Pairs:
-    if options.pairs is None:
-        return landmark_pairs(X, options.k, options.seed)
-    return tables.read_pairs(options.pairs, len(X))
+    return output.status_of(solution)
 
 
 def _said_of(pairs: Pairs, options: argparse.Namespace) -> str:
     count = f"{len(pairs.must_link)} must-links, {len(pairs.cannot_link)} cannot-links"
-    return count if options.pairs else f"no pairs given: {len(pairs)} cannot-links between landmarks"
+    return count if options.links else f"no pairs given: {len(pairs)} cannot-links between landmarks"
 
 
 def _found(labels: Index, data: Dataset, k: int) -> str:

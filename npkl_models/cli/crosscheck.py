@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -13,18 +14,18 @@ from rich.markup import escape
 from rich.table import Table
 
 from npkl_models.cli import output
-from npkl_models.cli.arguments import is_saved, load, problem_of
+from npkl_models.cli.arguments import asked
 from npkl_models.cli.console import printer
 from npkl_models.crosscheck.run import crosscheck
 from npkl_models.crosscheck.table import COLUMNS, CrossCheck, cells
 from npkl_models.files.atomic import write_json
 from npkl_models.problem import Problem
+from npkl_models.recipe.recipe import Recipe
 from npkl_models.routes import backends as known_backends
 
 NARROW_COLUMNS = ("backend", "status", "objective", "certified gap", "rigour", "seconds", "verdict")
 WIDE = 120  # terminal columns that the whole table needs
 SUBSET = 60  # points of the second table, for an interior-point reference
-AGREES, DISAGREES = 0, 1
 
 
 def run(options: argparse.Namespace) -> int:
@@ -32,41 +33,43 @@ def run(options: argparse.Namespace) -> int:
     output.check(options.json, "--json", (".json",))
     output.check(options.report, "--report", (".html", ".htm"))
     console = printer()
-    given = None if is_saved(options.data) else load(options)
-    problem, title = problem_of(options) if given is None else (given.problem(), given.title)
-    backends = None if options.backends is None else options.backends.split(",")
-    found = _run(console, problem, backends, options)
+    given = asked(options)
+    found = _run(console, given.problem, options.backends, given.recipe, options)
     document: dict[str, Any] = json.loads(found.to_json())
     agrees = found.agrees
-    _show(console, found, title, backends is not None)
-    if given is not None and backends is None and given.share is not None and given.n > SUBSET:
-        second = _run(console, given.subset(SUBSET).problem(), None, options)
-        _show(console, second, f"{given.title}, {SUBSET} points (interior point as the reference)", False)
+    _show(console, found, given.title, options.backends is not None)
+    drawn = not given.saved and not isinstance(given.recipe.pairs, str)  # so that fewer have pairs, too
+    if options.backends is None and drawn and given.problem.n > SUBSET:
+        fewer = replace(given.recipe, n=SUBSET).made()
+        second = _run(console, fewer.problem, None, given.recipe, options)
+        _show(console, second, f"{fewer.title}, interior point as the reference", False)
         document["subset"] = json.loads(second.to_json())
         agrees = agrees and second.agrees
     if options.json is not None:
         write_json(options.json, document, indent=2)
     if options.report is not None:
-        found.report(options.report)
+        found.report(options.report, made=given.made)
     console.print("all agree" if agrees else "NOT all agree", style="green" if agrees else "red")
-    return AGREES if agrees else DISAGREES
+    return 0 if agrees else 1
 
 
 def _run(
-    console: Console, problem: Problem, backends: Sequence[str] | None, options: argparse.Namespace
-) -> CrossCheck:
+    console: Console, problem: Problem, backends: Sequence[str] | None, recipe: Recipe,
+    options: argparse.Namespace,
+) -> CrossCheck:  # fmt: skip
     with console.status("compiling") as status:
 
         def progress(label: str) -> None:
             status.update(f"{problem.name}, n = {problem.n}: {label} is running")
 
-        known = known_backends()
-        chosen = known if backends is None else [label.split("[")[0] for label in backends]
-        given: dict[str, Any] = {"tol": options.tol}
-        if any("random_state" in known[name].option_names for name in chosen if name in known):
-            given["random_state"] = options.seed
+        chosen = known_backends() if backends is None else [label.split("[")[0] for label in backends]
         return crosscheck(
-            problem, backends, n_jobs=options.jobs, progress=progress, folder=options.resume, **given
+            problem,
+            backends,
+            n_jobs=options.jobs,
+            progress=progress,
+            folder=options.resume,
+            **recipe.solving(*chosen),
         )
 
 

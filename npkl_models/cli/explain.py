@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from npkl_models.cli import output
-from npkl_models.cli.arguments import problem_of
+from npkl_models.cli.arguments import asked
 from npkl_models.cli.console import printer
 from npkl_models.cli.progress import progress
 from npkl_models.show.letters import plain
@@ -15,7 +15,8 @@ from npkl_models.solve.choice import choose_backend
 def run(options: argparse.Namespace) -> int:
     """Print it; returns the exit status."""
     output.check(options.page, "--page", (".html", ".htm"))
-    problem, title = problem_of(options)
+    given = asked(options)
+    problem, title = given.problem, given.title
     if options.page is not None:
         with progress(f"{problem.name}, n = {problem.n}"):
             problem.handout(options.page)

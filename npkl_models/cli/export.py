@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from npkl_models.answer.solution import Status
 from npkl_models.cli import output
 from npkl_models.cli.console import printer
 from npkl_models.crosscheck.outside import judge_sdpa
@@ -38,4 +37,4 @@ def run(options: argparse.Namespace) -> int:
     console.print(found.summary(), markup=False, highlight=False, soft_wrap=True)
     if options.out is not None:
         output.write(options.out, found)
-    return 0 if found.status is Status.OPTIMAL else 1
+    return output.status_of(found)

@@ -16,16 +16,14 @@ from npkl_models.answer.solution import Status
 from npkl_models.applications.labelling import Labelling
 from npkl_models.applications.selection import SCALINGS
 from npkl_models.cli import output
-from npkl_models.cli.arguments import solver_options
+from npkl_models.cli.arguments import builder, points
 from npkl_models.cli.console import printer
-from npkl_models.cli.points import graph_of, points, problem_by
 from npkl_models.cli.progress import progress
 from npkl_models.data import tables
 from npkl_models.errors import ProblemError
 from npkl_models.files.gate import text_of
 from npkl_models.linalg import Array
 from npkl_models.model.pairs import Pairs
-from npkl_models.solve.watch import INTERRUPTED
 
 CERTIFIED, NOT_CERTIFIED = 0, 1
 SHOWN = 12  # columns of two rows
@@ -36,29 +34,33 @@ QUESTION = "same cluster? y(es), n(o), s(kip), q(uit), or a pair of your own as 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
-    output.check(options.pairs, "--pairs", (".csv",))
+    output.check(options.links, "--pairs", (".csv",))
     if options.every < 1:
         raise ProblemError(f"--every must be an integer >= 1, got {options.every}")
-    data = points(options)
-    known = _answered(options.pairs, data.n)
+    data, recipe = points(options)
+    known = _answered(options.links, data.n)
     X = SCALINGS[options.scaling](data.X)
-    solving = {key: value for key, value in solver_options(options).items() if key != "random_state"}
-    build = partial(problem_by, options, graph_of(options, X))
+    solving = {key: value for key, value in recipe.solving().items() if key != "random_state"}
+    build = builder(recipe, X)
     if known is None:  # what is wrong with the options is said before an answer is asked for
         build(Pairs(data.n, [(0, 1)], []))
     loop = Labelling(
         build, data.n if known is None else known,
-        backend=options.backend, random_state=options.seed, **solving,
+        backend=recipe.backend, random_state=recipe.seed, **solving,
     )  # fmt: skip
-    csv = tables.is_csv(options.data)
-    names = tables.column_names(options.data, options.labels) if csv else _numbered(data.X.shape[1])
+    csv = tables.is_csv(recipe.data)
+    names = (
+        tables.column_names(recipe.data, recipe.labels)
+        if csv
+        else [f"column {k + 1}" for k in range(data.X.shape[1])]
+    )
     tell: Callable[..., None] = partial(printer().print, markup=False, highlight=False, soft_wrap=True)
     tell(f"{data.name}: {data.n} points, {_said_of(loop)}")
-    desk = _Desk(loop, options.pairs, partial(_show, data.X, X, names), tell)
+    desk = _Desk(loop, options.links, partial(_show, data.X, X, names), tell)
     desk.solve()
     while desk.ask(options.every):
         desk.solve()
-    tell(f"{options.pairs} has {_said_of(loop)}")
+    tell(f"{options.links} has {_said_of(loop)}")
     good = all(one.status is Status.OPTIMAL for one in loop.rounds[-1:])
     return CERTIFIED if good else NOT_CERTIFIED
 
@@ -85,8 +87,7 @@ class _Desk:
             f"{last.seconds:.2g} s {how}"
         )
         interrupts.heed_all()
-        if found.status is Status.STOPPED and INTERRUPTED in found.message:
-            raise KeyboardInterrupt
+        output.status_of(found)
 
     def ask(self, every: int) -> bool:
         """Ask about so many pairs; False to leave, or when there is nothing more to ask."""
@@ -154,10 +155,6 @@ def _said_of(loop: Labelling) -> str:
     pairs = loop.pairs
     must, cannot = (0, 0) if pairs is None else (len(pairs.must_link), len(pairs.cannot_link))
     return f"{must} must-links, {cannot} cannot-links"
-
-
-def _numbered(count: int) -> list[str]:
-    return [f"column {k + 1}" for k in range(count)]
 
 
 def _show(X: Array, scaled: Array, names: list[str], i: int, j: int) -> Table:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from npkl_models.answer.solution import Solution
+from npkl_models.answer.solution import Solution, Status
 from npkl_models.errors import ProblemError
 from npkl_models.files.atomic import write_json, write_text
 from npkl_models.linalg import Index
+from npkl_models.solve.watch import INTERRUPTED
 
 KINDS = (".npz", ".json")
 
@@ -33,6 +34,13 @@ def write(path: Path, solution: Solution) -> None:
         solution.save(path)
     else:
         write_json(path, described(solution), indent=2)
+
+
+def status_of(solution: Solution) -> int:
+    """The exit status after an answer, 0 if it is certified and 1 if not; an interruption goes on here."""
+    if solution.status is Status.STOPPED and INTERRUPTED in solution.message:
+        raise KeyboardInterrupt  # with what there was printed and kept
+    return 0 if solution.status is Status.OPTIMAL else 1
 
 
 def described(solution: Solution) -> dict[str, Any]:

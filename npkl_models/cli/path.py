@@ -12,7 +12,7 @@ from rich.table import Table
 import npkl_models.show.plots as plots
 from npkl_models.answer.solution import Status
 from npkl_models.cli import output
-from npkl_models.cli.arguments import problem_of, solver_options
+from npkl_models.cli.arguments import asked
 from npkl_models.cli.console import printer
 from npkl_models.cli.progress import progress
 from npkl_models.errors import ProblemError, optional
@@ -28,13 +28,13 @@ def run(options: argparse.Namespace) -> int:
     output.check(options.out, kinds=(".json",))
     output.check(options.plot, "--plot", (".png", ".svg", ".pdf"))
     grid = values(options.values)
-    problem, title = problem_of(options)
-    with progress(f"{problem.name}, n = {problem.n}, {grid.size} values"):
+    given = asked(options)
+    with progress(f"{given.problem.name}, n = {given.problem.n}, {grid.size} values"):
         found = regularization_path(
-            problem, options.parameter, grid.tolist(), options.backend, n_jobs=options.jobs,
-            **solver_options(options),
+            given.problem, options.parameter, grid.tolist(), given.recipe.backend, n_jobs=options.jobs,
+            **given.recipe.solving(),
         )  # fmt: skip
-    _show(found, title)
+    _show(found, given.title)
     if options.out is not None:
         rows = [
             {found.parameter: value, **output.described(solution)}

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from rich.status import Status
 
 from npkl_models.cli.console import printer
-from npkl_models.solve.watch import logger
+from npkl_models.solve.watch import listening
 
 
 class _Line(logging.Handler):
@@ -35,13 +35,5 @@ def progress(what: str) -> Iterator[None]:
     if not console.is_terminal:
         yield
         return
-    level = logger.level
-    with console.status(what) as status:
-        handler = _Line(status)
-        logger.addHandler(handler)
-        logger.setLevel(logging.INFO)
-        try:
-            yield
-        finally:
-            logger.removeHandler(handler)
-            logger.setLevel(level)
+    with console.status(what) as status, listening(_Line(status)):
+        yield

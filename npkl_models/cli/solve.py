@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import argparse
 
-from npkl_models.answer.solution import Status
 from npkl_models.cli import output
-from npkl_models.cli.arguments import problem_of, solver_options
+from npkl_models.cli.arguments import asked
 from npkl_models.cli.console import printer
 from npkl_models.cli.progress import progress
-from npkl_models.solve.watch import INTERRUPTED
-
-OPTIMAL, NOT_OPTIMAL = 0, 1
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
     output.check(options.out)
-    problem, _ = problem_of(options)
-    with progress(f"{problem.name}, n = {problem.n}"):
-        solution = problem.solve(options.backend, **solver_options(options))
+    found = asked(options)
+    with progress(f"{found.problem.name}, n = {found.problem.n}"):
+        solution = found.problem.solve(found.recipe.backend, **found.recipe.solving())
     printer().print(solution.summary(), markup=False, highlight=False, soft_wrap=True)
     if options.out is not None:
         output.write(options.out, solution)
-    if solution.status is Status.STOPPED and INTERRUPTED in solution.message:
-        raise KeyboardInterrupt  # with what there was printed and kept
-    return OPTIMAL if solution.status is Status.OPTIMAL else NOT_OPTIMAL
+    return output.status_of(solution)

@@ -146,9 +146,9 @@ class CrossCheck:
         """Certified gap and seconds of each backend on matplotlib axes (needs the extra ``plot``)."""
         return plot_crosscheck(self, ax)
 
-    def report(self, path: str | Path, labels: Any = None) -> Path:
-        """Write one self-contained HTML page: tables, figures, versions and machine."""
-        return write_report(self, path, labels)
+    def report(self, path: str | Path, labels: Any = None, made: str = "") -> Path:
+        """Write one self-contained HTML page: tables, figures, versions, machine; ``made`` is code."""
+        return write_report(self, path, labels, made)
 
     def to_html(self) -> str:
         """The table in HTML."""

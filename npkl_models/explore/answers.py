@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -18,9 +18,9 @@ from npkl_models.certify.bracket import bracket
 from npkl_models.crosscheck.table import COLUMNS, CrossCheck, cells
 from npkl_models.errors import ProblemError, unknown
 from npkl_models.explore.form import Form
-from npkl_models.explore.recipe import Made
 from npkl_models.linalg import Array, Index
 from npkl_models.path import Path
+from npkl_models.recipe.made import Made
 from npkl_models.show.figures import svg
 
 FEW = 2  # clusters, where neither the form nor the data say how many
@@ -47,7 +47,7 @@ class Answer:
     @property
     def accuracy(self) -> float | None:
         """Share of pairs of points on which clusters and classes agree, None without classes."""
-        known = self.made.known_labels
+        known = self.made.labels
         return None if known is None else cluster_accuracy(known, self.clusters)
 
     def numbers(self) -> dict[str, Any]:
@@ -95,7 +95,7 @@ class Answer:
                 f"the page draws the spectrum up to order {LARGEST}, got {self.made.problem.order}; "
                 "npkl_models.show.plots.joint_spectrum(solution) draws it from Python"
             )
-        labels = self.made.known_labels
+        labels = self.made.labels
         if by == "clusters" or labels is None:
             labels = self.clusters
         width = int(np.clip(width, 240, 900))
@@ -117,13 +117,13 @@ FIGURES: dict[str, tuple[str, Draw]] = {
 
 def solve_code(made: Made, form: Form) -> str:
     """The program that solves and clusters."""
-    known = made.known_labels is not None
+    known = made.labels is not None
     count = form.clusters or _classes(made) or FEW
     tail = [f"solution = problem.solve({_solving(form)})", "print(solution.summary())"]
     tail.append(f"clusters = kernel_kmeans(solution, {min(count, made.problem.n)})")
     if known:
         tail.append("print(cluster_accuracy(data.y, clusters))")
-    return made.recipe.code(
+    return made.script.code(
         *tail, imports=(CLUSTERING if known else CLUSTERING.replace("cluster_accuracy, ", ""),)
     )
 
@@ -131,9 +131,9 @@ def solve_code(made: Made, form: Form) -> str:
 def path_code(made: Made, form: Form, span: tuple[float, float, int]) -> str:
     """The program that follows gamma."""
     low, high, count = span
-    return made.recipe.code(
+    return made.script.code(
         f"gammas = np.geomspace({low!r}, {high!r}, {count})",
-        f"weights = gammas / {form.gamma!r}",
+        f"weights = gammas / {form.recipe.gamma!r}",
         f"path = nm.regularization_path(problem, 'weight', weights, {_solving(form)})",
         "print(path.objective, path.relative_gap, path.rank)",
         imports=("import numpy as np",),
@@ -142,9 +142,9 @@ def path_code(made: Made, form: Form, span: tuple[float, float, int]) -> str:
 
 def compare_code(made: Made, form: Form, backends: Sequence[str]) -> str:
     """The program that compares backends."""
-    return made.recipe.code(
+    return made.script.code(
         f"backends = {list(backends)!r}",
-        f"check = nm.crosscheck(problem, backends, tol={form.tol!r}, time_limit={form.time_limit!r})",
+        f"check = nm.crosscheck(problem, backends, {form.recipe.solving_words(*backends)})",
         "print(check)",
     )
 
@@ -189,15 +189,10 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def defaults() -> dict[str, Any]:
-    """The form as it is at first."""
-    return asdict(Form())
-
-
 def _solving(form: Form) -> str:
-    return f"{form.backend!r}, tol={form.tol!r}, time_limit={form.time_limit!r}"
+    return f"{form.recipe.backend!r}, {form.recipe.solving_words()}"
 
 
 def _classes(made: Made) -> int:
-    known = made.known_labels
+    known = made.labels
     return 0 if known is None else int(np.unique(known).size)

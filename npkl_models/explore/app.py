@@ -14,20 +14,12 @@ from typing import Any
 
 from npkl_models.errors import NPKLError, ProblemError, optional
 from npkl_models.explore.answers import plain
-from npkl_models.explore.bodies import (
-    MOST_FILE,
-    MOST_FORM,
-    TooLarge,
-    body_of,
-    field_of,
-    form_of,
-    names_of,
-    short,
-)
+from npkl_models.explore.bodies import MOST_FILE, MOST_FORM, TooLarge, body_of, field_of, form_of, names_of
 from npkl_models.explore.form import number_of
 from npkl_models.explore.jobs import Job
 from npkl_models.explore.middleware import TokenMiddleware
 from npkl_models.explore.session import Session
+from npkl_models.recipe.fields import short
 
 logger = logging.getLogger("npkl_models")
 POLL, BEAT = 0.05, 10.0  # seconds between looks for events, and between signs of life

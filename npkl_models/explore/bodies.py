@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 from typing import Any, Protocol
 
 from npkl_models.errors import ProblemError
+from npkl_models.recipe.fields import short
 
 MOST_FILE = 64 * 2**20  # bytes of an upload
 MOST_FORM = 64 * 2**10  # bytes of a form
-LONGEST = 100  # characters of a value that are repeated
 
 
 class TooLarge(ProblemError):
@@ -76,12 +76,6 @@ def names_of(given: dict[str, Any], name: str) -> list[str]:
     if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
         raise ProblemError(f"{name} must be a list of names, got {short(found)}")
     return found
-
-
-def short(value: object) -> str:
-    """A value in an error, not longer than a line."""
-    said = repr(value)
-    return said if len(said) <= LONGEST else f"{said[:LONGEST]} ..."
 
 
 def _size(most: int) -> str:

@@ -1,122 +1,102 @@
-"""What the page asks for, as numbers and names that are checked."""
+"""What the page asks for: a recipe, files of the reader's own, and a number of clusters."""
 
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from npkl_models.errors import ProblemError, unknown
-from npkl_models.explore.bodies import LONGEST, short
+from npkl_models.data import datasets
+from npkl_models.errors import ProblemError, chosen, unknown
 from npkl_models.formulations import FORMULATIONS
-from npkl_models.model.losses import LOSSES
+from npkl_models.recipe.fields import FIELDS, LONGEST, PAGE, Field, Fields, short
+from npkl_models.recipe.names import BASIS
+from npkl_models.recipe.recipe import Recipe, fields_of
 from npkl_models.routes import backends
 
-GRAPH = ("n_neighbors", "delta")  # fields of the Laplacian
-DRAWN = ("pairs", "seed")  # of pairs that are drawn from classes
-NEEDS: dict[str, tuple[str, ...]] = {
-    "X": (),
-    "L": GRAPH,
-    "pairs": (*DRAWN, "pairs_file"),
-    "basis": (*GRAPH, "n_basis"),
-    "C": ("gamma",),
-    "labels_or_kernel": (),
-    "W": ("n_neighbors",),
-    **{name: (name,) for name in (
-        "loss", "gamma", "row_norm", "p", "bound", "penalty", "n_neighbors", "n_basis", "nu",
-    )},
-}  # fmt: skip
-"""The fields from which a formulation's parameter is made, by its name."""
+CLUSTERS = Field(
+    "clusters", "int | None", None, "of kernel k-means", "solver", label="Clusters", empty="as classes", low=1
+)
+SHOWN = (*(one for one in FIELDS.values() if one.label), CLUSTERS)
+FILES = {"data": "data_file", "pairs": "pairs_file"}
+"""For each field that may be a file, the one with the key of an upload instead."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """The fields of the page; None is an empty one."""
+    """The page's fields, checked."""
 
-    data: str = "iris"
-    data_file: str = ""  # key of an upload, instead of a name
-    pairs_file: str = ""
-    n: int | None = None
-    formulation: str = "pcp"
-    loss: str = "squared_hinge"
-    gamma: float = 1.0
-    delta: float = 0.1
-    n_neighbors: int = 5
-    pairs: float = 0.6
-    row_norm: float | None = None
-    p: float = 2.0
-    bound: float | None = None
-    penalty: float | None = None
-    n_basis: int | None = None
-    nu: float = 100.0
-    seed: int = 0
-    backend: str = "auto"
-    tol: float = 1e-6
-    time_limit: float = 60.0
-    clusters: int | None = None
+    recipe: Recipe
+    clusters: int | None
+    files: Mapping[str, Path]
+    """Where the uploaded files of the recipe are."""
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Form:
-        """From what the page sent.
-
-        Raises
-        ------
-        UnsupportedError
-            For a field, formulation or loss that does not exist.
-        ProblemError
-            For a field that is no number where it must be one.
-        """
-        kinds = {own.name: str(own.type) for own in fields(cls)}
+    def of(cls, given: Mapping[str, Any], uploads: Mapping[str, Path]) -> Form:
+        """From what the page sent, and its uploads by key: no other file of this machine is read."""
+        known = [*(one.name for one in SHOWN), *FILES.values()]
         for name in given:
-            if name not in kinds:
-                raise unknown("field", name[:LONGEST], kinds)
-        form = cls(**{name: _read(name, value, kinds[name]) for name, value in given.items()})
-        if form.formulation not in FORMULATIONS:
-            raise unknown("formulation", form.formulation[:LONGEST], FORMULATIONS)
-        if form.loss not in LOSSES:
-            raise unknown("loss", form.loss[:LONGEST], LOSSES)
-        if form.backend != "auto" and form.backend not in backends():
-            raise unknown("backend", form.backend[:LONGEST], ("auto", *backends()))
-        if form.seed < 0:
-            raise ProblemError(f"seed must be an integer >= 0, got {short(form.seed)}")
-        return form
+            if name not in known:
+                raise unknown("field", name[:LONGEST], known)
+        own = {name: value for name, value in given.items() if name in FIELDS}
+        files = {}
+        for name, upload in FILES.items():
+            key = given.get(upload, "")
+            if key not in (None, ""):
+                files[name] = _uploaded(upload, key, uploads)
+                own[name] = files[name].name
+        if "data" not in files:
+            data = FIELDS["data"]
+            chosen("data set", data.read(own.get("data", data.default))[:LONGEST], datasets.names())
+        if "pairs" not in files and isinstance(FIELDS["pairs"].read(own.get("pairs", 1)), str):
+            raise ProblemError(f"pairs must be a finite number, got {short(own['pairs'])}")
+        return cls(Recipe.from_dict(own, PAGE), CLUSTERS.read(given.get(CLUSTERS.name)), files)
+
+    @property
+    def problem_alone(self) -> tuple[Recipe, Mapping[str, Path]]:
+        """The part of it that says the problem, not the solve."""
+        plain = Fields()
+        return replace(
+            self.recipe, backend=plain.backend, tol=plain.tol, time_limit=plain.time_limit
+        ), self.files
 
 
-def fields_of(formulation: str) -> list[str]:
-    """The fields that matter for a formulation; n_basis wherever a basis could be taken and none is yet."""
-    wanted = inspect.signature(FORMULATIONS[formulation]).parameters
-    found = [name for key in wanted for name in NEEDS.get(key, ())]
-    if "n_basis" not in found and not {"basis", "reduce"} & set(wanted) and "L" in wanted:
-        found.append("n_basis")
-    return list(dict.fromkeys(found))
+def controls() -> list[dict[str, Any]]:
+    """The fields for the page, each with its label, choices and default."""
+    names = {"data": datasets.names(), "backend": ["auto", *backends()]}
+    return [
+        {
+            "name": one.name, "label": one.label, "part": one.part, "whole": one.whole, "empty": one.empty,
+            "choices": names.get(one.name, list(one.choices)), "default": one.default_in(PAGE),
+        }
+        for one in SHOWN
+    ]  # fmt: skip
 
 
-def _read(name: str, value: Any, kind: str) -> Any:
-    if kind == "str":
-        if not isinstance(value, str):
-            raise ProblemError(f"{name} must be text, got {short(value)}")
-        return value
-    if "None" in kind and value in (None, ""):
-        return None
-    return number_of(name, value, kind.startswith("int"))
+def formulations() -> dict[str, dict[str, Any]]:
+    """Each formulation with the fields that it has a use for, its first line, and the size of its basis."""
+    return {
+        name: {
+            "fields": [*fields_of(name, ""), CLUSTERS.name],
+            "about": (builder.__doc__ or "").strip().split("\n")[0],
+            "basis": str(BASIS)
+            if {"basis", "n_basis"} & {*inspect.signature(builder).parameters}
+            else "none",
+        }
+        for name, builder in FORMULATIONS.items()
+    }
 
 
 def number_of(name: str, value: Any, whole: bool = False) -> Any:
-    """A field's value as a float or an int.
+    """The value as a finite float or an int, or a ProblemError that names it."""
+    return Field(name, "int" if whole else "float", 0, "", "").read(value)
 
-    Raises
-    ------
-    ProblemError
-        If it is none, or not finite; the text names the field.
-    """
-    try:
-        number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not math.isfinite(number) or (whole and number != int(number)):
-        raise ProblemError(
-            f"{name} must be {'an integer' if whole else 'a finite number'}, got {short(value)}"
-        )
-    return int(number) if whole else number
+
+def _uploaded(name: str, key: Any, uploads: Mapping[str, Path]) -> Path:
+    if not isinstance(key, str):
+        raise ProblemError(f"{name} must be text, got {short(key)}")
+    if key not in uploads:
+        raise ProblemError(f"the uploaded file {key[:LONGEST]!r} is no longer here; load it again")
+    return uploads[key]

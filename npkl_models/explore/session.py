@@ -16,20 +16,18 @@ import numpy as np
 from npkl_models._version import __version__
 from npkl_models.crosscheck.run import crosscheck
 from npkl_models.crosscheck.table import CrossCheck
-from npkl_models.data import datasets
 from npkl_models.data.tables import read_pairs, read_points
 from npkl_models.errors import NPKLError, ProblemError, unknown
 from npkl_models.explore import answers
 from npkl_models.explore.answers import Answer
-from npkl_models.explore.bodies import LONGEST, MOST_FILE, short
-from npkl_models.explore.form import Form, fields_of, number_of
+from npkl_models.explore.bodies import MOST_FILE
+from npkl_models.explore.form import Form, controls, formulations, number_of
 from npkl_models.explore.jobs import Job, Jobs
-from npkl_models.explore.recipe import Made, make
 from npkl_models.files.atomic import write_bytes
-from npkl_models.formulations import FORMULATIONS
-from npkl_models.model.losses import LOSSES
 from npkl_models.path import regularization_path
 from npkl_models.problem import Problem
+from npkl_models.recipe.fields import LONGEST, short
+from npkl_models.recipe.made import Made
 from npkl_models.routes import backends as known_backends
 from npkl_models.solve.choice import choose_backend
 
@@ -48,7 +46,7 @@ class Session:
         self._folder = File(tempfile.mkdtemp(prefix="npkl_explore_"))
         self._uploads: dict[str, File] = {}
         self._count = itertools.count(1)
-        self._last: tuple[Form, Made] | None = None
+        self._last: tuple[Any, Made] | None = None
 
     def close(self) -> None:
         """Stop what runs, and delete the uploads."""
@@ -59,14 +57,10 @@ class Session:
         """All that can be chosen, and the form as it is at first."""
         running = self.jobs.running
         return {
-            "version": __version__, "data": datasets.names(), "losses": list(LOSSES),
-            "formulations": {
-                name: {"fields": fields_of(name), "about": _first_line(builder)}
-                for name, builder in FORMULATIONS.items()
-            },
+            "version": __version__, "fields": controls(), "formulations": formulations(),
             "backends": {name: backend.summary for name, backend in known_backends().items()},
             "figures": {name: words for name, (words, _) in answers.FIGURES.items()},
-            "form": answers.defaults(), "running": None if running is None else running.kind,
+            "running": None if running is None else running.kind,
         }  # fmt: skip
 
     def upload(self, name: str, content: bytes, kind: str = "points") -> dict[str, Any]:
@@ -94,7 +88,8 @@ class Session:
 
     def describe(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The problem in words and code, which backends take it, and which one "auto" would choose."""
-        form, made = self._made(given)
+        form = Form.of(given, self._uploads)
+        made = self._made(form)
         explained = made.problem.explain()
         declined = {name: reason for name, reason in made.problem.compatible_backends().items() if reason}
         try:
@@ -104,19 +99,19 @@ class Session:
         return {
             "title": made.title, "text": explained.text, "latex": explained.latex, "n": made.problem.n,
             "declined": declined, "auto": auto, "code": answers.solve_code(made, form),
+            "command": f"{form.recipe.command()}\n",
             "weighted": bool(made.problem.terms), "findings": [str(one) for one in made.problem.diagnose()],
         }  # fmt: skip
 
     def run(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Begin to solve."""
-        form = Form.of(given)
+        form = Form.of(given, self._uploads)
 
         def work(job: Job) -> Answer:
-            made = self._made(given)[1]
+            made = self._made(form)
             job.tell("problem", title=made.title, text=made.problem.explain().text)
-            solution = made.problem.solve(
-                form.backend, tol=form.tol, time_limit=form.time_limit, callback=job.watch
-            )
+            recipe = form.recipe
+            solution = made.problem.solve(recipe.backend, callback=job.watch, **recipe.solving())
             answer = Answer(made, form, solution)
             numbers = answers.plain(answer.numbers()) | {"code": answers.solve_code(made, form)}
             job.answer = answer
@@ -127,7 +122,7 @@ class Session:
 
     def follow(self, given: Mapping[str, Any], low: Any, high: Any, count: Any) -> dict[str, Any]:
         """Begin to follow gamma from ``low`` to ``high`` in ``count`` steps of one factor."""
-        form = Form.of(given)
+        form = Form.of(given, self._uploads)
         low, high = number_of("the first gamma", low), number_of("the last gamma", high)
         count = number_of("the number of values", count, whole=True)
         if not (0 < low < high and 2 <= count <= MOST_VALUES):
@@ -137,7 +132,7 @@ class Session:
             )
 
         def work(job: Job) -> list[Answer]:
-            made = self._made(given)[1]
+            made = self._made(form)
             if not made.problem.terms:
                 raise ProblemError(f"{made.problem.name} has no losses whose weight could be changed")
 
@@ -145,14 +140,15 @@ class Session:
                 job.check()
                 return job.watch(row)
 
+            recipe, gammas = form.recipe, np.geomspace(low, high, count)
             path = regularization_path(
-                made.problem, "weight", (np.geomspace(low, high, count) / form.gamma).tolist(), form.backend,
-                tol=form.tol, time_limit=form.time_limit, callback=watch,
+                made.problem, "weight", (gammas / recipe.gamma).tolist(), recipe.backend, callback=watch,
+                **recipe.solving(),
             )  # fmt: skip
             problems = [cast(Problem, one.problem) for one in path.solutions]
             made_of = [replace(made, problem=problem) for problem in problems]
             found = [Answer(own, form, one, FEWER) for own, one in zip(made_of, path.solutions, strict=True)]
-            numbers = answers.plain(answers.path_numbers(path, found, form.gamma))
+            numbers = answers.plain(answers.path_numbers(path, found, recipe.gamma))
             job.answer = found
             job.tell("path", **numbers, code=answers.path_code(made, form, (low, high, count)))
             return found
@@ -161,19 +157,17 @@ class Session:
 
     def compare(self, given: Mapping[str, Any], backends: Sequence[str]) -> dict[str, Any]:
         """Begin a cross-check."""
-        form = Form.of(given)
+        form = Form.of(given, self._uploads)
 
         def work(job: Job) -> CrossCheck:
-            made = self._made(given)[1]
+            made = self._made(form)
 
             def progress(label: str) -> None:
                 job.check()
                 job.tell("progress", text=f"{label} is running")
 
-            check = crosscheck(
-                made.problem, list(backends), progress=progress, tol=form.tol, time_limit=form.time_limit,
-                callback=job.watch,
-            )  # fmt: skip
+            how = form.recipe.solving(*backends)
+            check = crosscheck(made.problem, list(backends), progress=progress, callback=job.watch, **how)
             job.answer = check
             numbers = answers.plain(answers.table(check))
             job.tell("table", **numbers, code=answers.compare_code(made, form, backends))
@@ -191,18 +185,17 @@ class Session:
         width = number_of("width", how.get("width", 480), whole=True)
         return found.figure(name, how.get("by", "classes"), width, how.get("dark") == "1")
 
-    def _made(self, given: Mapping[str, Any]) -> tuple[Form, Made]:
-        """The form and its problem, which is kept until another one is asked for."""
-        form = Form.of(given)
-        asked = replace(form, backend="auto", tol=1e-6, time_limit=60.0, clusters=None)
+    def _made(self, form: Form) -> Made:
+        """The problem of the form, which is kept until another one is asked for."""
+        asked = form.problem_alone
         last = self._last  # of whichever thread has set it
         if last is None or last[0] != asked:
             try:
-                last = asked, make(form, self._uploads)
+                last = asked, form.recipe.made(form.files)
             except ProblemError as error:
                 raise ProblemError(self.words(error)) from error
             self._last = last
-        return form, last[1]
+        return last[1]
 
     def words(self, error: Exception) -> str:
         """What an error says, files by their names only."""
@@ -217,7 +210,3 @@ def _about_points(path: File) -> str:
 def _about_pairs(path: File) -> str:
     pairs = read_pairs(path, MOST_POINTS)
     return f"{len(pairs.must_link)} must-links, {len(pairs.cannot_link)} cannot-links"
-
-
-def _first_line(function: Any) -> str:
-    return (function.__doc__ or "").strip().split("\n")[0]

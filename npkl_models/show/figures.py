@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from threading import Lock
 from typing import Any
 
-from npkl_models.errors import optional
+from npkl_models.errors import MissingDependencyError, NPKLError, optional
 
 PIXELS = 96  # in an inch, as browsers have it
 _ONE_AT_A_TIME = Lock()  # the settings of matplotlib belong to the process
@@ -56,6 +57,20 @@ def svg(
         file = io.StringIO()
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     return _inline(file.getvalue(), words)
+
+
+def drawn(drawings: Iterable[tuple[str, Callable[[Any], Any]]]) -> str:
+    """The figures of a page, each with its words below it; what cannot be drawn says why."""
+    out = []
+    for words, draw in drawings:
+        try:
+            picture = svg(draw, words)
+        except MissingDependencyError as error:
+            return f"<p>No figures: {html.escape(str(error))}</p>"
+        except NPKLError as error:
+            picture = f"<p>Not drawn: {html.escape(str(error))}</p>"
+        out.append(f"<figure>{picture}<figcaption>{html.escape(words)}</figcaption></figure>")
+    return "\n".join(out)
 
 
 def _inline(text: str, words: str) -> str:

@@ -11,13 +11,12 @@ from numpy.typing import ArrayLike
 import npkl_models.show.plots as plots
 from npkl_models.answer.solution import Solution
 from npkl_models.certify.bracket import bracket
-from npkl_models.errors import MissingDependencyError, NPKLError
 from npkl_models.files.atomic import write_text
 from npkl_models.model.diagnosis import diagnose
 from npkl_models.model.statement import Statement
 from npkl_models.show.dual import Named, explain_dual
 from npkl_models.show.explain import explain
-from npkl_models.show.figures import svg
+from npkl_models.show.figures import drawn
 from npkl_models.show.formulas import mathml
 from npkl_models.show.machine import date, versions
 from npkl_models.show.report import STYLE
@@ -77,16 +76,7 @@ def _figures(found: Solution, labels: ArrayLike | None) -> str:
         ("Objective and bound against the seconds", partial(plots.convergence, [found])),
         ("The pairs, as wide as their multipliers", lambda ax: plots.pair_multipliers(found, ax=ax)),
     )  # fmt: skip
-    out = []
-    for words, draw in drawings:
-        try:
-            picture = svg(draw, words)
-        except MissingDependencyError as error:
-            return f"<p>No pictures: {html.escape(str(error))}</p>"
-        except NPKLError as error:
-            picture = f"<p>Not drawn: {html.escape(str(error))}</p>"
-        out.append(f"<figure>{picture}<figcaption>{html.escape(words)}</figcaption></figure>")
-    return "\n".join(out)
+    return drawn(drawings)
 
 
 PAGE = """<!doctype html>

@@ -12,11 +12,10 @@ from numpy.typing import ArrayLike
 
 import npkl_models.show.plots as plots
 from npkl_models.answer.solution import Solution
-from npkl_models.errors import MissingDependencyError, NPKLError
 from npkl_models.files.atomic import write_text
 from npkl_models.model.statement import Statement
 from npkl_models.show.explain import explain
-from npkl_models.show.figures import svg
+from npkl_models.show.figures import drawn
 from npkl_models.show.formulas import mathml
 from npkl_models.show.machine import date, machine, versions
 from npkl_models.show.plots.tables import Tabled
@@ -43,7 +42,7 @@ class Checked(Tabled, Protocol):
 Drawing = tuple[str, Callable[[Any], Any]]
 
 
-def write_report(check: Checked, path: str | Path, labels: ArrayLike | None = None) -> Path:
+def write_report(check: Checked, path: str | Path, labels: ArrayLike | None = None, made: str = "") -> Path:
     """Write one page that needs no other file: table, problem, certificates, figures, versions, machine.
 
     Parameters
@@ -53,6 +52,8 @@ def write_report(check: Checked, path: str | Path, labels: ArrayLike | None = No
         Of the file.
     labels : array_like of shape (n,), optional
         Classes, by which kernel and embedding are shown.
+    made : str
+        The Python code that makes the problem.
 
     Returns
     -------
@@ -73,26 +74,14 @@ def write_report(check: Checked, path: str | Path, labels: ArrayLike | None = No
         style=STYLE,
         formula=mathml(explained.latex),
         latex=html.escape(explained.latex),
+        made=f"<h2>How it was made</h2><pre>{html.escape(made)}</pre>" if made else "",
         table=check.to_html(),
         certificates=_certificates(check.solutions),
-        figures=_figures(check, labels),
+        figures=drawn(_drawings(check, labels)) or "<p>No figures: no backend left a point.</p>",
         versions=_list(versions()),
         machine=_list(machine()),
     )
     return write_text(path, page)
-
-
-def _figures(check: Checked, labels: ArrayLike | None) -> str:
-    drawn = []
-    for words, draw in _drawings(check, labels):
-        try:
-            picture = svg(draw, words)
-        except MissingDependencyError as error:
-            return f"<p>No figures: {html.escape(str(error))}</p>"
-        except NPKLError as error:
-            picture = f"<p>Not drawn: {html.escape(str(error))}</p>"
-        drawn.append(f"<figure>{picture}<figcaption>{html.escape(words)}</figcaption></figure>")
-    return "\n".join(drawn) or "<p>No figures: no backend left a point.</p>"
 
 
 def _drawings(check: Checked, labels: ArrayLike | None) -> list[Drawing]:
@@ -156,6 +145,7 @@ PAGE = """<!doctype html>
 <p>{headline}: <strong class="verdict {tone}">{verdict}</strong>. {date}</p>
 <h2>The problem</h2>{formula}<pre>{text}</pre>
 <details><summary>in LaTeX</summary><pre>{latex}</pre></details>
+{made}
 <h2>The answers</h2>
 <div class="wide" tabindex="0" role="region" aria-label="Table of the answers">{table}</div>
 <h2>The certificates</h2>{certificates}

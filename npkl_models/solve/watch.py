@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -234,13 +234,16 @@ class Watch:
             return Status.FAILED
 
 
-@contextmanager
-def progress_log(verbose: bool) -> Iterator[None]:
+def progress_log(verbose: bool) -> AbstractContextManager[None]:
     """Show INFO lines of this library while the block runs, if asked to."""
-    if not verbose or logger.isEnabledFor(logging.INFO):
-        yield
-        return
-    handler, level = logging.StreamHandler(), logger.level
+    shown = verbose and not logger.isEnabledFor(logging.INFO)
+    return listening(logging.StreamHandler()) if shown else nullcontext()
+
+
+@contextmanager
+def listening(handler: logging.Handler) -> Iterator[None]:
+    """Hand INFO lines of this library to a handler while the block runs."""
+    level = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     try:

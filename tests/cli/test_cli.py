@@ -1,17 +1,19 @@
 """The command line."""
 
+import html
 import json
+import re
 import shutil
 import subprocess
 
 import numpy as np
 import pytest
+from commands import status
 
 import npkl_models as nm
 from npkl_models.cli.main import main
-from npkl_models.routes import backends
 
-REGISTRY = backends()
+REGISTRY = nm.backends()
 COMMANDS = (
     "solve",
     "cluster",
@@ -123,14 +125,14 @@ def test_command_says_when_one_disagrees(capsys, monkeypatch):
         (["--data", "irs"], "unknown data set 'irs'"),
         (["--backends", "bcd,foo"], "unknown backend 'foo'"),
         (["--formulation", "npkl", "--loss", "linear"], "row_norm"),
-        (["--n", "1"], "--n must be between"),
+        (["--n", "151"], "n must be between 2 and 150"),
         (["--n-neighbors", "500"], "n_neighbors must be"),
         (["--gamma", "-1"], "gamma must be positive"),
         (["--data", "glass", "--data-home", "/nowhere"], "data_home must be a folder"),
     ],
 )
 def test_bad_usage_is_status_2(arguments, message, capsys):
-    assert main(["crosscheck", *arguments]) == 2
+    assert status("crosscheck", *arguments) == 2
     assert message in capsys.readouterr().err.replace("\n", " ")
 
 
@@ -231,6 +233,11 @@ def test_report_is_one_page(files, tmp_path, capsys):
     text = page.read_text()
     assert "<svg" in text
     assert "http://" not in text.replace("http://www.w3.org", "")
+    code = html.unescape(re.search("<h2>How it was made</h2><pre>(.*?)</pre>", text, re.S)[1])
+    space = {}
+    exec(code, space)
+    assert space["problem"].n == 8
+    assert space["problem"].terms[0].functional.size == 4
 
 
 def test_version_names_what_an_answer_depends_on(capsys):
@@ -294,7 +301,7 @@ def test_csdp_solves_what_is_exported_and_is_judged(formulation, tmp_path, capsy
         ("a,b\n1,2\n3\n", [], "rows of one length"),
         ("", [], "at least one row"),
         ("a,b\n1,2\n3,4\n", ["--labels", "c"], "column of"),
-        ("a,b\n1,2\n3,4\n5,6\n", ["--n-neighbors", "1"], "no classes to draw them from"),
+        ("a,b\n1,2\n3,4\n5,6\n", ["--n-neighbors", "1"], "no classes to take them from"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(content, arguments, words, tmp_path, capsys):

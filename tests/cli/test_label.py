@@ -7,9 +7,9 @@ import sys
 
 import numpy as np
 import pytest
+from commands import status
 
 import npkl_models as nm
-from npkl_models.cli.main import main
 from npkl_models.data import tables
 from npkl_models.solve.engine import _Run
 
@@ -56,7 +56,7 @@ def sitting(capsys, monkeypatch):
     def run(count, *arguments, script=()):
         person = Person(capsys, count, script)
         monkeypatch.setattr(sys, "stdin", person)
-        code = main(["label", *arguments])
+        code = status("label", *arguments)
         end = capsys.readouterr()
         return code, person, " ".join((person.said + end.out).split()), end.err
 
@@ -199,9 +199,9 @@ def test_it_ends_when_all_is_known(folder, sitting):
         (["my.csv", "--pairs", "p.txt"], "--pairs must end with .csv"),
         (["my.csv", "--pairs", "nowhere/p.csv"], "folder"),
         (["my.csv", "--pairs", "p.csv", "--every", "0"], "--every must be"),
-        (["my.csv", "--pairs", "p.csv", "--loss", "hinge"], "got --loss"),
-        (["my.csv", "--pairs", "p.csv", "--data-home", "."], "got --data-home"),
-        (["iris", "--pairs", "p.csv", "--labels", "class"], "got --labels"),
+        (["my.csv", "--pairs", "p.csv", "--loss", "hinge"], "got loss"),
+        (["my.csv", "--pairs", "p.csv", "--data-home", "."], "got data_home"),
+        (["iris", "--pairs", "p.csv", "--labels", "class"], "got labels"),
         (["my.csv", "--pairs", "p.csv", "--labels", "kind"], "unknown column"),
         (["my.csv", "--pairs", "p.csv", "--backend", "bcq"], "unknown backend"),
         (["my.csv", "--pairs", "p.csv", "--gamma", "-1"], "gamma must be positive"),

@@ -106,9 +106,13 @@ def test_the_page_loads_nothing_from_elsewhere(client):
 def test_choices_are_those_of_the_library(client):
     found = client.get("/api/choices").json()
     assert set(found["formulations"]) == set(nm.formulations.FORMULATIONS)
-    assert set(found["losses"]) == set(nm.LOSSES)
     assert set(found["backends"]) == set(nm.backends())
-    assert found["data"] == nm.datasets.names()
+    choices = {field["name"]: field["choices"] for field in found["fields"] if field["choices"]}
+    assert choices.keys() == {"data", "formulation", "loss", "backend"}
+    assert set(choices["loss"]) == set(nm.LOSSES)
+    assert set(choices["formulation"]) == set(nm.formulations.FORMULATIONS)
+    assert choices["backend"] == ["auto", *nm.backends()]
+    assert choices["data"] == nm.datasets.names()
 
 
 def test_a_problem_is_described(client):
@@ -118,6 +122,7 @@ def test_a_problem_is_described(client):
     assert "needs a basis" in found["declined"]["mfpc"]
     assert found["auto"] in nm.backends()
     assert "nm.npkl(L, pairs, loss='hinge')" in found["code"]
+    assert found["command"] == "npkl solve --n 40 --formulation npkl --loss hinge --time-limit 60.0\n"
 
 
 def test_a_run_tells_its_way_and_shows_its_pictures(client):
@@ -172,6 +177,12 @@ def test_a_comparison_is_the_table_of_the_library(client):
         ("describe", {"form": {"formulation": "npkl", "loss": "linear"}}, "give row_norm=b"),
         ("describe", {}, "the request must be as the page makes it"),
         ("run", {"form": {"n_neighbors": 1.5}}, "n_neighbors must be an integer"),
+        ("run", {"form": FORM | {"tol": 2}}, "tol must be between 0 and 1, got 2.0"),
+        ("run", {"form": FORM | {"nu": 2}}, "the fields of npkl on iris must be among"),
+        ("run", {"form": {"data": "/etc/own.csv"}}, "unknown data set '/etc/own.csv'"),
+        ("run", {"form": {"pairs": "/etc/own.csv"}}, "pairs must be a finite number, got '/etc/own.csv'"),
+        ("run", {"form": {"data_file": "7"}}, "the uploaded file '7' is no longer here"),
+        ("run", {"form": {"data_home": "/"}}, "unknown field 'data_home'"),
         ("path", {"form": {}, "low": 1, "high": 1, "count": 5}, "from a positive gamma to a larger one"),
         (
             "path",
@@ -191,7 +202,6 @@ def test_bad_requests_get_the_words_of_the_library(client, action, body, message
     ("action", "body", "message"),
     [
         ("run", {"form": FORM | {"backend": "mfpc"}}, "needs a basis"),
-        ("run", {"form": FORM | {"tol": 2}}, "tol must be between 0 and 1"),
         ("run", {"form": {"formulation": "hard_pcp", "pairs": 1e9}}, "got"),
         (
             "path",

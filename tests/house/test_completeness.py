@@ -10,12 +10,12 @@ from problems import KINDS
 
 import npkl_models as nm
 import npkl_models.path as path
-from npkl_models.applications import estimators, selection
-from npkl_models.cli import names
-from npkl_models.cli.arguments import PARAMETERS
+from npkl_models.applications import selection
+from npkl_models.applications.estimators import base as estimators
 from npkl_models.cli.parser.command import parser
 from npkl_models.data import datasets
 from npkl_models.formulations import FORMULATIONS
+from npkl_models.recipe import names
 from npkl_models.show.tables import option_rows, support_rows
 from npkl_models.solve.keywords import KEYWORDS, AnyKeywords
 from npkl_models.solve.options import describe_options
@@ -41,37 +41,11 @@ def test_the_names_written_out_for_the_parser_are_those_of_the_registries():
     assert list(names.DATASETS) == datasets.names()
     assert names.FOLDER_VARIABLE == datasets.FOLDER_VARIABLE
     assert list(names.FORMULATIONS) == sorted(FORMULATIONS)
-    assert list(names.ESTIMATED) == sorted(estimators.base.FORMULATIONS)
+    assert list(names.ESTIMATED) == sorted(estimators.FORMULATIONS)
     assert list(names.LOSSES) == sorted(nm.LOSSES)
     assert list(names.BACKENDS) == list(BACKENDS)
     assert list(names.SCALINGS) == sorted(selection.SCALINGS)
     assert names.PATH_PARAMETERS == path.PARAMETERS
-
-
-def test_the_command_knows_what_to_give_every_formulation():
-    """Or the formulation has a default of its own."""
-    import inspect
-
-    for name, builder in FORMULATIONS.items():
-        for key, parameter in inspect.signature(builder).parameters.items():
-            assert key in PARAMETERS or parameter.default is not inspect.Parameter.empty, (name, key)
-
-
-def test_a_made_up_formulation_is_an_error(capsys, monkeypatch):
-    from npkl_models.cli.main import main
-
-    with pytest.raises(SystemExit) as stop:
-        main(["crosscheck", "--formulation", "pcq"])
-    assert stop.value.code == 2
-    assert "invalid choice: 'pcq'" in capsys.readouterr().err
-
-    def exotic(L, pairs, altitude):
-        raise AssertionError
-
-    monkeypatch.setitem(FORMULATIONS, "exotic", exotic)
-    monkeypatch.setattr(names, "FORMULATIONS", (*names.FORMULATIONS, "exotic"))
-    assert main(["crosscheck", "--formulation", "exotic"]) == 2
-    assert "cannot give exotic its altitude" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", BACKENDS)

@@ -6,8 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from npkl_models.cli import names
-from npkl_models.cli.parser.shared import parser_of
+from npkl_models.cli.parser.shared import parser_of, reader
+from npkl_models.recipe.fields import FIELDS
+from npkl_models.recipe.names import BACKENDS
 
 EXPLORE = (
     "Open a page in the browser: choose data, formulation and backend, watch a solver converge, see kernel, "
@@ -42,7 +43,7 @@ def add_backends(commands: Any) -> None:
         commands, "backends", "list the backends, or the options of one",
         "What backends take; or one's options.", "examples:\n  npkl backends\n  npkl backends bcd",
     )  # fmt: skip
-    parser.add_argument("name", nargs="?", help=f"one of {', '.join(names.BACKENDS)}")
+    parser.add_argument("name", nargs="?", help=f"one of {', '.join(BACKENDS)}")
 
 
 def add_datasets(commands: Any) -> None:
@@ -51,7 +52,7 @@ def add_datasets(commands: Any) -> None:
         commands, "datasets", "list the data sets", "List the data sets by name, and where each comes from.",
         "examples:\n  npkl datasets\n  npkl datasets --data-home ~/data",
     )  # fmt: skip
-    parser.add_argument("--data-home", metavar="DIR", help=f"data folder; else ${names.FOLDER_VARIABLE}")
+    parser.add_argument("--data-home", metavar="DIR", help=FIELDS["data_home"].words)
 
 
 def add_export(commands: Any) -> None:
@@ -68,7 +69,8 @@ def add_export(commands: Any) -> None:
         "--answer", type=Path, metavar="FILE",
         help="what CSDP or DSDP (-save) wrote for the .dat-s of this problem",
     )  # fmt: skip
-    add("--tol", type=float, default=1e-6, help="the relative gap that counts as optimal")
+    tol = FIELDS["tol"]
+    add("--tol", type=reader(tol), default=tol.default, help="the relative gap that counts as optimal")
     add("--out", type=Path, metavar="FILE", help="write the judged answer: .npz or .json")
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from npkl_models.cli import names
-from npkl_models.cli.explicit import Note
-from npkl_models.cli.parser.shared import add_solver, parser_of, whole
+from npkl_models.cli.parser.shared import add_fields, parser_of
+from npkl_models.recipe.fields import ESTIMATOR, SOLVER
+from npkl_models.recipe.names import DATASETS, ESTIMATED, SCALINGS
 
 CLUSTER_EXAMPLES = """examples:
   npkl cluster my.csv --pairs pairs.csv --k 3 --out labels.csv
@@ -27,15 +26,13 @@ def add_cluster(commands: Any) -> None:
         "Learn a kernel from points and pairs, cluster by k-means on it, write the labels. Exit status: 0 if "
         "the kernel is certified optimal, 1 if not, 2 on bad usage.", CLUSTER_EXAMPLES,
     )  # fmt: skip
-    add_option = partial(parser.add_argument, action=Note)
     _add_points(parser)
-    add_option(
-        "--pairs", metavar="FILE",
+    parser.add_argument(
+        "--pairs", dest="links", metavar="FILE",
         help="csv with two columns of point numbers from 0 (must-links), a third saying must or cannot, 1 or "
         "-1; without it the points nearest to the centres of k-means are kept apart",
     )  # fmt: skip
     parser.add_argument("--k", type=int, required=True, metavar="K", help="number of clusters")
-    _add_graph(parser, "k-means")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the labels: .csv, one a line")
     parser.add_argument(
         "--plot", type=Path, metavar="FILE",
@@ -54,34 +51,19 @@ def add_label(commands: Any) -> None:
     )  # fmt: skip
     _add_points(parser)
     parser.add_argument(
-        "--pairs", type=Path, required=True, metavar="FILE",
+        "--pairs", dest="links", type=Path, required=True, metavar="FILE",
         help="csv with the answers, read first where it is there: two point numbers from 0, must or cannot",
     )  # fmt: skip
     parser.add_argument("--every", type=int, default=5, metavar="N", help="answers between two solves")
-    _add_graph(parser, "the first pairs")
 
 
 def _add_points(parser: argparse.ArgumentParser) -> None:
     """Add the points."""
+    data = f"a file .csv, .npz or .libsvm, or one of {', '.join(DATASETS)}"
+    parser.add_argument("data", metavar="FILE|NAME", help=data)
     parser.add_argument(
-        "data",
-        metavar="FILE|NAME",
-        help=f"a file .csv, .npz or .libsvm, or one of {', '.join(names.DATASETS)}",
+        "--scaling", default="standard", choices=SCALINGS, help="of the columns, before the graph"
     )
-
-
-def _add_graph(parser: argparse.ArgumentParser, seed: str) -> None:
-    """Add what says the graph, the formulation and the solve; ``seed`` says what is drawn."""
-    add_option = partial(parser.add_argument, action=Note)
-    add_option("--labels", metavar="COLUMN", help="column of a csv with the classes, only compared with")
-    add_option("--data-home", metavar="DIR", help=f"data folder; else ${names.FOLDER_VARIABLE}")
-    parser.add_argument(
-        "--scaling", default="standard", choices=names.SCALINGS, help="of the columns, before the graph"
-    )
-    add_option("--formulation", default="pcp", choices=names.ESTIMATED)
-    add_option("--loss", default="squared_hinge", choices=names.LOSSES, help="of npkl and simple_npkl")
-    add_option("--gamma", type=float, default=100.0, help="weight of the pairs (C for simple_npkl)")
-    add_option("--delta", type=float, default=0.1, help="shift of the Laplacian")
-    add_option("--n-neighbors", type=int, default=10, help="of the graph; all others where there are fewer")
-    parser.add_argument("--seed", type=whole, default=0, help=f"of {seed} and of the solve")
-    add_solver(parser)
+    add_fields(parser, "labels", "data_home", "n_neighbors", "shift", "seed", place=ESTIMATOR)
+    add_fields(parser, "formulation", choices=ESTIMATED, place=ESTIMATOR)
+    add_fields(parser, "loss", "gamma", *SOLVER, place=ESTIMATOR)

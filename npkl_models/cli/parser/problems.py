@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import Any
 
-from npkl_models.cli import names
-from npkl_models.cli.parser.shared import add_problem, add_solver, jobs, parser_of
+from npkl_models.cli.parser.shared import add_fields, jobs, parser_of
+from npkl_models.recipe.fields import PROBLEM, SOLVER
+from npkl_models.recipe.names import BACKENDS, PATH_PARAMETERS
 
 SOLVE_EXAMPLES = """examples:
   npkl solve --data wine --gamma 10
@@ -35,8 +37,7 @@ def add_solve(commands: Any) -> None:
         commands, "solve", "solve one problem and print what is proved",
         "Solve one problem. Exit status: 0 if certified optimal, 1 if not, 2 on bad usage.", SOLVE_EXAMPLES,
     )  # fmt: skip
-    add_problem(parser)
-    add_solver(parser)
+    add_fields(parser, *PROBLEM, *SOLVER)
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the answer: .npz (all) or .json")
 
 
@@ -47,14 +48,9 @@ def add_crosscheck(commands: Any) -> None:
         "Solve one problem by every backend that takes it and compare. Exit status: 0 if all agree, 1 if one "
         "does not, 2 on bad usage.", CROSSCHECK_EXAMPLES,
     )  # fmt: skip
-    add_problem(parser)
+    add_fields(parser, *PROBLEM)
     add = parser.add_argument
-    add(
-        "--backends", metavar="A,B",
-        help=f"of {', '.join(names.BACKENDS)}, or sdp[SCS]; all by default",
-    )  # fmt: skip
-    add("--tol", type=float, default=1e-6, help="target of the relative gap")
-    add("--jobs", type=jobs, default=1, help="processes")
+    _add_backends(parser)
     add("--json", type=Path, metavar="FILE", help="write the table as JSON")
     add("--resume", type=Path, metavar="DIR", help="keep each answer there, and do not solve it again")
     add("--report", type=Path, metavar="FILE", help="write the table as an HTML page")
@@ -67,11 +63,10 @@ def add_path(commands: Any) -> None:
         "Solve for several values of a parameter. Exit status: 0 if all are certified, else 1.",
         PATH_EXAMPLES,
     )  # fmt: skip
-    add_problem(parser)
-    add_solver(parser)
+    add_fields(parser, *PROBLEM, *SOLVER)
     add = parser.add_argument
     add(
-        "--parameter", default="weight", choices=names.PATH_PARAMETERS,
+        "--parameter", default="weight", choices=PATH_PARAMETERS,
         help="weight multiplies all weights (gamma)",
     )  # fmt: skip
     add(
@@ -90,7 +85,7 @@ def add_explain(commands: Any) -> None:
         "Print the problem, its dual, the conditions of optimality, what may be wrong with it, and cones and "
         "sizes by each backend.", EXPLAIN_EXAMPLES,
     )  # fmt: skip
-    add_problem(parser)
+    add_fields(parser, *PROBLEM)
     parser.add_argument("--latex", action="store_true", help="formulas for typesetting")
     parser.add_argument("--page", type=Path, metavar="FILE", help="all of it and an answer as one HTML page")
 
@@ -102,9 +97,14 @@ def add_report(commands: Any) -> None:
         "Solve one problem by every backend and write tables, figures, versions and machine as one page that "
         "needs nothing else. Exit status as crosscheck's.", REPORT_EXAMPLES,
     )  # fmt: skip
-    add_problem(parser)
-    add = parser.add_argument
-    add("page", type=Path, help="the file to write, .html")
-    add("--backends", metavar="A,B", help="all by default")
-    add("--tol", type=float, default=1e-6, help="target of the relative gap")
-    add("--jobs", type=jobs, default=1, help="processes")
+    add_fields(parser, *PROBLEM)
+    parser.add_argument("page", type=Path, help="the file to write, .html")
+    _add_backends(parser)
+
+
+def _add_backends(parser: argparse.ArgumentParser) -> None:
+    """Add what is compared, and how."""
+    words = f"of {', '.join(BACKENDS)}, or sdp[SCS]; all by default"
+    parser.add_argument("--backends", type=lambda text: text.split(","), metavar="A,B", help=words)
+    add_fields(parser, "tol")
+    parser.add_argument("--jobs", type=jobs, default=1, help="processes")

@@ -5,7 +5,7 @@ import { chart } from "/static/charts.js?token={{token}}";
 
 const OWN = "(a file of my own)";
 const uploads = { data_file: "", pairs_file: "" };
-const codes = { run: "", path: "", table: "" };
+const codes = { run: "", path: "", table: "", command: "" };
 const state = { choices: null, running: false, answer: null, path: null, rows: [], asked: 0, live: 0 };
 const narrow = matchMedia("(max-width: 56rem)");
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -27,11 +27,11 @@ function form() {
 }
 
 function relevant() {
-  const { fields, about } = state.choices.formulations[$("formulation").value];
+  const { fields, about, basis } = state.choices.formulations[$("formulation").value];
   for (const box of document.querySelectorAll("[data-field]")) box.classList.toggle("off", !fields.includes(box.dataset.field));
-  $("about").textContent = about;
+  $("formulation_about").textContent = about;
   $("own").classList.toggle("off", $("data").value !== OWN);
-  $("n_basis").placeholder = ["reg_pcp", "reg_mvu"].includes($("formulation").value) ? "20" : "none";
+  $("n_basis").placeholder = basis;
 }
 
 let waiting = 0;
@@ -56,6 +56,7 @@ async function describe() {
     $("words").textContent = found.text;
     $("findings").replaceChildren(...found.findings.map((text) => element("li", {}, text)));
     codes.run = found.code;
+    codes.command = found.command;
     showCode();
     offer(found);
   } catch (error) {
@@ -64,7 +65,7 @@ async function describe() {
 }
 
 function offer(found) {
-  $("chosen").textContent = $("backend").value === "auto" ? `auto takes ${found.auto}`
+  $("backend_about").textContent = $("backend").value === "auto" ? `auto takes ${found.auto}`
     : found.declined[$("backend").value] ?? state.choices.backends[$("backend").value];
   for (const option of $("backend").options) {
     const reason = found.declined[option.value];
@@ -349,18 +350,31 @@ function keys(event) {
   if (event.key === "Enter" && ["low", "high", "count"].includes(event.target.id)) follow();
 }
 
-function fill(select, names) {
-  select.replaceChildren(...names.map((name) => element("option", { value: name }, name)));
+const TOLD = ["formulation", "backend"]; // below which there is a line of words
+
+function control({ name, label, whole, choices, empty, default: value }) {
+  const own = choices.length
+    ? element("select", { id: name, name, "aria-describedby": TOLD.includes(name) && `${name}_about` }, ...choices.map((one) => element("option", { value: one }, one)))
+    : element("input", { id: name, name, inputmode: whole ? "numeric" : "decimal", placeholder: empty, size: 6 });
+  if (value !== null) own.value = value > 0 && value < 1e-3 ? value.toExponential() : value;
+  const box = element("div", { class: choices.length ? "field wide" : "field", "data-field": name }, element("label", { for: name }, label), own);
+  if (TOLD.includes(name)) box.append(element("small", { id: `${name}_about` }));
+  return box;
+}
+
+function build(fields) {
+  for (const field of fields) {
+    if (field.name === "data") field.choices.push(OWN);
+    $(`part_${field.part}`).append(control(field));
+  }
+  $("data").closest(".field").after($("own"));
+  $("part_pairs").append($("links"));
 }
 
 async function begin() {
   const choices = (state.choices = await ask("/api/choices"));
   $("version").textContent = `npkl_models ${choices.version}, on this machine alone`;
-  fill($("data"), [...choices.data, OWN]);
-  fill($("formulation"), Object.keys(choices.formulations));
-  fill($("loss"), choices.losses);
-  fill($("backend"), ["auto", ...Object.keys(choices.backends)]);
-  for (const [name, value] of Object.entries(choices.form)) if ($(name) && value !== null) $(name).value = value > 0 && value < 1e-3 ? value.toExponential() : value;
+  build(choices.fields);
   $("backends").replaceChildren(...Object.entries(choices.backends).map(([name, about]) => {
     const box = element("input", { type: "checkbox", value: name, checked: true });
     return element("label", {}, box, element("span", {}, name), element("small", {}, about));

@@ -1,4 +1,4 @@
-"""The names that the parser offers, written out: it is made without what they name. A test compares them."""
+"""Names that fields offer, written out: the parser imports nothing that they name. A test compares them."""
 
 from __future__ import annotations
 

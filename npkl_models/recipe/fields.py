@@ -1,0 +1,210 @@
+"""The one table of fields: names, defaults, ranges, words. The parser is made of it: it imports no numpy."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from npkl_models.errors import ProblemError, unknown
+from npkl_models.recipe.names import BACKENDS, BASIS, DATASETS, FOLDER_VARIABLE, FORMULATIONS, LOSSES
+
+LONGEST = 100
+"""Characters of a value that an error repeats."""
+
+ESTIMATOR, PAGE = "estimator", "page"
+"""Places with defaults of their own: `npkl cluster` and `npkl label`, and the page of `npkl explore`."""
+
+
+@dataclass(frozen=True)
+class Special:
+    """A default that holds in one place alone, and why it is another there."""
+
+    place: str
+    value: Any
+    reason: str
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a recipe; by its name in Python, of which the option of the command is made."""
+
+    name: str
+    kind: str  # its type, as it is annotated
+    default: Any
+    words: str  # help
+    part: str  # "data", "pairs", "problem" or "solver"
+    label: str = ""  # its name on the page, which does not ask for a field without one
+    empty: str = "none"  # what the page shows where nothing is given
+    metavar: str | None = None
+    of: tuple[
+        str, ...
+    ] = ()  # parameters of a formulation that are made of it, or "csv" or "set", for such data
+    choices: tuple[str, ...] = ()
+    low: float = -math.inf  # an integer may be that, a float only if it is closed
+    high: float = math.inf  # a float must be below
+    closed: bool = False
+    special: tuple[Special, ...] = ()  # defaults of one place alone
+
+    @property
+    def option(self) -> str:
+        """Its name on the command line."""
+        return f"--{self.name.replace('_', '-')}"
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is an integer."""
+        return self.kind.startswith("int")
+
+    def default_in(self, place: str) -> Any:
+        """The default, or the one of that place."""
+        return next((one.value for one in self.special if one.place == place), self.default)
+
+    def read(self, value: Any) -> Any:
+        """The value as its type has it, from text or JSON.
+
+        Raises
+        ------
+        ProblemError
+            If it is of another type or out of range.
+        UnsupportedError
+            For a name that is none of the choices.
+        """
+        if "None" in self.kind and value in (None, ""):
+            return None
+        if self.whole or "float" in self.kind:
+            number = _number(value)
+            path = "str" in self.kind and isinstance(value, str) and value and number is None
+            return value if path else self._in_range(value, math.nan if number is None else number)
+        if not isinstance(value, str):
+            raise ProblemError(f"{self.name} must be text, got {short(value)}")
+        if self.choices and value not in self.choices:
+            raise unknown(self.name, value[:LONGEST], self.choices)
+        return value
+
+    def _in_range(self, value: Any, number: float) -> int | float:
+        if not math.isfinite(number) or (self.whole and number != int(number)):
+            kind = "an integer" if self.whole else "a finite number"
+            raise ProblemError(f"{self.name} must be {kind}, got {short(value)}")
+        found = int(number) if self.whole else number
+        above = found >= self.low if self.whole or self.closed else found > self.low
+        if not (above and found < self.high):
+            raise ProblemError(f"{self.name} must be {self.range}, got {found}")
+        return found
+
+    @property
+    def range(self) -> str:
+        """What it must be, in words."""
+        if self.whole or self.closed:
+            return f"{'an integer' if self.whole else 'a finite number'} >= {self.low:g}"
+        return "positive and finite" if math.isinf(self.high) else f"between {self.low:g} and {self.high:g}"
+
+
+def short(value: object) -> str:
+    """A value in an error, not longer than a line."""
+    said = repr(value)
+    return said if len(said) <= LONGEST else f"{said[:LONGEST]} ..."
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return None if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _asked(default: Any, words: str, part: str, **more: Any) -> Any:
+    """A field of `Fields`, with what `Field` says of it."""
+    return dataclasses.field(default=default, metadata={"words": words, "part": part, **more})
+
+
+@dataclass(frozen=True)
+class Fields:
+    """What a recipe says. A field is written here and nowhere else."""
+
+    data: str = _asked(
+        "iris", f"one of {', '.join(DATASETS)}; or a file .csv, .npz or .libsvm; or a saved problem", "data",
+        label="Set", metavar="NAME|FILE",
+    )  # fmt: skip
+    labels: str | None = _asked(
+        None, "column of the classes in a csv: name, number or none", "data", metavar="COLUMN", of=("csv",)
+    )
+    data_home: str | None = _asked(
+        None, f"data folder; else ${FOLDER_VARIABLE}", "data", metavar="DIR", of=("set",)
+    )
+    n: int | None = _asked(
+        None, "only N points, drawn at random", "data", label="Points", empty="all", metavar="N", low=2
+    )
+    n_neighbors: int = _asked(
+        5, "neighbours of a point in the graph", "data", label="Neighbours", metavar="N", low=1,
+        of=("L", "basis", "W", "n_neighbors"),
+        special=(Special(ESTIMATOR, 10, "the default of NPKLClustering, chosen for clusters"),),
+    )  # fmt: skip
+    shift: float = _asked(
+        0.1, "on the Laplacian's diagonal", "data", label="Shift δ", low=0, closed=True, of=("L", "basis")
+    )
+    pairs: float | str = _asked(
+        0.6, "must-links and cannot-links drawn from the classes, each this times n; or a csv with two "
+        "columns of point numbers from 0 (must-links), a third saying must or cannot, 1 or -1", "pairs",
+        label="Each kind, × n", metavar="SHARE|FILE", low=0, of=("pairs",),
+    )  # fmt: skip
+    seed: int = _asked(0, "of pairs, subset and starts", "pairs", label="Seed", low=0)
+    formulation: str = _asked("pcp", "what is solved", "problem", label="Formulation", choices=FORMULATIONS)
+    loss: str = _asked(
+        "squared_hinge", "where the formulation leaves it open", "problem", label="Loss", choices=LOSSES,
+        of=("loss",),
+    )  # fmt: skip
+    gamma: float = _asked(
+        1.0, "weight of the pairs (C for simple_npkl)", "problem", label="Weight γ (or C)", low=0,
+        of=("gamma", "C"),
+        special=(Special(ESTIMATOR, 100.0, "the default of NPKLClustering, chosen for clusters"),),
+    )  # fmt: skip
+    row_norm: float | None = _asked(
+        None, "row-norm bound, for npkl", "problem", label="Row norm b", metavar="b", low=0, of=("row_norm",)
+    )
+    p: float = _asked(
+        2.0, "power of the trace regulariser", "problem", label="Power p", low=1, closed=True, of=("p",)
+    )
+    bound: float | None = _asked(
+        None, "tr K^p <= B; n where neither this nor a penalty is given", "problem", label="Bound B",
+        empty="n", metavar="B", low=0, of=("bound",),
+    )  # fmt: skip
+    penalty: float | None = _asked(
+        None, "G/p tr K^p instead", "problem", label="or penalty G", metavar="G", low=0, of=("penalty",)
+    )
+    nu: float = _asked(
+        1.0, "weight of the distances, for reg_mvu", "problem", label="Weight ν", low=0, of=("nu",)
+    )
+    n_basis: int | None = _asked(
+        None, f"K = QUQ' over S eigenvectors; {BASIS} where it needs some", "problem", label="Basis size",
+        metavar="S", low=1, of=("basis", "n_basis"),
+    )  # fmt: skip
+    backend: str = _asked("auto", f"auto, {', '.join(BACKENDS)}", "solver", label="Backend", metavar="NAME")
+    tol: float = _asked(1e-6, "target of the relative gap", "solver", label="Relative gap", low=0, high=1)
+    time_limit: float | None = _asked(
+        None, "seconds", "solver", label="Seconds at most", metavar="S", low=0,
+        special=(Special(PAGE, 60.0, "somebody waits in front of it"),),
+    )  # fmt: skip
+    rigour: str | None = _asked(
+        None, "how the bound must be known, where the backend asks", "solver", choices=("proved", "probable")
+    )
+
+    def __post_init__(self) -> None:
+        for name, field in FIELDS.items():
+            object.__setattr__(self, name, field.read(getattr(self, name)))
+
+
+FIELDS = MappingProxyType({
+    one.name: Field(one.name, str(one.type), one.default, **one.metadata)
+    for one in dataclasses.fields(Fields)
+})  # fmt: skip
+"""All fields by name, in the order in which they are shown."""
+
+
+SOLVER = tuple(name for name, field in FIELDS.items() if field.part == "solver")
+"""Those that say how it is solved."""
+
+PROBLEM = tuple(name for name in FIELDS if name not in SOLVER)
+"""Those that say what is."""

@@ -1,0 +1,163 @@
+"""A problem made step by step, each step also a line of Python: the problem and its code are one."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from npkl_models.data import datasets, tables
+from npkl_models.errors import ProblemError
+from npkl_models.formulations import FORMULATIONS
+from npkl_models.linalg import Index
+from npkl_models.model.eigenbasis import eigenbasis
+from npkl_models.model.graph import knn_affinity, laplacian
+from npkl_models.model.pairs import Pairs
+from npkl_models.problem import Problem
+from npkl_models.recipe.fields import FIELDS, Fields
+from npkl_models.recipe.names import BASIS
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A value, and the text that stands for it in the code."""
+
+    value: Any
+    text: str
+
+
+@dataclass
+class Script:
+    """Lines of code, each with the value that it has made."""
+
+    imports: list[str] = field(default_factory=lambda: ["import npkl_models as nm"])
+    lines: list[str] = field(default_factory=list)
+
+    def do(self, name: str, function: Callable[..., Any], source: str, *given: Any, **by_name: Any) -> Shown:
+        """Call a function now, and write the call down as ``name = source(...)``; None is not given."""
+        by_name = {key: one for key, one in by_name.items() if one is not None}
+        made = function(*map(_value, given), **{key: _value(one) for key, one in by_name.items()})
+        words = [*map(_text, given), *(f"{key}={_text(one)}" for key, one in by_name.items())]
+        self.lines.append(f"{name} = {source}({', '.join(words)})")
+        return Shown(made, name)
+
+    def code(self, *more: str, imports: tuple[str, ...] = ()) -> str:
+        """The program, with more lines at its end."""
+        head = list(dict.fromkeys([*sorted(imports), *self.imports]))
+        return "\n".join([*head, "", *self.lines, *more]) + "\n"
+
+
+@dataclass(frozen=True)
+class Made:
+    """A problem, the classes of its points (None without any), how it was made, and in words of what."""
+
+    problem: Problem
+    labels: Index | None
+    script: Script
+    title: str
+
+
+def make(asked: Fields, files: Mapping[str, Path]) -> Made:
+    """The problem that is asked for; ``files`` of "data" or "pairs" are where they lie, if elsewhere."""
+    script = Script()
+    data = _data(script, asked, files)
+    points, n = Shown(data.value.X, f"{data.text}.X"), data.value.n
+    made: dict[str, Shown] = {}
+
+    def graph() -> Shown:
+        if "L" not in made:
+            made["L"] = script.do(
+                "L", laplacian, "nm.laplacian", points, asked.n_neighbors, shift=asked.shift
+            )
+        return made["L"]
+
+    size = min(BASIS, n - 2) if asked.n_basis is None else asked.n_basis
+    makers: dict[str, Callable[[], Any]] = {
+        "X": lambda: points, "L": graph, "pairs": lambda: _pairs(script, asked, data, files),
+        "basis": lambda: script.do("basis", eigenbasis, "nm.eigenbasis", graph(), size),
+        "W": lambda: script.do(
+            "W", knn_affinity, "nm.knn_affinity", points, asked.n_neighbors, sigma="binary"
+        ),
+        "labels_or_kernel": lambda: _classes(data, "labels"),
+        "C": lambda: asked.gamma, "n_basis": lambda: size,
+        "bound": lambda: float(n) if asked.bound is None and asked.penalty is None else asked.bound,
+    }  # fmt: skip
+    name = asked.formulation
+    given, by_name = _arguments(name, makers, asked)
+    problem = script.do("problem", FORMULATIONS[name], f"nm.{name}", *given, **by_name)
+    if asked.n_basis is not None and problem.value.basis is None and "L" in made:
+        problem = script.do("problem", problem.value.with_basis, "problem.with_basis", makers["basis"]())
+    origin = "uploaded" if "data" in files else data.value.origin
+    y = data.value.y
+    return Made(problem.value, y if y.size else None, script, f"{data.value.name}, {n} points ({origin})")
+
+
+def _data(script: Script, asked: Fields, files: Mapping[str, Path]) -> Shown:
+    if tables.is_file(asked.data):
+        path = _file(script, asked.data, files.get("data"))
+        data = script.do("data", tables.read_points, "tables.read_points", path, label=asked.labels)
+    else:
+        data = script.do("data", datasets.load, "nm.datasets.load", asked.data, data_home=asked.data_home)
+    if asked.n is not None and asked.n != data.value.n:
+        data = script.do("data", data.value.subset, "data.subset", asked.n, random_state=asked.seed)
+    return data
+
+
+def _pairs(script: Script, asked: Fields, data: Shown, files: Mapping[str, Path]) -> Shown:
+    """Pairs of the file, or drawn from the classes."""
+    n, share = data.value.n, asked.pairs
+    if isinstance(share, str) or "pairs" in files:
+        if asked.n is not None:
+            raise ProblemError("n must not be given with a file of pairs, which are of all points, got both")
+        path = _file(script, str(share), files.get("pairs"))
+        return script.do("pairs", tables.read_pairs, "tables.read_pairs", path, Shown(n, f"{data.text}.n"))
+    if share >= n:
+        raise ProblemError(f"pairs must be a share of the points below n = {n}, or a file, got {share:g}")
+    count, classes = round(share * n), _classes(data, "pairs")
+    draw, source = Pairs.from_labels, "nm.Pairs.from_labels"
+    return script.do("pairs", draw, source, classes, count, count, random_state=asked.seed)
+
+
+def _classes(data: Shown, what: str) -> Shown:
+    if not data.value.y.size:
+        raise ProblemError(
+            f"{what} must be given for {data.value.name}, which has no classes to take them from: "
+            "name the column with the classes, or a file of pairs"
+        )
+    return Shown(data.value.y, f"{data.text}.y")
+
+
+def _arguments(
+    name: str, makers: Mapping[str, Callable[[], Any]], asked: Fields
+) -> tuple[list[Any], dict[str, Any]]:
+    """What the formulation is called with; what is as its default says is left out."""
+    given, by_name = [], {}
+    for key, one in inspect.signature(FORMULATIONS[name]).parameters.items():
+        if key not in makers and key not in FIELDS:
+            if one.default is inspect.Parameter.empty:
+                raise ProblemError(
+                    f"parameters must be made of fields, got {key} of {name}; call it from Python"
+                )
+            continue
+        value = makers[key]() if key in makers else getattr(asked, key)
+        if one.default is inspect.Parameter.empty:
+            given.append(value)
+        elif _value(value) != one.default:
+            by_name[key] = value
+    return given, by_name
+
+
+def _file(script: Script, name: str, place: Path | None) -> Shown:
+    """A file by the name that its reader knows."""
+    script.imports.append("from npkl_models.data import tables")
+    return Shown(name if place is None else place, repr(name))
+
+
+def _value(one: Any) -> Any:
+    return one.value if isinstance(one, Shown) else one
+
+
+def _text(one: Any) -> str:
+    return one.text if isinstance(one, Shown) else repr(one)

@@ -1,0 +1,172 @@
+"""One value of which problem, code and command are made; each of them gives it back."""
+
+import inspect
+import json
+import shlex
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+import npkl_models as nm
+from npkl_models.applications.estimators import NPKLClustering
+from npkl_models.applications.labelling import GAMMA
+from npkl_models.cli.arguments import said
+from npkl_models.cli.parser.command import parser
+from npkl_models.formulations import FORMULATIONS
+from npkl_models.recipe.fields import ESTIMATOR, FIELDS, Fields
+from npkl_models.recipe.recipe import Recipe, fields_of
+
+RECIPES = [
+    Recipe(gamma=2.5, n=30, shift=0.0),
+    Recipe(formulation="npkl", loss="hinge", n_basis=8, n=30, backend="burer_monteiro", seed=4),
+    Recipe(formulation="npkl", loss="linear", row_norm=1, n=30, rigour="proved"),
+    Recipe(formulation="simple_npkl", loss="square", p=3, bound=12, n=30, tol=1e-7),
+    Recipe(formulation="simple_npkl", penalty=0.5, n=30, time_limit=30),
+    Recipe(formulation="hard_pcp", seed=3, n=30),
+    Recipe(formulation="reg_pcp", n_basis=6, pairs=1, n=30),
+    Recipe(formulation="mvu", n_neighbors=4, data="swiss_roll", n=16),
+    Recipe(formulation="reg_mvu", n_neighbors=6, data="swiss_roll", n=60, n_basis=5, nu=10),
+    Recipe(formulation="colored_mvu", n_neighbors=6, n=20, data="two_gaussians"),
+    Recipe(formulation="mve", n_neighbors=4, data="swiss_roll", n=16),
+    Recipe(formulation="spe", n_neighbors=4, n=20),
+]
+
+
+def of(recipe):
+    return recipe.formulation
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """A recipe of files with odd names."""
+    monkeypatch.chdir(tmp_path)
+    iris = nm.datasets.load("iris").subset(20)
+    np.savetxt(
+        "my 'own' $points.csv",
+        np.column_stack([iris.X, iris.y]),
+        delimiter=",",
+        header="a,b,c,d,kind",
+        comments="",
+    )
+    (tmp_path / "-pairs.csv").write_text("0,1,must\n2,19,cannot\n")
+    return Recipe(data="my 'own' $points.csv", labels="-1", pairs="-pairs.csv")  # fmt: skip
+
+
+def parsed(line):
+    words = shlex.split(line)
+    assert words[0] == "npkl"
+    return Recipe.from_dict(said(parser().parse_args(words[1:])))
+
+
+def agree(problem, other):
+    V = np.random.default_rng(0).normal(size=(problem.n, 3))
+    assert problem.name == other.name
+    assert problem.objective_of_factor(V) == other.objective_of_factor(V)
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=of)
+def test_there_and_back(recipe):
+    assert Recipe.from_dict(recipe.to_dict()) == recipe
+    assert Recipe.from_dict(json.loads(json.dumps(recipe.to_dict()))) == recipe
+    assert parsed(recipe.command()) == recipe
+    assert parsed(recipe.command("explain").replace("explain", "solve")) == recipe
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=of)
+def test_the_code_makes_the_same_problem(recipe):
+    code, space = recipe.made().script.code(), {}
+    exec(code, space)
+    agree(space["problem"], recipe.problem())
+
+
+def test_the_code_solves_as_the_recipe_says(capsys):
+    recipe, space = replace(RECIPES[1], tol=1e-5), {}
+    exec(recipe.code(), space)
+    assert "solve('burer_monteiro', tol=1e-05, random_state=4)" in recipe.code()
+    own = recipe.problem().solve(recipe.backend, **recipe.solving())
+    assert space["solution"].objective == own.objective
+    assert "OPTIMAL" in capsys.readouterr().out
+
+
+def test_files_go_there_and_back(own):
+    assert parsed(own.command()) == own
+    assert Recipe.from_dict(own.to_dict()) == own
+    space = {}
+    exec(own.made().script.code(), space)
+    agree(space["problem"], own.problem())
+    assert own.problem().terms[0].functional.size == 2
+
+
+def test_every_formulation_is_in_a_round_trip():
+    assert {recipe.formulation for recipe in RECIPES} == set(FORMULATIONS)
+    differing = {name for recipe in RECIPES for name in recipe.differing}
+    assert differing >= set(FIELDS) - {"labels", "data_home"}
+
+
+def test_the_parameters_of_every_formulation_are_known():
+    """A parameter has a default of its own, or is made of the data, or of a field."""
+    known = {"X", "labels_or_kernel", *FIELDS, *(key for field in FIELDS.values() for key in field.of)}
+    for name, builder in FORMULATIONS.items():
+        for key, one in inspect.signature(builder).parameters.items():
+            assert key in known or one.default is not inspect.Parameter.empty, (name, key)
+
+
+def test_a_formulation_that_needs_more_says_what(monkeypatch):
+    def exotic(L, pairs, altitude):
+        raise AssertionError
+
+    monkeypatch.setitem(FORMULATIONS, "pcp", exotic)
+    with pytest.raises(nm.ProblemError, match="got altitude of pcp"):
+        Recipe(n=20).problem()
+
+
+# ------------------------------------------------------------------------------------------- defaults
+
+
+BUILDERS = {
+    "gamma": nm.pcp, "loss": nm.npkl, "p": nm.simple_npkl, "bound": nm.simple_npkl, "penalty": nm.simple_npkl, "row_norm": nm.npkl,
+    "nu": nm.reg_mvu, "n_neighbors": nm.knn_affinity,
+}  # fmt: skip
+
+
+def default_of(function, name):
+    return inspect.signature(function).parameters[name].default
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_defaults_are_those_of_the_library(name):
+    assert FIELDS[name].default == default_of(BUILDERS[name], name)
+
+
+def test_defaults_of_one_place_are_those_of_the_estimators_and_have_a_reason():
+    special = {(name, one.place) for name, field in FIELDS.items() for one in field.special}
+    assert special == {("gamma", "estimator"), ("n_neighbors", "estimator"), ("time_limit", "page")}
+    assert all(len(one.reason) > 10 for field in FIELDS.values() for one in field.special)
+    for name in ("gamma", "n_neighbors", "shift", "tol", "backend", "formulation", "loss"):
+        assert FIELDS[name].default_in(ESTIMATOR) == default_of(NPKLClustering, name), name
+    assert FIELDS["gamma"].default_in(ESTIMATOR) == GAMMA
+    given = Recipe.from_dict({"formulation": "hard_pcp"}, ESTIMATOR)
+    assert (given.n_neighbors, given.gamma) == (10, 1.0)  # a weight has no use there
+    assert Recipe.from_dict({"gamma": 3}, ESTIMATOR).gamma == 3
+
+
+def test_the_table_has_the_fields_of_the_recipe():
+    assert list(FIELDS) == [one.name for one in fields(Fields)] == [one.name for one in fields(Recipe)]
+    used = {name for formulation in FORMULATIONS for name in fields_of(formulation, "my.csv")}
+    assert used | {"data_home"} == set(FIELDS)
+
+
+@pytest.mark.parametrize(
+    "given", [{"loss": "square"}, {"formulation": "mvu", "shift": 0.1}, {"labels": "kind"}]
+)
+def test_idle_fields_are_refused(given):
+    """Whether or not the value is the default."""
+    with pytest.raises(nm.ProblemError, match=f"must be among .*, got {[*given][-1]}$"):
+        Recipe.from_dict(given)
+
+
+def test_an_idle_field_is_refused_from_python():
+    with pytest.raises(nm.ProblemError, match="the fields of pcp on iris must be among .* got loss, p"):
+        Recipe(loss="hinge", p=3)
+    assert Recipe(loss="squared_hinge") == Recipe()
