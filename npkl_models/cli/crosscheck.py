@@ -20,6 +20,7 @@ from npkl_models.crosscheck.table import COLUMNS, CrossCheck, cells
 from npkl_models.files.atomic import write_json
 from npkl_models.problem import Problem
 from npkl_models.routes import backends as known_backends
+from npkl_models.solve.backend import PRINTED
 
 NARROW_COLUMNS = ("backend", "status", "objective", "certified gap", "rigour", "seconds", "verdict")
 WIDE = 120  # terminal columns that the whole table needs
@@ -60,8 +61,8 @@ def _run(
         def progress(label: str) -> None:
             status.update(f"{problem.name}, n = {problem.n}: {label} is running")
 
-        known = known_backends()
-        chosen = known if backends is None else [label.split("[")[0] for label in backends]
+        known = known_backends() | known_backends(PRINTED)
+        chosen = known_backends() if backends is None else [label.split("[")[0] for label in backends]
         given: dict[str, Any] = {"tol": options.tol}
         if any("random_state" in known[name].option_names for name in chosen if name in known):
             given["random_state"] = options.seed

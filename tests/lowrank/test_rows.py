@@ -271,8 +271,6 @@ def test_solving_without_numba(small, monkeypatch, kind):
 
 
 def test_a_forced_kernel_says_what_it_cannot_do(small):
-    with pytest.raises(nm.UnsupportedError, match="linear between two ends"):
-        small("npkl:hinge").solve("bcd", kernel="numba", nonsmooth="row_qp")
     with pytest.raises(nm.UnsupportedError, match="kernel must be"):
         small("pcp").solve("bcd", kernel="gpu")
 

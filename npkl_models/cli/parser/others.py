@@ -42,7 +42,7 @@ def add_backends(commands: Any) -> None:
         commands, "backends", "list the backends, or the options of one",
         "What backends take; or one's options.", "examples:\n  npkl backends\n  npkl backends bcd",
     )  # fmt: skip
-    parser.add_argument("name", nargs="?", help=f"one of {', '.join(names.BACKENDS)}")
+    parser.add_argument("name", nargs="?", help=f"one of {', '.join((*names.BACKENDS, *names.PRINTED))}")
 
 
 def add_datasets(commands: Any) -> None:

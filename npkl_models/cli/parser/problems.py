@@ -51,7 +51,8 @@ def add_crosscheck(commands: Any) -> None:
     add = parser.add_argument
     add(
         "--backends", metavar="A,B",
-        help=f"of {', '.join(names.BACKENDS)}, or sdp[SCS]; all by default",
+        help=f"of {', '.join(names.BACKENDS)}, or sdp[SCS], all by default; "
+        f"as printed {', '.join(names.PRINTED)}",
     )  # fmt: skip
     add("--tol", type=float, default=1e-6, help="target of the relative gap")
     add("--jobs", type=jobs, default=1, help="processes")

@@ -82,7 +82,12 @@ def add_problem(parser: argparse.ArgumentParser) -> None:
 def add_solver(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of a solve."""
     add = parser.add_argument
-    add("--backend", default="auto", metavar="NAME", help=f"auto, {', '.join(names.BACKENDS)}")
+    add(
+        "--backend",
+        default="auto",
+        metavar="NAME",
+        help=f"auto, {', '.join((*names.BACKENDS, *names.PRINTED))}",
+    )
     add("--tol", type=float, default=1e-6, help="target of the relative gap")
     add("--time-limit", type=float, metavar="S", help="seconds")
     add(
