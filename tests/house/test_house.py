@@ -32,7 +32,7 @@ LOOPS = {
 HEAVY = {
     "cvxpy": (
         "conic/", "model/losses.py", "model/shared_slack.py", "model/regularizer.py", "model/regularizers.py", "model/trace_power.py",
-        "model/trace_cones.py",
+        "model/trace_cones.py", "printed/sqlp.py",
     ),
     "matplotlib": ("show/",),
     "pandas": ("crosscheck/table.py", "path.py", "applications/audit.py"),
