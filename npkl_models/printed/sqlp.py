@@ -106,18 +106,9 @@ def _gram(Q: Array, parts: Parts, m: int) -> Array:
     return out
 
 
-@dataclass(frozen=True, kw_only=True)
-class SQLPOptions(ConicOptions):
-    """Options of printed_sqlp."""
-
-    @property
-    def as_stated(self) -> bool:
-        return True
-
-
 @dataclass(frozen=True, eq=False)
 class PrintedSQLPPlan(ReducedPlan):
-    """Eqs. (3.21)-(3.24) over vec(U), in the units of the statement and without a scale."""
+    """Eqs. (3.21)-(3.24) over vec(U), without a scale for each basis vector."""
 
     def describe(self) -> str:
         s = self.quadratic.order
@@ -128,7 +119,7 @@ def _order(problem: Statement) -> int:
     return problem.order
 
 
-def _plan(problem: Statement, options: SQLPOptions) -> PrintedSQLPPlan:
+def _plan(problem: Statement, options: ConicOptions) -> PrintedSQLPPlan:
     """Factor A in vec(U), and write the cones."""
     import cvxpy as cp
 
@@ -155,5 +146,5 @@ BACKEND = Backend(
     "the SQLP as Wu (2011) prints it, in vec(U) and unscaled, through CVXPY",
     TAKES,
     _plan,
-    SQLPOptions,
+    ConicOptions,
 )
