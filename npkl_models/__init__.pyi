@@ -47,6 +47,7 @@ from .solve.cost import Cost
 from .solve.engine import Engine, EnginePlan
 from .solve.judge import Claim
 from .solve.options import IterativeOptions, Options
+from .solve.portfolio import Portfolio
 from .solve.program import Plan, Program
 from .solve.takes import Powers, Takes
 from .solve.watch import Watch
@@ -85,6 +86,7 @@ __all__ = [
     "Pairs",
     "Path",
     "Plan",
+    "Portfolio",
     "Powers",
     "Problem",
     "ProblemError",

@@ -19,6 +19,7 @@ from npkl_models.solve.backend import Backend
 from npkl_models.solve.choice import compile as compiled
 from npkl_models.solve.choice import solve
 from npkl_models.solve.keywords import AnyKeywords
+from npkl_models.solve.portfolio import Portfolio
 from npkl_models.solve.program import Program
 
 
@@ -70,8 +71,10 @@ class Problem(Statement):
     @overload
     def solve(self, backend: str = "auto", **options: Unpack[AnyKeywords]) -> Solution: ...
     @overload
+    def solve(self, backend: Portfolio, **options: Unpack[AnyKeywords]) -> Solution: ...
+    @overload
     def solve(self, backend: Backend, **options: Any) -> Solution: ...
-    def solve(self, backend: str | Backend = "auto", **options: Any) -> Solution:
+    def solve(self, backend: str | Backend | Portfolio = "auto", **options: Any) -> Solution:
         """Solve by that backend; see `npkl_models.solve`."""
         return solve(self, backend, **options)
 

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.certify.bounds import Demand, bound_from
-from npkl_models.certify.contradiction import linearly_contradictory
+from npkl_models.feasibility.dependence import linearly_contradictory
 from npkl_models.feasibility.kantorovich import exceeds
 from npkl_models.feasibility.residual import contradictory, nearest, random_factor, row_bound, scales
 from npkl_models.linalg import Array

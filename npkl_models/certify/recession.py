@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 
 from npkl_models.certify.rays import in_binary_units, nearest_factors
+from npkl_models.feasibility.dependence import without_dependent
 from npkl_models.feasibility.kantorovich import near
 from npkl_models.feasibility.newton import newton
 from npkl_models.feasibility.restoration import restore
@@ -71,6 +72,8 @@ def _directions(problem: Statement, V: Array) -> list[Array]:
         N = _kept_still(problem) if S.shape[0] <= DENSE_SPECTRUM else None
         if N is not None and N.shape[1]:
             out.append(problem.lift(N @ np.linalg.eigh(symmetrize(N.T @ (S @ N)))[1][:, :1]))
+    if problem.order <= DENSE_SPECTRUM:
+        out.append(problem.lift(np.eye(problem.order)))  # all directions at once
     return out
 
 
@@ -150,12 +153,11 @@ def _falls(problem: Statement, D: Array, still: float) -> bool:
     for term, (_, zero) in zip(problem.terms, held[len(problem.equalities) :], strict=True):
         z = np.where(zero, 0.0, term.functional.value_of_factor(D))
         low, high = term.loss.domain(term.target, term.weight)
-        ends = [np.where(z == 0, 0.0, np.where(np.isfinite(end), end, 0.0) * z) for end in (low, high)]
         doubt = (64 + 8 * D.shape[1]) * UNIT * term.functional.size_of_factor(D)
         doubt = np.where(zero, 0.0, doubt + 4 * reach * length + 2 * reach**2)
         if bool(np.any(((z + doubt > 0) & np.isinf(high)) | ((z - doubt < 0) & np.isinf(low)))):
             return False
-        rate += float(np.sum(np.maximum(*ends)))
+        rate += term.loss.recession(z, term.target, term.weight)
         may = ((z - doubt < 0) & np.isfinite(low), (z + doubt > 0) & np.isfinite(high))  # be its sign
         slope = np.maximum(*(np.where(m, np.abs(end), 0.0) for m, end in zip(may, (low, high), strict=True)))
         size = size + term.functional.row_sizes(slope)[0]
@@ -178,7 +180,7 @@ def _exactly_still(
         return _within_rows(problem, D, parts)
     every = LossTerm(Entries(problem.n, ([0], [0])), "square", 0.0)  # a face must leave something to state
     zero = sp.csr_array(problem.cost.shape)
-    inner = face_of(Statement(zero, every, parts, basis=problem.basis)).problem
+    inner = without_dependent(face_of(Statement(zero, every, parts, basis=problem.basis)).problem)
     there = inner.lift(inner.drop(D))
     if not inner.equalities:
         return there, 0.0

@@ -25,6 +25,7 @@ from npkl_models.solve.watch import INTERRUPTED, Watch
 if TYPE_CHECKING:
     import cvxpy as cp
 
+ITERATION_SECONDS = 1e-9  # of SCS, times order^3
 LOOK = 10.0  # certificates of a factor: what one of a dense kernel takes
 PATIENCE, FALLEN = 5_000, 0.5  # iterations, and the share of its gap, by which a run has to fall in them
 
@@ -100,7 +101,7 @@ class ConicRun:
         self.watch.record(iterations, found.objective, found.bound, found.relative_gap, found.point.shape[1])
         if found.certifies(self.options.tol):
             return Status.OPTIMAL
-        stop = self.watch.heed(found.point)
+        stop = self.watch.heed(found.point, iterations * ITERATION_SECONDS * self.problem.order**3)
         if stop is None and self.still.reached(iterations, found.relative_gap):
             self.watch.trouble = f"the gap has not been halved since iteration {self.still.at}"
             return Status.INACCURATE

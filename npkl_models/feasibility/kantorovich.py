@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.feasibility import analytic_centre
+from npkl_models.feasibility.dependence import without_dependent
 from npkl_models.feasibility.newton import CONSTRAINTS, derivative, newton, outer
 from npkl_models.feasibility.residual import contradictory, misses_little, nearest, random_factor, size
 from npkl_models.linalg import UNIT, Array, gamma, gram_eigenvalues
@@ -74,6 +75,7 @@ def near(problem: Statement, V: Array) -> Near | None:
         return Near(0.0) if _confined(problem, V, 0.0) else None
     if contradictory(problem):
         return None
+    problem = without_dependent(problem)
     if _zero_for_zero(problem, V):
         return Near(0.0) if _confined(problem, V, 0.0) else None
     if problem.basis is None and all(diagonal_of(part.functional).all() for part in problem.equalities):

@@ -15,7 +15,7 @@ import numpy as np
 from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array, frobenius, norm_bound
 from npkl_models.lowrank.admm_options import ADMMOptions
-from npkl_models.lowrank.cost import ROW_NUMPY, factor_cost
+from npkl_models.lowrank.cost import ROW_NUMPY, factor_cost, iteration_seconds
 from npkl_models.lowrank.edges import EdgeModel, Structure, structure
 from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine, BurerMonteiroOptions
 from npkl_models.lowrank.factor.rank import FactorEngine, starting_factor
@@ -32,6 +32,8 @@ from npkl_models.solve.cost import Cost
 from npkl_models.solve.engine import EnginePlan
 from npkl_models.solve.takes import Powers, Takes
 
+PRODUCTS = 6.0  # in an iteration, as predicted
+ROWS = 2.5  # times as long as predicted, with the programs of its rows
 FLOOR_FACTOR = 1.5
 DIVERGENCE = 1e3  # an objective this much above the start's means that rho is too small
 POLISH_BELOW = 1e-3  # residual
@@ -93,6 +95,7 @@ class ADMMEngine(FactorEngine):
             self.measured = {}
             self.follow(self.finisher)
             return
+        self.count_work()
         before, alpha = self.V, self.relaxation
         target = self.spectral.weight(self.V)
         self.weight += (DAMPING if self.spectral.constrained else 1.0) * (target - self.weight)
@@ -110,6 +113,10 @@ class ADMMEngine(FactorEngine):
         if self.options.polish != "none" and self.residual <= POLISH_BELOW:
             self.finisher = self._polisher()
             self.note = f"last digits by {self.options.polish}"
+
+    def count_work(self) -> None:
+        """An iteration more."""
+        self.work += ROWS * iteration_seconds(self.problem, self.V.shape[1], PRODUCTS, ROW_NUMPY)
 
     def residuals(self, before: Array) -> tuple[float, float]:
         """The primal and the dual residual after a step from the factor V before, eq. (14)."""
@@ -268,7 +275,7 @@ def _plan(problem: Statement, options: ADMMOptions) -> ADMMPlan:
 
 
 def _cost(problem: Statement) -> Cost:
-    return factor_cost(problem, 1000, products=6.0, row=ROW_NUMPY)
+    return factor_cost(problem, 1000, products=PRODUCTS, row=ROW_NUMPY)
 
 
 TAKES = Takes(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
 
 from npkl_models.feasibility.newton import CONSTRAINTS
 from npkl_models.linalg import norm_bound
@@ -11,7 +10,7 @@ from npkl_models.lowrank.factor.rank import auto_rank
 from npkl_models.model.diagnosis import diagonal_weight
 from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.statement import Statement
-from npkl_models.solve.cost import CALL, PRODUCT, Cost, proof_bytes
+from npkl_models.solve.cost import CALL, PRODUCT, Cost, product_entries, proof_bytes
 
 ROW_COMPILED = 4e-7  # seconds per row of a compiled sweep, beside the product
 ROW_NUMPY = 1e-6  # seconds per row of a numpy sweep, beside the product
@@ -32,14 +31,9 @@ def factor_cost(
     More where the weights are large and the spectrum of C comes near to zero. ``kinked`` is how many times
     longer a loss with a kink or a constraint takes.
     """
-    rank = auto_rank(problem)
+    rank, entries = auto_rank(problem), product_entries(problem)
     held = sum(part.functional.size for part in problem.equalities)
-    entries = problem.cost.nnz + 2 * problem.n_pairs
-    if problem.basis is not None:
-        Q = problem.basis.Q
-        full = Q.nnz if sp.issparse(Q) else problem.n * problem.basis.size
-        entries += 2 * (problem.n if problem.basis.shared is not None else full)
-    seconds = iterations * (products * PRODUCT * entries * rank + problem.n * row + CALL)
+    seconds = iterations * iteration_seconds(problem, rank, products, row)
     smooth = all(term.loss.smooth for term in problem.terms) and not problem.equalities
     if not smooth or not (problem.regularizer.vacuous or problem.regularizer.row_multipliers):
         seconds *= kinked
@@ -54,6 +48,11 @@ def factor_cost(
     seconds += RESTORATION * min(held, CONSTRAINTS) ** 3  # to a point that meets the equalities
     held_bytes = 8.0 * (40 * problem.n * rank + 8 * entries) + proof_bytes(problem.n)
     return Cost(seconds, held_bytes, anytime=True)
+
+
+def iteration_seconds(problem: Statement, rank: int, products: float, row: float = 0.0) -> float:
+    """Of an iteration with so many products, on a factor with so many columns."""
+    return products * PRODUCT * product_entries(problem) * rank + problem.n * row + CALL
 
 
 def stiffness(problem: Statement) -> float | None:

@@ -76,6 +76,11 @@ class Loss(ABC):
         lower, upper = (np.where(np.abs(end) >= 1e299, np.copysign(np.inf, end), end) for end in ends)
         return lower, upper
 
+    def recession(self, z: Array, t: Array, w: Array) -> float:
+        """How fast f grows along z in the end: the support of its domain (Rockafellar 1970, 13.3)."""
+        low, high = self.domain(t, w)
+        return float(np.sum(np.where(z == 0, 0.0, np.where(z > 0, high, low)) * z))
+
     def in_domain(self, y: Array, t: Array, w: Array) -> Mask:
         """Where y lies in the domain of f*, without any tolerance: a kernel may be as large as it likes."""
         inside: Mask = y == self.project(y, t, w)

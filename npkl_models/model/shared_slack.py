@@ -64,6 +64,10 @@ class SharedSlack(Loss):
         """Of each multiplier by itself; together they must not exceed the weight either."""
         return np.zeros(np.shape(t)), np.broadcast_to(w, np.shape(t)).astype(float)
 
+    def recession(self, z: Array, t: Array, w: Array) -> float:
+        """The slack grows with the largest value alone."""
+        return float(np.min(w, initial=np.inf)) * max(float(np.max(z, initial=0.0)), 0.0) if z.size else 0.0
+
     def in_domain(self, y: Array, t: Array, w: Array) -> Mask:
         inside: Mask = (y >= 0) & _within(y, float(np.min(w, initial=np.inf)))
         return inside

@@ -73,6 +73,7 @@ class KLADMMEngine(ADMMEngine):
 
     def iterate(self) -> None:
         """Lines 5 to 12 of algorithm 1."""
+        self.count_work()
         before = self.V, self.U, self.Lambda
         self.V = self.solve_rows(self.U, self.rho * self.U - self.Lambda, transposed=False)
         self.U = self.solve_rows(self.V, self.rho * self.V + self.Lambda, transposed=True)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from npkl_models.errors import NPKLError
 from npkl_models.model.statement import Statement
 from npkl_models.routes import backends
+from npkl_models.solve.candidates import candidates
 from npkl_models.solve.choice import compile
-from npkl_models.solve.handover import candidates
 
 COLUMNS = ("backend", "predicted", "what it solves")
 

@@ -10,12 +10,11 @@ from typing import Any, Unpack, overload
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import UnsupportedError, instance
 from npkl_models.model.statement import Statement
-from npkl_models.presolve.anchored import split
 from npkl_models.solve.backend import Backend
+from npkl_models.solve.candidates import candidates, first_of, usable
 from npkl_models.solve.cost import readable
-from npkl_models.solve.handover import candidates, first_of, solve_in_stages, solve_split, stages, usable
 from npkl_models.solve.keywords import AnyKeywords
-from npkl_models.solve.options import Options
+from npkl_models.solve.portfolio import AUTO, Portfolio
 from npkl_models.solve.program import Program
 from npkl_models.solve.registry import compatible, get_backend
 
@@ -162,9 +161,19 @@ def compile(problem: Statement, backend: str | Backend = "auto", **options: Any)
 @overload
 def solve(problem: Statement, backend: str = "auto", **options: Unpack[AnyKeywords]) -> Solution: ...
 @overload
+def solve(problem: Statement, backend: Portfolio, **options: Unpack[AnyKeywords]) -> Solution: ...
+@overload
 def solve(problem: Statement, backend: Backend, **options: Any) -> Solution: ...
-def solve(problem: Statement, backend: str | Backend = "auto", **options: Any) -> Solution:
-    """Solve a problem by a backend; parameters as in `compile`.
+def solve(problem: Statement, backend: str | Backend | Portfolio = "auto", **options: Any) -> Solution:
+    """Solve a problem by a backend, or by a strategy.
+
+    Parameters
+    ----------
+    problem : Problem
+    backend : str, Backend or Portfolio
+        A name from `backends`; "auto" for `Portfolio()`, which tries several.
+    **options
+        As in `compile`.
 
     Returns
     -------
@@ -182,16 +191,11 @@ def solve(problem: Statement, backend: str | Backend = "auto", **options: Any) -
     'OPTIMAL'
     """
     instance(problem, Statement, "problem")
-    if not isinstance(backend, str) or backend != "auto":
-        return compile(problem, backend, **options).solve()
+    strategy = AUTO if isinstance(backend, str) and backend == "auto" else backend
+    if not isinstance(strategy, Portfolio):
+        return compile(problem, strategy, **options).solve()
     reason = choose_backend(problem, **options).short
-    given = Options(time_limit=options.get("time_limit")).time_limit
-    limit, parts = float("inf") if given is None else given, split(problem)
-    if parts is not None and parts.problem is not None and options.get("start") is None:
-        solution = solve_split(problem, parts, options, limit)
-    else:
-        plan = stages(candidates(problem, options)[0], options)
-        solution = solve_in_stages(problem, plan, options, limit)
+    solution = strategy.solve(problem, options)
     words = f"backend chosen: {reason}"
     if len(solution.attempts) > 1:
         words = f"tried: {'; then '.join(map(str, solution.attempts))}\nfirst {words}"

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import scipy.sparse as sp
+
 from npkl_models.files.machine import available_bytes
+from npkl_models.model.statement import Statement
 from npkl_models.proof.bounds import DENSE_EIGH
 from npkl_models.proof.factorisation import DENSE_CHOLESKY
 
 PRODUCT = 4e-10  # seconds per entry of C and column of V in C @ V
 CALL = 2e-4  # seconds of interpreter per iteration
 EIGH = 2e-10  # seconds, times order^3
+CERTIFICATE, PROVED_BY = 2e-3, 1.5e-2  # seconds of a certificate; of one that is not by all eigenvalues
+SPECTRUM, LANCZOS = 4e-10, 6e-7  # times order^3 where it is; times the entries of the slack where it is not
 PROOF = 4e-11  # seconds of a certificate, times order^3, where its matrix is factorised dense
 
 
@@ -53,6 +58,25 @@ class Cost:
 def proof_seconds(order: int) -> float:
     """Of the certificate at the end of a run; 0 where no dense factorisation would be tried."""
     return PROOF * float(order) ** 3 if order <= DENSE_CHOLESKY else 0.0
+
+
+def certificate_seconds(problem: Statement) -> float:
+    """Of a certificate, from the order and the entries of the slack."""
+    order = float(problem.order)
+    if order <= DENSE_EIGH:
+        return CERTIFICATE + SPECTRUM * order**3
+    entries = order**2 if problem.basis is not None else problem.cost.nnz + 2 * problem.n_pairs
+    return CERTIFICATE + PROVED_BY + LANCZOS * entries
+
+
+def product_entries(problem: Statement) -> float:
+    """Entries that a product of the slack and a column of the unknown takes."""
+    entries = float(problem.cost.nnz + 2 * problem.n_pairs)
+    if problem.basis is not None:
+        Q = problem.basis.Q
+        full = Q.nnz if sp.issparse(Q) else problem.n * problem.basis.size
+        entries += 2 * (problem.n if problem.basis.shared is not None else full)
+    return entries
 
 
 def proof_bytes(order: int) -> float:

@@ -50,6 +50,7 @@ class Engine(ABC):
     residual: float  # scale-free estimate of the relative gap that non-stationarity costs
     finisher: Engine | None = None  # who has taken over
     note: str = ""  # what the solution's message should say of this run
+    work: float = 0.0  # counted of its iterations, in seconds of the reference machine; 0 is not counted
     measured: Mapping[str, float] = {}  # further columns of the history
     met: bool | None = None  # whether the source's own criterion holds; None where the certificate decides
 
@@ -71,7 +72,9 @@ class Engine(ABC):
 
     def follow(self, finisher: Engine) -> None:
         """An iteration of the engine that has taken over."""
+        before = finisher.work
         finisher.iterate()
+        self.work += finisher.work - before
         self.V, self.objective, self.residual = finisher.V, finisher.objective, finisher.residual
 
 
@@ -149,7 +152,7 @@ class _Run:
             self.watch.record(
                 iteration, engine.objective, bound, engine.residual, engine.V.shape[1], **engine.measured
             )
-            status = status or self.watch.heed(engine.V)
+            status = status or self.watch.heed(engine.V, engine.work)
             if status is not None:
                 return status
         return Status.ITERATION_LIMIT

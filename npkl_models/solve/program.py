@@ -11,6 +11,7 @@ from npkl_models.answer.solution import Solution, Status
 from npkl_models.model.statement import Statement
 from npkl_models.presolve.faces import Face
 from npkl_models.presolve.units import Units
+from npkl_models.solve.allowance import Allowance
 from npkl_models.solve.judge import Claim, in_statement, judge
 from npkl_models.solve.options import Options
 from npkl_models.solve.watch import BROKEN, Watch, progress_log, quiet
@@ -79,12 +80,18 @@ class Program:
     units: Units
     build_time: float = 0.0
 
-    def solve(self) -> Solution:
-        """Run the solver, and judge what it claims."""
+    def solve(self, allowance: Allowance | None = None) -> Solution:
+        """Run the solver, and judge what it claims.
+
+        Parameters
+        ----------
+        allowance : Allowance, optional
+            Counted work after which the run ends with ITERATION_LIMIT.
+        """
         interrupts.heed_all()
         started = time.perf_counter()
         with progress_log(self.options.verbose), quiet():
-            watch = Watch(self.options, self.backend, self.units)
+            watch = Watch(self.options, self.backend, self.units, allowance)
             solution = judge(self.face.problem, self.backend, self._run(watch), watch)
         solution = replace(
             solution, build_time=self.build_time, solve_time=time.perf_counter() - started

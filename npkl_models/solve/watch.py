@@ -23,6 +23,8 @@ from npkl_models.linalg import Array
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.units import Units, binary_units
+from npkl_models.solve.allowance import Allowance
+from npkl_models.solve.cost import certificate_seconds
 from npkl_models.solve.options import Options
 
 logger = logging.getLogger("npkl_models")
@@ -62,9 +64,14 @@ class Watch:
     History(1 rows)
     """
 
-    def __init__(self, options: Options, label: str = "solver", units: Units | None = None) -> None:
+    def __init__(
+        self, options: Options, label: str = "solver", units: Units | None = None,
+        allowance: Allowance | None = None,
+    ) -> None:  # fmt: skip
         self.options, self.label = options, label
         self._units = None if units is None or units.same else units
+        self.allowance = allowance
+        self.work = 0.0  # counted, of certificates
         self.started = time.perf_counter()
         self.rows: list[Iterate] = []
         self.trouble = ""
@@ -126,6 +133,7 @@ class Watch:
             y = None if y is None else units.multipliers(y)
         demand = Demand(method, self.options.tol, self._budget.next(), self.seed, quick, self._inside)
         found = prove(problem, now, y, kind, demand)
+        self.work += certificate_seconds(problem)
         self._proof = max(self._proof, self.seconds - began)
         found = self._budget.stated(found)
         handed_out = replace(found) if units is None else inward(found, units)
@@ -171,8 +179,10 @@ class Watch:
         """A line of progress."""
         logger.info(f"{self.label}: {words}", *numbers)
 
-    def heed(self, V: Array | None) -> Status | None:
-        """Ask the callback and the clock whether to go on after the last row; a status says no.
+    def heed(self, V: Array | None, work: float = 0.0) -> Status | None:
+        """Ask callback, clock and allowance whether to go on after the last row; a status says no.
+
+        ``work`` is what the solver has counted since it began, certificates apart (`Engine.work`).
 
         The clock also says no where another step like the last two, and the certificate at the end, would
         outlast the limit.
@@ -183,7 +193,12 @@ class Watch:
         ahead, self._step = min(step, self._step) + self.proof_ahead, step
         if self.options.callback is not None and self.rows and self._asked(self.options.callback, V):
             return Status.STOPPED
-        return Status.TIME_LIMIT if limit is not None and now + ahead > limit else None
+        if limit is not None and now + ahead > limit:
+            return Status.TIME_LIMIT
+        if self.allowance is None or not self.rows:
+            return None
+        ends = self.allowance.ends(work + self.work, self.rows[-1].objective)
+        return Status.ITERATION_LIMIT if ends else None
 
     def _asked(self, callback: Callable[[Iterate], bool | None], V: Array | None) -> bool:
         """What the callback says; it may read V, and its errors are no solver's."""

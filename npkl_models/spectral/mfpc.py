@@ -69,6 +69,7 @@ class MFPCEngine(Engine):
             self.stages = [steepest * CONTINUE**k for k in range(1, STAGES)]
         self.stages.append(0.0)
         self.residual = np.inf
+        self.step_seconds = _step_seconds(problem)
         self.tau = 1.0 / max(frobenius(self.gradient), 1e-300)
         self._enter(self.stages.pop(0))
         self._set_factor(*np.linalg.eigh(self.U))
@@ -77,6 +78,7 @@ class MFPCEngine(Engine):
         tau, mu = self.tau, self.mu
         reference = max(self.recent)
         for _ in range(60):
+            self.work += self.step_seconds
             U, values, vectors = self._shrink(self.U - tau * self.gradient, tau * mu)
             change = U - self.U
             size = float(np.sum(change**2))
@@ -170,8 +172,11 @@ class MFPCPlan(EnginePlan):
 
 def _cost(problem: Statement) -> Cost:
     n, s = problem.n, problem.order
-    step = PRODUCT * n * s**2 + EIGH * s**3 + CALL
-    return Cost(500 * step, 8.0 * (4 * n * s + 8 * s**2))
+    return Cost(500 * _step_seconds(problem), 8.0 * (4 * n * s + 8 * s**2))
+
+
+def _step_seconds(problem: Statement) -> float:
+    return PRODUCT * problem.n * problem.order**2 + EIGH * problem.order**3 + CALL
 
 
 PRODUCT, EIGH = 8e-10, 1e-8  # seconds in a step, times n s^2 and s^3

@@ -107,6 +107,8 @@ def dual_value(problem, y):
         return -INFINITY
     S, R = slack(problem, y), problem.regularizer
     if R.name == "trace_power" and R.finite_support:
+        if is_psd(S):  # a zero of sixty digits is not quite one, and R* of it not either
+            return -real(owed)
         return -real(owed) - support(R, spectrum(problem, S))
     if R.name == "trace_power":
         S = _shifted(problem, S, Fraction(R.penalty))

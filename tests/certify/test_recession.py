@@ -133,3 +133,14 @@ def test_a_small_value_keeps_its_price():
     assert 0 < z < 1e-3  # which is small enough to be taken for zero
     assert x @ C @ x + 100.0 * z > 0
     assert not recession._falls(problem, x[:, None], 1e-3)
+
+
+def test_a_shared_slack_grows_with_its_largest_value_alone():
+    """Of four values that grow together the slack pays for one: weight w, and not 4 w."""
+    every = np.arange(4)
+    for weight, falls in ((3.5, True), (4.5, False)):
+        shared = nm.LossTerm(nm.Entries(4, (every, every)), "shared_slack", 1.0, weight)
+        problem = nm.Problem(-np.eye(4), shared)
+        assert recession._falls(problem, np.eye(4) / 2, 1e-9) is falls
+        solution = problem.solve()
+        assert (solution.status is nm.Status.UNBOUNDED) is falls

@@ -22,15 +22,16 @@ def test_directions_are_the_point_and_low_vectors_of_two_slacks(monkeypatch):
     low = lambda S: seen.append(S.toarray()) or EigenBound(0.0, 0.0, "proved", EYE[3])  # noqa: E731
     monkeypatch.setattr(recession, "min_eigenvalue", low)
     found = recession._directions(problem, V)
-    assert len(found) == 5
+    assert len(found) == 6
     np.testing.assert_array_equal(found[0], V)
     np.testing.assert_array_equal(found[1], EYE[:, 3:])
     np.testing.assert_allclose(np.abs(found[2]), EYE[:, :1], atol=1e-12)
+    np.testing.assert_array_equal(found[-1], EYE)
     np.testing.assert_allclose(seen[0], problem.cost.toarray())
     np.testing.assert_allclose(seen[1], problem.slack(problem.derivatives(V)).toarray())
-    assert len(recession._directions(problem, 0 * V)) == 4
+    assert len(recession._directions(problem, 0 * V)) == 5
     free = nm.Problem(np.diag([1.0, 2, -3, 4]), FREE)
-    assert len(recession._directions(free, V)) == 3
+    assert len(recession._directions(free, V)) == 4
 
 
 def test_what_may_not_grow_spans_what_is_kept_still():

@@ -9,7 +9,7 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.cli.main import main
-from npkl_models.solve.registry import backends
+from npkl_models.routes import backends
 
 REGISTRY = backends()
 COMMANDS = (

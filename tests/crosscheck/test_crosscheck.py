@@ -6,7 +6,7 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.crosscheck.table import COLUMNS, cells
-from npkl_models.solve.registry import backends
+from npkl_models.routes import backends
 
 REGISTRY = backends()
 

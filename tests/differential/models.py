@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import cvxpy as cp
 import numpy as np
@@ -123,6 +124,43 @@ def evaluate(kind: str, indices: tuple, K):
 
     i, j = indices[:2]
     return apart(i, j) if kind == "distances" else apart(i, j) - apart(i, indices[2])
+
+
+def contradictory(given: Numbers) -> bool:
+    """Whether the equalities, as the numbers that they are, have no symmetric solution: in fractions."""
+    rows: list[dict] = []
+    for kind, indices, value in given.equalities:
+        for k, asked in enumerate(np.atleast_1d(value)):
+            row = {None: Fraction(float(asked))}
+            at = [] if kind == "total" else [int(index[k]) for index in indices]
+            for i, j, c in _triplets(kind, at, given.n):
+                place = (min(i, j), max(i, j))
+                row[place] = row.get(place, Fraction(0)) + c
+            rows.append(row)
+    while rows:
+        row = rows.pop()
+        pivot = next((place for place, c in row.items() if place is not None and c), None)
+        if pivot is None and row.get(None):
+            return True
+        for other in rows if pivot is not None else ():
+            ratio = other.get(pivot, Fraction(0)) / row[pivot]
+            for place, c in row.items() if ratio else ():
+                other[place] = other.get(place, Fraction(0)) - ratio * c
+    return False
+
+
+def _triplets(kind: str, at: list[int], n: int) -> list[tuple[int, int, int]]:
+    """(i, j, c) with the value the sum of c K_ij."""
+    if kind == "total":
+        return [(i, j, 1) for i in range(n) for j in range(n)]
+    if kind in ("entries", "diagonal"):
+        return [(at[0], at[1], 1)]
+    i, j = at[0], at[1]
+    first = [(i, i, 1), (j, j, 1), (i, j, -2)]
+    if kind == "distances":
+        return first
+    k = at[2]
+    return [*first, (i, i, -1), (k, k, -1), (i, k, 2)]
 
 
 def cvxpy_model(given: Numbers) -> cp.Problem:

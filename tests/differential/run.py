@@ -23,7 +23,7 @@ import cvxpy as cp
 import numpy as np
 
 import npkl_models as nm
-from differential.models import cvxpy_model, draw, ours
+from differential.models import contradictory, cvxpy_model, draw, ours
 
 AGREEMENT = 2e-5  # of two objectives, relative to their sizes and the problem's reference
 LARGE = 1e7  # a model's value so large is of an optimum that is not attained: nothing is concluded
@@ -49,10 +49,10 @@ def compare(seed: int) -> dict:
     row |= {"seconds": time.perf_counter() - began, "backend": solution.backend, "theirs": theirs}
     row |= {"ours": solution.status.name, "value": None if value is None else float(value)}
     row |= {"objective": solution.objective, "what": repr(problem)}
-    return row | {"verdict": _verdict(problem, solution, theirs, row["value"])}
+    return row | {"verdict": _verdict(given, problem, solution, theirs, row["value"])}
 
 
-def _verdict(problem: nm.Problem, solution: nm.Solution, theirs: str, value: float | None) -> str:
+def _verdict(given, problem: nm.Problem, solution: nm.Solution, theirs: str, value: float | None) -> str:
     status = solution.status
     finite = theirs == "optimal" and value is not None and abs(value) < LARGE
     if status is nm.Status.OPTIMAL:
@@ -64,6 +64,8 @@ def _verdict(problem: nm.Problem, solution: nm.Solution, theirs: str, value: flo
         found = solution.certificate
         outside = far and not found.bound <= value + AGREEMENT * problem.size(value)
         return "false claim" if outside else "theirs is worse" if far else "agrees"
+    if status is nm.Status.INFEASIBLE and finite and given.Q is None and contradictory(given):
+        return "contradictory by rounding"
     if status in (nm.Status.INFEASIBLE, nm.Status.UNBOUNDED):
         return "false claim" if finite else "agrees" if theirs == status.name.lower() else "proved alone"
     if finite or theirs in ("infeasible", "unbounded"):

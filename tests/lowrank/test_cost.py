@@ -5,7 +5,7 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.lowrank.cost import condition
-from npkl_models.solve.registry import get_backend
+from npkl_models.routes import get_backend
 
 
 def problem(formulation="npkl", gamma=1.0, shift=0.1, **keywords):

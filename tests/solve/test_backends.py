@@ -7,7 +7,7 @@ import pytest
 from problems import KINDS, build, side_information
 
 import npkl_models as nm
-from npkl_models.solve.registry import backends
+from npkl_models.routes import backends
 
 REGISTRY = backends()
 

@@ -86,6 +86,7 @@ class BurerMonteiroEngine(FactorEngine):
         self._switch_if_slow()
         if not self.f.smooth and self.stationarity <= max(1e-13, INEXACT * min(self.residual, 1e-2)):
             self._move_multipliers()
+        self.work = self.f.work
 
     def _move_multipliers(self) -> None:
         """Once the point is stationary to a share of what they will gain; beta grows if they lag."""

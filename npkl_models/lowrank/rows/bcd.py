@@ -15,7 +15,7 @@ import numpy as np
 from npkl_models.linalg import Array, aligned, frobenius
 from npkl_models.linalg.compile import installed
 from npkl_models.linalg.threads import threaded
-from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY, factor_cost
+from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY, factor_cost, iteration_seconds
 from npkl_models.lowrank.edges import EdgeModel, Structure, structure, unbounded_rows
 from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine, BurerMonteiroOptions
 from npkl_models.lowrank.factor.rank import FactorEngine, drop_null_columns, starting_factor
@@ -33,6 +33,7 @@ from npkl_models.solve.watch import logger
 
 BETA_GROWTH = 2.0
 BETA_MAX = 1e4
+PRODUCTS = 3.0  # in a sweep, the evaluation after it included
 PATIENCE, SLOW = 100, 0.1  # sweeps that gain less than this factor are slow
 NARROW_EVERY, DEAD = 20, 1e-9  # sweeps; share of the largest eigenvalue
 FADING = 1e-4  # the same before Newton steps, for which columns that fade away are a null space
@@ -50,6 +51,7 @@ class BCDEngine(FactorEngine):
         self.model = EdgeModel(pairs, beta=float(np.max(pairs.weight, initial=1.0)))
         self.radius = problem.regularizer.row_radius
         self.sweeper = self.make_sweeper()
+        self.row_seconds = ROW_COMPILED if self.sweeper.compiled else ROW_NUMPY
         self.adjoint = Adjoint(pairs.incidence)
         self.extrapolation = Extrapolation() if options.extrapolation else None
         self.misfit = np.inf
@@ -84,6 +86,7 @@ class BCDEngine(FactorEngine):
 
     def take_over(self, measured: tuple[float, float] | None) -> None:
         """Objective and residual after a sweep: as it measured them itself, or evaluated."""
+        self.work += iteration_seconds(self.problem, self.V.shape[1], PRODUCTS, self.row_seconds)
         if measured is None or not self.model.smooth:
             self.merit = self._evaluate()
         else:

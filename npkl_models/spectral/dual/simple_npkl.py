@@ -72,6 +72,7 @@ class Ascent:
         self.most = options.max_iter or most
         self.best = self.kernel = dual.nothing()  # the highest bound, the lowest objective
         self.offered = False  # the kernel came from `offer`
+        self.one = spectral_cost(dual.problem, 1).seconds
 
     @property
     def deadline(self) -> float:
@@ -100,7 +101,7 @@ class Ascent:
         self.watch.record(self.dual.evaluations, shown.objective, point.bound, gap, shown.rank)
         reached = abs(relative_gap(self.dual.problem, kernel.objective, best.bound)) <= self.options.tol
         status = Status.OPTIMAL if reached and kernel.violation <= self.options.tol else None
-        status = status or self.watch.heed(point.V)
+        status = status or self.watch.heed(point.V, self.dual.evaluations * self.one)
         if status is None and self.dual.evaluations >= self.most:
             status = Status.ITERATION_LIMIT
         if status is not None:

@@ -1,4 +1,4 @@
-"""Equalities that contradict each other linearly, found in rational arithmetic.
+"""Equalities that contradict each other, or follow from each other, found in rational arithmetic.
 
 If numbers nu exist with sum_k nu_k M_k = 0 and nu'b not zero, no matrix at all meets <M_k, K> = b_k.
 Elimination with fractions finds them, since coefficients and values are floating-point numbers.
@@ -6,13 +6,16 @@ Elimination with fractions finds them, since coefficients and values are floatin
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
 
 import numpy as np
 
+from npkl_models.model.facts import fact
 from npkl_models.model.functionals import TotalSum
 from npkl_models.model.statement import Statement
+from npkl_models.model.terms import Equality
 
 MOST = 120  # equalities that are eliminated
 WIDE = 60  # points of an equality on 1'K1, which has a number for each two of them
@@ -23,25 +26,50 @@ Row = dict[tuple[int, int], Fraction]
 
 def linearly_contradictory(problem: Statement) -> bool:
     """Whether the equalities have no solution even among all symmetric matrices (of the basis, if small)."""
+    return any(not row and value != 0 for row, value in _eliminated(problem))
+
+
+def without_dependent(problem: Statement) -> Statement:
+    """The same without the equalities that follow from those before them, in exact arithmetic."""
+    return _reduced(problem) or problem
+
+
+@fact
+def _reduced(problem: Statement) -> Statement | None:
+    found = _eliminated(problem)
+    if all(row for row, _ in found) or any(not row and value != 0 for row, value in found):
+        return None
+    left, at, parts = np.array([bool(row) for row, _ in found]), 0, []
+    for part in problem.equalities:
+        f, kept = part.functional, left[at : at + part.functional.size]
+        at += f.size
+        if kept.any():
+            same = type(f)(f.n, tuple(index[kept] for index in f.indices))
+            parts.append(Equality(same, part.value[kept], part.name))
+    return replace(problem, equalities=tuple(parts))
+
+
+def _eliminated(problem: Statement) -> list[tuple[Row, Fraction]]:
+    """What is left of each equality once those before it are taken off; nothing where they are too many."""
     m = sum(part.functional.size for part in problem.equalities)
     total = any(isinstance(part.functional, TotalSum) for part in problem.equalities)
     if m > MOST or (total and problem.n > WIDE):
-        return False
+        return []
     pivots: dict[tuple[int, int], tuple[Row, Fraction]] = {}
+    out: list[tuple[Row, Fraction]] = []
     for row, value in _rows(problem):
         for place, (pivot, known) in pivots.items():
             share = row.get(place)
             if share:
                 _subtract(row, pivot, share)
                 value -= share * known
+        out.append((row, value))
         if not row:
-            if value != 0:
-                return True
             continue
         first = next(iter(row))
         scale = row[first]
         pivots[first] = {at: x / scale for at, x in row.items()}, value / scale
-    return False
+    return out
 
 
 def _subtract(row: Row, pivot: Row, share: Fraction) -> None:

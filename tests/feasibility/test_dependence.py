@@ -1,11 +1,13 @@
 """Equalities that contradict each other linearly are called INFEASIBLE, whatever solver is asked."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse
 
 import npkl_models as nm
-from npkl_models.certify.contradiction import linearly_contradictory
+from npkl_models.feasibility.dependence import linearly_contradictory, without_dependent
 
 N = 4
 DIFFERENCES = (
@@ -67,3 +69,24 @@ def test_a_sum_over_many_points_is_left_to_others():
     n = 3_000
     parts = (nm.Equality(nm.TotalSum(n), 1.0), nm.Equality(nm.TotalSum(n), 2.0))
     assert not linearly_contradictory(nm.Problem(scipy.sparse.eye_array(n), (), parts))
+
+
+def test_equalities_that_follow_from_others_are_left_out():
+    """d_01 - d_02, d_12 - d_10 and their sum d_12 - d_02: two of them say it all; others stay as they are."""
+    functional = nm.DistanceDifferences(3, ([0, 1, 2], [1, 2, 1], [2, 0, 0]))
+    problem = nm.Problem(np.eye(3), (), nm.Equality(functional, [1.0, 2.0, 3.0]))
+    left = without_dependent(problem)
+    assert [part.functional.size for part in left.equalities] == [2]
+    assert left.equalities[0].value.tolist() == [1.0, 2.0]
+    assert without_dependent(left) is left
+    assert linearly_contradictory(replace(problem, equalities=nm.Equality(functional, [1.0, 2.0, 3.5])))
+    assert without_dependent(nm.Problem(np.eye(3), (), nm.Equality(functional, [1.0, 2.0, 3.5]))) is not left
+
+
+def test_dependent_equalities_hide_no_feasible_kernel():
+    """That a kernel meets all of them is proved by those that are independent."""
+    functional = nm.DistanceDifferences(3, ([0, 1, 2], [1, 2, 1], [2, 0, 0]))
+    problem = nm.Problem(np.eye(3), (), nm.Equality(functional, [1.0, 2.0, 3.0]))
+    solution = problem.solve()
+    assert solution.status is nm.Status.OPTIMAL
+    assert solution.certificate.rigour == "proved"

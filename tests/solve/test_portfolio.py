@@ -5,8 +5,9 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.data.synthetic import swiss_roll
+from npkl_models.solve.candidates import candidates, first_of
 from npkl_models.solve.cost import Cost
-from npkl_models.solve.handover import candidates, first_of, solve_in_stages, stages
+from npkl_models.solve.portfolio import AUTO
 
 
 def hard():
@@ -14,6 +15,11 @@ def hard():
     data = nm.datasets.load("iris")
     L = nm.laplacian(data.X, 5, shift=0.001)
     return nm.npkl(L, nm.Pairs.from_labels(data.y, 90, 90, 0), loss="squared_hinge", gamma=100.0)
+
+
+def in_stages(problem, plan, options=None):
+    """Backends in turn, each with its allowance of counted work."""
+    return AUTO.in_stages(problem, options or {}, np.inf, plan)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +40,7 @@ def hard():
     ],
 )
 def test_the_sure_one_bounds_the_time_of_the_others(costs, wanted):
-    assert stages(costs, {}) == wanted
+    assert AUTO.stages(costs, {}) == wanted
 
 
 def test_under_a_short_limit_one_begins_that_has_a_point_at_any_time():
@@ -63,10 +69,10 @@ def test_stiff_distances_are_left_to_interior(weight, chosen):
 
 def test_who_does_not_get_there_hands_over():
     problem = hard()
-    solution = solve_in_stages(problem, [("bcd", 0.02), ("interior", np.inf)], {}, np.inf)
+    solution = in_stages(problem, [("bcd", 0.02), ("interior", np.inf)])
     assert solution.status is nm.Status.OPTIMAL
     assert [attempt.backend for attempt in solution.attempts] == ["bcd", "interior"]
-    assert solution.attempts[0].status is nm.Status.TIME_LIMIT
+    assert solution.attempts[0].status is nm.Status.ITERATION_LIMIT
     assert solution.attempts[1].gap <= 1e-6
 
 
@@ -86,7 +92,7 @@ def test_who_is_stopped_does_not_lose_what_others_found():
         seen.append(row.iteration)
         return len(seen) > 1 and row.iteration < seen[-2]  # the second backend's first
 
-    solution = solve_in_stages(problem, [("bcd", 0.05), ("interior", np.inf)], {"callback": callback}, np.inf)
+    solution = in_stages(problem, [("bcd", 0.05), ("interior", np.inf)], {"callback": callback})
     assert solution.status is nm.Status.STOPPED
     assert solution.certificate.relative_gap == min(attempt.gap for attempt in solution.attempts)
 
@@ -98,7 +104,7 @@ def test_where_the_sure_one_fails_another_has_its_turn(monkeypatch):
     data = nm.datasets.load("iris")
     L = nm.laplacian(data.X, 5, shift=0.1)
     problem = nm.npkl(L, nm.Pairs.from_labels(data.y, 90, 90, 0), loss="hinge")
-    solution = solve_in_stages(problem, [("interior", np.inf), ("bcd", 10.0)], {}, np.inf)
+    solution = in_stages(problem, [("interior", np.inf), ("bcd", 10.0)])
     assert solution.status is nm.Status.OPTIMAL
     assert solution.attempts[0].backend == "interior"
     assert len(solution.attempts) == 2
@@ -112,7 +118,7 @@ def test_attempts_are_saved(tmp_path):
 
 def test_a_factor_is_handed_on_as_a_start():
     problem = hard()
-    solution = solve_in_stages(problem, [("bcd", 0.02), ("burer_monteiro", np.inf)], {"max_iter": 5}, np.inf)
+    solution = in_stages(problem, [("bcd", 0.02), ("burer_monteiro", np.inf)], {"max_iter": 5})
     assert [attempt.backend for attempt in solution.attempts] == ["bcd", "burer_monteiro"]
     assert solution.status is not nm.Status.OPTIMAL
     assert solution.certificate.relative_gap == min(attempt.gap for attempt in solution.attempts)
@@ -154,9 +160,9 @@ def test_a_start_goes_to_those_that_take_one_and_does_not_keep_the_sure_one_away
     assert "interior" in able
     assert not any("start" in line for line in declined)
     costs = {"interior": Cost(0.1, 1.0, sure=True), "bcd": Cost(1.0, 1.0)}
-    assert [name for name, _ in stages(costs, {"start": first})] == ["bcd", "interior", "bcd"]
-    assert [name for name, _ in stages(costs, {})] == ["interior", "bcd"]
-    found = solve_in_stages(problem, [("interior", np.inf)], {"start": first}, np.inf)
+    assert [name for name, _ in AUTO.stages(costs, {"start": first})] == ["bcd", "interior", "bcd"]
+    assert [name for name, _ in AUTO.stages(costs, {})] == ["interior", "bcd"]
+    found = in_stages(problem, [("interior", np.inf)], {"start": first})
     assert found.status is nm.Status.OPTIMAL
     assert nm.choose_backend(problem, start=first).name != "interior"
     assert problem.compile(start=first).solve().status is nm.Status.OPTIMAL

@@ -1,0 +1,73 @@
+"""Who can solve a problem, and at what predicted cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from npkl_models.errors import unknown
+from npkl_models.model.statement import Statement
+from npkl_models.presolve.units import binary_units
+from npkl_models.solve.backend import Backend
+from npkl_models.solve.cost import Cost
+from npkl_models.solve.options import Options
+from npkl_models.solve.registry import backends
+
+START = "start"  # the option that only helps
+FAR = 3.0  # a prediction that is so many times the limit is beyond it
+
+
+def candidates(problem: Statement, options: Mapping[str, Any]) -> tuple[dict[str, Cost], list[str]]:
+    """The costs of the backends that take the problem and know the options; and why the others do not.
+
+    A start is no condition: those that take none do without.
+    """
+    costs: dict[str, Cost] = {}
+    declined: list[str] = []
+    every = {name for backend in backends().values() for name in backend.option_names}
+    for key in options:
+        if key not in every:
+            raise unknown("option", key, every)
+    for name, backend in backends().items():
+        reason = backend.reason(problem)
+        strange = [key for key in options if key not in backend.option_names and key != START]
+        if reason is None and strange:
+            reason = f"has no option {', '.join(strange)}"
+        if reason is None:
+            cost = predicted(backend, problem)
+            reason = cost.hopeless
+            if not reason:
+                costs[name] = cost
+                continue
+        declined.append(f"{name} {reason}")
+    return costs, declined
+
+
+def predicted(backend: Backend, problem: Statement) -> Cost:
+    """Its cost; one that breaks, such as a user's, makes it no candidate."""
+    try:
+        return backend.cost(binary_units(problem).problem).within_memory()
+    except Exception as error:
+        return Cost(float("inf"), 0.0, f"has a cost that raises {type(error).__name__}: {error}")
+
+
+def first_of(costs: Mapping[str, Cost], options: Mapping[str, Any]) -> str:
+    """The quickest backend; with a start the quickest of those that take one, if there are any.
+
+    Under a time limit far too short for it, it is the quickest of those that have a point at any time.
+    """
+    able = list(costs)
+    if options.get(START) is not None:
+        able = [name for name in costs if START in backends()[name].option_names] or able
+    first = min(able, key=lambda name: costs[name].seconds)
+    limit = Options(time_limit=options.get("time_limit")).time_limit
+    if limit is None or costs[first].seconds <= FAR * limit:
+        return first
+    return min(
+        (name for name in able if costs[name].anytime), key=lambda name: costs[name].seconds, default=first
+    )
+
+
+def usable(backend: Backend, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options without a start where the backend takes none."""
+    return {key: value for key, value in options.items() if key != START or key in backend.option_names}

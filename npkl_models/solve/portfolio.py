@@ -1,0 +1,239 @@
+"""The default: the quickest backend first, the sure one once it would have been done.
+
+How long a first-order solver takes depends on the condition of a problem, which nobody knows beforehand; how
+long one takes that does not mind the condition is known. So the former may do as much as the latter would;
+then it goes on while its rate of fall promises an end sooner than that, up to three times as much, and
+hands over. Together they need at most about four times what the better one does. All of it is counted work
+(`allowance`), so that who answers is a function of problem, options and versions; only memory that is free,
+and a `time_limit`, are the machine's.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from npkl_models.answer.solution import Attempt, Solution, Status
+from npkl_models.errors import UnsupportedError
+from npkl_models.linalg import Array
+from npkl_models.model.statement import Statement
+from npkl_models.model.terms import Multipliers
+from npkl_models.presolve.anchored import Split, split
+from npkl_models.presolve.growth import grown
+from npkl_models.solve.allowance import Allowance
+from npkl_models.solve.candidates import START, candidates, first_of, usable
+from npkl_models.solve.cost import Cost
+from npkl_models.solve.judge import Claim, judge
+from npkl_models.solve.options import Options, require
+from npkl_models.solve.registry import backends
+from npkl_models.solve.watch import Watch
+
+FAR_OFF = 0.1  # relative gap of a point that is no better start than any other
+SHARPER = 0.3  # of tol: the gap of the anchored points' problem, where nothing holds the others
+PROVED = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)
+WITHOUT_END = float("inf")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Portfolio:
+    """A strategy: which backends are tried in turn, and how much work each may do.
+
+    Work is in seconds of the machine that predictions are calibrated on. The sure backend is the quickest
+    whose prediction does not depend on the condition of the problem.
+
+    Parameters
+    ----------
+    share : float
+        Times the sure one's prediction, that the first one may do.
+    shortest : float
+        Work that the first one may do at least.
+    patience : float
+        Times its own prediction, that the quickest of the others may do after the sure one.
+    last : float
+        Work that it may do at least.
+    followers : int
+        How many follow the first one where none is sure.
+    longest : float
+        Prediction up to which one follows there.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
+    >>> problem.solve(nm.Portfolio(share=10.0)).status.name
+    'OPTIMAL'
+    """
+
+    share: float = 3.0
+    shortest: float = 0.05
+    patience: float = 10.0
+    last: float = 10.0
+    followers: int = 2
+    longest: float = 60.0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            require(number and value >= 0, f"{name} of a Portfolio must be a number >= 0", value)
+
+    def stages(self, costs: Mapping[str, Cost], options: Mapping[str, Any]) -> list[tuple[str, float]]:
+        """Which backends to try in turn, and how much work each may do.
+
+        Should the sure one not get there either, the quickest of the others may do some more. Where none is
+        sure, nobody knows when to hand over: the first one goes on to its own end, and others follow if that
+        was not the optimum.
+        """
+        order = sorted(costs, key=lambda name: costs[name].seconds)
+        sure = next((name for name in order if costs[name].sure), None)
+        first = first_of(costs, options)
+        if sure is None:
+            second = [name for name in order if name != first and costs[name].seconds <= self.longest]
+            return [(name, WITHOUT_END) for name in (first, *second[: int(self.followers)])]
+        if len(order) == 1:
+            return [(first, WITHOUT_END)]
+        other = next(name for name in order if name != sure)
+        rest = [(sure, WITHOUT_END), (other, max(self.patience * costs[other].seconds, self.last))]
+        most = max(self.share * costs[sure].seconds, self.shortest)
+        return rest if first == sure else [(first, most), *rest]
+
+    def solve(self, problem: Statement, options: dict[str, Any]) -> Solution:
+        """The better answer of those that were tried; points that nothing holds are presolved."""
+        given = Options(time_limit=options.get("time_limit")).time_limit
+        limit, parts = WITHOUT_END if given is None else given, split(problem)
+        if parts is not None and parts.problem is not None and options.get(START) is None:
+            return self._split(problem, parts, parts.problem, options, limit)
+        return self.in_stages(problem, options, limit)
+
+    def in_stages(
+        self, problem: Statement, options: dict[str, Any], limit: float,
+        plan: list[tuple[str, float]] | None = None,
+    ) -> Solution:  # fmt: skip
+        """Try the backends in turn until one is certified; the best answer, with all attempts."""
+        costs = candidates(problem, options)[0]
+        plan = self.stages(costs, options) if plan is None else plan
+        rival = costs.get(plan[1][0]) if len(plan) > 1 and plan[1][1] > plan[0][1] else None
+        started, best, cut = time.perf_counter(), None, False
+        attempts: list[Attempt] = []
+        for name, most in plan:
+            left = limit - (time.perf_counter() - started)
+            if best is not None and left <= 0:
+                break
+            allowance = _allowance(problem, options, most, None if attempts else rival)
+            found = _attempt(problem, name, options, left, best, allowance)
+            if found is None:
+                continue
+            attempts.append(Attempt(name, found.solve_time, found.status, _gap(found)))
+            best = _kept(found, best)
+            cut = allowance.used if best is found else cut
+            if found.status in (*PROVED, Status.STOPPED) or (most == WITHOUT_END and _without_bound(found)):
+                break
+        return _summed(best, attempts, cut)
+
+    def _split(
+        self, problem: Statement, parts: Split, inner: Statement, options: dict[str, Any], limit: float
+    ) -> Solution:
+        """The anchored points are solved, the others grown from there, or all by the sure one; the better.
+
+        The multipliers are those of the anchored points in any case.
+        """
+        started, tol = time.perf_counter(), Options(tol=options.get("tol", Options.tol)).tol
+        found = self.in_stages(inner, options | {"tol": SHARPER * tol}, limit)
+        V, y = None, None
+        if found.V is not None:
+            V, y = grown(parts, found.V), parts.unfold(found.certificate.multipliers)
+        best = _judged(problem, found, V, y, options)
+        costs = candidates(problem, options)[0]
+        sure = [name for name in costs if costs[name].sure]
+        left = limit - (time.perf_counter() - started)
+        if best.status is Status.OPTIMAL or found.status is Status.STOPPED or not sure or left <= 0:
+            return best
+        quickest = min(sure, key=lambda name: costs[name].seconds)
+        whole = _attempt(problem, quickest, options, left, None, Allowance())
+        if whole is None or whole.V is None:
+            return best
+        other = _judged(problem, whole, whole.V, y, options)
+        attempts = (*best.attempts, *other.attempts)
+        best = _kept(other, best)
+        return replace(best, attempts=attempts, solve_time=time.perf_counter() - started)
+
+
+AUTO = Portfolio()
+"""What "auto" stands for."""
+
+
+def _judged(
+    problem: Statement, found: Solution, V: Array | None, y: Multipliers | None, options: Mapping[str, Any]
+) -> Solution:
+    """What a point and multipliers are worth to the whole problem."""
+    watch = Watch(Options(tol=options.get("tol", Options.tol)), found.backend)
+    status = Status.INACCURATE if found.status is Status.OPTIMAL else found.status
+    claim = Claim(V, y, status, found.objective, found.iterations, "solved where the points are held")
+    out = judge(problem, found.backend, claim, watch)
+    gap = _gap(out)
+    spent = found.solve_time + watch.seconds
+    return replace(
+        out, attempts=(Attempt(found.backend, spent, out.status, gap),), solve_time=spent,
+        build_time=found.build_time, history=found.history,
+    )  # fmt: skip
+
+
+def _allowance(problem: Statement, options: Mapping[str, Any], most: float, rival: Cost | None) -> Allowance:
+    """What a run may do, and what the sure one that follows would."""
+    tol = Options(tol=options.get("tol", Options.tol)).tol
+    return Allowance(most) if rival is None else Allowance(most, rival.seconds, tol, problem.reference)
+
+
+def _gap(found: Solution) -> float:
+    return found.certificate.relative_gap if found.V is not None else float("inf")
+
+
+def _attempt(
+    problem: Statement, name: str, options: dict[str, Any], seconds: float, best: Solution | None,
+    allowance: Allowance,
+) -> Solution | None:  # fmt: skip
+    """One backend within its allowance, from the best point so far; None if it refuses to follow another."""
+    backend = backends()[name]
+    own = usable(backend, options)
+    if seconds < WITHOUT_END:
+        own["time_limit"] = max(seconds, 1e-3)
+    near = best is not None and best.V is not None and best.certificate.relative_gap < FAR_OFF
+    if near and START in backend.option_names:
+        own[START] = best
+    try:
+        return backend.compile(problem, **own).solve(allowance)
+    except UnsupportedError:
+        if best is None:
+            raise
+        return None
+
+
+def _summed(best: Solution | None, attempts: list[Attempt], cut: bool) -> Solution:
+    """The best answer, with all attempts; a limit of ours is none of the user's."""
+    if best is None:
+        raise UnsupportedError("no backend was tried")
+    if cut and best.status is Status.ITERATION_LIMIT:
+        best = replace(best, status=Status.INACCURATE)
+    total = sum(attempt.seconds for attempt in attempts)
+    return replace(best, attempts=tuple(attempts), solve_time=total)
+
+
+def _kept(found: Solution, best: Solution | None) -> Solution:
+    """The better of the two, stopped if the last one was."""
+    if best is None or found.status in PROVED or _better(found, best):
+        best = found
+    return replace(best, status=found.status) if found.status is Status.STOPPED else best
+
+
+def _better(found: Solution, best: Solution) -> bool:
+    if found.V is None or best.V is None:
+        return best.V is None
+    return found.certificate.relative_gap <= best.certificate.relative_gap
+
+
+def _without_bound(found: Solution) -> bool:
+    """Whether there is no bound, which another backend would not find either."""
+    return found.V is not None and found.certificate.bound == float("-inf")
