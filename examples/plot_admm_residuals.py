@@ -15,10 +15,7 @@ import npkl_models as nm
 data = nm.datasets.load("iris")
 pairs = nm.Pairs.from_labels(data.y, n_must=90, n_cannot=90, random_state=0)
 problem = nm.pcp(nm.laplacian(data.X, n_neighbors=5, shift=0.1), pairs)
-solution = problem.solve(
-    "admm", rank="pataki", rho=100.0, rho_floor=10.0, relaxation=1.0, independent=True,
-    epsilon=1e-2, checks=True,
-)  # fmt: skip
+solution = problem.solve("printed_kl_admm", epsilon=1e-2, checks=True, max_iter=2000)
 print(solution)
 print(solution.message)
 ax = plt.subplot()

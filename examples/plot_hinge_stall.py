@@ -20,7 +20,7 @@ print("two runs of the printed rows, about 4 seconds", flush=True)
 best = problem.solve("bcd")
 figure, ax = plt.subplots(figsize=(6.4, 4), layout="constrained")
 for seed in range(2):
-    run = problem.solve("bcd", nonsmooth="row_qp", rank=8, random_state=seed, max_iter=25)
+    run = problem.solve("printed_bcdkl", rank=8, random_state=seed, max_iter=25)
     h = run.history
     ax.loglog(h.iteration, h.objective / best.objective - 1, label=f"printed rows, start {seed}")
     print(f"start {seed}: {run.objective:.4f}, {run.status}")

@@ -7,6 +7,8 @@ from npkl_models.interior import interior
 from npkl_models.lowrank import admm
 from npkl_models.lowrank.factor import burer_monteiro
 from npkl_models.lowrank.rows import bcd
+from npkl_models.printed import bcd_npkl, bcdkl, kl_admm, sqlp
+from npkl_models.printed import simple_npkl as printed_simple_npkl
 from npkl_models.solve.registry import backends as backends
 from npkl_models.solve.registry import compatible as compatible
 from npkl_models.solve.registry import get_backend as get_backend
@@ -29,6 +31,15 @@ ROUTES = (
 )
 """In the order in which they are preferred."""
 
+PRINTED = (
+    kl_admm.BACKEND,
+    bcdkl.BACKEND,
+    bcd_npkl.BACKEND,
+    printed_simple_npkl.BACKEND,
+    sqlp.BACKEND,
+)
+"""The papers' algorithms as printed, by their names alone."""
 
-for _backend in ROUTES:
+
+for _backend in (*ROUTES, *PRINTED):
     register(_backend, replace=True)  # which may be there from an import that was interrupted

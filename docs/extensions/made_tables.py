@@ -26,7 +26,7 @@ def write() -> None:
     summaries = [backend.summary for backend in backends().values()]
     rows = [(*row, summary) for row, summary in zip(linked, summaries, strict=True)]
     _write("support.md", markdown((*SUPPORT_COLUMNS, "what it is"), rows))
-    for name, backend in backends().items():
+    for name, backend in (backends() | backends("printed")).items():
         rows = [(f"`{option}`", *rest) for option, *rest in option_rows(backend)]
         _write(f"options_{name}.md", markdown(OPTION_COLUMNS, rows))
     for name, problem in instances().items():

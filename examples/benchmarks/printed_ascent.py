@@ -9,9 +9,9 @@ from common import report
 import npkl_models as nm
 
 WAYS = {
-    "default": {},
-    "gradient": {"rule": "gradient", "max_iter": 51},
-    "gradient, pataki": {"rule": "gradient", "eigenpairs": "pataki", "max_iter": 51},
+    "default": ("simple_npkl", {}),
+    "printed, all": ("printed_simple_npkl", {"eigenpairs": "all"}),
+    "printed, pataki": ("printed_simple_npkl", {}),
 }
 data = nm.datasets.load("iris")
 pairs = nm.Pairs.from_labels(data.y, n_must=90, n_cannot=90, random_state=0)
@@ -25,10 +25,10 @@ PROBLEMS = [
 ]  # fmt: skip
 for loss, given in PROBLEMS:
     problem = nm.simple_npkl(L, pairs, loss=loss, **given)
-    for way, options in WAYS.items():
+    for way, (backend, options) in WAYS.items():
         if given["p"] == 1 and "pataki" in way:
             continue
-        solution = problem.solve("simple_npkl", time_limit=60.0, **options)
+        solution = problem.solve(backend, time_limit=60.0, **options)
         report(
             benchmark="printed_ascent", loss=loss, **given, way=way, objective=solution.objective,
             relative_gap=solution.certificate.relative_gap, evaluations=solution.iterations,

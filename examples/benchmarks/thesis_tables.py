@@ -13,7 +13,7 @@ import numpy as np
 from common import report
 
 import npkl_models as nm
-from npkl_models.conic.printed_rank import quadratic_ranks
+from npkl_models.printed.sqlp import quadratic_ranks
 
 SIZES = (10, 15, 20, 25, 30, 35, 40, 50, 60, 80, 100)
 NU = 100.0

@@ -6,9 +6,22 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from common import GAMMA, LIMIT, RESTARTS, SHIFT, SMALL, drawn, graph, known, load, measured, seeds, timed
+from common import (
+    GAMMA,
+    LIMIT,
+    RESTARTS,
+    SHIFT,
+    SMALL,
+    backend_of,
+    drawn,
+    graph,
+    known,
+    load,
+    measured,
+    seeds,
+    timed,
+)
 from items import Cells, Item, Results, absent, exponent, of, spread, table
-from kl_admm import BCDKL
 
 import npkl_models as nm
 from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
@@ -18,11 +31,6 @@ LOSSES = ("hinge", "squared_hinge", "square", "linear")
 ADULT = {"a1a": 3, "a2a": 2, "a4a": 1, "a5a": 1, "a6a": 1, "a7a": 1}
 PATIENCE = 30.0  # seconds of the printed row programs, which stall with the hinge
 METHODS = ("bcd, printed", "simple_npkl", "bcd")
-
-
-def printed(loss: str) -> dict[str, Any]:
-    """Their settings; the linear loss, with its row norms, has closed updates (31) and no row programs."""
-    return BCDKL | ({} if loss == "linear" else {"nonsmooth": "row_qp"})
 
 
 LOST = "the cells of the paper's tables are lost in the text that we have; what its prose says is compared"
@@ -40,9 +48,9 @@ def run(name: str, loss: str, method: str, seed: int) -> dict[str, Any]:
     """One repetition."""
     data = drawn(name, seed)[0]
     options: dict[str, Any] = {"time_limit": LIMIT, "random_state": seed}
-    problem, backend = problem_of(name, loss, seed), method.split(",")[0]
+    problem, backend = problem_of(name, loss, seed), backend_of(method)
     if method == "bcd, printed":
-        options |= printed(loss) | {"time_limit": PATIENCE}
+        options["time_limit"] = PATIENCE
     elif method == "simple_npkl":
         problem = nm.Problem(problem.cost, problem.terms, regularizer=nm.TracePower(2, bound=100.0 * data.n))
         backend = "closed_form" if loss == "linear" else backend
@@ -88,11 +96,8 @@ def show(found: Results, what: str, digits: int) -> str:
 def converge(name: str, loss: str) -> dict[str, Any]:
     """Objective against seconds and sweeps, as printed and by the other solvers."""
     problem, out = problem_of(name, loss, 0), {}
-    runs: dict[str, dict[str, Any]] = {
-        "bcd, printed": printed(loss), "bcd": {}, "burer_monteiro": {},
-    }  # fmt: skip
-    for label, options in runs.items():
-        solution, _ = timed(problem, label.split(",")[0], time_limit=LIMIT, **options)
+    for label in ("bcd, printed", "bcd", "burer_monteiro"):
+        solution, _ = timed(problem, backend_of(label), time_limit=LIMIT)
         history = solution.history
         out[label] = {
             "seconds": history.seconds.tolist(), "objective": history.objective.tolist(),
@@ -156,11 +161,11 @@ def scale(n: int, loss: str, method: str) -> dict[str, Any]:
     problem = nm.npkl(L, pairs, loss=loss, gamma=1.0, row_norm=1.0 if loss == "linear" else None)
     options: dict[str, Any] = {"time_limit": LIMIT}
     if method == "bcd, printed":
-        options |= printed(loss) | {"time_limit": PATIENCE}
+        options["time_limit"] = PATIENCE
     elif method == "simple_npkl":
         problem = nm.Problem(L, problem.terms, regularizer=nm.TracePower(2, bound=100.0 * n))
         options["tol"] = 1e-4
-    backend = "closed_form" if (method, loss) == ("simple_npkl", "linear") else method.split(",")[0]
+    backend = "closed_form" if (method, loss) == ("simple_npkl", "linear") else backend_of(method)
     solution, seconds = timed(problem, backend, **options)
     cut = solution.status is nm.Status.TIME_LIMIT
     return {"seconds": seconds, "gap": float(solution.certificate.relative_gap), "cut": cut}

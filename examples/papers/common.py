@@ -74,6 +74,11 @@ def warm() -> None:
             problem.solve(backend)
 
 
+def backend_of(method: str) -> str:
+    """The backend of a column; "admm, printed" is KL-ADMM as its source prints it."""
+    return {"admm, printed": "printed_kl_admm", "bcd, printed": "printed_bcdkl"}.get(method, method)
+
+
 def timed(problem: nm.Problem, backend: str, **options: Any) -> tuple[nm.Solution, float]:
     """A solution, and the CPU seconds that it took."""
     warm()

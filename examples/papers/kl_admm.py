@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from common import GAMMA, LIMIT, SHIFT, SMALL, drawn, graph, known, load, measured, seeds, timed
+from common import GAMMA, LIMIT, SHIFT, SMALL, backend_of, drawn, graph, known, load, measured, seeds, timed
 from items import Cells, Item, Results, absent, exponent, of, spread, table
 
 import npkl_models as nm
@@ -16,13 +16,6 @@ from npkl_models.applications.selection import Grid, select_setting
 
 SOURCE = "Hu & Kwok 2013"
 ADULT = {"a1a": 20, "a2a": 10, "a4a": 3, "a5a": 2, "a6a": 1}  # repetitions
-PRINTED: dict[str, Any] = {
-    "rank": "pataki", "rho": 100.0, "rho_floor": 10.0, "relaxation": 1.0, "independent": True, "epsilon": 1e-3,
-}  # fmt: skip
-BCDKL: dict[str, Any] = {
-    "rank": "pataki", "reshuffle": True, "labelled_first": True, "epsilon": 1e-5, "max_iter": 1000,
-    "extrapolation": False, "newton": False,
-}  # fmt: skip
 RANKS = {
     "chessboard": 25, "double_spiral": 25, "glass": 37, "heart": 42, "iris": 31, "protein": 27, "sonar": 37,
     "soybean_small": 17, "wine": 34, "a1a": 103, "a2a": 123, "a4a": 179, "a5a": 208, "a6a": 275,
@@ -101,9 +94,8 @@ def run(name: str, method: str, seed: int) -> dict[str, Any]:
     L = graph(name, seed)
     problem = nm.pcp(L, pairs, gamma=GAMMA)
     options: dict[str, Any] = {"time_limit": LIMIT}
-    backend = method.split(",")[0]
     if method == "admm, printed":
-        options |= PRINTED | {"max_iter": 100 if name in ADULT else 500, "random_state": seed}
+        options |= {"max_iter": 100 if name in ADULT else 500, "random_state": seed}
     elif method == "simple_npkl":
         own = nm.LossTerm(
             problem.terms[0].functional, "square", problem.terms[0].target, problem.terms[0].weight
@@ -112,7 +104,7 @@ def run(name: str, method: str, seed: int) -> dict[str, Any]:
         options["tol"] = 1e-4
     elif method == "mfpc":
         problem = problem.with_basis(nm.eigenbasis(L, RANKS[name]))
-    return measured(problem, backend, data.y, seed, **options)
+    return measured(problem, backend_of(method), data.y, seed, **options)
 
 
 def runs(name: str, method: str, quick: bool) -> range:
@@ -248,7 +240,7 @@ def converge(name: str) -> dict[str, Any]:
     """Objective and residuals of the printed algorithm, and the optimum."""
     problem = problem_of(name, 0)
     best = problem.solve("hybrid", time_limit=LIMIT)
-    found = problem.solve("admm", **(PRINTED | {"epsilon": 1e-8, "max_iter": 200}))
+    found = problem.solve("printed_kl_admm", epsilon=1e-8, max_iter=200)
     history = found.history
     return {
         "objective": history.objective.tolist(), "optimum": float(best.objective),
@@ -309,12 +301,10 @@ def scale(n: int, constraints: int, method: str) -> dict[str, Any]:
     pairs = nm.Pairs.from_labels(data.y, constraints // 2, constraints // 2, 0)
     problem = nm.pcp(nm.laplacian(data.X, 5, shift=SHIFT), pairs, gamma=GAMMA)
     options: dict[str, Any] = {"time_limit": LIMIT}
-    if method == "admm, printed":
-        options |= PRINTED | {"max_iter": 500}
     if method == "simple_npkl":
         problem = nm.Problem(problem.cost, problem.terms, regularizer=nm.TracePower(2, bound=100.0 * n))
         options["tol"] = 1e-4
-    solution, seconds = timed(problem, method.split(",")[0], **options)
+    solution, seconds = timed(problem, backend_of(method), **options)
     return {
         "seconds": seconds,
         "gap": float(solution.certificate.relative_gap),
@@ -382,18 +372,15 @@ SMALLER = 40  # columns of the SQLP's basis; it takes hours with the rank of the
 def ratio(name: str, method: str) -> dict[str, Any]:
     """One run on an adult set."""
     problem, options = problem_of(name, 0), {"time_limit": 2 * LIMIT}
-    backend = method.split(",")[0]
     if method == "admm, printed":
-        options |= PRINTED | {"max_iter": 100}
-    elif method == "bcd, printed":
-        options |= BCDKL
+        options |= {"max_iter": 100}
     elif method == "simple_npkl":
         bound = nm.TracePower(2, bound=100.0 * problem.n)
         problem = nm.Problem(problem.cost, problem.terms, regularizer=bound)
     elif method in ("mfpc", "sqlp"):
         size = RANKS[name] if method == "mfpc" else SMALLER
         problem = problem.with_basis(nm.eigenbasis(problem.cost, size))
-    solution, seconds = timed(problem, backend, **options)
+    solution, seconds = timed(problem, backend_of(method), **options)
     gap = float(solution.certificate.relative_gap) if solution.V is not None else float("nan")
     return {"seconds": seconds, "gap": gap, "status": solution.status.name}
 

@@ -10,7 +10,7 @@ from common import known, load, timed
 from items import Cells, Item, Results, exponent, table
 
 import npkl_models as nm
-from npkl_models.conic.printed_rank import quadratic_ranks
+from npkl_models.printed.sqlp import quadratic_ranks
 
 SOURCE = "Wu 2011"
 SIZES = (10, 15, 20, 25, 30, 35, 40, 50, 60, 80, 100)

@@ -171,7 +171,7 @@ class ReducedPlan:
         )
 
 
-def _with_solver(problem: Statement, options: ConicOptions, form: Form) -> ConicOptions:
+def with_solver(problem: Statement, options: ConicOptions, form: Form) -> ConicOptions:
     """The options with a solver that fits into memory, and its eps."""
     preferred = None if problem.equalities else DEFAULT_SOLVER
     solver = choose_solver(options.solver or preferred, form.order(problem))
@@ -185,7 +185,7 @@ def _plan(problem: Statement, options: ConicOptions, form: Form) -> ReducedPlan:
     """Form the quadratic, factor it, and write the cones; memory is checked first."""
     import cvxpy as cp
 
-    options = _with_solver(problem, options, form)
+    options = with_solver(problem, options, form)
     q = ReducedQuadratic.of(problem)
     s = q.order
     D, unit = _scales(q)

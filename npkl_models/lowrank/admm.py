@@ -18,9 +18,8 @@ from npkl_models.lowrank.admm_options import ADMMOptions
 from npkl_models.lowrank.cost import ROW_NUMPY, factor_cost, iteration_seconds
 from npkl_models.lowrank.edges import EdgeModel, Structure, structure
 from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine, BurerMonteiroOptions
-from npkl_models.lowrank.factor.rank import FactorEngine, random_factor, starting_factor
+from npkl_models.lowrank.factor.rank import FactorEngine, starting_factor
 from npkl_models.lowrank.factor.spectral_term import SpectralTerm
-from npkl_models.lowrank.lagrangian import Checks
 from npkl_models.lowrank.rows import bcd
 from npkl_models.lowrank.rows.bcd import BCDEngine
 from npkl_models.lowrank.rows.bcd_options import BCDOptions
@@ -71,8 +70,7 @@ class ADMMEngine(FactorEngine):
         self.tables = PairTables(pairs).tables(np.arange(pairs.n))
         self.zeta = np.zeros((2, pairs.size))
         self.mu = np.zeros((2, pairs.size))
-        self.checks = Checks(problem, pairs, self.model) if options.checks else None
-        self.begin(V, random_factor(problem, V.shape[1], options.random_state) if options.independent else V)
+        self.begin(V, V)
 
     def restart(self, V: Array) -> None:
         if self.finisher is not None:
@@ -97,40 +95,52 @@ class ADMMEngine(FactorEngine):
             self.measured = {}
             self.follow(self.finisher)
             return
-        self.work += ROWS * iteration_seconds(self.problem, self.V.shape[1], PRODUCTS, ROW_NUMPY)
-        before, alpha = (self.V, self.U, self.Lambda), self.relaxation
+        self.count_work()
+        before, alpha = self.V, self.relaxation
         target = self.spectral.weight(self.V)
         self.weight += (DAMPING if self.spectral.constrained else 1.0) * (target - self.weight)
-        self.V = self._solve(self.U, self.rho * self.U - self.Lambda, transposed=False)
+        self.V = self.solve_rows(self.U, self.rho * self.U - self.Lambda, transposed=False)
         relaxed = alpha * self.V + (1 - alpha) * self.U
-        self.U = self._solve(self.V, self.rho * relaxed + self.Lambda, transposed=True)
+        self.U = self.solve_rows(self.V, self.rho * relaxed + self.Lambda, transposed=True)
         self.Lambda = self.Lambda + self.rho * (relaxed - self.U)
         misfit = self._update_split()
-        primal = frobenius(self.V - self.U)
-        dual = self.rho * frobenius(self.V - before[0])
-        self.measured = {"primal": primal, "dual": dual}
-        if self.checks is not None:
-            self.measured |= self.checks.step(before, (self.V, self.U, self.Lambda), self.rho)
-            self.note = str(self.checks)
-        if self.options.epsilon is not None:
-            self.met = max(primal, dual) < self.options.epsilon
-        self._measure(misfit)
-        if not self.objective <= DIVERGENCE * self.problem.size(self.start_objective):
-            self.floor *= 2
-            self.rho = max(2 * self.rho, self.floor)
-            self.mu[:] = 0.0
-            self.begin(*self.start)
-            self.met = None if self.met is None else False
+        primal, dual = self.residuals(before)
+        self.measure(misfit)
+        if self.begun_again():
             return
-        if self.options.epsilon is None:
-            self._watch_progress()
+        self._watch_progress()
+        self.balance(primal, dual)
+        if self.options.polish != "none" and self.residual <= POLISH_BELOW:
+            self.finisher = self._polisher()
+            self.note = f"last digits by {self.options.polish}"
+
+    def count_work(self) -> None:
+        """An iteration more."""
+        self.work += ROWS * iteration_seconds(self.problem, self.V.shape[1], PRODUCTS, ROW_NUMPY)
+
+    def residuals(self, before: Array) -> tuple[float, float]:
+        """The primal and the dual residual after a step from the factor V before, eq. (14)."""
+        primal = frobenius(self.V - self.U)
+        dual = self.rho * frobenius(self.V - before)
+        self.measured = {"primal": primal, "dual": dual}
+        return primal, dual
+
+    def balance(self, primal: float, dual: float) -> None:
+        """Move rho towards residuals of one size, eq. (15)."""
         if primal > BALANCE * dual:
             self.rho *= 2
         elif dual > BALANCE * primal:
             self.rho = max(self.rho / 2, self.floor)
-        if self.options.polish != "none" and self.residual <= POLISH_BELOW:
-            self.finisher = self._polisher()
-            self.note = f"last digits by {self.options.polish}"
+
+    def begun_again(self) -> bool:
+        """Whether the objective grew without limit; then from the start, with twice the floor of rho."""
+        if self.objective <= DIVERGENCE * self.problem.size(self.start_objective):
+            return False
+        self.floor *= 2
+        self.rho = max(2 * self.rho, self.floor)
+        self.mu[:] = 0.0
+        self.begin(*self.start)
+        return True
 
     def _watch_progress(self) -> None:
         """Leave over-relaxation, then raise the floor of rho, where the residual does not fall.
@@ -166,7 +176,7 @@ class ADMMEngine(FactorEngine):
             y.terms[block.term][block.source] = derivative[block.start : block.stop]
         return y
 
-    def _solve(self, U: Array, center: Array, transposed: bool) -> Array:
+    def solve_rows(self, U: Array, center: Array, transposed: bool) -> Array:
         """All rows of one side, the other held: (M + sum h_j u_j u_j') v = c, eqs. (11)-(13).
 
         M = rho I, and G U'U more with tr K^2. That one is factorised, M = R R', and v = w R^-1.
@@ -181,10 +191,7 @@ class ADMMEngine(FactorEngine):
         out = np.empty_like(U)
         for table in self.tables:
             P, h, pull = self._row_pairs(table, U, transposed)
-            pulled = np.einsum("bkr,bk->br", P, pull)
-            if transposed and self.options.printed_d:  # T_ij v_i in place of T_ij v_j
-                pulled = pull.sum(axis=1)[:, None] * U[table.points]
-            C = c[table.points] - pulled
+            C = c[table.points] - self.pulled(P, pull, U[table.points], transposed)
             W = np.sqrt(h)[:, :, None] * P
             own = pairs.quadratic[table.points]
             if np.any(own > 0):
@@ -192,6 +199,11 @@ class ADMMEngine(FactorEngine):
                 W = np.concatenate([W, self_row[:, None, :]], axis=1)
             out[table.points] = shifted_solve(level[table.points], W, C)
         return out if back is None else out @ back
+
+    def pulled(self, P: Array, pull: Array, own: Array, transposed: bool) -> Array:
+        """What the pairs put on the right-hand sides of rows whose counterparts are ``own`` (b x r)."""
+        out: Array = np.einsum("bkr,bk->br", P, pull)
+        return out
 
     def _row_pairs(self, table: Table, U: Array, transposed: bool) -> tuple[Array, Array, Array]:
         """Rows of the pairs, their curvatures and their derivatives at 0."""
@@ -218,7 +230,8 @@ class ADMMEngine(FactorEngine):
             total += float(np.sum(np.abs(miss) * self.pairs.weight[which]))
         return 0.5 * total
 
-    def _measure(self, misfit: float) -> None:
+    def measure(self, misfit: float) -> None:
+        """Objective and residual at V; ``misfit`` is that of the split values."""
         V = self.V
         self.objective = self.problem.objective_of_factor(V)
         SV = self.problem.slack(self.multipliers()) @ V + self.spectral.value_and_gradient(V)[1]
@@ -254,12 +267,7 @@ class ADMMPlan(EnginePlan):
 
 
 def _plan(problem: Statement, options: ADMMOptions) -> ADMMPlan:
-    """Check that the options fit the problem."""
-    kinds = [term.loss.name for term in problem.terms if not term.loss.quadratic]
-    kinds += [] if problem.regularizer.vacuous else [problem.regularizer.label]
-    for name in ("printed_d", "checks"):
-        if getattr(options, name) and kinds:
-            raise UnsupportedError(f"{name}=True needs quadratic losses and no regulariser, got {kinds[0]}")
+    """Check that the polisher takes the problem."""
     reason = bcd.TAKES.refusal(problem) if options.polish == "bcd" else None
     if reason is not None:
         raise UnsupportedError(f"polish='bcd' does not take this problem, bcd {reason}; use 'newton'")

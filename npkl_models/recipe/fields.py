@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from npkl_models.errors import ProblemError, unknown
-from npkl_models.recipe.names import BACKENDS, BASIS, DATASETS, FOLDER_VARIABLE, FORMULATIONS, LOSSES
+from npkl_models.recipe.names import BACKENDS, BASIS, DATASETS, FOLDER_VARIABLE, FORMULATIONS, LOSSES, PRINTED
 
 LONGEST = 100
 """Characters of a value that an error repeats."""
@@ -181,7 +181,9 @@ class Fields:
         None, f"K = QUQ' over S eigenvectors; {BASIS} where it needs some", "problem", label="Basis size",
         metavar="S", low=1, of=("basis", "n_basis"),
     )  # fmt: skip
-    backend: str = _asked("auto", f"auto, {', '.join(BACKENDS)}", "solver", label="Backend", metavar="NAME")
+    backend: str = _asked(
+        "auto", f"auto, {', '.join((*BACKENDS, *PRINTED))}", "solver", label="Backend", metavar="NAME"
+    )
     tol: float = _asked(1e-6, "target of the relative gap", "solver", label="Relative gap", low=0, high=1)
     time_limit: float | None = _asked(
         None, "seconds", "solver", label="Seconds at most", metavar="S", low=0,

@@ -29,6 +29,11 @@ BACKENDS = (
 )  # fmt: skip
 """Of `npkl_models.routes`, in the order in which they are preferred."""
 
+PRINTED = (
+    "printed_kl_admm", "printed_bcdkl", "printed_bcd_npkl", "printed_simple_npkl", "printed_sqlp",
+)  # fmt: skip
+"""The papers' algorithms there, which are taken by name alone."""
+
 SCALINGS = ("minmax", "raw", "standard")
 """Of `npkl_models.applications.selection`, sorted."""
 

@@ -17,6 +17,8 @@ from npkl_models.solve.program import Plan, Program
 from npkl_models.solve.takes import Takes
 from npkl_models.solve.watch import BROKEN, quiet
 
+PRINTED = "printed"  # the family of the backends that are taken by their names alone
+
 
 def unknown_cost(problem: Statement) -> Cost:
     """Of a backend that does not state its cost: it is not chosen automatically."""
@@ -31,7 +33,7 @@ class Backend:
     ----------
     name : str
     family : str
-        "conic", "lowrank", "spectral", or another.
+        "conic", "lowrank", "spectral", or another; those of "printed" are taken by their names alone.
     summary : str
         One line.
     takes : Takes
@@ -93,6 +95,11 @@ class Backend:
         if reason is None or face.whole:
             return reason
         return f"{reason} (its equalities leave no interior and are met by a basis)"
+
+    @property
+    def by_name(self) -> bool:
+        """Whether it is taken by its name alone: no default chooses it, and no table lists it unasked."""
+        return self.family == PRINTED
 
     @property
     def option_names(self) -> tuple[str, ...]:

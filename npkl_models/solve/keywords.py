@@ -37,15 +37,9 @@ class FactorKeywords(IterativeKeywords, total=False):
 class BCDKeywords(FactorKeywords, total=False):
     """Of bcd."""
 
-    nonsmooth: Literal["multipliers", "row_qp"]
     extrapolation: bool
     kernel: Literal["auto", "numpy", "numba"]
     newton: bool
-    epsilon: float | None
-    reshuffle: bool
-    labelled_first: bool
-    unlabelled: Literal["rows", "step", "block"]
-    eliminate: bool
 
 
 class BurerMonteiroKeywords(FactorKeywords, total=False):
@@ -62,17 +56,12 @@ class ADMMKeywords(FactorKeywords, total=False):
     sigma: float
     relaxation: float
     polish: Literal["none", "newton", "bcd"]
-    epsilon: float | None
-    independent: bool
-    printed_d: bool
-    checks: bool
 
 
 class SimpleNPKLKeywords(IterativeKeywords, total=False):
     """Of simple_npkl."""
 
-    rule: Literal["quasi_newton", "accelerated", "gradient"]
-    eigenpairs: Literal["all", "pataki"]
+    rule: Literal["quasi_newton", "accelerated"]
 
 
 class MFPCKeywords(IterativeKeywords, total=False):
@@ -89,9 +78,46 @@ class ConicKeywords(Keywords, total=False):
     solver_options: dict[str, Any]
 
 
+class SweepKeywords(FactorKeywords, total=False):
+    """Of printed_bcd_npkl."""
+
+    epsilon: float
+
+
+class BCDKLKeywords(SweepKeywords, total=False):
+    """Of printed_bcdkl."""
+
+    unlabelled: Literal["rows", "step", "block"]
+
+
+class KLADMMKeywords(FactorKeywords, total=False):
+    """Of printed_kl_admm."""
+
+    rho: float
+    rho_floor: float
+    epsilon: float
+    misprint: bool
+    checks: bool
+
+
+class PrintedSimpleNPKLKeywords(IterativeKeywords, total=False):
+    """Of printed_simple_npkl."""
+
+    eigenpairs: Literal["all", "pataki"]
+
+
+class PrintedKeywords(SweepKeywords, total=False):
+    """Of the papers' algorithms as printed, as far as no other backend has them too."""
+
+    unlabelled: Literal["rows", "step", "block"]
+    misprint: bool
+    checks: bool
+    eigenpairs: Literal["all", "pataki"]
+
+
 class AnyKeywords(
     BCDKeywords, BurerMonteiroKeywords, ADMMKeywords, SimpleNPKLKeywords, MFPCKeywords, ConicKeywords,
-    total=False,
+    PrintedKeywords, total=False,
 ):  # fmt: skip
     """Of any of them; which backend knows which is checked when it is compiled."""
 
@@ -106,5 +132,10 @@ KEYWORDS: dict[str, type[Any]] = {
     "mfpc": MFPCKeywords,
     "interior": Keywords,
     **dict.fromkeys(("sqlp", "qsdp", "scsdp", "sdp", "sdp_dual"), ConicKeywords),
+    "printed_kl_admm": KLADMMKeywords,
+    "printed_bcdkl": BCDKLKeywords,
+    "printed_bcd_npkl": SweepKeywords,
+    "printed_simple_npkl": PrintedSimpleNPKLKeywords,
+    "printed_sqlp": ConicKeywords,
 }
 """By the names of the backends."""

@@ -63,8 +63,18 @@ def unregister(name: str) -> None:
     del _REGISTRY[name]
 
 
-def backends() -> dict[str, Backend]:
-    """All backends by name, in the order in which they are preferred.
+def backends(family: str | None = None) -> dict[str, Backend]:
+    """The backends by name, in the order in which they are preferred.
+
+    Parameters
+    ----------
+    family : str, optional
+        Only those of that family. By default all but the "printed" ones: the papers' algorithms as they
+        are in print, which are taken by name, and neither chosen nor listed unasked.
+
+    Returns
+    -------
+    dict of str to Backend
 
     Examples
     --------
@@ -73,8 +83,12 @@ def backends() -> dict[str, Backend]:
     ['bcd', 'burer_monteiro', 'hybrid', 'admm']
     >>> nm.backends()["interior"].family
     'interior'
+    >>> "printed_kl_admm" in nm.backends(), "printed_kl_admm" in nm.backends("printed")
+    (False, True)
     """
-    return dict(_REGISTRY)
+    if family is None:
+        return {name: backend for name, backend in _REGISTRY.items() if not backend.by_name}
+    return {name: backend for name, backend in _REGISTRY.items() if backend.family == family}
 
 
 def get_backend(backend: str | Backend) -> Backend:
@@ -89,4 +103,4 @@ def get_backend(backend: str | Backend) -> Backend:
 
 def compatible(problem: Statement) -> dict[str, str | None]:
     """None for each backend that takes the problem, else the reason why not."""
-    return {name: backend.reason(problem) for name, backend in _REGISTRY.items()}
+    return {name: backend.reason(problem) for name, backend in backends().items()}

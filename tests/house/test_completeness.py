@@ -22,6 +22,8 @@ from npkl_models.solve.options import describe_options
 
 DOCS = Path(__file__).parents[2] / "docs"
 BACKENDS = nm.backends()
+PRINTED = nm.backends("printed")
+EVERY = BACKENDS | PRINTED
 
 
 def choices(option):
@@ -33,7 +35,7 @@ def choices(option):
 def test_the_command_offers_every_formulation_loss_and_backend():
     assert set(choices("--formulation").choices) == set(FORMULATIONS)
     assert set(choices("--loss").choices) == set(nm.LOSSES)
-    assert all(name in choices("--backends").help for name in BACKENDS)
+    assert all(name in choices("--backends").help for name in EVERY)
 
 
 def test_the_names_written_out_for_the_parser_are_those_of_the_registries():
@@ -44,6 +46,7 @@ def test_the_names_written_out_for_the_parser_are_those_of_the_registries():
     assert list(names.ESTIMATED) == sorted(estimators.FORMULATIONS)
     assert list(names.LOSSES) == sorted(nm.LOSSES)
     assert list(names.BACKENDS) == list(BACKENDS)
+    assert list(names.PRINTED) == list(PRINTED)
     assert list(names.SCALINGS) == sorted(selection.SCALINGS)
     assert names.PATH_PARAMETERS == path.PARAMETERS
 
@@ -58,22 +61,29 @@ def test_every_backend_has_its_page_with_its_options(name):
     )
 
 
-@pytest.mark.parametrize("name", BACKENDS)
+@pytest.mark.parametrize("name", PRINTED)
+def test_every_printed_algorithm_has_its_options_in_the_documents(name):
+    page = (DOCS / "printed.md").read_text()
+    assert f"```{{include}} generated/options_{name}.md\n```" in page
+    assert f"`{name}`" in (DOCS / "backends" / "index.md").read_text()
+
+
+@pytest.mark.parametrize("name", EVERY)
 def test_every_option_is_described_once_and_typed(name):
-    kind = BACKENDS[name].options
+    kind = EVERY[name].options
     described = describe_options(kind)
     assert [option.name for option in described] == [f.name for f in fields(kind)]
     assert all(option.kind and option.text for option in described), described
     assert set(KEYWORDS[name].__annotations__) == {f.name for f in fields(kind)}
-    assert [row[0] for row in option_rows(BACKENDS[name])] == list(BACKENDS[name].option_names)
+    assert [row[0] for row in option_rows(EVERY[name])] == list(EVERY[name].option_names)
 
 
 def test_typed_options_are_those_of_all_backends():
-    assert set(KEYWORDS) == set(BACKENDS)
-    assert set(AnyKeywords.__annotations__) == {f.name for b in BACKENDS.values() for f in fields(b.options)}
+    assert set(KEYWORDS) == set(EVERY)
+    assert set(AnyKeywords.__annotations__) == {f.name for b in EVERY.values() for f in fields(b.options)}
 
 
-@pytest.mark.parametrize("name", BACKENDS)
+@pytest.mark.parametrize("name", EVERY)
 def test_choices_in_types_are_the_choices_of_the_options(name):
     """A Literal offers exactly the values that the option accepts."""
     hints = typing.get_type_hints(KEYWORDS[name])
@@ -81,9 +91,9 @@ def test_choices_in_types_are_the_choices_of_the_options(name):
         for part in typing.get_args(hint) if typing.get_origin(hint) is not typing.Literal else (hint,):
             if typing.get_origin(part) is typing.Literal:
                 for value in typing.get_args(part):
-                    BACKENDS[name].options(**{key: value})
+                    EVERY[name].options(**{key: value})
                 with pytest.raises(nm.UnsupportedError):
-                    BACKENDS[name].options(**{key: "nonsense"})
+                    EVERY[name].options(**{key: "nonsense"})
 
 
 def test_kinds_of_the_tests_cover_every_loss_and_regulariser(small):

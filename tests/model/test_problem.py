@@ -138,7 +138,7 @@ def test_bad_laplacians(spoil, message):
         (lambda L, P: nm.pcp(L, P).solve(time_limit=0), nm.UnsupportedError, "time_limit must be > 0"),
         (lambda L, P: nm.pcp(L, P).solve(callback=3), nm.UnsupportedError, "callback must be callable"),
         (lambda L, P: nm.pcp(L, P).solve("admm", rho=0), nm.UnsupportedError, "rho must be > 0"),
-        (lambda L, P: nm.pcp(L, P).solve("bcd", nonsmooth="x"), nm.UnsupportedError, "nonsmooth must be"),
+        (lambda L, P: nm.pcp(L, P).solve("bcd", kernel="x"), nm.UnsupportedError, "kernel must be"),
         (lambda L, P: nm.pcp(L, P).solve("sdp", solver="X"), nm.UnsupportedError, "unknown conic solver 'X'.*SCS"),
         (lambda L, P: nm.pcp(L, P).solve("sdp", eps=2), nm.UnsupportedError, "eps must be between"),
         (

@@ -40,7 +40,7 @@ def test_dual_ascent_closes_its_gap(loss, p, how):
 
 
 @pytest.mark.parametrize("loss", ["square", "hinge", "squared_hinge"])
-@pytest.mark.parametrize("rule", ["quasi_newton", "accelerated", "gradient"])
+@pytest.mark.parametrize("rule", ["quasi_newton", "accelerated"])
 def test_rules_of_ascent_agree(loss, rule):
     problem = simple(loss, penalty=2.0)
     best = problem.solve("simple_npkl", tol=1e-8 if loss != "hinge" else 1e-6)
@@ -48,8 +48,6 @@ def test_rules_of_ascent_agree(loss, rule):
     assert found.status is nm.Status.OPTIMAL
     assert np.all(found.history.bound <= best.objective + 1e-9)
     assert np.all(found.history.objective >= best.certificate.bound - 1e-9)
-    if rule == "gradient" and loss != "hinge":  # Prop. 6: the bound never falls
-        assert np.all(np.diff(found.history.bound) >= -1e-10)
 
 
 @pytest.mark.parametrize("loss", ["square", "hinge", "squared_hinge"])

@@ -8,7 +8,7 @@ from typing import Any
 
 from npkl_models.cli.parser.shared import parser_of, reader
 from npkl_models.recipe.fields import FIELDS
-from npkl_models.recipe.names import BACKENDS
+from npkl_models.recipe.names import BACKENDS, PRINTED
 
 EXPLORE = (
     "Open a page in the browser: choose data, formulation and backend, watch a solver converge, see kernel, "
@@ -43,7 +43,7 @@ def add_backends(commands: Any) -> None:
         commands, "backends", "list the backends, or the options of one",
         "What backends take; or one's options.", "examples:\n  npkl backends\n  npkl backends bcd",
     )  # fmt: skip
-    parser.add_argument("name", nargs="?", help=f"one of {', '.join(BACKENDS)}")
+    parser.add_argument("name", nargs="?", help=f"one of {', '.join((*BACKENDS, *PRINTED))}")
 
 
 def add_datasets(commands: Any) -> None:

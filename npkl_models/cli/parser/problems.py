@@ -8,7 +8,7 @@ from typing import Any
 
 from npkl_models.cli.parser.shared import add_fields, jobs, parser_of
 from npkl_models.recipe.fields import PROBLEM, SOLVER
-from npkl_models.recipe.names import BACKENDS, PATH_PARAMETERS
+from npkl_models.recipe.names import BACKENDS, PATH_PARAMETERS, PRINTED
 
 SOLVE_EXAMPLES = """examples:
   npkl solve --data wine --gamma 10
@@ -104,7 +104,7 @@ def add_report(commands: Any) -> None:
 
 def _add_backends(parser: argparse.ArgumentParser) -> None:
     """Add what is compared, and how."""
-    words = f"of {', '.join(BACKENDS)}, or sdp[SCS]; all by default"
+    words = f"of {', '.join(BACKENDS)}, or sdp[SCS], all by default; as printed {', '.join(PRINTED)}"
     parser.add_argument("--backends", type=lambda text: text.split(","), metavar="A,B", help=words)
     add_fields(parser, "tol")
     parser.add_argument("--jobs", type=jobs, default=1, help="processes")

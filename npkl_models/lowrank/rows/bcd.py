@@ -2,18 +2,16 @@
 
 Source: Hu & Kwok, IEEE TNNLS 26(9), 2015, algorithm 1. Points of one colour do not
 interact, so updating them at once is the same as one after the other. Beyond the source: soft K_ii terms
-by a secular equation, losses with kinks by the method of multipliers (the printed row program stalls,
-see docs), extrapolation, and a certificate that tells when to stop.
+by a secular equation, losses with kinks by the method of multipliers (the source's row programs stall, see
+`npkl_models.printed.bcdkl`), extrapolation, and a certificate that tells when to stop.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from npkl_models.certify.recovery import recover_multipliers
-from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array, aligned, frobenius
 from npkl_models.linalg.compile import installed
 from npkl_models.linalg.threads import threaded
@@ -23,8 +21,6 @@ from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine, Burer
 from npkl_models.lowrank.factor.rank import FactorEngine, drop_null_columns, starting_factor
 from npkl_models.lowrank.rows.anderson import Extrapolation
 from npkl_models.lowrank.rows.bcd_options import BCDOptions
-from npkl_models.lowrank.rows.free import FreeRows
-from npkl_models.lowrank.rows.order import RowOrder
 from npkl_models.lowrank.rows.sweeps import Sweeper, choose_kernel, compilable
 from npkl_models.model.incidence import Adjoint
 from npkl_models.model.statement import Statement
@@ -53,13 +49,8 @@ class BCDEngine(FactorEngine):
         self.problem, self.pairs, self.options = problem, pairs, options
         self.cost = threaded(problem.cost)
         self.model = EdgeModel(pairs, beta=float(np.max(pairs.weight, initial=1.0)))
-        self.by_dual = options.nonsmooth == "row_qp" and not self.model.smooth
         self.radius = problem.regularizer.row_radius
-        self.free = FreeRows(problem, pairs) if options.unlabelled != "rows" else None
-        self.sweeper = Sweeper(
-            problem, pairs, self.model, options.kernel, self.by_dual, options.random_state,
-            RowOrder(options.reshuffle, options.labelled_first, self.free is not None),
-        )  # fmt: skip
+        self.sweeper = self.make_sweeper()
         self.row_seconds = ROW_COMPILED if self.sweeper.compiled else ROW_NUMPY
         self.adjoint = Adjoint(pairs.incidence)
         self.extrapolation = Extrapolation() if options.extrapolation else None
@@ -68,10 +59,14 @@ class BCDEngine(FactorEngine):
         self.row_multipliers: Array | None = None
         self.grown = False
         self.before_newton: tuple[Array, float, int] | None = None  # V, residual; steps since
-        self.newton = options.newton and not self.by_dual
+        self.newton = options.newton
         zero = np.zeros((problem.n, 1))
         self.constant = problem.objective_of_factor(zero) - self.model.value(pairs.pair_values(zero))
         self.restart(V)
+
+    def make_sweeper(self) -> Sweeper:
+        """Who passes over the rows."""
+        return Sweeper(self.problem, self.pairs, self.model, self.options.kernel, self.options.random_state)
 
     def restart(self, V: Array) -> None:
         self.V = aligned(V)
@@ -83,35 +78,22 @@ class BCDEngine(FactorEngine):
         self.merit = self._evaluate()
 
     def iterate(self) -> None:
-        before = self.V.copy() if self.by_dual or self.options.epsilon is not None else self.V
         if self.finisher is not None:
             self.follow(self.finisher)
             self._return_if_worse()
         else:
-            self._sweep(before)
-        if self.options.epsilon is not None:
-            change = self._change(before)
-            self.measured, self.met = {"change": change}, change <= self.options.epsilon
+            self._sweep()
 
-    def _change(self, before: Array) -> float:
-        """Of V, relative to its norm: the source's own measure of progress."""
-        if self.V.shape != before.shape:
-            return np.inf
-        return float(frobenius(self.V - before) / max(frobenius(self.V), 1e-300))
-
-    def _sweep(self, before: Array) -> None:
+    def take_over(self, measured: tuple[float, float] | None) -> None:
+        """Objective and residual after a sweep: as it measured them itself, or evaluated."""
         self.work += iteration_seconds(self.problem, self.V.shape[1], PRODUCTS, self.row_seconds)
-        measured = self.sweeper.run(self.V)
-        if self.free is not None:
-            measured = None
-            (self.free.block if self.options.unlabelled == "block" else self.free.step)(self.V)
         if measured is None or not self.model.smooth:
             self.merit = self._evaluate()
         else:
             self._follow_sweep(*measured)
-        if self.by_dual:
-            self.residual = self._change(before)
-            return
+
+    def _sweep(self) -> None:
+        self.take_over(self.sweeper.run(self.V))
         if self.extrapolation is not None:
             trial = self.extrapolation.propose(self.V)
             if trial is not None:
@@ -177,8 +159,6 @@ class BCDEngine(FactorEngine):
     def multipliers(self) -> Multipliers:
         if self.finisher is not None:
             return self.finisher.multipliers()
-        if self.by_dual:
-            return recover_multipliers(self.problem, self.V)
         if not self.evaluated:
             self.merit = self._evaluate()
         z = self.pairs.pair_values(self.V)
@@ -234,32 +214,6 @@ class BCDEngine(FactorEngine):
         self.merit = self._evaluate()
 
 
-class EliminatedEngine(FactorEngine):
-    """BCD-NPKL: sweeps over the points with pairs, the others eliminated; eqs. (35)-(37) of the source."""
-
-    def __init__(self, problem: Statement, free: FreeRows, options: BCDOptions, V: Array) -> None:
-        self.problem, self.options, self.free = problem, options, free
-        inner = free.reduced(problem)
-        self.inner = BCDEngine(inner, structure(inner), replace(options, eliminate=False), V[free.held])
-        self._take_over()
-
-    def iterate(self) -> None:
-        self.inner.iterate()
-        self._take_over()
-
-    def _take_over(self) -> None:
-        inner = self.inner
-        self.V, self.objective, self.residual = self.free.expand(inner.V), inner.objective, inner.residual
-        self.measured, self.met, self.note = inner.measured, inner.met, inner.note
-
-    def restart(self, V: Array) -> None:
-        self.inner.restart(V[self.free.held])
-        self._take_over()
-
-    def multipliers(self) -> Multipliers:
-        return self.inner.multipliers()
-
-
 @dataclass(frozen=True)
 class BCDPlan(EnginePlan):
     """Block coordinate descent, which is coloured and laid out when it begins."""
@@ -267,21 +221,13 @@ class BCDPlan(EnginePlan):
     options: BCDOptions
     iterations = 20_000
 
-    def engine(self) -> FactorEngine:
-        start, pairs = starting_factor(self.problem, self.options), structure(self.problem)
-        if self.options.eliminate:
-            return EliminatedEngine(self.problem, FreeRows(self.problem, pairs), self.options, start)
-        return BCDEngine(self.problem, pairs, self.options, start)
+    def engine(self) -> BCDEngine:
+        start = starting_factor(self.problem, self.options)
+        return BCDEngine(self.problem, structure(self.problem), self.options, start)
 
     def describe(self) -> str:
         engine = self.engine()
         V = engine.V
-        if isinstance(engine, EliminatedEngine):
-            n, r = engine.inner.V.shape
-            return (
-                f"{self.problem.n - n} points eliminated; V is {n} x {r}, a dense cost; {8e-6 * n * n:.3g} MB"
-            )
-        assert isinstance(engine, BCDEngine)
         return (
             f"V is {V.shape[0]} x {V.shape[1]}, {engine.sweeper}, "
             f"{engine.pairs.size} pairs, {self.problem.cost.nnz} cost entries; about "
@@ -290,19 +236,8 @@ class BCDPlan(EnginePlan):
 
 
 def _plan(problem: Statement, options: BCDOptions) -> BCDPlan:
-    """Check that the options fit the problem."""
-    pairs, by_dual = structure(problem), options.nonsmooth == "row_qp"
-    if by_dual and (np.any(pairs.quadratic > 0) or problem.regularizer.row_multipliers):
-        raise UnsupportedError(
-            "nonsmooth='row_qp' takes neither a loss on the diagonal nor a row-norm bound; "
-            "use nonsmooth='multipliers'"
-        )
-    if problem.regularizer.row_multipliers and (options.unlabelled != "rows" or options.eliminate):
-        raise UnsupportedError(
-            "row norms must be kept row by row: they take unlabelled='rows' and eliminate=False, got "
-            f"unlabelled={options.unlabelled!r} and eliminate={options.eliminate}"
-        )
-    choose_kernel(options.kernel, compilable(problem) and not by_dual)
+    """Check that the kernel takes the problem."""
+    choose_kernel(options.kernel, compilable(problem))
     return BCDPlan(problem, options)
 
 

@@ -25,7 +25,6 @@ from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.rows.secular import TINY_SHIFT, GramSystem, SpectralSystem, secular_root
 
 INNER_STEPS = 30
-DUAL_PASSES = 200
 HALVED = 20  # how often a step may be halved
 SAME, ROUNDING = 1e-12, 1e-14  # a difference of slopes, and of objectives of a row, that is rounding
 
@@ -91,32 +90,6 @@ def minimise_rows(rows: RowProblem, model: EdgeModel, v: Array) -> Array:
         settled = np.all((off <= SAME * (np.abs(slope) + np.abs(slope_new))) | ~now.valid, axis=1)
         active = active[(~settled | halved) & np.any(new != old, axis=1)]
         if not active.size:
-            break
-    return v
-
-
-def minimise_rows_by_dual(rows: RowProblem, model: EdgeModel, v: Array) -> Array:
-    """The row problem with its kinks, by coordinate ascent on its dual (Hu & Kwok 2015, eq. (22)).
-
-    With v(y) = -(g + P'y) / mu0 each multiplier has the closed form that the proximal map of its
-    loss gives.
-    """
-    if not rows.pairs.shape[1]:
-        return -rows.g / rows.mu0[:, None]
-    y = np.zeros(rows.pairs.shape)
-    norm = np.einsum("bkr,bkr->bk", rows.P, rows.P) / rows.mu0[:, None]
-    v = -rows.g / rows.mu0[:, None]
-    for _ in range(DUAL_PASSES):
-        largest = 0.0
-        for k in range(rows.pairs.shape[1]):
-            step = np.maximum(norm[:, k], 1e-300)
-            z = np.einsum("br,br->b", rows.P[:, k], v)
-            u = model.prox(z + step * y[:, k], step, rows.pairs[:, k])
-            change = np.where(rows.valid[:, k], (z - u) / step, 0.0)
-            y[:, k] += change
-            v -= (change / rows.mu0)[:, None] * rows.P[:, k]
-            largest = max(largest, float(np.max(np.abs(change), initial=0.0)))
-        if largest <= 1e-11:
             break
     return v
 

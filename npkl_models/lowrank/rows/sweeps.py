@@ -10,15 +10,12 @@ from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.linalg.compile import available
 from npkl_models.lowrank.edges import EdgeModel, Structure
 from npkl_models.lowrank.rows.coloring import color_classes, color_graph
-from npkl_models.lowrank.rows.free import labelled
-from npkl_models.lowrank.rows.minimise import RowProblem, minimise_rows, minimise_rows_by_dual
-from npkl_models.lowrank.rows.order import RowOrder, level_sets
+from npkl_models.lowrank.rows.minimise import RowProblem, minimise_rows
 from npkl_models.lowrank.rows.table import PairTables, Table
 from npkl_models.model.conjugates import quadratic_conjugates
 from npkl_models.model.statement import Statement
 
 KERNELS = ("auto", "numpy", "numba")
-PLAIN = RowOrder()
 Ramps = tuple[Array, Array, Array, Array]  # slopes clip(kappa z + shift, low, high); empty if all are linear
 
 
@@ -28,9 +25,8 @@ class Sweeper:
     Parameters
     ----------
     kernel : {"auto", "numpy", "numba"}
-    by_dual : bool
-        Solve the row problems of the source by their duals, kinks and all.
-    order : RowOrder
+    random_state : int, optional
+        Seed of the colouring.
     """
 
     def __init__(
@@ -39,43 +35,39 @@ class Sweeper:
         pairs: Structure,
         model: EdgeModel,
         kernel: str,
-        by_dual: bool,
         random_state: int | None,
-        order: RowOrder = PLAIN,
     ) -> None:
-        self.pairs, self.model, self.by_dual = pairs, model, by_dual
+        self.pairs, self.model = pairs, model
         self.radius: float | None = problem.regularizer.row_radius
         self.mu0 = 2 * (problem.cost.diagonal() + pairs.linear)
         self.off = problem.cost.copy()
         self.off.setdiag(0)
         self.off.eliminate_zeros()
         self.incidence = PairTables(pairs)
-        self.compiled = choose_kernel(kernel, compilable(problem) and not by_dual)
-        self.rule, self.labelled = order, labelled(pairs)
-        self.rng = np.random.default_rng(random_state)
+        self.compiled = choose_kernel(kernel, compilable(problem))
+        self.order: Index = np.arange(problem.n)
         self.classes: list[list[tuple[Table, Matrix]]] = []
-        if self.compiled:  # one row after the other needs no colours, and memory likes their own order
-            self.order = order.arranged(np.arange(problem.n), self.labelled)
-            return
-        self.graph = sp.csr_array(abs(self.off) + pairs.incidence.pattern())
-        classes = color_classes(color_graph(self.graph, random_state))
-        self._lay_out(order.arranged_classes(classes, self.labelled))
+        self.begin(random_state)
 
-    def _lay_out(self, classes: list[Index]) -> None:
+    def begin(self, random_state: int | None) -> None:
+        """Lay the order of the sweeps out.
+
+        One row after the other, compiled, needs no colours, and memory likes their own order.
+        """
+        if not self.compiled:
+            self.lay_out(color_classes(color_graph(self.interactions(), random_state)))
+
+    def interactions(self) -> Matrix:
+        """The graph of the points that share an entry of the cost or a pair."""
+        return sp.csr_array(abs(self.off) + self.pairs.incidence.pattern())
+
+    def lay_out(self, classes: list[Index]) -> None:
         """Tables of classes of points that do not interact."""
         self.order = np.concatenate([np.zeros(0, dtype=np.intp), *classes])
         self.classes = []
         for points in classes:
             tables = self.incidence.tables(points)
             self.classes.append([(table, self.off[table.points]) for table in tables])
-
-    def _reshuffle(self) -> None:
-        """A new order; in numpy as levels, which give what one row after the other gives."""
-        order = self.rule.arranged(self.rng.permutation(self.labelled.size), self.labelled)
-        if self.compiled:
-            self.order = order
-        else:
-            self._lay_out(level_sets(self.graph, order))
 
     def __str__(self) -> str:
         return "rows compiled" if self.compiled else f"{len(self.classes)} colours in numpy"
@@ -86,8 +78,6 @@ class Sweeper:
         Returns how much it fell, and the norm of the gradient that the rows had when their turn came; None
         where the kernel does not measure that.
         """
-        if self.rule.reshuffle:
-            self._reshuffle()
         if self.compiled:
             return self._run_compiled(V)
         for tables in self.classes:
@@ -130,8 +120,11 @@ class Sweeper:
             self.mu0[points], self.pairs.quadratic[points], 2 * (C_off @ V),
             V[table.neighbor], table.pair, table.valid, self.radius,
         )  # fmt: skip
-        update = minimise_rows_by_dual if self.by_dual else minimise_rows
-        V[points] = update(rows, self.model, V[points])
+        V[points] = self.minimise(rows, V[points])
+
+    def minimise(self, rows: RowProblem, v: Array) -> Array:
+        """The minimisers of row problems, from the rows v (b x r)."""
+        return minimise_rows(rows, self.model, v)
 
 
 def compilable(problem: Statement) -> bool:
@@ -144,8 +137,7 @@ def choose_kernel(kernel: str, able: bool) -> bool:
     if kernel == "numba":
         if not able:
             raise UnsupportedError(
-                "kernel='numba' takes losses with slopes linear between two ends, and no nonsmooth='row_qp'; "
-                "use 'auto'"
+                "kernel='numba' takes losses with slopes linear between two ends; use 'auto'"
             )
         if not available():
             raise MissingDependencyError("kernel='numba' needs numba; install it with: pip install numba")

@@ -61,13 +61,12 @@ class Dual:
 
     ``tied`` are the stretches of multipliers that share a weight, and the weights.
 
-    With ``most`` Lanczos looks for so many eigenpairs at most, and K(y) is made of those that are
-    positive; the bound counts the rest as large as the smallest found, so it stays a bound. Past the
-    ``deadline`` (of `time.perf_counter`) it looks no further, which leaves such a bound too.
+    Past the ``deadline`` (of `time.perf_counter`) Lanczos looks for no further eigenpairs; the bound counts
+    the rest as large as the smallest found, so it stays a bound.
     """
 
-    def __init__(self, problem: Statement, most: int | None = None, deadline: float = np.inf) -> None:
-        self.problem, self.R, self.most = problem, trace_power(problem), most
+    def __init__(self, problem: Statement, deadline: float = np.inf) -> None:
+        self.problem, self.R = problem, trace_power(problem)
         self.evaluations, self.deadline = 0, deadline
         self.sizes = [part.functional.size for part in (*problem.terms, *problem.equalities)]
         self.lower, self.upper = self._domain()
@@ -76,7 +75,7 @@ class Dual:
             (slice(int(at[k]), int(at[k + 1])), float(term.weight.min()))
             for k, term in enumerate(problem.terms) if not term.loss.separable
         ]  # fmt: skip
-        self._rank, self._start = 8, None
+        self.rank, self.begun_at = 8, None
         parts = [part.functional.incidence for part in (*problem.terms, *problem.equalities)]
         self._slack = Adjoint(Incidence.stack(parts), problem.cost)
 
@@ -128,10 +127,10 @@ class Dual:
         problem, y = self.problem, self.split(x)
         self.evaluations += 1
         A = -self.slack(x)
-        part = self._positive_part(A)
-        self._rank = part.values.size
+        part = self.positive_part(A)
+        self.rank = part.values.size
         if part.values.size:
-            self._start = part.vectors.sum(axis=1)
+            self.begun_at = part.vectors.sum(axis=1)
         weights = self.R.maximiser(part.values) if part.values.size else part.values
         W = part.vectors * np.sqrt(weights)
         V = problem.lift(W) if W.shape[1] else np.zeros((problem.n, 1))
@@ -143,11 +142,10 @@ class Dual:
             x, bound, self.gradient(y, V), problem.objective_of_factor(V), self.violation(V), V, weights.size
         )
 
-    def _positive_part(self, A: Matrix) -> PositivePart:
-        if self.most is not None:
-            return positive_part(A, self.most, self._start, self.most, self.deadline, lanczos=True)
+    def positive_part(self, A: Matrix) -> PositivePart:
+        """The eigenpairs that K(y) is made of."""
         most = MARGIN + TOP if self.R.p == 1 else None
-        return positive_part(A, self._rank, self._start, most, self.deadline)
+        return positive_part(A, self.rank, self.begun_at, most, self.deadline)
 
     def gradient(self, y: Multipliers, V: Array) -> Array:
         """The values of V V' less those at which the losses have the slopes y; the equalities' misfits."""

@@ -1,13 +1,16 @@
 """SimpleNPKL: ascent on the dual, an eigendecomposition a step; every iterate carries its own gap.
 
 Source: Zhuang, Tsang & Hoi, "A Family of Simple Non-Parametric Kernel Learning Algorithms", JMLR 12, 2011,
-sections 4 and 5. Their rule is a projected gradient step; ours, the default, is bounded quasi-Newton.
+sections 4 and 5. Their rule is a projected gradient step (`npkl_models.printed.simple_npkl`); ours is bounded
+quasi-Newton by default.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from scipy.optimize import minimize
@@ -22,11 +25,11 @@ from npkl_models.proof.positive import FULL
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost
 from npkl_models.solve.judge import Claim
-from npkl_models.solve.options import IterativeOptions, require
+from npkl_models.solve.options import IterativeOptions
 from npkl_models.solve.takes import Powers, Takes
 from npkl_models.solve.watch import Ended, Watch
 from npkl_models.spectral.cost import spectral_cost
-from npkl_models.spectral.dual.concave import Dual, DualPoint, printed_rank, trace_power
+from npkl_models.spectral.dual.concave import Dual, DualPoint, trace_power
 from npkl_models.spectral.dual.proximal import GROWTH, ProximalDual, inner_ascent
 
 MAX_EVALUATIONS = 3_000
@@ -34,7 +37,6 @@ USUAL, KINKED = 60, 600  # eigendecompositions: p > 1, and p = 1, for the predic
 NEARLY_ONE = 1.05  # p below which the dual is as good as kinked
 LARGEST_PROGRAM = 400  # multipliers of which some share a weight, for dense quadratic programs
 DIRECT = 50  # evaluations of the dual itself before proximal points take over
-EIGENPAIRS = ("all", "pataki")
 MEMORY = 30  # pairs of the quasi-Newton matrix
 
 
@@ -48,33 +50,26 @@ class SimpleNPKLOptions(IterativeOptions):
         Limit on the eigendecompositions, 3,000 by default.
     start : Solution, optional
         Whose multipliers are the first point.
-    rule : {"quasi_newton", "accelerated", "gradient"}
-        Bounded L-BFGS; Nesterov's accelerated projected gradient with backtracking; or the source's projected
-        gradient, with the step of its Prop. 6 for a penalty and p = 2, and 1/t otherwise. At p = 1, where
-        the dual has kinks, the first goes over to proximal points at once, the last is a subgradient
-        ascent, and the second is refused. For multipliers that share a weight the first is sequential
-        quadratic programming, then the second.
-    eigenpairs : {"all", "pataki"}
-        All positive ones; or, as printed, those among the r largest that Lanczos finds, r the rank of Prop. 4
-        (rule "gradient"). The kernel lacks the others then, and the gap stays open where there are any.
+    rule : {"quasi_newton", "accelerated"}
+        Bounded L-BFGS; or Nesterov's accelerated projected gradient with backtracking. At p = 1, where the
+        dual has kinks, the first goes over to proximal points at once, and the second is refused. For
+        multipliers that share a weight the first is sequential quadratic programming, then the second.
     """
 
     rule: str = "quasi_newton"
-    eigenpairs: str = "all"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.rule not in RULES:
             raise unknown("rule", self.rule, RULES)
-        if self.eigenpairs not in EIGENPAIRS:
-            raise unknown("eigenpairs", self.eigenpairs, EIGENPAIRS)
 
 
 class Ascent:
     """Evaluations of the dual, recorded; the best bound and the best kernel among them."""
 
-    def __init__(self, dual: Dual, options: SimpleNPKLOptions, watch: Watch) -> None:
+    def __init__(self, dual: Dual, options: IterativeOptions, watch: Watch, most: int) -> None:
         self.dual, self.options, self.watch = dual, options, watch
+        self.most = options.max_iter or most
         self.best = self.kernel = dual.nothing()  # the highest bound, the lowest objective
         self.offered = False  # the kernel came from `offer`
         self.one = spectral_cost(dual.problem, 1).seconds
@@ -107,7 +102,7 @@ class Ascent:
         reached = abs(relative_gap(self.dual.problem, kernel.objective, best.bound)) <= self.options.tol
         status = Status.OPTIMAL if reached and kernel.violation <= self.options.tol else None
         status = status or self.watch.heed(point.V, self.dual.evaluations * self.one)
-        if status is None and self.dual.evaluations >= (self.options.max_iter or MAX_EVALUATIONS):
+        if status is None and self.dual.evaluations >= self.most:
             status = Status.ITERATION_LIMIT
         if status is not None:
             raise Ended(status)
@@ -205,49 +200,39 @@ def accelerated(ascent: Ascent, x: Array) -> None:
         ahead = new if np.array_equal(trial, new.x) else ascent(trial)
 
 
-def gradient(ascent: Ascent, x: Array) -> None:
-    """The source's rule: step 1 / (m / G + 1 / C) (Prop. 6, penalty and p = 2), 1 / t otherwise."""
-    problem = ascent.dual.problem
-    R, point, t = ascent.dual.R, ascent(x), 0
-    curvature = max(float(np.max(1 / (2 * term.weight))) for term in problem.terms)
-    while True:
-        t += 1
-        step = 1.0 / t
-        if R.penalty is not None and R.p == 2:
-            step = 1 / (x.size / R.penalty + curvature)
-        new = ascent(ascent.dual.project(point.x + step * point.gradient))
-        if np.array_equal(new.x, point.x):
-            return
-        point = new
-
-
 RULES: dict[str, Callable[[Ascent, Array], None]] = {
     "quasi_newton": quasi_newton,
     "accelerated": accelerated,
-    "gradient": gradient,
 }
 
 
 @dataclass(frozen=True)
-class SimpleNPKLPlan:
-    """Dual ascent, ready to run."""
+class AscentPlan(ABC):
+    """Dual ascent by some rule, ready to run."""
 
     problem: Statement
-    options: SimpleNPKLOptions
+    options: IterativeOptions
+    evaluations: ClassVar[int]  # at most, unless max_iter says otherwise
+
+    @abstractmethod
+    def ascend(self, ascent: Ascent, x: Array) -> None:
+        """Go up from x, until `Ended` is raised or the rule has come to rest."""
+
+    def dual(self, deadline: float) -> Dual:
+        """What is ascended."""
+        return Dual(self.problem, deadline)
 
     def run(self, watch: Watch) -> Claim:
         """Ascend until the gap is closed."""
         options = self.options
-        most = printed_rank(self.problem) if options.eigenpairs == "pataki" else None
-        deadline = watch.started + (options.time_limit or np.inf)
-        dual = Dual(self.problem, most, deadline)
+        dual = self.dual(watch.started + (options.time_limit or np.inf))
         given = getattr(options.start, "multipliers", None)
         x = dual.joined(given) if isinstance(given, Multipliers) else None
         x = dual.first() if x is None else x
-        ascent = Ascent(dual, options, watch)
+        ascent = Ascent(dual, options, watch, self.evaluations)
 
         def work() -> Status:
-            RULES[options.rule](ascent, x)
+            self.ascend(ascent, x)
             return Status.LOCALLY_SOLVED
 
         return self._claim(ascent, watch.attempt(work), watch)
@@ -261,12 +246,12 @@ class SimpleNPKLPlan:
         if np.isfinite(problem.objective_of_factor(V)) and np.isfinite(x).all():
             proof = watch.rigour == "proved" and problem.order > FULL
             certificate = watch.certify(problem, V, y, method="cholesky" if proof else "auto")
-        words = f"{ascent.dual.evaluations} eigendecompositions"
-        if ascent.dual.most is not None:
-            words += f" of {ascent.dual.most} pairs at most (Prop. 4)"
-        return Claim(
-            V, y, status, ascent.kernel.objective, ascent.dual.evaluations, words, certificate=certificate
-        )
+        objective, count = ascent.kernel.objective, ascent.dual.evaluations
+        return Claim(V, y, status, objective, count, self.counted(count), certificate=certificate)
+
+    def counted(self, evaluations: int) -> str:
+        """The work in words."""
+        return f"{evaluations} eigendecompositions"
 
     def describe(self) -> str:
         """Sizes and memory."""
@@ -277,15 +262,29 @@ class SimpleNPKLPlan:
         )
 
 
+@dataclass(frozen=True)
+class SimpleNPKLPlan(AscentPlan):
+    """Dual ascent by one of the rules."""
+
+    options: SimpleNPKLOptions
+    evaluations = MAX_EVALUATIONS
+
+    def ascend(self, ascent: Ascent, x: Array) -> None:
+        RULES[self.options.rule](ascent, x)
+
+
+def refuse_array(start: object) -> None:
+    """A start must have multipliers."""
+    if isinstance(start, np.ndarray):
+        raise UnsupportedError("simple_npkl starts from a Solution with multipliers, got an array")
+
+
 def _plan(problem: Statement, options: SimpleNPKLOptions) -> SimpleNPKLPlan:
     """Check the start."""
-    if isinstance(options.start, np.ndarray):
-        raise UnsupportedError("simple_npkl starts from a Solution with multipliers, got an array")
-    printed = options.eigenpairs == "all" or options.rule == "gradient"
-    require(printed, "rule must be 'gradient' with eigenpairs='pataki', as printed", options.rule)
+    refuse_array(options.start)
     if trace_power(problem).p == 1 and options.rule == "accelerated":
         raise UnsupportedError(
-            "rule must be 'quasi_newton' or 'gradient' at p = 1, where the dual has kinks, got 'accelerated'"
+            "rule must be 'quasi_newton' at p = 1, where the dual has kinks, got 'accelerated'"
         )
     return SimpleNPKLPlan(problem, options)
 

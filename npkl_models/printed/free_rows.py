@@ -18,7 +18,6 @@ from npkl_models.lowrank.edges import Structure
 from npkl_models.model.functionals import Entries
 from npkl_models.model.statement import Statement
 
-UPDATES = ("rows", "step", "block")
 SMALLEST_PIVOT = 1e-12  # share of the largest
 
 

@@ -8,16 +8,15 @@ from hypothesis import strategies as st
 from problems import side_information
 
 import npkl_models as nm
-from npkl_models.lowrank.edges import structure
-from npkl_models.lowrank.rows.bcd import BCDPlan
-from npkl_models.lowrank.rows.bcd_options import BCDOptions
-from npkl_models.lowrank.rows.free import FreeRows, labelled
-from npkl_models.lowrank.rows.order import RowOrder, level_sets
+from npkl_models.linalg.compile import available
+from npkl_models.lowrank.edges import EdgeModel, structure
+from npkl_models.lowrank.rows import sweeps
+from npkl_models.printed.bcdkl import BCDKLOptions, BCDKLPlan
+from npkl_models.printed.free_rows import FreeRows, labelled
+from npkl_models.printed.order import ShuffledSweeper, level_sets
 
-PRINTED = {
-    "rank": "pataki", "extrapolation": False, "newton": False, "reshuffle": True, "labelled_first": True,
-    "epsilon": 1e-5, "max_iter": 1000,
-}  # fmt: skip
+NAME = "printed_bcdkl"
+ELIMINATED = "printed_bcd_npkl"
 
 
 def problem(loss="squared_hinge", n=60, m=14, **how):
@@ -62,43 +61,39 @@ def test_level_sets_are_independent_and_keep_the_order(n, density, seed):
                 assert level[a] < level[b]
 
 
+def sweeper(P, alone=False):
+    pairs = structure(P)
+    return ShuffledSweeper(P, pairs, EdgeModel(pairs), 0, alone)
+
+
 @pytest.mark.parametrize("loss", ["square", "squared_hinge"])
-@pytest.mark.parametrize("labelled_first", [False, True])
-def test_reshuffled_sweeps_are_the_same_in_both_kernels(loss, labelled_first):
-    start = np.random.default_rng(0).normal(size=(60, 5))
-    engines = [
-        BCDPlan(
-            problem(loss),
-            BCDOptions(start=start, rank=5, kernel=kernel, reshuffle=True, labelled_first=labelled_first),
-        ).engine()
-        for kernel in ("numpy", "numba")
-    ]
-    orders = []
+@pytest.mark.parametrize("alone", [False, True])
+def test_reshuffled_sweeps_are_the_same_in_both_kernels(loss, alone, monkeypatch):
+    fast = sweeper(problem(loss), alone)
+    monkeypatch.setattr(sweeps, "available", lambda: False)
+    slow = sweeper(problem(loss), alone)
+    assert (fast.compiled, slow.compiled) == (available(), False)
+    V = np.random.default_rng(0).normal(size=(60, 5))
+    W, orders = V.copy(), []
     for _ in range(4):
-        for engine in engines:
-            engine.sweeper.run(engine.V)
-        np.testing.assert_allclose(engines[0].V, engines[1].V, rtol=1e-7, atol=1e-9)
-        orders.append(engines[1].sweeper.order.copy())
+        fast.run(V)
+        slow.run(W)
+        np.testing.assert_allclose(V, W, rtol=1e-7, atol=1e-9)
+        orders.append(fast.order.copy())
     assert not np.array_equal(orders[0], orders[1])
 
 
-@pytest.mark.parametrize(("kernel", "reshuffle"), [("numpy", False), ("numba", False), ("numba", True)])
-def test_labelled_rows_come_first(kernel, reshuffle):
+@pytest.mark.parametrize(("kernel", "alone"), [("compiled", False), ("compiled", True), ("numpy", True)])
+def test_labelled_rows_come_first_or_alone(kernel, alone, monkeypatch):
+    if kernel == "numpy":
+        monkeypatch.setattr(sweeps, "available", lambda: False)
     P = problem()
-    options = BCDOptions(kernel=kernel, labelled_first=True, reshuffle=reshuffle)
-    sweeper = BCDPlan(P, options).engine().sweeper
     of = labelled(structure(P))
     assert 5 < of.sum() < 55
-    if reshuffle:
-        sweeper.run(np.ones((60, 3)))
-    sequence = sweeper.order
-    assert of[sequence][: of.sum()].all()
-    assert sorted(sequence.tolist()) == list(range(60))
-
-
-def test_without_the_option_the_order_is_as_it_was():
-    classes = [np.array([0, 3]), np.array([1, 2])]
-    assert RowOrder().arranged_classes(classes, np.array([True, False, True, False])) is classes
+    rows = sweeper(P, alone)
+    rows.run(np.ones((60, 3)))
+    assert of[rows.order][: of.sum()].all()
+    assert sorted(rows.order.tolist()) == (np.flatnonzero(of).tolist() if alone else list(range(60)))
 
 
 # -------------------------------------------------------------------------------------- free rows
@@ -126,9 +121,9 @@ def test_block_is_the_minimiser_and_steps_lead_there_downwards(normalized):
 
 
 @pytest.mark.parametrize("loss", ["square", "squared_hinge"])
-@pytest.mark.parametrize("how", [{}, {"unlabelled": "step"}, {"unlabelled": "block"}, {"kernel": "numpy"}])
+@pytest.mark.parametrize("how", [{}, {"unlabelled": "step"}, {"unlabelled": "block"}])
 def test_the_printed_algorithm_descends_to_the_optimum(best, loss, how):
-    found = problem(loss).solve("bcd", **(PRINTED | how))
+    found = problem(loss).solve(NAME, **how)
     objective = found.history.objective
     assert len(objective) > 5
     assert np.all(np.diff(objective) <= 1e-12 * objective[0])
@@ -139,9 +134,7 @@ def test_the_printed_algorithm_descends_to_the_optimum(best, loss, how):
 
 
 def test_the_printed_hinge_descends_and_is_not_called_optimal(best):
-    found = problem("hinge").solve(
-        "bcd", **(PRINTED | {"max_iter": 80}), nonsmooth="row_qp", unlabelled="block"
-    )
+    found = problem("hinge").solve(NAME, max_iter=80, unlabelled="block")
     objective = found.history.objective
     assert np.all(np.diff(objective) <= 1e-6 * objective[0])  # the row programs are solved to 1e-11 at best
     assert found.objective > best("hinge").objective * (1 + 1e-4)
@@ -150,34 +143,44 @@ def test_the_printed_hinge_descends_and_is_not_called_optimal(best):
 
 
 def test_a_block_takes_fewer_sweeps_than_a_step(best):
-    taken = {how: problem("square").solve("bcd", **(PRINTED | {"unlabelled": how, "epsilon": 1e-7})).iterations
+    taken = {how: problem("square").solve(NAME, unlabelled=how, epsilon=1e-7).iterations
              for how in ("step", "block")}  # fmt: skip
     assert taken["block"] <= taken["step"]
 
 
 def test_a_large_epsilon_is_not_called_optimal(best):
-    found = problem("square").solve("bcd", **(PRINTED | {"epsilon": 0.3}))
+    found = problem("square").solve(NAME, epsilon=0.3)
     assert found.iterations < 20
     assert found.status is nm.Status.LOCALLY_SOLVED
     assert found.objective > best("square").objective * (1 + 1e-5)
 
 
-@pytest.mark.parametrize("kind", ["unlabelled", "plain"])
-def test_the_default_stop_is_the_certificate(best, kind):
-    found = problem("square").solve("bcd", **({"unlabelled": "block"} if kind == "unlabelled" else {}))
-    assert found.status is nm.Status.OPTIMAL
-    assert found.objective == pytest.approx(best("square").objective, rel=1e-6)
-    assert "change" not in found.history.columns
+def test_without_the_compiler_the_answer_is_the_same(best, monkeypatch):
+    monkeypatch.setattr(sweeps, "available", lambda: False)
+    found = problem("squared_hinge").solve(NAME)
+    assert found.objective == pytest.approx(best("squared_hinge").objective, rel=1e-4)
+
+
+def test_the_printed_row_program_stalls_and_says_so(small, exact):
+    """Hu & Kwok 2015, algorithm 1 with the hinge loss: descends, and stops above the optimum."""
+    problem = small("npkl:hinge")
+    printed = problem.solve(NAME, rank=8, max_iter=120)
+    assert np.all(np.diff(printed.history.objective) <= 1e-9)
+    assert printed.objective > exact("npkl:hinge").objective * 1.005
+    assert printed.status is not nm.Status.OPTIMAL
+    assert problem.solve("bcd").objective == pytest.approx(exact("npkl:hinge").objective, rel=1e-5)
+    with pytest.raises(nm.UnsupportedError, match="row programs with neither a loss on the diagonal"):
+        small("row:hinge").solve(NAME)
 
 
 # ---------------------------------------------------------------------------------------- bcd-npkl
 
 
-@pytest.mark.parametrize("loss", ["square", "squared_hinge", "hinge"])
+@pytest.mark.parametrize("loss", ["square", "squared_hinge"])
 def test_elimination_reaches_the_optimum_of_the_whole_problem(best, loss):
-    found = problem(loss).solve("bcd", eliminate=True)
-    assert found.status is nm.Status.OPTIMAL
-    assert found.objective == pytest.approx(best(loss).objective, rel=2e-6)
+    found = problem(loss).solve(ELIMINATED, epsilon=1e-8, max_iter=20_000)
+    assert found.certificate.bound <= best(loss).objective * (1 + 1e-9)
+    assert found.objective == pytest.approx(best(loss).objective, rel=1e-5)
     held = FreeRows(found.problem, structure(found.problem))
     np.testing.assert_allclose((found.problem.cost @ found.V)[held.free], 0, atol=1e-10)
 
@@ -201,7 +204,7 @@ def test_the_reduced_problem_is_the_minimum_over_the_free_rows():
 
 
 def test_printed_elimination_makes_the_sweeps_of_the_block_update_exact():
-    found = problem("square").solve("bcd", **(PRINTED | {"eliminate": True, "labelled_first": False}))
+    found = problem("square").solve(ELIMINATED)
     assert np.all(np.diff(found.history.objective) <= 1e-12 * found.history.objective[0])
     assert found.history["change"][-1] <= 1e-5
 
@@ -209,24 +212,29 @@ def test_printed_elimination_makes_the_sweeps_of_the_block_update_exact():
 def test_a_singular_block_says_so():
     L = nm.laplacian(np.array([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]]), 2)
     P = nm.npkl(L, nm.Pairs(6, [(0, 1)], [(1, 2)]))
-    for options in ({"eliminate": True}, {"unlabelled": "block"}):
+    for name, options in ((ELIMINATED, {}), (NAME, {"unlabelled": "block"})):
         with pytest.raises(
             nm.UnsupportedError, match="must be positive definite on the points without pairs"
         ):
-            P.solve("bcd", **options)
+            P.solve(name, **options)
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("name", "options", "message"),
     [
-        ({"epsilon": -1.0}, "epsilon must be > 0"),
-        ({"unlabelled": "all"}, "unknown unlabelled 'all'"),
-        ({"eliminate": True, "unlabelled": "block"}, "unlabelled 'rows' with eliminate"),
-        ({"eliminate": True, "labelled_first": True}, "labelled_first must be False"),
-        ({"unlabelled": "step"}, "row norms must be kept row by row"),
-        ({"eliminate": True}, "row norms must be kept row by row"),
+        (NAME, {"epsilon": -1.0}, "epsilon must be > 0"),
+        (NAME, {"unlabelled": "all"}, "unknown unlabelled 'all'"),
+        (NAME, {"unlabelled": "step"}, "row norms must be kept row by row"),
+        (ELIMINATED, {}, "takes no regulariser, got row_norm"),
     ],
 )
-def test_what_does_not_fit_is_refused(options, message):
+def test_what_does_not_fit_is_refused(name, options, message):
     with pytest.raises(nm.UnsupportedError, match=message):
-        problem("linear", row_norm=1.0).solve("bcd", **options)
+        problem("linear", row_norm=1.0).solve(name, **options)
+
+
+def test_plans_say_what_they_are():
+    P = problem("hinge")
+    count = int((~labelled(structure(P))).sum())
+    assert BCDKLPlan(P, BCDKLOptions()).describe().endswith(f"{count} points without pairs, by rows")
+    assert P.compile(ELIMINATED).describe().startswith(f"{count} points eliminated; V is {60 - count} x 7")

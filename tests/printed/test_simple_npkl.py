@@ -9,6 +9,8 @@ from npkl_models.proof.positive import positive_part
 from npkl_models.spectral.dual.concave import Dual, printed_rank
 from npkl_models.spectral.dual.proximal import onto_ball
 
+NAME = "printed_simple_npkl"
+
 
 def simple(loss="squared_hinge", n=40, p=2.0, m=24, **how):
     L, _ = side_information("iris", n)
@@ -36,7 +38,7 @@ def test_p_1_agrees_with_the_interior_point(loss, bound):
 def test_the_printed_steps_at_p_1_are_bracketed_and_not_called_optimal(loss):
     problem = simple(loss, p=1, bound=40.0)
     best = problem.solve("interior", tol=1e-8)
-    found = problem.solve("simple_npkl", rule="gradient", max_iter=51)
+    found = problem.solve(NAME, eigenpairs="all")
     assert found.iterations == 51
     assert found.status is nm.Status.ITERATION_LIMIT
     assert found.objective > best.objective * (1 + 1e-3)
@@ -69,7 +71,7 @@ def test_projection_onto_the_simplex():
 
 
 def test_what_has_no_smooth_dual_is_refused():
-    with pytest.raises(nm.UnsupportedError, match="rule must be 'quasi_newton' or 'gradient' at p = 1"):
+    with pytest.raises(nm.UnsupportedError, match="rule must be 'quasi_newton' at p = 1"):
         simple(p=1, bound=1.0).solve("simple_npkl", rule="accelerated")
     assert "penalty at p = 1 is linear" in simple(p=1, penalty=1.0).compatible_backends()["simple_npkl"]
 
@@ -103,7 +105,7 @@ def test_lanczos_finds_the_largest_pairs_and_keeps_the_positive_ones():
 def test_truncated_kernels_are_feasible_and_bounded_from_below(p, how):
     problem = simple(p=p, **how)
     best = problem.solve("simple_npkl", tol=1e-8)
-    found = problem.solve("simple_npkl", rule="gradient", eigenpairs="pataki", max_iter=51)
+    found = problem.solve(NAME)
     assert found.rank <= printed_rank(problem)
     assert "pairs at most (Prop. 4)" in found.message
     scale = 1 + abs(best.objective)
@@ -120,22 +122,33 @@ def test_a_rank_that_is_too_small_leaves_the_gap_open():
     problem = nm.simple_npkl(L, pairs, loss="squared_hinge", p=2, bound=6.0)
     best = problem.solve("simple_npkl", tol=1e-8)
     assert best.rank == 6 > printed_rank(problem) == 3
-    found = problem.solve("simple_npkl", rule="gradient", eigenpairs="pataki", max_iter=200)
+    found = problem.solve(NAME, max_iter=200)
     assert found.status is not nm.Status.OPTIMAL
     assert found.objective > best.objective + 0.1
     assert found.certificate.bound <= best.objective + 1e-9
 
 
+@pytest.mark.parametrize("loss", ["square", "hinge", "squared_hinge"])
+def test_the_steps_of_prop_6_lead_to_the_optimum_and_never_down(loss):
+    problem = simple(loss, n=30, m=16, penalty=2.0)
+    best = problem.solve("simple_npkl", tol=1e-8 if loss != "hinge" else 1e-6)
+    found = problem.solve(NAME, eigenpairs="all", tol=1e-4, max_iter=600)
+    assert found.status is nm.Status.OPTIMAL
+    assert np.all(found.history.bound <= best.objective + 1e-9)
+    if loss != "hinge":  # which is not smooth in the primal, and has no 1 / C
+        assert np.all(np.diff(found.history.bound) >= -1e-10)
+
+
 def test_where_the_rank_suffices_both_agree():
     problem = simple(bound=40.0, m=90)
-    full = problem.solve("simple_npkl", rule="gradient", max_iter=30)
-    few = problem.solve("simple_npkl", rule="gradient", eigenpairs="pataki", max_iter=30)
+    full = problem.solve(NAME, eigenpairs="all", max_iter=30)
+    few = problem.solve(NAME, max_iter=30)
     assert max(full.history.rank) <= printed_rank(problem)
     np.testing.assert_allclose(few.history.objective, full.history.objective, rtol=1e-6)
 
 
-def test_lanczos_of_the_ascent_needs_the_printed_rule():
-    with pytest.raises(nm.UnsupportedError, match="rule must be 'gradient' with eigenpairs='pataki'"):
-        simple().solve("simple_npkl", eigenpairs="pataki")
+def test_what_does_not_fit_is_refused():
     with pytest.raises(nm.UnsupportedError, match="unknown eigenpairs 'some'"):
-        simple().solve("simple_npkl", eigenpairs="some", rule="gradient")
+        simple().solve(NAME, eigenpairs="some")
+    with pytest.raises(nm.UnsupportedError, match="starts from a Solution with multipliers, got an array"):
+        simple().solve(NAME, start=np.ones((40, 2)))

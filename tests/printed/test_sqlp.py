@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from problems import digits
+from problems import KINDS, digits
 
 import npkl_models as nm
-from npkl_models.conic.printed_rank import quadratic_ranks
+from npkl_models.printed.sqlp import quadratic_ranks
 
 
 def brute_force(problem, rows):
@@ -83,3 +83,27 @@ def test_the_reference_optimum_on_usps(paper_data, sigma, optimum):
     assert found.status is nm.Status.OPTIMAL
     assert found.objective == pytest.approx(optimum, abs=2e-3)
     assert quadratic_ranks(problem)[:2] == (55, 100)  # the thesis: 100
+
+
+@pytest.mark.parametrize("kind", ["basis:pcp", "reg_mvu"])
+def test_the_program_in_vec_has_the_same_optimum(small, kind):
+    swiss_roll = nm.datasets.load("swiss_roll", n=120, random_state=2).X
+    problem = small(kind) if kind in KINDS else nm.reg_mvu(swiss_roll, 4, 6, 100.0)
+    found, own = (problem.solve(name, solver="CLARABEL") for name in ("printed_sqlp", "sqlp"))
+    assert found.status is nm.Status.OPTIMAL
+    assert found.objective == pytest.approx(own.objective, rel=2e-6)
+
+
+def test_it_counts_the_unknowns_of_vec():
+    X, y = digits(20)
+    problem = nm.reg_pcp(nm.eigenbasis(nm.laplacian(X, 20), 8), nm.Pairs.per_class(y, 5, 3, random_state=0))
+    rank = quadratic_ranks(problem).vec
+    words = problem.compile("printed_sqlp").describe()
+    assert (
+        words
+        == f"printed_sqlp: a PSD cone of order 8 (64 unknowns), a second-order cone of {rank + 2}, {rank + 1} equations"
+    )
+    with pytest.raises(nm.UnsupportedError, match="takes no regulariser, got"):
+        nm.Problem(
+            problem.cost, problem.terms, basis=problem.basis, regularizer=nm.TracePower(2, bound=9.0)
+        ).solve("printed_sqlp")

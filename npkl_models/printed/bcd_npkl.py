@@ -1,0 +1,75 @@
+"""BCD-NPKL, the baseline of BCDKL: sweeps over the points with pairs alone, the others eliminated.
+
+Source: Hu, Wang & Chen, BCDNPKL, ICML 2011, as eqs. (35)-(37) of Hu & Kwok, IEEE TNNLS 26(9), 2015, have it.
+With the rows of the free points at their optimum, V_U = -C_UU^-1 C_UL V_L, the cost of the others is its
+Schur complement C_LL - C_LU C_UU^-1 C_UL, which is formed, and dense.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from npkl_models.linalg import Array
+from npkl_models.lowrank.edges import structure
+from npkl_models.lowrank.factor.rank import starting_factor
+from npkl_models.model.statement import Statement
+from npkl_models.model.terms import Multipliers
+from npkl_models.printed.bcdkl import SWEEPS, BCDKLEngine, SweepOptions, beyond
+from npkl_models.printed.free_rows import FreeRows
+from npkl_models.solve.backend import PRINTED, Backend
+from npkl_models.solve.engine import Engine, EnginePlan
+from npkl_models.solve.takes import Takes
+
+
+@dataclass(frozen=True, kw_only=True)
+class BCDNPKLOptions(SweepOptions):
+    """Options of printed_bcd_npkl."""
+
+
+class BCDNPKLEngine(Engine):
+    """Sweeps of algorithm 1 over the smaller problem, and the rows of all points from them."""
+
+    def __init__(self, problem: Statement, options: BCDNPKLOptions, V: Array) -> None:
+        self.free = FreeRows(problem, structure(problem))
+        inner = self.free.reduced(problem)
+        self.inner = BCDKLEngine(inner, structure(inner), options, V[self.free.held])
+        self._expand()
+
+    def iterate(self) -> None:
+        self.inner.iterate()
+        self._expand()
+
+    def _expand(self) -> None:
+        """Eq. (37); the objective is that of the smaller problem, which is the same."""
+        inner = self.inner
+        self.V, self.objective, self.residual = self.free.expand(inner.V), inner.objective, inner.residual
+        self.measured, self.met = inner.measured, inner.met
+
+    def multipliers(self) -> Multipliers:
+        return self.inner.multipliers()
+
+
+@dataclass(frozen=True)
+class BCDNPKLPlan(EnginePlan):
+    """The elimination and the sweeps, which are laid out when they begin."""
+
+    options: BCDNPKLOptions
+    iterations = SWEEPS
+
+    def engine(self) -> BCDNPKLEngine:
+        return BCDNPKLEngine(self.problem, self.options, starting_factor(self.problem, self.options))
+
+    def describe(self) -> str:
+        free = FreeRows(self.problem, structure(self.problem))
+        r, n = starting_factor(self.problem, self.options).shape[1], free.held.size
+        words = f"{free.free.size} points eliminated; V is {n} x {r}, a dense cost"
+        return f"{words}; about {8e-6 * n * n:.3g} MB"
+
+
+TAKES = Takes(
+    losses=("any",), diagonal=("quadratic",), regularizers=("none",), functionals=("entries",), beyond=beyond
+)
+BACKEND = Backend(
+    "printed_bcd_npkl", PRINTED, "BCD-NPKL, eqs. (35)-(37) of Hu & Kwok (2015)", TAKES, BCDNPKLPlan,
+    BCDNPKLOptions,
+)  # fmt: skip

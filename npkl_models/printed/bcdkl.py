@@ -1,0 +1,159 @@
+"""BCDKL as it is in print: sweeps over the rows of V in a new order each time.
+
+Source: Hu & Kwok, Scalable Nonparametric Low-Rank Kernel Learning Using Block Coordinate Descent, IEEE TNNLS
+26(9), 2015. Their algorithm 1 on the rows v_i of V (in print its columns): in a new order each sweep, those
+of points with pairs are minimised over one by one, then those of the others, by eq. (13) or all at once by
+eq. (17). Smooth losses have the row minimisers of `npkl_models.lowrank.rows`; the hinge has the row program
+(21)-(22), whose fixed points need not be minima: the source's theorem 1 asks for differentiability.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from npkl_models.certify.recovery import recover_multipliers
+from npkl_models.errors import UnsupportedError, unknown
+from npkl_models.linalg import Array, frobenius
+from npkl_models.lowrank.edges import Structure, structure
+from npkl_models.lowrank.factor.rank import starting_factor
+from npkl_models.lowrank.rows import bcd
+from npkl_models.lowrank.rows.bcd_options import BCDOptions
+from npkl_models.model.statement import Statement
+from npkl_models.model.terms import Multipliers
+from npkl_models.printed.free_rows import FreeRows
+from npkl_models.printed.options import PrintedFactorOptions, positive
+from npkl_models.printed.order import ShuffledSweeper
+from npkl_models.solve.backend import PRINTED, Backend
+from npkl_models.solve.engine import EnginePlan
+from npkl_models.solve.takes import Takes
+
+UPDATES = ("rows", "step", "block")
+SWEEPS = 1000  # itermax
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepOptions(PrintedFactorOptions):
+    """Options of the printed sweeps.
+
+    Parameters
+    ----------
+    max_iter : int, optional
+        Limit on the sweeps, 1,000 by default.
+    epsilon : float
+        The run ends once a sweep changes V by at most this share of its norm.
+    """
+
+    epsilon: float = 1e-5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive("epsilon", self.epsilon)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BCDKLOptions(SweepOptions):
+    """Options of printed_bcdkl.
+
+    Parameters
+    ----------
+    unlabelled : {"rows", "step", "block"}
+        How the rows of points without pairs are updated: one by one, eq. (13); all by one step of
+        eq. (17); or all by its fixed point, one sparse solve. The last two take no row norms.
+    """
+
+    unlabelled: str = "rows"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.unlabelled not in UPDATES:
+            raise unknown("unlabelled", self.unlabelled, UPDATES)
+
+
+class BCDKLEngine(bcd.BCDEngine):
+    """Algorithm 1, a sweep at a time."""
+
+    def __init__(
+        self, problem: Statement, pairs: Structure, options: SweepOptions, V: Array, unlabelled: str = "rows"
+    ) -> None:
+        self.epsilon, self.unlabelled = options.epsilon, unlabelled
+        self.others = FreeRows(problem, pairs)
+        seed = options.random_state
+        plain = BCDOptions(rank=options.rank, random_state=seed, extrapolation=False, newton=False)
+        super().__init__(problem, pairs, plain, V)
+
+    def make_sweeper(self) -> ShuffledSweeper:
+        seed, alone = self.options.random_state, self.unlabelled != "rows"
+        return ShuffledSweeper(self.problem, self.pairs, self.model, seed, alone)
+
+    def iterate(self) -> None:
+        """Lines 5 to 14 of algorithm 1."""
+        before = self.V.copy()
+        measured = self.sweeper.run(self.V)
+        if self.unlabelled == "step":
+            self.others.step(self.V)
+        elif self.unlabelled == "block":
+            self.others.block(self.V)
+        self.take_over(measured if self.unlabelled == "rows" else None)
+        change = float(frobenius(self.V - before) / max(frobenius(self.V), 1e-300))
+        if not self.model.smooth:
+            self.residual = change
+        self.measured, self.met = {"change": change}, change <= self.epsilon
+
+    def multipliers(self) -> Multipliers:
+        return super().multipliers() if self.model.smooth else recover_multipliers(self.problem, self.V)
+
+
+@dataclass(frozen=True)
+class BCDKLPlan(EnginePlan):
+    """Algorithm 1, which is laid out when it begins."""
+
+    options: BCDKLOptions
+    iterations = SWEEPS
+
+    def engine(self) -> BCDKLEngine:
+        start, pairs = starting_factor(self.problem, self.options), structure(self.problem)
+        return BCDKLEngine(self.problem, pairs, self.options, start, self.options.unlabelled)
+
+    def describe(self) -> str:
+        engine = self.engine()
+        n, r = engine.V.shape
+        count = engine.others.free.size
+        return f"V is {n} x {r}, {engine.sweeper}; {count} points without pairs, by {self.options.unlabelled}"
+
+
+def _plan(problem: Statement, options: BCDKLOptions) -> BCDKLPlan:
+    """Check that the options fit the problem."""
+    if problem.regularizer.row_multipliers and options.unlabelled != "rows":
+        raise UnsupportedError(
+            f"row norms must be kept row by row: they take unlabelled='rows', got {options.unlabelled!r}"
+        )
+    return BCDKLPlan(problem, options)
+
+
+def without_programs(problem: Statement) -> str | None:
+    """Why a row has no program: losses with kinks beside a quartic, or beside a bound on the row."""
+    if all(term.loss.smooth for term in problem.terms):
+        return None
+    if problem.regularizer.row_multipliers or bool(np.any(structure(problem).quadratic > 0)):
+        return "has row programs with neither a loss on the diagonal nor a row-norm bound"
+    return None
+
+
+def beyond(problem: Statement) -> str | None:
+    """What bcd refuses, and rows that have no program."""
+    return bcd.TAKES.beyond(problem) or without_programs(problem)
+
+
+TAKES = Takes(
+    losses=("any",),
+    diagonal=("quadratic",),
+    regularizers=("none", "row norm"),
+    functionals=("entries",),
+    beyond=beyond,
+)
+BACKEND = Backend(
+    "printed_bcdkl", PRINTED, "BCDKL as Hu & Kwok (2015) print it, their algorithm 1", TAKES, _plan,
+    BCDKLOptions,
+)  # fmt: skip
