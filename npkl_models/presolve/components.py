@@ -8,6 +8,7 @@ the slack of the parts' multipliers is block diagonal, so that their bounds add 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ import scipy.sparse as sp
 from scipy.linalg import block_diag
 from scipy.sparse.csgraph import connected_components
 
-from npkl_models.linalg import Index, Mask
+from npkl_models.linalg import Array, Index, Mask
 from npkl_models.model.facts import fact
 from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.statement import Statement
@@ -49,7 +50,7 @@ def separated(problem: Statement) -> Smaller:
 
 @fact
 def _labels(problem: Statement) -> Index:
-    """A label for each point, the last one for points without values; empty where there is only one part."""
+    """A label for each point, the last one for points without values; empty where there is one part."""
     whole: Index = np.zeros(0, dtype=np.intp)
     R = problem.regularizer
     known = R.vacuous or bool(R.row_multipliers)
@@ -69,11 +70,12 @@ def _labels(problem: Statement) -> Index:
     i, j = np.concatenate(row), np.concatenate(column)
     graph = sp.coo_array((np.ones(i.size), (i, j)), shape=problem.cost.shape)
     count, found = connected_components(graph, directed=False)
-    has = np.zeros(count, dtype=bool)
+    has, single = np.zeros(count, dtype=bool), np.bincount(found, minlength=count) < 2
     has[found[valued]] = True
-    if int(has.sum()) < SMALLEST:
+    own = has & ~single  # a statement has two points at least: single ones go with the first part
+    if int(own.sum()) < SMALLEST:
         return whole
-    name = np.where(has, np.cumsum(has) - 1, int(has.sum()))
+    name = np.where(own, np.cumsum(own) - 1, np.where(single, 0, int(own.sum())))
     return np.asarray(name[found], dtype=np.intp)
 
 
@@ -117,17 +119,22 @@ def _together(problem: Statement, parts: list[_Part], points: tuple[Point, ...])
     given = [y for _, y in points if y is not None]
     if len(given) < len(parts):
         return V, None
-    terms = [np.zeros(term.functional.size) for term in problem.terms]
-    equalities = [np.zeros(part.functional.size) for part in problem.equalities]
+    terms = _scattered(problem.terms, [part.terms for part in parts], [y.terms for y in given])
+    equal = _scattered(problem.equalities, [part.equalities for part in parts], [y.equalities for y in given])
     rows = np.zeros(problem.n) if problem.regularizer.row_multipliers else None
     for part, y in zip(parts, given, strict=True):
-        for out, masks, own in (
-            (terms, part.terms, iter(y.terms)),
-            (equalities, part.equalities, iter(y.equalities)),
-        ):
-            for whole, kept in zip(out, masks, strict=True):
-                if kept.any():
-                    whole[kept] = next(own)
         if rows is not None and y.rows is not None:
             rows[part.points] = y.rows
-    return V, Multipliers(tuple(terms), tuple(equalities), rows)
+    return V, Multipliers(terms, equal, rows)
+
+
+def _scattered(
+    whole: Sequence[LossTerm | Equality], masks: list[tuple[Mask, ...]], given: list[tuple[Array, ...]]
+) -> tuple[Array, ...]:
+    """The numbers of all parts where they belong in the whole."""
+    out = tuple(np.zeros(part.functional.size) for part in whole)
+    for own, numbers in zip(masks, map(iter, given), strict=True):
+        for into, kept in zip(out, own, strict=True):
+            if kept.any():
+                into[kept] = next(numbers)
+    return out

@@ -6,6 +6,7 @@ import inspect
 import re
 from pathlib import Path
 
+import house_map
 import pytest
 
 import npkl_models as nm
@@ -17,12 +18,6 @@ PACKAGE = ROOT / "npkl_models"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 BACKENDS = nm.backends()
 
-FLOORS = {
-    "_version": 0, "errors": 0, "_first": 0, "interrupts": 0.5, "workers": 1, "files": 1, "linalg": 1, "proof": 2, "model": 3, "presolve": 3.5, "data": 4, "certify": 4,
-    "answer": 5, "solve": 6, "conic": 7, "interior": 7, "lowrank": 7, "spectral": 7, "printed": 7.2, "routes": 7.5, "feasibility": 3.7, "task_cache": 10, "show": 8, "problem": 9, "formulations": 10,
-    "crosscheck": 11, "path": 11, "applications": 12, "recipe": 12.5, "__init__": 13, "explore": 13, "cli": 14, "__main__": 15,
-}  # fmt: skip
-"""Imports may only point to a lower floor, or stay in the same room."""
 
 LOOPS = {
     "npkl_models.lowrank.rows.compiled", "npkl_models.interior.compiled", "npkl_models.applications.assign",
@@ -143,11 +138,11 @@ def test_imports_for_types_only_are_of_heavy_packages():
 
 @pytest.mark.parametrize("path", MODULES, ids=own)
 def test_imports_point_upwards_only(path):
-    here = FLOORS[room(path)]
+    here = house_map.FLOORS[room(path)]
     for module, top in imports(path):
         if module in NAMES and module != "npkl_models":
             there = module.split(".")[1]
-            assert there == room(path) or FLOORS[there] < here, f"{own(path)} imports {module}"
+            assert there == room(path) or house_map.FLOORS[there] < here, f"{own(path)} imports {module}"
             loop = module in LOOPS or module.rpartition(".")[0] in LOOPS
             assert top or loop, f"{own(path)} imports {module} late; only optional or heavy packages may be"
             assert not (top and module in LOOPS), f"{own(path)} must import {module} inside the function"
@@ -341,3 +336,14 @@ def test_no_module_keeps_what_grows():
         own(p) for p in MODULES if any(isinstance(n, ast.Global) for n in ast.walk(ast.parse(p.read_text())))
     }
     assert changed <= {"interrupts.py", "linalg/threads.py"}
+
+
+@pytest.mark.parametrize("document", house_map.DOCUMENTS)
+def test_the_map_is_that_of_the_rooms_own_docstrings(document):
+    text = (ROOT / document).read_text()
+    assert text == house_map.with_map(text, house_map.DOCUMENTS[document]), "run tests/house/house_map.py"
+
+
+def test_every_file_says_what_it_is_in_a_sentence():
+    for path in sorted((ROOT / "npkl_models").rglob("*.py")):
+        assert len(house_map.summary(path)) > 10, path

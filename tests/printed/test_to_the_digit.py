@@ -5,9 +5,9 @@ iteration, and their number; they are the same to the last bit on one machine, a
 """
 
 import pytest
-from npkl_models.cli.names import FOLDER_VARIABLE
 
 import npkl_models as nm
+from npkl_models.recipe.names import FOLDER_VARIABLE
 
 ROUNDING = {
     "printed_kl_admm": 1e-8,

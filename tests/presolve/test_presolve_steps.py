@@ -116,6 +116,21 @@ def test_points_undone_are_feasible(key, solved):
     assert y is None or not any(part.any() for part in y.terms)
 
 
+def test_single_points_go_with_the_first_part():
+    """A statement has two points at least."""
+    L, pairs = groups()
+    C = sp.block_diag([L, sp.eye_array(3)], format="csr")
+    i = np.arange(39)
+    terms = (
+        nm.LossTerm(nm.Entries(39, (i, i)), "square", 1.0),
+        nm.LossTerm(nm.Entries(39, np.transpose(pairs.must_link)), "square", 1.0),
+    )
+    problem = nm.Problem(C, terms)
+    assert [part.n for part in separated(problem).problems] == [15, 12, 12]
+    assert problem.solve().status is nm.Status.OPTIMAL
+    assert not separable(nm.Problem(np.eye(39), terms[0]))
+
+
 def test_undo_wants_a_point_for_each_part():
     smaller = separated(CASES["components", "pcp"])
     assert [part.n for part in smaller.problems] == [12, 12, 12]

@@ -1,0 +1,58 @@
+"""The map of the house from the rooms' own docstrings: ``python tests/house/house_map.py`` writes it into the documents.
+
+docs/design.md gets every room with its files, CONTRIBUTING.md the rooms alone. A test compares.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "npkl_models"
+FLOORS = {
+    "_version": 0, "errors": 0, "_first": 0, "interrupts": 0.5, "workers": 1, "files": 1, "linalg": 1, "proof": 2,
+    "model": 3, "presolve": 3.5, "feasibility": 3.7, "data": 4, "certify": 4, "answer": 5, "solve": 6, "conic": 7,
+    "interior": 7, "lowrank": 7, "spectral": 7, "printed": 7.2, "routes": 7.5, "show": 8, "problem": 9,
+    "formulations": 10, "task_cache": 10, "crosscheck": 11, "path": 11, "applications": 12, "recipe": 12.5,
+    "__init__": 13, "explore": 13, "cli": 14, "__main__": 15,
+}  # fmt: skip
+"""Imports may only point to a lower floor, or stay in the same room."""
+
+BEGIN, END = "<!-- the map: python tests/house/house_map.py -->", "<!-- its end -->"
+DOCUMENTS = {"docs/design.md": True, "CONTRIBUTING.md": False}  # whether with files
+
+
+def summary(path: Path) -> str:
+    """The first sentence of a module's docstring, without its full stop."""
+    words = ast.get_docstring(ast.parse(path.read_text())) or ""
+    return " ".join(words.split("\n\n")[0].split()).rstrip(".")
+
+
+def house(files: bool) -> str:
+    """A line for each room and each file at the top, the lowest floor first."""
+    lines = ["| room | what is in it |", "|---|---|"]
+    for name in sorted(FLOORS, key=lambda name: FLOORS[name]):
+        room = PACKAGE / name
+        if room.is_dir():
+            lines.append(f"| **`{name}/`** | **{summary(room / '__init__.py')}** |")
+            for path in sorted(room.rglob("*.py")) if files else ():
+                if path.name != "__init__.py":
+                    lines.append(f"| `{path.relative_to(PACKAGE)}` | {summary(path)} |")
+        elif not name.startswith("_"):
+            lines.append(f"| **`{name}.py`** | **{summary(room.with_suffix('.py'))}** |")
+    return "\n".join(line.replace("``", "`") for line in lines)
+
+
+def with_map(text: str, files: bool) -> str:
+    """A document with the map as it is now."""
+    head, _, rest = text.partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    return f"{head}{BEGIN}\n\n{house(files)}\n\n{END}{tail}"
+
+
+if __name__ == "__main__":
+    for document, files in DOCUMENTS.items():
+        path = ROOT / document
+        path.write_text(with_map(path.read_text(), files))
+        print(f"{document}: {len(path.read_text().splitlines())} lines")
