@@ -26,6 +26,7 @@ from npkl_models.proof.factorisation import DENSE_CHOLESKY
 from npkl_models.proof.positive import FULL, LARGEST, SHARE, positive_part
 from npkl_models.proof.query import METHODS, Query
 
+AMPLE = 0.5  # of the tolerance: a bound within it is good enough
 SPARE = 0.95  # of the gap that is left: what raising the slack's diagonal may cost
 BACKWARD = 16  # units of roundoff, times the order: what LAPACK's eigenvalues may be off by, against the norm
 
@@ -118,7 +119,8 @@ def bound_from(
     found = min_eigenvalue(S, W, query)
     lower = found.lower - error
     shortfall = max(0.0, 2 * UNIT * (abs(lower) + R.shift) - (lower + R.shift)) if lower > -np.inf else np.inf
-    repair, bound, y = best_repair(problem, y, shortfall, upper, found.raised, demand.inside)
+    wanted = objective - AMPLE * demand.tol * problem.size(objective)
+    repair, bound, y = best_repair(problem, y, shortfall, upper, found.raised, demand.inside, wanted)
     rigour: Rigour = found.rigour if np.isfinite(bound) else "none"
     return Dual(bound, rigour, repair, y, found, R.shift + _kappa(R.spectral, S, W))
 
@@ -131,12 +133,12 @@ def fresh(random_state: int | None, *tested: Matrix) -> np.random.Generator:
     """
     if random_state is None:
         return np.random.default_rng()
-    digest = hashlib.blake2b(str(random_state).encode(), digest_size=16)
+    digest = hashlib.sha256(str(random_state).encode())  # which processors have instructions for
     for matrix in tested:
         parts: tuple[Array, ...] = (matrix,)
         if sp.issparse(matrix):
             csr = sp.csr_array(matrix)
-            parts = (csr.indptr.astype(np.int64), csr.indices.astype(np.int64), csr.data)
+            parts = (csr.indptr.astype(np.int64), csr.indices.astype(np.int32, copy=False), csr.data)
         for part in (np.asarray(matrix.shape, dtype=np.int64), *parts):
             digest.update(np.ascontiguousarray(part).data)
     return np.random.default_rng(int.from_bytes(digest.digest(), "little"))

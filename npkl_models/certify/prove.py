@@ -27,6 +27,7 @@ from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.faces import face_of
 from npkl_models.presolve.units import Units, binary_units
+from npkl_models.proof.bounds import DENSE_EIGH
 
 
 def certify(
@@ -188,7 +189,8 @@ def _one_side(
         if not np.isfinite(dual.bound):
             placed = bound_of_centred(problem, y, V, upper, demand)
             dual = dual if placed is None else placed
-    if not (demand.quick and np.isfinite(dual.bound)):
+    small = problem.order <= DENSE_EIGH and not np.isfinite(dual.bound)
+    if small or not demand.quick:
         dual = by_signs(problem, dual, objective, demand)
     return dual
 

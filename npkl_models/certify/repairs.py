@@ -29,12 +29,13 @@ Repaired = tuple[float, Multipliers] | None
 
 def best_repair(
     problem: Statement, y: Multipliers, eps: float, upper: float, local: Array | None = None,
-    inside: Interior | None = None,
+    inside: Interior | None = None, wanted: float = float("inf"),
 ) -> tuple[str, float, Multipliers]:  # fmt: skip
     """(name, bound, multipliers) of the best repair; bound -inf if none applies.
 
     With ``local`` the slack is known to be above -eps only after Diag(local) is added to it. ``inside`` is a
-    strictly feasible dual point that a solver found.
+    strictly feasible dual point that a solver found. A bound that is ``wanted`` or higher is not made better
+    by repairs that need more of the problem than its multipliers.
     """
     if eps == 0.0 and local is None:
         return "none needed", -paid(problem, y), y
@@ -42,6 +43,8 @@ def best_repair(
     if not np.isfinite(eps):
         return best
     for name, repair in REPAIRS.items():
+        if best[1] >= wanted and name not in DIAGONAL:
+            continue
         if local is None:
             found = repair(problem, y, eps, upper)
         elif name in DIAGONAL:

@@ -7,7 +7,6 @@ were pickled, copied or loaded.
 
 from __future__ import annotations
 
-import copy
 import numbers
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -94,7 +93,11 @@ def owned_sparse(A: Matrix) -> Matrix:
 
 def shell(A: Matrix) -> Matrix:
     """A matrix of the same read-only numbers: what is set on it, the owner does not see."""
-    return copy.copy(A) if sp.issparse(A) else A
+    if not sp.issparse(A):
+        return A
+    out: Matrix = object.__new__(type(A))  # what copy.copy does, ten times as quickly
+    out.__dict__.update(A.__dict__)
+    return out
 
 
 def real_array(values: Any, what: str) -> Array:

@@ -8,6 +8,7 @@ from npkl_models.feasibility.newton import CONSTRAINTS
 from npkl_models.linalg import norm_bound
 from npkl_models.lowrank.factor.rank import auto_rank
 from npkl_models.model.diagnosis import diagonal_weight
+from npkl_models.model.facts import fact
 from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.statement import Statement
 from npkl_models.solve.cost import CALL, PRODUCT, Cost, product_entries, proof_bytes
@@ -55,6 +56,7 @@ def iteration_seconds(problem: Statement, rank: int, products: float, row: float
     return products * PRODUCT * product_entries(problem) * rank + problem.n * row + CALL
 
 
+@fact
 def stiffness(problem: Statement) -> float | None:
     """Of soft distances over (nearly) all centred kernels, in units of C; None for other problems.
 
@@ -70,6 +72,7 @@ def stiffness(problem: Statement) -> float | None:
     return max(springs) / (norm_bound(problem.cost) or 1.0)
 
 
+@fact
 def condition(problem: Statement) -> float:
     """About how far apart the curvatures are that a first-order solver meets.
 

@@ -75,12 +75,12 @@ class Basis(Owner):
     @property
     def n(self) -> int:
         """Number of points."""
-        return int(self.Q.shape[0])
+        return int(self.__dict__["Q"].shape[0])  # without a shell
 
     @property
     def size(self) -> int:
         """s, the number of basis vectors."""
-        return int(self.Q.shape[1])
+        return int(self.__dict__["Q"].shape[1])
 
     @cached_property
     def dense(self) -> Array:

@@ -85,7 +85,7 @@ class Statement(Owner):
     @property
     def n(self) -> int:
         """Number of points."""
-        return int(self.cost.shape[0])
+        return int(self.__dict__["cost"].shape[0])  # without a shell
 
     @property
     def order(self) -> int:

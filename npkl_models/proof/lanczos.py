@@ -40,6 +40,8 @@ from npkl_models.proof.recurrence import Recurrence
 
 EXHAUSTED = 1e-6  # of the norm: a beta below ends the run
 SAFE = 0.5  # of the start's component: what may be lost where a bound is read off
+SPARED = 0.99995  # of the component: the rest is for what was lost, which mostly is far less
+FURTHER, FINER = 1e-6, 14  # share of the distance that is added first where too much was lost; halvings
 HALVINGS = 50  # of the interval in which the bound is sought, on a logarithmic scale
 ROUGH = 0.01  # of a positive eigenvalue: what a Cholesky proof of it may give away
 STALLED, PATIENT = 60, 4.0  # steps after which a run is given up that would need so many times more
@@ -115,17 +117,27 @@ def _lowest(alpha: list[float], beta: list[float], lost: float, component: float
     product = float(np.sum(np.log(np.maximum(beta, 1e-300))))
     apart, diagonal, beside = theta - theta[0], np.array(alpha), np.array(beta[: len(alpha) - 1])
 
+    def shown(distance: float) -> float:
+        return float(np.exp(min(product - np.sum(np.log(apart + distance)), 700.0)))
+
     def ruled_out(distance: float) -> bool:
-        shown = float(np.exp(min(product - np.sum(np.log(apart + distance)), 700.0)))
-        if shown > component:
+        least = shown(distance)
+        if least > component:
             return False
-        return shown + lost * _of_start(diagonal, beside, theta[0] - distance) <= component
+        return least + lost * _of_start(diagonal, beside, theta[0] - distance) <= component
 
     high = max(
         (product - np.log(component / 2)) / theta.size, float(np.log(max(2 * lost / component, 1e-300)))
     )
     low = min(high, float(np.log(max(abs(theta[0]), apart[-1], 1e-290))) - 42.0)  # a unit of roundoff
+    top = high
     for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if shown(float(np.exp(middle))) <= SPARED * component else (middle, high)
+    low, further = high, FURTHER
+    while high < top and not ruled_out(float(np.exp(high))):  # what was lost on the way counts
+        low, high, further = high, min(high + further, top), 2 * further
+    for _ in range(FINER if high > low else 0):
         middle = 0.5 * (low + high)
         low, high = (low, middle) if ruled_out(float(np.exp(middle))) else (middle, high)
     return float(theta[0] - np.exp(high))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from npkl_models.errors import unknown
+from npkl_models.files.machine import available_bytes
 from npkl_models.model.statement import Statement
 from npkl_models.presolve.units import binary_units
 from npkl_models.solve.backend import Backend
@@ -28,13 +29,14 @@ def candidates(problem: Statement, options: Mapping[str, Any]) -> tuple[dict[str
     for key in options:
         if key not in every:
             raise unknown("option", key, every)
+    free = available_bytes()
     for name, backend in backends().items():
         reason = backend.reason(problem)
         strange = [key for key in options if key not in backend.option_names and key != START]
         if reason is None and strange:
             reason = f"has no option {', '.join(strange)}"
         if reason is None:
-            cost = predicted(backend, problem)
+            cost = predicted(backend, problem, free)
             reason = cost.hopeless
             if not reason:
                 costs[name] = cost
@@ -43,10 +45,10 @@ def candidates(problem: Statement, options: Mapping[str, Any]) -> tuple[dict[str
     return costs, declined
 
 
-def predicted(backend: Backend, problem: Statement) -> Cost:
-    """Its cost; one that breaks, such as a user's, makes it no candidate."""
+def predicted(backend: Backend, problem: Statement, free: float) -> Cost:
+    """Its cost, in so much memory; one that breaks, such as a user's, makes it no candidate."""
     try:
-        return backend.cost(binary_units(problem).problem).within_memory()
+        return backend.cost(binary_units(problem).problem).within_memory(free)
     except Exception as error:
         return Cost(float("inf"), 0.0, f"has a cost that raises {type(error).__name__}: {error}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Unpack, overload
 
@@ -12,7 +12,7 @@ from npkl_models.errors import UnsupportedError, instance
 from npkl_models.model.statement import Statement
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.candidates import candidates, first_of, usable
-from npkl_models.solve.cost import readable
+from npkl_models.solve.cost import Cost, readable
 from npkl_models.solve.keywords import AnyKeywords
 from npkl_models.solve.portfolio import AUTO, Portfolio
 from npkl_models.solve.program import Program
@@ -99,7 +99,10 @@ def choose_backend(problem: Statement, **options: Unpack[AnyKeywords]) -> Choice
     True
     """
     instance(problem, Statement, "problem")
-    costs, declined = candidates(problem, options)
+    return _chosen(*candidates(problem, options), options)
+
+
+def _chosen(costs: dict[str, Cost], declined: list[str], options: Mapping[str, Any]) -> Choice:
     if not costs:
         raise UnsupportedError(f"no backend takes this problem: {'; '.join(declined)}")
     chosen = first_of(costs, options)
@@ -194,8 +197,9 @@ def solve(problem: Statement, backend: str | Backend | Portfolio = "auto", **opt
     strategy = AUTO if isinstance(backend, str) and backend == "auto" else backend
     if not isinstance(strategy, Portfolio):
         return compile(problem, strategy, **options).solve()
-    reason = choose_backend(problem, **options).short
-    solution = strategy.solve(problem, options)
+    costs, declined = candidates(problem, options)
+    reason = _chosen(costs, declined, options).short
+    solution = strategy.solve(problem, options, costs)
     words = f"backend chosen: {reason}"
     if len(solution.attempts) > 1:
         words = f"tried: {'; then '.join(map(str, solution.attempts))}\nfirst {words}"

@@ -48,9 +48,9 @@ class Cost:
     def __str__(self) -> str:
         return f"{readable(self.seconds)} and {self.bytes / 1e6:.3g} MB"
 
-    def within_memory(self) -> Cost:
-        """The same, hopeless if it does not fit into memory."""
-        if self.bytes <= available_bytes():
+    def within_memory(self, free: float | None = None) -> Cost:
+        """The same, hopeless if it does not fit into memory: into so many bytes, or what is free now."""
+        if self.bytes <= (available_bytes() if free is None else free):
             return self
         return replace(self, hopeless=f"would need about {self.bytes / 1e9:.3g} GB of memory")
 

@@ -102,18 +102,23 @@ class Portfolio:
         most = max(self.share * costs[sure].seconds, self.shortest)
         return rest if first == sure else [(first, most), *rest]
 
-    def solve(self, problem: Statement, options: dict[str, Any]) -> Solution:
-        """The better answer of those that were tried, each part by itself, and the anchored points apart."""
+    def solve(
+        self, problem: Statement, options: dict[str, Any], costs: Mapping[str, Cost] | None = None
+    ) -> Solution:
+        """The better answer of those that were tried, each part by itself, and the anchored points apart.
+
+        ``costs`` are the `candidates` of the problem, where they are known.
+        """
         given = Options(time_limit=options.get("time_limit")).time_limit
         limit = WITHOUT_END if given is None else given
         if options.get(START) is not None:
-            return self.in_stages(problem, options, limit)
+            return self.in_stages(problem, options, limit, costs=costs)
         if separable(problem):
             return self._separately(problem, separated(problem), options, limit)
         parts = split(problem)
         if parts is not None and parts.problem is not None:
             return self._split(problem, parts, parts.problem, options, limit)
-        return self.in_stages(problem, options, limit)
+        return self.in_stages(problem, options, limit, costs=costs)
 
     def _separately(
         self, problem: Statement, smaller: Smaller, options: dict[str, Any], limit: float
@@ -140,10 +145,10 @@ class Portfolio:
 
     def in_stages(
         self, problem: Statement, options: dict[str, Any], limit: float,
-        plan: list[tuple[str, float]] | None = None,
+        plan: list[tuple[str, float]] | None = None, costs: Mapping[str, Cost] | None = None,
     ) -> Solution:  # fmt: skip
         """Try the backends in turn until one is certified; the best answer, with all attempts."""
-        costs = candidates(problem, options)[0]
+        costs = candidates(problem, options)[0] if costs is None else costs
         plan = self.stages(costs, options) if plan is None else plan
         rival = costs.get(plan[1][0]) if len(plan) > 1 and plan[1][1] > plan[0][1] else None
         started, best, cut = time.perf_counter(), None, False
