@@ -85,6 +85,7 @@ class _Count:
 def _alone() -> Iterator[None]:
     with _Count.lock:
         if _Count.inside == 0:
+            _in_command()
             _Count.limiter = _controller().limit(limits=1, user_api="blas")
         _Count.inside += 1
     try:
@@ -93,7 +94,17 @@ def _alone() -> Iterator[None]:
         with _Count.lock:
             _Count.inside -= 1
             if _Count.inside == 0:
+                _in_command()
                 _Count.limiter.restore_original_limits()
+                _in_command()
+
+
+def _in_command() -> None:
+    """Let this thread set the limit: of OpenBLAS threadpoolctl heeds the first one alone that ever did."""
+    for library in _controller().lib_controllers:
+        clear = getattr(library, "clear_controlling_thread", None)
+        if clear is not None:
+            clear(force=True)
 
 
 @cache

@@ -24,6 +24,7 @@ from npkl_models.model.terms import Equality, LossTerm, Multipliers
 from npkl_models.presolve.step import Point, Smaller
 
 SMALLEST = 2  # parts with values
+MOST = 32  # parts by themselves; the smallest beyond are one together, for V has columns for each
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +76,11 @@ def _labels(problem: Statement) -> Index:
     own = has & ~single  # a statement has two points at least: single ones go with the first part
     if int(own.sum()) < SMALLEST:
         return whole
-    name = np.where(own, np.cumsum(own) - 1, np.where(single, 0, int(own.sum())))
+    sizes = np.where(own, np.bincount(found, minlength=count), 0)
+    own[np.argsort(-sizes, kind="stable")[MOST - 1 :]] &= int(own.sum()) <= MOST
+    rest = has & ~single & ~own
+    last = int(own.sum())
+    name = np.where(own, np.cumsum(own) - 1, np.where(single, 0, last + int(rest.any()) * ~rest))
     return np.asarray(name[found], dtype=np.intp)
 
 

@@ -11,10 +11,13 @@ and a `time_limit`, are the machine's.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from npkl_models.answer.history import Iterate
 from npkl_models.answer.solution import Attempt, Solution, Status
 from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array
@@ -23,7 +26,7 @@ from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.anchored import Split, split
 from npkl_models.presolve.components import separable, separated
 from npkl_models.presolve.growth import grown
-from npkl_models.presolve.step import Smaller
+from npkl_models.presolve.step import Point, Smaller
 from npkl_models.solve.allowance import Allowance
 from npkl_models.solve.candidates import START, candidates, first_of, usable
 from npkl_models.solve.cost import Cost
@@ -36,6 +39,7 @@ FAR_OFF = 0.1  # relative gap of a point that is no better start than any other
 SHARPER = 0.3  # of tol: the gap of the anchored points' problem, where nothing holds the others
 PROVED = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)
 WITHOUT_END = float("inf")
+HELD, PARTS = "solved where the points are held", "solved in {} parts that nothing ties together"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +98,7 @@ class Portfolio:
         first = first_of(costs, options)
         if sure is None:
             second = [name for name in order if name != first and costs[name].seconds <= self.longest]
-            return [(name, WITHOUT_END) for name in (first, *second[: int(self.followers)])]
+            return [(name, WITHOUT_END) for name in (first, *second[: int(min(self.followers, len(second)))])]
         if len(order) == 1:
             return [(first, WITHOUT_END)]
         other = next(name for name in order if name != sure)
@@ -115,6 +119,10 @@ class Portfolio:
             return self.in_stages(problem, options, limit, costs=costs)
         if separable(problem):
             return self._separately(problem, separated(problem), options, limit)
+        return self._in_one_piece(problem, options, limit)
+
+    def _in_one_piece(self, problem: Statement, options: dict[str, Any], limit: float) -> Solution:
+        """Whether it falls into parts or not."""
         parts = split(problem)
         if parts is not None and parts.problem is not None:
             return self._split(problem, parts, parts.problem, options, limit)
@@ -124,20 +132,21 @@ class Portfolio:
         self, problem: Statement, smaller: Smaller, options: dict[str, Any], limit: float
     ) -> Solution:
         """Parts that nothing ties together, one after the other; the whole where that is not certified."""
-        started, found = time.perf_counter(), []
+        started = time.perf_counter()
+        found: list[Solution] = []
         own = options | {"tol": SHARPER * Options(tol=options.get("tol", Options.tol)).tol}
         for part in smaller.problems:
             left = limit - (time.perf_counter() - started)
             if left < WITHOUT_END:
                 own["time_limit"] = max(left, 1e-3)
-            found.append(self.solve(part, own))
+            if options.get("callback") is not None:
+                own["callback"] = _of_all(options["callback"], smaller, found)
+            found.append(self._in_one_piece(part, own, own.get("time_limit") or WITHOUT_END))
             if found[-1].status is Status.STOPPED or left <= 0:
                 break
         left = limit - (time.perf_counter() - started)
-        known = [(one.V, one.certificate.multipliers if one.V is not None else None) for one in found]
-        missing = len(smaller.problems) - len(found)
-        V, y = smaller.undo(*known, *[(None, None)] * missing)
-        best = _judged(problem, _in_one(found), V, y, options)
+        V, y = smaller.undo(*_points(smaller, found))
+        best = _judged(problem, _in_one(found), V, y, options, PARTS.format(len(smaller.problems)))
         if best.status in (*PROVED, Status.STOPPED) or left <= 0:
             return best
         whole = self.in_stages(problem, options, left)
@@ -180,7 +189,7 @@ class Portfolio:
         V, y = None, None
         if found.V is not None:
             V, y = grown(parts, found.V), parts.unfold(found.certificate.multipliers)
-        best = _judged(problem, found, V, y, options)
+        best = _judged(problem, found, V, y, options, HELD)
         costs = candidates(problem, options)[0]
         sure = [name for name in costs if costs[name].sure]
         left = limit - (time.perf_counter() - started)
@@ -190,7 +199,7 @@ class Portfolio:
         whole = _attempt(problem, quickest, options, left, None, Allowance())
         if whole is None or whole.V is None:
             return best
-        other = _judged(problem, whole, whole.V, y, options)
+        other = _judged(problem, whole, whole.V, y, options, HELD)
         attempts = (*best.attempts, *other.attempts)
         best = _kept(other, best)
         return replace(best, attempts=attempts, solve_time=time.perf_counter() - started)
@@ -198,6 +207,37 @@ class Portfolio:
 
 AUTO = Portfolio()
 """What "auto" stands for."""
+
+
+def _points(smaller: Smaller, found: list[Solution]) -> list[Point]:
+    """What was found of each part; K = 0 for those that a run which ended early did not come to."""
+    known: list[Point] = [(one.V, one.certificate.multipliers) for one in found if one.V is not None]
+    if len(known) < len(found):
+        return [(None, None)] * len(smaller.problems)
+    return known + [(np.zeros((part.n, 1)), None) for part in smaller.problems[len(found) :]]
+
+
+def _of_all(
+    callback: Callable[[Iterate], bool | None], smaller: Smaller, found: list[Solution]
+) -> Callable[[Iterate], bool | None]:
+    """The callback, which sees a part's iterates as of the whole: K = 0 for the parts to come; no bound."""
+    before, now = list(found), len(found)
+    zeros = [np.zeros((part.n, 1)) for part in smaller.problems]
+    points = [*(one.V if one.V is not None else zeros[k] for k, one in enumerate(before)), *zeros[now:]]
+    objectives = [part.objective_of_factor(V) for part, V in zip(smaller.problems, points, strict=True)]
+    others, iterations = sum(objectives) - objectives[now], sum(one.iterations for one in before)
+
+    def told(iterate: Iterate) -> bool | None:
+        V = iterate.V
+        if V is not None:
+            V = smaller.undo(*((V if k == now else point, None) for k, point in enumerate(points)))[0]
+        seen = iterate._replace(
+            iteration=iterations + iterate.iteration, objective=iterate.objective + others,
+            bound=float("nan"), V=V,
+        )  # fmt: skip
+        return callback(seen)
+
+    return told
 
 
 def _in_one(found: list[Solution]) -> Solution:
@@ -211,12 +251,13 @@ def _in_one(found: list[Solution]) -> Solution:
 
 
 def _judged(
-    problem: Statement, found: Solution, V: Array | None, y: Multipliers | None, options: Mapping[str, Any]
-) -> Solution:
+    problem: Statement, found: Solution, V: Array | None, y: Multipliers | None, options: Mapping[str, Any],
+    words: str,
+) -> Solution:  # fmt: skip
     """What a point and multipliers are worth to the whole problem."""
     watch = Watch(Options(tol=options.get("tol", Options.tol)), found.backend)
     status = Status.INACCURATE if found.status is Status.OPTIMAL else found.status
-    claim = Claim(V, y, status, found.objective, found.iterations, "solved where the points are held")
+    claim = Claim(V, y, status, found.objective, found.iterations, words)
     out = judge(problem, found.backend, claim, watch)
     gap = _gap(out)
     spent = found.solve_time + watch.seconds

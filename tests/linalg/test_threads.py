@@ -1,7 +1,7 @@
 """Products by blocks of rows, and aligned copies."""
 
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from threading import Barrier, Event, Thread
 
 import numpy as np
 import pytest
@@ -63,3 +63,38 @@ def test_blas_has_one_thread_for_what_is_small_or_long_and_its_own_again_at_the_
     with pytest.raises(ZeroDivisionError), threads.quiet_blas(1):
         1 / 0  # noqa: B018
     assert blas_threads() == before
+
+
+def quiet_in_a_thread(entered, leave, seen):
+    with threads.quiet_blas(10):
+        seen.append(blas_threads())
+        entered.set()
+        leave.wait(30)
+
+
+def test_a_thread_has_one_after_the_main_thread_had_and_takes_it_back_where_it_leaves_last():
+    """threadpoolctl 3.7 and later heed the first thread that ever set a limit of OpenBLAS, and no other."""
+    with threads._controller().limit(limits=2, user_api="blas"):
+        threads._in_command()  # as where nobody has set a limit yet
+        check_a_thread_after_the_main_thread()
+
+
+def check_a_thread_after_the_main_thread():
+    before = blas_threads()
+    assert before == {2}
+    for last in (False, True):
+        with threads.quiet_blas(10):
+            assert blas_threads() == {1}
+        entered, leave, seen = Event(), Event(), []
+        other = Thread(target=quiet_in_a_thread, args=(entered, leave, seen))
+        if last:
+            with threads.quiet_blas(10):
+                other.start()
+                entered.wait(30)
+        else:
+            other.start()
+            entered.wait(30)
+        leave.set()
+        other.join()
+        assert seen == [{1}]
+        assert blas_threads() == before

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import npkl_models as nm
-from npkl_models.presolve.components import separable, separated
+from npkl_models.presolve.components import MOST, separable, separated
 from npkl_models.presolve.steps import STEPS
 
 STEP = {step.name: step for step in STEPS}
@@ -178,3 +178,46 @@ def test_a_part_without_a_kernel_or_a_bound_is_one_of_the_whole():
 def test_an_interrupted_part_ends_the_solve():
     solution = CASES["components", "pcp"].solve(callback=lambda row: True)
     assert solution.status is nm.Status.STOPPED
+
+
+def triples(count):
+    """As many groups of three points, with a pair each."""
+    C = sp.block_diag([nm.laplacian([[0.0], [1.0], [2.5 + k / count]], 1, shift=0.1) for k in range(count)])
+    first = 3 * np.arange(count)
+    return nm.pcp(sp.csr_array(C), nm.Pairs(3 * count, np.stack([first, first + 1], 1), [(1, 2)]))
+
+
+def test_of_many_parts_the_small_ones_are_one():
+    """V had as many columns as all of 200 parts together, and the solve took their number squared."""
+    problem = triples(200)
+    smaller = separated(problem)
+    assert len(smaller.problems) == MOST
+    assert sum(part.n for part in smaller.problems) == problem.n
+    solution = problem.solve()
+    assert solution.is_optimal(1e-6)
+    assert solution.V.shape[1] < 200
+    assert solution.objective == pytest.approx(problem.solve("burer_monteiro").objective, rel=2e-6)
+
+
+@pytest.mark.parametrize("steps", [1, 5, 40])
+def test_who_is_stopped_among_the_parts_has_a_point(steps):
+    problem, seen = triples(20), []
+    solution = problem.solve(callback=lambda iterate: seen.append(iterate) or len(seen) >= steps)
+    assert solution.status is nm.Status.STOPPED
+    assert np.isfinite([solution.objective, solution.certificate.bound]).all()
+    iterations = [iterate.iteration for iterate in seen]
+    assert iterations == sorted(set(iterations))
+    for iterate in seen:
+        assert iterate.objective == pytest.approx(problem.objective_of_factor(iterate.V))
+
+
+def test_what_a_time_limit_cuts_among_the_parts_has_a_point():
+    solution = triples(200).solve(time_limit=1e-3)
+    assert solution.status is nm.Status.TIME_LIMIT
+    assert np.isfinite([solution.objective, solution.certificate.bound]).all()
+
+
+def test_the_message_says_that_there_were_parts():
+    message = triples(3).solve().message
+    assert "in 3 parts" in message
+    assert "held" not in message

@@ -43,6 +43,12 @@ def test_the_sure_one_bounds_the_time_of_the_others(costs, wanted):
     assert AUTO.stages(costs, {}) == wanted
 
 
+def test_as_many_may_follow_as_there_are():
+    costs = {"a": Cost(1.0, 1.0), "b": Cost(2.0, 1.0), "c": Cost(3.0, 1.0)}
+    names = [name for name, _ in nm.Portfolio(followers=np.inf).stages(costs, {})]
+    assert names == ["a", "b", "c"]
+
+
 def test_under_a_short_limit_one_begins_that_has_a_point_at_any_time():
     costs = {
         "a": Cost(300.0, 1.0, anytime=True),
