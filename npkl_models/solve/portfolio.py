@@ -11,29 +11,23 @@ and a `time_limit`, are the machine's.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from npkl_models.answer.history import Iterate
 from npkl_models.answer.solution import Attempt, Solution, Status
 from npkl_models.errors import UnsupportedError
-from npkl_models.linalg import Array
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.anchored import Split, split
 from npkl_models.presolve.components import separable, separated
 from npkl_models.presolve.growth import grown
-from npkl_models.presolve.step import Point, Smaller
+from npkl_models.presolve.step import Smaller
 from npkl_models.solve.allowance import Allowance
 from npkl_models.solve.candidates import START, candidates, first_of, usable
 from npkl_models.solve.cost import Cost
-from npkl_models.solve.judge import Claim, judge
 from npkl_models.solve.options import Options, require
+from npkl_models.solve.parts import gap_of, in_one, judged, of_all, points
 from npkl_models.solve.registry import backends
-from npkl_models.solve.watch import Watch
 
 FAR_OFF = 0.1  # relative gap of a point that is no better start than any other
 SHARPER = 0.3  # of tol: the gap of the anchored points' problem, where nothing holds the others
@@ -119,9 +113,12 @@ class Portfolio:
             return self.in_stages(problem, options, limit, costs=costs)
         if separable(problem):
             return self._separately(problem, separated(problem), options, limit)
-        return self._in_one_piece(problem, options, limit)
+        return self._in_one_piece(problem, options, limit, costs)
 
-    def _in_one_piece(self, problem: Statement, options: dict[str, Any], limit: float) -> Solution:
+    def _in_one_piece(
+        self, problem: Statement, options: dict[str, Any], limit: float,
+        costs: Mapping[str, Cost] | None = None,
+    ) -> Solution:  # fmt: skip
         """Whether it falls into parts or not."""
         parts = split(problem)
         if parts is not None and parts.problem is not None:
@@ -140,13 +137,13 @@ class Portfolio:
             if left < WITHOUT_END:
                 own["time_limit"] = max(left, 1e-3)
             if options.get("callback") is not None:
-                own["callback"] = _of_all(options["callback"], smaller, found)
+                own["callback"] = of_all(options["callback"], smaller, found)
             found.append(self._in_one_piece(part, own, own.get("time_limit") or WITHOUT_END))
             if found[-1].status is Status.STOPPED or left <= 0:
                 break
         left = limit - (time.perf_counter() - started)
-        V, y = smaller.undo(*_points(smaller, found))
-        best = _judged(problem, _in_one(found), V, y, options, PARTS.format(len(smaller.problems)))
+        V, y = smaller.undo(*points(smaller, found))
+        best = judged(problem, in_one(found), V, y, options, PARTS.format(len(smaller.problems)))
         if best.status in (*PROVED, Status.STOPPED) or left <= 0:
             return best
         whole = self.in_stages(problem, options, left)
@@ -170,7 +167,7 @@ class Portfolio:
             found = _attempt(problem, name, options, left, best, allowance)
             if found is None:
                 continue
-            attempts.append(Attempt(name, found.solve_time, found.status, _gap(found)))
+            attempts.append(Attempt(name, found.solve_time, found.status, gap_of(found)))
             best = _kept(found, best)
             cut = allowance.used if best is found else cut
             if found.status in (*PROVED, Status.STOPPED) or (most == WITHOUT_END and _without_bound(found)):
@@ -189,7 +186,7 @@ class Portfolio:
         V, y = None, None
         if found.V is not None:
             V, y = grown(parts, found.V), parts.unfold(found.certificate.multipliers)
-        best = _judged(problem, found, V, y, options, HELD)
+        best = judged(problem, found, V, y, options, HELD)
         costs = candidates(problem, options)[0]
         sure = [name for name in costs if costs[name].sure]
         left = limit - (time.perf_counter() - started)
@@ -199,7 +196,7 @@ class Portfolio:
         whole = _attempt(problem, quickest, options, left, None, Allowance())
         if whole is None or whole.V is None:
             return best
-        other = _judged(problem, whole, whole.V, y, options, HELD)
+        other = judged(problem, whole, whole.V, y, options, HELD)
         attempts = (*best.attempts, *other.attempts)
         best = _kept(other, best)
         return replace(best, attempts=attempts, solve_time=time.perf_counter() - started)
@@ -209,72 +206,10 @@ AUTO = Portfolio()
 """What "auto" stands for."""
 
 
-def _points(smaller: Smaller, found: list[Solution]) -> list[Point]:
-    """What was found of each part; K = 0 for those that a run which ended early did not come to."""
-    known: list[Point] = [(one.V, one.certificate.multipliers) for one in found if one.V is not None]
-    if len(known) < len(found):
-        return [(None, None)] * len(smaller.problems)
-    return known + [(np.zeros((part.n, 1)), None) for part in smaller.problems[len(found) :]]
-
-
-def _of_all(
-    callback: Callable[[Iterate], bool | None], smaller: Smaller, found: list[Solution]
-) -> Callable[[Iterate], bool | None]:
-    """The callback, which sees a part's iterates as of the whole: K = 0 for the parts to come; no bound."""
-    before, now = list(found), len(found)
-    zeros = [np.zeros((part.n, 1)) for part in smaller.problems]
-    points = [*(one.V if one.V is not None else zeros[k] for k, one in enumerate(before)), *zeros[now:]]
-    objectives = [part.objective_of_factor(V) for part, V in zip(smaller.problems, points, strict=True)]
-    others, iterations = sum(objectives) - objectives[now], sum(one.iterations for one in before)
-
-    def told(iterate: Iterate) -> bool | None:
-        V = iterate.V
-        if V is not None:
-            V = smaller.undo(*((V if k == now else point, None) for k, point in enumerate(points)))[0]
-        seen = iterate._replace(
-            iteration=iterations + iterate.iteration, objective=iterate.objective + others,
-            bound=float("nan"), V=V,
-        )  # fmt: skip
-        return callback(seen)
-
-    return told
-
-
-def _in_one(found: list[Solution]) -> Solution:
-    """What solvers say of the parts, as if one had: the largest part's, with the worst status."""
-    largest = max(found, key=lambda one: one.problem.n)
-    worst = next((one.status for one in found if one.status is not Status.OPTIMAL), Status.OPTIMAL)
-    return replace(
-        largest, status=worst, iterations=sum(one.iterations for one in found),
-        solve_time=sum(one.solve_time for one in found), build_time=sum(one.build_time for one in found),
-    )  # fmt: skip
-
-
-def _judged(
-    problem: Statement, found: Solution, V: Array | None, y: Multipliers | None, options: Mapping[str, Any],
-    words: str,
-) -> Solution:  # fmt: skip
-    """What a point and multipliers are worth to the whole problem."""
-    watch = Watch(Options(tol=options.get("tol", Options.tol)), found.backend)
-    status = Status.INACCURATE if found.status is Status.OPTIMAL else found.status
-    claim = Claim(V, y, status, found.objective, found.iterations, words)
-    out = judge(problem, found.backend, claim, watch)
-    gap = _gap(out)
-    spent = found.solve_time + watch.seconds
-    return replace(
-        out, attempts=(Attempt(found.backend, spent, out.status, gap),), solve_time=spent,
-        build_time=found.build_time, history=found.history,
-    )  # fmt: skip
-
-
 def _allowance(problem: Statement, options: Mapping[str, Any], most: float, rival: Cost | None) -> Allowance:
     """What a run may do, and what the sure one that follows would."""
     tol = Options(tol=options.get("tol", Options.tol)).tol
     return Allowance(most) if rival is None else Allowance(most, rival.seconds, tol, problem.reference)
-
-
-def _gap(found: Solution) -> float:
-    return found.certificate.relative_gap if found.V is not None else float("inf")
 
 
 def _attempt(

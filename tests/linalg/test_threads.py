@@ -74,6 +74,7 @@ def quiet_in_a_thread(entered, leave, seen):
 
 def test_a_thread_has_one_after_the_main_thread_had_and_takes_it_back_where_it_leaves_last():
     """threadpoolctl 3.7 and later heed the first thread that ever set a limit of OpenBLAS, and no other."""
+    threads._in_command()  # whichever thread was heeded before
     with threads._controller().limit(limits=2, user_api="blas"):
         threads._in_command()  # as where nobody has set a limit yet
         check_a_thread_after_the_main_thread()
