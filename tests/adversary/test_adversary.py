@@ -72,3 +72,15 @@ def test_the_trial_sees_a_lie(lie):
     }
     Trial(problem, tally).judge(lies[lie], lie)
     assert tally.false
+
+
+def test_the_judge_is_exact_where_an_eigenvalue_is_zero():
+    """The slack of a complete graph is PSD; sixty digits have its zero at -1e-60, and a bound of 0 too high."""
+    C = 12.5 * np.eye(5) - 2.5
+    problem = nm.Problem(
+        C, nm.LossTerm(nm.Entries(5, ([1], [1])), "hinge", 1.0), (), nm.TracePower(2, penalty=3.0)
+    )
+    zero = nm.Multipliers((np.zeros(1),))
+    assert exact.dual_value(problem, zero) == 0
+    lower = nm.Problem(C - 2.0**-40 * np.eye(5), problem.terms, (), problem.regularizer)
+    assert exact.dual_value(lower, zero) < 0
