@@ -50,11 +50,11 @@ class Portfolio:
     shortest : float
         Work that the first one may do at least.
     patience : float
-        Times its own prediction, that the quickest of the others may do after the sure one.
+        Times its own prediction, that one of the others may do after the sure one.
     last : float
         Work that it may do at least.
     followers : int
-        How many follow the first one where none is sure.
+        How many follow the first one where none is sure, and the sure one where it does not get there.
     longest : float
         Prediction up to which one follows there.
 
@@ -83,9 +83,9 @@ class Portfolio:
     def stages(self, costs: Mapping[str, Cost], options: Mapping[str, Any]) -> list[tuple[str, float]]:
         """Which backends to try in turn, and how much work each may do.
 
-        Should the sure one not get there either, the quickest of the others may do some more. Where none is
-        sure, nobody knows when to hand over: the first one goes on to its own end, and others follow if that
-        was not the optimum.
+        Should the sure one not get there either, the quickest of the others may do some more each. Where
+        none is sure, nobody knows when to hand over: the first one goes on to its own end, and others follow
+        if that was not the optimum.
         """
         order = sorted(costs, key=lambda name: costs[name].seconds)
         sure = next((name for name in order if costs[name].sure), None)
@@ -95,8 +95,10 @@ class Portfolio:
             return [(name, WITHOUT_END) for name in (first, *second[: int(min(self.followers, len(second)))])]
         if len(order) == 1:
             return [(first, WITHOUT_END)]
-        other = next(name for name in order if name != sure)
-        rest = [(sure, WITHOUT_END), (other, max(self.patience * costs[other].seconds, self.last))]
+        others = [name for name in order if name != sure]
+        others = others[: int(min(max(self.followers, 1), len(others)))]
+        shares = [(name, max(self.patience * costs[name].seconds, self.last)) for name in others]
+        rest = [(sure, WITHOUT_END), *shares]
         most = max(self.share * costs[sure].seconds, self.shortest)
         return rest if first == sure else [(first, most), *rest]
 

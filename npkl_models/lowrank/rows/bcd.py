@@ -33,6 +33,7 @@ from npkl_models.solve.watch import logger
 
 BETA_GROWTH = 2.0
 BETA_MAX = 1e4
+ROW_LEFT = 3e-3  # seconds of the program of a row that compiled code leaves to numpy
 PRODUCTS = 3.0  # in a sweep, the evaluation after it included
 PATIENCE, SLOW = 100, 0.1  # sweeps that gain less than this factor are slow
 NARROW_EVERY, DEAD = 20, 1e-9  # sweeps; share of the largest eigenvalue
@@ -87,6 +88,7 @@ class BCDEngine(FactorEngine):
     def take_over(self, measured: tuple[float, float] | None) -> None:
         """Objective and residual after a sweep: as it measured them itself, or evaluated."""
         self.work += iteration_seconds(self.problem, self.V.shape[1], PRODUCTS, self.row_seconds)
+        self.work += ROW_LEFT * self.sweeper.left
         if measured is None or not self.model.smooth:
             self.merit = self._evaluate()
         else:

@@ -47,6 +47,7 @@ class Sweeper:
         self.compiled = choose_kernel(kernel, compilable(problem))
         self.order: Index = np.arange(problem.n)
         self.classes: list[list[tuple[Table, Matrix]]] = []
+        self.left = 0  # rows of the last pass whose programs compiled code did not solve
         self.begin(random_state)
 
     def begin(self, random_state: int | None) -> None:
@@ -88,7 +89,7 @@ class Sweeper:
     def _run_compiled(self, V: Array) -> tuple[float, float] | None:
         from npkl_models.lowrank.rows.compiled import sweep
 
-        held, at, whole = self.incidence, 0, True
+        held, at, whole, self.left = self.incidence, 0, True, 0
         measured = np.zeros(2)
         ramps = self._ramps()
         _, pull, h = self.model.evaluate(np.zeros(self.pairs.size))
@@ -101,6 +102,7 @@ class Sweeper:
             if stopped < 0:
                 break
             whole = False
+            self.left += 1
             point = self.order[stopped : stopped + 1]
             self._update_rows(V, held.tables(point)[0], off[point])
             at = stopped + 1
