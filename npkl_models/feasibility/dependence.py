@@ -46,7 +46,8 @@ def _reduced(problem: Statement) -> Statement | None:
         if kept.any():
             same = type(f)(f.n, tuple(index[kept] for index in f.indices))
             parts.append(Equality(same, part.value[kept], part.name))
-    return replace(problem, equalities=tuple(parts))
+    stated = bool(parts or problem.terms)  # something must be left to state
+    return replace(problem, equalities=tuple(parts)) if stated else None
 
 
 def _eliminated(problem: Statement) -> list[tuple[Row, Fraction]]:

@@ -90,3 +90,12 @@ def test_dependent_equalities_hide_no_feasible_kernel():
     solution = problem.solve()
     assert solution.status is nm.Status.OPTIMAL
     assert solution.certificate.rigour == "proved"
+
+
+def test_an_equality_that_says_nothing_of_a_basis_is_kept_where_it_is_all_there_is():
+    """K_00 of a basis without a row for that point is zero, whatever is asked; a problem must state something."""
+    Q = np.zeros((4, 2))
+    Q[1, 0] = Q[2, 1] = 1
+    problem = nm.Problem(np.eye(4), (), nm.Equality(nm.Entries(4, ([0], [0])), 0.0), basis=nm.Basis(Q))
+    assert without_dependent(problem) is problem
+    assert problem.solve().status is nm.Status.OPTIMAL
