@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 import warnings
 from collections.abc import Callable
@@ -14,7 +13,7 @@ import numpy as np
 import npkl_models.interrupts as interrupts
 from npkl_models.answer.solution import Status
 from npkl_models.certify.certificate import Certificate
-from npkl_models.conic.chunks import SolverBroke, in_chunks, only_the_solver
+from npkl_models.conic.chunks import SolverBroke, as_cones, in_chunks, only_the_solver
 from npkl_models.conic.solvers import ConicOptions, choose_solver, solver_arguments
 from npkl_models.linalg import Array, psd_factor, symmetrize
 from npkl_models.model.statement import Statement
@@ -27,11 +26,6 @@ if TYPE_CHECKING:
     import cvxpy as cp
 
 ITERATION_SECONDS = 1e-9  # of SCS, times order^3
-QUADRATIC = (
-    1,
-    9,
-    3,
-)  # the version of CVXPY from which on quadratic objectives are right (1.6 to 1.9.0 are not)
 LOOK = 10.0  # certificates of a factor: what one of a dense kernel takes
 PATIENCE, FALLEN = 5_000, 0.5  # iterations, and the share of its gap, by which a run has to fall in them
 
@@ -128,7 +122,7 @@ class ConicRun:
             return self._outcome(solver, status, iterations, said)
         before = time.perf_counter()
         with only_the_solver():
-            self.program.solve(solver=solver, verbose=options.verbose, **(_written() | arguments))
+            self.program.solve(solver=solver, verbose=options.verbose, **(as_cones() | arguments))
         interrupts.heed()  # Clarabel ends at the signal and says nothing of it
         iterations = int(getattr(self.program.solver_stats, "num_iters", None) or 0)
         status = self._limited(time.perf_counter() - before, iterations)
@@ -192,14 +186,6 @@ class ConicRun:
 
     def _iterations(self) -> int:
         return self.watch.rows[-1].iteration if self.watch.rows else 0
-
-
-def _written() -> dict[str, bool]:
-    """As cones where CVXPY hands Clarabel a quadratic objective of a PSD unknown wrong: -inf for -9.98."""
-    import cvxpy as cp
-
-    version = tuple(int(part) for part in re.findall(r"\d+", cp.__version__)[:3])
-    return {} if version >= QUADRATIC else {"use_quad_obj": False}
 
 
 def _status_of(program: cp.Problem) -> Status:
