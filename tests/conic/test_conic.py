@@ -68,7 +68,7 @@ def test_quadratic_penalties_through_every_version_of_cvxpy(solver, seed):
     C = np.random.default_rng(seed).standard_normal((5, 5))
     near = nm.LossTerm(nm.Entries(5, ([0], [1])), "square", 1.0)
     problem = nm.Problem(C + C.T, near, regularizer=nm.TracePower(2, penalty=0.5))
-    found, reference = problem.solve("sdp", solver=solver), problem.solve("interior")
+    found, reference = problem.solve("sdp", solver=solver), problem.solve("burer_monteiro")
     assert found.status is nm.Status.OPTIMAL
     assert found.certificate.certifies(1e-6)
     assert found.objective == pytest.approx(reference.objective, rel=2e-6)
