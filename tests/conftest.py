@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # begun with & in a script; what is begun here would inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # two processes share two cores
 
 from collections.abc import Callable

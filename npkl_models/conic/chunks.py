@@ -6,7 +6,6 @@ so that its factorisation and its scaling are kept from one stretch to the next.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -35,9 +34,6 @@ STATUSES = {
     -6: Status.UNBOUNDED,
     -7: Status.INFEASIBLE,
 }
-
-QUADRATIC = (1, 9, 3)
-"""The version of CVXPY from which on quadratic objectives are right: with 1.6 to 1.9.0, -inf for -9.98."""
 
 STEADY: dict[str, Any] = {"adaptive_scale": False}
 """The scale 0.1 that SCS begins with; what it adapts it to stands still at gaps of 1e-4 to 1e-2."""
@@ -72,7 +68,7 @@ def in_chunks(
 
     started = time.perf_counter()
     with only_the_solver():
-        data, chain, inverse = program.get_problem_data("SCS", solver_opts=as_cones() | settings)
+        data, chain, inverse = program.get_problem_data("SCS", solver_opts=dict(settings))
     cone = dims_to_solver_dict(data["dims"])
     rest = STEADY | SCS.parse_solver_options({k: value for k, value in settings.items() if k != "verbose"})
     length, done = min(FIRST if time_limit is None else CALIBRATION, limit), 0
@@ -132,14 +128,6 @@ def only_the_solver() -> Iterator[None]:
         raise
     except BaseException as error:
         raise SolverBroke(f"{type(error).__name__}: {error}") from error
-
-
-def as_cones() -> dict[str, Any]:
-    """How to write quadratic objectives: as cones where CVXPY hands on those of a PSD unknown wrong."""
-    import cvxpy as cp
-
-    version = tuple(int(part) for part in re.findall(r"\d+", cp.__version__)[:3])
-    return {} if version >= QUADRATIC else {"use_quad_obj": False}
 
 
 def _data(data: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 import npkl_models.interrupts as interrupts
 from npkl_models.answer.solution import Status
 from npkl_models.certify.certificate import Certificate
-from npkl_models.conic.chunks import SolverBroke, as_cones, in_chunks, only_the_solver
+from npkl_models.conic.chunks import SolverBroke, in_chunks, only_the_solver
 from npkl_models.conic.solvers import ConicOptions, choose_solver, solver_arguments
 from npkl_models.linalg import Array, psd_factor, symmetrize
 from npkl_models.model.statement import Statement
@@ -122,7 +122,7 @@ class ConicRun:
             return self._outcome(solver, status, iterations, said)
         before = time.perf_counter()
         with only_the_solver():
-            self.program.solve(solver=solver, verbose=options.verbose, **(as_cones() | arguments))
+            self.program.solve(solver=solver, verbose=options.verbose, **arguments)
         interrupts.heed()  # Clarabel ends at the signal and says nothing of it
         iterations = int(getattr(self.program.solver_stats, "num_iters", None) or 0)
         status = self._limited(time.perf_counter() - before, iterations)
