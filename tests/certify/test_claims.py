@@ -609,7 +609,7 @@ def test_extreme_numbers_end_in_a_status_or_an_error_of_ours(kind):
     P = EXTREME[kind]()
     for backend in ("auto", *(b for b, reason in P.compatible_backends().items() if reason is None)):
         try:
-            solution = P.solve(backend, time_limit=5)
+            solution = P.solve(backend, time_limit=1)
         except nm.NPKLError:
             continue
         assert isinstance(solution.status, Status)

@@ -93,7 +93,7 @@ def test_the_dual_has_the_gradient_it_says(loss, kind):
 @pytest.mark.parametrize("p", [1.0, 1.5, 2.0, 3.0])
 @pytest.mark.parametrize("how", [{"bound": 20.0}, {"penalty": 0.7}])
 def test_closed_forms_are_optimal(p, how):
-    problem = simple("linear", n=24, p=p, **how)
+    problem = simple("linear", n=14, p=p, **how)
     if p == 1 and "penalty" in how:
         assert "penalty at p = 1 is linear" in problem.compatible_backends()["closed_form"]
         return
