@@ -16,18 +16,7 @@ from .errors import (
     UnsupportedError,
     WriteError,
 )
-from .formulations import (
-    colored_mvu,
-    hard_pcp,
-    mve,
-    mvu,
-    npkl,
-    pcp,
-    reg_mvu,
-    reg_pcp,
-    simple_npkl,
-    spe,
-)
+from .formulations import colored_mvu, hard_pcp, mve, mvu, npkl, pcp, reg_mvu, reg_pcp, simple_npkl, spe
 from .model.basis import Basis
 from .model.eigenbasis import eigenbasis
 from .model.functionals import DistanceDifferences, Entries, Functional, SquaredDistances, TotalSum

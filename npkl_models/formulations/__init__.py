@@ -35,6 +35,6 @@ __all__ = [
 
 FORMULATIONS: dict[str, Callable[..., Problem]] = {
     builder.__name__: builder
-    for builder in (pcp, npkl, simple_npkl, hard_pcp, reg_pcp, mvu, reg_mvu, colored_mvu, mve, spe)
+    for builder in (colored_mvu, npkl, simple_npkl, pcp, hard_pcp, reg_pcp, spe, mvu, reg_mvu, mve)
 }
 """All of them by name."""

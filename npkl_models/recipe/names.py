@@ -1,11 +1,15 @@
-"""Names that fields offer, written out: the parser imports nothing that they name. A test compares them."""
+"""Names that fields offer, written out: the parser imports nothing that they name.
+
+Written by ``python tests/house/derived.py``.
+"""
 
 from __future__ import annotations
 
 DATASETS = (
     "iris", "wine", "breast_cancer", "digits", "glass", "heart", "sonar", "soybean_small", "protein",
-    "ionosphere", "australian", "usps", "isolet", "boston_housing", "news20", "mnist",
-    *(f"a{k}a" for k in range(1, 10)), "two_gaussians", "chessboard", "double_spiral", "xor", "swiss_roll",
+    "ionosphere", "australian", "usps", "isolet", "boston_housing", "news20", "mnist", "a1a", "a2a", "a3a",
+    "a4a", "a5a", "a6a", "a7a", "a8a", "a9a", "two_gaussians", "chessboard", "double_spiral", "xor",
+    "swiss_roll",
 )  # fmt: skip
 """Of `npkl_models.data.datasets.names`, in its order."""
 
@@ -18,7 +22,7 @@ FORMULATIONS = (
 """Of `npkl_models.formulations`, sorted."""
 
 ESTIMATED = ("hard_pcp", "npkl", "pcp", "simple_npkl")
-"""Those of the estimators, and of `npkl cluster` and `npkl label`."""
+"""Those of the estimators."""
 
 LOSSES = ("hinge", "linear", "shared_slack", "square", "squared_hinge")
 """Of `npkl_models.LOSSES`, sorted."""
@@ -27,15 +31,15 @@ BACKENDS = (
     "bcd", "burer_monteiro", "hybrid", "admm", "simple_npkl", "closed_form", "mfpc", "interior", "sqlp",
     "qsdp", "scsdp", "sdp", "sdp_dual",
 )  # fmt: skip
-"""Of `npkl_models.routes`, in the order in which they are preferred."""
+"""Of `npkl_models.routes`, in the order of preference."""
 
 PRINTED = (
     "printed_kl_admm", "printed_bcdkl", "printed_bcd_npkl", "printed_simple_npkl", "printed_sqlp",
 )  # fmt: skip
-"""The papers' algorithms there, which are taken by name alone."""
+"""The papers' algorithms, taken by name alone."""
 
 SCALINGS = ("minmax", "raw", "standard")
-"""Of `npkl_models.applications.selection`, sorted."""
+"""Of `npkl_models.applications.selection`."""
 
 PATH_PARAMETERS = ("bound", "penalty", "p", "weight")
 """Of `npkl_models.regularization_path`."""

@@ -1,6 +1,6 @@
-"""The map of the house from the rooms' own docstrings: ``python tests/house/house_map.py`` writes it into the documents.
+"""The map of the house from the rooms' own docstrings; ``python tests/house/derived.py`` writes it into the documents.
 
-docs/design.md gets every room with its files, CONTRIBUTING.md the rooms alone. A test compares.
+docs/design.md gets every room with its files, CONTRIBUTING.md the rooms alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FLOORS = {
 }  # fmt: skip
 """Imports may only point to a lower floor, or stay in the same room."""
 
-BEGIN, END = "<!-- the map: python tests/house/house_map.py -->", "<!-- its end -->"
+BEGIN, END = "<!-- the map: python tests/house/derived.py -->", "<!-- its end -->"
 DOCUMENTS = {"docs/design.md": True, "CONTRIBUTING.md": False}  # whether with files
 
 
@@ -49,10 +49,3 @@ def with_map(text: str, files: bool) -> str:
     head, _, rest = text.partition(BEGIN)
     _, _, tail = rest.partition(END)
     return f"{head}{BEGIN}\n\n{house(files)}\n\n{END}{tail}"
-
-
-if __name__ == "__main__":
-    for document, files in DOCUMENTS.items():
-        path = ROOT / document
-        path.write_text(with_map(path.read_text(), files))
-        print(f"{document}: {len(path.read_text().splitlines())} lines")
