@@ -13,8 +13,9 @@ import scipy.sparse as sp
 
 from npkl_models.certify.bounds import Demand, bound_from
 from npkl_models.feasibility.dependence import linearly_contradictory
+from npkl_models.feasibility.equality_map import EqualityMap
 from npkl_models.feasibility.kantorovich import exceeds
-from npkl_models.feasibility.residual import contradictory, nearest, random_factor, row_bound, scales
+from npkl_models.feasibility.residual import contradictory, nearest, random_factor, row_bound
 from npkl_models.linalg import Array
 from npkl_models.model.floors import squares
 from npkl_models.model.functionals import DistanceDifferences, SquaredDistances
@@ -99,12 +100,9 @@ def _translates(part: Equality) -> bool:
 
 def _dual_rays(problem: Statement, V: Array | None) -> list[Multipliers]:
     """The residuals where the sum of their squares is smallest, rows that are too long among them."""
-    out = []
+    out, equal = [], EqualityMap(problem)
     for X in nearest_factors(problem, V):
-        nu = tuple(
-            (part.functional.value_of_factor(X) - part.value) / s**2
-            for part, s in zip(problem.equalities, scales(problem), strict=True)
-        )
+        nu = equal.split(equal.residual(X) / equal.scales**2)
         radius, rows = row_bound(problem), None
         if np.isfinite(radius):
             rows = np.maximum(np.einsum("ir,ir->i", X, X) - radius, 0.0) / radius**2
@@ -114,8 +112,8 @@ def _dual_rays(problem: Statement, V: Array | None) -> list[Multipliers]:
 
 def nearest_factors(problem: Statement, V: Array | None) -> list[Array]:
     """Factors at which the sum of squared residuals is smallest, from V and from a random start."""
-    m = sum(part.functional.size for part in problem.equalities)
-    starts = [random_factor(problem, min(int(np.sqrt(2 * m)) + EXTRA, problem.order))]
+    rank = int(np.sqrt(2 * EqualityMap(problem).size)) + EXTRA
+    starts = [random_factor(problem, min(rank, problem.order))]
     if V is not None and V.shape[0] == problem.n and np.isfinite(V).all():
         starts.insert(0, problem.drop(V))
     return [problem.lift(nearest(problem, W)) for W in starts]

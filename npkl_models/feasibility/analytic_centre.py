@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from npkl_models.linalg import Array, gamma, symmetrize
-from npkl_models.model.functionals import Entries, SquaredDistances
+from npkl_models.feasibility.equality_map import EqualityMap
+from npkl_models.linalg import Array, gamma, raised_cholesky, symmetrize
 from npkl_models.model.statement import Statement
 from npkl_models.proof.factorisation import eigenvalue_floor
 
@@ -20,7 +20,6 @@ STEPS = 80  # Newton steps towards the centre
 SHORT, SLOW = 0.02, 15  # a step, and so many of them that there is no inside to reach
 WAY = 0.7  # share of the way to the boundary
 NEAR = 0.3  # a step, in the norm of the centre, after which it is near enough
-ORDER, EQUALITIES = 600, 1_500  # largest
 RAISED = (0.0, 1e-15, 1e-13, 1e-11)  # shares of the diagonal that make a matrix definite
 
 
@@ -30,18 +29,17 @@ def centre(problem: Statement) -> Array | None:
     Newton steps for log det U under A(U) = b, from a multiple of the identity (Boyd & Vandenberghe 2004,
     section 10.3, with a share of the way to the boundary in place of a search).
     """
-    found = rows(problem)
-    if found is None:
+    equal = EqualityMap(problem)
+    if equal.vectors is None:
         return None
-    P, R = found
-    b = np.concatenate([part.value for part in problem.equalities])
+    (P, R), b = equal.vectors, equal.wanted
     U: Array = np.eye(problem.order) * (float(np.mean(np.abs(b))) or 1.0)
     slow = 0
     for _ in range(STEPS):
         try:
             L = scipy.linalg.cholesky(U, lower=True)
             value = np.einsum("es,es->e", P @ U, R)
-            multipliers = _solve(_products(P, R, U), 2 * value - b)
+            multipliers = _solve(equal.products(U), 2 * value - b)
         except (np.linalg.LinAlgError, ValueError):
             return None
         inner = np.eye(len(U)) - symmetrize((P @ L).T @ (multipliers[:, None] * (R @ L)))
@@ -59,21 +57,20 @@ def centre(problem: Statement) -> Array | None:
 
 def depth(problem: Statement, W: Array) -> tuple[float, float]:
     """Proved lower bounds (nu, sigma): on WW' over the unknown, and on the linear map; or zeros."""
-    found = rows(problem)
-    if found is None:
+    equal = EqualityMap(problem)
+    if equal.vectors is None:
         return 0.0, 0.0
-    P, R = found
     inner = problem.drop(W)
     size = 1.0 if problem.basis is None else problem.basis.magnitude
     nu = eigenvalue_floor(symmetrize(inner @ inner.T))
     nu -= 4 * gamma(problem.n + W.shape[1] + 8) * size * float(np.sum(W**2))
     nu *= 1 - 1e-9  # the defect of the basis
-    G = _products(P, R)
+    G = equal.products()
     length = np.sqrt(G.diagonal())
     if not (nu > 0 and bool(np.all(length > 0))):
         return 0.0, 0.0
     square = eigenvalue_floor(G / length / length[:, None])
-    square -= 8 * length.size * gamma(P.shape[1] + 8)  # of each entry, in units of the product of two lengths
+    square -= 8 * length.size * gamma(problem.order + 8)  # of each entry, its lengths being one
     return (nu, float(np.sqrt(square)) * float(length.min()) * (1 - 1e-9)) if square > 0 else (0.0, 0.0)
 
 
@@ -89,43 +86,9 @@ def reach(residual: float, depths: tuple[float, float], share: float) -> float:
     return 1.001 * residual / sigma / float(np.sqrt(2 * share * nu))
 
 
-def rows(problem: Statement) -> tuple[Array, Array] | None:
-    """P and R (m x s): the matrix of a value is the symmetric part of p r'; None for other kinds."""
-    m = sum(part.functional.size for part in problem.equalities)
-    if problem.order > ORDER or m > EQUALITIES:
-        return None
-    Q = problem.Q
-    left: list[Array] = []
-    right: list[Array] = []
-    for part in problem.equalities:
-        f = part.functional
-        if isinstance(f, SquaredDistances):
-            apart = Q[f.indices[0]] - Q[f.indices[1]]
-            left.append(apart)
-            right.append(apart)
-        elif isinstance(f, Entries):
-            left.append(Q[f.indices[0]])
-            right.append(Q[f.indices[1]])
-        else:
-            return None
-    return np.concatenate(left), np.concatenate(right)
-
-
-def _products(P: Array, R: Array, U: Array | None = None) -> Array:
-    """<M_e, U M_f U> of all pairs, for the identity where there is no U."""
-    PU, RU = (P, R) if U is None else (P @ U, R @ U)
-    out: Array = (PU @ P.T) * (RU @ R.T) + (PU @ R.T) * (RU @ P.T)
-    return symmetrize(0.5 * out)
-
-
 def _solve(H: Array, right: Array) -> Array:
+    """By Cholesky; LinAlgError where the equalities depend on each other."""
     scale = 1 / np.sqrt(np.maximum(H.diagonal(), 1e-300))
-    H = H * scale * scale[:, None]
-    for share in RAISED:
-        try:
-            factor = scipy.linalg.cho_factor(H + share * np.eye(len(H)))
-        except np.linalg.LinAlgError:
-            continue
-        out: Array = scale * scipy.linalg.cho_solve(factor, scale * right)
-        return out
-    raise np.linalg.LinAlgError("the equalities depend on each other")
+    factor = raised_cholesky(H * scale * scale[:, None], RAISED)
+    out: Array = scale * scipy.linalg.cho_solve(factor, scale * right, check_finite=False)
+    return out

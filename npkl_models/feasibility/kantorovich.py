@@ -20,8 +20,9 @@ import scipy.sparse as sp
 
 from npkl_models.feasibility import analytic_centre
 from npkl_models.feasibility.dependence import without_dependent
-from npkl_models.feasibility.newton import CONSTRAINTS, derivative, newton, outer
-from npkl_models.feasibility.residual import contradictory, misses_little, nearest, random_factor, size
+from npkl_models.feasibility.equality_map import MOST, EqualityMap, largest, outer
+from npkl_models.feasibility.newton import newton
+from npkl_models.feasibility.residual import contradictory, misses_little, nearest, random_factor
 from npkl_models.linalg import UNIT, Array, gamma, gram_eigenvalues
 from npkl_models.model import rounding
 from npkl_models.model.facts import fact
@@ -153,9 +154,9 @@ def _centre(problem: Statement) -> Anchor | None:
 
 
 def _anchor(problem: Statement) -> Anchor | None:
-    m = sum(part.functional.size for part in problem.equalities)
+    m = EqualityMap(problem).size
     rank = min(int(np.sqrt(2 * m)) + EXTRA, problem.order)
-    if problem.order > ANCHORS or m > CONSTRAINTS or m * rank * problem.order > WORK:
+    if problem.order > ANCHORS or m > MOST or m * rank * problem.order > WORK:
         return None
     starts = [random_factor(problem, rank)]
     if problem.order <= SMALL:
@@ -172,7 +173,7 @@ def _anchor(problem: Statement) -> Anchor | None:
 
 def _identity(problem: Statement) -> Array:
     """A multiple of the identity, of the trace that the equalities ask for."""
-    out: Array = np.eye(problem.order) * np.sqrt(size(np.concatenate([e.value for e in problem.equalities])))
+    out: Array = np.eye(problem.order) * np.sqrt(largest(EqualityMap(problem).wanted))
     if problem.basis is not None:
         out *= np.sqrt(problem.n / problem.order)
     return out
@@ -241,8 +242,9 @@ def _of_lengths(problem: Statement, V: Array) -> float:
 
 def independence(problem: Statement, V: Array) -> float:
     """A proved lower bound on the smallest singular value of the derivative at V; 0 if there is none."""
-    m = sum(part.functional.size for part in problem.equalities)
-    J = derivative(problem, V) if m <= CONSTRAINTS else None
+    equal = EqualityMap(problem)
+    m = equal.size
+    J = equal.derivative(V) if m <= MOST else None
     if J is None:
         return 0.0
     lengths = np.sqrt(np.asarray((J * J).sum(axis=1)).ravel())
@@ -254,41 +256,32 @@ def independence(problem: Statement, V: Array) -> float:
     square = lower - gamma(int(np.diff(J.indptr).max(initial=0)) + 4) * m
     if square <= 0:
         return 0.0
-    own = gamma(FORMING) * float(np.linalg.norm(_derivative_sizes(problem, V) / lengths))
+    own = gamma(FORMING) * float(np.linalg.norm(_derivative_sizes(equal, V) / lengths))
     return max(float(np.sqrt(square)) - own, 0.0) * float(lengths.min())
 
 
 def _residual(problem: Statement, V: Array) -> float:
     """An upper bound on |F|."""
-    residual = []
-    for part in problem.equalities:
-        f = part.functional
-        doubt = gamma(EVALUATION + V.shape[1]) * f.size_of_factor(V)
-        residual.append(np.abs(f.value_of_factor(V) - part.value) + doubt)
-    return float(np.linalg.norm(np.concatenate(residual)))
+    equal = EqualityMap(problem)
+    doubt = gamma(EVALUATION + V.shape[1]) * equal.sizes(V)
+    return float(np.linalg.norm(np.abs(equal.residual(V)) + doubt))
 
 
 def _of_newton(problem: Statement, F: float, sigma: float) -> float:
     """2 |F| / sigma if the theorem holds."""
-    curvature = []
-    for part in problem.equalities:
-        t = part.functional.triplets()
-        curvature.append(np.bincount(t.owner, weights=np.abs(t.coefficient), minlength=part.functional.size))
-    L = 2 * float(np.linalg.norm(np.concatenate(curvature)))
+    equal = EqualityMap(problem)
+    L = 2 * float(np.linalg.norm(equal.of_each(np.abs(equal.triplets.coefficient))))
     if not (sigma > 0 and KANTOROVICH * sigma**2 >= L * F):
         return float("inf")
     return 2.001 * F / sigma
 
 
-def _derivative_sizes(problem: Statement, V: Array) -> Array:
+def _derivative_sizes(equal: EqualityMap, V: Array) -> Array:
     """For each row of the derivative the norm of the numbers that it is formed of, which may cancel."""
+    t, basis = equal.triplets, equal.problem.basis
     lengths = np.sqrt(np.einsum("ir,ir->i", V, V))
-    width = np.ones(problem.n)
-    if problem.basis is not None:
-        width = np.sqrt(np.asarray((problem.basis.Q**2).sum(axis=1)).ravel())
-    out = []
-    for part in problem.equalities:
-        t = part.functional.triplets()
-        size = np.abs(t.coefficient) * (width[t.row] * lengths[t.column] + width[t.column] * lengths[t.row])
-        out.append(np.bincount(t.owner, weights=size, minlength=part.functional.size))
-    return np.concatenate(out)
+    width = np.ones(equal.problem.n)
+    if basis is not None:
+        width = np.sqrt(np.asarray((basis.Q**2).sum(axis=1)).ravel())
+    both = width[t.row] * lengths[t.column] + width[t.column] * lengths[t.row]
+    return equal.of_each(np.abs(t.coefficient) * both)

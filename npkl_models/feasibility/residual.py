@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 from scipy.optimize import minimize
 
+from npkl_models.feasibility.equality_map import EqualityMap, largest
 from npkl_models.linalg import Array, gram_eigenvalues
 from npkl_models.model.functionals import Entries, SquaredDistances
 from npkl_models.model.statement import Statement
@@ -17,7 +18,7 @@ LITTLE = 1e-9  # largest residual, relative to the data, that is rounding at all
 
 def nearest(problem: Statement, W: Array) -> Array:
     """A factor of the unknown (s x r) at which the sum of squared residuals is stationary, from W on."""
-    function = partial(_residual, problem, scales(problem), row_bound(problem), W.shape)
+    function = partial(_residual, EqualityMap(problem), row_bound(problem), W.shape)
     options = {"maxiter": ITERATIONS, "ftol": 0.0, "gtol": 1e-14, "maxcor": 20}
     found = minimize(function, W.ravel(), jac=True, method="L-BFGS-B", options=options)
     out: Array = found.x.reshape(W.shape)
@@ -26,25 +27,15 @@ def nearest(problem: Statement, W: Array) -> Array:
 
 def random_factor(problem: Statement, rank: int) -> Array:
     """Rows of about the length that the equalities ask for."""
-    typical = np.sqrt(size(np.concatenate([part.value for part in problem.equalities])))
+    typical = np.sqrt(largest(EqualityMap(problem).wanted))
     rng = np.random.default_rng(0)
     out: Array = rng.standard_normal((problem.order, rank)) * typical / np.sqrt(rank)
     return out
 
 
-def scales(problem: Statement) -> list[Array]:
-    """What each residual is divided by."""
-    return [np.maximum(np.abs(part.value), 1e-3 * size(part.value)) for part in problem.equalities]
-
-
 def row_bound(problem: Statement) -> float:
     """Of K_ii, inf without a bound on rows."""
     return problem.regularizer.trace_bound(1) if problem.regularizer.row_multipliers else np.inf
-
-
-def size(values: Array) -> float:
-    """The largest absolute value, one if all are zero."""
-    return float(np.max(np.abs(values), initial=0.0)) or 1.0
 
 
 def contradictory(problem: Statement) -> bool:
@@ -63,22 +54,16 @@ def contradictory(problem: Statement) -> bool:
 
 def misses_little(problem: Statement, V: Array) -> bool:
     """Whether V V' meets the equalities but for what may be rounding."""
-    pairs = zip(problem.equalities, scales(problem), strict=True)
-    return all(
-        bool(np.all(np.abs(e.functional.value_of_factor(V) - e.value) <= LITTLE * s)) for e, s in pairs
-    )
+    equal = EqualityMap(problem)
+    return bool(np.all(np.abs(equal.residual(V)) <= LITTLE * equal.scales))
 
 
-def _residual(
-    problem: Statement, divisors: list[Array], top: float, shape: tuple[int, ...], x: Array
-) -> tuple[float, Array]:
+def _residual(equal: EqualityMap, top: float, shape: tuple[int, ...], x: Array) -> tuple[float, Array]:
     """Half the sum of squared residuals at V V', and its gradient in W."""
+    problem = equal.problem
     V = problem.lift(x.reshape(shape))
-    total, gradient = 0.0, np.zeros_like(V)
-    for part, s in zip(problem.equalities, divisors, strict=True):
-        miss = (part.functional.value_of_factor(V) - part.value) / s
-        total += 0.5 * float(np.sum(miss**2))
-        gradient += 2 * np.asarray(part.functional.adjoint(miss / s) @ V)
+    miss = equal.residual(V) / equal.scales
+    total, gradient = 0.5 * float(np.sum(miss**2)), equal.back(miss / equal.scales, V)
     if np.isfinite(top):
         over = np.maximum(np.einsum("ir,ir->i", V, V) - top, 0.0) / top
         total += 0.5 * float(np.sum(over**2))

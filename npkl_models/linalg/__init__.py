@@ -5,6 +5,8 @@ How the smallest eigenvalue of a large matrix is bounded is in `proof`.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -137,6 +139,21 @@ def norm_bound(S: Matrix) -> float:
     if isinstance(S, LowRankUpdate):
         return norm_bound(S.S) + float(np.max(np.abs(S.mu), initial=0.0))
     return float(abs(S).sum(axis=1).max()) if S.shape[0] else 0.0
+
+
+def raised_cholesky(A: Array, shares: Sequence[float]) -> tuple[Array, bool]:
+    """The Cholesky factor (`scipy.linalg.cho_factor`) of a symmetric matrix, which is overwritten.
+
+    Its diagonal is raised by the first of these shares with which the factorisation runs through; what is not
+    positive there counts as one. LinAlgError where none does.
+    """
+    diagonal = np.where(A.diagonal() > 0, A.diagonal(), 1.0)
+    for attempt, share in enumerate(shares):
+        trial = np.triu(A).T if attempt else A  # its lower part is what a failure has overwritten
+        trial[np.diag_indices(len(A))] = diagonal * (1 + share)
+        with contextlib.suppress(np.linalg.LinAlgError):
+            return scipy.linalg.cho_factor(trial, lower=True, overwrite_a=True, check_finite=False)
+    raise np.linalg.LinAlgError("the matrix is not positive definite")
 
 
 def longest_row(S: Matrix) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from npkl_models.feasibility.newton import CONSTRAINTS
+from npkl_models.feasibility.equality_map import MOST
 from npkl_models.linalg import norm_bound
 from npkl_models.lowrank.factor.rank import auto_rank
 from npkl_models.model.diagnosis import diagonal_weight
@@ -46,7 +46,7 @@ def factor_cost(
         seconds *= float(np.clip((condition(problem) / USUAL_CONDITION) ** SENSITIVITY, *SPREAD))
     else:
         seconds *= float(np.clip(stiff**STIFFNESS, *SPREAD_STIFF))
-    seconds += RESTORATION * min(held, CONSTRAINTS) ** 3  # to a point that meets the equalities
+    seconds += RESTORATION * min(held, MOST) ** 3  # to a point that meets the equalities
     held_bytes = 8.0 * (40 * problem.n * rank + 8 * entries) + proof_bytes(problem.n)
     return Cost(seconds, held_bytes, anytime=True)
 

@@ -6,6 +6,7 @@ import pytest
 import npkl_models as nm
 from npkl_models.certify import points, recovery
 from npkl_models.feasibility import newton, residual
+from npkl_models.feasibility.equality_map import EqualityMap
 from npkl_models.model import floors
 
 DIAGONAL = nm.Entries(2, ([0], [0]))
@@ -89,7 +90,7 @@ def test_the_gradient_of_a_power_of_the_trace_is_known(p):
 
 def test_a_direct_step_is_that_of_a_square_root():
     """From x to the root of a: (a - x^2) / 2x."""
-    step = newton._direct_step(equal(9.0), np.array([[2.0], [0.0]]))
+    step = newton._direct_step(EqualityMap(equal(9.0)), np.array([[2.0], [0.0]]))
     np.testing.assert_allclose(step, [[1.25], [0.0]])
 
 
@@ -97,7 +98,7 @@ def test_a_direct_step_is_that_of_a_square_root():
 def test_steps_of_dependent_equalities_go_with_the_scale_of_the_data(scale):
     """The same value twice is no obstacle, and a step is the shortest that meets it."""
     V = np.array([[1.0], [2.0]]) * scale
-    step = newton._direct_step(equal(7.0 * scale**2, [0, 1], [1, 0]), V)
+    step = newton._direct_step(EqualityMap(equal(7.0 * scale**2, [0, 1], [1, 0])), V)
     np.testing.assert_allclose(step, [[2 * scale], [scale]], rtol=1e-3)  # 5 (2, 1) / 5
 
 
@@ -107,7 +108,7 @@ def test_damped_steps_meet_data_of_any_scale(scale):
     V = np.array([[1.0, 0.0], [0.5, 1.0]]) * np.sqrt(scale)
     wanted = np.array([1.0, 0.5, 1.25]) * scale * np.array([1.001, 0.999, 1.002])
     problem = equal(wanted, [0, 0, 1], [0, 1, 1])
-    K = newton._damped(problem, V)
+    K = newton._damped(EqualityMap(problem), V)
     found = problem.equalities[0].functional.value_of_factor(K)
     np.testing.assert_allclose(found, wanted, rtol=1e-13)
 
@@ -117,8 +118,8 @@ def test_derivatives_of_comparisons_are_formed_too():
     V = np.random.default_rng(0).normal(size=(4, 2))
     part = nm.Equality(nm.DistanceDifferences(4, ([0, 1], [1, 2], [2, 3])), [0.5, 0.25])
     problem = nm.Problem(np.eye(4), (), part)
-    G, back = newton._normal(problem, V)
-    J = newton.derivative(problem, V).toarray()
+    G, back = EqualityMap(problem).normal(V)
+    J = EqualityMap(problem).derivative(V).toarray()
     np.testing.assert_allclose(G, J @ J.T, atol=1e-12)
     np.testing.assert_allclose(back(np.ones(2)).T.ravel(), J.T @ np.ones(2), atol=1e-12)
 
@@ -164,14 +165,14 @@ def test_the_sum_of_squared_misfits_has_its_closed_form():
                       (nm.RowNormBound(1.0), 4.5 + 0.5 * 9)):  # fmt: skip
         problem = equal(1.0, R=R)
         top = residual.row_bound(problem)
-        total, _ = residual._residual(problem, residual.scales(problem), top, (2, 1), W)
+        total, _ = residual._residual(EqualityMap(problem), top, (2, 1), W)
         assert total == pytest.approx(wanted), R
 
 
 def test_scales_are_the_data_and_a_thousandth_of_the_largest_at_least():
     """Zeros are measured against what stands beside them; zeros alone against one."""
-    assert residual.scales(equal([4.0, 0.0, -2.0], [0, 0, 1], [0, 1, 1]))[0].tolist() == [4.0, 4e-3, 2.0]
-    assert residual.scales(equal([0.0]))[0].tolist() == [1e-3]
+    assert EqualityMap(equal([4.0, 0.0, -2.0], [0, 0, 1], [0, 1, 1])).scales.tolist() == [4.0, 4e-3, 2.0]
+    assert EqualityMap(equal([0.0])).scales.tolist() == [1e-3]
 
 
 def test_a_point_may_be_as_large_as_its_squares_can_be():

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
+from npkl_models.feasibility import equality_map
 from npkl_models.feasibility import newton as module
+from npkl_models.feasibility.equality_map import EqualityMap, outer
 from npkl_models.feasibility.newton import newton
 
 N = 4
@@ -43,25 +45,25 @@ def test_derivatives_and_steps_are_those_of_linear_algebra(parts, inner):
     X = problem.lift(problem.drop(V))
     W = problem.drop(X)
     J = jacobian(problem, W)
-    found = module.derivative(problem, X).toarray()
+    all_equal = EqualityMap(problem)
+    found = all_equal.derivative(X).toarray()
     order = np.arange(W.size).reshape(W.shape).T.ravel()
     np.testing.assert_allclose(found, J[:, order], atol=1e-12)
-    G, back = module._normal(problem, X)
+    G, back = all_equal.normal(X)
     np.testing.assert_allclose(G, J @ J.T, atol=1e-12)
     x = np.arange(1.0, len(J) + 1)
     np.testing.assert_allclose(back(x), (J.T @ x).reshape(W.shape), atol=1e-12)
     wanted = np.linalg.pinv(J) @ missed(problem, X)
-    np.testing.assert_allclose(module._direct_step(problem, X).ravel(), wanted, atol=1e-9)
-    step = module._step(problem, W, module._equalities(problem, X))
+    np.testing.assert_allclose(module._direct_step(all_equal, X).ravel(), wanted, atol=1e-9)
+    step = module._step(problem, W, [module._equalities(all_equal, X)])
     np.testing.assert_allclose(step.ravel(), wanted, atol=1e-8)
-    f, b = module._stacked(problem)
-    np.testing.assert_allclose(b - f(X), missed(problem, X))
-    np.testing.assert_allclose(module.outer(module.derivative(problem, X)), J @ J.T, atol=1e-12)
+    np.testing.assert_allclose(-all_equal.residual(X), missed(problem, X))
+    np.testing.assert_allclose(outer(all_equal.derivative(X)), J @ J.T, atol=1e-12)
 
 
 def test_constraints_are_scaled_by_what_they_ask_for_or_by_their_numbers():
     """Two, a half, and where zero is asked for the size of what enters."""
-    (found,) = module._equalities(equal(MIXED), V)
+    found = module._equalities(EqualityMap(equal(MIXED)), V)
     scale = 1 / np.array([2.0, 0.5, MIXED.functional.size_of_factor(V)[2]])
     np.testing.assert_allclose(found.residual, scale * missed(equal(MIXED), V))
     D = np.arange(8.0).reshape(4, 2)
@@ -111,7 +113,7 @@ def steps_of(sizes, monkeypatch, problem=None):
     problem = problem or equal(MIXED)
 
     def constraints(p, V):
-        return [SimpleNamespace(residual=np.array([left.pop(0) ** 0.5]))]
+        return SimpleNamespace(residual=np.array([left.pop(0) ** 0.5]))
 
     def direct(p, V):
         made.append(V)
@@ -150,33 +152,32 @@ def test_what_is_out_of_range_ends_the_iterations(monkeypatch):
 def test_a_singular_normal_matrix_is_solved_with_a_little_more_or_not_at_all(monkeypatch):
     twice = nm.Equality(nm.Entries(N, ([0, 0], [0, 0])), [4.0, 4.0])
     X = np.array([[1.0], [0], [0], [0]])
-    step = module._direct_step(equal(twice), X)
+    step = module._direct_step(EqualityMap(equal(twice)), X)
     np.testing.assert_allclose(step, [[1.5], [0], [0], [0]], atol=1e-6)
     nothing = lambda x: np.array([[np.nan], [1.0], [0], [0]])  # noqa: E731
-    monkeypatch.setattr(module, "_normal", lambda p, V: (np.eye(2), nothing))
-    assert module._direct_step(equal(twice), X) is None
-    monkeypatch.setattr(module, "_normal", lambda p, V: (-np.eye(2), nothing))
-    assert module._direct_step(equal(twice), X) is None
-    monkeypatch.setattr(module, "_normal", lambda p, V: None)
-    assert module._direct_step(equal(twice), X) is None
+    monkeypatch.setattr(EqualityMap, "normal", lambda p, V: (np.eye(2), nothing))
+    assert module._direct_step(EqualityMap(equal(twice)), X) is None
+    monkeypatch.setattr(EqualityMap, "normal", lambda p, V: (-np.eye(2), nothing))
+    assert module._direct_step(EqualityMap(equal(twice)), X) is None
+    monkeypatch.setattr(EqualityMap, "normal", lambda p, V: None)
+    assert module._direct_step(EqualityMap(equal(twice)), X) is None
 
 
-def damped(gains, monkeypatch, miss=1e-3, wanted=(4.0, 0.0, 1.0)):
+def damped(gains, monkeypatch, miss=1e-3):
     """The dampings of the trials, where each of them leaves that share of the residual."""
     tried, left, state = [], list(gains), {"miss": miss}
     exact = module.scipy.linalg.cho_factor
 
-    def factor(G):
+    def factor(G, **_):
         tried.append(float(G[0, 0] * 16 - 1))
         return exact(G)
 
-    def values(V):
-        return np.array(wanted) - state["miss"] * float(V[0, 0]) * np.array([4.0, 4e-3, 1.0])
-
-    monkeypatch.setattr(module, "_stacked", lambda p: (values, np.array(wanted)))
-    monkeypatch.setattr(module, "_normal", lambda p, V: (np.eye(3), lambda x: (left.pop(0) - 1.0) * V))
+    own = np.array([4.0, 4e-3, 1.0])
+    monkeypatch.setattr(EqualityMap, "residual", lambda p, V: -state["miss"] * float(V[0, 0]) * own)
+    monkeypatch.setattr(EqualityMap, "scales", own)
+    monkeypatch.setattr(EqualityMap, "normal", lambda p, V: (np.eye(3), lambda x: (left.pop(0) - 1.0) * V))
     monkeypatch.setattr(module.scipy.linalg, "cho_factor", factor)
-    out = module._damped(equal(MIXED), np.ones((N, 1)))
+    out = module._damped(EqualityMap(equal(MIXED)), np.ones((N, 1)))
     top = 1 / 4e-3**2
     return [t / 16 / top for t in tried], float(out[0, 0]), len(left)
 
@@ -213,12 +214,12 @@ def test_a_derivative_that_is_too_large_is_none(monkeypatch):
     numbers = (
         2 * (problem.equalities[0].functional.triplets().row.size + OTHER.functional.triplets().row.size) * 2
     )
-    monkeypatch.setattr(module, "NUMBERS", numbers)
-    assert module.derivative(problem, V) is not None
-    monkeypatch.setattr(module, "NUMBERS", numbers - 1)
-    assert module.derivative(problem, V) is None
+    monkeypatch.setattr(equality_map, "NUMBERS", numbers)
+    assert EqualityMap(problem).derivative(V) is not None
+    monkeypatch.setattr(equality_map, "NUMBERS", numbers - 1)
+    assert EqualityMap(problem).derivative(V) is None
     inner = equal(MIXED, OTHER, basis=nm.Basis(np.linalg.qr(V)[0]))
-    monkeypatch.setattr(module, "NUMBERS", 2 * numbers)
-    assert module.derivative(inner, inner.lift(EYE[:2, :2])) is not None
-    monkeypatch.setattr(module, "NUMBERS", 2 * numbers - 1)
-    assert module.derivative(inner, inner.lift(EYE[:2, :2])) is None
+    monkeypatch.setattr(equality_map, "NUMBERS", 2 * numbers)
+    assert EqualityMap(inner).derivative(inner.lift(EYE[:2, :2])) is not None
+    monkeypatch.setattr(equality_map, "NUMBERS", 2 * numbers - 1)
+    assert EqualityMap(inner).derivative(inner.lift(EYE[:2, :2])) is None

@@ -6,6 +6,7 @@ import pytest
 import npkl_models as nm
 from npkl_models.certify import budget, certificate, points, recovery
 from npkl_models.feasibility import analytic_centre, kantorovich, newton, residual, restoration
+from npkl_models.feasibility.equality_map import EqualityMap, largest, outer
 from npkl_models.model.regularizers import NoRegularizer
 
 NOTHING = NoRegularizer()
@@ -44,9 +45,9 @@ def test_the_derivative_of_the_equalities_is_that_of_differences(basis):
     problem = problem_of(UNIT, OFF, APART, basis=basis)
     V = problem.lift(np.random.default_rng(0).normal(size=(problem.order, 3)))
     J = jacobian(problem, V)
-    np.testing.assert_allclose(newton.derivative(problem, V).toarray(), J, atol=1e-8)
-    np.testing.assert_allclose(newton.outer(newton.derivative(problem, V)), J @ J.T, atol=1e-7)
-    G, back = newton._normal(problem, V)
+    np.testing.assert_allclose(EqualityMap(problem).derivative(V).toarray(), J, atol=1e-8)
+    np.testing.assert_allclose(outer(EqualityMap(problem).derivative(V)), J @ J.T, atol=1e-7)
+    G, back = EqualityMap(problem).normal(V)
     np.testing.assert_allclose(G, J @ J.T, atol=1e-7)
     x = np.arange(1.0, len(J) + 1)
     np.testing.assert_allclose(back(x).T.ravel(), J.T @ x, atol=1e-6)
@@ -58,7 +59,7 @@ def test_the_derivative_of_the_equalities_is_that_of_differences(basis):
     assert scaled < 1e-6 or 0.9 * scaled * lengths.min() <= found <= scaled * lengths.min() * (1 + 1e-7)
     triples = problem_of(UNIT, nm.Equality(nm.DistanceDifferences(N, ([0], [1], [2])), 0.1), basis=basis)
     J = jacobian(triples, V)
-    G, back = newton._normal(triples, V)
+    G, back = EqualityMap(triples).normal(V)
     np.testing.assert_allclose(G, J @ J.T, atol=1e-7)
     np.testing.assert_allclose(back(x[: len(J)]).T.ravel(), J.T @ x[: len(J)], atol=1e-6)
 
@@ -83,9 +84,9 @@ def test_newton_meets_known_systems_by_short_steps(parts, basis):
     miss = np.concatenate([e.value for e in close.equalities]) - all_values(close, V)
     least = np.linalg.norm(np.linalg.pinv(J) @ miss)
     assert np.linalg.norm(found - V) == pytest.approx(least, rel=0.05)
-    step = newton._direct_step(close, V)
+    step = newton._direct_step(EqualityMap(close), V)
     np.testing.assert_allclose(step.T.ravel(), np.linalg.pinv(J) @ miss, atol=1e-8)
-    other = newton._step(close, problem.drop(V), newton._equalities(close, V))
+    other = newton._step(close, problem.drop(V), [newton._equalities(EqualityMap(close), V)])
     np.testing.assert_allclose(other, step, atol=1e-8)
 
 
@@ -103,10 +104,10 @@ def test_damped_steps_do_not_end_further_away():
     problem = problem_of(OFF, APART)
     V = newton.newton(problem, np.random.default_rng(0).normal(size=(N, 3)))
     near = V + 1e-4
-    found = newton._damped(problem, near)
+    found = newton._damped(EqualityMap(problem), near)
     assert problem.violation(found) < 1e-9
     far = np.random.default_rng(1).normal(size=(N, 3)) * 5
-    assert newton._damped(problem, far) is far
+    assert newton._damped(EqualityMap(problem), far) is far
 
 
 def test_the_misfit_has_the_gradient_of_differences():
@@ -118,7 +119,8 @@ def test_the_misfit_has_the_gradient_of_differences():
     ):
         problem = problem_of(OFF, APART, R=R, basis=basis)
         x = np.random.default_rng(0).normal(size=problem.order * 2)
-        given = (problem, residual.scales(problem), residual.row_bound(problem), (problem.order, 2))
+        equal = EqualityMap(problem)
+        given = (equal, residual.row_bound(problem), (problem.order, 2))
         value, gradient = residual._residual(*given, x)
         h = 1e-6
         numeric = [
@@ -127,10 +129,8 @@ def test_the_misfit_has_the_gradient_of_differences():
         ]
         np.testing.assert_allclose(gradient, numeric, atol=1e-4 * max(1, np.abs(gradient).max()))
         V = problem.lift(x.reshape(-1, 2))
-        least = 0.5 * sum(
-            np.sum(((e.functional.value_of_factor(V) - e.value) / s) ** 2)
-            for e, s in zip(problem.equalities, residual.scales(problem), strict=True)
-        )
+        pairs = zip(problem.equalities, equal.split(equal.scales), strict=True)
+        least = 0.5 * sum(np.sum(((e.functional.value_of_factor(V) - e.value) / s) ** 2) for e, s in pairs)
         assert value == pytest.approx(least) if isinstance(R, NoRegularizer) else value > least
         W = residual.nearest(problem, x.reshape(-1, 2))
         assert residual._residual(*given, W.ravel())[0] <= 0.1 * value
@@ -139,9 +139,9 @@ def test_the_misfit_has_the_gradient_of_differences():
             assert residual.misses_little(problem, problem.lift(W))
     assert not residual.misses_little(problem, problem.lift(x.reshape(-1, 2)))
     np.testing.assert_allclose(
-        residual.scales(problem_of(nm.Equality(OFF.functional, [4.0, 0.0])))[0], [4.0, 4e-3]
+        EqualityMap(problem_of(nm.Equality(OFF.functional, [4.0, 0.0]))).scales, [4.0, 4e-3]
     )
-    assert (residual.size(np.zeros(3)), residual.size(np.array([-3.0, 2.0]))) == (1.0, 3.0)
+    assert (largest(np.zeros(3)), largest(np.array([-3.0, 2.0]))) == (1.0, 3.0)
 
 
 def test_what_contradicts_itself():
@@ -237,7 +237,8 @@ def test_mixtures_and_their_upper_bound():
 
 def test_matrices_of_values_are_symmetric_parts():
     problem = problem_of(OFF, APART, basis=BASIS)
-    P, R = analytic_centre.rows(problem)
+    equal = EqualityMap(problem)
+    P, R = equal.vectors
     M = [
         problem.Q.T @ e.functional.adjoint(x) @ problem.Q
         for e in problem.equalities
@@ -247,14 +248,12 @@ def test_matrices_of_values_are_symmetric_parts():
     for a, A in enumerate(M):
         np.testing.assert_allclose(0.5 * (np.outer(P[a], R[a]) + np.outer(R[a], P[a])), A, atol=1e-12)
     wanted = [[np.sum(A * (U @ B @ U)) for B in M] for A in M]
-    np.testing.assert_allclose(analytic_centre._products(P, R, U), wanted, atol=1e-12)
-    np.testing.assert_allclose(
-        analytic_centre._products(P, R), [[np.sum(A * B) for B in M] for A in M], atol=1e-12
-    )
+    np.testing.assert_allclose(equal.products(U), wanted, atol=1e-12)
+    np.testing.assert_allclose(equal.products(), [[np.sum(A * B) for B in M] for A in M], atol=1e-12)
     H = np.diag([1.0, 1e8]) + 0.5
     np.testing.assert_allclose(analytic_centre._solve(H, np.ones(2)), np.linalg.solve(H, np.ones(2)))
     assert analytic_centre.reach(1e-12, (1e-3, 0.1), 1e-7) == pytest.approx(1.001e-12 / 0.1 / np.sqrt(2e-10))
-    assert analytic_centre.rows(problem_of(nm.Equality(nm.TotalSum(N), 1.0))) is None
+    assert EqualityMap(problem_of(nm.Equality(nm.TotalSum(N), 1.0))).vectors is None
 
 
 def test_restored_points_are_moved_by_as_much_as_is_said():

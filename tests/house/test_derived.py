@@ -22,7 +22,7 @@ def extended(tmp_path_factory):
     """A copy of the project to which a loss, a formulation, a backend and a field were added, each in its own file."""
     copy = tmp_path_factory.mktemp("copy")
     for folder in ("npkl_models", "docs", "tests/house"):
-        unneeded = shutil.ignore_patterns("__pycache__", "_build", "auto_examples", "images", "*.png")
+        unneeded = shutil.ignore_patterns("*.nb?", "_build", "auto_examples", "images", "*.png")
         shutil.copytree(ROOT / folder, copy / folder, ignore=unneeded)
     for name in ("pyproject.toml", "CONTRIBUTING.md"):
         shutil.copy(ROOT / name, copy)
