@@ -12,19 +12,17 @@ from npkl_models.certify.repairs import balanced, best_repair, diagonal_price
 from npkl_models.certify.slater import Interior
 from npkl_models.errors import ProblemError, UnsupportedError, chosen
 from npkl_models.linalg import UNIT, Array, LowRankUpdate, Matrix, dense, norm_bound
-from npkl_models.linalg.owned import real_number
-from npkl_models.linalg.seeds import generator
+from npkl_models.linalg.owned import generator, real_number
 from npkl_models.model import rounding
 from npkl_models.model.conjugates import projected
-from npkl_models.model.floors import trace_bound
+from npkl_models.model.facts import trace_bound
 from npkl_models.model.regularizer import Regularizer, TraceFace
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.bounds import min_eigenvalue
-from npkl_models.proof.eigenbound import EigenBound, Rigour
+from npkl_models.proof.eigenbound import METHODS, EigenBound, Query, Rigour
 from npkl_models.proof.factorisation import DENSE_CHOLESKY
 from npkl_models.proof.positive import FULL, LARGEST, SHARE, positive_part
-from npkl_models.proof.query import METHODS, Query
 
 AMPLE = 0.5  # of the tolerance: a bound within it is good enough
 SPARE = 0.95  # of the gap that is left: what raising the slack's diagonal may cost

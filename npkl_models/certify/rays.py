@@ -16,7 +16,7 @@ from npkl_models.feasibility.dependence import linearly_contradictory
 from npkl_models.feasibility.kantorovich import exceeds
 from npkl_models.feasibility.residual import contradictory, nearest, random_factor, row_bound, scales
 from npkl_models.linalg import Array
-from npkl_models.model.floors import squares
+from npkl_models.model.facts import squares
 from npkl_models.model.functionals import DistanceDifferences, SquaredDistances
 from npkl_models.model.regularizers import NoRegularizer
 from npkl_models.model.statement import Statement

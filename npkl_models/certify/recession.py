@@ -20,10 +20,10 @@ from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Mask, dense, gamma, 
 from npkl_models.model import rounding
 from npkl_models.model.basis import Basis
 from npkl_models.model.conjugates import projected
-from npkl_models.model.floors import squares
+from npkl_models.model.facts import squares
 from npkl_models.model.functionals import Entries, Functional, SquaredDistances, TotalSum
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Equality, LossTerm, Multipliers
+from npkl_models.model.terms import Equality, LossTerm
 from npkl_models.presolve.faces import face_of
 from npkl_models.proof.bounds import min_eigenvalue
 
@@ -60,11 +60,7 @@ def _unbounded(problem: Statement, V: Array | None) -> bool:
 def _directions(problem: Statement, V: Array) -> list[Array]:
     """Factors along which the objective might fall: the point itself, and low eigenvectors of slacks."""
     out = [V] if V.any() else []
-    zero = Multipliers(
-        tuple(np.zeros(part.functional.size) for part in problem.terms),
-        tuple(np.zeros(part.functional.size) for part in problem.equalities),
-    )
-    for y in (projected(problem, zero), problem.derivatives(V)):
+    for y in (projected(problem, problem.no_multipliers), problem.derivatives(V)):
         S, _ = rounding.slack(problem, y)
         if not np.isfinite(S.data if sp.issparse(S) else S).all():
             continue

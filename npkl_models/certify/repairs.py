@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from npkl_models.certify.slater import Interior, slater
 from npkl_models.linalg import UNIT, Array, Index, Mask, Matrix
 from npkl_models.linalg.threads import threaded
-from npkl_models.model.floors import cost_floor, diagonal_floor, diagonal_of, distance_floor, trace_bound
+from npkl_models.model.facts import cost_floor, diagonal_floor, diagonal_of, distance_floor, trace_bound
 from npkl_models.model.functionals import Functional, SquaredDistances
 from npkl_models.model.rounding import multiplier_sizes, paid, raised
 from npkl_models.model.statement import Statement

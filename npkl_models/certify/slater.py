@@ -20,8 +20,8 @@ from npkl_models.model.facts import fact
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
+from npkl_models.proof.eigenbound import Query
 from npkl_models.proof.factorisation import can_factorise
-from npkl_models.proof.query import Query
 
 ROUNDS = 8  # of ascent on the smallest eigenvalue
 LOW = 8  # eigenvectors that are raised together
@@ -73,29 +73,15 @@ def slater(
     doubt = 8 * UNIT * (rounding.multiplier_sizes(problem, y) + rounding.multiplier_sizes(problem, center))
     share = (eps + doubt) / (mu + eps) * (1 + 8 * UNIT)  # t (mu + eps) >= eps + doubt
     t = min(share, 1.0)  # no more than the center alone
-    mixed = projected(problem, _mixed(y, center, t))
+    rows = None if y.rows is None or center.rows is None else (1 - t) * y.rows + t * center.rows
+    parts = ((1 - t) * a + t * b for a, b in zip(y.parts, center.parts, strict=True))
+    mixed = projected(problem, problem.split_multipliers(parts, rows))
     return -rounding.paid(problem, mixed), mixed
-
-
-def _mixed(y: Multipliers, other: Multipliers, t: float) -> Multipliers:
-    def mix(a: Array, b: Array) -> Array:
-        return (1 - t) * a + t * b
-
-    rows = None if y.rows is None or other.rows is None else mix(y.rows, other.rows)
-    return Multipliers(
-        tuple(map(mix, y.terms, other.terms)), tuple(map(mix, y.equalities, other.equalities)), rows
-    )
 
 
 def _search(problem: Statement) -> tuple[Multipliers, float] | None:
     """Ascent on the smallest eigenvalue of the slack, from multipliers of zero."""
-    y = projected(
-        problem,
-        Multipliers(
-            tuple(np.zeros(part.functional.size) for part in problem.terms),
-            tuple(np.zeros(part.functional.size) for part in problem.equalities),
-        ),
-    )
+    y = projected(problem, problem.no_multipliers)
     level, vectors = _lowest(problem, y)
     for _ in range(ROUNDS):
         found = _raised(problem, y, problem.lift(vectors), level)
@@ -109,19 +95,13 @@ def _raised(
     problem: Statement, y: Multipliers, V: Array, level: float
 ) -> tuple[Multipliers, float, Array] | None:
     """A step along v'M_e v that raises the smallest eigenvalue; None if no length does."""
-    pull = problem.values(V)
-    nus = tuple(part.functional.value_of_factor(V) for part in problem.equalities)
-    ascent = Multipliers(pull, nus)
+    ascent = problem.split_multipliers(part.functional.value_of_factor(V) for part in problem.parts)
     size = norm_bound(problem.slack(ascent) - problem.cost)
     unit = norm_bound(problem.cost) / size if size > 0 else 0.0
     best: tuple[Multipliers, float, Array] | None = None
     for step in STEPS if unit > 0 else ():
-        moved = Multipliers(
-            tuple(a + step * unit * b for a, b in zip(y.terms, pull, strict=True)),
-            tuple(a + step * unit * b for a, b in zip(y.equalities, nus, strict=True)),
-            y.rows,
-        )
-        trial = projected(problem, moved)
+        moved = (a + step * unit * b for a, b in zip(y.parts, ascent.parts, strict=True))
+        trial = projected(problem, problem.split_multipliers(moved, y.rows))
         height, vectors = _lowest(problem, trial)
         if height > level + 1e-3 * abs(level):
             best, level = (trial, height, vectors), height

@@ -9,8 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.answer.solution import Status
-from npkl_models.conic.cliques import dense_order, slack_cliques
-from npkl_models.conic.cost import dual_cost
+from npkl_models.conic.cost import dense_order, dual_cost, slack_cliques
 from npkl_models.conic.runner import ConicRun, Reader
 from npkl_models.conic.sdp import TAKES, describe_cones
 from npkl_models.conic.solvers import ConicOptions, choose_solver

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from npkl_models.errors import ProblemError
 from npkl_models.formulations.pair_terms import positive
-from npkl_models.linalg import Index, Matrix
+from npkl_models.linalg import Index, Matrix, without_diagonal
 from npkl_models.linalg.owned import real_matrix, whole_array
 from npkl_models.model.basis import centred_wavelets
 from npkl_models.model.functionals import DistanceDifferences
@@ -98,9 +98,7 @@ def checked_graph(W: Any) -> Matrix:
     graph = sp.csr_array(graph).astype(float)
     if not np.isfinite(graph.data).all() or (graph.data < 0).any():
         raise ProblemError("weights of a graph must be finite and not negative")
-    graph = graph.copy()
-    graph.setdiag(0)
-    graph.eliminate_zeros()
+    graph = without_diagonal(graph)
     if graph.nnz and abs(graph - graph.T).max() > SKEW * graph.max():
         raise ProblemError("a graph must be symmetric, got a matrix that is not")
     return sp.csr_array((graph + graph.T) * 0.5)

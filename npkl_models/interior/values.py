@@ -127,11 +127,8 @@ class Values:
         """Of the problem, from those that move."""
         problem, every = self.problem, self.fixed.copy()
         every[self.moving] = y[:-1] if self.trace else y
-        sizes = [part.functional.size for part in (*problem.terms, *problem.equalities)]
-        parts = np.split(every, np.cumsum(sizes))
-        m = len(problem.terms)
-        rows = parts[-1] if problem.regularizer.row_multipliers else None
-        return Multipliers(tuple(parts[:m]), tuple(parts[m : len(sizes)]), rows)
+        *parts, rest = np.split(every, np.cumsum(problem.sizes))
+        return problem.split_multipliers(parts, rest if problem.regularizer.row_multipliers else None)
 
 
 def values_of(problem: Statement) -> Values:
@@ -164,7 +161,7 @@ def values_of(problem: Statement) -> Values:
 
 
 def _edges(problem: Statement, moving: Mask, points: Index) -> tuple[Index, Index] | None:
-    functionals = [part.functional for part in (*problem.terms, *problem.equalities)]
+    functionals = [part.functional for part in problem.parts]
     every = all(isinstance(functional, SquaredDistances) for functional in functionals)
     if problem.regularizer.row_multipliers or not every:
         return None

@@ -5,6 +5,8 @@ How the smallest eigenvalue of a large matrix is bounded is in `proof`.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +14,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.linalg import SuperLU, splu
 
 Array = NDArray[np.floating[Any]]
 Mask = NDArray[np.bool_]
@@ -137,6 +140,44 @@ def norm_bound(S: Matrix) -> float:
     if isinstance(S, LowRankUpdate):
         return norm_bound(S.S) + float(np.max(np.abs(S.mu), initial=0.0))
     return float(abs(S).sum(axis=1).max()) if S.shape[0] else 0.0
+
+
+def without_diagonal(A: Matrix) -> Matrix:
+    """A CSR copy whose diagonal entries are not stored."""
+    out = sp.csr_array(A, copy=True)
+    out.setdiag(0)
+    out.eliminate_zeros()
+    return out
+
+
+def symmetric_lu(A: Matrix, order: str = "MMD_AT_PLUS_A", **options: Any) -> SuperLU:
+    """Sparse factors of a symmetric matrix with its pivots on the diagonal; RuntimeError for a zero pivot."""
+    return splu(A, permc_spec=order, diag_pivot_thresh=0.0, options={"SymmetricMode": True, **options})
+
+
+def definite_lu(A: Matrix, order: str = "MMD_AT_PLUS_A") -> SuperLU | None:
+    """The same of a positive definite matrix, unscaled and of one order for rows and columns; else None."""
+    try:
+        factor = symmetric_lu(A, order, Equil=False)
+    except RuntimeError:  # a pivot is zero
+        return None
+    symmetric = np.array_equal(factor.perm_r, factor.perm_c)
+    return factor if symmetric and bool(np.all(factor.U.diagonal() > 0)) else None
+
+
+def raised_cholesky(A: Array, shares: Sequence[float]) -> tuple[Array, bool]:
+    """The Cholesky factor (`scipy.linalg.cho_factor`) of a symmetric matrix, which is overwritten.
+
+    Its diagonal is raised by the first of these shares with which the factorisation runs through; what is not
+    positive there counts as one. LinAlgError where none does.
+    """
+    diagonal = np.where(A.diagonal() > 0, A.diagonal(), 1.0)
+    for attempt, share in enumerate(shares):
+        trial = np.triu(A).T if attempt else A  # its lower part is what a failure has overwritten
+        trial[np.diag_indices(len(A))] = diagonal * (1 + share)
+        with contextlib.suppress(np.linalg.LinAlgError):
+            return scipy.linalg.cho_factor(trial, lower=True, overwrite_a=True, check_finite=False)
+    raise np.linalg.LinAlgError("the matrix is not positive definite")
 
 
 def longest_row(S: Matrix) -> int:

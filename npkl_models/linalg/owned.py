@@ -1,4 +1,4 @@
-"""What is handed in: read as real numbers, copied, and never written to again.
+"""What is handed in: read as real numbers or a seed, copied, and never written to again.
 
 A problem is data, and what is known of it is kept beside it: arrays that somebody else can change would let
 that go stale. So a problem, its parts and its answers own copies that cannot be written to, also after they
@@ -32,6 +32,12 @@ class Owner:
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update({name: frozen(value) for name, value in state.items()})
+
+
+def set_fields(instance: Any, *values: Any) -> None:
+    """Set the fields of a frozen dataclass that is being made, in their order."""
+    for own, value in zip(fields(instance), values, strict=True):
+        object.__setattr__(instance, own.name, value)
 
 
 class Shelled:
@@ -176,3 +182,20 @@ def _described(values: Any) -> str:
         return f"an array of {values.dtype}"
     text = repr(values)
     return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+Seed = int | np.random.Generator | None
+
+
+def generator(random_state: Seed) -> np.random.Generator:
+    """The generator of a seed, a generator itself, or one from fresh entropy for None.
+
+    Raises
+    ------
+    ProblemError
+        For anything else, negative integers among it.
+    """
+    whole = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
+    if random_state is None or isinstance(random_state, np.random.Generator) or (whole and random_state >= 0):
+        return np.random.default_rng(random_state)
+    raise ProblemError(f"random_state must be an integer >= 0, a Generator or None, got {random_state!r}")

@@ -89,7 +89,7 @@ def quadratic_conjugates(problem: Statement) -> str | None:
 def parts_of(problem: Statement) -> tuple[list[Incidence], list[Box]]:
     """The values of terms, equalities and row norms, in this order, and their conjugates."""
     n, radius = problem.n, problem.regularizer.row_radius
-    incidences = [part.functional.incidence for part in (*problem.terms, *problem.equalities)]
+    incidences = [part.functional.incidence for part in problem.parts]
     boxes = [Box.of_loss(term.loss, term.target, term.weight) for term in problem.terms]
     for part in problem.equalities:
         free = np.full(part.functional.size, np.inf)

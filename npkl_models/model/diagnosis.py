@@ -106,7 +106,7 @@ def _disconnection(problem: Statement) -> list[Finding]:
 
 def _reached_by_nothing(problem: Statement, edges: list[Array]) -> int:
     """The number of points; those that share a column of a basis reach each other."""
-    reach = [part.functional.triplets() for part in (*problem.terms, *problem.equalities)]
+    reach = [part.functional.triplets() for part in problem.parts]
     edges = edges + [np.stack([t.row, t.column], axis=1) for t in reach]
     order = problem.n
     if problem.basis is not None:

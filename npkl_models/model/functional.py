@@ -135,8 +135,7 @@ class Functional(Owner, ABC):
         t = self.incidence
         if Q is None or sp.issparse(Q):
             A = sp.coo_array(
-                (t.coefficient, (t.owner, t.row * self.n + t.column)),
-                shape=(self.size, self.n * self.n),
+                (t.coefficient, (t.owner, t.row * self.n + t.column)), shape=(self.size, self.n * self.n)
             ).tocsr()
             return A if Q is None else sp.csr_array(A @ sp.kron(Q, Q, format="csr"))
         s = Q.shape[1]

@@ -46,14 +46,9 @@ def slack(problem: Statement, y: Multipliers) -> tuple[Matrix, float]:
     Q' is meant with the exactly orthonormal basis of the same range.
     """
     S = problem.slack(y)
-    size, count = (
-        np.asarray(abs(problem.cost).sum(axis=1)).ravel(),
-        np.diff(problem.cost.indptr).astype(float),
-    )
-    for part, own in (
-        *zip(problem.terms, y.terms, strict=True),
-        *zip(problem.equalities, y.equalities, strict=True),
-    ):
+    size = np.asarray(abs(problem.cost).sum(axis=1)).ravel()
+    count = np.diff(problem.cost.indptr).astype(float)
+    for part, own in zip(problem.parts, y.parts, strict=True):
         one, more = part.functional.row_sizes(own)
         size, count = size + one, count + more + 1
     if y.rows is not None:
@@ -70,10 +65,7 @@ def slack(problem: Statement, y: Multipliers) -> tuple[Matrix, float]:
 def multiplier_sizes(problem: Statement, y: Multipliers) -> float:
     """An upper bound on the norm of sum_e |y_e| |M_e| (+ Diag d)."""
     size = np.zeros(problem.n) if y.rows is None else np.abs(y.rows)
-    for part, own in (
-        *zip(problem.terms, y.terms, strict=True),
-        *zip(problem.equalities, y.equalities, strict=True),
-    ):
+    for part, own in zip(problem.parts, y.parts, strict=True):
         size = size + part.functional.row_sizes(own)[0]
     spread = 1.0 if problem.basis is None else problem.basis.magnitude * (1 + problem.basis.defect)
     return float(np.max(size, initial=0.0)) * spread * (1 + gamma(problem.n + 64))
@@ -135,7 +127,7 @@ def sensitivity(problem: Statement, V: Array, reach: float, nu: tuple[Array, ...
 def slack_sizes(problem: Statement, y: Multipliers, nu: tuple[Array, ...]) -> Array:
     """Row sums of |C| + sum |y_e| |M_e|: what rounding in the slack is relative to."""
     size = np.asarray(abs(problem.cost).sum(axis=1)).ravel()
-    for part, own in (*zip(problem.terms, y.terms, strict=True), *zip(problem.equalities, nu, strict=True)):
+    for part, own in zip(problem.parts, (*y.terms, *nu), strict=True):
         size = size + part.functional.row_sizes(own)[0]
     return size
 

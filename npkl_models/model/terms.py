@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
-from npkl_models.linalg.owned import Owner, frozen, owned, real_array
+from npkl_models.linalg.owned import Owner, frozen, owned, real_array, set_fields
 from npkl_models.model.functional import Functional
 from npkl_models.model.losses import Loss, get_loss
 
@@ -69,7 +70,7 @@ class LossTerm(Part):
         if loss.sign_targets and not np.isin(target, (-1.0, 1.0)).all():
             bad = target[~np.isin(target, (-1.0, 1.0))][:3].tolist()
             raise ProblemError(f"targets of the {loss.name} loss must be +1 or -1, got {bad}")
-        _fill(self, (functional, loss, target, weight, name))
+        set_fields(self, functional, loss, target, weight, name)
 
     def __repr__(self) -> str:
         return f"LossTerm({self.name}: {self.loss.name} of {self.functional!r})"
@@ -113,7 +114,7 @@ class Equality(Part):
 
     def __init__(self, functional: Functional, value: ArrayLike, name: str = "equality") -> None:
         functional, name = _functional(functional), _name(name)
-        _fill(self, (functional, _vector(value, functional.size, f"values of {name}"), name))
+        set_fields(self, functional, _vector(value, functional.size, f"values of {name}"), name)
 
     def __repr__(self) -> str:
         return f"Equality({self.name}: {self.functional!r})"
@@ -157,26 +158,28 @@ class Multipliers(Owner):
         return f"Multipliers(terms {sizes[0]}, equalities {sizes[1]}{rows})"
 
     @property
+    def parts(self) -> tuple[Array, ...]:
+        """Those of the terms and of the equalities, as `Statement.parts` has them."""
+        return (*self.terms, *self.equalities)
+
+    @property
     def finite(self) -> bool:
         """Whether all of them are finite numbers."""
-        parts = (*self.terms, *self.equalities, *(() if self.rows is None else (self.rows,)))
+        parts = (*self.parts, *(() if self.rows is None else (self.rows,)))
         return all(bool(np.isfinite(part).all()) for part in parts)
+
+    def each(self, change: Callable[[Array], Array]) -> Multipliers:
+        """The multipliers that a function makes of each array of these."""
+        rows = None if self.rows is None else change(self.rows)
+        return Multipliers(tuple(map(change, self.terms)), tuple(map(change, self.equalities)), rows)
 
     def owned(self) -> Multipliers:
         """The same numbers, read-only."""
-        rows = None if self.rows is None else owned(self.rows)
-        return Multipliers(tuple(map(owned, self.terms)), tuple(map(owned, self.equalities)), rows)
+        return self.each(owned)
 
     def scaled(self, s: float) -> Multipliers:
         """All of them times s."""
-        rows = None if self.rows is None else s * self.rows
-        return Multipliers(tuple(s * y for y in self.terms), tuple(s * nu for nu in self.equalities), rows)
-
-
-def _fill(part: LossTerm | Equality, values: tuple[object, ...]) -> None:
-    """Set the fields of a frozen part, in their order."""
-    for own, value in zip(fields(part), values, strict=True):
-        object.__setattr__(part, own.name, value)
+        return self.each(lambda y: s * y)
 
 
 def _vector(values: ArrayLike, size: int, what: str) -> Array:

@@ -10,10 +10,10 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import splu
+from scipy.sparse.linalg import SuperLU
 
 from npkl_models.errors import UnsupportedError
-from npkl_models.linalg import Array, Index, Mask
+from npkl_models.linalg import Array, Index, Mask, symmetric_lu
 from npkl_models.lowrank.edges import Structure
 from npkl_models.model.functionals import Entries
 from npkl_models.model.statement import Statement
@@ -61,11 +61,9 @@ class FreeRows:
         return out
 
     @cached_property
-    def _factor(self) -> splu:
+    def _factor(self) -> SuperLU:
         try:
-            factor = splu(
-                self.among, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-            )
+            factor = symmetric_lu(self.among)
             pivots = factor.U.diagonal()
         except RuntimeError:
             pivots = np.zeros(1)

@@ -1,6 +1,8 @@
-"""The order in which algorithm 1 of BCDKL takes the rows: drawn anew for each sweep, the labelled ones first.
+"""The sweeps of algorithm 1 of BCDKL: the rows in a new order each time, the labelled ones first.
 
-Source: Hu & Kwok, IEEE TNNLS 26(9), 2015, algorithm 1, lines 5 to 11.
+Source: Hu & Kwok, IEEE TNNLS 26(9), 2015, algorithm 1, lines 5 to 11, and eqs. (19)-(22) and (26)-(28) for a
+row of V with the kinks of its losses. They hand the dual of that row program, a quadratic program on a box,
+to a general code; coordinate ascent solves it here.
 """
 
 from __future__ import annotations
@@ -13,7 +15,6 @@ from npkl_models.lowrank.rows.minimise import RowProblem
 from npkl_models.lowrank.rows.sweeps import Sweeper
 from npkl_models.model.statement import Statement
 from npkl_models.printed.free_rows import labelled
-from npkl_models.printed.row_programs import minimise_rows_by_dual
 
 
 class ShuffledSweeper(Sweeper):
@@ -82,3 +83,33 @@ def level_sets(graph: Matrix, order: Index) -> list[Index]:
         waiting = ahead[col]
         row, col = row[waiting], col[waiting]
     return out
+
+
+PASSES = 200
+SETTLED = 1e-11  # change of a multiplier
+
+
+def minimise_rows_by_dual(rows: RowProblem, model: EdgeModel) -> Array:
+    """The row problem with its kinks, by coordinate ascent on its dual, eq. (22).
+
+    With v(y) = -(g + P'y) / mu0 each multiplier has the closed form that the proximal map of its
+    loss gives.
+    """
+    if not rows.pairs.shape[1]:
+        return -rows.g / rows.mu0[:, None]
+    y = np.zeros(rows.pairs.shape)
+    norm = np.einsum("bkr,bkr->bk", rows.P, rows.P) / rows.mu0[:, None]
+    v = -rows.g / rows.mu0[:, None]
+    for _ in range(PASSES):
+        largest = 0.0
+        for k in range(rows.pairs.shape[1]):
+            step = np.maximum(norm[:, k], 1e-300)
+            z = np.einsum("br,br->b", rows.P[:, k], v)
+            u = model.prox(z + step * y[:, k], step, rows.pairs[:, k])
+            change = np.where(rows.valid[:, k], (z - u) / step, 0.0)
+            y[:, k] += change
+            v -= (change / rows.mu0)[:, None] * rows.P[:, k]
+            largest = max(largest, float(np.max(np.abs(change), initial=0.0)))
+        if largest <= SETTLED:
+            break
+    return v

@@ -17,11 +17,10 @@ from scipy.sparse.linalg import ArpackError
 
 from npkl_models.linalg import UNIT, Array, LowRankUpdate, Matrix, dense, norm_bound, orthonormal_range
 from npkl_models.linalg.threads import quiet_blas
-from npkl_models.proof.eigenbound import EigenBound
+from npkl_models.proof.eigenbound import PLAIN, EigenBound, Query
 from npkl_models.proof.factorisation import DENSE_CHOLESKY, by_cholesky, by_eigh, can_factorise
 from npkl_models.proof.lanczos import by_lanczos
 from npkl_models.proof.localised import by_elimination
-from npkl_models.proof.query import PLAIN, Query
 
 DENSE_EIGH = 400  # largest order at which a full eigendecomposition is the quickest proof
 CHEAP_CHOLESKY = 1_000  # largest order at which a dense factorisation costs no more than a few iterations

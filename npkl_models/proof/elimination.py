@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import eigsh, splu
+from scipy.sparse.linalg import eigsh
 
-from npkl_models.linalg import UNIT, Array, Index, Matrix, longest_row, norm_bound, symmetrize
+from npkl_models.linalg import UNIT, Array, Index, Matrix, definite_lu, longest_row, norm_bound, symmetrize
 from npkl_models.linalg.threads import threaded
 
 NEAREST = 8  # eigenvectors of the block that are looked at at once
@@ -65,7 +65,7 @@ class Elimination:
 
         Raises numpy.linalg.LinAlgError if its block of A is not positive definite.
         """
-        factor = _factor(self._own(raised))
+        factor = definite_lu(self._own(raised))
         if factor is None:
             raise np.linalg.LinAlgError("the block of the points is not positive definite")
         self.raised, self.solve = raised, factor.solve
@@ -76,7 +76,7 @@ class Elimination:
         """A lower bound on the spectrum of the block, nearly what it seems to be, by a factorisation."""
         least = UNIT * self.upper
         low = 0.95 * float(self.lowest(LOOSE * self.upper)[0].min())
-        proved = low > least and _factor(self._own(self.raised - low)) is not None
+        proved = low > least and definite_lu(self._own(self.raised - low)) is not None
         return low if proved else least
 
     def rounding(self, upper: float) -> float:
@@ -131,19 +131,6 @@ class Elimination:
         out[self.points] = -self.solve((self.S @ X)[self.points])
         normed: Array = out / np.linalg.norm(out, axis=0)
         return normed
-
-
-def _factor(A: Matrix) -> Any:
-    """A sparse factorisation of a positive definite matrix, None for others."""
-    try:
-        factor = splu(
-            A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
-            options={"SymmetricMode": True, "Equil": False},
-        )  # fmt: skip
-    except RuntimeError:  # a pivot is zero
-        return None
-    symmetric = np.array_equal(factor.perm_r, factor.perm_c)
-    return factor if symmetric and bool(np.all(factor.U.diagonal() > 0)) else None
 
 
 def raise_block(held: Elimination, floor: float, price: Array, allowance: float) -> bool:

@@ -33,10 +33,8 @@ from scipy.linalg.lapack import dptsv
 
 from npkl_models.linalg import Array, Matrix, norm_bound
 from npkl_models.linalg.threads import threaded
-from npkl_models.proof.deflation import NEAR_NULL, Deflation, is_local, tight
-from npkl_models.proof.eigenbound import EigenBound
-from npkl_models.proof.query import Query
-from npkl_models.proof.recurrence import Recurrence
+from npkl_models.proof.eigenbound import EigenBound, Query
+from npkl_models.proof.recurrence import NEAR_NULL, Deflation, Recurrence, is_local, tight
 
 EXHAUSTED = 1e-6  # of the norm: a beta below ends the run
 SAFE = 0.5  # of the start's component: what may be lost where a bound is read off

@@ -11,12 +11,10 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
 from npkl_models.linalg import Array, Mask, Matrix, norm_bound, orthonormal_range
-from npkl_models.proof.deflation import Deflation, is_local, tight
-from npkl_models.proof.eigenbound import EigenBound
+from npkl_models.proof.eigenbound import EigenBound, Query
 from npkl_models.proof.elimination import LOOSE, Elimination, raise_block, raise_diagonal
 from npkl_models.proof.lanczos import Ritz, search, smallest_component
-from npkl_models.proof.query import Query
-from npkl_models.proof.recurrence import Recurrence
+from npkl_models.proof.recurrence import Deflation, Recurrence, is_local, tight
 
 ELIMINATED, MOST = 0.01, 10_000  # share of the points, and how many at most: their factor hardly fills up
 ROUNDS = 5  # Lanczos runs on the Schur complement at most

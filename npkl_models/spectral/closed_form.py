@@ -18,8 +18,7 @@ from npkl_models.solve.judge import Claim
 from npkl_models.solve.options import Options
 from npkl_models.solve.takes import Powers, Takes
 from npkl_models.solve.watch import Watch
-from npkl_models.spectral.cost import spectral_cost
-from npkl_models.spectral.dual.concave import printed_rank, trace_power
+from npkl_models.spectral.concave import printed_rank, spectral_cost, trace_power
 
 
 @dataclass(frozen=True, kw_only=True)

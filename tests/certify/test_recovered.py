@@ -6,7 +6,7 @@ import pytest
 import npkl_models as nm
 from npkl_models.certify import points, recovery
 from npkl_models.feasibility import newton, residual
-from npkl_models.model import floors
+from npkl_models.model import facts
 
 DIAGONAL = nm.Entries(2, ([0], [0]))
 
@@ -192,12 +192,12 @@ def test_beyond_dense_decompositions_a_cost_has_a_floor_by_its_signs_or_by_chole
     signed = np.eye(4) * 3 - 1.0 * (np.eye(4, k=1) + np.eye(4, k=-1))
     term = nm.LossTerm(nm.Entries(4, ([0], [1])), "square", 0.0)
     basis = nm.Basis(np.eye(4)[:, :3])
-    monkeypatch.setattr(floors, "DENSE_EIGH", 2)
+    monkeypatch.setattr(facts, "DENSE_EIGH", 2)
     for cost in (signed, 6 * np.eye(4) - signed):
         for more in ({}, {"basis": basis}):
             problem = nm.Problem(cost, term, **more)
             low = np.linalg.eigvalsh(problem.restrict(problem.cost.toarray()))[0]
-            assert 0.9 * low <= floors.cost_floor(problem) <= low
-    monkeypatch.setattr(floors, "DENSE_CHOLESKY", 2)
-    assert floors.cost_floor(nm.Problem(signed, term)) > 0
-    assert floors.cost_floor(nm.Problem(signed, term, basis=basis)) == -np.inf
+            assert 0.9 * low <= facts.cost_floor(problem) <= low
+    monkeypatch.setattr(facts, "DENSE_CHOLESKY", 2)
+    assert facts.cost_floor(nm.Problem(signed, term)) > 0
+    assert facts.cost_floor(nm.Problem(signed, term, basis=basis)) == -np.inf

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certify import budget, certificate, points, recovery
+from npkl_models.certify import certificate, points, recovery
 from npkl_models.feasibility import analytic_centre, kantorovich, newton, residual, restoration
 from npkl_models.model.regularizers import NoRegularizer
 
@@ -336,7 +336,7 @@ def test_points_are_read_as_what_they_are():
 
 
 def test_the_budget_of_all_looks_is_one_in_a_million():
-    spent = budget.Budget()
+    spent = certificate.Budget()
     found = [spent.next() for _ in range(1000)]
     assert found[:3] == pytest.approx([1e-6 / 2, 1e-6 / 6, 1e-6 / 12])
     assert sum(found) == pytest.approx(1e-6 * (1 - 1 / 1001))

@@ -9,8 +9,7 @@ import scipy.sparse as sp
 from npkl_models.linalg import LowRankUpdate, norm_bound
 from npkl_models.proof import bounds, elimination, perron
 from npkl_models.proof.bounds import Case
-from npkl_models.proof.eigenbound import EigenBound
-from npkl_models.proof.query import PLAIN, Query
+from npkl_models.proof.eigenbound import PLAIN, EigenBound, Query
 
 U = 2.0**-10
 C = sp.csr_array(np.array([[3.0, -1, 0, 0], [-1, 4, -1, -0.5], [0, -1, 5, -1], [0, -0.5, -1, 6]]))

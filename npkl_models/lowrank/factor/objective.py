@@ -17,8 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Matrix, norm_bound
-from npkl_models.lowrank.factor.blocks import HessianBlocks
-from npkl_models.lowrank.factor.laplacian_preconditioner import LaplacianPreconditioner
+from npkl_models.lowrank.factor.preconditioners import HessianBlocks, LaplacianPreconditioner
 from npkl_models.lowrank.factor.spectral_term import SpectralTerm
 from npkl_models.lowrank.smoothing import Convex, Derivatives, WeightedLoss, Within
 from npkl_models.model.functionals import Entries, Functional, SquaredDistances
@@ -190,7 +189,7 @@ class FactorObjective:
     def begin_with(self, y: Multipliers, beta: float) -> None:
         """Take multipliers over, and the penalty that they were found with."""
         rows = np.zeros(0) if y.rows is None else y.rows
-        every = np.concatenate([*y.terms, *y.equalities, rows])
+        every = np.concatenate([*y.parts, rows])
         self.y, self.beta = np.where(self.augmented, every, 0.0), beta
 
     def update_multipliers(self, point: Point) -> None:
@@ -206,9 +205,8 @@ class FactorObjective:
     def multipliers(self, point: Point) -> Multipliers:
         """The dual point of the problem that belongs to this point."""
         parts = [point.slope[channel.part] for channel in self.channels]
-        m, k = len(self.problem.terms), len(self.problem.equalities)
-        rows = np.maximum(parts[m + k], 0.0) if self.problem.regularizer.row_multipliers else None
-        return Multipliers(tuple(parts[:m]), tuple(parts[m : m + k]), rows)
+        rows = np.maximum(parts.pop(), 0.0) if self.problem.regularizer.row_multipliers else None
+        return self.problem.split_multipliers(parts, rows)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Colouring of the graph of interacting points, vectorised.
+"""How sweeps over rows are laid out: points that are updated at once, and tables of their pairs.
 
 Points of one colour share no cost entry and no pair, so their rows of V can be minimised over at the same
 time: block coordinate descent without a loop over points.
@@ -6,10 +6,68 @@ time: block coordinate descent without a loop over points.
 
 from __future__ import annotations
 
-import numpy as np
-import scipy.sparse as sp
+from dataclasses import dataclass
 
-from npkl_models.linalg import Index, Matrix
+import numpy as np
+
+from npkl_models.linalg import Index, Mask, Matrix, without_diagonal
+from npkl_models.lowrank.edges import Structure
+
+SPLIT_ABOVE = 256  # a batch larger than this is cut by degree, so that little padding is computed
+
+
+@dataclass(frozen=True)
+class Table:
+    """Pairs of a batch of points.
+
+    Attributes
+    ----------
+    points : ndarray of shape (b,)
+    neighbor, pair : ndarray of shape (b, k)
+        The other point of each pair, and the pair's number.
+    second : ndarray of shape (b, k)
+        Whether the point is the pair's second (larger) index.
+    valid : ndarray of shape (b, k)
+        False where the row is padded.
+    """
+
+    points: Index
+    neighbor: Index
+    pair: Index
+    second: Mask
+    valid: Mask
+
+
+class PairTables:
+    """Pairs sorted by point, both orders."""
+
+    def __init__(self, pairs: Structure) -> None:
+        m = pairs.size
+        owner = np.concatenate([pairs.i, pairs.j])
+        order = np.argsort(owner, kind="stable")
+        self.neighbor = np.concatenate([pairs.j, pairs.i])[order]
+        self.pair = np.tile(np.arange(m), 2)[order]
+        self.second = np.repeat([False, True], m)[order]
+        self.degree = np.bincount(owner, minlength=pairs.n).astype(np.intp)
+        self.start = np.concatenate([[0], np.cumsum(self.degree)[:-1]]).astype(np.intp)
+
+    def tables(self, points: Index) -> list[Table]:
+        """Tables that together hold the points; large batches are cut by powers of two in degree."""
+        degree = self.degree[points]
+        if points.size <= SPLIT_ABOVE:
+            return [self._table(points, int(degree.max(initial=0)))] if points.size else []
+        level = np.ceil(np.log2(np.maximum(degree, 0.5))).astype(int)  # -1 without pairs
+        return [self._table(points[level == a], int(degree[level == a].max())) for a in np.unique(level)]
+
+    def _table(self, points: Index, width: int) -> Table:
+        slot = np.arange(width)
+        valid = slot < self.degree[points, None]
+        at = np.where(valid, self.start[points, None] + slot, 0)
+        if not self.pair.size:
+            at = np.zeros((points.size, 0), dtype=np.intp)
+            valid = np.zeros((points.size, 0), dtype=bool)
+            return Table(points, at, at, valid, valid)
+        return Table(points, self.neighbor[at], self.pair[at], self.second[at], valid)
 
 
 def color_graph(A: Matrix, random_state: int | np.random.Generator | None = 0) -> Index:
@@ -24,7 +82,7 @@ def color_graph(A: Matrix, random_state: int | np.random.Generator | None = 0) -
         Colours 0, 1, ...; neighbours differ.
     """
     n = A.shape[0]
-    graph = _pattern(A)
+    graph = without_diagonal(A)
     degree = np.diff(graph.indptr)
     row = np.repeat(np.arange(n), degree)
     col = graph.indices.astype(np.intp)
@@ -42,13 +100,6 @@ def color_graph(A: Matrix, random_state: int | np.random.Generator | None = 0) -
         waiting = color[col] < 0
         row, col = row[waiting], col[waiting]
     return color
-
-
-def _pattern(A: Matrix) -> Matrix:
-    graph = sp.csr_array(A, copy=True)
-    graph.setdiag(0)
-    graph.eliminate_zeros()
-    return graph
 
 
 def _smallest_free(points: Index, graph: Matrix, color: Index) -> Index:

@@ -13,26 +13,27 @@ import numpy as np
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Matrix
+from npkl_models.lowrank.factor.rank import pataki_rank
 from npkl_models.model.incidence import Adjoint, Incidence
 from npkl_models.model.regularizer import TraceFace
 from npkl_models.model.shared_slack import onto_simplex
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.positive import MARGIN, PositivePart, positive_part
+from npkl_models.solve.cost import CALL, EIGH, PRODUCT, Cost
 
 
 def trace_power(problem: Statement) -> TraceFace:
     """The regulariser of a problem that has one on tr K^p."""
     R = problem.regularizer.spectral
     if R is None:
-        raise ProblemError(f"the problem must have a regulariser on tr K^p, got {problem.regularizer.name}")
+        raise ProblemError(f"the problem must have tr K^p, got {problem.regularizer.name}")
     return R
 
 
 def printed_rank(problem: Statement) -> int:
     """The largest r with r (r + 1) / 2 <= m for m values, at most the order; Prop. 4 of the source."""
-    m = problem.n_pairs + sum(part.functional.size for part in problem.equalities)
-    return int(np.clip((np.sqrt(8 * m + 1) - 1) // 2, 1, problem.order))
+    return pataki_rank(sum(problem.sizes), problem.order)
 
 
 TOP = 1  # p = 1 asks for the largest eigenvalue alone
@@ -68,7 +69,7 @@ class Dual:
     def __init__(self, problem: Statement, deadline: float = np.inf) -> None:
         self.problem, self.R = problem, trace_power(problem)
         self.evaluations, self.deadline = 0, deadline
-        self.sizes = [part.functional.size for part in (*problem.terms, *problem.equalities)]
+        self.sizes = problem.sizes
         self.lower, self.upper = self._domain()
         at = np.cumsum([0, *self.sizes])
         self.tied = [
@@ -76,7 +77,7 @@ class Dual:
             for k, term in enumerate(problem.terms) if not term.loss.separable
         ]  # fmt: skip
         self.rank, self.begun_at = 8, None
-        parts = [part.functional.incidence for part in (*problem.terms, *problem.equalities)]
+        parts = [part.functional.incidence for part in problem.parts]
         self._slack = Adjoint(Incidence.stack(parts), problem.cost)
 
     def _domain(self) -> tuple[Array, Array]:
@@ -104,18 +105,15 @@ class Dual:
 
     def split(self, x: Array) -> Multipliers:
         """X as multipliers."""
-        parts = np.split(x, np.cumsum(self.sizes)[:-1])
-        m = len(self.problem.terms)
-        return Multipliers(tuple(parts[:m]), tuple(parts[m:]))
+        return self.problem.split_multipliers(np.split(x, np.cumsum(self.sizes)[:-1]))
 
     def join(self, y: Multipliers) -> Array:
         """Multipliers as one vector, projected to the domain."""
-        return self.project(np.concatenate([*y.terms, *y.equalities]))
+        return self.project(np.concatenate(y.parts))
 
     def joined(self, y: Multipliers) -> Array | None:
         """`join` of multipliers of another problem, None if they are not as many as here."""
-        parts = (*y.terms, *y.equalities)
-        fits = len(y.terms) == len(self.problem.terms) and [part.size for part in parts] == self.sizes
+        fits = len(y.terms) == len(self.problem.terms) and [part.size for part in y.parts] == self.sizes
         return self.join(y) if fits else None
 
     def slack(self, x: Array) -> Matrix:
@@ -162,3 +160,10 @@ class Dual:
 
     def _misfits(self, V: Array) -> list[Array]:
         return [part.functional.value_of_factor(V) - part.value for part in self.problem.equalities]
+
+
+def spectral_cost(problem: Statement, eigendecompositions: int) -> Cost:
+    """Of so many eigendecompositions of the problem's order; a bound that does not bind takes many more."""
+    order = problem.order
+    one = EIGH * order**3 + PRODUCT * problem.cost.nnz * order + 5 * CALL
+    return Cost(eigendecompositions * one, 8.0 * 7.5 * order**2)
