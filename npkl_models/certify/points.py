@@ -79,8 +79,7 @@ def read_point(problem: Statement, point: Any, kind: str = "auto", root: float =
 def _narrow(V: Array) -> Array:
     """The same kernel with n columns."""
     U, s, _ = np.linalg.svd(V, full_matrices=False)
-    out: Array = U * s
-    return out
+    return U * s
 
 
 def as_factor(problem: Statement, point: Any, kind: str = "auto") -> Array:

@@ -85,8 +85,7 @@ def _kept_still(problem: Statement) -> Array | None:
     if not any_:
         return None
     values, vectors = np.linalg.eigh(dense(problem.restrict(sp.csr_array(M))))
-    out: Array = vectors[:, values <= 1e-12 * max(float(values[-1]), 1.0)]
-    return out
+    return vectors[:, values <= 1e-12 * max(float(values[-1]), 1.0)]
 
 
 def _searched(problem: Statement) -> Array:
@@ -119,8 +118,7 @@ def _searched(problem: Statement) -> Array:
     for price in PRICES:
         found = minimize(rate, x, args=(price,), jac=True, method="L-BFGS-B", options={"maxiter": ITERATIONS})
         x = found.x / max(float(np.linalg.norm(found.x)), 1e-300) if np.isfinite(found.x).all() else x
-    out: Array = problem.lift(x.reshape(n, r))
-    return out
+    return problem.lift(x.reshape(n, r))
 
 
 def _falls(problem: Statement, D: Array, still: float) -> bool:

@@ -67,8 +67,7 @@ def _bounded_least_squares(A: Matrix, b: Array, bounds: tuple[Array, Array]) -> 
         half, start, jac=True, method="L-BFGS-B", bounds=list(zip(*bounds, strict=True)),
         options={"maxiter": STEPS, "ftol": 0.0, "gtol": 0.0, "maxcor": 20},
     )  # fmt: skip
-    out: Array = np.clip(found.x, *bounds)
-    return out
+    return np.clip(found.x, *bounds)
 
 
 class _Unknowns:

@@ -125,5 +125,4 @@ def dense_order(sizes: Index) -> float:
 def triangle_numbers(sizes: Index) -> Array:
     """Entries of the triangles of matrices of those sizes."""
     s = np.asarray(sizes, dtype=float)
-    out: Array = s * (s + 1) / 2
-    return out
+    return s * (s + 1) / 2

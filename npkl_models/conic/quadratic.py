@@ -56,16 +56,14 @@ class ReducedQuadratic:
 
     def gradient(self, y: Array) -> Array:
         """2 A y + b."""
-        out: Array = 2 * (self.B.T @ (self.B @ y)) + self.b
-        return out
+        return 2 * (self.B.T @ (self.B @ y)) + self.b
 
     def pseudo_solve(self, g: Array) -> Array:
         """A^+ g, by A^+ = B'(BB')^-2 B for B of full row rank."""
         if not self.rank:
             return np.zeros_like(g)
         factor = scipy.linalg.cho_factor(self.B @ self.B.T)
-        out: Array = self.B.T @ scipy.linalg.cho_solve(factor, scipy.linalg.cho_solve(factor, self.B @ g))
-        return out
+        return self.B.T @ scipy.linalg.cho_solve(factor, scipy.linalg.cho_solve(factor, self.B @ g))
 
     @classmethod
     def of(cls, problem: Statement) -> ReducedQuadratic:
@@ -100,8 +98,7 @@ def smat(y: Array, order: int) -> Array:
     first, second = np.triu_indices(order)
     U = np.zeros((order, order))
     U[first, second] = np.where(first == second, 1.0, np.sqrt(0.5)) * y
-    out: Array = U + np.triu(U, 1).T
-    return out
+    return U + np.triu(U, 1).T
 
 
 def rank_revealing_factor(A: Array) -> tuple[Array, str]:

@@ -131,8 +131,7 @@ def _of_classes(labels: Array) -> Array:
         )
     of = np.zeros((labels.size, names.size))
     of[np.flatnonzero(known), number] = 1.0
-    Y: Array = of @ of.T
-    return Y
+    return of @ of.T
 
 
 def _known(labels: Array) -> Mask:

@@ -113,8 +113,7 @@ def principal_directions(X: Any, size: int) -> Array:
     G = dense(points @ points.T)
     G = G - G.mean(axis=0)
     G = G - G.mean(axis=1)[:, None]
-    out: Array = np.linalg.eigh(0.5 * (G + G.T))[1][:, ::-1][:, :size]
-    return out
+    return np.linalg.eigh(0.5 * (G + G.T))[1][:, ::-1][:, :size]
 
 
 def _axes(directions: ArrayLike, n: int, size: int) -> Array:

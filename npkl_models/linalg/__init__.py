@@ -48,16 +48,14 @@ class LowRankUpdate:
         return (self.S.shape[0], self.S.shape[0])
 
     def __matmul__(self, X: Array) -> Array:
-        out: Array = self.S @ X + (self.W * self.mu) @ (self.W.T @ X)
-        return out
+        return self.S @ X + (self.W * self.mu) @ (self.W.T @ X)
 
 
 def dense(A: Matrix) -> Array:
     """A dense copy of a sparse, dense or low-rank-updated matrix."""
     if isinstance(A, LowRankUpdate):
         return dense(A.S) + (A.W * A.mu) @ A.W.T
-    out: Array = A.toarray() if sp.issparse(A) else np.array(A, dtype=float)
-    return out
+    return A.toarray() if sp.issparse(A) else np.array(A, dtype=float)
 
 
 def symmetrize(A: Array) -> Array:
@@ -73,8 +71,7 @@ def psd_factor(K: Array, rtol: float = 0.0) -> Array:
     """
     values, vectors = scipy.linalg.eigh(symmetrize(K), driver="evd")
     keep = values > max(rtol * max(values[-1], 0.0), 0.0)
-    out: Array = vectors[:, keep] * np.sqrt(values[keep])
-    return out
+    return vectors[:, keep] * np.sqrt(values[keep])
 
 
 def aligned(A: Array) -> Array:
@@ -104,8 +101,7 @@ def gram_eigenvalues(V: Array) -> Array:
         gram = V.T @ V if V.shape[1] <= V.shape[0] else V @ V.T
         if np.isfinite(gram).all():
             return np.maximum(np.linalg.eigvalsh(gram)[::-1], 0.0)
-    out: Array = np.linalg.svd(V, compute_uv=False) ** 2 if V.size else np.zeros(0)
-    return out
+    return np.linalg.svd(V, compute_uv=False) ** 2 if V.size else np.zeros(0)
 
 
 def lowest_pairs(A: Array, count: int) -> tuple[Array, Array]:
@@ -195,8 +191,7 @@ def orthonormal_range(V: Array, rtol: float = 1e-6) -> Array:
     if not V.size:
         return np.zeros((V.shape[0], 0))
     U, s, _ = np.linalg.svd(V, full_matrices=False)
-    out: Array = U[:, s > rtol * s[0]] if s[0] > 0 else U[:, :0]
-    return out
+    return U[:, s > rtol * s[0]] if s[0] > 0 else U[:, :0]
 
 
 def positions(A: Matrix, rows: Index, columns: Index) -> Index:

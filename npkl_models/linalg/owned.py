@@ -82,8 +82,7 @@ def owned(array: Array) -> Array:
     """A read-only array of the same numbers: itself if it is one that owns them, else a copy."""
     if not array.flags.writeable and array.base is None:
         return array
-    out: Array = frozen(array.copy())
-    return out
+    return frozen(array.copy())
 
 
 def owned_sparse(A: Matrix) -> Matrix:

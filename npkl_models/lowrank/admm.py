@@ -201,8 +201,7 @@ class ADMMEngine(FactorEngine):
 
     def pulled(self, P: Array, pull: Array, own: Array, transposed: bool) -> Array:
         """What the pairs put on the right-hand sides of rows whose counterparts are ``own`` (b x r)."""
-        out: Array = np.einsum("bkr,bk->br", P, pull)
-        return out
+        return np.einsum("bkr,bk->br", P, pull)
 
     def _row_pairs(self, table: Table, U: Array, transposed: bool) -> tuple[Array, Array, Array]:
         """Rows of the pairs, their curvatures and their derivatives at 0."""

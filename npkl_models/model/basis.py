@@ -85,8 +85,7 @@ class Basis(Owner):
     @cached_property
     def dense(self) -> Array:
         """Q as an ndarray: itself, or a copy of a sparse one."""
-        out: Array = self.Q.toarray() if sp.issparse(self.Q) else self.Q
-        return out
+        return self.Q.toarray() if sp.issparse(self.Q) else self.Q
 
     @cached_property
     def shared(self) -> tuple[Index, Array] | None:

@@ -99,8 +99,7 @@ def _canonical(E: Array) -> Array:
         return E * np.sign(E[np.argmax(np.abs(E[:, 0]).round(12)), 0])
     points = scipy.linalg.qr(E.T, mode="r", pivoting=True)[1][:k]  # depends on E E' alone
     Q, R = np.linalg.qr(E @ np.linalg.inv(E[points]))
-    out: Array = Q * np.sign(np.diag(R))
-    return out
+    return Q * np.sign(np.diag(R))
 
 
 def _smallest(L: Any, count: int) -> tuple[Array, Array]:

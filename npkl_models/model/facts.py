@@ -49,8 +49,7 @@ def fact(function: Callable[[Statement], Known]) -> Callable[[Statement], Known]
         facts = problem.facts
         if known not in facts:
             facts[known] = function(problem)
-        value: Known = facts[known]
-        return value
+        return facts[known]
 
     return known
 
@@ -158,8 +157,7 @@ def diagonal_of(functional: Functional) -> Mask:
     if not isinstance(functional, Entries):
         return np.zeros(functional.size, dtype=bool)
     i, j = functional.indices
-    out: Mask = i == j
-    return out
+    return i == j
 
 
 def squares(f: Functional) -> Mask:

@@ -171,8 +171,7 @@ def svec(U: Array) -> Array:
     So that <U, W> = svec(U)'svec(W).
     """
     first, second = np.triu_indices(len(U))
-    out: Array = U[first, second] * np.where(first == second, 1.0, np.sqrt(2.0))
-    return out
+    return U[first, second] * np.where(first == second, 1.0, np.sqrt(2.0))
 
 
 def _as_indices(values: ArrayLike, kind: str, n: int) -> Index:
@@ -182,5 +181,4 @@ def _as_indices(values: ArrayLike, kind: str, n: int) -> Index:
     if out.size and (out.min() < 0 or out.max() >= n):
         bad = out[(out < 0) | (out >= n)][:5].tolist()
         raise ProblemError(f"indices of {kind} must lie in 0..{n - 1}, got {bad}")
-    read_only: Index = frozen(out)
-    return read_only
+    return frozen(out)

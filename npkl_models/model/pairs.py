@@ -147,8 +147,7 @@ class Pairs(Owner):
 
     @cached_property
     def _table(self) -> Index:
-        out: Index = np.concatenate([self.must_link, self.cannot_link])
-        return out
+        return np.concatenate([self.must_link, self.cannot_link])
 
     @property
     def i(self) -> Index:
@@ -168,8 +167,7 @@ class Pairs(Owner):
     @property
     def confidence(self) -> Array:
         """The weights, 1 where none were given."""
-        out: Array = np.ones(len(self)) if self.weights is None else self.weights
-        return out
+        return np.ones(len(self)) if self.weights is None else self.weights
 
     def groups(self) -> tuple[int, Index]:
         """Number of must-link components and the component of each point."""
@@ -178,8 +176,7 @@ class Pairs(Owner):
     def conflicts(self) -> Index:
         """Cannot-link pairs whose two points a chain of must-links joins, shape (c, 2)."""
         label = self.groups()[1]
-        out: Index = self.cannot_link[label[self.cannot_link[:, 0]] == label[self.cannot_link[:, 1]]]
-        return out
+        return self.cannot_link[label[self.cannot_link[:, 0]] == label[self.cannot_link[:, 1]]]
 
     def contradictions(self) -> list[list[int]]:
         """For each cannot-link of `conflicts`, a shortest chain of must-links between its two points."""

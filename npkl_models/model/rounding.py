@@ -134,5 +134,4 @@ def slack_sizes(problem: Statement, y: Multipliers, nu: tuple[Array, ...]) -> Ar
 
 def raised(values: Array, by: float | Array) -> Array:
     """Values + by, rounded such that what was added is no less than ``by``."""
-    out: Array = values + (by + 4 * UNIT * (np.abs(values) + np.abs(by)))
-    return out
+    return values + (by + 4 * UNIT * (np.abs(values) + np.abs(by)))

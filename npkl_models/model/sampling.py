@@ -69,10 +69,7 @@ def _chosen(available: int, size: int, name: str, rng: np.random.Generator) -> I
     """``size`` distinct codes below ``available``."""
     if size > available:
         raise ProblemError(f"number of {name} must be at most the {available} that exist, got {size}")
-    codes: Index = (
-        rng.choice(available, size, replace=False).astype(np.intp) if size else np.zeros(0, np.intp)
-    )
-    return codes
+    return rng.choice(available, size, replace=False).astype(np.intp) if size else np.zeros(0, np.intp)
 
 
 def _distinct(

@@ -78,5 +78,4 @@ def losses_at_zero(terms: Sequence[LossTerm]) -> Array:
         term.weight * term.loss.value(np.zeros_like(term.target), term.target) for term in terms
     ]
     every = np.concatenate([np.zeros(0), *values])
-    out: Array = every[every > 0]
-    return out
+    return every[every > 0]

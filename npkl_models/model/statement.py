@@ -307,5 +307,4 @@ shelled(Statement, "cost")
 
 def kind() -> type[Statement]:
     """The class of what is read from a file: `npkl_models.Problem`, by its name, as pickle finds a class."""
-    found: type[Statement] = import_module("npkl_models.problem").Problem
-    return found
+    return import_module("npkl_models.problem").Problem

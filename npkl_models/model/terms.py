@@ -190,8 +190,7 @@ def _vector(values: ArrayLike, size: int, what: str) -> Array:
         raise ProblemError(f"{what} must have shape ({size},), got {out.shape}")
     if not np.isfinite(out).all():
         raise ProblemError(f"{what} must be finite, got NaN or infinity")
-    read_only: Array = frozen(out)
-    return read_only
+    return frozen(out)
 
 
 def _functional(given: object) -> Functional:

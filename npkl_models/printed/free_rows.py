@@ -57,8 +57,7 @@ class FreeRows:
 
     def solve(self, right: Array) -> Array:
         """C_UU^-1 applied to columns."""
-        out: Array = self._factor.solve(np.asfortranarray(right))
-        return out
+        return self._factor.solve(np.asfortranarray(right))
 
     @cached_property
     def _factor(self) -> SuperLU:

@@ -92,8 +92,7 @@ class KLADMMEngine(ADMMEngine):
 
     def pulled(self, P: Array, pull: Array, own: Array, transposed: bool) -> Array:
         if transposed and self.misprint:
-            out: Array = pull.sum(axis=1)[:, None] * own
-            return out
+            return pull.sum(axis=1)[:, None] * own
         return super().pulled(P, pull, own, transposed)
 
 

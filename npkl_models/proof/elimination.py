@@ -129,8 +129,7 @@ class Elimination:
         """Vectors (n, k) that vanish on A, continued on A such that S X vanishes there; of norm one."""
         out = X.copy()
         out[self.points] = -self.solve((self.S @ X)[self.points])
-        normed: Array = out / np.linalg.norm(out, axis=0)
-        return normed
+        return out / np.linalg.norm(out, axis=0)
 
 
 def raise_block(held: Elimination, floor: float, price: Array, allowance: float) -> bool:

@@ -214,8 +214,7 @@ def _ritz_values(alpha: list[float], beta: list[float]) -> Array:
     """All eigenvalues of the tridiagonal matrix, ascending; ``beta`` has one number more than it needs."""
     if len(alpha) == 1:
         return np.array(alpha)
-    out: Array = scipy.linalg.eigvalsh_tridiagonal(alpha, beta[: len(alpha) - 1])
-    return out
+    return scipy.linalg.eigvalsh_tridiagonal(alpha, beta[: len(alpha) - 1])
 
 
 def _extreme_ritz(alpha: list[float], beta: list[float], count: int) -> tuple[Array, Array, float]:

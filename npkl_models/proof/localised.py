@@ -139,8 +139,7 @@ class _Work:
 
 def _settled(found: Ritz, low: float) -> Mask:
     """Which Ritz pairs are as good as eigenpairs, by their residuals."""
-    out: Mask = found.residuals <= 0.2 * np.maximum(np.abs(found.values), low)
-    return out
+    return found.residuals <= 0.2 * np.maximum(np.abs(found.values), low)
 
 
 def _orthonormal(T: Elimination, X: Array) -> Array:

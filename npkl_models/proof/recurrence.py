@@ -108,8 +108,7 @@ class Recurrence:
                 for c in part.T:
                     out += c[:, None] * again.current
                     again.step()
-        normed: Array = (out / np.linalg.norm(out, axis=1)[:, None]).T
-        return normed
+        return (out / np.linalg.norm(out, axis=1)[:, None]).T
 
 
 NEAR_NULL = 1e-3  # of the norm: a direction q with |S q| above it is not deflated
@@ -168,13 +167,11 @@ class Deflation:
 
     def lowest(self) -> Array:
         """The unit vector of the smallest inner eigenvalue."""
-        out: Array = self.Q[:, 0].copy()
-        return out
+        return self.Q[:, 0].copy()
 
     def remove(self, x: Array) -> Array:
         """The part of x that is orthogonal to Q."""
-        out: Array = x - self.Q @ (self.Q.T @ x) if self.size else x
-        return out
+        return x - self.Q @ (self.Q.T @ x) if self.size else x
 
 
 def tight(accuracy: float, upper: float) -> float:

@@ -139,8 +139,7 @@ def _scaling(problem: Statement) -> Array:
     for a, q in enumerate(problem.Q.T):
         for term, z in zip(problem.terms, problem.values(q[:, None]), strict=True):
             total[a] += 0.5 * term.loss.curvature * float(term.weight @ z**2)
-    out: Array = np.where(total > 0, np.maximum(total, 1e-300), max(float(total.max()), 1.0)) ** -0.25
-    return out
+    return np.where(total > 0, np.maximum(total, 1e-300), max(float(total.max()), 1.0)) ** -0.25
 
 
 @dataclass(frozen=True)

@@ -95,8 +95,7 @@ def drop_null_columns(V: Array, share: float = NULL_COLUMN) -> Array:
     values, rotation = np.linalg.eigh(V.T @ V)
     keep = values > share * values[-1]
     keep[-1] = True
-    out: Array = V @ rotation[:, keep][:, ::-1]
-    return out
+    return V @ rotation[:, keep][:, ::-1]
 
 
 def escape(problem: Statement, V: Array, direction: Array) -> Array:
