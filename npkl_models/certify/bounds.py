@@ -31,38 +31,26 @@ BACKWARD = 16  # units of roundoff, times the order: what LAPACK's eigenvalues m
 
 @dataclass(frozen=True)
 class Dual:
-    """A bound, the multipliers that give it, and what is known of their slack.
-
-    Attributes
-    ----------
-    level : float
-        Added to the eigenvalues of the slack: what the regulariser contributes where it is linear.
-    """
+    """A bound, the multipliers that give it, and what is known of their slack."""
 
     bound: float
     rigour: Rigour
     repair: str
     y: Multipliers
     found: EigenBound
-    level: float
+    level: float  # added to the eigenvalues of the slack: what the regulariser contributes where it is linear
 
 
 @dataclass(frozen=True)
 class Demand:
-    """What is asked of a certificate (see `npkl_models.certify.prove.certify`), and what may help it.
-
-    Attributes
-    ----------
-    inside : Interior or None
-        A strictly feasible dual point that a solver found.
-    """
+    """What is asked of a certificate (see `npkl_models.certify.prove.certify`), and what may help it."""
 
     method: str
     tol: float
     failure_probability: float
     random_state: int | None
     quick: bool
-    inside: Interior | None = None
+    inside: Interior | None = None  # a strictly feasible dual point that a solver found
 
     def __post_init__(self) -> None:
         chosen("eigenvalue method", self.method, METHODS)

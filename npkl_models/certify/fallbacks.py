@@ -155,14 +155,9 @@ def enough(problem: Statement, objective: float, bound: float, demand: Demand) -
 
 def _positive(problem: Statement, y: Multipliers) -> Multipliers | None:
     """The positive multipliers of squares, zero for all others; None where a loss does not allow zero."""
-    terms = []
-    for term, own in zip(problem.terms, y.terms, strict=True):
-        kept = np.where(squares(term.functional) & (own > 0), own, 0.0)
-        if not np.all(term.loss.in_domain(kept, term.target, term.weight)):
+    kept = []
+    for part, own in zip(problem.parts, y.parts, strict=True):
+        kept.append(np.where(squares(part.functional) & (own > 0), own, 0.0))
+        if not np.all(part.allows(kept[-1])):
             return None
-        terms.append(kept)
-    pairs = zip(problem.equalities, y.equalities, strict=True)
-    return replace(
-        y, terms=tuple(terms),
-        equalities=tuple(np.where(squares(part.functional) & (own > 0), own, 0.0) for part, own in pairs),
-    )  # fmt: skip
+    return problem.split_multipliers(kept, y.rows)

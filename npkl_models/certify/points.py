@@ -20,19 +20,11 @@ ASYMMETRY = 1e-6  # of the largest entry: beyond, a square array is no kernel wi
 
 @dataclass(frozen=True)
 class Given:
-    """A factor V (n x r) for a point, and what the point was.
-
-    Attributes
-    ----------
-    min_eigenvalue : float
-        Of the kernel as it was given; 0 for a factor, or for a kernel that is PSD to rounding.
-    moved : float
-        ||K - VV'|| / ||K|| in Frobenius norm, for what was symmetrised and cut.
-    """
+    """A factor V (n x r) for a point, and what the point was."""
 
     V: Array
-    min_eigenvalue: float = 0.0
-    moved: float = 0.0
+    min_eigenvalue: float = 0.0  # of the kernel as given; 0 for a factor, or a kernel that is PSD to rounding
+    moved: float = 0.0  # ||K - VV'|| / ||K||, for what was symmetrised and cut
 
 
 def read_point(problem: Statement, point: Any, kind: str = "auto", root: float = 1.0) -> Given:

@@ -79,7 +79,7 @@ def _kept_still(problem: Statement) -> Array | None:
     for part in problem.equalities:
         M, any_ = M + part.functional.adjoint(squares(part.functional).astype(float)), True
     for term in problem.terms:
-        low, high = term.loss.domain(term.target, term.weight)
+        low, high = term.domain
         held = squares(term.functional) & np.isinf(low) & np.isinf(high)
         M, any_ = M + term.functional.adjoint(held.astype(float)), any_ or bool(held.any())
     if not any_:
@@ -93,9 +93,7 @@ def _searched(problem: Statement) -> Array:
     n, r = problem.order, min(COLUMNS, problem.order)
     x = np.random.default_rng(0).standard_normal(n * r)
     unit = problem.cost_unit
-    free = np.array([np.inf])
-    every = [(part.functional, -free, free) for part in problem.equalities]
-    every += [(term.functional, *term.loss.domain(term.target, term.weight)) for term in problem.terms]
+    every = [(part.functional, *part.domain) for part in (*problem.equalities, *problem.terms)]
 
     def rate(x: Array, price: float) -> tuple[float, Array]:
         W = x.reshape(n, r)
@@ -132,7 +130,7 @@ def _falls(problem: Statement, D: Array, still: float) -> bool:
     held = [(part.functional, np.ones(part.functional.size, dtype=bool)) for part in problem.equalities]
     for term in problem.terms:
         z = term.functional.value_of_factor(D)
-        low, high = term.loss.domain(term.target, term.weight)
+        low, high = term.domain
         zero = _still(term.functional, D, still) & (np.isinf(low) | np.isinf(high))  # others keep their price
         if bool(np.any(~zero & (((z > 0) & np.isinf(high)) | ((z < 0) & np.isinf(low))))):
             return False
@@ -146,7 +144,7 @@ def _falls(problem: Statement, D: Array, still: float) -> bool:
     length = float(np.linalg.norm(D))
     for term, (_, zero) in zip(problem.terms, held[len(problem.equalities) :], strict=True):
         z = np.where(zero, 0.0, term.functional.value_of_factor(D))
-        low, high = term.loss.domain(term.target, term.weight)
+        low, high = term.domain
         doubt = (64 + 8 * D.shape[1]) * UNIT * term.functional.size_of_factor(D)
         doubt = np.where(zero, 0.0, doubt + 4 * reach * length + 2 * reach**2)
         if bool(np.any(((z + doubt > 0) & np.isinf(high)) | ((z - doubt < 0) & np.isinf(low)))):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import lsq_linear, minimize
@@ -32,27 +30,25 @@ def recover_multipliers(problem: Statement, V: Array, active: float = ACTIVE[0])
     """
     y = problem.derivatives(V)
     unknowns = _Unknowns(problem, V)
-    for k, term in enumerate(problem.terms):
+    for term, own in zip(problem.terms, y.terms, strict=True):
         if term.loss.smooth:
             continue
-        z = term.functional.value_of_factor(V)
-        low, high = term.loss.subdifferential(z, term.target, term.weight, KINK)
+        low, high = term.subdifferential(term.functional.value_of_factor(V), KINK)
         open_ = np.flatnonzero(high - low > 0.5 * term.weight * KINK)
-        unknowns.add_values(("term", k, open_), term.functional, open_, low[open_], high[open_])
-        y.terms[k][open_] = 0.0
-    for k, part in enumerate(problem.equalities):
-        every = np.arange(part.functional.size)
-        free = np.full(every.size, np.inf)
-        unknowns.add_values(("equality", k, every), part.functional, every, -free, free)
-    if problem.regularizer.row_multipliers and V.size:
+        unknowns.add_values(own, term.functional, open_, low[open_], high[open_])
+        own[open_] = 0.0
+    for part, nu in zip(problem.equalities, y.equalities, strict=True):
+        unknowns.add_values(nu, part.functional, np.arange(part.functional.size), *part.domain)
+    if y.rows is not None and V.size:
         diagonal = np.einsum("ir,ir->i", V, V)
-        unknowns.add_rows(np.flatnonzero(diagonal >= problem.regularizer.trace_bound(1) * (1 - active)))
+        reached = np.flatnonzero(diagonal >= problem.regularizer.trace_bound(1) * (1 - active))
+        unknowns.add_rows(y.rows, reached)
     offset = np.asarray(problem.slack(y) @ V)
     if problem.regularizer.spectral is not None:
         offset = offset + unknowns.add_trace_power(problem.regularizer.spectral, V)
-    if not unknowns.columns or not V.size:
-        return y
-    return unknowns.solve(y, offset)
+    if unknowns.columns and V.size:
+        unknowns.solve(offset)
+    return y
 
 
 def _bounded_least_squares(A: Matrix, b: Array, bounds: tuple[Array, Array]) -> Array:
@@ -71,18 +67,16 @@ def _bounded_least_squares(A: Matrix, b: Array, bounds: tuple[Array, Array]) -> 
 
 
 class _Unknowns:
-    """Columns of the least-squares problem and what each of them stands for."""
+    """Columns of the least-squares problem, and the entries of multipliers that each block stands for."""
 
     def __init__(self, problem: Statement, V: Array) -> None:
         self.problem, self.V = problem, V
         self.columns: list[Matrix] = []
-        self.meaning: list[tuple[str, int, Index]] = []
+        self.meaning: list[tuple[Array, Index]] = []
         self.low: list[Array] = []
         self.high: list[Array] = []
 
-    def add_values(
-        self, meaning: tuple[str, int, Index], f: Functional, which: Index, low: Array, high: Array
-    ) -> None:
+    def add_values(self, y: Array, f: Functional, which: Index, low: Array, high: Array) -> None:
         if not which.size:
             return
         t, r = f.triplets(), self.V.shape[1]
@@ -96,9 +90,9 @@ class _Unknowns:
         data = np.concatenate([(c[:, None] * self.V[j]).ravel(), (c[:, None] * self.V[i]).ravel()])
         shape = (self.V.size, which.size)
         block = sp.coo_array((data, (rows, np.concatenate([u, u]))), shape=shape)
-        self._append(meaning, block.tocsc(), low, high)
+        self._append((y, which), block.tocsc(), low, high)
 
-    def add_rows(self, active: Index) -> None:
+    def add_rows(self, y: Array, active: Index) -> None:
         if not active.size:
             return
         r = self.V.shape[1]
@@ -106,7 +100,7 @@ class _Unknowns:
         entries = (self.V[active].ravel(), (rows, np.repeat(np.arange(active.size), r)))
         block = sp.coo_array(entries, shape=(self.V.size, active.size)).tocsc()
         zero = np.zeros(active.size)
-        self._append(("rows", 0, active), block, zero, zero + np.inf)
+        self._append((y, active), block, zero, zero + np.inf)
 
     def add_trace_power(self, R: TraceFace, V: Array) -> Array:
         """The known gradient of a penalty; a column with an unknown factor for a bound."""
@@ -116,16 +110,18 @@ class _Unknowns:
             return R.penalty * direction
         one = np.zeros(1)
         block = sp.csc_array(direction.reshape(-1, 1))
-        self._append(("regulariser", 0, np.zeros(0, dtype=np.intp)), block, one, one + np.inf)
+        weight, first = np.zeros(1), np.zeros(1, dtype=np.intp)  # which nobody asks for
+        self._append((weight, first), block, one, one + np.inf)
         return np.zeros_like(V)
 
-    def _append(self, meaning: tuple[str, int, Index], A: Matrix, low: Array, high: Array) -> None:
+    def _append(self, meaning: tuple[Array, Index], A: Matrix, low: Array, high: Array) -> None:
         self.columns.append(A)
         self.meaning.append(meaning)
         self.low.append(low)
         self.high.append(high)
 
-    def solve(self, y: Multipliers, offset: Array) -> Multipliers:
+    def solve(self, offset: Array) -> None:
+        """Set the multipliers; they stay as they are where numbers are out of range."""
         A, b = sp.hstack(self.columns, format="csr"), -offset.ravel()
         if self.problem.basis is not None:
             r = self.V.shape[1]
@@ -133,18 +129,11 @@ class _Unknowns:
             A, b = Q @ A, Q @ b
         bounds = (np.concatenate(self.low), np.concatenate(self.high))
         if not (np.isfinite(A.data).all() and np.isfinite(b).all()):
-            return y
+            return
         if A.shape[1] <= ACTIVE_SET and A.shape[0] * A.shape[1] <= DENSE_ENTRIES:
             x = lsq_linear(A.toarray(), b, bounds, method="bvls", tol=1e-14).x
         else:
             x = _bounded_least_squares(A, b, bounds)
-        terms, equalities, rows, at = list(y.terms), list(y.equalities), y.rows, 0
-        for (kind, k, where), low in zip(self.meaning, self.low, strict=True):
-            part, at = x[at : at + low.size], at + low.size
-            if kind == "term":
-                terms[k][where] = part
-            elif kind == "equality":
-                equalities[k][where] = part
-            elif kind == "rows" and rows is not None:
-                rows[where] = part
-        return replace(y, terms=tuple(terms), equalities=tuple(equalities), rows=rows)
+        at = 0
+        for (y, where), low in zip(self.meaning, self.low, strict=True):
+            y[where], at = x[at : at + low.size], at + low.size

@@ -32,20 +32,11 @@ SPECTRUM = 1_500  # largest order for dense eigenvalues
 
 @dataclass(frozen=True, eq=False)
 class Interior:
-    """A strictly feasible dual point: the slack of y, plus the shift of the regulariser, is above mu I.
+    """A strictly feasible dual point: the slack of y, plus the shift of the regulariser, is above mu I."""
 
-    Attributes
-    ----------
-    problem : Problem
-        Whose multipliers they are.
-    y : Multipliers
-    mu : float
-        Positive.
-    """
-
-    problem: Statement
+    problem: Statement  # whose multipliers they are
     y: Multipliers
-    mu: float
+    mu: float  # positive
 
 
 @fact

@@ -18,36 +18,19 @@ ROWS = 2_000  # loss values whose rows are formed at a time
 
 @dataclass(frozen=True, eq=False)
 class ReducedQuadratic:
-    """minimise y'Ay + b'y + c over U >= 0, with y = svec(U) of length s(s+1)/2.
+    """minimise y'Ay + b'y + c over U >= 0, with y = svec(U) of length p = s(s+1)/2.
 
-    Attributes
-    ----------
-    A : ndarray of shape (p, p)
-        Positive semidefinite.
-    b : ndarray of shape (p,)
-    c : float
-    B : ndarray of shape (rank, p)
-        A = B'B.
-    method : str
-        How B was found: "Cholesky", "pivoted Cholesky" or "eigenvalues".
-    equalities : tuple of (ndarray of shape (k, p), ndarray of shape (k,))
-        Linear constraints E y = e.
-    order : int
-        s.
-
-    Notes
-    -----
-    Wu, thesis 2011, eqs. (3.13)-(3.14). There y = vec(U), so A counts each off-diagonal entry twice
-    and has up to s^2 rows.
+    Wu, thesis 2011, eqs. (3.13)-(3.14). There y = vec(U), so A counts each off-diagonal entry twice and has up
+    to s^2 rows.
     """
 
-    A: Array
-    b: Array
+    A: Array  # (p, p), positive semidefinite
+    b: Array  # (p,)
     c: float
-    B: Array
-    method: str
-    equalities: tuple[tuple[Array, Array], ...]
-    order: int
+    B: Array  # (rank, p), A = B'B
+    method: str  # how B was found: "Cholesky", "pivoted Cholesky" or "eigenvalues"
+    equalities: tuple[tuple[Array, Array], ...]  # (E, e) of linear constraints E y = e
+    order: int  # s
 
     @property
     def rank(self) -> int:

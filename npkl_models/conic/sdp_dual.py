@@ -85,18 +85,12 @@ SWAPPED = {Status.INFEASIBLE: Status.UNBOUNDED, Status.UNBOUNDED: Status.INFEASI
 
 @dataclass(frozen=True, eq=False)
 class DualSDPPlan:
-    """Exact dual SDP; see `build`.
-
-    Attributes
-    ----------
-    cliques : float
-        See `npkl_models.conic.solvers.choose_solver`.
-    """
+    """Exact dual SDP; see `build`."""
 
     problem: Statement
     options: ConicOptions
     model: DualModel
-    cliques: float
+    cliques: float  # see `npkl_models.conic.solvers.choose_solver`
 
     def run(self, watch: Watch) -> Claim:
         """Solve it."""

@@ -23,22 +23,12 @@ PARTS = ("refuse", "connect")
 
 @dataclass(frozen=True, eq=False)
 class Neighborhood:
-    """N: pairs of neighbours i < j, their squared distances, and how many of them join parts.
+    """N: pairs of neighbours i < j, their squared distances, and how many of them join parts."""
 
-    Attributes
-    ----------
-    n : int
-        Number of points.
-    pairs : ndarray of shape (m, 2)
-    squared : ndarray of shape (m,)
-    joined : int
-        Edges between parts of the graph of nearest neighbours, zero where that is in one part.
-    """
-
-    n: int
-    pairs: Index
-    squared: Array
-    joined: int = 0
+    n: int  # number of points
+    pairs: Index  # (m, 2)
+    squared: Array  # (m,)
+    joined: int = 0  # edges between parts of the graph of nearest neighbours
 
     @property
     def graph(self) -> Matrix:

@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from npkl_models.errors import ProblemError
-from npkl_models.formulations.pair_terms import positive
 from npkl_models.linalg import Index, Matrix, without_diagonal
-from npkl_models.linalg.owned import real_matrix, whole_array
+from npkl_models.linalg.owned import positive_number, real_matrix, whole_array
 from npkl_models.model.basis import centred_wavelets
 from npkl_models.model.functionals import DistanceDifferences
 from npkl_models.model.regularizers import TracePower
@@ -83,7 +82,7 @@ def spe(
     n = graph.shape[0]
     given = first_triplets(graph) if triplets is None else _checked(whole_array(triplets, "triplets"), graph)
     i, k, j = given.T
-    term = LossTerm(DistanceDifferences(n, (i, k, j)), "shared_slack", 0.0, positive("C", C), "order")
+    term = LossTerm(DistanceDifferences(n, (i, k, j)), "shared_slack", 0.0, positive_number(C, "C"), "order")
     regularizer = TracePower(2, bound=n if bound is None else bound)
     order = reverse_cuthill_mckee(graph, symmetric_mode=True).astype(np.intp)
     basis = centred_wavelets(order) if centred else None

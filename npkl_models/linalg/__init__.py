@@ -63,6 +63,12 @@ def symmetrize(A: Array) -> Array:
     return (A + A.T) * 0.5
 
 
+def doubly_centred(A: Array) -> Array:
+    """HAH, H = I - 11'/n, symmetrised: each of its rows sums to zero up to rounding."""
+    rows = A - A.mean(axis=0)
+    return symmetrize(rows - rows.mean(axis=1)[:, None])
+
+
 def psd_factor(K: Array, rtol: float = 0.0) -> Array:
     """Factor V (n x r) of the nearest PSD matrix, V V' = K+.
 
@@ -121,6 +127,11 @@ def numerical_rank(V: Array, rtol: float = 1e-7) -> int:
     """Number of eigenvalues of V V' above ``rtol`` times the largest one."""
     values = gram_eigenvalues(V)
     return int(np.sum(values > rtol * values[0])) if values.size and values[0] > 0 else 0
+
+
+def pataki_rank(m: int, n: int) -> int:
+    """Largest r <= n with r (r + 1) / 2 <= m (Pataki 1998; the rule of the papers)."""
+    return int(np.clip((np.sqrt(8 * m + 1) - 1) // 2, 1, n))
 
 
 def schatten_norm(values: Array, q: float) -> float:

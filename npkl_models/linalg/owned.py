@@ -146,6 +146,14 @@ def real_number(value: Any, what: str) -> float:
         raise ProblemError(f"{what} must be finite, got an integer beyond all floats") from None
 
 
+def positive_number(value: Any, what: str) -> float:
+    """The value as a positive and finite float, or a ProblemError that says what it must be."""
+    number = real_number(value, what)
+    if not (np.isfinite(number) and number > 0):
+        raise ProblemError(f"{what} must be positive and finite, got {value}")
+    return number
+
+
 def whole_number(value: Any, what: str, least: int, most: int = MOST) -> int:
     """The value as an int from ``least`` to ``most``, or a ProblemError."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))

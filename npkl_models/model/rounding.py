@@ -81,7 +81,7 @@ def objective(problem: Statement, V: Array, value: float) -> float:
     error = gamma(steps + SUM) * linear
     for term in problem.terms:
         z, size = term.functional.value_of_factor(V), term.functional.size_of_factor(V)
-        ends = term.loss.subdifferential(z, term.target, term.weight, gamma(steps) * size)
+        ends = term.subdifferential(z, gamma(steps) * size)
         slope = np.maximum(np.abs(ends[0]), np.abs(ends[1]))
         error += float(np.sum(slope * size)) * gamma(steps + 8)
         error += SUM * UNIT * float(np.sum(np.abs(term.weight * term.loss.value(z, term.target)) + slope))
@@ -113,7 +113,7 @@ def sensitivity(problem: Statement, V: Array, reach: float, nu: tuple[Array, ...
         ends = (np.abs(t.coefficient) * (lengths[t.row] + lengths[t.column] + reach)) * reach
         change = np.bincount(t.owner, weights=ends, minlength=term.functional.size).astype(float)
         z = term.functional.value_of_factor(V)
-        low, high = term.loss.subdifferential(z, term.target, term.weight, change)
+        low, high = term.subdifferential(z, change)
         total += float(np.sum(np.maximum(np.abs(own - low), np.abs(high - own)) * change))
     for part, own in zip(problem.equalities, nu, strict=True):
         f = part.functional

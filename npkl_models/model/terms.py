@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,17 +10,34 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array
+from npkl_models.linalg import Array, Mask
 from npkl_models.linalg.owned import Owner, frozen, owned, real_array, set_fields
 from npkl_models.model.functional import Functional
 from npkl_models.model.losses import Loss, get_loss
 
 
-class Part(Owner):
-    """Values of a functional that enter a problem, by a loss or by an equality."""
+class Part(Owner, ABC):
+    """Values z of a functional that enter a problem as f(z), by a loss or by an equality."""
 
     functional: Functional
     name: str
+
+    @property
+    @abstractmethod
+    def domain(self) -> tuple[Array, Array]:
+        """The interval of each multiplier on which f* is finite, infinite where it has no end."""
+
+    @abstractmethod
+    def project(self, y: Array) -> Array:
+        """The nearest y in the domain of f*."""
+
+    @abstractmethod
+    def allows(self, y: Array) -> Mask:
+        """Where y lies in the domain of f*, without any tolerance."""
+
+    @abstractmethod
+    def slope_of_conjugate(self, y: Array) -> Array:
+        """A z at which f has the slope y, for y in the domain."""
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -83,9 +101,26 @@ class LossTerm(Part):
         """y_e = weight_e loss'(z_e; target_e)."""
         return self.weight * self.loss.derivative(z, self.target)
 
+    @property
+    def domain(self) -> tuple[Array, Array]:
+        return self.loss.domain(self.target, self.weight)
+
+    def project(self, y: Array) -> Array:
+        return self.loss.project(y, self.target, self.weight)
+
+    def allows(self, y: Array) -> Mask:
+        return self.loss.in_domain(y, self.target, self.weight)
+
+    def slope_of_conjugate(self, y: Array) -> Array:
+        return self.loss.conjugate_derivative(y, self.target, self.weight)
+
+    def subdifferential(self, z: Array, atol: float | Array) -> tuple[Array, Array]:
+        """Interval of the subgradients on [z - atol, z + atol], as (lower, upper)."""
+        return self.loss.subdifferential(z, self.target, self.weight, atol)
+
     def conjugate(self, y: Array) -> float:
         """sum_e f_e*(y_e), +inf outside the domain."""
-        if not np.all(self.loss.in_domain(y, self.target, self.weight)):
+        if not np.all(self.allows(y)):
             return float("inf")
         return float(np.sum(self.loss.conjugate(y, self.target, self.weight)))
 
@@ -118,6 +153,20 @@ class Equality(Part):
 
     def __repr__(self) -> str:
         return f"Equality({self.name}: {self.functional!r})"
+
+    @property
+    def domain(self) -> tuple[Array, Array]:
+        free = np.full(self.functional.size, np.inf)
+        return -free, free
+
+    def project(self, y: Array) -> Array:
+        return y
+
+    def allows(self, y: Array) -> Mask:
+        return np.ones(y.shape, dtype=bool)
+
+    def slope_of_conjugate(self, y: Array) -> Array:
+        return self.value
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -47,25 +47,13 @@ STALLED, PATIENT = 60, 4.0  # steps after which a run is given up that would nee
 
 @dataclass(frozen=True)
 class Ritz:
-    """What a Lanczos run knows after some steps.
+    """What a Lanczos run knows after some steps."""
 
-    Attributes
-    ----------
-    values, residuals : ndarray
-        The smallest Ritz values, ascending, and the norms of their residuals.
-    coefficients : ndarray
-        Their vectors in the Lanczos basis, a column each.
-    lower : float
-        Bound on the spectrum of the complement that fails with the given probability; -inf if too few steps.
-    spread : float
-        From the smallest to the largest Ritz value.
-    """
-
-    values: Array
-    residuals: Array
-    coefficients: Array
-    lower: float
-    spread: float
+    values: Array  # the smallest Ritz values, ascending
+    residuals: Array  # the norms of their residuals
+    coefficients: Array  # their vectors in the Lanczos basis, a column each
+    lower: float  # of the spectrum of the complement, but for a given probability; -inf if too few steps
+    spread: float  # from the smallest to the largest Ritz value
     steps: int
     last: bool
 

@@ -24,21 +24,11 @@ LAST = 0.5  # share of the order that Lanczos looks for at most
 
 @dataclass(frozen=True)
 class PositivePart:
-    """sum values vectors vectors' is the positive part of A, but for eigenvalues up to ``tail``.
+    """sum values vectors vectors' is the positive part of A, but for eigenvalues up to ``tail``."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (k,)
-        Descending, all positive.
-    vectors : ndarray of shape (n, k)
-    tail : float
-        No other eigenvalue is larger; 0 if the positive part is complete.
-    complete : bool
-    """
-
-    values: Array
-    vectors: Array
-    tail: float
+    values: Array  # (k,), descending, all positive
+    vectors: Array  # (n, k)
+    tail: float  # no other eigenvalue is larger; 0 if the positive part is complete
     complete: bool
 
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array, Matrix
-from npkl_models.lowrank.factor.rank import pataki_rank
+from npkl_models.linalg import Array, Matrix, pataki_rank
 from npkl_models.model.incidence import Adjoint, Incidence
 from npkl_models.model.regularizer import TraceFace
 from npkl_models.model.shared_slack import onto_simplex
@@ -21,6 +20,7 @@ from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.positive import MARGIN, PositivePart, positive_part
 from npkl_models.solve.cost import CALL, EIGH, PRODUCT, Cost
+from npkl_models.solve.takes import Powers
 
 
 def trace_power(problem: Statement) -> TraceFace:
@@ -36,6 +36,11 @@ def printed_rank(problem: Statement) -> int:
     return pataki_rank(sum(problem.sizes), problem.order)
 
 
+POWERS = Powers(
+    "tr K^p, bounded or (p > 1) penalised",
+    lambda face: face.finite_support,
+    "whose penalty at p = 1 is linear",
+)
 TOP = 1  # p = 1 asks for the largest eigenvalue alone
 
 
@@ -81,11 +86,8 @@ class Dual:
         self._slack = Adjoint(Incidence.stack(parts), problem.cost)
 
     def _domain(self) -> tuple[Array, Array]:
-        ends = [term.loss.domain(term.target, term.weight) for term in self.problem.terms]
-        free = [np.full(part.functional.size, np.inf) for part in self.problem.equalities]
-        lower = np.concatenate([*(low for low, _ in ends), *(-part for part in free)])
-        upper = np.concatenate([*(high for _, high in ends), *free])
-        return lower, upper
+        lower, upper = zip(*(part.domain for part in self.problem.parts), strict=True)
+        return np.concatenate(lower), np.concatenate(upper)
 
     def nothing(self) -> DualPoint:
         """What is known before the first evaluation."""
@@ -147,19 +149,15 @@ class Dual:
 
     def gradient(self, y: Multipliers, V: Array) -> Array:
         """The values of V V' less those at which the losses have the slopes y; the equalities' misfits."""
-        slopes = (
-            term.loss.conjugate_derivative(own, term.target, term.weight)
-            for term, own in zip(self.problem.terms, y.terms, strict=True)
+        pairs = zip(self.problem.parts, y.parts, strict=True)
+        return np.concatenate(
+            [part.functional.value_of_factor(V) - part.slope_of_conjugate(own) for part, own in pairs]
         )
-        values = zip(self.problem.values(V), slopes, strict=True)
-        return np.concatenate([*(z - s for z, s in values), *self._misfits(V)])
 
     def violation(self, V: Array) -> float:
         """Norm of the equalities' misfits."""
-        return float(np.linalg.norm(np.concatenate([*self._misfits(V), np.zeros(1)])))
-
-    def _misfits(self, V: Array) -> list[Array]:
-        return [part.functional.value_of_factor(V) - part.value for part in self.problem.equalities]
+        misfits = (part.functional.value_of_factor(V) - part.value for part in self.problem.equalities)
+        return float(np.linalg.norm(np.concatenate([*misfits, np.zeros(1)])))
 
 
 def spectral_cost(problem: Statement, eigendecompositions: int) -> Cost:

@@ -26,9 +26,9 @@ from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost
 from npkl_models.solve.judge import Claim
 from npkl_models.solve.options import IterativeOptions
-from npkl_models.solve.takes import Powers, Takes
+from npkl_models.solve.takes import Takes
 from npkl_models.solve.watch import Ended, Watch
-from npkl_models.spectral.concave import Dual, DualPoint, spectral_cost, trace_power
+from npkl_models.spectral.concave import POWERS, Dual, DualPoint, spectral_cost, trace_power
 from npkl_models.spectral.proximal import GROWTH, ProximalDual, inner_ascent
 
 MAX_EVALUATIONS = 3_000
@@ -301,10 +301,7 @@ TAKES = Takes(
     losses=("any", "shared"),
     diagonal=("any", "shared"),
     regularizers=("trace power",),
-    powers=Powers(
-        "tr K^p, bounded or (p > 1) penalised", lambda face: face.finite_support,
-        "whose penalty at p = 1 is linear",
-    ),
+    powers=POWERS,
     basis="yes",
     equalities=True,
     beyond=_tied,

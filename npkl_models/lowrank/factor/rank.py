@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from npkl_models.certify.points import as_factor
-from npkl_models.linalg import Array
+from npkl_models.linalg import Array, pataki_rank
 from npkl_models.lowrank.factor.correction import correct
 from npkl_models.lowrank.factor.objective import typical_size
 from npkl_models.model.statement import Statement
@@ -23,11 +23,6 @@ PER_LOGARITHM = 2  # columns for each unit of ln n: a few more than the optimum 
 BASIS_SHARE = 3  # of the basis: on the sets of the papers a fifth of it was the optimal rank
 FIRST_STEP = 1e-3  # share of the trace that a new column takes where there are equalities
 NULL_COLUMN = 1e-12  # share of the largest eigenvalue below which a column is dropped
-
-
-def pataki_rank(m: int, n: int) -> int:
-    """Largest r <= n with r (r + 1) / 2 <= m (Pataki 1998; the rule of the papers)."""
-    return int(np.clip((np.sqrt(8 * m + 1) - 1) // 2, 1, n))
 
 
 def auto_rank(problem: Statement) -> int:

@@ -18,24 +18,13 @@ SPLIT_ABOVE = 256  # a batch larger than this is cut by degree, so that little p
 
 @dataclass(frozen=True)
 class Table:
-    """Pairs of a batch of points.
+    """Pairs of a batch of b points, k at most of each."""
 
-    Attributes
-    ----------
-    points : ndarray of shape (b,)
-    neighbor, pair : ndarray of shape (b, k)
-        The other point of each pair, and the pair's number.
-    second : ndarray of shape (b, k)
-        Whether the point is the pair's second (larger) index.
-    valid : ndarray of shape (b, k)
-        False where the row is padded.
-    """
-
-    points: Index
-    neighbor: Index
-    pair: Index
-    second: Mask
-    valid: Mask
+    points: Index  # (b,)
+    neighbor: Index  # (b, k), the other point of each pair
+    pair: Index  # (b, k), the pair's number
+    second: Mask  # (b, k), whether the point is the pair's second (larger) index
+    valid: Mask  # (b, k), False where the row is padded
 
 
 class PairTables:
