@@ -79,12 +79,9 @@ def bound_from(
 ) -> Dual:
     """Bound the optimum of a problem by multipliers y, moved into the domain first.
 
-    Parameters
-    ----------
-    V : ndarray of shape (n, r)
-        A factor that the slack is near to mapping to zero; it helps, and enters no bound.
-    objective, upper : float
-        At V; and an upper bound on the optimum from a feasible point, inf without one.
+    V (n x r) is a factor that the slack is near to mapping to zero; it helps, and enters no bound.
+    ``objective`` is that at V, ``upper`` an upper bound on the optimum from a feasible point, inf without
+    one.
     """
     y = projected(problem, y)
     R, W = problem.regularizer, problem.drop(V)

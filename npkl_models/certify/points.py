@@ -30,16 +30,9 @@ class Given:
 def read_point(problem: Statement, point: Any, kind: str = "auto", root: float = 1.0) -> Given:
     """The factor of a factor or a kernel; an n x n array is a kernel unless ``kind`` says otherwise.
 
-    Parameters
-    ----------
-    root : float
-        A power of two, in units of which a factor is given; a kernel is in those of its square.
-
-    Raises
-    ------
-    ProblemError
-        For a wrong shape, numbers that are not finite, or a square array that is far from symmetric and so
-        neither clearly a kernel nor, without ``kind="factor"``, a factor.
+    ``root`` is a power of two, in units of which a factor is given; a kernel is in those of its square. A
+    ProblemError is raised for a wrong shape, numbers that are not finite, or a square array that is far from
+    symmetric and so neither clearly a kernel nor, without ``kind="factor"``, a factor.
     """
     chosen("kind of point", kind, KINDS)
     A = real_array(point, "a point")

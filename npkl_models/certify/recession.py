@@ -166,8 +166,8 @@ def _exactly_still(
     if not parts:
         return D, 0.0
     plain = _without_faint_rows(D) if problem.basis is None else None
-    if plain is not None and _untouched(plain, parts):
-        return plain, 0.0
+    if plain is not None and not any(part.functional.size_of_factor(plain).any() for part in parts):
+        return plain, 0.0  # every product in these values has a row of zeros
     if problem.basis is not None and all(bool(squares(part.functional).all()) for part in parts):
         return _within_rows(problem, D, parts)
     every = LossTerm(Entries(problem.n, ([0], [0])), "square", 0.0)  # a face must leave something to state
@@ -192,11 +192,6 @@ def _parts(problem: Statement, held: list[tuple[Functional, Mask]]) -> list[Equa
                 indices = tuple(index[open_] for index in part.indices)
                 parts.append(Equality(type(f)(f.n, indices), 0.0))
     return parts
-
-
-def _untouched(D: Array, parts: list[Equality]) -> bool:
-    """Whether every product in these values has a row of zeros."""
-    return not any(part.functional.size_of_factor(D).any() for part in parts)
 
 
 def _without_faint_rows(D: Array) -> Array:

@@ -22,11 +22,9 @@ STEPS = 300  # of a quasi-Newton method beyond
 def recover_multipliers(problem: Statement, V: Array, active: float = ACTIVE[0]) -> Multipliers:
     """Multipliers that make V (n x r) as stationary as possible.
 
-    Rows count as at their bound within the relative distance ``active``.
-
-    Where a loss is smooth y is its derivative. What stays open - subgradients at kinks, multipliers
-    of equalities and of rows at their bound - is chosen to make ||S(y) V + P V|| smallest, P being a
-    subgradient of the regulariser: a least-squares problem with bounds.
+    Where a loss is smooth y is its derivative. What stays open - subgradients at kinks, multipliers of
+    equalities and of rows at their bound, to the relative distance ``active`` - is chosen to make ||S(y) V +
+    P V|| smallest, P being a subgradient of the regulariser: a least-squares problem with bounds.
     """
     y = problem.derivatives(V)
     unknowns = _Unknowns(problem, V)

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.conic.solvers import SCS_SECONDS, default_solver, predicted_bytes, predicted_seconds
-from npkl_models.linalg import Array, Index, symmetric_lu
+from npkl_models.linalg import Index, symmetric_lu
 from npkl_models.model.statement import Statement
 from npkl_models.model.trace_cones import needs_majorisation
 from npkl_models.solve.cost import PRODUCT, Cost
@@ -118,11 +118,6 @@ def clique_sizes(pattern: sp.csc_array) -> Index:
 
 def dense_order(sizes: Index) -> float:
     """The order of one dense cone for which Clarabel stores as many numbers as for cliques of those sizes."""
-    numbers = np.sqrt(float(np.sum(triangle_numbers(sizes) ** 2)))
-    return float(np.sqrt(2 * numbers + 0.25) - 0.5)
-
-
-def triangle_numbers(sizes: Index) -> Array:
-    """Entries of the triangles of matrices of those sizes."""
     s = np.asarray(sizes, dtype=float)
-    return s * (s + 1) / 2
+    numbers = np.sqrt(float(np.sum((s * (s + 1) / 2) ** 2)))  # of their triangles
+    return float(np.sqrt(2 * numbers + 0.25) - 0.5)

@@ -20,8 +20,7 @@ ROWS = 2_000  # loss values whose rows are formed at a time
 class ReducedQuadratic:
     """minimise y'Ay + b'y + c over U >= 0, with y = svec(U) of length p = s(s+1)/2.
 
-    Wu, thesis 2011, eqs. (3.13)-(3.14). There y = vec(U), so A counts each off-diagonal entry twice and has up
-    to s^2 rows.
+    Wu, thesis 2011, eqs. (3.13)-(3.14). There y = vec(U), so A counts each off-diagonal entry twice.
     """
 
     A: Array  # (p, p), positive semidefinite

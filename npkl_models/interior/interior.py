@@ -214,10 +214,9 @@ JUMP = 3.0  # between two eigenvalues, where a rank may end
 def factor_of(problem: Statement, K: Array, y: Multipliers, tol: float = 1e-12) -> Array:
     """The factor V (n x r) of the leading part of K (order x order) with the smallest objective.
 
-    Or nearly the smallest, of a smaller rank. What it misses of an equality is priced by its multiplier.
-
-    The eigenvalues of K and S multiply to mu, so that those of K fall into large ones and small ones; every
-    jump between them is a rank that is tried.
+    Or nearly the smallest, of a smaller rank. What it misses of an equality is priced by its multiplier. The
+    eigenvalues of K and S multiply to mu, so that those of K fall into large ones and small ones; every jump
+    between them is a rank that is tried.
     """
     top = float(np.max(K.diagonal(), initial=0.0))
     if not top > 0:

@@ -23,10 +23,10 @@ CHUNK = 20_000_000  # numbers that are gathered at a time
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """All multipliers that are free to move, what they belong to, and the matrices they are multiplied with."""
+    """All multipliers that are free to move, what they belong to, and the matrices that they multiply."""
 
     problem: Statement
-    C: Matrix  # n x n, or s x s in a basis, with what is fixed added: linear losses, the penalty on a trace
+    C: Matrix  # of the order, with what is fixed added: linear losses, the penalty on a trace
     incidence: Incidence  # over the points that any value concerns, numbered from 0
     points: Index  # those
     box: Box

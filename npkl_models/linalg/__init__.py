@@ -47,6 +47,9 @@ class LowRankUpdate:
         """(n, n)."""
         return (self.S.shape[0], self.S.shape[0])
 
+    def __mul__(self, factor: float) -> LowRankUpdate:
+        return LowRankUpdate(self.S * factor, self.W, self.mu * factor)
+
     def __matmul__(self, X: Array) -> Array:
         return self.S @ X + (self.W * self.mu) @ (self.W.T @ X)
 
@@ -69,14 +72,10 @@ def doubly_centred(A: Array) -> Array:
     return symmetrize(rows - rows.mean(axis=1)[:, None])
 
 
-def psd_factor(K: Array, rtol: float = 0.0) -> Array:
-    """Factor V (n x r) of the nearest PSD matrix, V V' = K+.
-
-    Eigenvalues below ``rtol`` times the largest one are dropped, negative ones
-    always are.
-    """
+def psd_factor(K: Array) -> Array:
+    """Factor V (n x r) of the nearest PSD matrix, V V' = K+."""
     values, vectors = scipy.linalg.eigh(symmetrize(K), driver="evd")
-    keep = values > max(rtol * max(values[-1], 0.0), 0.0)
+    keep = values > 0
     return vectors[:, keep] * np.sqrt(values[keep])
 
 
@@ -113,8 +112,7 @@ def gram_eigenvalues(V: Array) -> Array:
 def lowest_pairs(A: Array, count: int) -> tuple[Array, Array]:
     """The ``count`` smallest eigenvalues of a symmetric matrix, ascending, and their vectors (n x count).
 
-    LAPACK's method for a few of them gives up on some matrices with eigenvalues close together; the one for
-    all of them does not.
+    LAPACK's method for a few of them gives up where eigenvalues are close together; the one for all does not.
     """
     try:
         values, vectors = scipy.linalg.eigh(A, subset_by_index=[0, count - 1])
@@ -123,10 +121,10 @@ def lowest_pairs(A: Array, count: int) -> tuple[Array, Array]:
     return values[:count], vectors[:, :count]
 
 
-def numerical_rank(V: Array, rtol: float = 1e-7) -> int:
-    """Number of eigenvalues of V V' above ``rtol`` times the largest one."""
+def numerical_rank(V: Array) -> int:
+    """Number of eigenvalues of V V' above 1e-7 times the largest one."""
     values = gram_eigenvalues(V)
-    return int(np.sum(values > rtol * values[0])) if values.size and values[0] > 0 else 0
+    return int(np.sum(values > 1e-7 * values[0])) if values.size and values[0] > 0 else 0
 
 
 def pataki_rank(m: int, n: int) -> int:

@@ -108,11 +108,8 @@ def shell(A: Matrix) -> Matrix:
 def real_array(values: Any, what: str) -> Array:
     """The values as an array of floats of their own.
 
-    Raises
-    ------
-    ProblemError
-        For text, complex numbers, masked values, rows of different lengths, and anything else that is no
-        array of real numbers.
+    ProblemError for text, complex numbers, masked values, rows of different lengths, and anything else that
+    is no array of real numbers.
     """
     return np.array(_real(values, what), dtype=float, order="C", copy=True)
 
@@ -154,12 +151,11 @@ def positive_number(value: Any, what: str) -> float:
     return number
 
 
-def whole_number(value: Any, what: str, least: int, most: int = MOST) -> int:
-    """The value as an int from ``least`` to ``most``, or a ProblemError."""
+def whole_number(value: Any, what: str, least: int) -> int:
+    """The value as an int from ``least`` to what may be a number of points, or a ProblemError."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
-    if not whole or not least <= value <= most:
-        beyond = "" if most == MOST else f" and <= {most}"
-        raise ProblemError(f"{what} must be an integer >= {least}{beyond}, got {_described(value)}")
+    if not whole or not least <= value <= MOST:
+        raise ProblemError(f"{what} must be an integer >= {least}, got {_described(value)}")
     return int(value)
 
 
@@ -195,13 +191,7 @@ Seed = int | np.random.Generator | None
 
 
 def generator(random_state: Seed) -> np.random.Generator:
-    """The generator of a seed, a generator itself, or one from fresh entropy for None.
-
-    Raises
-    ------
-    ProblemError
-        For anything else, negative integers among it.
-    """
+    """The generator of a seed >= 0, or itself, or one from fresh entropy for None; else a ProblemError."""
     whole = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
     if random_state is None or isinstance(random_state, np.random.Generator) or (whole and random_state >= 0):
         return np.random.default_rng(random_state)

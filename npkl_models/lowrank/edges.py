@@ -88,14 +88,9 @@ def structure(problem: Statement) -> Structure:
 
 
 class EdgeModel:
-    """Smooth model of the losses of the pairs; see `smoothing`.
+    """Smooth model of the losses of the pairs, see `smoothing`.
 
-    Attributes
-    ----------
-    y : ndarray of shape (m,)
-        Multipliers of the pairs with a kinked loss.
-    beta : float
-        Penalty of the same.
+    y and beta are the multipliers and the penalty of the pairs with a kinked loss.
     """
 
     def __init__(self, pairs: Structure, beta: float = 1.0) -> None:

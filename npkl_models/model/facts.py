@@ -104,13 +104,9 @@ def trace_bound(problem: Statement, upper: float) -> float:
     """A proved upper bound on the trace of every optimal kernel, inf if there is none.
 
     From the regulariser; from equalities on the diagonal; from C >= delta I with non-negative losses, where
-    delta tr K <= ``upper``; from square losses w_i (K_ii - t_i)^2 on the whole diagonal, where
-    tr K <= sum t + sqrt(sum 1/w * upper) by Cauchy-Schwarz.
-
-    Parameters
-    ----------
-    upper : float
-        An upper bound on the optimum: the objective of a feasible point and its rounding, inf without one.
+    delta tr K <= ``upper``; from square losses w_i (K_ii - t_i)^2 on the whole diagonal, where tr K <= sum t
+    + sqrt(sum 1/w * upper) by Cauchy-Schwarz. ``upper`` is an upper bound on the optimum: the objective of a
+    feasible point and its rounding, inf without one.
     """
     bounds = [problem.regularizer.trace_bound(problem.n), float(np.sum(fixed_diagonal(problem)))]
     if upper < np.inf and all(term.loss.nonnegative for term in problem.terms):

@@ -85,14 +85,14 @@ def knn_affinity(
 
 
 def graph_width(
-    X: Any, n_neighbors: int = 5, sigma: float | str = "auto", metric: str = "euclidean", search: str = "auto"
+    X: Any, n_neighbors: int = 5, sigma: float | str = "auto", metric: str = "euclidean"
 ) -> float:
     """The width that `knn_affinity` gives the graph of these points, inf for a binary one."""
     if not isinstance(sigma, str):
         return _width(sigma, np.zeros((0, 0)), n_neighbors)
     X = check_points(X)
     reach = min(max(n_neighbors, WIDTH_NEIGHBORS), X.shape[0] - 1)
-    return _width(sigma, nearest_neighbors(X, reach, metric, search)[0], n_neighbors)
+    return _width(sigma, nearest_neighbors(X, reach, metric)[0], n_neighbors)
 
 
 def _width(sigma: float | str, distance: Array, n_neighbors: int) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,14 +35,11 @@ def uniform_pairs(labels: Index, n_must: int, n_cannot: int, rng: np.random.Gene
     def draw_other(size: int) -> Index:
         return rng.integers(0, n, size=(size, 2))
 
-    def keep_other(pairs: Index) -> Index:
-        return pairs[labels[pairs[:, 0]] != labels[pairs[:, 1]]]
+    def keep(pairs: Index, same: bool) -> Index:
+        return pairs[(labels[pairs[:, 0]] == labels[pairs[:, 1]]) == same]
 
-    def keep_same(pairs: Index) -> Index:
-        return pairs[labels[pairs[:, 0]] == labels[pairs[:, 1]]]
-
-    must = _distinct(n, n_must, n_same, "must-link", draw_same, keep_same, rng)
-    return must, _distinct(n, n_cannot, n_other, "cannot-link", draw_other, keep_other, rng)
+    must = _distinct(n, n_must, n_same, "must-link", draw_same, partial(keep, same=True), rng)
+    return must, _distinct(n, n_cannot, n_other, "cannot-link", draw_other, partial(keep, same=False), rng)
 
 
 def pairs_per_class(

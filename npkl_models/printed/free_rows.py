@@ -30,12 +30,7 @@ def labelled(pairs: Structure) -> Mask:
 
 
 class FreeRows:
-    """minimise <C, V V'> over the rows of the free points U, those of the others L held.
-
-    Attributes
-    ----------
-    free, held : ndarray of int
-    """
+    """minimise <C, V V'> over the rows of the points U that are ``free``, those of ``held`` ones L given."""
 
     def __init__(self, problem: Statement, pairs: Structure) -> None:
         of = labelled(pairs)

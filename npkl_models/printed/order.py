@@ -20,10 +20,7 @@ from npkl_models.printed.free_rows import labelled
 class ShuffledSweeper(Sweeper):
     """Sweeps in a new order each time; losses with kinks by the row programs.
 
-    Parameters
-    ----------
-    alone : bool
-        The rows of points with pairs only; somebody else updates the others.
+    With ``alone`` it takes the rows of points with pairs only; somebody else updates the others.
     """
 
     def __init__(

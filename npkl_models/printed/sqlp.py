@@ -39,11 +39,8 @@ class Ranks(NamedTuple):
 def quadratic_ranks(problem: Statement) -> Ranks:
     """Ranks of the quadratic of a problem with a basis and square losses, in svec(U) and in vec(U).
 
-    Raises
-    ------
-    UnsupportedError
-        For functionals other than entries and squared distances, and for a penalty on tr K^2, whose
-        quadratic has full rank.
+    UnsupportedError for functionals other than entries and squared distances, and for a penalty on tr K^2,
+    whose quadratic has full rank.
     """
     R = problem.regularizer.spectral
     if problem.basis is None or (R is not None and R.penalty is not None):

@@ -27,23 +27,14 @@ CORE = 0.3  # share of a vector's weight on the points that are raised for it
 
 
 class Elimination:
-    """T as an operator on vectors (n,) or (n, k) that vanish on A.
+    """T as an operator on vectors (n,) or (n, k) that vanish on the points A of a sparse S (n x n).
 
-    Parameters
-    ----------
-    S : sparse matrix of shape (n, n)
-    points : ndarray of int
-        A.
-
-    Attributes
-    ----------
-    raised : ndarray of shape (n,)
-        What was added to the diagonal of S; zero outside A.
+    ``raised`` (n,) was added to the diagonal of S; it is zero outside A.
     """
 
     def __init__(self, S: Matrix, points: Index) -> None:
         self.S, self.points, self.shape = threaded(S), points, S.shape
-        self.whole, self.upper = S, norm_bound(S)
+        self.whole, self.upper, self.steps = S, norm_bound(S), longest_row(S)
         rows = sp.csr_array(S[points])
         self.block = sp.csc_array(rows[:, points])
         around = np.unique(rows.indices)
@@ -97,7 +88,7 @@ class Elimination:
         outer, inner = self._long
         r = outer @ q[self.rim] - inner @ x - self.raised[self.points] * x.astype(np.longdouble)
         inside = float(np.linalg.norm(x))
-        size = (self._steps + 4) * LONG * (self.upper + float(self.raised.max())) * (1 + inside)
+        size = (self.steps + 4) * LONG * (self.upper + float(self.raised.max())) * (1 + inside)
         w[self.rim] -= self.outward @ x
         w[self.points] = 0.0
         reach = float(np.sqrt(2 * self.upper / self.floor))
@@ -108,10 +99,6 @@ class Elimination:
         """S_AB and S_AA."""
         wide = np.longdouble
         return sp.csr_array(self.outward.T).astype(wide), sp.csr_array(self.block).astype(wide)
-
-    @cached_property
-    def _steps(self) -> int:
-        return longest_row(self.whole)
 
     def __matmul__(self, X: Array) -> Array:
         out: Array = self.S @ X

@@ -31,14 +31,9 @@ def by_elimination(S: Matrix, Q: Array, hint: Array, query: Query, steps: int) -
     """Lanczos on the Schur complement that is left when the points of a local vector are eliminated.
 
     Run after run: what the last one found below zero is raised if that may be done, other low eigenvectors
-    are deflated, and the next one starts afresh, which its failure probability asks for.
-
-    Parameters
-    ----------
-    Q : ndarray of shape (n, k)
-        Orthonormal, nearly mapped to zero by S.
-    hint : ndarray of shape (n,)
-        A mixture of low eigenvectors, such as the lowest vector of a short Lanczos run.
+    are deflated, and the next one starts afresh, which its failure probability asks for. Q (n x k) is
+    orthonormal and nearly mapped to zero by S; the hint (n,) is a mixture of low eigenvectors, such as the
+    lowest vector of a short Lanczos run.
     """
     work = _Work(S, Q, hint, query, steps)
     if not work.begin():
@@ -60,17 +55,10 @@ def by_elimination(S: Matrix, Q: Array, hint: Array, query: Query, steps: int) -
 
 
 class _Work:
-    """What the runs on a Schur complement have found so far, and done about it.
+    """What the runs on a Schur complement T have found so far, and done about it.
 
-    Attributes
-    ----------
-    T : Elimination
-    W : ndarray of shape (n, k)
-        A basis of the low vectors.
-    null : ndarray of shape (n, m)
-        Eigenvectors near zero, which are deflated.
-    accuracy : float
-        What is wanted: where the diagonal may be raised, what is left of the allowance, at all points.
+    W (n x k) is a basis of the low vectors, ``null`` (n x m) are eigenvectors near zero, which are deflated.
+    ``accuracy`` is wanted: where the diagonal may be raised, what is left of the allowance, at all points.
     """
 
     def __init__(self, S: Matrix, Q: Array, hint: Array, query: Query, steps: int) -> None:

@@ -45,8 +45,8 @@ def positive_part(
     Lanczos asks for ``guess`` and a few more pairs of the upper end and doubles their number until one of
     them is not positive, or ``most`` or the ``deadline`` (of `time.perf_counter`) is reached; up to order
     10,000 a full decomposition takes over where many pairs are wanted. At the deadline what was found before
-    is returned, or nothing, with a bound on the largest eigenvalue. With ``lanczos`` it is used below order
-    3,000 too, for fewer pairs than the order.
+    is returned, or nothing, with a bound on the largest eigenvalue. ``lanczos`` asks for it below order 3,000
+    too.
     """
     n = A.shape[0]
     whole = n if most is None else most

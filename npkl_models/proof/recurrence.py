@@ -15,21 +15,11 @@ NOISE = 8.0  # units of roundoff, and one for each number in a row: what a step 
 
 
 class Recurrence:
-    """Lanczos vectors on the complement of a deflation.
+    """Lanczos vectors on the complement of a deflation; ``upper`` bounds the norm of S.
 
-    A small basis is kept and reorthogonalised; a larger one is kept in single precision, which is enough
-    to combine it; beyond that it is recomputed.
-
-    Parameters
-    ----------
-    upper : float
-        Bounds the norm of S.
-
-    Attributes
-    ----------
-    lost : list of float
-        By how much each step may miss ``S q_j = beta_j-1 q_j-1 + alpha_j q_j + beta_j q_j+1``, seen along a
-        unit eigenvector of the complement.
+    A small basis is kept and reorthogonalised; a larger one is kept in single precision, which is enough to
+    combine it; beyond that it is recomputed. ``lost`` has for each step by how much it may miss ``S q_j =
+    beta_j-1 q_j-1 + alpha_j q_j + beta_j q_j+1``, seen along a unit eigenvector of the complement.
     """
 
     def __init__(
@@ -116,15 +106,9 @@ LOCAL = 0.1  # share of the points over which a local vector spreads, by (sum |x
 
 
 class Deflation:
-    """An orthonormal basis Q (n x k) that S nearly maps to zero, and what it leaves of that.
+    """An orthonormal basis Q (n x k) that S nearly maps to zero, rotated to the eigenvectors of Q'SQ.
 
-    Attributes
-    ----------
-    S : matrix, or what acts like one
-    inner : ndarray of shape (k,)
-        Eigenvalues of Q'SQ, ascending; Q is rotated to their eigenvectors.
-    coupling : float
-        The norm of R = (I - QQ')SQ.
+    ``inner`` are these eigenvalues, ascending; ``coupling`` is the norm of R = (I - QQ')SQ.
     """
 
     def __init__(self, S: Matrix, Q: Array, largest: float) -> None:

@@ -65,17 +65,17 @@ class DualPoint:
 class Dual:
     """Evaluates the dual; counts eigendecompositions.
 
-    ``tied`` are the stretches of multipliers that share a weight, and the weights.
-
-    Past the ``deadline`` (of `time.perf_counter`) Lanczos looks for no further eigenpairs; the bound counts
-    the rest as large as the smallest found, so it stays a bound.
+    ``tied`` are the stretches of multipliers that share a weight, and the weights. Past the ``deadline`` (of
+    `time.perf_counter`) Lanczos looks for no further eigenpairs; the bound counts the rest as large as the
+    smallest found, so it stays a bound.
     """
 
     def __init__(self, problem: Statement, deadline: float = np.inf) -> None:
         self.problem, self.R = problem, trace_power(problem)
         self.evaluations, self.deadline = 0, deadline
         self.sizes = problem.sizes
-        self.lower, self.upper = self._domain()
+        ends = zip(*(part.domain for part in problem.parts), strict=True)
+        self.lower, self.upper = map(np.concatenate, ends)
         at = np.cumsum([0, *self.sizes])
         self.tied = [
             (slice(int(at[k]), int(at[k + 1])), float(term.weight.min()))
@@ -84,10 +84,6 @@ class Dual:
         self.rank, self.begun_at = 8, None
         parts = [part.functional.incidence for part in problem.parts]
         self._slack = Adjoint(Incidence.stack(parts), problem.cost)
-
-    def _domain(self) -> tuple[Array, Array]:
-        lower, upper = zip(*(part.domain for part in self.problem.parts), strict=True)
-        return np.concatenate(lower), np.concatenate(upper)
 
     def nothing(self) -> DualPoint:
         """What is known before the first evaluation."""

@@ -50,12 +50,7 @@ class Line(NamedTuple):
 class FactorObjective:
     """Value, gradient and Hessian products of f at a factor.
 
-    Attributes
-    ----------
-    y : ndarray
-        Multipliers of the channels with a proximal map.
-    beta : float
-        Their penalty, times the scale of the channel.
+    y are the multipliers of the channels with a proximal map, beta times a channel's scale is its penalty.
     """
 
     distances: bool  # there is a basis and all values are squared distances
@@ -79,6 +74,7 @@ class FactorObjective:
         kept = all(isinstance(channel.functional, SquaredDistances) for channel in self.channels)
         self.distances = kept and self.Q is not None
         C = problem.cost if self.Q is not None else sp.csr_array(problem.restrict(problem.cost))
+        self.typical = max((float(term.weight.mean()) for term in problem.terms), default=1.0)
         self.work, self._entries = 0.0, product_entries(problem)
         self.S, self.bends = Adjoint(self.incidence, C), Adjoint(self.incidence)
 
@@ -176,7 +172,7 @@ class FactorObjective:
         new = point.slope[self.augmented]
         scale = self.scale[self.augmented]
         miss = np.abs(new - self.y[self.augmented]) / (self.beta * scale)
-        cost = float(np.sum(miss * (np.abs(new) + self._scale * scale)))
+        cost = float(np.sum(miss * (np.abs(new) + self.typical * scale)))
         return cost + self.spectral.residual(point.W)
 
     def rules(self, z: Array) -> Derivatives:
@@ -196,11 +192,6 @@ class FactorObjective:
         """Move all multipliers to the slopes at a point."""
         self.y = np.where(self.augmented, point.slope, 0.0)
         self.spectral.update_multiplier(point.W)
-
-    @cached_property
-    def _scale(self) -> float:
-        weights = [float(term.weight.mean()) for term in self.problem.terms]
-        return max(weights, default=1.0)
 
     def multipliers(self, point: Point) -> Multipliers:
         """The dual point of the problem that belongs to this point."""

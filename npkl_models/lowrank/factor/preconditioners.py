@@ -38,14 +38,9 @@ class HessianBlocks:
         self.scatter: Matrix = sp.csr_array((np.ones(keys.size), (keys % n, every)), shape=(n, keys.size))
 
     def at(self, V: Array, diagonal: Array, bend: Array) -> Callable[[Array], Array]:
-        """G -> the inverse of the blocks applied to G (n x r), at V with the slack's diagonal.
+        """G -> the inverse of the blocks applied to G (n x r), at V (n x r) with the slack's diagonal (n,).
 
-        Parameters
-        ----------
-        V : ndarray of shape (n, r)
-        diagonal : ndarray of shape (n,)
-        bend : ndarray of shape (m,)
-            Second derivatives of what is summed over the values.
+        ``bend`` (m,) are the second derivatives of what is summed over the values.
         """
         n, r = V.shape
         least = LEAST * float(np.median(np.abs(diagonal))) or 1.0

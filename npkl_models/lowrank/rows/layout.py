@@ -60,15 +60,10 @@ class PairTables:
 
 
 def color_graph(A: Matrix, random_state: int | np.random.Generator | None = 0) -> Index:
-    """Proper colouring of the off-diagonal pattern of a symmetric sparse matrix.
+    """Proper colouring (n,) of the off-diagonal pattern of a symmetric sparse matrix, colours 0, 1, ...
 
     Each round colours the points that come before all their uncoloured neighbours in the order of degree,
     ties broken at random, with the smallest colour free (Jones & Plassmann 1993).
-
-    Returns
-    -------
-    ndarray of int, shape (n,)
-        Colours 0, 1, ...; neighbours differ.
     """
     n = A.shape[0]
     graph = without_diagonal(A)

@@ -18,14 +18,7 @@ Ramps = tuple[Array, Array, Array, Array]  # slopes clip(kappa z + shift, low, h
 
 
 class Sweeper:
-    """Order of the points, and the kernel that minimises over their rows in that order.
-
-    Parameters
-    ----------
-    kernel : {"auto", "numpy", "numba"}
-    random_state : int, optional
-        Seed of the colouring.
-    """
+    """Order of the points, coloured from a seed, and the kernel that minimises over their rows in it."""
 
     def __init__(
         self, problem: Statement, pairs: Structure, model: EdgeModel, kernel: str, random_state: int | None
@@ -141,36 +134,35 @@ MEMORY = 5
 
 
 class Extrapolation:
-    """Every ``memory`` iterates, the affine combination with the smallest residual.
+    """Every `MEMORY` iterates, the affine combination with the smallest residual.
 
     Source: Anderson 1965; for coordinate descent Bertrand & Massias, AISTATS 2021.
     """
 
-    def __init__(self, memory: int = MEMORY) -> None:
-        self.memory = memory
+    def __init__(self) -> None:
         self.known = 0
-        self.points, self.differences = np.zeros((memory + 1, 0)), np.zeros((memory, 0))
+        self.points, self.differences = np.zeros((MEMORY + 1, 0)), np.zeros((MEMORY, 0))
 
     def clear(self) -> None:
         """Forget the iterates."""
         self.known = 0
 
     def propose(self, V: Array) -> Array | None:
-        """Add an iterate; after ``memory`` + 1 of them an extrapolated point, else None."""
+        """Add an iterate; after `MEMORY` + 1 of them an extrapolated point, else None."""
         if self.points.shape[1] != V.size:  # held for good: new memory costs more than the numbers in it
             self.clear()
-            self.points = np.empty((self.memory + 1, V.size))
-            self.differences = np.empty((self.memory, V.size))
+            self.points = np.empty((MEMORY + 1, V.size))
+            self.differences = np.empty((MEMORY, V.size))
         self.points[self.known] = V.ravel()
         self.known += 1
-        if self.known <= self.memory:
+        if self.known <= MEMORY:
             return None
         self.clear()
         np.subtract(self.points[1:], self.points[:-1], out=self.differences)
         gram = self.differences @ self.differences.T
-        gram += 1e-12 * np.trace(gram) * np.eye(self.memory)
+        gram += 1e-12 * np.trace(gram) * np.eye(MEMORY)
         try:
-            c = np.linalg.solve(gram, np.ones(self.memory))
+            c = np.linalg.solve(gram, np.ones(MEMORY))
         except np.linalg.LinAlgError:
             return None
         total = float(c.sum())
