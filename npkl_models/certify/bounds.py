@@ -20,7 +20,7 @@ from npkl_models.model.regularizer import Regularizer, TraceFace
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.bounds import min_eigenvalue
-from npkl_models.proof.eigenbound import METHODS, EigenBound, Query, Rigour
+from npkl_models.proof.eigenbound import METHODS, EigenBound, Query, Rigour, check_probability
 from npkl_models.proof.factorisation import DENSE_CHOLESKY
 from npkl_models.proof.positive import FULL, LARGEST, SHARE, positive_part
 
@@ -59,10 +59,7 @@ class Demand:
         if isinstance(self.random_state, np.random.Generator):
             raise ProblemError("random_state of a certificate must be an integer or None, got a Generator")
         generator(self.random_state)
-        if not 0 < self.failure_probability < 1:
-            raise UnsupportedError(
-                f"failure_probability must be between 0 and 1, got {self.failure_probability!r}"
-            )
+        check_probability(self.failure_probability)
         if not 0 < self.tol < np.inf:
             raise UnsupportedError(f"tol must be positive and finite, got {self.tol!r}")
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse.linalg import ArpackError, eigsh
 
-from npkl_models.linalg import UNIT, Array, Matrix, dense, lowest_pairs, norm_bound
+from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Matrix, dense, lowest_pairs, norm_bound
 from npkl_models.model import rounding
 from npkl_models.model.conjugates import projected
 from npkl_models.model.facts import fact
@@ -27,7 +27,6 @@ ROUNDS = 8  # of ascent on the smallest eigenvalue
 LOW = 8  # eigenvectors that are raised together
 NEAR = 1e-2  # of the norm: how far above the lowest they may be
 STEPS = tuple(4.0**-k for k in range(12))  # of the norm of the slack, tried in turn
-SPECTRUM = 1_500  # largest order for dense eigenvalues
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +106,7 @@ def _lowest(problem: Statement, y: Multipliers) -> tuple[float, Array]:
     n, near = S.shape[0], NEAR * norm_bound(S)
     if not np.isfinite(near):
         return -np.inf, np.zeros((n, 1))
-    if n <= SPECTRUM:
+    if n <= DENSE_SPECTRUM:
         values, vectors = lowest_pairs(dense(S), min(LOW, n))
     else:
         try:

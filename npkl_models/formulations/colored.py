@@ -10,13 +10,11 @@ import scipy.sparse as sp
 from npkl_models.errors import ProblemError
 from npkl_models.formulations.neighborhood import neighborhood
 from npkl_models.formulations.unfolding import with_distances
-from npkl_models.linalg import Array, doubly_centred, symmetrize
+from npkl_models.linalg import SKEW, Array, doubly_centred, symmetrize
 from npkl_models.linalg.owned import real_array
 from npkl_models.model.regularizers import NoRegularizer, TracePower
 from npkl_models.model.sampling import is_label
 from npkl_models.problem import Problem
-
-SKEW = 1e-10  # of the largest entry: how far a label kernel may be from symmetric
 
 
 def colored_mvu(
@@ -88,16 +86,7 @@ def colored_mvu(
 
 
 def label_kernel(labels_or_kernel: Any, n: int) -> Array:
-    """Y (n x n): a given one, checked; or that of classes, one where two points are of the same.
-
-    Examples
-    --------
-    >>> from npkl_models.formulations.colored import label_kernel
-    >>> label_kernel(["a", "b", "a"], 3)
-    array([[1., 0., 1.],
-           [0., 1., 0.],
-           [1., 0., 1.]])
-    """
+    """Y (n x n): a given one, checked; or that of classes, one where two points are of the same."""
     given = labels_or_kernel.toarray() if sp.issparse(labels_or_kernel) else np.asarray(labels_or_kernel)
     if given.ndim == 1 and given.size == n:
         return _of_classes(given)

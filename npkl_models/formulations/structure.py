@@ -10,15 +10,13 @@ from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Index, Matrix, without_diagonal
+from npkl_models.linalg import SKEW, Index, Matrix, without_diagonal
 from npkl_models.linalg.owned import positive_number, real_matrix, whole_array
 from npkl_models.model.basis import centred_wavelets
 from npkl_models.model.functionals import DistanceDifferences
 from npkl_models.model.regularizers import TracePower
 from npkl_models.model.terms import LossTerm
 from npkl_models.problem import Problem
-
-SKEW = 1e-10  # of the largest weight: how far a graph may be from symmetric
 
 
 def spe(

@@ -23,6 +23,8 @@ Matrix = Any  # a scipy sparse array or a dense ndarray; both take `@`
 
 UNIT = float(np.finfo(np.float64).eps) / 2  # unit roundoff
 TINY = float(np.finfo(np.float64).tiny)  # the smallest normal number: what underflow may lose
+LONG_EPS = float(np.finfo(np.longdouble).eps)  # of long double
+SKEW = 1e-10  # of the largest entry: how far a symmetric matrix that is given may be from it
 LINE = 64  # bytes of a cache line
 WIDE = 1_000  # columns above which a Gram matrix stands in for singular values
 DENSE_SPECTRUM = 1_500  # largest order for all eigenvalues, where all are needed

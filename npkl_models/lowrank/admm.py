@@ -59,7 +59,7 @@ class ADMMEngine(FactorEngine):
         self.halved = np.zeros(pairs.size)  # curvature of half the loss, where it is quadratic
         self.pull = np.zeros(pairs.size)  # its derivative at 0
         for block in pairs.blocks:
-            part = slice(block.start, block.stop)
+            part = block.part
             self.split[part] = not block.loss.quadratic
             if block.loss.quadratic:
                 weight, target = pairs.weight[part], pairs.target[part]
@@ -168,12 +168,9 @@ class ADMMEngine(FactorEngine):
         if self.finisher is not None:
             return self.finisher.multipliers()
         z = self.pairs.pair_values(self.V)
-        y = self.problem.derivatives(self.V)
         split = self.options.sigma * (self.mu[0] + self.mu[1])
         derivative = np.where(self.split, split, self.model.derivative(z))
-        for block in self.pairs.blocks:
-            y.terms[block.term][block.source] = derivative[block.start : block.stop]
-        return y
+        return self.model.multipliers(self.problem, self.V, derivative, None)
 
     def solve_rows(self, U: Array, center: Array, transposed: bool) -> Array:
         """All rows of one side, the other held: (M + sum h_j u_j u_j') v = c, eqs. (11)-(13).

@@ -30,6 +30,11 @@ class Block:
     stop: int
     source: Index  # position of each pair in its term
 
+    @property
+    def part(self) -> slice:
+        """Which of the pairs these are."""
+        return slice(self.start, self.stop)
+
 
 @dataclass(frozen=True, eq=False)
 class Structure:
@@ -101,7 +106,7 @@ class EdgeModel:
         self.quadratic = all(block.loss.quadratic for block in pairs.blocks)
         self._owner = np.zeros(pairs.size, dtype=np.intp)
         for k, block in enumerate(pairs.blocks):
-            self._owner[block.start : block.stop] = k
+            self._owner[block.part] = k
 
     def evaluate(self, z: Array, which: Index | None = None) -> Derivatives:
         """(value, derivative, second derivative) at values z of the pairs ``which`` (all by default)."""
@@ -142,8 +147,7 @@ class EdgeModel:
     def _box(self) -> Box:
         pairs, parts = self.pairs, []
         for block in pairs.blocks:
-            own = slice(block.start, block.stop)
-            parts.append(Box.of_loss(block.loss, pairs.target[own], pairs.weight[own]))
+            parts.append(Box.of_loss(block.loss, pairs.target[block.part], pairs.weight[block.part]))
         return Box.join(parts)
 
     def prox(self, x: Array, step: Array, which: Index) -> Array:
@@ -163,18 +167,16 @@ class EdgeModel:
         step = 0.0
         for block in self.pairs.blocks:
             if not block.loss.smooth:
-                part = slice(block.start, block.stop)
-                moved = np.abs(new[part] - self.y[part])
+                moved = np.abs(new[block.part] - self.y[block.part])
                 step = max(step, float(np.max(moved, initial=0.0)) / self.beta)
-                self.y[part] = new[part]
+                self.y[block.part] = new[block.part]
         return step
 
-    def multipliers(self, problem: Statement, V: Array, z: Array, rows: Array | None) -> Multipliers:
-        """The dual point of the whole problem that belongs to this model at V."""
-        derivative = self.derivative(z)
+    def multipliers(self, problem: Statement, V: Array, own: Array, rows: Array | None) -> Multipliers:
+        """The dual point of the whole problem at V, whose pairs have the multipliers ``own``."""
         y = problem.derivatives(V)
         for block in self.pairs.blocks:
-            y.terms[block.term][block.source] = derivative[block.start : block.stop]
+            y.terms[block.term][block.source] = own[block.part]
         return Multipliers(y.terms, y.equalities, rows)
 
     def _block(self, block: Block, z: Array, which: Index) -> Derivatives:

@@ -29,19 +29,6 @@ def fact(function: Callable[[Statement], Known]) -> Callable[[Statement], Known]
     """Let a pure function of a problem be evaluated once for each problem.
 
     Its value must not hold the problem: a circle of references would wait for the garbage collector.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> from npkl_models.model.facts import fact
-    >>> @fact
-    ... def entries(problem):
-    ...     print("counted")
-    ...     return problem.cost.nnz
-    >>> problem = nm.pcp(nm.laplacian([[0.0], [1.0], [9.0]], 1), nm.Pairs(3, [(0, 1)], None))
-    >>> entries(problem) == entries(problem)
-    counted
-    True
     """
 
     @wraps(function)

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import UNIT, Array, Matrix, without_diagonal
+from npkl_models.linalg import SKEW, UNIT, Array, Matrix, without_diagonal
 from npkl_models.linalg.owned import real_array, real_matrix, real_number, whole_number
 from npkl_models.model.neighbors import nearest_neighbors
 
@@ -194,6 +194,6 @@ def _check_affinity(S: Any) -> Matrix:
     S = sp.csr_array(S).astype(float)
     if not np.isfinite(S.data).all() or (S.data < 0).any():
         raise ProblemError("an affinity must be finite and non-negative")
-    if abs(S - S.T).max() > 1e-10 * max(1.0, abs(S).max()):
+    if abs(S - S.T).max() > SKEW * max(1.0, abs(S).max()):
         raise ProblemError("an affinity must be symmetric")
     return without_diagonal(S)

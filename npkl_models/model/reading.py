@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array, Matrix
+from npkl_models.linalg import SKEW, Array, Matrix
 from npkl_models.linalg.owned import owned_sparse, real_array, real_matrix
 from npkl_models.model.terms import Equality, LossTerm, Multipliers
 
@@ -80,7 +80,7 @@ def symmetric_cost(cost: Any) -> Matrix:
         raise ProblemError(f"cost matrix (Laplacian) must have entries up to 1e300, got {abs(C).max():.1e}")
     skew = sp.coo_array(abs(C - C.T))
     scale = float(abs(C).max()) if C.nnz else 0.0
-    if skew.nnz and skew.data.max() > 1e-10 * max(scale, 1e-300):
+    if skew.nnz and skew.data.max() > SKEW * max(scale, 1e-300):
         k = int(np.argmax(skew.data))
         raise ProblemError(
             "cost matrix (Laplacian) must be symmetric, got a difference of "

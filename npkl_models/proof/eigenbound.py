@@ -42,6 +42,12 @@ class EigenBound:
 METHODS = ("auto", "eigh", "cholesky", "lanczos", "ritz")
 
 
+def check_probability(value: float) -> None:
+    """Refuse what is no probability of a failure."""
+    if not 0 < value < 1:
+        raise UnsupportedError(f"failure_probability must be between 0 and 1, got {value!r}")
+
+
 @dataclass(frozen=True, eq=False)
 class Query:
     """What is asked of the spectrum of a symmetric matrix S (n x n), and what may be spent on the answer.
@@ -63,10 +69,7 @@ class Query:
         chosen("eigenvalue method", self.method, METHODS)
         if not self.accuracy >= 0:
             raise UnsupportedError(f"accuracy must not be negative, got {self.accuracy!r}")
-        if not 0 < self.failure_probability < 1:
-            raise UnsupportedError(
-                f"failure_probability must be between 0 and 1, got {self.failure_probability!r}"
-            )
+        check_probability(self.failure_probability)
 
     def times(self, unit: float) -> Query:
         """The same question about the matrix times a power of two."""

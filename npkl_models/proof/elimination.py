@@ -14,7 +14,17 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
 
-from npkl_models.linalg import UNIT, Array, Index, Matrix, definite_lu, longest_row, norm_bound, symmetrize
+from npkl_models.linalg import (
+    LONG_EPS,
+    UNIT,
+    Array,
+    Index,
+    Matrix,
+    definite_lu,
+    longest_row,
+    norm_bound,
+    symmetrize,
+)
 from npkl_models.linalg.threads import threaded
 
 NEAREST = 8  # eigenvectors of the block that are looked at at once
@@ -22,7 +32,6 @@ LOOSE = 1e-6  # of the norm: how far below zero the block's lowest eigenvalue is
 ROUNDING = 16.0  # units of roundoff in a solve, against the norm
 ROUNDS = 100  # of raising; each takes away most of a lack
 ENOUGH = 0.9  # of the floor
-LONG = float(np.finfo(np.longdouble).eps)
 CORE = 0.3  # share of a vector's weight on the points that are raised for it
 
 
@@ -88,7 +97,7 @@ class Elimination:
         outer, inner = self._long
         r = outer @ q[self.rim] - inner @ x - self.raised[self.points] * x.astype(np.longdouble)
         inside = float(np.linalg.norm(x))
-        size = (self.steps + 4) * LONG * (self.upper + float(self.raised.max())) * (1 + inside)
+        size = (self.steps + 4) * LONG_EPS * (self.upper + float(self.raised.max())) * (1 + inside)
         w[self.rim] -= self.outward @ x
         w[self.points] = 0.0
         reach = float(np.sqrt(2 * self.upper / self.floor))

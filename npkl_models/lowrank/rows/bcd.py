@@ -162,8 +162,8 @@ class BCDEngine(FactorEngine):
             return self.finisher.multipliers()
         if not self.evaluated:
             self.merit = self._evaluate()
-        z = self.pairs.pair_values(self.V)
-        return self.model.multipliers(self.problem, self.V, z, self.row_multipliers)
+        own = self.model.derivative(self.pairs.pair_values(self.V))
+        return self.model.multipliers(self.problem, self.V, own, self.row_multipliers)
 
     def _try(self, V: Array) -> None:
         """Keep an extrapolated point if the merit falls."""
