@@ -8,6 +8,7 @@ S = S(y) - rho R with the dual residual R of the start, so that no rounding gath
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -184,27 +185,16 @@ class Iterate:
     def _go(self, d: Direction) -> None:
         primal, dual = self._reach(d, SHARE + MORE * min(self.steps))
         y, rho = self.y, self.rho
-        for _ in range(30):
-            self.y, self.rho = y + dual * d.y, (1 - dual) * rho
+
+        def slack(step: float) -> Array:
+            self.y, self.rho = y + step * d.y, (1 - step) * rho
             self.rho = self.rho if self.rho > DONE else 0.0
             self.S = self.slack()
-            try:
-                self.L = _cholesky(dense(self.S))
-                break
-            except np.linalg.LinAlgError:
-                dual *= 0.8
-        else:
-            raise np.linalg.LinAlgError("no step keeps the slack positive definite")
-        for _ in range(30):
-            K = self.K + primal * d.K
-            try:
-                self.L_K = _cholesky(K)
-                break
-            except np.linalg.LinAlgError:
-                primal *= 0.8
-        else:
-            raise np.linalg.LinAlgError("no step keeps the kernel positive definite")
-        self.K = K
+            return dense(self.S)
+
+        dual, self.L = _shortened(dual, slack, "slack")
+        primal, self.L_K = _shortened(primal, lambda step: self.K + step * d.K, "kernel")
+        self.K = self.K + primal * d.K
         self.low, self.high = self.low + primal * d.low, self.high + primal * d.high
         self.steps = primal, dual
         self.amiss *= 1 - primal
@@ -266,6 +256,16 @@ def _symmetric_product(X: Array, Y: Array) -> Array:
     P += P.T.copy()
     P *= 0.5
     return P
+
+
+def _shortened(step: float, matrix: Callable[[float], Array], name: str) -> tuple[float, Array]:
+    """The step, shortened until the matrix there is positive definite, and its factor."""
+    for _ in range(30):
+        try:
+            return step, _cholesky(matrix(step))
+        except np.linalg.LinAlgError:
+            step *= 0.8
+    raise np.linalg.LinAlgError(f"no step keeps the {name} positive definite")
 
 
 def _cholesky(X: Array) -> Array:
