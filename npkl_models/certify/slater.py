@@ -63,10 +63,17 @@ def slater(
     doubt = 8 * UNIT * (rounding.multiplier_sizes(problem, y) + rounding.multiplier_sizes(problem, center))
     share = (eps + doubt) / (mu + eps) * (1 + 8 * UNIT)  # t (mu + eps) >= eps + doubt
     t = min(share, 1.0)  # no more than the center alone
-    rows = None if y.rows is None or center.rows is None else (1 - t) * y.rows + t * center.rows
-    parts = ((1 - t) * a + t * b for a, b in zip(y.parts, center.parts, strict=True))
-    mixed = projected(problem, problem.split_multipliers(parts, rows))
+    mixed = projected(problem, _mixed(y, center, t))
     return -rounding.paid(problem, mixed), mixed
+
+
+def _mixed(y: Multipliers, other: Multipliers, t: float) -> Multipliers:
+    def mix(a: Array, b: Array) -> Array:
+        return (1 - t) * a + t * b
+
+    rows = None if y.rows is None or other.rows is None else mix(y.rows, other.rows)
+    terms, equalities = map(mix, y.terms, other.terms), map(mix, y.equalities, other.equalities)
+    return Multipliers(tuple(terms), tuple(equalities), rows)
 
 
 def _search(problem: Statement) -> tuple[Multipliers, float] | None:

@@ -108,7 +108,7 @@ class Iterate:
         H = schur(values, self.K, Z)
         pull = self.low / ways[0] * self.below + self.high / ways[1] * self.above
         H[np.diag_indices(len(H))] += box.q + pull
-        factor = raised_cholesky(H, RAISED)
+        factor = raised_cholesky(H, RAISED, "the Schur complement")
         refinements = REFINEMENTS if values.problem.equalities and self.amiss <= MET else 0
         of_Z, base = values.of(Z), -box.b - box.q * self.y
         if self.rho:

@@ -172,7 +172,7 @@ def definite_lu(A: Matrix, order: str = "MMD_AT_PLUS_A") -> SuperLU | None:
     return factor if symmetric and bool(np.all(factor.U.diagonal() > 0)) else None
 
 
-def raised_cholesky(A: Array, shares: Sequence[float]) -> tuple[Array, bool]:
+def raised_cholesky(A: Array, shares: Sequence[float], name: str = "the matrix") -> tuple[Array, bool]:
     """The Cholesky factor (`scipy.linalg.cho_factor`) of a symmetric matrix, which is overwritten.
 
     Its diagonal is raised by the first of these shares with which the factorisation runs through; what is not
@@ -184,7 +184,7 @@ def raised_cholesky(A: Array, shares: Sequence[float]) -> tuple[Array, bool]:
         trial[np.diag_indices(len(A))] = diagonal * (1 + share)
         with contextlib.suppress(np.linalg.LinAlgError):
             return scipy.linalg.cho_factor(trial, lower=True, overwrite_a=True, check_finite=False)
-    raise np.linalg.LinAlgError("the matrix is not positive definite")
+    raise np.linalg.LinAlgError(f"{name} is not positive definite")
 
 
 def longest_row(S: Matrix) -> int:

@@ -9,6 +9,7 @@ import npkl_models as nm
 from npkl_models.interior import interior, path, steps
 from npkl_models.interior.path import Iterate
 from npkl_models.interior.values import values_of
+from npkl_models.linalg import raised_cholesky
 
 N, ALL = 6, np.arange(6)
 COST = np.diag([2.0, 3, 4, 5, 6, 7]) - 0.3
@@ -115,11 +116,11 @@ def test_small_algebra():
     np.testing.assert_allclose(np.tril(L) @ np.tril(L).T, A)
     np.testing.assert_allclose(path._inverse(L), np.linalg.inv(A), rtol=1e-9)
     for H, wanted in ((A, A), (np.ones((2, 2)), np.ones((2, 2))), (np.diag([1.0, 0.0]), np.eye(2))):
-        factor, lower = path._factorised(np.asfortranarray(H.copy()))
+        factor, lower = raised_cholesky(np.asfortranarray(H.copy()), path.RAISED)
         assert lower
         np.testing.assert_allclose(np.tril(factor) @ np.tril(factor).T, wanted, atol=1e-7)
     with pytest.raises(np.linalg.LinAlgError):
-        path._factorised(np.asfortranarray(np.array([[1.0, 5.0], [5.0, 1.0]])))
+        raised_cholesky(np.asfortranarray(np.array([[1.0, 5.0], [5.0, 1.0]])), path.RAISED)
     with pytest.raises(np.linalg.LinAlgError):
         path._inverse(np.zeros((2, 2)))
 
