@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npkl_models.certify.recovery import recover_multipliers
+from npkl_models.certify.points import recover_multipliers
 from npkl_models.errors import UnsupportedError, chosen
 from npkl_models.linalg import Array, frobenius
 from npkl_models.lowrank.edges import Structure, structure
@@ -23,8 +23,7 @@ from npkl_models.lowrank.rows import bcd
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.printed import PrintedFactorOptions
-from npkl_models.printed.free_rows import FreeRows
-from npkl_models.printed.order import ShuffledSweeper
+from npkl_models.printed.rows import FreeRows, ShuffledSweeper
 from npkl_models.solve.backend import PRINTED, Backend
 from npkl_models.solve.engine import EnginePlan
 from npkl_models.solve.takes import Takes

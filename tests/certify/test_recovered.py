@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certify import points, recovery
+from npkl_models.certify import points
 from npkl_models.feasibility import newton, residual
 from npkl_models.model import facts
 
@@ -29,30 +29,30 @@ def equal(value, i=(0,), j=(0,), n=2, R=None):
 def test_a_value_at_a_kink_has_the_multiplier_that_makes_it_stationary(weight):
     """K_00 = -1 cannot be; at K_00 = 1 a hinge for it takes y = -C_00, whatever its weight."""
     problem = corner("hinge", 1.0, weight, (0.25 * weight, 1.0))
-    y = recovery.recover_multipliers(problem, np.array([[1.0], [0.0]]))
+    y = points.recover_multipliers(problem, np.array([[1.0], [0.0]]))
     assert y.terms[0][0] == pytest.approx(-0.25 * weight)
 
 
 def test_a_multiplier_that_wants_to_leave_its_interval_is_at_its_end():
     """Exactly: a kink of weight 1/2 cannot hold a cost of one."""
     problem = corner("hinge", 1.0, 0.5, (1.0, 1.0))
-    y = recovery.recover_multipliers(problem, np.array([[1.0], [0.0]]))
+    y = points.recover_multipliers(problem, np.array([[1.0], [0.0]]))
     assert y.terms[0][0] == -0.5
 
 
 def test_away_from_a_kink_a_multiplier_is_the_slope():
     """Nothing is open there, and the slope of a smooth loss is never open."""
     V = np.array([[2.0], [0.0]])
-    assert recovery.recover_multipliers(corner("hinge", 1.0, 3.0), V).terms[0][0] == 0.0
-    assert recovery.recover_multipliers(corner("hinge", 1.0, 3.0), 0.1 * V).terms[0][0] == -3.0
-    assert recovery.recover_multipliers(corner("square", 1.0, 3.0), V).terms[0][0] == 18.0
+    assert points.recover_multipliers(corner("hinge", 1.0, 3.0), V).terms[0][0] == 0.0
+    assert points.recover_multipliers(corner("hinge", 1.0, 3.0), 0.1 * V).terms[0][0] == -3.0
+    assert points.recover_multipliers(corner("square", 1.0, 3.0), V).terms[0][0] == 18.0
 
 
 def test_equalities_have_the_multipliers_that_make_the_point_stationary():
     """C_00 + nu = 0 on a point that is the first axis; off the diagonal the share is a half."""
-    found = recovery.recover_multipliers(equal(4.0), np.array([[2.0], [0.0]]))
+    found = points.recover_multipliers(equal(4.0), np.array([[2.0], [0.0]]))
     assert found.equalities[0][0] == pytest.approx(-1.0)
-    both = recovery.recover_multipliers(equal(1.0, [0], [1]), np.array([[1.0], [1.0]]))
+    both = points.recover_multipliers(equal(1.0, [0], [1]), np.array([[1.0], [1.0]]))
     assert both.equalities[0][0] == pytest.approx(-2.0)
 
 
@@ -60,11 +60,11 @@ def test_rows_at_their_bound_have_multipliers_and_others_none():
     """Of rows of squared length 1 and 1/4 the first alone may be held by a bound of one."""
     problem = nm.Problem(-2 * np.eye(2), nm.LossTerm(nm.Entries(2, ([0], [1])), "square", 0.0), (),
                          nm.RowNormBound(1.0))  # fmt: skip
-    y = recovery.recover_multipliers(problem, np.diag([1.0, 0.5]))
+    y = points.recover_multipliers(problem, np.diag([1.0, 0.5]))
     np.testing.assert_allclose(y.rows, [2.0, 0.0])
-    y = recovery.recover_multipliers(problem, np.diag([0.999, 0.5]))
+    y = points.recover_multipliers(problem, np.diag([0.999, 0.5]))
     np.testing.assert_allclose(y.rows, [0.0, 0.0])
-    y = recovery.recover_multipliers(problem, np.diag([0.999, 0.5]), active=1e-2)
+    y = points.recover_multipliers(problem, np.diag([0.999, 0.5]), active=1e-2)
     np.testing.assert_allclose(y.rows, [2.0, 0.0])
 
 
@@ -75,7 +75,7 @@ def test_the_gradient_of_a_power_of_the_trace_is_known(p):
     values, vectors = np.linalg.eigh(V @ V.T)
     power = (vectors[:, 2:] * values[2:] ** (p - 1)) @ vectors[:, 2:].T
     problem = nm.Problem(np.eye(4), nm.LossTerm(nm.Entries(4, ([0], [1])), "square", 0.0))
-    unknowns = recovery._Unknowns(problem, V)
+    unknowns = points._Unknowns(problem, V)
     R = nm.TracePower(p, penalty=0.7)
     np.testing.assert_allclose(unknowns.add_trace_power(R, V), 0.7 * power @ V, atol=1e-12)
     assert not unknowns.columns

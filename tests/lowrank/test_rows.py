@@ -14,7 +14,7 @@ from npkl_models.lowrank.rows import bcd, sweeps
 from npkl_models.lowrank.rows.layout import PairTables, color_classes, color_graph
 from npkl_models.lowrank.rows.minimise import RowProblem, minimise_rows, solve_quadratic
 from npkl_models.lowrank.rows.sweeps import Extrapolation
-from npkl_models.printed.order import minimise_rows_by_dual
+from npkl_models.printed.rows import minimise_rows_by_dual
 
 
 @given(n=st.integers(1, 60), density=st.floats(0, 1), seed=st.integers(0, 999))

@@ -1,8 +1,8 @@
 """The factorised objective f(V) with gradient and Hessian products, for any problem.
 
 f(V) = <C V, V> + sum_e phi_e(z_e(V)) + R(V V'), where phi_e is the loss if that is smooth, and else the
-shifted Moreau envelope (`smoothing`) of the loss or of the indicator of a constraint: every equality and
-every row-norm bound is a channel with a proximal map, like a loss with a kink. With a basis V = Q W, the
+shifted Moreau envelope (`Convex.smoothed`) of the loss or of the indicator of a constraint: every equality
+and every row-norm bound is a channel with a proximal map, like a loss with a kink. With a basis V = Q W, the
 unknown is W.
 """
 
@@ -17,9 +17,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Matrix, norm_bound
+from npkl_models.lowrank.edges import Convex, Derivatives, WeightedLoss, Within
 from npkl_models.lowrank.factor.preconditioners import HessianBlocks, LaplacianPreconditioner
 from npkl_models.lowrank.factor.spectral_term import SpectralTerm
-from npkl_models.lowrank.smoothing import Convex, Derivatives, WeightedLoss, Within
 from npkl_models.model.functionals import Entries, Functional, SquaredDistances
 from npkl_models.model.incidence import Adjoint, Incidence
 from npkl_models.model.statement import Statement

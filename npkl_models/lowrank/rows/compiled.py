@@ -1,7 +1,7 @@
 """The row update of `minimise` compiled by numba, a row at a time (without numba `minimise` serves).
 
 The same mathematics in the same order of the points gives the same sweep, to rounding. It takes losses
-whose slope is linear between two ends (the squares, linear, the hinge as `smoothing` makes it): of
+whose slope is linear between two ends (the squares, linear, the hinge as `edges` makes it): of
 several pieces each is tried in turn, as in `minimise`. A row whose secular equation has no positive root is
 handed back to `minimise`.
 """
