@@ -14,8 +14,7 @@ from npkl_models.solve.registry import compatible as compatible
 from npkl_models.solve.registry import get_backend as get_backend
 from npkl_models.solve.registry import register as register
 from npkl_models.solve.registry import unregister as unregister
-from npkl_models.spectral import closed_form, mfpc
-from npkl_models.spectral.dual import simple_npkl
+from npkl_models.spectral import closed_form, mfpc, simple_npkl
 
 ROUTES = (
     bcd.BACKEND,

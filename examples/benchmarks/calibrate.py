@@ -7,8 +7,8 @@ import npkl_models as nm
 from npkl_models.conic.cost import SCS_SECONDS
 from npkl_models.linalg.compile import available
 from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY
+from npkl_models.lowrank.options import BCDOptions
 from npkl_models.lowrank.rows.bcd import BCDPlan
-from npkl_models.lowrank.rows.bcd_options import BCDOptions
 from npkl_models.solve.cost import PRODUCT
 
 P = problem("two_gaussians", 20_000)

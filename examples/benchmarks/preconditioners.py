@@ -20,8 +20,8 @@ from scipy.sparse.linalg import splu
 from npkl_models.linalg import frobenius
 from npkl_models.lowrank.factor.minimisers import minimum, truncated_newton
 from npkl_models.lowrank.factor.objective import FactorObjective, Point
+from npkl_models.lowrank.options import BCDOptions
 from npkl_models.lowrank.rows.bcd import BCDPlan
-from npkl_models.lowrank.rows.bcd_options import BCDOptions
 
 Inverse = Callable[[np.ndarray], np.ndarray]
 LOW, STEPS, CAP = 10, 60, 40.0

@@ -6,8 +6,8 @@ import numpy as np
 from common import problem, report, seconds, unit
 
 from npkl_models.linalg.compile import available
+from npkl_models.lowrank.options import BCDOptions
 from npkl_models.lowrank.rows.bcd import BCDPlan
-from npkl_models.lowrank.rows.bcd_options import BCDOptions
 
 n = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
 P = problem("two_gaussians", n)

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from npkl_models.applications.clustering import as_rows
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
-from npkl_models.linalg.seeds import generator
+from npkl_models.linalg.owned import generator
 from npkl_models.model.pairs import Pairs
 
 

@@ -13,7 +13,7 @@ from npkl_models.applications.suggest import first_apart, suggest_pairs
 from npkl_models.errors import ProblemError
 from npkl_models.formulations import pcp
 from npkl_models.linalg import Array, Index, Matrix
-from npkl_models.linalg.seeds import generator
+from npkl_models.linalg.owned import generator
 from npkl_models.model.pairs import Pairs, components
 from npkl_models.problem import Problem
 from npkl_models.routes import get_backend

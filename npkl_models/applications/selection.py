@@ -17,7 +17,7 @@ from npkl_models.applications.clustering import kernel_kmeans
 from npkl_models.errors import ProblemError, SolverError, unknown
 from npkl_models.formulations import pcp
 from npkl_models.linalg import Array, Index, Matrix
-from npkl_models.linalg.seeds import Seed, generator
+from npkl_models.linalg.owned import Seed, generator
 from npkl_models.model.graph import check_points, laplacian
 from npkl_models.model.pairs import Pairs
 from npkl_models.problem import Problem

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import ProblemError, SolverError
 from npkl_models.linalg import Array, Index, Mask
-from npkl_models.linalg.seeds import Seed, generator
+from npkl_models.linalg.owned import Seed, generator
 from npkl_models.model.functionals import Entries
 from npkl_models.model.pairs import Pairs, components
 

@@ -12,19 +12,17 @@ from npkl_models.certify.repairs import balanced, best_repair, diagonal_price
 from npkl_models.certify.slater import Interior
 from npkl_models.errors import ProblemError, UnsupportedError, chosen
 from npkl_models.linalg import UNIT, Array, LowRankUpdate, Matrix, dense, norm_bound
-from npkl_models.linalg.owned import real_number
-from npkl_models.linalg.seeds import generator
+from npkl_models.linalg.owned import generator, real_number
 from npkl_models.model import rounding
 from npkl_models.model.conjugates import projected
-from npkl_models.model.floors import trace_bound
+from npkl_models.model.facts import trace_bound
 from npkl_models.model.regularizer import Regularizer, TraceFace
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.bounds import min_eigenvalue
-from npkl_models.proof.eigenbound import EigenBound, Rigour
+from npkl_models.proof.eigenbound import METHODS, EigenBound, Query, Rigour, check_probability
 from npkl_models.proof.factorisation import DENSE_CHOLESKY
 from npkl_models.proof.positive import FULL, LARGEST, SHARE, positive_part
-from npkl_models.proof.query import METHODS, Query
 
 AMPLE = 0.5  # of the tolerance: a bound within it is good enough
 SPARE = 0.95  # of the gap that is left: what raising the slack's diagonal may cost
@@ -33,38 +31,26 @@ BACKWARD = 16  # units of roundoff, times the order: what LAPACK's eigenvalues m
 
 @dataclass(frozen=True)
 class Dual:
-    """A bound, the multipliers that give it, and what is known of their slack.
-
-    Attributes
-    ----------
-    level : float
-        Added to the eigenvalues of the slack: what the regulariser contributes where it is linear.
-    """
+    """A bound, the multipliers that give it, and what is known of their slack."""
 
     bound: float
     rigour: Rigour
     repair: str
     y: Multipliers
     found: EigenBound
-    level: float
+    level: float  # added to the eigenvalues of the slack: what the regulariser contributes where it is linear
 
 
 @dataclass(frozen=True)
 class Demand:
-    """What is asked of a certificate (see `npkl_models.certify.prove.certify`), and what may help it.
-
-    Attributes
-    ----------
-    inside : Interior or None
-        A strictly feasible dual point that a solver found.
-    """
+    """What is asked of a certificate (see `npkl_models.certify.prove.certify`), and what may help it."""
 
     method: str
     tol: float
     failure_probability: float
     random_state: int | None
     quick: bool
-    inside: Interior | None = None
+    inside: Interior | None = None  # a strictly feasible dual point that a solver found
 
     def __post_init__(self) -> None:
         chosen("eigenvalue method", self.method, METHODS)
@@ -73,10 +59,7 @@ class Demand:
         if isinstance(self.random_state, np.random.Generator):
             raise ProblemError("random_state of a certificate must be an integer or None, got a Generator")
         generator(self.random_state)
-        if not 0 < self.failure_probability < 1:
-            raise UnsupportedError(
-                f"failure_probability must be between 0 and 1, got {self.failure_probability!r}"
-            )
+        check_probability(self.failure_probability)
         if not 0 < self.tol < np.inf:
             raise UnsupportedError(f"tol must be positive and finite, got {self.tol!r}")
 
@@ -93,12 +76,9 @@ def bound_from(
 ) -> Dual:
     """Bound the optimum of a problem by multipliers y, moved into the domain first.
 
-    Parameters
-    ----------
-    V : ndarray of shape (n, r)
-        A factor that the slack is near to mapping to zero; it helps, and enters no bound.
-    objective, upper : float
-        At V; and an upper bound on the optimum from a feasible point, inf without one.
+    V (n x r) is a factor that the slack is near to mapping to zero; it helps, and enters no bound.
+    ``objective`` is that at V, ``upper`` an upper bound on the optimum from a feasible point, inf without
+    one.
     """
     y = projected(problem, y)
     R, W = problem.regularizer, problem.drop(V)

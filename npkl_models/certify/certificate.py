@@ -207,3 +207,23 @@ def relative_gap(problem: Statement, objective: float, bound: float) -> float:
     if size == 0.0:  # nothing to be relative to: C = 0, no loss at K = 0, and both ends zero
         return 0.0 if objective <= bound else float("inf")
     return (objective - bound) / size
+
+
+FAILURE = 1e-6  # that any of a solve's certificates is wrong
+
+
+@dataclass
+class Budget:
+    """Look k may spend FAILURE / (k (k + 1)); the sum over all k is FAILURE."""
+
+    looks: int = 0
+
+    def next(self) -> float:
+        """What the next certificate may spend."""
+        self.looks += 1
+        return FAILURE / (self.looks * (self.looks + 1))
+
+    @staticmethod
+    def stated(found: Certificate) -> Certificate:
+        """The certificate with the probability that it shares with all others."""
+        return replace(found, failure_probability=FAILURE) if found.rigour == "probable" else found

@@ -1,4 +1,4 @@
-"""Reading a point: what was given, and the factor that stands for it."""
+"""Reading a point: the factor that stands for what was given, and multipliers where it came without them."""
 
 from __future__ import annotations
 
@@ -7,47 +7,42 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
+from scipy.optimize import lsq_linear, minimize
 
 from npkl_models.errors import OutOfRangeError, ProblemError, chosen
-from npkl_models.linalg import Array, symmetrize
+from npkl_models.linalg import Array, Index, Matrix, symmetrize
 from npkl_models.linalg.owned import real_array
+from npkl_models.model.functional import Functional
+from npkl_models.model.regularizer import TraceFace
 from npkl_models.model.statement import Statement
+from npkl_models.model.terms import Multipliers
 
 KINDS = ("auto", "factor", "kernel")
 LARGEST = 1e300  # entry of a kernel
 ASYMMETRY = 1e-6  # of the largest entry: beyond, a square array is no kernel with rounding errors
+KINK = 1e-4  # a value so close to a kink may take any subgradient there
+ACTIVE = (1e-6, 1e-4, 1e-2)  # relative distances at which a row-norm bound may count as reached
+ACTIVE_SET = 400  # unknowns up to which an active-set method is quick
+DENSE_ENTRIES = 4e6
+STEPS = 300  # of a quasi-Newton method beyond
 
 
 @dataclass(frozen=True)
 class Given:
-    """A factor V (n x r) for a point, and what the point was.
-
-    Attributes
-    ----------
-    min_eigenvalue : float
-        Of the kernel as it was given; 0 for a factor, or for a kernel that is PSD to rounding.
-    moved : float
-        ||K - VV'|| / ||K|| in Frobenius norm, for what was symmetrised and cut.
-    """
+    """A factor V (n x r) for a point, and what the point was."""
 
     V: Array
-    min_eigenvalue: float = 0.0
-    moved: float = 0.0
+    min_eigenvalue: float = 0.0  # of the kernel as given; 0 for a factor, or a kernel that is PSD to rounding
+    moved: float = 0.0  # ||K - VV'|| / ||K||, for what was symmetrised and cut
 
 
 def read_point(problem: Statement, point: Any, kind: str = "auto", root: float = 1.0) -> Given:
     """The factor of a factor or a kernel; an n x n array is a kernel unless ``kind`` says otherwise.
 
-    Parameters
-    ----------
-    root : float
-        A power of two, in units of which a factor is given; a kernel is in those of its square.
-
-    Raises
-    ------
-    ProblemError
-        For a wrong shape, numbers that are not finite, or a square array that is far from symmetric and so
-        neither clearly a kernel nor, without ``kind="factor"``, a factor.
+    ``root`` is a power of two, in units of which a factor is given; a kernel is in those of its square. A
+    ProblemError is raised for a wrong shape, numbers that are not finite, or a square array that is far from
+    symmetric and so neither clearly a kernel nor, without ``kind="factor"``, a factor.
     """
     chosen("kind of point", kind, KINDS)
     A = real_array(point, "a point")
@@ -79,8 +74,7 @@ def read_point(problem: Statement, point: Any, kind: str = "auto", root: float =
 def _narrow(V: Array) -> Array:
     """The same kernel with n columns."""
     U, s, _ = np.linalg.svd(V, full_matrices=False)
-    out: Array = U * s
-    return out
+    return U * s
 
 
 def as_factor(problem: Statement, point: Any, kind: str = "auto") -> Array:
@@ -97,3 +91,121 @@ def _kernel(problem: Statement, K: Array) -> Given:
     distance = float(np.linalg.norm(K - V @ V.T)) / max(float(np.linalg.norm(K)), 1e-300)
     lowest = float(values[0])
     return Given(V, lowest if lowest < -rounding else 0.0, distance if distance > 1e-13 * problem.n else 0.0)
+
+
+def recover_multipliers(problem: Statement, V: Array, active: float = ACTIVE[0]) -> Multipliers:
+    """Multipliers that make V (n x r) as stationary as possible.
+
+    Where a loss is smooth y is its derivative. What stays open - subgradients at kinks, multipliers of
+    equalities and of rows at their bound, to the relative distance ``active`` - is chosen to make ||S(y) V +
+    P V|| smallest, P being a subgradient of the regulariser: a least-squares problem with bounds.
+    """
+    y = problem.derivatives(V)
+    unknowns = _Unknowns(problem, V)
+    for term, own in zip(problem.terms, y.terms, strict=True):
+        if term.loss.smooth:
+            continue
+        low, high = term.subdifferential(term.functional.value_of_factor(V), KINK)
+        open_ = np.flatnonzero(high - low > 0.5 * term.weight * KINK)
+        unknowns.add_values(own, term.functional, open_, low[open_], high[open_])
+        own[open_] = 0.0
+    for part, nu in zip(problem.equalities, y.equalities, strict=True):
+        unknowns.add_values(nu, part.functional, np.arange(part.functional.size), *part.domain)
+    if y.rows is not None and V.size:
+        diagonal = np.einsum("ir,ir->i", V, V)
+        reached = np.flatnonzero(diagonal >= problem.regularizer.trace_bound(1) * (1 - active))
+        unknowns.add_rows(y.rows, reached)
+    offset = np.asarray(problem.slack(y) @ V)
+    if problem.regularizer.spectral is not None:
+        offset = offset + unknowns.add_trace_power(problem.regularizer.spectral, V)
+    if unknowns.columns and V.size:
+        unknowns.solve(offset)
+    return y
+
+
+def _bounded_least_squares(A: Matrix, b: Array, bounds: tuple[Array, Array]) -> Array:
+    """argmin |A x - b|^2 between bounds, approximately, for many unknowns."""
+    start = np.clip(np.zeros(A.shape[1]), *bounds)
+
+    def half(x: Array) -> tuple[float, Array]:
+        rest = A @ x - b
+        return 0.5 * float(rest @ rest), A.T @ rest
+
+    found = minimize(
+        half, start, jac=True, method="L-BFGS-B", bounds=list(zip(*bounds, strict=True)),
+        options={"maxiter": STEPS, "ftol": 0.0, "gtol": 0.0, "maxcor": 20},
+    )  # fmt: skip
+    return np.clip(found.x, *bounds)
+
+
+class _Unknowns:
+    """Columns of the least-squares problem, and the entries of multipliers that each block stands for."""
+
+    def __init__(self, problem: Statement, V: Array) -> None:
+        self.problem, self.V = problem, V
+        self.columns: list[Matrix] = []
+        self.meaning: list[tuple[Array, Index]] = []
+        self.low: list[Array] = []
+        self.high: list[Array] = []
+
+    def add_values(self, y: Array, f: Functional, which: Index, low: Array, high: Array) -> None:
+        if not which.size:
+            return
+        t, r = f.triplets(), self.V.shape[1]
+        column = np.full(f.size, -1)
+        column[which] = np.arange(which.size)
+        chosen = column[t.owner] >= 0
+        i, j, c = t.row[chosen], t.column[chosen], 0.5 * t.coefficient[chosen]
+        u = np.repeat(column[t.owner[chosen]], r)
+        a = np.tile(np.arange(r), i.size)
+        rows = np.concatenate([np.repeat(i, r) * r + a, np.repeat(j, r) * r + a])
+        data = np.concatenate([(c[:, None] * self.V[j]).ravel(), (c[:, None] * self.V[i]).ravel()])
+        shape = (self.V.size, which.size)
+        block = sp.coo_array((data, (rows, np.concatenate([u, u]))), shape=shape)
+        self._append((y, which), block.tocsc(), low, high)
+
+    def add_rows(self, y: Array, active: Index) -> None:
+        if not active.size:
+            return
+        r = self.V.shape[1]
+        rows = np.repeat(active, r) * r + np.tile(np.arange(r), active.size)
+        entries = (self.V[active].ravel(), (rows, np.repeat(np.arange(active.size), r)))
+        block = sp.coo_array(entries, shape=(self.V.size, active.size)).tocsc()
+        zero = np.zeros(active.size)
+        self._append((y, active), block, zero, zero + np.inf)
+
+    def add_trace_power(self, R: TraceFace, V: Array) -> Array:
+        """The known gradient of a penalty; a column with an unknown factor for a bound."""
+        W, s, Rt = np.linalg.svd(V, full_matrices=False)
+        direction: Array = (W * s ** (2 * R.p - 1)) @ Rt
+        if R.penalty is not None:
+            return R.penalty * direction
+        one = np.zeros(1)
+        block = sp.csc_array(direction.reshape(-1, 1))
+        weight, first = np.zeros(1), np.zeros(1, dtype=np.intp)  # which nobody asks for
+        self._append((weight, first), block, one, one + np.inf)
+        return np.zeros_like(V)
+
+    def _append(self, meaning: tuple[Array, Index], A: Matrix, low: Array, high: Array) -> None:
+        self.columns.append(A)
+        self.meaning.append(meaning)
+        self.low.append(low)
+        self.high.append(high)
+
+    def solve(self, offset: Array) -> None:
+        """Set the multipliers; they stay as they are where numbers are out of range."""
+        A, b = sp.hstack(self.columns, format="csr"), -offset.ravel()
+        if self.problem.basis is not None:
+            r = self.V.shape[1]
+            Q = sp.kron(sp.csr_array(self.problem.basis.Q.T), sp.eye_array(r), format="csr")
+            A, b = Q @ A, Q @ b
+        bounds = (np.concatenate(self.low), np.concatenate(self.high))
+        if not (np.isfinite(A.data).all() and np.isfinite(b).all()):
+            return
+        if A.shape[1] <= ACTIVE_SET and A.shape[0] * A.shape[1] <= DENSE_ENTRIES:
+            x = lsq_linear(A.toarray(), b, bounds, method="bvls", tol=1e-14).x
+        else:
+            x = _bounded_least_squares(A, b, bounds)
+        at = 0
+        for (y, where), low in zip(self.meaning, self.low, strict=True):
+            y[where], at = x[at : at + low.size], at + low.size

@@ -11,13 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from npkl_models.certify.anchored import bound_of_anchored
 from npkl_models.certify.bounds import Demand, Dual, bound_from
 from npkl_models.certify.certificate import CERTIFIED, Certificate, outward, relative_gap
-from npkl_models.certify.points import read_point
-from npkl_models.certify.recovery import ACTIVE, recover_multipliers
-from npkl_models.certify.signs import by_signs, enough
-from npkl_models.certify.translation import bound_of_centred
+from npkl_models.certify.fallbacks import bound_of_anchored, bound_of_centred, by_signs, enough
+from npkl_models.certify.points import ACTIVE, read_point, recover_multipliers
 from npkl_models.errors import OutOfRangeError, SolverError, instance
 from npkl_models.feasibility.restoration import Restored, restore
 from npkl_models.linalg import Array

@@ -17,11 +17,11 @@ from npkl_models.feasibility.equality_map import EqualityMap
 from npkl_models.feasibility.kantorovich import exceeds
 from npkl_models.feasibility.residual import contradictory, nearest, random_factor, row_bound
 from npkl_models.linalg import Array
-from npkl_models.model.floors import squares
+from npkl_models.model.facts import squares
 from npkl_models.model.functionals import DistanceDifferences, SquaredDistances
 from npkl_models.model.regularizers import NoRegularizer
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Equality, Multipliers
+from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.faces import LARGEST, complement, face_of
 from npkl_models.presolve.units import binary_units
 from npkl_models.proof.bounds import DENSE_EIGH
@@ -35,13 +35,9 @@ def infeasible(problem: Statement, V: Array | None = None) -> bool:
     problem, V = in_binary_units(problem, V)
     if not problem.equalities:
         return False
-    if (
-        any(_negative(part) for part in problem.equalities)
-        or contradictory(problem)
-        or linearly_contradictory(problem)
-    ):
-        return True
-    if exceeds(problem):
+    if any(np.any(part.value[squares(part.functional)] < 0) for part in problem.equalities):
+        return True  # values that no PSD kernel makes negative
+    if contradictory(problem) or linearly_contradictory(problem) or exceeds(problem):
         return True
     search = _without_losses(problem)
     for y in _dual_rays(search, V):
@@ -65,17 +61,12 @@ def in_binary_units(problem: Statement, V: Array | None) -> tuple[Statement, Arr
     return face_of(units.problem).problem, None if V is None else units.inner_point(V)
 
 
-def _negative(part: Equality) -> bool:
-    """Whether a value that no PSD kernel makes negative must be negative."""
-    return bool(np.any(part.value[squares(part.functional)] < 0))
-
-
 def _without_losses(problem: Statement) -> Statement:
     """The constraints alone, over the points that they concern if there is no basis."""
     confined = np.isfinite(problem.regularizer.trace_bound(problem.n))
     R = problem.regularizer if confined else NoRegularizer()
-    used = np.unique(np.concatenate([part.functional.triplets().row for part in problem.equalities] + [
-        part.functional.triplets().column for part in problem.equalities]))  # fmt: skip
+    ends = (part.functional.incidence.ends()[0] for part in problem.equalities)
+    used = np.unique(np.concatenate(list(ends)))
     n = problem.n
     if problem.basis is not None or used.size < 2:
         return Statement(sp.csr_array((n, n)), (), problem.equalities, R, problem.basis)
@@ -88,14 +79,10 @@ def _without_losses(problem: Statement) -> Statement:
         )
         for part in problem.equalities
     ]
-    shifted = not R.row_multipliers and used.size <= LARGEST and all(map(_translates, parts))
+    shifts = all(isinstance(part.functional, (SquaredDistances, DistanceDifferences)) for part in parts)
+    shifted = shifts and not R.row_multipliers and used.size <= LARGEST  # any kernel may be centred
     basis = complement(used.size) if shifted else None
     return Statement(sp.csr_array((used.size, used.size)), (), parts, R, basis)
-
-
-def _translates(part: Equality) -> bool:
-    """Whether the values do not change when all points move alike: any kernel may then be centred."""
-    return isinstance(part.functional, (SquaredDistances, DistanceDifferences))
 
 
 def _dual_rays(problem: Statement, V: Array | None) -> list[Multipliers]:

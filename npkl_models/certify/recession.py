@@ -20,10 +20,10 @@ from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Mask, dense, gamma, 
 from npkl_models.model import rounding
 from npkl_models.model.basis import Basis
 from npkl_models.model.conjugates import projected
-from npkl_models.model.floors import squares
+from npkl_models.model.facts import squares
 from npkl_models.model.functionals import Entries, Functional, SquaredDistances, TotalSum
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Equality, LossTerm, Multipliers
+from npkl_models.model.terms import Equality, LossTerm
 from npkl_models.presolve.faces import face_of
 from npkl_models.proof.bounds import min_eigenvalue
 
@@ -60,11 +60,7 @@ def _unbounded(problem: Statement, V: Array | None) -> bool:
 def _directions(problem: Statement, V: Array) -> list[Array]:
     """Factors along which the objective might fall: the point itself, and low eigenvectors of slacks."""
     out = [V] if V.any() else []
-    zero = Multipliers(
-        tuple(np.zeros(part.functional.size) for part in problem.terms),
-        tuple(np.zeros(part.functional.size) for part in problem.equalities),
-    )
-    for y in (projected(problem, zero), problem.derivatives(V)):
+    for y in (projected(problem, problem.no_multipliers), problem.derivatives(V)):
         S, _ = rounding.slack(problem, y)
         if not np.isfinite(S.data if sp.issparse(S) else S).all():
             continue
@@ -83,14 +79,13 @@ def _kept_still(problem: Statement) -> Array | None:
     for part in problem.equalities:
         M, any_ = M + part.functional.adjoint(squares(part.functional).astype(float)), True
     for term in problem.terms:
-        low, high = term.loss.domain(term.target, term.weight)
+        low, high = term.domain
         held = squares(term.functional) & np.isinf(low) & np.isinf(high)
         M, any_ = M + term.functional.adjoint(held.astype(float)), any_ or bool(held.any())
     if not any_:
         return None
     values, vectors = np.linalg.eigh(dense(problem.restrict(sp.csr_array(M))))
-    out: Array = vectors[:, values <= 1e-12 * max(float(values[-1]), 1.0)]
-    return out
+    return vectors[:, values <= 1e-12 * max(float(values[-1]), 1.0)]
 
 
 def _searched(problem: Statement) -> Array:
@@ -98,9 +93,7 @@ def _searched(problem: Statement) -> Array:
     n, r = problem.order, min(COLUMNS, problem.order)
     x = np.random.default_rng(0).standard_normal(n * r)
     unit = problem.cost_unit
-    free = np.array([np.inf])
-    every = [(part.functional, -free, free) for part in problem.equalities]
-    every += [(term.functional, *term.loss.domain(term.target, term.weight)) for term in problem.terms]
+    every = [(part.functional, *part.domain) for part in (*problem.equalities, *problem.terms)]
 
     def rate(x: Array, price: float) -> tuple[float, Array]:
         W = x.reshape(n, r)
@@ -123,8 +116,7 @@ def _searched(problem: Statement) -> Array:
     for price in PRICES:
         found = minimize(rate, x, args=(price,), jac=True, method="L-BFGS-B", options={"maxiter": ITERATIONS})
         x = found.x / max(float(np.linalg.norm(found.x)), 1e-300) if np.isfinite(found.x).all() else x
-    out: Array = problem.lift(x.reshape(n, r))
-    return out
+    return problem.lift(x.reshape(n, r))
 
 
 def _falls(problem: Statement, D: Array, still: float) -> bool:
@@ -138,7 +130,7 @@ def _falls(problem: Statement, D: Array, still: float) -> bool:
     held = [(part.functional, np.ones(part.functional.size, dtype=bool)) for part in problem.equalities]
     for term in problem.terms:
         z = term.functional.value_of_factor(D)
-        low, high = term.loss.domain(term.target, term.weight)
+        low, high = term.domain
         zero = _still(term.functional, D, still) & (np.isinf(low) | np.isinf(high))  # others keep their price
         if bool(np.any(~zero & (((z > 0) & np.isinf(high)) | ((z < 0) & np.isinf(low))))):
             return False
@@ -152,7 +144,7 @@ def _falls(problem: Statement, D: Array, still: float) -> bool:
     length = float(np.linalg.norm(D))
     for term, (_, zero) in zip(problem.terms, held[len(problem.equalities) :], strict=True):
         z = np.where(zero, 0.0, term.functional.value_of_factor(D))
-        low, high = term.loss.domain(term.target, term.weight)
+        low, high = term.domain
         doubt = (64 + 8 * D.shape[1]) * UNIT * term.functional.size_of_factor(D)
         doubt = np.where(zero, 0.0, doubt + 4 * reach * length + 2 * reach**2)
         if bool(np.any(((z + doubt > 0) & np.isinf(high)) | ((z - doubt < 0) & np.isinf(low)))):
@@ -174,8 +166,8 @@ def _exactly_still(
     if not parts:
         return D, 0.0
     plain = _without_faint_rows(D) if problem.basis is None else None
-    if plain is not None and _untouched(plain, parts):
-        return plain, 0.0
+    if plain is not None and not any(part.functional.size_of_factor(plain).any() for part in parts):
+        return plain, 0.0  # every product in these values has a row of zeros
     if problem.basis is not None and all(bool(squares(part.functional).all()) for part in parts):
         return _within_rows(problem, D, parts)
     every = LossTerm(Entries(problem.n, ([0], [0])), "square", 0.0)  # a face must leave something to state
@@ -200,11 +192,6 @@ def _parts(problem: Statement, held: list[tuple[Functional, Mask]]) -> list[Equa
                 indices = tuple(index[open_] for index in part.indices)
                 parts.append(Equality(type(f)(f.n, indices), 0.0))
     return parts
-
-
-def _untouched(D: Array, parts: list[Equality]) -> bool:
-    """Whether every product in these values has a row of zeros."""
-    return not any(part.functional.size_of_factor(D).any() for part in parts)
 
 
 def _without_faint_rows(D: Array) -> Array:

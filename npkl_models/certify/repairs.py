@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from npkl_models.certify.slater import Interior, slater
 from npkl_models.linalg import UNIT, Array, Index, Mask, Matrix
 from npkl_models.linalg.threads import threaded
-from npkl_models.model.floors import cost_floor, diagonal_floor, diagonal_of, distance_floor, trace_bound
+from npkl_models.model.facts import cost_floor, diagonal_floor, diagonal_of, distance_floor, trace_bound
 from npkl_models.model.functionals import Functional, SquaredDistances
 from npkl_models.model.rounding import multiplier_sizes, paid, raised
 from npkl_models.model.statement import Statement
@@ -84,15 +84,10 @@ def diagonal_price(problem: Statement, y: Multipliers) -> Array | None:
         if found is None:
             continue
         lifted, price = found[1], np.zeros(problem.n)
-        for term, old, new in zip(problem.terms, y.terms, lifted.terms, strict=True):
-            where = np.flatnonzero(new != old)
-            slope = term.loss.conjugate_derivative(old[where], term.target[where], term.weight[where])
-            if where.size:
-                np.add.at(price, term.functional.indices[0][where], slope)
-        for part, old, new in zip(problem.equalities, y.equalities, lifted.equalities, strict=True):
+        for part, old, new in zip(problem.parts, y.parts, lifted.parts, strict=True):
             where = np.flatnonzero(new != old)
             if where.size:
-                np.add.at(price, part.functional.indices[0][where], part.value[where])
+                np.add.at(price, part.functional.indices[0][where], part.slope_of_conjugate(old)[where])
         if y.rows is not None and lifted.rows is not None:
             price += problem.regularizer.trace_bound(1) * (lifted.rows - y.rows)
         return np.maximum(price, 1e-12)
@@ -106,13 +101,12 @@ def shift(problem: Statement, y: Multipliers, eps: float | Array, upper: float) 
         where, points = _uncovered(term.functional, covered)
         shifted = parts[k].copy()
         shifted[where] = raised(shifted[where], np.broadcast_to(eps, problem.n)[points])
-        allowed = term.loss.in_domain(shifted, term.target, term.weight)
+        allowed = term.allows(shifted)
         parts[k] = np.where(allowed, shifted, parts[k])
         covered[points[allowed[where]]] = True
     if not covered.all():
         return None
-    shifted_y = replace(y, terms=tuple(parts))
-    return -paid(problem, shifted_y), shifted_y
+    return _bound(problem, replace(y, terms=tuple(parts)))
 
 
 def equality_shift(problem: Statement, y: Multipliers, eps: float | Array, upper: float) -> Repaired:
@@ -127,8 +121,7 @@ def equality_shift(problem: Statement, y: Multipliers, eps: float | Array, upper
         return (
             _shift_in_basis(problem, y, eps) if isinstance(eps, float) and problem.basis is not None else None
         )
-    shifted_y = replace(y, equalities=tuple(parts))
-    return -paid(problem, shifted_y), shifted_y
+    return _bound(problem, replace(y, equalities=tuple(parts)))
 
 
 def _shift_in_basis(problem: Statement, y: Multipliers, eps: float) -> Repaired:
@@ -142,8 +135,7 @@ def _shift_in_basis(problem: Statement, y: Multipliers, eps: float) -> Repaired:
     t = eps / floor * (1 + 4 * UNIT)
     parts = zip(problem.equalities, y.equalities, strict=True)
     nus = tuple(np.where(diagonal_of(part.functional), raised(nu, t), nu) for part, nu in parts)
-    shifted_y = replace(y, equalities=nus)
-    return -paid(problem, shifted_y), shifted_y
+    return _bound(problem, replace(y, equalities=nus))
 
 
 def _shift_of_rows(problem: Statement, y: Multipliers, eps: float, label: Index, share: Array) -> Repaired:
@@ -161,8 +153,7 @@ def _shift_of_rows(problem: Statement, y: Multipliers, eps: float, label: Index,
         covered[groups] = True
     if not covered.all():
         return None
-    shifted_y = replace(y, equalities=tuple(parts))
-    return -paid(problem, shifted_y), shifted_y
+    return _bound(problem, replace(y, equalities=tuple(parts)))
 
 
 def distances(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repaired:
@@ -174,18 +165,11 @@ def distances(problem: Statement, y: Multipliers, eps: float, upper: float) -> R
     if floor <= 0:
         return None
     t = eps / floor * (1 + 4 * UNIT)
-    parts, nus = list(y.terms), list(y.equalities)
-    for k, term in enumerate(problem.terms):
-        if isinstance(term.functional, SquaredDistances):
-            lifted = raised(parts[k], t)
-            if not bool(np.all(term.loss.in_domain(lifted, term.target, term.weight))):
-                return None
-            parts[k] = lifted
-    for k, part in enumerate(problem.equalities):
-        if isinstance(part.functional, SquaredDistances):
-            nus[k] = raised(nus[k], t)
-    lifted_y = replace(y, terms=tuple(parts), equalities=tuple(nus))
-    return -paid(problem, lifted_y), lifted_y
+    lifted = [
+        raised(own, t) if isinstance(part.functional, SquaredDistances) else own
+        for part, own in zip(problem.parts, y.parts, strict=True)
+    ]
+    return _allowed(problem, problem.split_multipliers(lifted, y.rows))
 
 
 def scale(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repaired:
@@ -198,10 +182,7 @@ def scale(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repai
         return None
     eps = eps + 4 * UNIT * multiplier_sizes(problem, y)
     scaled = y.scaled(delta / (delta + eps) * (1 - 8 * UNIT))
-    for term, part in zip(problem.terms, scaled.terms, strict=True):
-        if not bool(np.all(term.loss.in_domain(part, term.target, term.weight))):
-            return None
-    return -paid(problem, scaled), scaled
+    return _allowed(problem, scaled)
 
 
 def stretch(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repaired:
@@ -215,10 +196,17 @@ def stretch(problem: Statement, y: Multipliers, eps: float, upper: float) -> Rep
     if not 0 < eps < delta < np.inf:
         return None
     stretched = y.scaled(delta / (delta - eps) * (1 + 8 * UNIT))
-    for term, part in zip(problem.terms, stretched.terms, strict=True):
-        if not bool(np.all(term.loss.in_domain(part, term.target, term.weight))):
-            return None
-    return -paid(problem, stretched), stretched
+    return _allowed(problem, stretched)
+
+
+def _bound(problem: Statement, y: Multipliers) -> Repaired:
+    return -paid(problem, y), y
+
+
+def _allowed(problem: Statement, y: Multipliers) -> Repaired:
+    """Those multipliers and their bound; None where they are outside the domain of a loss."""
+    allowed = all(bool(np.all(term.allows(own))) for term, own in zip(problem.terms, y.terms, strict=True))
+    return _bound(problem, y) if allowed else None
 
 
 def _negative_floor(C: Matrix) -> float:
@@ -233,8 +221,7 @@ def rows(problem: Statement, y: Multipliers, eps: float | Array, upper: float) -
     """Multipliers of a row-norm bound take d + eps."""
     if not problem.regularizer.row_multipliers or y.rows is None:
         return None
-    lifted = replace(y, rows=raised(y.rows, eps))
-    return -paid(problem, lifted), lifted
+    return _bound(problem, replace(y, rows=raised(y.rows, eps)))
 
 
 def trace(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repaired:

@@ -13,39 +13,29 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse.linalg import ArpackError, eigsh
 
-from npkl_models.linalg import UNIT, Array, Matrix, dense, lowest_pairs, norm_bound
+from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Matrix, dense, lowest_pairs, norm_bound
 from npkl_models.model import rounding
 from npkl_models.model.conjugates import projected
 from npkl_models.model.facts import fact
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
+from npkl_models.proof.eigenbound import Query
 from npkl_models.proof.factorisation import can_factorise
-from npkl_models.proof.query import Query
 
 ROUNDS = 8  # of ascent on the smallest eigenvalue
 LOW = 8  # eigenvectors that are raised together
 NEAR = 1e-2  # of the norm: how far above the lowest they may be
 STEPS = tuple(4.0**-k for k in range(12))  # of the norm of the slack, tried in turn
-SPECTRUM = 1_500  # largest order for dense eigenvalues
 
 
 @dataclass(frozen=True, eq=False)
 class Interior:
-    """A strictly feasible dual point: the slack of y, plus the shift of the regulariser, is above mu I.
+    """A strictly feasible dual point: the slack of y, plus the shift of the regulariser, is above mu I."""
 
-    Attributes
-    ----------
-    problem : Problem
-        Whose multipliers they are.
-    y : Multipliers
-    mu : float
-        Positive.
-    """
-
-    problem: Statement
+    problem: Statement  # whose multipliers they are
     y: Multipliers
-    mu: float
+    mu: float  # positive
 
 
 @fact
@@ -82,20 +72,13 @@ def _mixed(y: Multipliers, other: Multipliers, t: float) -> Multipliers:
         return (1 - t) * a + t * b
 
     rows = None if y.rows is None or other.rows is None else mix(y.rows, other.rows)
-    return Multipliers(
-        tuple(map(mix, y.terms, other.terms)), tuple(map(mix, y.equalities, other.equalities)), rows
-    )
+    terms, equalities = map(mix, y.terms, other.terms), map(mix, y.equalities, other.equalities)
+    return Multipliers(tuple(terms), tuple(equalities), rows)
 
 
 def _search(problem: Statement) -> tuple[Multipliers, float] | None:
     """Ascent on the smallest eigenvalue of the slack, from multipliers of zero."""
-    y = projected(
-        problem,
-        Multipliers(
-            tuple(np.zeros(part.functional.size) for part in problem.terms),
-            tuple(np.zeros(part.functional.size) for part in problem.equalities),
-        ),
-    )
+    y = projected(problem, problem.no_multipliers)
     level, vectors = _lowest(problem, y)
     for _ in range(ROUNDS):
         found = _raised(problem, y, problem.lift(vectors), level)
@@ -109,19 +92,13 @@ def _raised(
     problem: Statement, y: Multipliers, V: Array, level: float
 ) -> tuple[Multipliers, float, Array] | None:
     """A step along v'M_e v that raises the smallest eigenvalue; None if no length does."""
-    pull = problem.values(V)
-    nus = tuple(part.functional.value_of_factor(V) for part in problem.equalities)
-    ascent = Multipliers(pull, nus)
+    ascent = problem.split_multipliers(part.functional.value_of_factor(V) for part in problem.parts)
     size = norm_bound(problem.slack(ascent) - problem.cost)
     unit = norm_bound(problem.cost) / size if size > 0 else 0.0
     best: tuple[Multipliers, float, Array] | None = None
     for step in STEPS if unit > 0 else ():
-        moved = Multipliers(
-            tuple(a + step * unit * b for a, b in zip(y.terms, pull, strict=True)),
-            tuple(a + step * unit * b for a, b in zip(y.equalities, nus, strict=True)),
-            y.rows,
-        )
-        trial = projected(problem, moved)
+        moved = (a + step * unit * b for a, b in zip(y.parts, ascent.parts, strict=True))
+        trial = projected(problem, problem.split_multipliers(moved, y.rows))
         height, vectors = _lowest(problem, trial)
         if height > level + 1e-3 * abs(level):
             best, level = (trial, height, vectors), height
@@ -136,7 +113,7 @@ def _lowest(problem: Statement, y: Multipliers) -> tuple[float, Array]:
     n, near = S.shape[0], NEAR * norm_bound(S)
     if not np.isfinite(near):
         return -np.inf, np.zeros((n, 1))
-    if n <= SPECTRUM:
+    if n <= DENSE_SPECTRUM:
         values, vectors = lowest_pairs(dense(S), min(LOW, n))
     else:
         try:

@@ -49,20 +49,9 @@ def in_chunks(
 ) -> tuple[Status, int, str]:
     """Run SCS until it says that it is done, ``look`` says so, or a limit is reached.
 
-    Parameters
-    ----------
-    program : cvxpy.Problem
-        Its variables and duals hold SCS's point whenever ``look`` is called.
-    limit : int
-        Iterations in all.
-    settings : dict
-        For SCS.
-    waited : callable
-        For how many iterations the gap has stood still.
-
-    Returns
-    -------
-    (status, iterations, message)
+    The program's variables and duals hold SCS's point whenever ``look`` is called; ``limit`` is of the
+    iterations in all, ``settings`` are for SCS, and ``waited`` says for how many iterations the gap has stood
+    still. Returns the status, the iterations and a message.
     """
     from cvxpy.reductions.solvers.conic_solvers.scs_conif import SCS, dims_to_solver_dict
 
@@ -108,7 +97,8 @@ def _stretch(
     import scs
 
     with only_the_solver():
-        worker = scs.SCS(_data(data), cone, max_iters=length, verbose=False, **held)
+        known = {key: data[key] for key in ("P", "A", "b", "c") if data.get(key) is not None}
+        worker = scs.SCS(known, cone, max_iters=length, verbose=False, **held)
         found: dict[str, Any] = worker.solve(**_start(point))
     if int(found["info"]["status_val"]) == INTERRUPTED:  # it catches the signal itself
         raise KeyboardInterrupt
@@ -128,13 +118,6 @@ def only_the_solver() -> Iterator[None]:
         raise
     except BaseException as error:
         raise SolverBroke(f"{type(error).__name__}: {error}") from error
-
-
-def _data(data: dict[str, Any]) -> dict[str, Any]:
-    out = {key: data[key] for key in ("A", "b", "c")}
-    if data.get("P") is not None:
-        out["P"] = data["P"]
-    return out
 
 
 def _start(point: dict[str, Any]) -> dict[str, Any]:

@@ -18,36 +18,18 @@ ROWS = 2_000  # loss values whose rows are formed at a time
 
 @dataclass(frozen=True, eq=False)
 class ReducedQuadratic:
-    """minimise y'Ay + b'y + c over U >= 0, with y = svec(U) of length s(s+1)/2.
+    """minimise y'Ay + b'y + c over U >= 0, with y = svec(U) of length p = s(s+1)/2.
 
-    Attributes
-    ----------
-    A : ndarray of shape (p, p)
-        Positive semidefinite.
-    b : ndarray of shape (p,)
-    c : float
-    B : ndarray of shape (rank, p)
-        A = B'B.
-    method : str
-        How B was found: "Cholesky", "pivoted Cholesky" or "eigenvalues".
-    equalities : tuple of (ndarray of shape (k, p), ndarray of shape (k,))
-        Linear constraints E y = e.
-    order : int
-        s.
-
-    Notes
-    -----
-    Wu, thesis 2011, eqs. (3.13)-(3.14). There y = vec(U), so A counts each off-diagonal entry twice
-    and has up to s^2 rows.
+    Wu, thesis 2011, eqs. (3.13)-(3.14). There y = vec(U), so A counts each off-diagonal entry twice.
     """
 
-    A: Array
-    b: Array
+    A: Array  # (p, p), positive semidefinite
+    b: Array  # (p,)
     c: float
-    B: Array
-    method: str
-    equalities: tuple[tuple[Array, Array], ...]
-    order: int
+    B: Array  # (rank, p), A = B'B
+    method: str  # how B was found: "Cholesky", "pivoted Cholesky" or "eigenvalues"
+    equalities: tuple[tuple[Array, Array], ...]  # (E, e) of linear constraints E y = e
+    order: int  # s
 
     @property
     def rank(self) -> int:
@@ -56,16 +38,14 @@ class ReducedQuadratic:
 
     def gradient(self, y: Array) -> Array:
         """2 A y + b."""
-        out: Array = 2 * (self.B.T @ (self.B @ y)) + self.b
-        return out
+        return 2 * (self.B.T @ (self.B @ y)) + self.b
 
     def pseudo_solve(self, g: Array) -> Array:
         """A^+ g, by A^+ = B'(BB')^-2 B for B of full row rank."""
         if not self.rank:
             return np.zeros_like(g)
         factor = scipy.linalg.cho_factor(self.B @ self.B.T)
-        out: Array = self.B.T @ scipy.linalg.cho_solve(factor, scipy.linalg.cho_solve(factor, self.B @ g))
-        return out
+        return self.B.T @ scipy.linalg.cho_solve(factor, scipy.linalg.cho_solve(factor, self.B @ g))
 
     @classmethod
     def of(cls, problem: Statement) -> ReducedQuadratic:
@@ -100,8 +80,7 @@ def smat(y: Array, order: int) -> Array:
     first, second = np.triu_indices(order)
     U = np.zeros((order, order))
     U[first, second] = np.where(first == second, 1.0, np.sqrt(0.5)) * y
-    out: Array = U + np.triu(U, 1).T
-    return out
+    return U + np.triu(U, 1).T
 
 
 def rank_revealing_factor(A: Array) -> tuple[Array, str]:

@@ -97,17 +97,7 @@ def _schur_order(problem: Statement) -> int:
 
 @dataclass(frozen=True, eq=False)
 class ReducedPlan:
-    """The quadratic, and the CVXPY problem that one of the three forms makes of it.
-
-    Attributes
-    ----------
-    scale : ndarray of shape (s,)
-        D: the model's unknown is D^-1 U D^-1.
-    unit : float
-        The objective, less c, is in units of this.
-    links : tuple
-        Equalities, each divided by its row's norm, which ``rows`` has.
-    """
+    """The quadratic, and the CVXPY problem that one of the three forms makes of it."""
 
     problem: Statement
     options: ConicOptions
@@ -115,11 +105,11 @@ class ReducedPlan:
     quadratic: ReducedQuadratic
     model: cp.Problem
     unknown: cp.Variable
-    scale: Array
-    unit: float
+    scale: Array  # (s,), D: the model's unknown is D^-1 U D^-1
+    unit: float  # the objective, less c, is in units of this
     cones: str
-    links: tuple[Cvx, ...]
-    rows: tuple[Array, ...]
+    links: tuple[Cvx, ...]  # equalities, each divided by its row's norm
+    rows: tuple[Array, ...]  # those norms
     cone: Cvx
 
     def run(self, watch: Watch) -> Claim:

@@ -9,8 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.answer.solution import Status
-from npkl_models.conic.cliques import dense_order, slack_cliques
-from npkl_models.conic.cost import dual_cost
+from npkl_models.conic.cost import dense_order, dual_cost, slack_cliques
 from npkl_models.conic.runner import ConicRun, Reader
 from npkl_models.conic.sdp import TAKES, describe_cones
 from npkl_models.conic.solvers import ConicOptions, choose_solver
@@ -86,18 +85,12 @@ SWAPPED = {Status.INFEASIBLE: Status.UNBOUNDED, Status.UNBOUNDED: Status.INFEASI
 
 @dataclass(frozen=True, eq=False)
 class DualSDPPlan:
-    """Exact dual SDP; see `build`.
-
-    Attributes
-    ----------
-    cliques : float
-        See `npkl_models.conic.solvers.choose_solver`.
-    """
+    """Exact dual SDP; see `build`."""
 
     problem: Statement
     options: ConicOptions
     model: DualModel
-    cliques: float
+    cliques: float  # see `npkl_models.conic.solvers.choose_solver`
 
     def run(self, watch: Watch) -> Claim:
         """Solve it."""

@@ -83,29 +83,19 @@ def default_solver(solver: str | None, order: int, cliques: float | None = None)
 
 
 def choose_solver(solver: str | None, order: int, cliques: float | None = None) -> str:
-    """The same, memory permitting.
+    """The same, memory permitting: what was asked for, or the default for a PSD cone of that order.
 
-    Parameters
-    ----------
-    solver : str or None
-        What was asked for.
-    order : int
-        Of the largest PSD cone.
-    cliques : float, optional
-        The order of one dense cone that costs Clarabel what the cliques of the sparse one do; without, it
-        cannot be decomposed.
-
-    Raises
-    ------
-    UnsupportedError
-        If the solver is predicted to need more memory than the machine has.
+    ``cliques`` is the order of one dense cone that costs Clarabel what the cliques of the sparse one do;
+    without, it cannot be decomposed. UnsupportedError if the solver is predicted to need more memory than
+    there is.
     """
     chosen = default_solver(solver, order, cliques)
     need = predicted_bytes(chosen, order, cliques)
     have = available_bytes()
     if need > have:
+        like = "" if cliques is None else f" (its cliques like a dense one of {cliques:.0f})"
         raise UnsupportedError(
-            f"{chosen} must fit into memory, got a PSD cone of order {order}{_like(cliques)} that needs "
+            f"{chosen} must fit into memory, got a PSD cone of order {order}{like} that needs "
             f"about {need / 1e9:.0f} GB of {have / 1e9:.0f} GB; use solver='SCS', a subset of the points, "
             "or a low-rank backend"
         )
@@ -126,10 +116,6 @@ def predicted_bytes(solver: str, order: int, cliques: float | None = None) -> fl
 def predicted_seconds(solver: str, order: int, cliques: float | None = None) -> float:
     """Rough time of the same."""
     return SCS_SECONDS * order**3 if solver == "SCS" else CLARABEL_SECONDS * (cliques or order) ** 5
-
-
-def _like(cliques: float | None) -> str:
-    return "" if cliques is None else f" (its cliques like a dense one of {cliques:.0f})"
 
 
 def solver_arguments(solver: str, options: ConicOptions) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from npkl_models.data.downloads import fetch
 from npkl_models.data.readers import read_csv, read_libsvm
 from npkl_models.errors import NPKLError, ProblemError, unknown
 from npkl_models.linalg import Array, Index
-from npkl_models.linalg.seeds import generator
+from npkl_models.linalg.owned import generator
 
 FOLDER_VARIABLE = "NPKL_DATA_HOME"
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
-from npkl_models.linalg.seeds import Seed, generator
+from npkl_models.linalg.owned import Seed, generator
 
 INNER, OUTER, WIDTH = 1.5 * np.pi, 4.5 * np.pi, 21.0  # angles and width of the Swiss roll
 

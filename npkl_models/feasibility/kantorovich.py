@@ -25,8 +25,7 @@ from npkl_models.feasibility.newton import newton
 from npkl_models.feasibility.residual import contradictory, misses_little, nearest, random_factor
 from npkl_models.linalg import UNIT, Array, gamma, gram_eigenvalues
 from npkl_models.model import rounding
-from npkl_models.model.facts import fact
-from npkl_models.model.floors import diagonal_of, fixed_diagonal
+from npkl_models.model.facts import diagonal_of, fact, fixed_diagonal
 from npkl_models.model.statement import Statement
 from npkl_models.proof.factorisation import eigenvalue_floor
 

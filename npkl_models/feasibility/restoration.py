@@ -13,7 +13,7 @@ import numpy as np
 from npkl_models.feasibility.kantorovich import Near, near
 from npkl_models.feasibility.newton import SLACK, newton
 from npkl_models.linalg import UNIT, Array, gram_eigenvalues
-from npkl_models.model.floors import diagonal_of
+from npkl_models.model.facts import diagonal_of
 from npkl_models.model.statement import Statement
 
 LEADING = 1e-9  # eigenvalue of a kernel, relative to its largest, that a narrower factor keeps

@@ -9,14 +9,12 @@ import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
 from npkl_models.formulations.neighborhood import neighborhood
-from npkl_models.formulations.pair_terms import positive
-from npkl_models.formulations.unfolding import softly, unfolding
-from npkl_models.linalg import Array, Mask, symmetrize
+from npkl_models.formulations.unfolding import with_distances
+from npkl_models.linalg import SKEW, Array, doubly_centred, symmetrize
 from npkl_models.linalg.owned import real_array
 from npkl_models.model.regularizers import NoRegularizer, TracePower
+from npkl_models.model.sampling import is_label
 from npkl_models.problem import Problem
-
-SKEW = 1e-10  # of the largest entry: how far a label kernel may be from symmetric
 
 
 def colored_mvu(
@@ -82,32 +80,13 @@ def colored_mvu(
     True
     """
     found = neighborhood(X, n_neighbors, metric, components)
-    cost = sp.csr_array(-_centred(label_kernel(labels_or_kernel, found.n)))
+    cost = sp.csr_array(-doubly_centred(label_kernel(labels_or_kernel, found.n)))
     regularizer = NoRegularizer() if bound is None and penalty is None else TracePower(2, bound, penalty)
-    if np.inf == C:
-        if not regularizer.vacuous:
-            raise ProblemError(
-                "C must be finite with a bound or a penalty, which may leave no kernel that keeps distances, "
-                f"got C={C}"
-            )
-        return unfolding(cost, found, "colored_mvu")
-    weight = positive("C", C) / 2
-    if regularizer.vacuous:
-        return softly(cost, found, weight, "colored_mvu")
-    return Problem(cost, found.term(weight), (), regularizer, name=found.named("colored_mvu"))
+    return with_distances(cost, found, C, regularizer, "colored_mvu")
 
 
 def label_kernel(labels_or_kernel: Any, n: int) -> Array:
-    """Y (n x n): a given one, checked; or that of classes, one where two points are of the same.
-
-    Examples
-    --------
-    >>> from npkl_models.formulations.colored import label_kernel
-    >>> label_kernel(["a", "b", "a"], 3)
-    array([[1., 0., 1.],
-           [0., 1., 0.],
-           [1., 0., 1.]])
-    """
+    """Y (n x n): a given one, checked; or that of classes, one where two points are of the same."""
     given = labels_or_kernel.toarray() if sp.issparse(labels_or_kernel) else np.asarray(labels_or_kernel)
     if given.ndim == 1 and given.size == n:
         return _of_classes(given)
@@ -122,7 +101,7 @@ def label_kernel(labels_or_kernel: Any, n: int) -> Array:
 
 
 def _of_classes(labels: Array) -> Array:
-    known = _known(labels)
+    known = np.array(list(map(is_label, labels.tolist())), dtype=bool)
     names, number = np.unique(labels[known], return_inverse=True)
     if names.size < 2:
         raise ProblemError(
@@ -131,16 +110,4 @@ def _of_classes(labels: Array) -> Array:
         )
     of = np.zeros((labels.size, names.size))
     of[np.flatnonzero(known), number] = 1.0
-    Y: Array = of @ of.T
-    return Y
-
-
-def _known(labels: Array) -> Mask:
-    """Which labels are not -1, None or NaN."""
-    return np.array([one is not None and one == one and one != -1 for one in labels.tolist()], dtype=bool)
-
-
-def _centred(Y: Array) -> Array:
-    """HYH, symmetric, each of its rows summing to zero up to rounding."""
-    rows = Y - Y.mean(axis=0)
-    return symmetrize(rows - rows.mean(axis=1)[:, None])
+    return of @ of.T

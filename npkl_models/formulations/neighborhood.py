@@ -23,22 +23,12 @@ PARTS = ("refuse", "connect")
 
 @dataclass(frozen=True, eq=False)
 class Neighborhood:
-    """N: pairs of neighbours i < j, their squared distances, and how many of them join parts.
+    """N: pairs of neighbours i < j, their squared distances, and how many of them join parts."""
 
-    Attributes
-    ----------
-    n : int
-        Number of points.
-    pairs : ndarray of shape (m, 2)
-    squared : ndarray of shape (m,)
-    joined : int
-        Edges between parts of the graph of nearest neighbours, zero where that is in one part.
-    """
-
-    n: int
-    pairs: Index
-    squared: Array
-    joined: int = 0
+    n: int  # number of points
+    pairs: Index  # (m, 2)
+    squared: Array  # (m,)
+    joined: int = 0  # edges between parts of the graph of nearest neighbours
 
     @property
     def graph(self) -> Matrix:
@@ -64,35 +54,11 @@ class Neighborhood:
 def neighborhood(
     X: Any, n_neighbors: int, metric: str, components: str = "refuse", angles: bool = False
 ) -> Neighborhood:
-    """Points that are among the nearest of each other, one way or the other.
+    """Points (n x d) that are among the ``n_neighbors`` < n nearest of each other, one way or the other.
 
-    Parameters
-    ----------
-    X : array_like or sparse of shape (n, d)
-    n_neighbors : int
-        1 to n - 1.
-    metric : str
-        Of `sklearn.neighbors.NearestNeighbors`.
-    components : {"refuse", "connect"}
-        What becomes of a graph in several parts: an error, or the shortest edges that join them all (a
-        minimum spanning tree of the parts) are added.
-    angles : bool
-        Whether two neighbours of one point are a pair, too: their distance fixes the angle at that point
-        (Weinberger, Sha & Saul 2004).
-
-    Raises
-    ------
-    ProblemError
-        For a graph in parts that is not to be connected; for ``n_neighbors`` out of range.
-    UnsupportedError
-        For another word than these two.
-
-    Examples
-    --------
-    >>> from npkl_models.formulations.neighborhood import neighborhood
-    >>> found = neighborhood([[0.0], [1.0], [5.0], [6.5]], 1, "euclidean", "connect")
-    >>> found.pairs.tolist(), found.squared.tolist(), found.joined
-    ([[0, 1], [1, 2], [2, 3]], [1.0, 16.0, 2.25], 1)
+    A graph in several parts is an error, or with ``components="connect"`` the shortest edges that join them
+    all (a minimum spanning tree of the parts) are added. With ``angles`` two neighbours of one point are a
+    pair, too: their distance fixes the angle at that point (Weinberger, Sha & Saul 2004).
     """
     chosen("components", components, PARTS)
     points = check_points(X)

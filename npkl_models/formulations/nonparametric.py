@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from npkl_models.errors import ProblemError
-from npkl_models.formulations.pair_terms import matching, pair_term, positive
+from npkl_models.formulations.pair_terms import matching, pair_term
 from npkl_models.linalg import Matrix
+from npkl_models.linalg.owned import positive_number
 from npkl_models.model.losses import Loss, get_loss
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.regularizers import NoRegularizer, Regularizer, RowNormBound, TracePower
@@ -55,7 +56,7 @@ def npkl(
     >>> problem.solve().is_optimal()
     True
     """
-    weight = positive("gamma", gamma)
+    weight = positive_number(gamma, "gamma")
     chosen = get_loss(loss)
     if not chosen.nonnegative and row_norm is None:
         raise ProblemError(
@@ -118,7 +119,7 @@ def simple_npkl(
     True
     """
     chosen = get_loss(loss)
-    weight = positive("C", C) * (0.5 if chosen.squared else 1.0)
+    weight = positive_number(C, "C") * (0.5 if chosen.squared else 1.0)
     matching(L, pairs)
     return Problem(
         L,

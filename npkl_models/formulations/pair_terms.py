@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError, instance
 from npkl_models.linalg import Array, Matrix
-from npkl_models.linalg.owned import real_array, real_number
+from npkl_models.linalg.owned import real_array
 from npkl_models.model.functionals import Entries
 from npkl_models.model.losses import Loss
 from npkl_models.model.pairs import Pairs
@@ -17,14 +16,6 @@ from npkl_models.model.terms import LossTerm
 def pair_term(pairs: Pairs, loss: str | Loss, target: Array, weight: float) -> LossTerm:
     """The losses of all pairs, each weighted by its confidence."""
     return LossTerm(Entries(pairs.n, (pairs.i, pairs.j)), loss, target, weight * pairs.confidence)
-
-
-def positive(name: str, value: float) -> float:
-    """The number, or a ProblemError that names it."""
-    number = real_number(value, name)
-    if not (np.isfinite(number) and number > 0):
-        raise ProblemError(f"{name} must be positive and finite, got {value}")
-    return number
 
 
 def matching(L: Matrix, pairs: Pairs) -> int:

@@ -6,8 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError, instance
-from npkl_models.formulations.pair_terms import matching, pair_term, positive
+from npkl_models.formulations.pair_terms import matching, pair_term
 from npkl_models.linalg import Matrix
+from npkl_models.linalg.owned import positive_number
 from npkl_models.model.basis import Basis, shared_rows
 from npkl_models.model.functionals import Entries
 from npkl_models.model.pairs import Pairs
@@ -50,7 +51,7 @@ def pcp(L: Matrix, pairs: Pairs, *, gamma: float = 1.0) -> Problem:
     >>> problem.solve().is_optimal()
     True
     """
-    weight = positive("gamma", gamma)
+    weight = positive_number(gamma, "gamma")
     n = matching(L, pairs)
     diagonal = np.arange(n)
     return Problem(

@@ -10,16 +10,13 @@ from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from npkl_models.errors import ProblemError
-from npkl_models.formulations.pair_terms import positive
-from npkl_models.linalg import Index, Matrix
-from npkl_models.linalg.owned import real_matrix, whole_array
+from npkl_models.linalg import SKEW, Index, Matrix, without_diagonal
+from npkl_models.linalg.owned import positive_number, real_matrix, whole_array
 from npkl_models.model.basis import centred_wavelets
 from npkl_models.model.functionals import DistanceDifferences
 from npkl_models.model.regularizers import TracePower
 from npkl_models.model.terms import LossTerm
 from npkl_models.problem import Problem
-
-SKEW = 1e-10  # of the largest weight: how far a graph may be from symmetric
 
 
 def spe(
@@ -83,7 +80,7 @@ def spe(
     n = graph.shape[0]
     given = first_triplets(graph) if triplets is None else _checked(whole_array(triplets, "triplets"), graph)
     i, k, j = given.T
-    term = LossTerm(DistanceDifferences(n, (i, k, j)), "shared_slack", 0.0, positive("C", C), "order")
+    term = LossTerm(DistanceDifferences(n, (i, k, j)), "shared_slack", 0.0, positive_number(C, "C"), "order")
     regularizer = TracePower(2, bound=n if bound is None else bound)
     order = reverse_cuthill_mckee(graph, symmetric_mode=True).astype(np.intp)
     basis = centred_wavelets(order) if centred else None
@@ -98,9 +95,7 @@ def checked_graph(W: Any) -> Matrix:
     graph = sp.csr_array(graph).astype(float)
     if not np.isfinite(graph.data).all() or (graph.data < 0).any():
         raise ProblemError("weights of a graph must be finite and not negative")
-    graph = graph.copy()
-    graph.setdiag(0)
-    graph.eliminate_zeros()
+    graph = without_diagonal(graph)
     if graph.nnz and abs(graph - graph.T).max() > SKEW * graph.max():
         raise ProblemError("a graph must be symmetric, got a matrix that is not")
     return sp.csr_array((graph + graph.T) * 0.5)

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from npkl_models.errors import ProblemError
 from npkl_models.formulations.neighborhood import Neighborhood, neighborhood
-from npkl_models.formulations.pair_terms import positive
 from npkl_models.linalg import Matrix
+from npkl_models.linalg.owned import positive_number
 from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.functionals import SquaredDistances, TotalSum
 from npkl_models.model.graph import laplacian
+from npkl_models.model.regularizers import Regularizer
 from npkl_models.model.terms import Equality
 from npkl_models.presolve.cliques import flatten
 from npkl_models.presolve.faces import complement
@@ -90,7 +92,24 @@ def mvu(
     cost = -sp.eye_array(found.n).tocsr()
     if weight == np.inf:
         return unfolding(cost, found, "mvu", reduce)
-    return softly(cost, found, positive("weight", weight), "mvu", reduce)
+    return softly(cost, found, positive_number(weight, "weight"), "mvu", reduce)
+
+
+def with_distances(
+    cost: Matrix, found: Neighborhood, C: float, regularizer: Regularizer, name: str
+) -> Problem:
+    """A linear cost with distances that weigh C / 2, or are kept exactly for C = inf."""
+    if np.inf == C:
+        if not regularizer.vacuous:
+            raise ProblemError(
+                "C must be finite with a bound or a penalty, which may leave no kernel that keeps distances, "
+                f"got C={C}"
+            )
+        return unfolding(cost, found, name)
+    weight = positive_number(C, "C") / 2
+    if regularizer.vacuous:
+        return softly(cost, found, weight, name)
+    return Problem(cost, found.term(weight), (), regularizer, name=found.named(name))
 
 
 def softly(cost: Matrix, found: Neighborhood, weight: float, name: str, reduce: bool = True) -> Problem:
@@ -159,7 +178,7 @@ def reg_mvu(
     >>> problem.order, problem.solve().is_optimal()
     (5, True)
     """
-    weight = positive("nu", nu)
+    weight = positive_number(nu, "nu")
     found = neighborhood(X, n_neighbors, metric, components, angles)
     basis = eigenbasis(laplacian(found.graph, normalized=False), n_basis, skip=1)
     cost = -sp.eye_array(found.n).tocsr()

@@ -11,12 +11,11 @@ from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
 from npkl_models.formulations.neighborhood import neighborhood
-from npkl_models.formulations.pair_terms import positive
-from npkl_models.formulations.unfolding import softly, unfolding
-from npkl_models.linalg import Array, Matrix, dense
+from npkl_models.formulations.unfolding import with_distances
+from npkl_models.linalg import Array, Matrix, dense, doubly_centred
 from npkl_models.linalg.owned import real_array
 from npkl_models.model.graph import check_points
-from npkl_models.model.regularizers import TracePower
+from npkl_models.model.regularizers import NoRegularizer, TracePower
 from npkl_models.problem import Problem
 
 ALIKE = 1e-8  # of the largest singular value: directions that add nothing to the others
@@ -85,16 +84,8 @@ def mve(
             f"size (dimensions kept) must be an integer from 1 to n - 1 = {found.n - 1}, got {size!r}"
         )
     cost = _cost(principal_directions(X, size) if directions is None else directions, found.n, size)
-    if np.inf == C:
-        if bound is not None:
-            raise ProblemError(
-                "C must be finite with a bound, which may leave no kernel that keeps distances, got C=inf"
-            )
-        return unfolding(cost, found, "mve")
-    weight = positive("C", C) / 2
-    if bound is None:
-        return softly(cost, found, weight, "mve")
-    return Problem(cost, found.term(weight), (), TracePower(2, bound=bound), name=found.named("mve"))
+    regularizer = NoRegularizer() if bound is None else TracePower(2, bound=bound)
+    return with_distances(cost, found, C, regularizer, "mve")
 
 
 def turned(problem: Problem, directions: Array) -> Problem:
@@ -110,11 +101,8 @@ def _cost(directions: ArrayLike, n: int, size: int) -> Matrix:
 def principal_directions(X: Any, size: int) -> Array:
     """The leading left singular vectors of centred points (n x size)."""
     points = check_points(X)
-    G = dense(points @ points.T)
-    G = G - G.mean(axis=0)
-    G = G - G.mean(axis=1)[:, None]
-    out: Array = np.linalg.eigh(0.5 * (G + G.T))[1][:, ::-1][:, :size]
-    return out
+    G = doubly_centred(dense(points @ points.T))
+    return np.linalg.eigh(G)[1][:, ::-1][:, :size]
 
 
 def _axes(directions: ArrayLike, n: int, size: int) -> Array:

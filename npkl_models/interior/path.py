@@ -8,6 +8,7 @@ S = S(y) - rho R with the dual residual R of the start, so that no rounding gath
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,7 @@ from scipy.linalg import lapack
 from npkl_models.interior.schur import schur
 from npkl_models.interior.steps import longest, ratio
 from npkl_models.interior.values import Values
-from npkl_models.linalg import Array, Matrix, dense, norm_bound
+from npkl_models.linalg import Array, Matrix, dense, norm_bound, raised_cholesky
 
 SHARE, MORE = 0.9, 0.09  # of the way to the boundary: the latter times the shorter of the last two steps
 SMALLEST_SIGMA = 1e-6
@@ -28,6 +29,7 @@ SINGULAR = 1e-6  # of the size of C: a slack with such a pivot is no start
 ROUNDED = 1e-13  # of the largest value asked for: nothing to refine
 REFINEMENTS = 3  # of a direction, once equalities are nearly met: what rounding misses of them
 DONE = 1e-14  # share of the first dual residual that is none
+RAISED = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)  # of H's diagonal, where rounding has made it indefinite
 
 
 @dataclass
@@ -106,7 +108,7 @@ class Iterate:
         H = schur(values, self.K, Z)
         pull = self.low / ways[0] * self.below + self.high / ways[1] * self.above
         H[np.diag_indices(len(H))] += box.q + pull
-        factor = _factorised(H)
+        factor = raised_cholesky(H, RAISED, "the Schur complement")
         refinements = REFINEMENTS if values.problem.equalities and self.amiss <= MET else 0
         of_Z, base = values.of(Z), -box.b - box.q * self.y
         if self.rho:
@@ -183,27 +185,16 @@ class Iterate:
     def _go(self, d: Direction) -> None:
         primal, dual = self._reach(d, SHARE + MORE * min(self.steps))
         y, rho = self.y, self.rho
-        for _ in range(30):
-            self.y, self.rho = y + dual * d.y, (1 - dual) * rho
+
+        def slack(step: float) -> Array:
+            self.y, self.rho = y + step * d.y, (1 - step) * rho
             self.rho = self.rho if self.rho > DONE else 0.0
             self.S = self.slack()
-            try:
-                self.L = _cholesky(dense(self.S))
-                break
-            except np.linalg.LinAlgError:
-                dual *= 0.8
-        else:
-            raise np.linalg.LinAlgError("no step keeps the slack positive definite")
-        for _ in range(30):
-            K = self.K + primal * d.K
-            try:
-                self.L_K = _cholesky(K)
-                break
-            except np.linalg.LinAlgError:
-                primal *= 0.8
-        else:
-            raise np.linalg.LinAlgError("no step keeps the kernel positive definite")
-        self.K = K
+            return dense(self.S)
+
+        dual, self.L = _shortened(dual, slack, "slack")
+        primal, self.L_K = _shortened(primal, lambda step: self.K + step * d.K, "kernel")
+        self.K = self.K + primal * d.K
         self.low, self.high = self.low + primal * d.low, self.high + primal * d.high
         self.steps = primal, dual
         self.amiss *= 1 - primal
@@ -267,6 +258,16 @@ def _symmetric_product(X: Array, Y: Array) -> Array:
     return P
 
 
+def _shortened(step: float, matrix: Callable[[float], Array], name: str) -> tuple[float, Array]:
+    """The step, shortened until the matrix there is positive definite, and its factor."""
+    for _ in range(30):
+        try:
+            return step, _cholesky(matrix(step))
+        except np.linalg.LinAlgError:
+            step *= 0.8
+    raise np.linalg.LinAlgError(f"no step keeps the {name} positive definite")
+
+
 def _cholesky(X: Array) -> Array:
     """L with X = L L', in the order of columns; raises LinAlgError."""
     out: Array = scipy.linalg.cholesky(X, lower=True, check_finite=False)
@@ -282,16 +283,3 @@ def _inverse(L: Array) -> Array:
         raise np.linalg.LinAlgError("the slack is singular")
     lower = np.tril(Z, -1)
     return np.diag(Z.diagonal()) + lower + lower.T
-
-
-def _factorised(H: Array) -> tuple[Array, bool]:
-    """The Cholesky factor of H, a little of its diagonal added where rounding has made it indefinite."""
-    diagonal = np.where(H.diagonal() > 0, H.diagonal(), 1.0)  # zero where M_e is
-    for share in (0.0, 1e-14, 1e-12, 1e-10, 1e-8):
-        try:
-            A = np.triu(H).T if share else H  # its lower part is what a failure has overwritten
-            A[np.diag_indices(len(H))] = diagonal * (1 + share)
-            return scipy.linalg.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
-        except np.linalg.LinAlgError:
-            continue
-    raise np.linalg.LinAlgError("the Schur complement is not positive definite")

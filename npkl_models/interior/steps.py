@@ -23,8 +23,7 @@ def longest(L: Array, dX: Matrix, share: float) -> float:
 
     def product(v: Array) -> Array:
         inner = dX @ scipy.linalg.solve_triangular(L, v, lower=True, trans="T", check_finite=False)
-        out: Array = scipy.linalg.solve_triangular(L, inner, lower=True, check_finite=False)
-        return out
+        return scipy.linalg.solve_triangular(L, inner, lower=True, check_finite=False)
 
     n = len(L)
     low = _smallest(product, n) if n > EXACT else float(np.linalg.eigvalsh(product(np.eye(n)))[0])

@@ -1,8 +1,6 @@
-"""The dual variables of a problem as an interior-point method sees them.
+"""The dual variables of a problem as an interior-point method sees them: those of `model.conjugates`.
 
-Every value z_e = <M_e, K> has a multiplier y_e with f_e*(y) = b y + q y^2 / 2 on [lower, upper]: a loss (b
-and q are read off its conjugate, whatever the loss), an equality (b its value, q = 0, free), a row norm or a
-bound on the trace (b the bound, q = 0, y >= 0). S = C + sum y_e M_e.
+A bound on the trace is one value more, of the identity matrix.
 """
 
 from __future__ import annotations
@@ -25,40 +23,19 @@ CHUNK = 20_000_000  # numbers that are gathered at a time
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """All multipliers that are free to move, what they belong to, and the matrices they are multiplied with.
-
-    Attributes
-    ----------
-    C : sparse matrix of shape (n, n), or ndarray of shape (s, s) in a basis
-        With what is fixed added: multipliers of linear losses, the penalty on a trace.
-    incidence : Incidence
-        Over the points that any value concerns, numbered from 0.
-    points : ndarray of int
-        Those.
-    box : Box
-    moving : ndarray of bool
-        Which of all multipliers are not fixed; ``fixed`` are the values of all (zero where they move).
-    constant : float
-        f* of what is fixed.
-    Q : ndarray or None
-        Rows of the basis at the points; None without one. Points that share a row are one point here.
-    trace : bool
-        Whether the last multiplier is that of tr K <= B, whose matrix is the identity.
-    edges : pair of ndarray, or None
-        The ends of all values among the points, where every value is a squared distance.
-    """
+    """All multipliers that are free to move, what they belong to, and the matrices that they multiply."""
 
     problem: Statement
-    C: Matrix
-    incidence: Incidence
-    points: Index
+    C: Matrix  # of the order, with what is fixed added: linear losses, the penalty on a trace
+    incidence: Incidence  # over the points that any value concerns, numbered from 0
+    points: Index  # those
     box: Box
-    moving: Mask
-    fixed: Array
-    constant: float
-    Q: Array | None
-    trace: bool
-    edges: tuple[Index, Index] | None
+    moving: Mask  # which of all multipliers are not fixed
+    fixed: Array  # the values of all, zero where they move
+    constant: float  # f* of what is fixed
+    Q: Array | None  # rows of the basis at the points; points that share a row are one point here
+    trace: bool  # whether the last multiplier is that of tr K <= B, whose matrix is the identity
+    edges: tuple[Index, Index] | None  # ends of the values, if all are squared distances
 
     @property
     def order(self) -> int:
@@ -127,11 +104,8 @@ class Values:
         """Of the problem, from those that move."""
         problem, every = self.problem, self.fixed.copy()
         every[self.moving] = y[:-1] if self.trace else y
-        sizes = [part.functional.size for part in (*problem.terms, *problem.equalities)]
-        parts = np.split(every, np.cumsum(sizes))
-        m = len(problem.terms)
-        rows = parts[-1] if problem.regularizer.row_multipliers else None
-        return Multipliers(tuple(parts[:m]), tuple(parts[m : len(sizes)]), rows)
+        *parts, rest = np.split(every, np.cumsum(problem.sizes))
+        return problem.split_multipliers(parts, rest if problem.regularizer.row_multipliers else None)
 
 
 def values_of(problem: Statement) -> Values:
@@ -164,7 +138,7 @@ def values_of(problem: Statement) -> Values:
 
 
 def _edges(problem: Statement, moving: Mask, points: Index) -> tuple[Index, Index] | None:
-    functionals = [part.functional for part in (*problem.terms, *problem.equalities)]
+    functionals = [part.functional for part in problem.parts]
     every = all(isinstance(functional, SquaredDistances) for functional in functionals)
     if problem.regularizer.row_multipliers or not every:
         return None

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.linalg import SuperLU, splu
 
 Array = NDArray[np.floating[Any]]
 Mask = NDArray[np.bool_]
@@ -22,6 +23,8 @@ Matrix = Any  # a scipy sparse array or a dense ndarray; both take `@`
 
 UNIT = float(np.finfo(np.float64).eps) / 2  # unit roundoff
 TINY = float(np.finfo(np.float64).tiny)  # the smallest normal number: what underflow may lose
+LONG_EPS = float(np.finfo(np.longdouble).eps)  # of long double
+SKEW = 1e-10  # of the largest entry: how far a symmetric matrix that is given may be from it
 LINE = 64  # bytes of a cache line
 WIDE = 1_000  # columns above which a Gram matrix stands in for singular values
 DENSE_SPECTRUM = 1_500  # largest order for all eigenvalues, where all are needed
@@ -46,17 +49,18 @@ class LowRankUpdate:
         """(n, n)."""
         return (self.S.shape[0], self.S.shape[0])
 
+    def __mul__(self, factor: float) -> LowRankUpdate:
+        return LowRankUpdate(self.S * factor, self.W, self.mu * factor)
+
     def __matmul__(self, X: Array) -> Array:
-        out: Array = self.S @ X + (self.W * self.mu) @ (self.W.T @ X)
-        return out
+        return self.S @ X + (self.W * self.mu) @ (self.W.T @ X)
 
 
 def dense(A: Matrix) -> Array:
     """A dense copy of a sparse, dense or low-rank-updated matrix."""
     if isinstance(A, LowRankUpdate):
         return dense(A.S) + (A.W * A.mu) @ A.W.T
-    out: Array = A.toarray() if sp.issparse(A) else np.array(A, dtype=float)
-    return out
+    return A.toarray() if sp.issparse(A) else np.array(A, dtype=float)
 
 
 def symmetrize(A: Array) -> Array:
@@ -64,16 +68,17 @@ def symmetrize(A: Array) -> Array:
     return (A + A.T) * 0.5
 
 
-def psd_factor(K: Array, rtol: float = 0.0) -> Array:
-    """Factor V (n x r) of the nearest PSD matrix, V V' = K+.
+def doubly_centred(A: Array) -> Array:
+    """HAH, H = I - 11'/n, symmetrised: each of its rows sums to zero up to rounding."""
+    rows = A - A.mean(axis=0)
+    return symmetrize(rows - rows.mean(axis=1)[:, None])
 
-    Eigenvalues below ``rtol`` times the largest one are dropped, negative ones
-    always are.
-    """
+
+def psd_factor(K: Array) -> Array:
+    """Factor V (n x r) of the nearest PSD matrix, V V' = K+."""
     values, vectors = scipy.linalg.eigh(symmetrize(K), driver="evd")
-    keep = values > max(rtol * max(values[-1], 0.0), 0.0)
-    out: Array = vectors[:, keep] * np.sqrt(values[keep])
-    return out
+    keep = values > 0
+    return vectors[:, keep] * np.sqrt(values[keep])
 
 
 def aligned(A: Array) -> Array:
@@ -103,15 +108,13 @@ def gram_eigenvalues(V: Array) -> Array:
         gram = V.T @ V if V.shape[1] <= V.shape[0] else V @ V.T
         if np.isfinite(gram).all():
             return np.maximum(np.linalg.eigvalsh(gram)[::-1], 0.0)
-    out: Array = np.linalg.svd(V, compute_uv=False) ** 2 if V.size else np.zeros(0)
-    return out
+    return np.linalg.svd(V, compute_uv=False) ** 2 if V.size else np.zeros(0)
 
 
 def lowest_pairs(A: Array, count: int) -> tuple[Array, Array]:
     """The ``count`` smallest eigenvalues of a symmetric matrix, ascending, and their vectors (n x count).
 
-    LAPACK's method for a few of them gives up on some matrices with eigenvalues close together; the one for
-    all of them does not.
+    LAPACK's method for a few of them gives up where eigenvalues are close together; the one for all does not.
     """
     try:
         values, vectors = scipy.linalg.eigh(A, subset_by_index=[0, count - 1])
@@ -120,10 +123,15 @@ def lowest_pairs(A: Array, count: int) -> tuple[Array, Array]:
     return values[:count], vectors[:, :count]
 
 
-def numerical_rank(V: Array, rtol: float = 1e-7) -> int:
-    """Number of eigenvalues of V V' above ``rtol`` times the largest one."""
+def numerical_rank(V: Array) -> int:
+    """Number of eigenvalues of V V' above 1e-7 times the largest one."""
     values = gram_eigenvalues(V)
-    return int(np.sum(values > rtol * values[0])) if values.size and values[0] > 0 else 0
+    return int(np.sum(values > 1e-7 * values[0])) if values.size and values[0] > 0 else 0
+
+
+def pataki_rank(m: int, n: int) -> int:
+    """Largest r <= n with r (r + 1) / 2 <= m (Pataki 1998; the rule of the papers)."""
+    return int(np.clip((np.sqrt(8 * m + 1) - 1) // 2, 1, n))
 
 
 def schatten_norm(values: Array, q: float) -> float:
@@ -141,7 +149,30 @@ def norm_bound(S: Matrix) -> float:
     return float(abs(S).sum(axis=1).max()) if S.shape[0] else 0.0
 
 
-def raised_cholesky(A: Array, shares: Sequence[float]) -> tuple[Array, bool]:
+def without_diagonal(A: Matrix) -> Matrix:
+    """A CSR copy whose diagonal entries are not stored."""
+    out = sp.csr_array(A, copy=True)
+    out.setdiag(0)
+    out.eliminate_zeros()
+    return out
+
+
+def symmetric_lu(A: Matrix, order: str = "MMD_AT_PLUS_A", **options: Any) -> SuperLU:
+    """Sparse factors of a symmetric matrix with its pivots on the diagonal; RuntimeError for a zero pivot."""
+    return splu(A, permc_spec=order, diag_pivot_thresh=0.0, options={"SymmetricMode": True, **options})
+
+
+def definite_lu(A: Matrix, order: str = "MMD_AT_PLUS_A") -> SuperLU | None:
+    """The same of a positive definite matrix, unscaled and of one order for rows and columns; else None."""
+    try:
+        factor = symmetric_lu(A, order, Equil=False)
+    except RuntimeError:  # a pivot is zero
+        return None
+    symmetric = np.array_equal(factor.perm_r, factor.perm_c)
+    return factor if symmetric and bool(np.all(factor.U.diagonal() > 0)) else None
+
+
+def raised_cholesky(A: Array, shares: Sequence[float], name: str = "the matrix") -> tuple[Array, bool]:
     """The Cholesky factor (`scipy.linalg.cho_factor`) of a symmetric matrix, which is overwritten.
 
     Its diagonal is raised by the first of these shares with which the factorisation runs through; what is not
@@ -153,7 +184,7 @@ def raised_cholesky(A: Array, shares: Sequence[float]) -> tuple[Array, bool]:
         trial[np.diag_indices(len(A))] = diagonal * (1 + share)
         with contextlib.suppress(np.linalg.LinAlgError):
             return scipy.linalg.cho_factor(trial, lower=True, overwrite_a=True, check_finite=False)
-    raise np.linalg.LinAlgError("the matrix is not positive definite")
+    raise np.linalg.LinAlgError(f"{name} is not positive definite")
 
 
 def longest_row(S: Matrix) -> int:
@@ -171,8 +202,7 @@ def orthonormal_range(V: Array, rtol: float = 1e-6) -> Array:
     if not V.size:
         return np.zeros((V.shape[0], 0))
     U, s, _ = np.linalg.svd(V, full_matrices=False)
-    out: Array = U[:, s > rtol * s[0]] if s[0] > 0 else U[:, :0]
-    return out
+    return U[:, s > rtol * s[0]] if s[0] > 0 else U[:, :0]
 
 
 def positions(A: Matrix, rows: Index, columns: Index) -> Index:

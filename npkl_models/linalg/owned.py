@@ -1,4 +1,4 @@
-"""What is handed in: read as real numbers, copied, and never written to again.
+"""What is handed in: read as real numbers or a seed, copied, and never written to again.
 
 A problem is data, and what is known of it is kept beside it: arrays that somebody else can change would let
 that go stale. So a problem, its parts and its answers own copies that cannot be written to, also after they
@@ -32,6 +32,12 @@ class Owner:
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update({name: frozen(value) for name, value in state.items()})
+
+
+def set_fields(instance: Any, *values: Any) -> None:
+    """Set the fields of a frozen dataclass that is being made, in their order."""
+    for own, value in zip(fields(instance), values, strict=True):
+        object.__setattr__(instance, own.name, value)
 
 
 class Shelled:
@@ -76,8 +82,7 @@ def owned(array: Array) -> Array:
     """A read-only array of the same numbers: itself if it is one that owns them, else a copy."""
     if not array.flags.writeable and array.base is None:
         return array
-    out: Array = frozen(array.copy())
-    return out
+    return frozen(array.copy())
 
 
 def owned_sparse(A: Matrix) -> Matrix:
@@ -103,11 +108,8 @@ def shell(A: Matrix) -> Matrix:
 def real_array(values: Any, what: str) -> Array:
     """The values as an array of floats of their own.
 
-    Raises
-    ------
-    ProblemError
-        For text, complex numbers, masked values, rows of different lengths, and anything else that is no
-        array of real numbers.
+    ProblemError for text, complex numbers, masked values, rows of different lengths, and anything else that
+    is no array of real numbers.
     """
     return np.array(_real(values, what), dtype=float, order="C", copy=True)
 
@@ -141,12 +143,19 @@ def real_number(value: Any, what: str) -> float:
         raise ProblemError(f"{what} must be finite, got an integer beyond all floats") from None
 
 
-def whole_number(value: Any, what: str, least: int, most: int = MOST) -> int:
-    """The value as an int from ``least`` to ``most``, or a ProblemError."""
+def positive_number(value: Any, what: str) -> float:
+    """The value as a positive and finite float, or a ProblemError that says what it must be."""
+    number = real_number(value, what)
+    if not (np.isfinite(number) and number > 0):
+        raise ProblemError(f"{what} must be positive and finite, got {value}")
+    return number
+
+
+def whole_number(value: Any, what: str, least: int) -> int:
+    """The value as an int from ``least`` to what may be a number of points, or a ProblemError."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
-    if not whole or not least <= value <= most:
-        beyond = "" if most == MOST else f" and <= {most}"
-        raise ProblemError(f"{what} must be an integer >= {least}{beyond}, got {_described(value)}")
+    if not whole or not least <= value <= MOST:
+        raise ProblemError(f"{what} must be an integer >= {least}, got {_described(value)}")
     return int(value)
 
 
@@ -176,3 +185,14 @@ def _described(values: Any) -> str:
         return f"an array of {values.dtype}"
     text = repr(values)
     return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+Seed = int | np.random.Generator | None
+
+
+def generator(random_state: Seed) -> np.random.Generator:
+    """The generator of a seed >= 0, or itself, or one from fresh entropy for None; else a ProblemError."""
+    whole = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
+    if random_state is None or isinstance(random_state, np.random.Generator) or (whole and random_state >= 0):
+        return np.random.default_rng(random_state)
+    raise ProblemError(f"random_state must be an integer >= 0, a Generator or None, got {random_state!r}")

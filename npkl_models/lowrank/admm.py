@@ -14,17 +14,16 @@ import numpy as np
 
 from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array, frobenius, norm_bound
-from npkl_models.lowrank.admm_options import ADMMOptions
 from npkl_models.lowrank.cost import ROW_NUMPY, factor_cost, iteration_seconds
 from npkl_models.lowrank.edges import EdgeModel, Structure, structure
-from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine, BurerMonteiroOptions
+from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
 from npkl_models.lowrank.factor.rank import FactorEngine, starting_factor
 from npkl_models.lowrank.factor.spectral_term import SpectralTerm
+from npkl_models.lowrank.options import ADMMOptions, BCDOptions, BurerMonteiroOptions
 from npkl_models.lowrank.rows import bcd
 from npkl_models.lowrank.rows.bcd import BCDEngine
-from npkl_models.lowrank.rows.bcd_options import BCDOptions
+from npkl_models.lowrank.rows.layout import PairTables, Table
 from npkl_models.lowrank.rows.minimise import shifted_solve
-from npkl_models.lowrank.rows.table import PairTables, Table
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
@@ -60,7 +59,7 @@ class ADMMEngine(FactorEngine):
         self.halved = np.zeros(pairs.size)  # curvature of half the loss, where it is quadratic
         self.pull = np.zeros(pairs.size)  # its derivative at 0
         for block in pairs.blocks:
-            part = slice(block.start, block.stop)
+            part = block.part
             self.split[part] = not block.loss.quadratic
             if block.loss.quadratic:
                 weight, target = pairs.weight[part], pairs.target[part]
@@ -169,12 +168,9 @@ class ADMMEngine(FactorEngine):
         if self.finisher is not None:
             return self.finisher.multipliers()
         z = self.pairs.pair_values(self.V)
-        y = self.problem.derivatives(self.V)
         split = self.options.sigma * (self.mu[0] + self.mu[1])
         derivative = np.where(self.split, split, self.model.derivative(z))
-        for block in self.pairs.blocks:
-            y.terms[block.term][block.source] = derivative[block.start : block.stop]
-        return y
+        return self.model.multipliers(self.problem, self.V, derivative, None)
 
     def solve_rows(self, U: Array, center: Array, transposed: bool) -> Array:
         """All rows of one side, the other held: (M + sum h_j u_j u_j') v = c, eqs. (11)-(13).
@@ -202,8 +198,7 @@ class ADMMEngine(FactorEngine):
 
     def pulled(self, P: Array, pull: Array, own: Array, transposed: bool) -> Array:
         """What the pairs put on the right-hand sides of rows whose counterparts are ``own`` (b x r)."""
-        out: Array = np.einsum("bkr,bk->br", P, pull)
-        return out
+        return np.einsum("bkr,bk->br", P, pull)
 
     def _row_pairs(self, table: Table, U: Array, transposed: bool) -> tuple[Array, Array, Array]:
         """Rows of the pairs, their curvatures and their derivatives at 0."""

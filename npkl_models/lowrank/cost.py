@@ -63,7 +63,7 @@ def stiffness(problem: Statement) -> float | None:
     A factor then bends and folds along springs that hardly give: each of its steps is as short as they are
     stiff, whatever the preconditioner.
     """
-    parts = (*problem.terms, *problem.equalities)
+    parts = problem.parts
     if problem.basis is None or 2 * problem.order < problem.n or problem.equalities:
         return None
     if not all(isinstance(part.functional, SquaredDistances) for part in parts):

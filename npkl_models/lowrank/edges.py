@@ -1,23 +1,74 @@
 """What a low-rank solver needs to know of a problem on entries: pairs, diagonal, smooth models.
 
 `EdgeModel` is the only place where a loss meets a row solver: values, derivatives and curvatures on
-any subset of the pairs, those with a kink as `smoothing` makes them.
+any subset of the pairs. Losses with a kink are made smooth by their Moreau envelope, shifted by multipliers:
+its slope always lies in the domain of the conjugate, and to move the multipliers there is a step of the
+method of multipliers.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from npkl_models.linalg import Array, Index
-from npkl_models.lowrank.smoothing import Derivatives, WeightedLoss
 from npkl_models.model.conjugates import Box
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.losses import Loss
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
+
+Derivatives = tuple[Array, Array, Array]  # value, slope, bend
+
+
+class Convex(ABC):
+    """A convex function f of each value, by its proximal map."""
+
+    smooth: bool = False
+
+    @abstractmethod
+    def prox(self, x: Array, beta: float) -> tuple[Array, Array, Array]:
+        """u = argmin f(u) + beta / 2 (u - x)^2, f(u), and the derivative of u in x."""
+
+    def smoothed(self, z: Array, y: Array, beta: float) -> Derivatives:
+        """Of min_u f(u) + y (z - u) + beta / 2 (z - u)^2, or of f itself where that is smooth."""
+        u, value, slope = self.prox(z + y / beta, beta)
+        miss = z - u
+        return value + (y + 0.5 * beta * miss) * miss, y + beta * miss, beta * (1 - slope)
+
+
+class WeightedLoss(Convex):
+    """weight loss(z; target)."""
+
+    def __init__(self, loss: Loss, target: Array, weight: Array) -> None:
+        self.loss, self.target, self.weight = loss, target, weight
+        self.smooth = loss.smooth
+
+    def prox(self, x: Array, beta: float) -> tuple[Array, Array, Array]:
+        f, t, step = self.loss, self.target, self.weight / beta
+        u = f.prox(x, t, step)
+        return u, self.weight * f.value(u, t), f.prox_slope(x, t, step)
+
+    def smoothed(self, z: Array, y: Array, beta: float) -> Derivatives:
+        if not self.smooth:
+            return super().smoothed(z, y, beta)
+        f, t, w = self.loss, self.target, self.weight
+        return w * f.value(z, t), w * f.derivative(z, t), w * f.second_derivative(z, t)
+
+
+@dataclass(frozen=True)
+class Within(Convex):
+    """The indicator of lower <= z <= upper."""
+
+    lower: Array | float
+    upper: Array | float
+
+    def prox(self, x: Array, beta: float) -> tuple[Array, Array, Array]:
+        inside = (self.lower < x) & (x < self.upper)
+        return np.clip(x, self.lower, self.upper), np.zeros_like(x), inside.astype(float)
 
 
 @dataclass(frozen=True)
@@ -29,6 +80,11 @@ class Block:
     start: int
     stop: int
     source: Index  # position of each pair in its term
+
+    @property
+    def part(self) -> slice:
+        """Which of the pairs these are."""
+        return slice(self.start, self.stop)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,14 +144,9 @@ def structure(problem: Statement) -> Structure:
 
 
 class EdgeModel:
-    """Smooth model of the losses of the pairs; see `smoothing`.
+    """Smooth model of the losses of the pairs, see `Convex.smoothed`.
 
-    Attributes
-    ----------
-    y : ndarray of shape (m,)
-        Multipliers of the pairs with a kinked loss.
-    beta : float
-        Penalty of the same.
+    y and beta are the multipliers and the penalty of the pairs with a kinked loss.
     """
 
     def __init__(self, pairs: Structure, beta: float = 1.0) -> None:
@@ -106,7 +157,7 @@ class EdgeModel:
         self.quadratic = all(block.loss.quadratic for block in pairs.blocks)
         self._owner = np.zeros(pairs.size, dtype=np.intp)
         for k, block in enumerate(pairs.blocks):
-            self._owner[block.start : block.stop] = k
+            self._owner[block.part] = k
 
     def evaluate(self, z: Array, which: Index | None = None) -> Derivatives:
         """(value, derivative, second derivative) at values z of the pairs ``which`` (all by default)."""
@@ -147,8 +198,7 @@ class EdgeModel:
     def _box(self) -> Box:
         pairs, parts = self.pairs, []
         for block in pairs.blocks:
-            own = slice(block.start, block.stop)
-            parts.append(Box.of_loss(block.loss, pairs.target[own], pairs.weight[own]))
+            parts.append(Box.of_loss(block.loss, pairs.target[block.part], pairs.weight[block.part]))
         return Box.join(parts)
 
     def prox(self, x: Array, step: Array, which: Index) -> Array:
@@ -168,18 +218,16 @@ class EdgeModel:
         step = 0.0
         for block in self.pairs.blocks:
             if not block.loss.smooth:
-                part = slice(block.start, block.stop)
-                moved = np.abs(new[part] - self.y[part])
+                moved = np.abs(new[block.part] - self.y[block.part])
                 step = max(step, float(np.max(moved, initial=0.0)) / self.beta)
-                self.y[part] = new[part]
+                self.y[block.part] = new[block.part]
         return step
 
-    def multipliers(self, problem: Statement, V: Array, z: Array, rows: Array | None) -> Multipliers:
-        """The dual point of the whole problem that belongs to this model at V."""
-        derivative = self.derivative(z)
+    def multipliers(self, problem: Statement, V: Array, own: Array, rows: Array | None) -> Multipliers:
+        """The dual point of the whole problem at V, whose pairs have the multipliers ``own``."""
         y = problem.derivatives(V)
         for block in self.pairs.blocks:
-            y.terms[block.term][block.source] = derivative[block.start : block.stop]
+            y.terms[block.term][block.source] = own[block.part]
         return Multipliers(y.terms, y.equalities, rows)
 
     def _block(self, block: Block, z: Array, which: Index) -> Derivatives:

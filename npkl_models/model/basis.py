@@ -85,8 +85,7 @@ class Basis(Owner):
     @cached_property
     def dense(self) -> Array:
         """Q as an ndarray: itself, or a copy of a sparse one."""
-        out: Array = self.Q.toarray() if sp.issparse(self.Q) else self.Q
-        return out
+        return self.Q.toarray() if sp.issparse(self.Q) else self.Q
 
     @cached_property
     def shared(self) -> tuple[Index, Array] | None:
@@ -133,24 +132,9 @@ def shared_rows(label: Index, count: int) -> Basis:
 def centred_wavelets(order: Index) -> Basis:
     """A sparse basis of all centred vectors: the n - 1 wavelets of Haar, unbalanced where n asks for it.
 
-    Each column is constant on either half of a stretch of the points (in the order that is given) and zero
-    elsewhere; about log2 n of them meet in a point. In an order in which neighbours are close, what a sparse
-    matrix is restricted to is sparse.
-
-    Parameters
-    ----------
-    order : ndarray of int, shape (n,)
-        A permutation of the points.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from npkl_models.model.basis import centred_wavelets
-    >>> (centred_wavelets(np.arange(4)).dense ** 2).round(3)
-    array([[0.25, 0.5 , 0.  ],
-           [0.25, 0.5 , 0.  ],
-           [0.25, 0.  , 0.5 ],
-           [0.25, 0.  , 0.5 ]])
+    Each column is constant on either half of a stretch of the points (in the order that is given, a
+    permutation) and zero elsewhere; about log2 n of them meet in a point. In an order in which neighbours are
+    close, what a sparse matrix is restricted to is sparse.
     """
     n = order.size
     first, last = np.zeros(1, dtype=np.intp), np.full(1, n, dtype=np.intp)

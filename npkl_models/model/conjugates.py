@@ -78,7 +78,7 @@ def quadratic_conjugates(problem: Statement) -> str | None:
         t, w = term.target, term.weight
         box = Box.of_loss(term.loss, t, w)
         for share in (-0.9, -0.3, 0.2, 0.7):
-            y = term.loss.project(share * w, t, w)
+            y = term.project(share * w)
             with np.errstate(over="ignore", invalid="ignore"):
                 value, model = term.loss.conjugate(y, t, w), box.b * y + 0.5 * box.q * y**2
             if not np.allclose(value, model, rtol=1e-9, atol=1e-9 * float(np.max(w))):
@@ -89,11 +89,10 @@ def quadratic_conjugates(problem: Statement) -> str | None:
 def parts_of(problem: Statement) -> tuple[list[Incidence], list[Box]]:
     """The values of terms, equalities and row norms, in this order, and their conjugates."""
     n, radius = problem.n, problem.regularizer.row_radius
-    incidences = [part.functional.incidence for part in (*problem.terms, *problem.equalities)]
+    incidences = [part.functional.incidence for part in problem.parts]
     boxes = [Box.of_loss(term.loss, term.target, term.weight) for term in problem.terms]
     for part in problem.equalities:
-        free = np.full(part.functional.size, np.inf)
-        boxes.append(Box(part.value, np.zeros_like(part.value), -free, free))
+        boxes.append(Box(part.value, np.zeros_like(part.value), *part.domain))
     if radius is not None:
         every = np.arange(n)
         incidences.append(Entries(n, (every, every)).incidence)
@@ -103,10 +102,7 @@ def parts_of(problem: Statement) -> tuple[list[Incidence], list[Box]]:
 
 def projected(problem: Statement, y: Multipliers) -> Multipliers:
     """The nearest multipliers in the domain of the conjugates."""
-    terms = tuple(
-        term.loss.project(part, term.target, term.weight)
-        for term, part in zip(problem.terms, y.terms, strict=True)
-    )
+    terms = tuple(term.project(part) for term, part in zip(problem.terms, y.terms, strict=True))
     rows = None
     if problem.regularizer.row_multipliers:
         rows = np.maximum(np.zeros(problem.n) if y.rows is None else y.rows, 0.0)

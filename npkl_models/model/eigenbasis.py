@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import DENSE_SPECTRUM, Array, Matrix, dense
+from npkl_models.linalg import DENSE_SPECTRUM, Array, Matrix, dense, without_diagonal
 from npkl_models.linalg.owned import real_matrix, whole_number
 from npkl_models.model.basis import Basis
 
@@ -82,10 +82,7 @@ def eigenbasis(L: Matrix, size: int, skip: int = 0) -> Basis:
 def _check_connected(L: Matrix, skip: int) -> None:
     if skip == 0:
         return
-    graph = sp.csr_array(L).copy()
-    graph.setdiag(0)
-    graph.eliminate_zeros()
-    count, label = connected_components(graph, directed=False)
+    count, label = connected_components(without_diagonal(L), directed=False)
     if skip < count:
         sizes = np.sort(np.bincount(label))[::-1][:5].tolist()
         raise ProblemError(
@@ -102,8 +99,7 @@ def _canonical(E: Array) -> Array:
         return E * np.sign(E[np.argmax(np.abs(E[:, 0]).round(12)), 0])
     points = scipy.linalg.qr(E.T, mode="r", pivoting=True)[1][:k]  # depends on E E' alone
     Q, R = np.linalg.qr(E @ np.linalg.inv(E[points]))
-    out: Array = Q * np.sign(np.diag(R))
-    return out
+    return Q * np.sign(np.diag(R))
 
 
 def _smallest(L: Any, count: int) -> tuple[Array, Array]:

@@ -10,7 +10,17 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TypeVar
 
+import numpy as np
+import scipy.sparse as sp
+
+from npkl_models.linalg import UNIT, Array, Mask
+from npkl_models.model import rounding
+from npkl_models.model.functionals import Entries, Functional, SquaredDistances, TotalSum
 from npkl_models.model.statement import Statement
+from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
+from npkl_models.proof.eigenbound import Query
+from npkl_models.proof.factorisation import DENSE_CHOLESKY
+from npkl_models.proof.perron import dominant, perron_floor
 
 Known = TypeVar("Known")
 
@@ -19,19 +29,6 @@ def fact(function: Callable[[Statement], Known]) -> Callable[[Statement], Known]
     """Let a pure function of a problem be evaluated once for each problem.
 
     Its value must not hold the problem: a circle of references would wait for the garbage collector.
-
-    Examples
-    --------
-    >>> import npkl_models as nm
-    >>> from npkl_models.model.facts import fact
-    >>> @fact
-    ... def entries(problem):
-    ...     print("counted")
-    ...     return problem.cost.nnz
-    >>> problem = nm.pcp(nm.laplacian([[0.0], [1.0], [9.0]], 1), nm.Pairs(3, [(0, 1)], None))
-    >>> entries(problem) == entries(problem)
-    counted
-    True
     """
 
     @wraps(function)
@@ -39,7 +36,115 @@ def fact(function: Callable[[Statement], Known]) -> Callable[[Statement], Known]
         facts = problem.facts
         if known not in facts:
             facts[known] = function(problem)
-        value: Known = facts[known]
-        return value
+        return facts[known]
 
     return known
+
+
+@fact
+def cost_floor(problem: Statement) -> float:
+    """A proved lower bound on the smallest eigenvalue of C (of Q'CQ), -inf where none is at hand."""
+    C, error = rounding.slack(problem, problem.no_multipliers)
+    if not problem.cost.data.any():
+        return 0.0
+    if problem.basis is None:
+        C, error = problem.cost, 0.0  # nothing was computed
+    if C.shape[0] <= DENSE_EIGH:
+        floor = min_eigenvalue(C, query=Query("eigh")).lower - error
+        if floor > 0 or problem.basis is not None:
+            return floor
+        return max(floor, perron_floor(C), 0.0 if dominant(C) else floor)
+    floor = perron_floor(C) if problem.basis is None else float("-inf")
+    if floor > 0 or C.shape[0] > DENSE_CHOLESKY:
+        return floor
+    found = min_eigenvalue(C, query=Query("cholesky"))
+    return max(floor, found.lower - error) if found.rigour == "proved" else floor
+
+
+@fact
+def distance_floor(problem: Statement) -> float:
+    """A proved lower bound on the spectrum of sum_e M_e over all distances, -inf where none is at hand."""
+    held = [np.full(e.functional.size, isinstance(e.functional, SquaredDistances)) for e in problem.parts]
+    return _floor_of(problem, held)
+
+
+@fact
+def diagonal_floor(problem: Statement) -> float:
+    """The same over the equalities on the diagonal."""
+    none = [np.zeros(e.functional.size, dtype=bool) for e in problem.terms]
+    return _floor_of(problem, [*none, *(diagonal_of(e.functional) for e in problem.equalities)])
+
+
+def _floor_of(problem: Statement, held: list[Mask]) -> float:
+    """A floor of the spectrum of the sum of the M_e that are held, restricted to the basis."""
+    if not any(part.any() for part in held):
+        return float("-inf")
+    free = Statement(sp.csr_array(problem.cost.shape), problem.terms, problem.equalities, basis=problem.basis)
+    L, error = rounding.slack(free, problem.split_multipliers(part.astype(float) for part in held))
+    if L.shape[0] > DENSE_CHOLESKY:
+        return float("-inf")
+    found = min_eigenvalue(L, query=Query("eigh" if L.shape[0] <= DENSE_EIGH else "cholesky"))
+    return found.lower - error if found.rigour == "proved" else float("-inf")
+
+
+def trace_bound(problem: Statement, upper: float) -> float:
+    """A proved upper bound on the trace of every optimal kernel, inf if there is none.
+
+    From the regulariser; from equalities on the diagonal; from C >= delta I with non-negative losses, where
+    delta tr K <= ``upper``; from square losses w_i (K_ii - t_i)^2 on the whole diagonal, where tr K <= sum t
+    + sqrt(sum 1/w * upper) by Cauchy-Schwarz. ``upper`` is an upper bound on the optimum: the objective of a
+    feasible point and its rounding, inf without one.
+    """
+    bounds = [problem.regularizer.trace_bound(problem.n), float(np.sum(fixed_diagonal(problem)))]
+    if upper < np.inf and all(term.loss.nonnegative for term in problem.terms):
+        floor = cost_floor(problem) + problem.regularizer.shift
+        if floor > 0:
+            bounds.append(upper / floor)
+        bounds.append(_from_diagonal_losses(problem, upper, max(0.0, -floor)))
+    return max(min(bounds), 0.0) * (1 + (problem.n + 64) * UNIT)
+
+
+def _from_diagonal_losses(problem: Statement, upper: float, mu: float) -> float:
+    """With C >= -mu I: x = tr K - sum t solves x^2 <= (sum 1/w) (upper + mu (sum t + x))."""
+    weight, target = np.zeros(problem.n), np.zeros(problem.n)
+    for term in problem.terms:
+        if term.loss.quadratic and term.loss.curvature > 0:
+            i = diagonal_of(term.functional)
+            t = term.target
+            i &= (term.loss.value(t, t) == 0) & (term.loss.derivative(t, t) == 0)
+            if not i.any():
+                continue
+            index = term.functional.indices[0][i]
+            weight[index] = 0.5 * term.loss.curvature * term.weight[i]
+            target[index] = term.target[i]
+    if not (weight > 0).all() or not np.isfinite(mu):
+        return float("inf")
+    W, total = float(np.sum(1 / weight)), float(np.sum(target))
+    inside = (W * mu) ** 2 + 4 * W * max(upper + mu * total, 0.0)
+    size = float(np.sum(np.abs(target)))
+    return total + 0.5 * (W * mu + float(np.sqrt(inside))) + (problem.n + 64) * UNIT * size
+
+
+def fixed_diagonal(problem: Statement) -> Array:
+    """What equalities say of K_ii, inf where they are silent."""
+    fixed = np.full(problem.n, np.inf)
+    for part in problem.equalities:
+        i = diagonal_of(part.functional)
+        if i.any():
+            np.minimum.at(fixed, part.functional.indices[0][i], part.value[i])
+    return fixed
+
+
+def diagonal_of(functional: Functional) -> Mask:
+    """Mask of the values that are entries K_ii."""
+    if not isinstance(functional, Entries):
+        return np.zeros(functional.size, dtype=bool)
+    i, j = functional.indices
+    return i == j
+
+
+def squares(f: Functional) -> Mask:
+    """Which values are never negative on a PSD kernel: K_ii, squared distances, 1'K1."""
+    if isinstance(f, Entries):
+        return diagonal_of(f)
+    return np.full(f.size, isinstance(f, (SquaredDistances, TotalSum)))

@@ -135,8 +135,7 @@ class Functional(Owner, ABC):
         t = self.incidence
         if Q is None or sp.issparse(Q):
             A = sp.coo_array(
-                (t.coefficient, (t.owner, t.row * self.n + t.column)),
-                shape=(self.size, self.n * self.n),
+                (t.coefficient, (t.owner, t.row * self.n + t.column)), shape=(self.size, self.n * self.n)
             ).tocsr()
             return A if Q is None else sp.csr_array(A @ sp.kron(Q, Q, format="csr"))
         s = Q.shape[1]
@@ -172,8 +171,7 @@ def svec(U: Array) -> Array:
     So that <U, W> = svec(U)'svec(W).
     """
     first, second = np.triu_indices(len(U))
-    out: Array = U[first, second] * np.where(first == second, 1.0, np.sqrt(2.0))
-    return out
+    return U[first, second] * np.where(first == second, 1.0, np.sqrt(2.0))
 
 
 def _as_indices(values: ArrayLike, kind: str, n: int) -> Index:
@@ -183,5 +181,4 @@ def _as_indices(values: ArrayLike, kind: str, n: int) -> Index:
     if out.size and (out.min() < 0 or out.max() >= n):
         bad = out[(out < 0) | (out >= n)][:5].tolist()
         raise ProblemError(f"indices of {kind} must lie in 0..{n - 1}, got {bad}")
-    read_only: Index = frozen(out)
-    return read_only
+    return frozen(out)

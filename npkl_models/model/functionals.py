@@ -81,8 +81,7 @@ class SquaredDistances(Functional):
     def value_of_factor(self, V: Array) -> Array:
         """||v_i - v_j||^2, however far from zero the points are."""
         apart = V[self.indices[0]] - V[self.indices[1]]
-        out: Array = np.einsum("er,er->e", apart, apart)
-        return out
+        return np.einsum("er,er->e", apart, apart)
 
     def size_of_factor(self, V: Array) -> Array:
         return self.value_of_factor(V)

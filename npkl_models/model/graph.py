@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import UNIT, Array, Matrix
+from npkl_models.linalg import SKEW, UNIT, Array, Matrix, without_diagonal
 from npkl_models.linalg.owned import real_array, real_matrix, real_number, whole_number
 from npkl_models.model.neighbors import nearest_neighbors
 
@@ -85,14 +85,14 @@ def knn_affinity(
 
 
 def graph_width(
-    X: Any, n_neighbors: int = 5, sigma: float | str = "auto", metric: str = "euclidean", search: str = "auto"
+    X: Any, n_neighbors: int = 5, sigma: float | str = "auto", metric: str = "euclidean"
 ) -> float:
     """The width that `knn_affinity` gives the graph of these points, inf for a binary one."""
     if not isinstance(sigma, str):
         return _width(sigma, np.zeros((0, 0)), n_neighbors)
     X = check_points(X)
     reach = min(max(n_neighbors, WIDTH_NEIGHBORS), X.shape[0] - 1)
-    return _width(sigma, nearest_neighbors(X, reach, metric, search)[0], n_neighbors)
+    return _width(sigma, nearest_neighbors(X, reach, metric)[0], n_neighbors)
 
 
 def _width(sigma: float | str, distance: Array, n_neighbors: int) -> float:
@@ -194,9 +194,6 @@ def _check_affinity(S: Any) -> Matrix:
     S = sp.csr_array(S).astype(float)
     if not np.isfinite(S.data).all() or (S.data < 0).any():
         raise ProblemError("an affinity must be finite and non-negative")
-    if abs(S - S.T).max() > 1e-10 * max(1.0, abs(S).max()):
+    if abs(S - S.T).max() > SKEW * max(1.0, abs(S).max()):
         raise ProblemError("an affinity must be symmetric")
-    S = S.copy()
-    S.setdiag(0)
-    S.eliminate_zeros()
-    return S
+    return without_diagonal(S)

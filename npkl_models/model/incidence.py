@@ -14,22 +14,14 @@ from npkl_models.linalg import Array, Index, Matrix, positions
 
 @dataclass(frozen=True, eq=False)
 class Incidence:
-    """z[owner] += coefficient * K[row, column], over all triplets.
-
-    Attributes
-    ----------
-    n : int
-        Number of points.
-    size : int
-        Number of values.
-    """
+    """z[owner] += coefficient * K[row, column], over all triplets."""
 
     owner: Index
     row: Index
     column: Index
     coefficient: Array
-    n: int
-    size: int
+    n: int  # number of points
+    size: int  # number of values
 
     @classmethod
     def entries(cls, i: Index, j: Index, n: int) -> Incidence:

@@ -83,8 +83,7 @@ class Loss(ABC):
 
     def in_domain(self, y: Array, t: Array, w: Array) -> Mask:
         """Where y lies in the domain of f*, without any tolerance: a kernel may be as large as it likes."""
-        inside: Mask = y == self.project(y, t, w)
-        return inside
+        return y == self.project(y, t, w)
 
     def subdifferential(self, z: Array, t: Array, w: Array, atol: float | Array) -> tuple[Array, Array]:
         """Interval of the subgradients of f on [z - atol, z + atol], as (lower, upper)."""

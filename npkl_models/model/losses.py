@@ -19,8 +19,27 @@ from npkl_models.model.shared_slack import SharedSlack
 __all__ = ["LOSSES", "Hinge", "Linear", "Loss", "SharedSlack", "Square", "SquaredHinge", "get_loss"]
 
 
+class _Squared(Loss):
+    """What the squared losses share: f*(y) = t y + y^2 / (4 w) on its domain."""
+
+    squared = smooth = nonnegative = True
+    latex_conjugate = r"t y + \frac{y^2}{4 w}"
+    curvature = 2.0
+
+    def conjugate(self, y: Array, t: Array, w: Array) -> Array:
+        return 0.25 * (y / w) * y + y * t
+
+    def conjugate_derivative(self, y: Array, t: Array, w: Array) -> Array:
+        return y / (2 * w) + t
+
+    def cvxpy_conjugate(self, y: CvxExpression, t: Array, w: Array) -> tuple[CvxExpression, CvxConstraints]:
+        import cvxpy as cp
+
+        return cp.sum_squares(cp.multiply(0.5 / np.sqrt(w), y)) + y @ t, []
+
+
 @dataclass(frozen=True)
-class Square(Loss):
+class Square(_Squared):
     """(z - t)^2.
 
     Examples
@@ -34,13 +53,10 @@ class Square(Loss):
     """
 
     name = "square"
-    squared = True
     latex = r"(z - t)^2"
-    latex_conjugate = r"t y + \frac{y^2}{4 w}"
     latex_domain = r"y \in \mathbb R"
-    smooth = quadratic = nonnegative = True
+    quadratic = True
     sign_targets = False
-    curvature = 2.0
 
     def value(self, z: Array, t: Array) -> Array:
         return (z - t) ** 2
@@ -50,12 +66,6 @@ class Square(Loss):
 
     def second_derivative(self, z: Array, t: Array) -> Array:
         return np.full_like(z, 2.0)
-
-    def conjugate(self, y: Array, t: Array, w: Array) -> Array:
-        return 0.25 * (y / w) * y + y * t
-
-    def conjugate_derivative(self, y: Array, t: Array, w: Array) -> Array:
-        return y / (2 * w) + t
 
     def project(self, y: Array, t: Array, w: Array) -> Array:
         return y
@@ -73,11 +83,6 @@ class Square(Loss):
         import cvxpy as cp
 
         return cp.square(z - t)
-
-    def cvxpy_conjugate(self, y: CvxExpression, t: Array, w: Array) -> tuple[CvxExpression, CvxConstraints]:
-        import cvxpy as cp
-
-        return cp.sum_squares(cp.multiply(0.5 / np.sqrt(w), y)) + y @ t, []
 
 
 @dataclass(frozen=True)
@@ -141,7 +146,7 @@ class Hinge(Loss):
 
 
 @dataclass(frozen=True)
-class SquaredHinge(Loss):
+class SquaredHinge(_Squared):
     """max(0, 1 - t z)^2, t = +1 or -1.
 
     Examples
@@ -153,13 +158,10 @@ class SquaredHinge(Loss):
     """
 
     name = "squared_hinge"
-    squared = True
     latex = r"\max(0, 1 - t z)^2"
-    latex_conjugate = r"t y + \frac{y^2}{4 w}"
     latex_domain = r"t y \le 0"
-    smooth = nonnegative = sign_targets = True
     quadratic = False
-    curvature = 2.0
+    sign_targets = True
 
     def value(self, z: Array, t: Array) -> Array:
         return np.maximum(0.0, 1 - t * z) ** 2
@@ -169,12 +171,6 @@ class SquaredHinge(Loss):
 
     def second_derivative(self, z: Array, t: Array) -> Array:
         return np.where(t * z < 1, 2.0, 0.0)
-
-    def conjugate(self, y: Array, t: Array, w: Array) -> Array:
-        return 0.25 * (y / w) * y + t * y
-
-    def conjugate_derivative(self, y: Array, t: Array, w: Array) -> Array:
-        return y / (2 * w) + t
 
     def project(self, y: Array, t: Array, w: Array) -> Array:
         return -t * np.maximum(-t * y, 0.0)
@@ -193,8 +189,7 @@ class SquaredHinge(Loss):
     def cvxpy_conjugate(self, y: CvxExpression, t: Array, w: Array) -> tuple[CvxExpression, CvxConstraints]:
         import cvxpy as cp
 
-        quadratic = cp.sum_squares(cp.multiply(0.5 / np.sqrt(w), y))
-        return quadratic + y @ t, [cp.multiply(-t, y) >= 0]
+        return super().cvxpy_conjugate(y, t, w)[0], [cp.multiply(-t, y) >= 0]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,8 +13,17 @@ from scipy.sparse.csgraph import connected_components, shortest_path
 
 from npkl_models.errors import ProblemError, chosen
 from npkl_models.linalg import Array, Index
-from npkl_models.linalg.owned import Owner, frozen, real_array, real_number, whole_array, whole_number
-from npkl_models.linalg.seeds import generator
+from npkl_models.linalg.owned import (
+    Owner,
+    Seed,
+    frozen,
+    generator,
+    real_array,
+    real_number,
+    set_fields,
+    whole_array,
+    whole_number,
+)
 from npkl_models.model.sampling import labelled, pairs_per_class, uniform_pairs
 
 
@@ -79,17 +88,10 @@ class Pairs(Owner):
                     f"weights must be {given} positive finite numbers, got {weights.size} in all, "
                     f"{int(np.sum(~(weights > 0)))} of them not positive"
                 )
-        for part, value in zip(fields(self), (n, must, cannot, weights), strict=True):
-            object.__setattr__(self, part.name, frozen(value))
+        set_fields(self, *map(frozen, (n, must, cannot, weights)))
 
     @classmethod
-    def from_labels(
-        cls,
-        y: ArrayLike,
-        n_must: int,
-        n_cannot: int,
-        random_state: int | np.random.Generator | None = None,
-    ) -> Pairs:
+    def from_labels(cls, y: ArrayLike, n_must: int, n_cannot: int, random_state: Seed = None) -> Pairs:
         """Draw distinct pairs uniformly: within a class for must-links, across for cannot-links.
 
         Points labelled -1, None or NaN are unlabelled, as in scikit-learn: they belong to no pair.
@@ -104,13 +106,7 @@ class Pairs(Owner):
         return cls(known.size, np.flatnonzero(known)[must], np.flatnonzero(known)[cannot])
 
     @classmethod
-    def per_class(
-        cls,
-        y: ArrayLike,
-        n_must: int,
-        n_cannot: int,
-        random_state: int | np.random.Generator | None = None,
-    ) -> Pairs:
+    def per_class(cls, y: ArrayLike, n_must: int, n_cannot: int, random_state: Seed = None) -> Pairs:
         """Draw ``n_must`` must-links in each class and ``n_cannot`` cannot-links between every two classes.
 
         Points labelled -1, None or NaN are unlabelled, as in scikit-learn: they belong to no pair.
@@ -151,8 +147,7 @@ class Pairs(Owner):
 
     @cached_property
     def _table(self) -> Index:
-        out: Index = np.concatenate([self.must_link, self.cannot_link])
-        return out
+        return np.concatenate([self.must_link, self.cannot_link])
 
     @property
     def i(self) -> Index:
@@ -172,19 +167,16 @@ class Pairs(Owner):
     @property
     def confidence(self) -> Array:
         """The weights, 1 where none were given."""
-        out: Array = np.ones(len(self)) if self.weights is None else self.weights
-        return out
+        return np.ones(len(self)) if self.weights is None else self.weights
 
     def groups(self) -> tuple[int, Index]:
         """Number of must-link components and the component of each point."""
-        count, label = components(self.n, self.must_link)
-        return count, label
+        return components(self.n, self.must_link)
 
     def conflicts(self) -> Index:
         """Cannot-link pairs whose two points a chain of must-links joins, shape (c, 2)."""
         label = self.groups()[1]
-        out: Index = self.cannot_link[label[self.cannot_link[:, 0]] == label[self.cannot_link[:, 1]]]
-        return out
+        return self.cannot_link[label[self.cannot_link[:, 0]] == label[self.cannot_link[:, 1]]]
 
     def contradictions(self) -> list[list[int]]:
         """For each cannot-link of `conflicts`, a shortest chain of must-links between its two points."""
@@ -224,18 +216,10 @@ class Pairs(Owner):
         across = np.sort(label[self.cannot_link], axis=1)
         apart = sp.csr_array((np.ones(len(across)), (across[:, 0], across[:, 1])), shape=(count, count))
         other = (membership @ apart @ membership.T).tocoo()
-        return Pairs(
-            self.n,
-            np.stack([same.row, same.col], axis=1),
-            np.stack([other.row, other.col], axis=1),
-        )
+        return Pairs(self.n, *(np.stack([found.row, found.col], axis=1) for found in (same, other)))
 
     def select(
-        self,
-        fraction: float,
-        kernel: Any = None,
-        criterion: str = "margin",
-        random_state: int | np.random.Generator | None = None,
+        self, fraction: float, kernel: Any = None, criterion: str = "margin", random_state: Seed = None
     ) -> Pairs:
         """The pairs of the points that a kernel is least sure of, or of random points.
 

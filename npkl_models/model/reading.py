@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array
-from npkl_models.linalg.owned import real_array
+from npkl_models.linalg import SKEW, Array, Matrix
+from npkl_models.linalg.owned import owned_sparse, real_array, real_matrix
 from npkl_models.model.terms import Equality, LossTerm, Multipliers
 
 Kind = TypeVar("Kind", LossTerm, Equality)
@@ -41,8 +42,7 @@ def read_multipliers(
 ) -> Multipliers:
     """Multipliers of floats: those given, or an array for each term (one array will do for a single term)."""
     if isinstance(given, Multipliers):
-        rows = None if given.rows is None else _numbers(given.rows)
-        return Multipliers(tuple(map(_numbers, given.terms)), tuple(map(_numbers, given.equalities)), rows)
+        return given.each(_numbers)
     if len(terms) == 1 and isinstance(given, np.ndarray) and given.ndim == 1:
         given = (given,)
     if not isinstance(given, (tuple, list, np.ndarray)):
@@ -56,3 +56,34 @@ def _numbers(values: Any) -> Array:
     if isinstance(values, np.ndarray) and values.dtype == np.float64 and type(values) is np.ndarray:
         return values
     return real_array(values, "multipliers")
+
+
+LARGEST_COST = 1e300  # beyond, sums of two entries may not be finite
+
+
+def symmetric_cost(cost: Any) -> Matrix:
+    """The cost as a symmetric CSR array, or a ProblemError."""
+    given = real_matrix(cost, "cost matrix (Laplacian)")
+    if given.ndim != 2 or given.shape[0] != given.shape[1]:
+        raise ProblemError(f"cost matrix (Laplacian) must be square, got shape {given.shape}")
+    C = sp.csr_array(given).astype(float)
+    if C.shape[0] < 2:
+        raise ProblemError(f"cost matrix (Laplacian) must have at least 2 rows, got {C.shape[0]}")
+    if not np.isfinite(C.data).all():
+        bad = sp.coo_array(C)
+        where = np.flatnonzero(~np.isfinite(bad.data))[:3]
+        raise ProblemError(
+            "cost matrix (Laplacian) must be finite, got NaN or infinity at "
+            f"{[(int(bad.row[k]), int(bad.col[k])) for k in where]}"
+        )
+    if C.nnz and abs(C).max() > LARGEST_COST:
+        raise ProblemError(f"cost matrix (Laplacian) must have entries up to 1e300, got {abs(C).max():.1e}")
+    skew = sp.coo_array(abs(C - C.T))
+    scale = float(abs(C).max()) if C.nnz else 0.0
+    if skew.nnz and skew.data.max() > SKEW * max(scale, 1e-300):
+        k = int(np.argmax(skew.data))
+        raise ProblemError(
+            "cost matrix (Laplacian) must be symmetric, got a difference of "
+            f"{skew.data[k]:.2e} at ({int(skew.row[k])}, {int(skew.col[k])})"
+        )
+    return owned_sparse((C + C.T) * 0.5)

@@ -1,7 +1,4 @@
-"""The regularisers and their registry: none, row norms (here), and tr K^p (`trace_power`).
-
-Source of the row norms: Hu & Kwok, IEEE TNNLS 26 (2015), eq. (29).
-"""
+"""The regularisers and their registry: none, row norms (here), and tr K^p (`trace_power`)."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ import numpy as np
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
-from npkl_models.linalg.owned import real_number
+from npkl_models.linalg.owned import positive_number
 from npkl_models.model.regularizer import ROUND, SMALLEST, Regularizer, inside, linear_support, parameter
 from npkl_models.model.trace_cones import Cvx, CvxSupport
 from npkl_models.model.trace_power import TracePower
@@ -78,9 +75,7 @@ class RowNormBound(Regularizer):
         return self.b
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "b", real_number(self.b, "row-norm bound b"))
-        if not (np.isfinite(self.b) and self.b > 0):
-            raise ProblemError(f"row-norm bound b must be positive and finite, got {self.b}")
+        object.__setattr__(self, "b", positive_number(self.b, "row-norm bound b"))
         if not SMALLEST <= self.b <= 1 / SMALLEST:
             raise ProblemError(f"row-norm bound b must be between 1e-150 and 1e150, got {self.b}")
 

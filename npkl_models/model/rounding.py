@@ -46,14 +46,9 @@ def slack(problem: Statement, y: Multipliers) -> tuple[Matrix, float]:
     Q' is meant with the exactly orthonormal basis of the same range.
     """
     S = problem.slack(y)
-    size, count = (
-        np.asarray(abs(problem.cost).sum(axis=1)).ravel(),
-        np.diff(problem.cost.indptr).astype(float),
-    )
-    for part, own in (
-        *zip(problem.terms, y.terms, strict=True),
-        *zip(problem.equalities, y.equalities, strict=True),
-    ):
+    size = np.asarray(abs(problem.cost).sum(axis=1)).ravel()
+    count = np.diff(problem.cost.indptr).astype(float)
+    for part, own in zip(problem.parts, y.parts, strict=True):
         one, more = part.functional.row_sizes(own)
         size, count = size + one, count + more + 1
     if y.rows is not None:
@@ -70,10 +65,7 @@ def slack(problem: Statement, y: Multipliers) -> tuple[Matrix, float]:
 def multiplier_sizes(problem: Statement, y: Multipliers) -> float:
     """An upper bound on the norm of sum_e |y_e| |M_e| (+ Diag d)."""
     size = np.zeros(problem.n) if y.rows is None else np.abs(y.rows)
-    for part, own in (
-        *zip(problem.terms, y.terms, strict=True),
-        *zip(problem.equalities, y.equalities, strict=True),
-    ):
+    for part, own in zip(problem.parts, y.parts, strict=True):
         size = size + part.functional.row_sizes(own)[0]
     spread = 1.0 if problem.basis is None else problem.basis.magnitude * (1 + problem.basis.defect)
     return float(np.max(size, initial=0.0)) * spread * (1 + gamma(problem.n + 64))
@@ -89,7 +81,7 @@ def objective(problem: Statement, V: Array, value: float) -> float:
     error = gamma(steps + SUM) * linear
     for term in problem.terms:
         z, size = term.functional.value_of_factor(V), term.functional.size_of_factor(V)
-        ends = term.loss.subdifferential(z, term.target, term.weight, gamma(steps) * size)
+        ends = term.subdifferential(z, gamma(steps) * size)
         slope = np.maximum(np.abs(ends[0]), np.abs(ends[1]))
         error += float(np.sum(slope * size)) * gamma(steps + 8)
         error += SUM * UNIT * float(np.sum(np.abs(term.weight * term.loss.value(z, term.target)) + slope))
@@ -121,7 +113,7 @@ def sensitivity(problem: Statement, V: Array, reach: float, nu: tuple[Array, ...
         ends = (np.abs(t.coefficient) * (lengths[t.row] + lengths[t.column] + reach)) * reach
         change = np.bincount(t.owner, weights=ends, minlength=term.functional.size).astype(float)
         z = term.functional.value_of_factor(V)
-        low, high = term.loss.subdifferential(z, term.target, term.weight, change)
+        low, high = term.subdifferential(z, change)
         total += float(np.sum(np.maximum(np.abs(own - low), np.abs(high - own)) * change))
     for part, own in zip(problem.equalities, nu, strict=True):
         f = part.functional
@@ -135,12 +127,11 @@ def sensitivity(problem: Statement, V: Array, reach: float, nu: tuple[Array, ...
 def slack_sizes(problem: Statement, y: Multipliers, nu: tuple[Array, ...]) -> Array:
     """Row sums of |C| + sum |y_e| |M_e|: what rounding in the slack is relative to."""
     size = np.asarray(abs(problem.cost).sum(axis=1)).ravel()
-    for part, own in (*zip(problem.terms, y.terms, strict=True), *zip(problem.equalities, nu, strict=True)):
+    for part, own in zip(problem.parts, (*y.terms, *nu), strict=True):
         size = size + part.functional.row_sizes(own)[0]
     return size
 
 
 def raised(values: Array, by: float | Array) -> Array:
     """Values + by, rounded such that what was added is no less than ``by``."""
-    out: Array = values + (by + 4 * UNIT * (np.abs(values) + np.abs(by)))
-    return out
+    return values + (by + 4 * UNIT * (np.abs(values) + np.abs(by)))

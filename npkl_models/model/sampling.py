@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,14 +35,11 @@ def uniform_pairs(labels: Index, n_must: int, n_cannot: int, rng: np.random.Gene
     def draw_other(size: int) -> Index:
         return rng.integers(0, n, size=(size, 2))
 
-    def keep_other(pairs: Index) -> Index:
-        return pairs[labels[pairs[:, 0]] != labels[pairs[:, 1]]]
+    def keep(pairs: Index, same: bool) -> Index:
+        return pairs[(labels[pairs[:, 0]] == labels[pairs[:, 1]]) == same]
 
-    def keep_same(pairs: Index) -> Index:
-        return pairs[labels[pairs[:, 0]] == labels[pairs[:, 1]]]
-
-    must = _distinct(n, n_must, n_same, "must-link", draw_same, keep_same, rng)
-    return must, _distinct(n, n_cannot, n_other, "cannot-link", draw_other, keep_other, rng)
+    must = _distinct(n, n_must, n_same, "must-link", draw_same, partial(keep, same=True), rng)
+    return must, _distinct(n, n_cannot, n_other, "cannot-link", draw_other, partial(keep, same=False), rng)
 
 
 def pairs_per_class(
@@ -69,10 +67,7 @@ def _chosen(available: int, size: int, name: str, rng: np.random.Generator) -> I
     """``size`` distinct codes below ``available``."""
     if size > available:
         raise ProblemError(f"number of {name} must be at most the {available} that exist, got {size}")
-    codes: Index = (
-        rng.choice(available, size, replace=False).astype(np.intp) if size else np.zeros(0, np.intp)
-    )
-    return codes
+    return rng.choice(available, size, replace=False).astype(np.intp) if size else np.zeros(0, np.intp)
 
 
 def _distinct(
@@ -113,7 +108,7 @@ def labelled(y: ArrayLike) -> tuple[Mask, Index]:
         given = np.asarray(y, dtype=object).ravel()
     except ValueError:
         raise ProblemError("labels must be a list with the class of each point, got a ragged one") from None
-    known = np.array([_is_label(value) for value in given.tolist()], dtype=bool)
+    known = np.array([is_label(value) for value in given.tolist()], dtype=bool)
     if not known.any():
         raise ProblemError(
             "labels must name the class of at least one point, got none (-1, None and NaN are no label)"
@@ -126,6 +121,6 @@ def labelled(y: ArrayLike) -> tuple[Mask, Index]:
     return known, classes
 
 
-def _is_label(value: Any) -> bool:
+def is_label(value: Any) -> bool:
     """Not -1, None or NaN."""
     return value is not None and value == value and not (not isinstance(value, str) and value == -1)

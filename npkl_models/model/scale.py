@@ -45,10 +45,10 @@ def cost_unit(cost: Matrix, losses: float, kernel: float) -> float:
 def reference(cost: Matrix, terms: Sequence[LossTerm], kernel: float) -> float:
     """What a gap is relative to besides its ends: the least loss at K = 0, or a typical cost if that is less.
 
-    A typical cost is the median of C's diagonal, of what is not zero, times the unit of kernels; where there
-    is neither, that of the slopes of the losses at K = 0 (of linear ones, which are a cost). The smaller
-    of the two, and the least loss: a few heavy pairs that can be met exactly, or heavy pairs alone, must not
-    make a gap look small that is a good part of the optimum.
+    A typical cost is the median of C's diagonal, of what is not zero, times the unit of kernels; without both
+    it is of the slopes of the losses at K = 0 (linear ones are a cost). The smaller of the two, and the least
+    loss: a few heavy pairs that can be met exactly must not make a gap look small that is a good part of the
+    optimum.
     """
     diagonal = np.abs(cost.diagonal())
     diagonal = diagonal[diagonal > 0]
@@ -78,5 +78,4 @@ def losses_at_zero(terms: Sequence[LossTerm]) -> Array:
         term.weight * term.loss.value(np.zeros_like(term.target), term.target) for term in terms
     ]
     every = np.concatenate([np.zeros(0), *values])
-    out: Array = every[every > 0]
-    return out
+    return every[every > 0]

@@ -69,8 +69,7 @@ class SharedSlack(Loss):
         return float(np.min(w, initial=np.inf)) * max(float(np.max(z, initial=0.0)), 0.0) if z.size else 0.0
 
     def in_domain(self, y: Array, t: Array, w: Array) -> Mask:
-        inside: Mask = (y >= 0) & _within(y, float(np.min(w, initial=np.inf)))
-        return inside
+        return (y >= 0) & _within(y, float(np.min(w, initial=np.inf)))
 
     def subdifferential(self, z: Array, t: Array, w: Array, atol: float | Array) -> tuple[Array, Array]:
         """Zero to the weight for all values that may be the largest."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -15,11 +15,10 @@ import scipy.sparse as sp
 from npkl_models.errors import ProblemError
 from npkl_models.files.gate import gate
 from npkl_models.linalg import Array, Matrix, dense, gamma, gram_eigenvalues, norm_bound, symmetrize
-from npkl_models.linalg.owned import Owner, frozen, shelled
+from npkl_models.linalg.owned import Owner, frozen, set_fields, shelled
 from npkl_models.model import scale, storage
 from npkl_models.model.basis import Basis
-from npkl_models.model.cost_matrix import symmetric_cost
-from npkl_models.model.reading import read_multipliers, read_parts, read_values
+from npkl_models.model.reading import read_multipliers, read_parts, read_values, symmetric_cost
 from npkl_models.model.regularizer import Regularizer
 from npkl_models.model.regularizers import NoRegularizer
 from npkl_models.model.terms import Equality, LossTerm, Multipliers
@@ -76,11 +75,7 @@ class Statement(Owner):
             raise ProblemError(f"basis must be a Basis such as Basis(Q), got {type(basis).__name__}")
         if basis is not None and basis.n != cost.shape[0]:
             raise ProblemError(f"basis must have {cost.shape[0]} rows as the cost matrix, got {basis.n}")
-        given = (cost, terms, equalities, regularizer, basis, name)
-        for own, value in zip(fields(self), given, strict=True):
-            self.__dict__[own.name] = value
-
-    # ------------------------------------------------------------------ sizes
+        set_fields(self, cost, terms, equalities, regularizer, basis, name)
 
     @property
     def n(self) -> int:
@@ -96,6 +91,16 @@ class Statement(Owner):
     def Q(self) -> Array:
         """The basis (n x s), dense; the identity where there is none."""
         return np.eye(self.n) if self.basis is None else self.basis.dense
+
+    @property
+    def parts(self) -> tuple[LossTerm | Equality, ...]:
+        """The loss terms, and then the equalities."""
+        return (*self.terms, *self.equalities)
+
+    @property
+    def sizes(self) -> list[int]:
+        """Number of values of each of `parts`."""
+        return [part.functional.size for part in self.parts]
 
     @property
     def n_pairs(self) -> int:
@@ -115,8 +120,6 @@ class Statement(Owner):
         """What was found to follow from the problem; `npkl_models.model.facts` writes it."""
         return {}
 
-    # ------------------------------------------------------------------ units
-
     @cached_property
     def kernel_unit(self) -> float:
         """What kernels are measured in: the largest value asked for, or granted."""
@@ -135,8 +138,6 @@ class Statement(Owner):
     def size(self, *values: float) -> float:
         """What a difference of two objectives or bounds is relative to: their sizes and the reference."""
         return self.reference + sum(map(abs, values))
-
-    # ----------------------------------------------------------------- primal
 
     def objective(self, K: Array) -> float:
         """The objective at a dense kernel K (n x n); constraints are not looked at."""
@@ -184,23 +185,28 @@ class Statement(Owner):
             worst = max(worst, float(outside) if outside > gamma(8 * self.n) else 0.0)
         return worst
 
-    # ------------------------------------------------------------------- dual
-
     def derivatives(self, V: Array) -> Multipliers:
         """y_e = f_e'(z_e) at K = V V'; equalities and rows get zero."""
         y = tuple(term.derivative(z) for term, z in zip(self.terms, self.values(V), strict=True))
-        nu = tuple(np.zeros(part.functional.size) for part in self.equalities)
         rows = np.zeros(self.n) if self.regularizer.row_multipliers else None
-        return Multipliers(y, nu, rows)
+        return Multipliers(y, self.no_multipliers.equalities, rows)
+
+    @property
+    def no_multipliers(self) -> Multipliers:
+        """Zero for all values; none of the rows."""
+        return self.split_multipliers(map(np.zeros, self.sizes))
+
+    def split_multipliers(self, parts: Iterable[Array], rows: Array | None = None) -> Multipliers:
+        """Multipliers from an array for each of `parts`."""
+        every, m = tuple(parts), len(self.terms)
+        return Multipliers(every[:m], every[m:], rows)
 
     def slack(self, y: Multipliers | Sequence[Array]) -> Matrix:
         """S(y) = C + sum_e y_e M_e (+ multipliers of equalities and rows), sparse (n x n)."""
         y = self.as_multipliers(y)
         S = self.cost
-        for term, part in zip(self.terms, y.terms, strict=True):
-            S = S + term.functional.adjoint(part)
-        for equality, nu in zip(self.equalities, y.equalities, strict=True):
-            S = S + equality.functional.adjoint(nu)
+        for part, own in zip(self.parts, y.parts, strict=True):
+            S = S + part.functional.adjoint(own)
         if y.rows is not None:
             S = S + sp.diags_array(y.rows)
         return sp.csr_array(S)
@@ -248,8 +254,7 @@ class Statement(Owner):
     def as_multipliers(self, y: Multipliers | Sequence[Array] | Array) -> Multipliers:
         """Y as `Multipliers`: one array per loss term (one array will do for a single term)."""
         y = read_multipliers(y, self.terms, self.equalities)
-        sizes = [part.functional.size for part in (*self.terms, *self.equalities)]
-        got = [part.size for part in (*y.terms, *y.equalities)]
+        sizes, got = self.sizes, [part.size for part in y.parts]
         if sizes != got or len(y.terms) != len(self.terms):
             raise ProblemError(f"multipliers must have sizes {sizes}, got {got}")
         if self.regularizer.row_multipliers and y.rows is not None and y.rows.shape != (self.n,):
@@ -258,24 +263,18 @@ class Statement(Owner):
             raise ProblemError("multipliers must be finite, got NaN or infinity")
         return y
 
-    # --------------------------------------------------------------- variants
-
     def like(
         self, cost: Matrix, terms: tuple[LossTerm, ...], equalities: tuple[Equality, ...],
         regularizer: Regularizer,
     ) -> Self:  # fmt: skip
         """Other numbers in the same places: the cost has the same pattern, and nothing is checked."""
         out = object.__new__(type(self))
-        given = (frozen(cost), terms, equalities, regularizer, self.basis, self.name)
-        for own, value in zip(fields(self), given, strict=True):
-            out.__dict__[own.name] = value
+        set_fields(out, frozen(cost), terms, equalities, regularizer, self.basis, self.name)
         return out
 
     def with_basis(self, basis: Basis) -> Self:
         """The same problem over K = Q U Q'."""
         return replace(self, basis=basis)
-
-    # ------------------------------------------------------------------- files
 
     def save(self, path: str | Path) -> Path:
         """Write the problem to one .npz file (arrays and JSON, no pickle), as a whole or not at all."""
@@ -308,5 +307,4 @@ shelled(Statement, "cost")
 
 def kind() -> type[Statement]:
     """The class of what is read from a file: `npkl_models.Problem`, by its name, as pickle finds a class."""
-    found: type[Statement] = import_module("npkl_models.problem").Problem
-    return found
+    return import_module("npkl_models.problem").Problem

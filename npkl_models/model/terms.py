@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array
-from npkl_models.linalg.owned import Owner, frozen, owned, real_array
+from npkl_models.linalg import Array, Mask
+from npkl_models.linalg.owned import Owner, frozen, owned, real_array, set_fields
 from npkl_models.model.functional import Functional
 from npkl_models.model.losses import Loss, get_loss
 
 
-class Part(Owner):
-    """Values of a functional that enter a problem, by a loss or by an equality."""
+class Part(Owner, ABC):
+    """Values z of a functional that enter a problem as f(z), by a loss or by an equality."""
 
     functional: Functional
     name: str
+
+    @property
+    @abstractmethod
+    def domain(self) -> tuple[Array, Array]:
+        """The interval of each multiplier on which f* is finite, infinite where it has no end."""
+
+    @abstractmethod
+    def project(self, y: Array) -> Array:
+        """The nearest y in the domain of f*."""
+
+    @abstractmethod
+    def allows(self, y: Array) -> Mask:
+        """Where y lies in the domain of f*, without any tolerance."""
+
+    @abstractmethod
+    def slope_of_conjugate(self, y: Array) -> Array:
+        """A z at which f has the slope y, for y in the domain."""
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -69,7 +88,7 @@ class LossTerm(Part):
         if loss.sign_targets and not np.isin(target, (-1.0, 1.0)).all():
             bad = target[~np.isin(target, (-1.0, 1.0))][:3].tolist()
             raise ProblemError(f"targets of the {loss.name} loss must be +1 or -1, got {bad}")
-        _fill(self, (functional, loss, target, weight, name))
+        set_fields(self, functional, loss, target, weight, name)
 
     def __repr__(self) -> str:
         return f"LossTerm({self.name}: {self.loss.name} of {self.functional!r})"
@@ -82,9 +101,26 @@ class LossTerm(Part):
         """y_e = weight_e loss'(z_e; target_e)."""
         return self.weight * self.loss.derivative(z, self.target)
 
+    @property
+    def domain(self) -> tuple[Array, Array]:
+        return self.loss.domain(self.target, self.weight)
+
+    def project(self, y: Array) -> Array:
+        return self.loss.project(y, self.target, self.weight)
+
+    def allows(self, y: Array) -> Mask:
+        return self.loss.in_domain(y, self.target, self.weight)
+
+    def slope_of_conjugate(self, y: Array) -> Array:
+        return self.loss.conjugate_derivative(y, self.target, self.weight)
+
+    def subdifferential(self, z: Array, atol: float | Array) -> tuple[Array, Array]:
+        """Interval of the subgradients on [z - atol, z + atol], as (lower, upper)."""
+        return self.loss.subdifferential(z, self.target, self.weight, atol)
+
     def conjugate(self, y: Array) -> float:
         """sum_e f_e*(y_e), +inf outside the domain."""
-        if not np.all(self.loss.in_domain(y, self.target, self.weight)):
+        if not np.all(self.allows(y)):
             return float("inf")
         return float(np.sum(self.loss.conjugate(y, self.target, self.weight)))
 
@@ -113,10 +149,24 @@ class Equality(Part):
 
     def __init__(self, functional: Functional, value: ArrayLike, name: str = "equality") -> None:
         functional, name = _functional(functional), _name(name)
-        _fill(self, (functional, _vector(value, functional.size, f"values of {name}"), name))
+        set_fields(self, functional, _vector(value, functional.size, f"values of {name}"), name)
 
     def __repr__(self) -> str:
         return f"Equality({self.name}: {self.functional!r})"
+
+    @property
+    def domain(self) -> tuple[Array, Array]:
+        free = np.full(self.functional.size, np.inf)
+        return -free, free
+
+    def project(self, y: Array) -> Array:
+        return y
+
+    def allows(self, y: Array) -> Mask:
+        return np.ones(y.shape, dtype=bool)
+
+    def slope_of_conjugate(self, y: Array) -> Array:
+        return self.value
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -157,26 +207,28 @@ class Multipliers(Owner):
         return f"Multipliers(terms {sizes[0]}, equalities {sizes[1]}{rows})"
 
     @property
+    def parts(self) -> tuple[Array, ...]:
+        """Those of the terms and of the equalities, as `Statement.parts` has them."""
+        return (*self.terms, *self.equalities)
+
+    @property
     def finite(self) -> bool:
         """Whether all of them are finite numbers."""
-        parts = (*self.terms, *self.equalities, *(() if self.rows is None else (self.rows,)))
+        parts = (*self.parts, *(() if self.rows is None else (self.rows,)))
         return all(bool(np.isfinite(part).all()) for part in parts)
+
+    def each(self, change: Callable[[Array], Array]) -> Multipliers:
+        """The multipliers that a function makes of each array of these."""
+        rows = None if self.rows is None else change(self.rows)
+        return Multipliers(tuple(map(change, self.terms)), tuple(map(change, self.equalities)), rows)
 
     def owned(self) -> Multipliers:
         """The same numbers, read-only."""
-        rows = None if self.rows is None else owned(self.rows)
-        return Multipliers(tuple(map(owned, self.terms)), tuple(map(owned, self.equalities)), rows)
+        return self.each(owned)
 
     def scaled(self, s: float) -> Multipliers:
         """All of them times s."""
-        rows = None if self.rows is None else s * self.rows
-        return Multipliers(tuple(s * y for y in self.terms), tuple(s * nu for nu in self.equalities), rows)
-
-
-def _fill(part: LossTerm | Equality, values: tuple[object, ...]) -> None:
-    """Set the fields of a frozen part, in their order."""
-    for own, value in zip(fields(part), values, strict=True):
-        object.__setattr__(part, own.name, value)
+        return self.each(lambda y: s * y)
 
 
 def _vector(values: ArrayLike, size: int, what: str) -> Array:
@@ -187,8 +239,7 @@ def _vector(values: ArrayLike, size: int, what: str) -> Array:
         raise ProblemError(f"{what} must have shape ({size},), got {out.shape}")
     if not np.isfinite(out).all():
         raise ProblemError(f"{what} must be finite, got NaN or infinity")
-    read_only: Array = frozen(out)
-    return read_only
+    return frozen(out)
 
 
 def _functional(given: object) -> Functional:

@@ -1,7 +1,4 @@
-"""The trace of a power of the kernel, bounded or penalised.
-
-Source: Zhuang, Tsang & Hoi, JMLR 12 (2011), eqs. (11)-(14) and propositions 1 and 2.
-"""
+"""The trace of a power of the kernel, bounded or penalised; its source is in `regularizer`."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ import numpy as np
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import TINY, Array, gram_eigenvalues, schatten_norm
-from npkl_models.linalg.owned import real_number
+from npkl_models.linalg.owned import positive_number, real_number
 from npkl_models.model.regularizer import ROUND, Regularizer, inside, linear_support, parameter
 from npkl_models.model.trace_cones import Cvx, CvxSupport, bound_support, penalty_support, trace_power
 
@@ -44,10 +41,6 @@ class TracePower(Regularizer):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "p", real_number(self.p, "p"))
-        for label, words in (("bound", "bound B"), ("penalty", "penalty G")):
-            given = getattr(self, label)
-            if given is not None:
-                object.__setattr__(self, label, real_number(given, words))
         if not (np.isfinite(self.p) and self.p >= 1):
             raise ProblemError(f"p must be a finite number >= 1, got {self.p}")
         if (self.bound is None) == (self.penalty is None):
@@ -55,9 +48,10 @@ class TracePower(Regularizer):
                 "exactly one of bound and penalty must be given, "
                 f"got bound={self.bound}, penalty={self.penalty}"
             )
-        for label, number in (("bound B", self.bound), ("penalty G", self.penalty)):
-            if number is not None and not (np.isfinite(number) and number > 0):
-                raise ProblemError(f"{label} must be positive and finite, got {number}")
+        for label, words in (("bound", "bound B"), ("penalty", "penalty G")):
+            given = getattr(self, label)
+            if given is not None:
+                object.__setattr__(self, label, positive_number(given, words))
 
     def rescaled(self, cost: float, kernel: float) -> TracePower | None:
         try:
@@ -69,11 +63,14 @@ class TracePower(Regularizer):
 
     @property
     def latex(self) -> str:
-        power = r"\operatorname{tr} K" + ("" if self.p == 1 else f"^{{{self.p:g}}}")
         if self.penalty is None:
-            return rf"{power} \le {self.bound:g}"
+            return rf"{self._latex_power} \le {self.bound:g}"
         share = f"{self.penalty / self.p:.6g}"
-        return power if share == "1" else rf"{share} {power}"
+        return self._latex_power if share == "1" else rf"{share} {self._latex_power}"
+
+    @property
+    def _latex_power(self) -> str:
+        return r"\operatorname{tr} K" + ("" if self.p == 1 else f"^{{{self.p:g}}}")
 
     @property
     def latex_dual(self) -> tuple[str, str]:
@@ -99,8 +96,7 @@ class TracePower(Regularizer):
         power = "I" if self.p == 1 else K if self.p == 2 else f"{K}^{{{self.p - 1:g}}}"
         if self.penalty is not None:
             return rf"T = {S} + {self.penalty:g} {power} \succeq 0,\; T {K} = 0"
-        trace = r"\operatorname{tr} K" + ("" if self.p == 1 else f"^{{{self.p:g}}}")
-        multiplier = rf"\kappa \ge 0,\; \kappa ({self.bound:g} - {trace}) = 0"
+        multiplier = rf"\kappa \ge 0,\; \kappa ({self.bound:g} - {self._latex_power}) = 0"
         return rf"T = {S} + \kappa {power} \succeq 0,\; T {K} = 0,\; {multiplier}"
 
     @property
@@ -209,10 +205,7 @@ class TracePower(Regularizer):
         return penalty_support(S, self.p, self.penalty or 0.0)
 
     def gradient(self, V: Array, SV: Array) -> tuple[Array, Array]:
-        """A subgradient of R at K = V V' as (W, mu), meaning W diag(mu) W' with W'W = I.
-
-        For a bound the multiplier is the least-squares one, from S V + kappa K^(p-1) V = 0.
-        """
+        """For a bound the multiplier is the least-squares one, from S V + kappa K^(p-1) V = 0."""
         if self.p == 1 or not V.size:
             return V[:, :0], np.zeros(0)
         W, s, R = np.linalg.svd(V, full_matrices=False)

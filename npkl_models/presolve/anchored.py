@@ -18,8 +18,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Index, Mask, Matrix, norm_bound
-from npkl_models.model.facts import fact
-from npkl_models.model.floors import cost_floor
+from npkl_models.model.facts import cost_floor, fact
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm, Multipliers
 from npkl_models.proof.perron import collatz, perron_vector

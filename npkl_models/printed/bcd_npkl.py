@@ -15,7 +15,7 @@ from npkl_models.lowrank.factor.rank import starting_factor
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.printed.bcdkl import SWEEPS, BCDKLEngine, SweepOptions, beyond
-from npkl_models.printed.free_rows import FreeRows
+from npkl_models.printed.rows import FreeRows
 from npkl_models.solve.backend import PRINTED, Backend
 from npkl_models.solve.engine import Engine, EnginePlan
 from npkl_models.solve.takes import Takes

@@ -13,18 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npkl_models.certify.recovery import recover_multipliers
-from npkl_models.errors import UnsupportedError, unknown
+from npkl_models.certify.points import recover_multipliers
+from npkl_models.errors import UnsupportedError, chosen
 from npkl_models.linalg import Array, frobenius
 from npkl_models.lowrank.edges import Structure, structure
 from npkl_models.lowrank.factor.rank import starting_factor
+from npkl_models.lowrank.options import BCDOptions, positive
 from npkl_models.lowrank.rows import bcd
-from npkl_models.lowrank.rows.bcd_options import BCDOptions
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
-from npkl_models.printed.free_rows import FreeRows
-from npkl_models.printed.options import PrintedFactorOptions, positive
-from npkl_models.printed.order import ShuffledSweeper
+from npkl_models.printed import PrintedFactorOptions
+from npkl_models.printed.rows import FreeRows, ShuffledSweeper
 from npkl_models.solve.backend import PRINTED, Backend
 from npkl_models.solve.engine import EnginePlan
 from npkl_models.solve.takes import Takes
@@ -67,8 +66,7 @@ class BCDKLOptions(SweepOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.unlabelled not in UPDATES:
-            raise unknown("unlabelled", self.unlabelled, UPDATES)
+        chosen("unlabelled", self.unlabelled, UPDATES)
 
 
 class BCDKLEngine(bcd.BCDEngine):

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 
 from npkl_models.linalg import Array
 from npkl_models.lowrank.admm import ADMMEngine
-from npkl_models.lowrank.admm_options import ADMMOptions
 from npkl_models.lowrank.edges import Structure, structure
 from npkl_models.lowrank.factor.rank import random_factor, starting_factor
+from npkl_models.lowrank.options import ADMMOptions, positive
 from npkl_models.model.statement import Statement
+from npkl_models.printed import PrintedFactorOptions
 from npkl_models.printed.lagrangian import Checks
-from npkl_models.printed.options import PrintedFactorOptions, positive
 from npkl_models.solve.backend import PRINTED, Backend
 from npkl_models.solve.engine import EnginePlan
 from npkl_models.solve.takes import Takes
@@ -92,8 +92,7 @@ class KLADMMEngine(ADMMEngine):
 
     def pulled(self, P: Array, pull: Array, own: Array, transposed: bool) -> Array:
         if transposed and self.misprint:
-            out: Array = pull.sum(axis=1)[:, None] * own
-            return out
+            return pull.sum(axis=1)[:, None] * own
         return super().pulled(P, pull, own, transposed)
 
 

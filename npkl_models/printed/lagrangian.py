@@ -59,12 +59,8 @@ class Lagrangian:
 class Checks:
     """Lemma 1 and Proposition 1, iterate by iterate.
 
-    Attributes
-    ----------
-    iterates, kept, printed : int
-        All; those that meet the inequality above with c = rho / 2, and with the printed c = rho.
-    path : float
-        Sum of ||Lambda_k+1 - Lambda_k||, eq. (16).
+    Of all ``iterates``, ``kept`` and ``printed`` meet the inequality above with c = rho / 2 and with the
+    printed c = rho. ``path`` is the sum of ||Lambda_k+1 - Lambda_k||, eq. (16).
     """
 
     def __init__(self, problem: Statement, pairs: Structure, model: EdgeModel) -> None:

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npkl_models.errors import unknown
+from npkl_models.errors import chosen
 from npkl_models.linalg import Array, Matrix
 from npkl_models.model.statement import Statement
 from npkl_models.proof.positive import PositivePart, positive_part
 from npkl_models.solve.backend import PRINTED, Backend
 from npkl_models.solve.options import IterativeOptions
-from npkl_models.spectral.dual.concave import Dual, printed_rank
-from npkl_models.spectral.dual.simple_npkl import TAKES, Ascent, AscentPlan, refuse_array
+from npkl_models.spectral.concave import Dual, printed_rank
+from npkl_models.spectral.simple_npkl import TAKES, Ascent, AscentPlan, refuse_array
 
 EIGENPAIRS = ("all", "pataki")
 
@@ -43,8 +43,7 @@ class PrintedSimpleNPKLOptions(IterativeOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.eigenpairs not in EIGENPAIRS:
-            raise unknown("eigenpairs", self.eigenpairs, EIGENPAIRS)
+        chosen("eigenpairs", self.eigenpairs, EIGENPAIRS)
 
 
 class TruncatedDual(Dual):

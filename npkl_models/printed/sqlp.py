@@ -9,13 +9,13 @@ that, in svec(U) and scaled, is what the backend sqlp solves.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from npkl_models.conic.quadratic import ReducedQuadratic, rank_revealing_factor, smat
-from npkl_models.conic.reduced import Form, ReducedPlan, with_solver, write_sqlp
+from npkl_models.conic.reduced import SQLP, ReducedPlan, with_solver, write_sqlp
 from npkl_models.conic.solvers import ConicOptions
 from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array, Index
@@ -39,11 +39,8 @@ class Ranks(NamedTuple):
 def quadratic_ranks(problem: Statement) -> Ranks:
     """Ranks of the quadratic of a problem with a basis and square losses, in svec(U) and in vec(U).
 
-    Raises
-    ------
-    UnsupportedError
-        For functionals other than entries and squared distances, and for a penalty on tr K^2, whose
-        quadratic has full rank.
+    UnsupportedError for functionals other than entries and squared distances, and for a penalty on tr K^2,
+    whose quadratic has full rank.
     """
     R = problem.regularizer.spectral
     if problem.basis is None or (R is not None and R.penalty is not None):
@@ -115,15 +112,11 @@ class PrintedSQLPPlan(ReducedPlan):
         return f"{self.form.name}: a PSD cone of order {s} ({s * s} unknowns), {self.cones}"
 
 
-def _order(problem: Statement) -> int:
-    return problem.order
-
-
 def _plan(problem: Statement, options: ConicOptions) -> PrintedSQLPPlan:
     """Factor A in vec(U), and write the cones."""
     import cvxpy as cp
 
-    form = Form("printed_sqlp", write_sqlp, _order)
+    form = replace(SQLP, name="printed_sqlp")
     given, q, s = with_solver(problem, options, form), ReducedQuadratic.of(problem), problem.order
     B, _ = rank_revealing_factor(_quadratic(problem.Q, _parts(problem)))
     U = cp.Variable((s, s), symmetric=True, name="U")

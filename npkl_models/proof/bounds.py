@@ -15,13 +15,12 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackError
 
-from npkl_models.linalg import UNIT, Array, LowRankUpdate, Matrix, dense, norm_bound, orthonormal_range
+from npkl_models.linalg import UNIT, Array, Matrix, dense, norm_bound, orthonormal_range
 from npkl_models.linalg.threads import quiet_blas
-from npkl_models.proof.eigenbound import EigenBound
+from npkl_models.proof.eigenbound import PLAIN, EigenBound, Query
 from npkl_models.proof.factorisation import DENSE_CHOLESKY, by_cholesky, by_eigh, can_factorise
 from npkl_models.proof.lanczos import by_lanczos
 from npkl_models.proof.localised import by_elimination
-from npkl_models.proof.query import PLAIN, Query
 
 DENSE_EIGH = 400  # largest order at which a full eigendecomposition is the quickest proof
 CHEAP_CHOLESKY = 1_000  # largest order at which a dense factorisation costs no more than a few iterations
@@ -33,20 +32,14 @@ UNKNOWN = EigenBound(-np.inf, np.inf, "none", np.zeros(0), 1.0)
 
 
 def min_eigenvalue(S: Matrix, V: Array | None = None, query: Query = PLAIN) -> EigenBound:
-    """Bound the smallest eigenvalue of the symmetric matrix S from below.
+    """Bound the smallest eigenvalue of the symmetric matrix S (n x n) from below, as the query asks for.
 
-    Parameters
-    ----------
-    S : sparse or dense matrix of shape (n, n)
-    V : ndarray of shape (n, r), optional
-        A factor with S V close to zero; Lanczos is deflated by its range.
-    query : Query
-        How, how sharply, and how surely.
+    Lanczos is deflated by the range of a factor V (n x r) with S V close to zero.
     """
     exponent = max(int(np.frexp(norm_bound(S))[1]), -1_000)
     if abs(exponent) > ORDINARY:  # squares of such numbers would leave the range: a power of two is exact
         unit = float(np.ldexp(1.0, exponent))
-        return min_eigenvalue(_times(S, 1 / unit), V, query.times(1 / unit)).times(unit)
+        return min_eigenvalue(S * (1 / unit), V, query.times(1 / unit)).times(unit)
     case = Case(S, V, query)
     for route in ROUTES:
         if route.accepts(case):
@@ -61,16 +54,9 @@ def min_eigenvalue(S: Matrix, V: Array | None = None, query: Query = PLAIN) -> E
 class Case:
     """A matrix, what is asked of it, and what is known so far.
 
-    Attributes
-    ----------
-    local : bool
-        Whether low vectors on few points are looked for, where little else could prove a sharp bound.
-    run : Query
-        What is asked of one randomised run among all that there may be.
-    found : EigenBound
-        The best bound so far.
-    hint : ndarray of shape (n,), optional
-        A low vector on few points for which a Lanczos run was given up.
+    ``local`` says whether low vectors on few points are looked for, where little else could prove a sharp
+    bound; ``hint`` is such a vector (n,), for which a Lanczos run was given up. ``run`` is what is asked of
+    one randomised run among all that there may be, and ``found`` the best bound so far.
     """
 
     def __init__(self, S: Matrix, V: Array | None, query: Query) -> None:
@@ -158,9 +144,3 @@ ROUTES = (
     Route("Cholesky", _factorises, lambda case: by_cholesky(case.S, case.found, case.query.accuracy)),
 )  # fmt: skip
 """From top to bottom: what a route finds, or leaves open, decides whether those below are taken."""
-
-
-def _times(S: Matrix, factor: float) -> Matrix:
-    if isinstance(S, LowRankUpdate):
-        return LowRankUpdate(S.S * factor, S.W, S.mu * factor)
-    return S * factor

@@ -12,9 +12,19 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import eigsh, splu
+from scipy.sparse.linalg import eigsh
 
-from npkl_models.linalg import UNIT, Array, Index, Matrix, longest_row, norm_bound, symmetrize
+from npkl_models.linalg import (
+    LONG_EPS,
+    UNIT,
+    Array,
+    Index,
+    Matrix,
+    definite_lu,
+    longest_row,
+    norm_bound,
+    symmetrize,
+)
 from npkl_models.linalg.threads import threaded
 
 NEAREST = 8  # eigenvectors of the block that are looked at at once
@@ -22,28 +32,18 @@ LOOSE = 1e-6  # of the norm: how far below zero the block's lowest eigenvalue is
 ROUNDING = 16.0  # units of roundoff in a solve, against the norm
 ROUNDS = 100  # of raising; each takes away most of a lack
 ENOUGH = 0.9  # of the floor
-LONG = float(np.finfo(np.longdouble).eps)
 CORE = 0.3  # share of a vector's weight on the points that are raised for it
 
 
 class Elimination:
-    """T as an operator on vectors (n,) or (n, k) that vanish on A.
+    """T as an operator on vectors (n,) or (n, k) that vanish on the points A of a sparse S (n x n).
 
-    Parameters
-    ----------
-    S : sparse matrix of shape (n, n)
-    points : ndarray of int
-        A.
-
-    Attributes
-    ----------
-    raised : ndarray of shape (n,)
-        What was added to the diagonal of S; zero outside A.
+    ``raised`` (n,) was added to the diagonal of S; it is zero outside A.
     """
 
     def __init__(self, S: Matrix, points: Index) -> None:
         self.S, self.points, self.shape = threaded(S), points, S.shape
-        self.whole, self.upper = S, norm_bound(S)
+        self.whole, self.upper, self.steps = S, norm_bound(S), longest_row(S)
         rows = sp.csr_array(S[points])
         self.block = sp.csc_array(rows[:, points])
         around = np.unique(rows.indices)
@@ -65,7 +65,7 @@ class Elimination:
 
         Raises numpy.linalg.LinAlgError if its block of A is not positive definite.
         """
-        factor = _factor(self._own(raised))
+        factor = definite_lu(self._own(raised))
         if factor is None:
             raise np.linalg.LinAlgError("the block of the points is not positive definite")
         self.raised, self.solve = raised, factor.solve
@@ -76,7 +76,7 @@ class Elimination:
         """A lower bound on the spectrum of the block, nearly what it seems to be, by a factorisation."""
         least = UNIT * self.upper
         low = 0.95 * float(self.lowest(LOOSE * self.upper)[0].min())
-        proved = low > least and _factor(self._own(self.raised - low)) is not None
+        proved = low > least and definite_lu(self._own(self.raised - low)) is not None
         return low if proved else least
 
     def rounding(self, upper: float) -> float:
@@ -97,7 +97,7 @@ class Elimination:
         outer, inner = self._long
         r = outer @ q[self.rim] - inner @ x - self.raised[self.points] * x.astype(np.longdouble)
         inside = float(np.linalg.norm(x))
-        size = (self._steps + 4) * LONG * (self.upper + float(self.raised.max())) * (1 + inside)
+        size = (self.steps + 4) * LONG_EPS * (self.upper + float(self.raised.max())) * (1 + inside)
         w[self.rim] -= self.outward @ x
         w[self.points] = 0.0
         reach = float(np.sqrt(2 * self.upper / self.floor))
@@ -108,10 +108,6 @@ class Elimination:
         """S_AB and S_AA."""
         wide = np.longdouble
         return sp.csr_array(self.outward.T).astype(wide), sp.csr_array(self.block).astype(wide)
-
-    @cached_property
-    def _steps(self) -> int:
-        return longest_row(self.whole)
 
     def __matmul__(self, X: Array) -> Array:
         out: Array = self.S @ X
@@ -129,21 +125,7 @@ class Elimination:
         """Vectors (n, k) that vanish on A, continued on A such that S X vanishes there; of norm one."""
         out = X.copy()
         out[self.points] = -self.solve((self.S @ X)[self.points])
-        normed: Array = out / np.linalg.norm(out, axis=0)
-        return normed
-
-
-def _factor(A: Matrix) -> Any:
-    """A sparse factorisation of a positive definite matrix, None for others."""
-    try:
-        factor = splu(
-            A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
-            options={"SymmetricMode": True, "Equil": False},
-        )  # fmt: skip
-    except RuntimeError:  # a pivot is zero
-        return None
-    symmetric = np.array_equal(factor.perm_r, factor.perm_c)
-    return factor if symmetric and bool(np.all(factor.U.diagonal() > 0)) else None
+        return out / np.linalg.norm(out, axis=0)
 
 
 def raise_block(held: Elimination, floor: float, price: Array, allowance: float) -> bool:

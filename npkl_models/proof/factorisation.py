@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, splu
 
-from npkl_models.linalg import TINY, UNIT, Array, Index, Matrix, dense, lowest_pairs, norm_bound
+from npkl_models.linalg import TINY, UNIT, Array, Index, Matrix, definite_lu, dense, lowest_pairs, norm_bound
 from npkl_models.proof.eigenbound import EigenBound
 from npkl_models.proof.lanczos import ROUGH
 
@@ -32,13 +32,21 @@ def by_eigh(S: Array) -> EigenBound:
     values, vectors = lowest_pairs(S, 1)
     low, scale = float(values[0]), norm_bound(S)
     margin = 4 * (S.shape[0] + 4) * UNIT * scale + TINY
-    for k in range(ATTEMPTS):
-        shift = 4.0**k * margin - low
-        floor = _dense_floor(S, shift)
+    found = _first_floor(_dense_floor, S, [4.0**k * margin - low for k in range(ATTEMPTS)], scale)
+    if found is None:
+        return EigenBound(-np.inf, low, "estimated", vectors[:, 0], 1.0)
+    return EigenBound(found[0], low, "proved", vectors[:, 0])
+
+
+def _first_floor(
+    floor_of: Callable[[Matrix, float], float | None], S: Matrix, shifts: list[float], scale: float
+) -> tuple[float, int] | None:
+    """A floor of the spectrum of S by the first shift with which a factorisation runs through, and which."""
+    for k, shift in enumerate(shifts):
+        floor = floor_of(S, shift)
         if floor is not None:
-            lower = floor - shift - 2 * UNIT * (scale + abs(shift))
-            return EigenBound(lower, low, "proved", vectors[:, 0])
-    return EigenBound(-np.inf, low, "estimated", vectors[:, 0], 1.0)
+            return floor - shift - 2 * UNIT * (scale + abs(shift)), k
+    return None
 
 
 def can_factorise(S: Matrix) -> bool:
@@ -54,26 +62,22 @@ def by_cholesky(S: Matrix, guess: EigenBound, accuracy: float, again: bool = Fal
     order = sparse_order(S)
     if order is None and S.shape[0] > DENSE_CHOLESKY:
         return guess
-    attempt: Callable[[float], float | None]
-    if order is None:
-        attempt = lambda shift: _dense_floor(S, shift)  # noqa: E731
-    else:
-        permuted = sp.csc_array(S[order][:, order])
-        attempt = lambda shift: _sparse_floor(permuted, shift)  # noqa: E731
     scale = norm_bound(S)
     base = max(accuracy, 16 * S.shape[0] * UNIT * scale)
     margin = max(base, ROUGH * guess.estimate)
     shifts = [4.0**k * margin - guess.estimate for k in range(ATTEMPTS)]
     if guess.estimate > 0:  # it may be zero and no better known
         shifts = sorted([base, *shifts])
-    for k, shift in enumerate(shifts):
-        floor = attempt(shift)
-        if floor is not None:
-            lower = floor - shift - 2 * UNIT * (scale + abs(shift))
-            found = EigenBound(lower, guess.estimate, "proved", guess.vector)
-            fine = k == 0 or again or lower >= -accuracy
-            return found if fine else _lower_than_guessed(S, found, shift, accuracy)
-    return guess
+    if order is None:
+        proved = _first_floor(_dense_floor, S, shifts, scale)
+    else:
+        proved = _first_floor(_sparse_floor, sp.csc_array(S[order][:, order]), shifts, scale)
+    if proved is None:
+        return guess
+    lower, k = proved
+    found = EigenBound(lower, guess.estimate, "proved", guess.vector)
+    fine = k == 0 or again or lower >= -accuracy
+    return found if fine else _lower_than_guessed(S, found, shifts[k], accuracy)
 
 
 def _lower_than_guessed(S: Matrix, found: EigenBound, shift: float, accuracy: float) -> EigenBound:
@@ -113,12 +117,9 @@ def eigenvalue_floor(G: Array) -> float:
     x = np.random.default_rng(0).standard_normal(len(G))
     for _ in range(INVERSE):
         x = scipy.linalg.cho_solve(factor, x / np.linalg.norm(x), check_finite=False)
-    for share in SHARES:
-        least = share / float(np.linalg.norm(x))
-        floor = _dense_floor(G, -least)
-        if floor is not None:
-            return least + floor - 2 * UNIT * (norm_bound(G) + least)
-    return 0.0
+    shifts = [-share / float(np.linalg.norm(x)) for share in SHARES]
+    found = _first_floor(_dense_floor, G, shifts, norm_bound(G))
+    return 0.0 if found is None else found[0]
 
 
 def sparse_order(S: Matrix) -> Index | None:
@@ -165,17 +166,10 @@ def _sparse_floor(S: Matrix, shift: float) -> float | None:
     """The same from S + shift I = L D L' + R with D > 0: the spectrum is above -||R||, R evaluated."""
     n = S.shape[0]
     A = sp.csc_array(S + shift * sp.eye_array(n, format="csc"))
-    try:
-        factor = splu(
-            A, permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True, "Equil": False}
-        )
-    except RuntimeError:  # a pivot is zero
+    factor = definite_lu(A, "NATURAL")
+    if factor is None or not np.array_equal(factor.perm_r, np.arange(n)):
         return None
-    D = factor.U.diagonal()
-    straight = np.array_equal(factor.perm_r, np.arange(n)) and np.array_equal(factor.perm_c, np.arange(n))
-    if not straight or not bool(np.all(D > 0)):
-        return None
-    L = sp.csr_array(factor.L)
+    D, L = factor.U.diagonal(), sp.csr_array(factor.L)
     R = abs(A - (L * D) @ L.T)
     size = abs(L)
     magnitude = size @ (D * (size.T @ np.ones(n)))  # row sums of |L| D |L'|

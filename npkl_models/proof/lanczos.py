@@ -33,10 +33,8 @@ from scipy.linalg.lapack import dptsv
 
 from npkl_models.linalg import Array, Matrix, norm_bound
 from npkl_models.linalg.threads import threaded
-from npkl_models.proof.deflation import NEAR_NULL, Deflation, is_local, tight
-from npkl_models.proof.eigenbound import EigenBound
-from npkl_models.proof.query import Query
-from npkl_models.proof.recurrence import Recurrence
+from npkl_models.proof.eigenbound import EigenBound, Query
+from npkl_models.proof.recurrence import NEAR_NULL, Deflation, Recurrence, is_local, tight
 
 EXHAUSTED = 1e-6  # of the norm: a beta below ends the run
 SAFE = 0.5  # of the start's component: what may be lost where a bound is read off
@@ -49,25 +47,13 @@ STALLED, PATIENT = 60, 4.0  # steps after which a run is given up that would nee
 
 @dataclass(frozen=True)
 class Ritz:
-    """What a Lanczos run knows after some steps.
+    """What a Lanczos run knows after some steps."""
 
-    Attributes
-    ----------
-    values, residuals : ndarray
-        The smallest Ritz values, ascending, and the norms of their residuals.
-    coefficients : ndarray
-        Their vectors in the Lanczos basis, a column each.
-    lower : float
-        Bound on the spectrum of the complement that fails with the given probability; -inf if too few steps.
-    spread : float
-        From the smallest to the largest Ritz value.
-    """
-
-    values: Array
-    residuals: Array
-    coefficients: Array
-    lower: float
-    spread: float
+    values: Array  # the smallest Ritz values, ascending
+    residuals: Array  # the norms of their residuals
+    coefficients: Array  # their vectors in the Lanczos basis, a column each
+    lower: float  # of the spectrum of the complement, but for a given probability; -inf if too few steps
+    spread: float  # from the smallest to the largest Ritz value
     steps: int
     last: bool
 
@@ -216,8 +202,7 @@ def _ritz_values(alpha: list[float], beta: list[float]) -> Array:
     """All eigenvalues of the tridiagonal matrix, ascending; ``beta`` has one number more than it needs."""
     if len(alpha) == 1:
         return np.array(alpha)
-    out: Array = scipy.linalg.eigvalsh_tridiagonal(alpha, beta[: len(alpha) - 1])
-    return out
+    return scipy.linalg.eigvalsh_tridiagonal(alpha, beta[: len(alpha) - 1])
 
 
 def _extreme_ritz(alpha: list[float], beta: list[float], count: int) -> tuple[Array, Array, float]:

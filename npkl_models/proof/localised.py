@@ -11,12 +11,10 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
 from npkl_models.linalg import Array, Mask, Matrix, norm_bound, orthonormal_range
-from npkl_models.proof.deflation import Deflation, is_local, tight
-from npkl_models.proof.eigenbound import EigenBound
+from npkl_models.proof.eigenbound import EigenBound, Query
 from npkl_models.proof.elimination import LOOSE, Elimination, raise_block, raise_diagonal
 from npkl_models.proof.lanczos import Ritz, search, smallest_component
-from npkl_models.proof.query import Query
-from npkl_models.proof.recurrence import Recurrence
+from npkl_models.proof.recurrence import Deflation, Recurrence, is_local, tight
 
 ELIMINATED, MOST = 0.01, 10_000  # share of the points, and how many at most: their factor hardly fills up
 ROUNDS = 5  # Lanczos runs on the Schur complement at most
@@ -33,14 +31,9 @@ def by_elimination(S: Matrix, Q: Array, hint: Array, query: Query, steps: int) -
     """Lanczos on the Schur complement that is left when the points of a local vector are eliminated.
 
     Run after run: what the last one found below zero is raised if that may be done, other low eigenvectors
-    are deflated, and the next one starts afresh, which its failure probability asks for.
-
-    Parameters
-    ----------
-    Q : ndarray of shape (n, k)
-        Orthonormal, nearly mapped to zero by S.
-    hint : ndarray of shape (n,)
-        A mixture of low eigenvectors, such as the lowest vector of a short Lanczos run.
+    are deflated, and the next one starts afresh, which its failure probability asks for. Q (n x k) is
+    orthonormal and nearly mapped to zero by S; the hint (n,) is a mixture of low eigenvectors, such as the
+    lowest vector of a short Lanczos run.
     """
     work = _Work(S, Q, hint, query, steps)
     if not work.begin():
@@ -62,17 +55,10 @@ def by_elimination(S: Matrix, Q: Array, hint: Array, query: Query, steps: int) -
 
 
 class _Work:
-    """What the runs on a Schur complement have found so far, and done about it.
+    """What the runs on a Schur complement T have found so far, and done about it.
 
-    Attributes
-    ----------
-    T : Elimination
-    W : ndarray of shape (n, k)
-        A basis of the low vectors.
-    null : ndarray of shape (n, m)
-        Eigenvectors near zero, which are deflated.
-    accuracy : float
-        What is wanted: where the diagonal may be raised, what is left of the allowance, at all points.
+    W (n x k) is a basis of the low vectors, ``null`` (n x m) are eigenvectors near zero, which are deflated.
+    ``accuracy`` is wanted: where the diagonal may be raised, what is left of the allowance, at all points.
     """
 
     def __init__(self, S: Matrix, Q: Array, hint: Array, query: Query, steps: int) -> None:
@@ -141,8 +127,7 @@ class _Work:
 
 def _settled(found: Ritz, low: float) -> Mask:
     """Which Ritz pairs are as good as eigenpairs, by their residuals."""
-    out: Mask = found.residuals <= 0.2 * np.maximum(np.abs(found.values), low)
-    return out
+    return found.residuals <= 0.2 * np.maximum(np.abs(found.values), low)
 
 
 def _orthonormal(T: Elimination, X: Array) -> Array:

@@ -9,11 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import cg
 
-from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Matrix
+from npkl_models.linalg import DENSE_SPECTRUM, LONG_EPS, UNIT, Array, Matrix
 
 PERRON_STEPS = 30
 SWEEPS = 4
-LONG = float(np.finfo(np.longdouble).eps)
 
 
 def perron_floor(C: Matrix) -> float:
@@ -101,7 +100,7 @@ def collatz(C: Matrix, x: Array) -> float:
     np.add.at(total, owner, products)
     np.add.at(size, owner, np.abs(products))
     steps = float(np.diff(C.indptr).max(initial=0)) + 4
-    low = np.min((total - steps * LONG * size) / wide)
+    low = np.min((total - steps * LONG_EPS * size) / wide)
     return float(low) - 2 * UNIT * abs(float(low))
 
 

@@ -24,21 +24,11 @@ LAST = 0.5  # share of the order that Lanczos looks for at most
 
 @dataclass(frozen=True)
 class PositivePart:
-    """sum values vectors vectors' is the positive part of A, but for eigenvalues up to ``tail``.
+    """sum values vectors vectors' is the positive part of A, but for eigenvalues up to ``tail``."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (k,)
-        Descending, all positive.
-    vectors : ndarray of shape (n, k)
-    tail : float
-        No other eigenvalue is larger; 0 if the positive part is complete.
-    complete : bool
-    """
-
-    values: Array
-    vectors: Array
-    tail: float
+    values: Array  # (k,), descending, all positive
+    vectors: Array  # (n, k)
+    tail: float  # no other eigenvalue is larger; 0 if the positive part is complete
     complete: bool
 
 
@@ -55,8 +45,8 @@ def positive_part(
     Lanczos asks for ``guess`` and a few more pairs of the upper end and doubles their number until one of
     them is not positive, or ``most`` or the ``deadline`` (of `time.perf_counter`) is reached; up to order
     10,000 a full decomposition takes over where many pairs are wanted. At the deadline what was found before
-    is returned, or nothing, with a bound on the largest eigenvalue. With ``lanczos`` it is used below order
-    3,000 too, for fewer pairs than the order.
+    is returned, or nothing, with a bound on the largest eigenvalue. ``lanczos`` asks for it below order 3,000
+    too.
     """
     n = A.shape[0]
     whole = n if most is None else most

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from npkl_models.answer.solution import Solution, Status
-from npkl_models.certify.anchored import ANCHORED
 from npkl_models.certify.certificate import Certificate, of_itself
+from npkl_models.certify.fallbacks import ANCHORED
 from npkl_models.certify.rays import infeasible
 from npkl_models.certify.recession import unbounded
 from npkl_models.certify.repairs import NO_REPAIR

@@ -15,8 +15,7 @@ import npkl_models.interrupts as interrupts
 from npkl_models.answer.history import History, Iterate
 from npkl_models.answer.solution import Status
 from npkl_models.certify.bounds import Demand
-from npkl_models.certify.budget import Budget
-from npkl_models.certify.certificate import Certificate, inward
+from npkl_models.certify.certificate import Budget, Certificate, inward
 from npkl_models.certify.prove import prove
 from npkl_models.certify.slater import Interior, interior
 from npkl_models.linalg import Array

@@ -16,10 +16,9 @@ from npkl_models.proof.positive import positive_part
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.judge import Claim
 from npkl_models.solve.options import Options
-from npkl_models.solve.takes import Powers, Takes
+from npkl_models.solve.takes import Takes
 from npkl_models.solve.watch import Watch
-from npkl_models.spectral.cost import spectral_cost
-from npkl_models.spectral.dual.concave import printed_rank, trace_power
+from npkl_models.spectral.concave import POWERS, printed_rank, spectral_cost, trace_power
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,10 +75,7 @@ class ClosedFormPlan:
 TAKES = Takes(
     losses=("linear",),
     regularizers=("trace power",),
-    powers=Powers(
-        "tr K^p, bounded or (p > 1) penalised", lambda face: face.finite_support,
-        "whose penalty at p = 1 is linear",
-    ),
+    powers=POWERS,
     basis="yes",
 )  # fmt: skip
 BACKEND = Backend(

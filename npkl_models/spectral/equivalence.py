@@ -7,8 +7,8 @@ import numpy as np
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import gram_eigenvalues
-from npkl_models.model.regularizer import TraceFace
 from npkl_models.proof.positive import positive_part
+from npkl_models.spectral.concave import trace_power
 
 
 def equivalent_bound(solution: Solution) -> float:
@@ -26,7 +26,7 @@ def equivalent_bound(solution: Solution) -> float:
     >>> float(abs(bounded.K - penalised.K).max()) < 1e-3
     True
     """
-    R = _trace_power(solution)
+    R = trace_power(solution.problem)
     if R.penalty is None:
         raise ProblemError("equivalent_bound needs a solution of a problem with penalty=, got bound=")
     if solution.V is None:
@@ -52,17 +52,10 @@ def equivalent_penalty(solution: Solution) -> float:
     >>> float(abs(bounded.K - penalised.K).max()) < 1e-3
     True
     """
-    R = _trace_power(solution)
+    R = trace_power(solution.problem)
     if R.bound is None or R.p == 1:
         raise ProblemError("equivalent_penalty needs a solution of a problem with bound= and p > 1")
     problem, y = solution.problem, solution.certificate.multipliers
     values = positive_part(-problem.restrict(problem.slack(y))).values
     q = R.conjugate_exponent
     return float((np.sum(values**q) / R.bound) ** (1 / q))
-
-
-def _trace_power(solution: Solution) -> TraceFace:
-    R = solution.problem.regularizer.spectral
-    if R is None:
-        raise ProblemError(f"the problem must have tr K^p, got {solution.problem.regularizer.name}")
-    return R

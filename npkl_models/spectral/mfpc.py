@@ -16,6 +16,7 @@ import numpy as np
 
 from npkl_models.certify.points import as_factor
 from npkl_models.linalg import Array, dense, frobenius, symmetrize
+from npkl_models.model.shared_slack import onto_simplex
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
@@ -118,7 +119,7 @@ class MFPCEngine(Engine):
         values, vectors = np.linalg.eigh(symmetrize(Y))
         values = np.maximum(values - by, 0.0)
         if self.limit is not None and values.sum() > self.limit:
-            values = _onto_simplex(values, self.limit)
+            values = onto_simplex(values, self.limit)
         return (vectors * values) @ vectors.T, values, vectors
 
     def _evaluate(self, U: Array) -> tuple[float, Array]:
@@ -138,18 +139,7 @@ def _scaling(problem: Statement) -> Array:
     for a, q in enumerate(problem.Q.T):
         for term, z in zip(problem.terms, problem.values(q[:, None]), strict=True):
             total[a] += 0.5 * term.loss.curvature * float(term.weight @ z**2)
-    out: Array = np.where(total > 0, np.maximum(total, 1e-300), max(float(total.max()), 1.0)) ** -0.25
-    return out
-
-
-def _onto_simplex(values: Array, total: float) -> Array:
-    """max(values - theta, 0) with the sum ``total``."""
-    ordered = np.sort(values)[::-1]
-    theta = (np.cumsum(ordered) - total) / np.arange(1, ordered.size + 1)
-    above = ordered > theta
-    above[0] = True  # in exact arithmetic it is
-    last = int(np.flatnonzero(above)[-1])
-    return np.maximum(values - theta[last], 0.0)
+    return np.where(total > 0, np.maximum(total, 1e-300), max(float(total.max()), 1.0)) ** -0.25
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from npkl_models.certify.bounds import fresh
 from npkl_models.proof.bounds import min_eigenvalue
-from npkl_models.proof.query import Query
+from npkl_models.proof.eigenbound import Query
 
 KINDS = ("one", "tiny", "deep", "cluster", "relatives", "blocks")
 ORDER = 240

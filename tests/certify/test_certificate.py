@@ -8,7 +8,7 @@ from problems import KINDS, side_information
 import npkl_models as nm
 from npkl_models import linalg
 from npkl_models.certify.repairs import REPAIRS
-from npkl_models.model.floors import trace_bound
+from npkl_models.model.facts import trace_bound
 
 METHODS = {"eigh": "proved", "cholesky": "proved", "lanczos": "probable", "ritz": "estimated"}
 

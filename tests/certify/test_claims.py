@@ -211,7 +211,7 @@ def test_a_crooked_basis_is_straightened_and_the_rest_paid_for():
 def test_an_almost_invariant_subspace_is_no_proof():
     """diag(1, ..., 1, 1 - 1e-10): a start that hardly sees the last vector ends after one step."""
     from npkl_models.proof.bounds import min_eigenvalue
-    from npkl_models.proof.query import Query
+    from npkl_models.proof.eigenbound import Query
 
     S = sp.diags_array(np.r_[np.ones(449), 1 - 1e-10]).tocsr()
     wrong = sum(
@@ -474,7 +474,7 @@ def test_chance_is_not_lost_to_underflow():
 @pytest.mark.parametrize("scale", [1e-250, 1e-120, 1e120, 1e250])
 def test_bounds_of_any_scale_are_those_of_one(scale):
     from npkl_models.proof.bounds import min_eigenvalue
-    from npkl_models.proof.query import Query
+    from npkl_models.proof.eigenbound import Query
 
     rng = np.random.default_rng(0)
     for n in (50, 450):

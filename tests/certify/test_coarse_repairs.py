@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 import npkl_models as nm
 from npkl_models.certify import repairs
-from npkl_models.model import floors, rounding
+from npkl_models.model import facts, rounding
 
 N, ALL, U = 4, np.arange(4), 2.0**-8
 COST = np.diag([2.0, 3, 4, 5])
@@ -36,7 +36,7 @@ def test_equalities_in_a_basis_grow_by_more_than_the_lack_over_the_floor():
     some = nm.Equality(nm.Entries(N, ([0, 1, 2, 0], [0, 1, 2, 3])), 1.0)
     problem = nm.Problem(COST, FREE, some, basis=nm.Basis(Q))
     bound, y = repairs.equality_shift(problem, zero(problem), 0.5, np.inf)
-    t = 0.5 / floors.diagonal_floor(problem) * (1 + 4 * U)
+    t = 0.5 / facts.diagonal_floor(problem) * (1 + 4 * U)
     assert y.equalities[0] == near([t, t, t, 0])
     assert bound == near(-3 * t)
     assert repairs.equality_shift(problem, zero(problem), np.full(N, 0.5), np.inf) is None
@@ -62,7 +62,7 @@ def test_distances_grow_by_more_than_the_lack_over_their_floor():
     centred = nm.Basis(np.linalg.qr(np.eye(N)[:, 1:] - 1 / N)[0])
     path = nm.SquaredDistances(N, (ALL[:-1], ALL[1:]))
     problem = nm.Problem(COST, (FREE, nm.LossTerm(path, "square", 0.0)), basis=centred)
-    t = 0.5 / floors.distance_floor(problem) * (1 + 4 * U)
+    t = 0.5 / facts.distance_floor(problem) * (1 + 4 * U)
     _, y = repairs.distances(problem, zero(problem), 0.5, np.inf)
     assert y.terms[1] == near(np.full(3, t))
     np.testing.assert_array_equal(y.terms[0], 0.0)
@@ -79,7 +79,7 @@ def test_scaling_leaves_room_for_the_rounding_of_what_is_scaled():
     problem = nm.Problem(0.1 * COST, FREE, (), PENALTY)
     y = nm.Multipliers((np.array([6.0, -3.0]),))
     delta = 0.2 + 0.5
-    assert floors.cost_floor(problem) + 0.5 == near(delta)
+    assert facts.cost_floor(problem) + 0.5 == near(delta)
     eps = 0.5 + 4 * U * rounding.multiplier_sizes(problem, y)
     _, less = repairs.scale(problem, y, 0.5, np.inf)
     assert less.terms[0] == near(y.terms[0] * delta / (delta + eps) * (1 - 8 * U))
@@ -125,7 +125,7 @@ def test_the_trace_pays_with_two_margins():
     problem = nm.Problem(COST, FREE, nm.Equality(EVERY, [1.0, 2, 3, 4]))
     for sign in (1.0, -1.0):
         y = nm.Multipliers((np.zeros(2),), (np.full(N, sign),))
-        tau = floors.trace_bound(problem, np.inf)
+        tau = facts.trace_bound(problem, np.inf)
         bound, _ = repairs.trace(problem, y, 0.5, np.inf)
         assert bound == near(-10 * sign - tau * 0.5 * (1 + 4 * U) - 2 * U * 10)
 

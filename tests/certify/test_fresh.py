@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import npkl_models as nm
 from npkl_models.certify.bounds import fresh
 from npkl_models.proof.bounds import min_eigenvalue
-from npkl_models.proof.query import Query
+from npkl_models.proof.eigenbound import Query
 
 
 def draw(*tested):

@@ -8,7 +8,7 @@ import npkl_models as nm
 from npkl_models.certify import repairs
 from npkl_models.feasibility import analytic_centre, kantorovich
 from npkl_models.linalg import UNIT, norm_bound
-from npkl_models.model import floors, rounding
+from npkl_models.model import facts, rounding
 
 CORNER = nm.Equality(nm.Entries(3, ([0], [0])), 1.0)
 ACROSS = nm.Equality(nm.Entries(3, ([0], [1])), 0.0)
@@ -154,23 +154,23 @@ def test_the_slope_of_the_objective_pays_for_the_rounding_of_the_slack(monkeypat
 def test_a_bound_on_the_trace_is_rounded_upwards():
     """tr K <= 3 is no less than three; equalities on the whole diagonal say their sum."""
     bounded = nm.Problem(np.eye(3), SQUARE, (), nm.TracePower(1, bound=3.0))
-    assert 3.0 < floors.trace_bound(bounded, np.inf) < 3.0 + 1e-12
-    assert 7.0 < floors.trace_bound(equal(WHOLE), np.inf) < 7.0 + 1e-12
-    assert floors.trace_bound(equal(CORNER), np.inf) == np.inf
+    assert 3.0 < facts.trace_bound(bounded, np.inf) < 3.0 + 1e-12
+    assert 7.0 < facts.trace_bound(equal(WHOLE), np.inf) < 7.0 + 1e-12
+    assert facts.trace_bound(equal(CORNER), np.inf) == np.inf
 
 
 def test_square_losses_bound_the_trace_where_the_cost_is_psd():
     """With C >= 0 and (K_ii - 1)^2 below u in sum, tr K <= 3 + sqrt(3 u)."""
     loss = nm.LossTerm(nm.Entries(3, (range(3), range(3))), "square", 1.0)
     problem = nm.Problem(1e-3 * np.eye(3), loss)
-    assert floors.trace_bound(problem, 0.12) == pytest.approx(3.6)
-    assert floors.trace_bound(problem, 1e-6) == pytest.approx(1e-3)  # from the cost
-    assert floors.trace_bound(problem, np.inf) == np.inf
+    assert facts.trace_bound(problem, 0.12) == pytest.approx(3.6)
+    assert facts.trace_bound(problem, 1e-6) == pytest.approx(1e-3)  # from the cost
+    assert facts.trace_bound(problem, np.inf) == np.inf
     halves = [
         nm.LossTerm(nm.Entries(3, (i, j)), "square", 1.0) for i, j in (([0, 1], [0, 2]), ([1, 2], [1, 2]))
     ]
-    assert floors.trace_bound(nm.Problem(1e-3 * np.eye(3), halves), 0.12) == pytest.approx(3.6)
-    assert floors._from_diagonal_losses(nm.Problem(np.eye(3), halves[:1]), 0.12, 0.0) == np.inf
+    assert facts.trace_bound(nm.Problem(1e-3 * np.eye(3), halves), 0.12) == pytest.approx(3.6)
+    assert facts._from_diagonal_losses(nm.Problem(np.eye(3), halves[:1]), 0.12, 0.0) == np.inf
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.5])
@@ -188,5 +188,5 @@ def test_the_floor_of_a_laplacian_of_distances_is_its_lowest_eigenvalue():
     """Small matrices are decomposed, so that nothing of the floor is given away."""
     basis = nm.Basis(np.linalg.qr(np.eye(3)[:, 1:] - 1 / 3)[0])
     path = nm.Equality(nm.SquaredDistances(3, ([0, 1], [1, 2])), 1.0)
-    assert floors.distance_floor(equal(path, basis=basis)) == pytest.approx(1.0, rel=1e-12)
-    assert floors.diagonal_floor(equal(CORNER, ACROSS, basis=basis)) == pytest.approx(0.0, abs=1e-12)
+    assert facts.distance_floor(equal(path, basis=basis)) == pytest.approx(1.0, rel=1e-12)
+    assert facts.diagonal_floor(equal(CORNER, ACROSS, basis=basis)) == pytest.approx(0.0, abs=1e-12)

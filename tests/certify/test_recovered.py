@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certify import points, recovery
+from npkl_models.certify import points
 from npkl_models.feasibility import newton, residual
 from npkl_models.feasibility.equality_map import EqualityMap
-from npkl_models.model import floors
+from npkl_models.model import facts
 
 DIAGONAL = nm.Entries(2, ([0], [0]))
 
@@ -30,30 +30,30 @@ def equal(value, i=(0,), j=(0,), n=2, R=None):
 def test_a_value_at_a_kink_has_the_multiplier_that_makes_it_stationary(weight):
     """K_00 = -1 cannot be; at K_00 = 1 a hinge for it takes y = -C_00, whatever its weight."""
     problem = corner("hinge", 1.0, weight, (0.25 * weight, 1.0))
-    y = recovery.recover_multipliers(problem, np.array([[1.0], [0.0]]))
+    y = points.recover_multipliers(problem, np.array([[1.0], [0.0]]))
     assert y.terms[0][0] == pytest.approx(-0.25 * weight)
 
 
 def test_a_multiplier_that_wants_to_leave_its_interval_is_at_its_end():
     """Exactly: a kink of weight 1/2 cannot hold a cost of one."""
     problem = corner("hinge", 1.0, 0.5, (1.0, 1.0))
-    y = recovery.recover_multipliers(problem, np.array([[1.0], [0.0]]))
+    y = points.recover_multipliers(problem, np.array([[1.0], [0.0]]))
     assert y.terms[0][0] == -0.5
 
 
 def test_away_from_a_kink_a_multiplier_is_the_slope():
     """Nothing is open there, and the slope of a smooth loss is never open."""
     V = np.array([[2.0], [0.0]])
-    assert recovery.recover_multipliers(corner("hinge", 1.0, 3.0), V).terms[0][0] == 0.0
-    assert recovery.recover_multipliers(corner("hinge", 1.0, 3.0), 0.1 * V).terms[0][0] == -3.0
-    assert recovery.recover_multipliers(corner("square", 1.0, 3.0), V).terms[0][0] == 18.0
+    assert points.recover_multipliers(corner("hinge", 1.0, 3.0), V).terms[0][0] == 0.0
+    assert points.recover_multipliers(corner("hinge", 1.0, 3.0), 0.1 * V).terms[0][0] == -3.0
+    assert points.recover_multipliers(corner("square", 1.0, 3.0), V).terms[0][0] == 18.0
 
 
 def test_equalities_have_the_multipliers_that_make_the_point_stationary():
     """C_00 + nu = 0 on a point that is the first axis; off the diagonal the share is a half."""
-    found = recovery.recover_multipliers(equal(4.0), np.array([[2.0], [0.0]]))
+    found = points.recover_multipliers(equal(4.0), np.array([[2.0], [0.0]]))
     assert found.equalities[0][0] == pytest.approx(-1.0)
-    both = recovery.recover_multipliers(equal(1.0, [0], [1]), np.array([[1.0], [1.0]]))
+    both = points.recover_multipliers(equal(1.0, [0], [1]), np.array([[1.0], [1.0]]))
     assert both.equalities[0][0] == pytest.approx(-2.0)
 
 
@@ -61,11 +61,11 @@ def test_rows_at_their_bound_have_multipliers_and_others_none():
     """Of rows of squared length 1 and 1/4 the first alone may be held by a bound of one."""
     problem = nm.Problem(-2 * np.eye(2), nm.LossTerm(nm.Entries(2, ([0], [1])), "square", 0.0), (),
                          nm.RowNormBound(1.0))  # fmt: skip
-    y = recovery.recover_multipliers(problem, np.diag([1.0, 0.5]))
+    y = points.recover_multipliers(problem, np.diag([1.0, 0.5]))
     np.testing.assert_allclose(y.rows, [2.0, 0.0])
-    y = recovery.recover_multipliers(problem, np.diag([0.999, 0.5]))
+    y = points.recover_multipliers(problem, np.diag([0.999, 0.5]))
     np.testing.assert_allclose(y.rows, [0.0, 0.0])
-    y = recovery.recover_multipliers(problem, np.diag([0.999, 0.5]), active=1e-2)
+    y = points.recover_multipliers(problem, np.diag([0.999, 0.5]), active=1e-2)
     np.testing.assert_allclose(y.rows, [2.0, 0.0])
 
 
@@ -76,7 +76,7 @@ def test_the_gradient_of_a_power_of_the_trace_is_known(p):
     values, vectors = np.linalg.eigh(V @ V.T)
     power = (vectors[:, 2:] * values[2:] ** (p - 1)) @ vectors[:, 2:].T
     problem = nm.Problem(np.eye(4), nm.LossTerm(nm.Entries(4, ([0], [1])), "square", 0.0))
-    unknowns = recovery._Unknowns(problem, V)
+    unknowns = points._Unknowns(problem, V)
     R = nm.TracePower(p, penalty=0.7)
     np.testing.assert_allclose(unknowns.add_trace_power(R, V), 0.7 * power @ V, atol=1e-12)
     assert not unknowns.columns
@@ -193,12 +193,12 @@ def test_beyond_dense_decompositions_a_cost_has_a_floor_by_its_signs_or_by_chole
     signed = np.eye(4) * 3 - 1.0 * (np.eye(4, k=1) + np.eye(4, k=-1))
     term = nm.LossTerm(nm.Entries(4, ([0], [1])), "square", 0.0)
     basis = nm.Basis(np.eye(4)[:, :3])
-    monkeypatch.setattr(floors, "DENSE_EIGH", 2)
+    monkeypatch.setattr(facts, "DENSE_EIGH", 2)
     for cost in (signed, 6 * np.eye(4) - signed):
         for more in ({}, {"basis": basis}):
             problem = nm.Problem(cost, term, **more)
             low = np.linalg.eigvalsh(problem.restrict(problem.cost.toarray()))[0]
-            assert 0.9 * low <= floors.cost_floor(problem) <= low
-    monkeypatch.setattr(floors, "DENSE_CHOLESKY", 2)
-    assert floors.cost_floor(nm.Problem(signed, term)) > 0
-    assert floors.cost_floor(nm.Problem(signed, term, basis=basis)) == -np.inf
+            assert 0.9 * low <= facts.cost_floor(problem) <= low
+    monkeypatch.setattr(facts, "DENSE_CHOLESKY", 2)
+    assert facts.cost_floor(nm.Problem(signed, term)) > 0
+    assert facts.cost_floor(nm.Problem(signed, term, basis=basis)) == -np.inf

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import npkl_models as nm
 from npkl_models.certify import repairs
 from npkl_models.linalg import dense
-from npkl_models.model import floors
+from npkl_models.model import facts
 from npkl_models.model.regularizers import NoRegularizer
 
 N, ALL = 6, np.arange(6)
@@ -144,7 +144,7 @@ def test_distances_take_the_lack_over_the_floor_of_their_laplacian():
     square, equal = nm.LossTerm(PATH, "square", 1.0), nm.Equality(PATH, 2.0)
     for parts in ((square, ()), (FREE, equal)):
         problem = nm.Problem(C, *parts, basis=CENTRED)
-        assert 0.999999 * floor < floors.distance_floor(problem) <= floor
+        assert 0.999999 * floor < facts.distance_floor(problem) <= floor
         y = poor(problem)[0]
         eps = max(-lowest(problem, y), 0.5)
         better = mended(
@@ -152,9 +152,9 @@ def test_distances_take_the_lack_over_the_floor_of_their_laplacian():
         )
         mine, other = (better.equalities, y.equalities) if parts[1] else (better.terms, y.terms)
         np.testing.assert_allclose(mine[0] - other[0], eps / floor, rtol=1e-6)
-    assert floors.distance_floor(nm.Problem(C, FREE, basis=CENTRED)) == -np.inf
+    assert facts.distance_floor(nm.Problem(C, FREE, basis=CENTRED)) == -np.inf
     open_ = nm.Problem(C, nm.LossTerm(nm.SquaredDistances(N, ([0], [1])), "square", 1.0), basis=CENTRED)
-    assert floors.distance_floor(open_) <= 0
+    assert facts.distance_floor(open_) <= 0
     assert repairs.distances(open_, poor(open_)[0], 1.0, np.inf) is None
 
 
@@ -163,7 +163,7 @@ def test_equalities_on_some_of_the_diagonal_will_do_in_a_basis():
     some = nm.Equality(nm.Entries(N, ([0, 1, 2], [0, 1, 2])), 1.0)
     problem = nm.Problem(COST, FREE, some, basis=nm.Basis(Q))
     floor = np.linalg.eigvalsh(problem.Q[:3].T @ problem.Q[:3])[0]
-    assert 0.999999 * floor < floors.diagonal_floor(problem) <= floor
+    assert 0.999999 * floor < facts.diagonal_floor(problem) <= floor
     y, eps = poor(problem)
     better = mended(problem, y, repairs.equality_shift(problem, y, float(eps), np.inf), eps)
     np.testing.assert_allclose(better.equalities[0] - y.equalities[0], eps / floor, rtol=1e-6)
@@ -241,28 +241,26 @@ def test_the_floor_of_a_cost_is_its_lowest_eigenvalue(n, low, basis):
         C, nm.LossTerm(nm.Entries(n, ([0], [1])), "square", 1.0), basis=nm.Basis(Q) if basis else None
     )
     true = np.linalg.eigvalsh(problem.Q.T @ C @ problem.Q)[0] if basis else low
-    found = floors.cost_floor(problem)
+    found = facts.cost_floor(problem)
     if n > 400 and not basis and low > 0:  # the shift that Cholesky proves need not be sharp
         assert -1e-6 <= found <= true
     else:
         assert true - 1e-6 * abs(true) - 1e-9 <= found <= true + 1e-15
-    assert floors.cost_floor(nm.Problem(np.zeros((N, N)), FREE)) == 0.0
+    assert facts.cost_floor(nm.Problem(np.zeros((N, N)), FREE)) == 0.0
 
 
 def test_traces_are_bounded_by_whatever_bounds_them_most():
     plain = nm.Problem(COST, FREE)
-    assert floors.trace_bound(plain, 10.0) == pytest.approx(10 / np.linalg.eigvalsh(COST)[0], rel=1e-9)
-    assert floors.trace_bound(plain, 10.0) >= 10 / np.linalg.eigvalsh(COST)[0]
-    assert floors.trace_bound(plain, np.inf) == np.inf
-    assert floors.trace_bound(nm.Problem(COST, FREE, UNIT), 1e9) == pytest.approx(21)
-    assert floors.trace_bound(nm.Problem(COST, FREE, UNIT), 1.0) < 1
+    assert facts.trace_bound(plain, 10.0) == pytest.approx(10 / np.linalg.eigvalsh(COST)[0], rel=1e-9)
+    assert facts.trace_bound(plain, 10.0) >= 10 / np.linalg.eigvalsh(COST)[0]
+    assert facts.trace_bound(plain, np.inf) == np.inf
+    assert facts.trace_bound(nm.Problem(COST, FREE, UNIT), 1e9) == pytest.approx(21)
+    assert facts.trace_bound(nm.Problem(COST, FREE, UNIT), 1.0) < 1
     linear = nm.LossTerm(FREE.functional, "linear", 1.0)
-    assert floors.trace_bound(nm.Problem(COST, linear), 10.0) == np.inf
-    assert floors.trace_bound(nm.Problem(COST, FREE, (), nm.TracePower(1, bound=3.0)), 1e9) == pytest.approx(
-        3
-    )
+    assert facts.trace_bound(nm.Problem(COST, linear), 10.0) == np.inf
+    assert facts.trace_bound(nm.Problem(COST, FREE, (), nm.TracePower(1, bound=3.0)), 1e9) == pytest.approx(3)
     negative = nm.Problem(-np.eye(N), FREE)
-    assert floors.trace_bound(negative, 10.0) == np.inf
+    assert facts.trace_bound(negative, 10.0) == np.inf
 
 
 @pytest.mark.parametrize("mu", [0.0, 0.3])
@@ -270,12 +268,12 @@ def test_square_losses_on_the_diagonal_bound_the_trace_by_cauchy_schwarz(mu):
     problem = nm.Problem(-mu * np.eye(N), DIAGONAL)
     W, total, upper = np.sum(1 / DIAGONAL.weight), np.sum(DIAGONAL.target), 5.0
     x = np.roots([1, -W * mu, -W * (upper + mu * total)]).max()
-    found = floors._from_diagonal_losses(problem, upper, mu)
+    found = facts._from_diagonal_losses(problem, upper, mu)
     assert found == pytest.approx(total + x, rel=1e-12)
     assert found >= total + x - 1e-12
-    assert floors._from_diagonal_losses(nm.Problem(COST, FREE), upper, mu) == np.inf
-    assert floors._from_diagonal_losses(problem, upper, np.inf) == np.inf
-    assert floors.trace_bound(problem, upper) == pytest.approx(found, rel=1e-12)
+    assert facts._from_diagonal_losses(nm.Problem(COST, FREE), upper, mu) == np.inf
+    assert facts._from_diagonal_losses(problem, upper, np.inf) == np.inf
+    assert facts.trace_bound(problem, upper) == pytest.approx(found, rel=1e-12)
 
 
 def test_the_diagonal_that_equalities_fix_is_the_least_that_they_say():
@@ -284,6 +282,6 @@ def test_the_diagonal_that_equalities_fix_is_the_least_that_they_say():
         nm.Equality(nm.Entries(N, ([1], [1])), 1.5),
     ]
     problem = nm.Problem(COST, FREE, parts)
-    np.testing.assert_array_equal(floors.fixed_diagonal(problem), [3.0, 1.5, np.inf, np.inf, np.inf, np.inf])
-    np.testing.assert_array_equal(floors.diagonal_of(parts[0].functional), [True, True, False])
-    assert not floors.diagonal_of(PATH).any()
+    np.testing.assert_array_equal(facts.fixed_diagonal(problem), [3.0, 1.5, np.inf, np.inf, np.inf, np.inf])
+    np.testing.assert_array_equal(facts.diagonal_of(parts[0].functional), [True, True, False])
+    assert not facts.diagonal_of(PATH).any()

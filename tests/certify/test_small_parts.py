@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certify import budget, rays
+from npkl_models.certify import rays
+from npkl_models.certify.certificate import FAILURE, Budget
 from npkl_models.feasibility import restoration
 from npkl_models.interior import interior
 
@@ -23,8 +24,8 @@ def certificate():
 @pytest.mark.parametrize("rigour", ["proved", "probable", "estimated"])
 def test_only_a_probable_certificate_shares_a_probability(certificate, rigour):
     found = replace(certificate, rigour=rigour, failure_probability=0.5)
-    shared = budget.Budget.stated(found).failure_probability
-    assert shared == (budget.FAILURE if rigour == "probable" else 0.5)
+    shared = Budget.stated(found).failure_probability
+    assert shared == (FAILURE if rigour == "probable" else 0.5)
 
 
 @pytest.mark.parametrize("feasible", [True, False])

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from problems import side_information
 
 import npkl_models as nm
-from npkl_models.conic.cliques import clique_sizes, dense_order, slack_cliques
+from npkl_models.conic.cost import clique_sizes, dense_order, slack_cliques
 from npkl_models.conic.runner import PATIENCE, Standstill
 from npkl_models.conic.sdp_dual import build
 from npkl_models.conic.solvers import default_solver, predicted_bytes

@@ -114,7 +114,7 @@ def test_multipliers_are_projected_into_the_domain_of_their_loss():
 @pytest.mark.parametrize("most", [2, 1_500])
 def test_the_lowest_pairs_are_the_low_end_of_the_spectrum(most, monkeypatch):
     """Dense or iterative: the lowest eigenvalue plus the shift, and all vectors next to it."""
-    monkeypatch.setattr(slater, "SPECTRUM", most)
+    monkeypatch.setattr(slater, "DENSE_SPECTRUM", most)
     n = 40
     cost = np.r_[-1.0, -0.98, np.linspace(0.5, 5.0, n - 2)]
     across = nm.LossTerm(nm.Entries(n, ([0], [n - 1])), "square", 0.0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.certify import budget, certificate, points, recovery
+from npkl_models.certify import certificate, points
 from npkl_models.feasibility import analytic_centre, kantorovich, newton, residual, restoration
 from npkl_models.feasibility.equality_map import EqualityMap, largest, outer
 from npkl_models.model.regularizers import NoRegularizer
@@ -288,7 +288,7 @@ def test_multipliers_are_recovered_where_the_point_is_stationary():
         hinge = nm.LossTerm(FREE.functional, "hinge", [1.0, -1.0], [20.0, 10.0])
         problem = nm.Problem(np.diag([1.0, 2, 3, 4, 5]), hinge, parts, R)
         best = problem.solve("sdp", eps=1e-10)
-        y = recovery.recover_multipliers(problem, best.V)
+        y = points.recover_multipliers(problem, best.V)
         S = problem.slack(y).toarray()
         rest = S @ best.V
         if R.spectral is not None:
@@ -298,7 +298,7 @@ def test_multipliers_are_recovered_where_the_point_is_stationary():
         for own, term in zip(y.terms, problem.terms, strict=True):
             assert term.loss.in_domain(own, term.target, term.weight).all()
     A, b = np.diag([1.0, 2.0, 4.0]), np.array([1.0, 8.0, -8.0])
-    found = recovery._bounded_least_squares(A, b, (np.array([-1.0, -1, -1]), np.array([5.0, 1, 5])))
+    found = points._bounded_least_squares(A, b, (np.array([-1.0, -1, -1]), np.array([5.0, 1, 5])))
     np.testing.assert_allclose(found, [1, 1, -1], atol=1e-6)
 
 
@@ -335,7 +335,7 @@ def test_points_are_read_as_what_they_are():
 
 
 def test_the_budget_of_all_looks_is_one_in_a_million():
-    spent = budget.Budget()
+    spent = certificate.Budget()
     found = [spent.next() for _ in range(1000)]
     assert found[:3] == pytest.approx([1e-6 / 2, 1e-6 / 6, 1e-6 / 12])
     assert sum(found) == pytest.approx(1e-6 * (1 - 1 / 1001))

@@ -7,10 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 import npkl_models as nm
-from npkl_models.interior import crossover, interior, path
+from npkl_models.interior import interior, path
 from npkl_models.interior.path import Iterate
 from npkl_models.interior.values import values_of
-from npkl_models.linalg import dense
+from npkl_models.linalg import dense, raised_cholesky
 
 N, ALL = 6, np.arange(6)
 COST = np.diag([2.0, 3, 4, 5, 6, 7]) - 0.3
@@ -58,8 +58,8 @@ def test_a_direction_solves_the_linear_equations_of_the_values(name, advanced, m
 
 def test_refinements_make_up_for_an_inexact_factor(monkeypatch):
     """With a factor that is off by one per cent three of them leave a millionth of a per cent."""
-    exact = path._factorised
-    monkeypatch.setattr(path, "_factorised", lambda H: (1.005 * exact(H)[0], True))
+    exact = path.raised_cholesky
+    monkeypatch.setattr(path, "raised_cholesky", lambda *H: (1.005 * exact(*H)[0], True))
     now, first, final = directions("equalities", 0, monkeypatch)
     box = now.values.box
     for d, least, most in ((first, 1e-4, np.inf), (final, 0.0, 1e-6)):
@@ -150,7 +150,7 @@ def test_a_factorisation_begins_afresh_after_each_failure():
     root = np.linalg.cholesky(A)
     x = np.linalg.solve(root.T, np.array([0.0, 0.0, 1.0]))
     H = A - (1 + 1e-11) / (x @ A @ x) * np.outer(A @ x, A @ x)  # one eigenvalue just below zero
-    factor, _ = path._factorised(np.asfortranarray(H))
+    factor, _ = raised_cholesky(np.asfortranarray(H), path.RAISED)
     L = np.tril(factor)
     np.testing.assert_allclose(L @ L.T, H, atol=1e-6)
 
@@ -168,14 +168,14 @@ def test_a_factor_is_shrunk_into_its_bound_unless_equalities_say_its_length():
     """With a bound of three on the trace a kernel of trace six is too long, but not where K_ii = 1."""
     nothing = nm.Multipliers((np.zeros(2),))
     free = nm.Problem(COST, HINGE, (), nm.TracePower(1, bound=3.0))
-    V = crossover.factor_of(free, np.eye(N), nothing)
+    V = interior.factor_of(free, np.eye(N), nothing)
     assert free.violation(V) == 0.0
     held = nm.Problem(COST, HINGE, UNIT, nm.TracePower(1, bound=3.0))
-    V = crossover.factor_of(held, np.eye(N), nm.Multipliers((np.zeros(2),), (np.full(N, 1e9),)))
+    V = interior.factor_of(held, np.eye(N), nm.Multipliers((np.zeros(2),), (np.full(N, 1e9),)))
     np.testing.assert_allclose(np.sum(V**2, axis=1), 1.0)
     Q = nm.Basis(np.eye(N)[:, :4])
     inner = nm.Problem(COST, HINGE, (), nm.TracePower(1, bound=3.0), basis=Q)
-    V = crossover.factor_of(inner, np.eye(4), nothing)
+    V = interior.factor_of(inner, np.eye(4), nothing)
     np.testing.assert_allclose(V @ V.T, np.diag([1.0, 1, 1, 1, 0, 0]), atol=1e-12)
 
 
@@ -183,8 +183,8 @@ def test_a_kernel_of_zero_has_a_factor_of_zero():
     """One column of zeros stands for it; a tiny kernel is no zero."""
     nothing = nm.Multipliers((np.zeros(2),))
     problem = nm.Problem(COST, HINGE)
-    assert crossover.factor_of(problem, np.zeros((N, N)), nothing).shape == (N, 1)
-    tiny = crossover.factor_of(problem, 1e-200 * np.eye(N), nothing)
+    assert interior.factor_of(problem, np.zeros((N, N)), nothing).shape == (N, 1)
+    tiny = interior.factor_of(problem, 1e-200 * np.eye(N), nothing)
     assert tiny.any()
 
 

@@ -9,7 +9,7 @@ import npkl_models as nm
 from npkl_models.interior import path
 from npkl_models.interior.path import Iterate
 from npkl_models.interior.values import values_of
-from npkl_models.linalg import dense
+from npkl_models.linalg import dense, raised_cholesky
 
 N, ALL = 6, np.arange(6)
 COST = np.diag([2.0, 3, 4, 5, 6, 7]) - 0.3
@@ -237,4 +237,4 @@ def test_out_of_range_or_singular_is_said():
     with pytest.raises(np.linalg.LinAlgError, match="singular"):
         path._inverse(np.diag([1.0, 0.0]))
     with pytest.raises(np.linalg.LinAlgError, match="definite"):
-        path._factorised(np.asfortranarray(np.array([[1.0, 2.0], [2.0, 1.0]])))
+        raised_cholesky(np.asfortranarray(np.array([[1.0, 2.0], [2.0, 1.0]])), path.RAISED)

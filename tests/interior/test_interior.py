@@ -8,7 +8,7 @@ from problems import KINDS, SEPARABLE, SHARED, side_information
 import npkl_models as nm
 from npkl_models.data.synthetic import swiss_roll
 from npkl_models.interior import interior, schur
-from npkl_models.interior.crossover import factor_of
+from npkl_models.interior.interior import factor_of
 from npkl_models.interior.steps import longest, ratio
 from npkl_models.interior.values import values_of
 from npkl_models.model.conjugates import Box
@@ -229,12 +229,11 @@ def test_the_distance_of_a_point_to_itself():
 
 def test_a_merit_out_of_range_leaves_the_factor_whole(small, monkeypatch):
     """Found by the adversary: no rank had a finite merit."""
-    from npkl_models.interior import crossover
 
-    monkeypatch.setattr(crossover, "_merit", lambda *_: float("nan"))
+    monkeypatch.setattr(interior, "_merit", lambda *_: float("nan"))
     problem = small("npkl:hinge")
     K = np.diag(np.arange(1.0, problem.n + 1))
-    V = crossover.factor_of(problem, K, problem.derivatives(np.ones((problem.n, 1))))
+    V = interior.factor_of(problem, K, problem.derivatives(np.ones((problem.n, 1))))
     np.testing.assert_allclose(V @ V.T, K, atol=1e-10)
 
 

@@ -20,10 +20,10 @@ FREE, HELD = nm.Problem(COST, HINGE), nm.Problem(COST - 4 * np.eye(N), HINGE, UN
 
 def corrected(problem, ratio, amiss, monkeypatch):
     """The largest miss of the corrected direction, and whether its dS is that of its dy; a solve leaves ``ratio``."""
-    now, seen, exact = Iterate(values_of(problem)), [], path._factorised
+    now, seen, exact = Iterate(values_of(problem)), [], path.raised_cholesky
     now.amiss = amiss
     with monkeypatch.context() as patch:
-        patch.setattr(path, "_factorised", lambda H: ((1 - ratio) ** -0.5 * exact(H)[0], True))
+        patch.setattr(path, "raised_cholesky", lambda *H: ((1 - ratio) ** -0.5 * exact(*H)[0], True))
         patch.setattr(Iterate, "_centring", lambda self, d, mu: 0.3)
         patch.setattr(Iterate, "_go", lambda self, d: seen.append(d))
         now.advance()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.interior import crossover, steps
+from npkl_models.interior import interior, steps
 
 
 def product_of(A):
@@ -103,19 +103,19 @@ def test_a_rank_ends_at_a_jump_and_is_the_smallest_that_is_worth_it(monkeypatch)
     K = kernel([9.0, 2.0, 1.9, 0.1, 0.0, 0.0])
     merits = {1: 5.0, 3: 1.0, 4: 1.0 + 1e-9}
     seen = []
-    monkeypatch.setattr(crossover, "_merit", lambda p, V, y: seen.append(V.shape[1]) or merits[V.shape[1]])
-    V = crossover.factor_of(problem, K, y, 1e-12)
+    monkeypatch.setattr(interior, "_merit", lambda p, V, y: seen.append(V.shape[1]) or merits[V.shape[1]])
+    V = interior.factor_of(problem, K, y, 1e-12)
     assert seen == [1, 3, 4]
     assert V.shape == (6, 3)
     np.testing.assert_allclose(np.linalg.svd(V, compute_uv=False) ** 2, [9.0, 2.0, 1.9], rtol=1e-6)
     size = problem.size(2.0)
     for asked, wanted in ((0.999 * 4 / 0.05 / size, 3), (1.001 * 4 / 0.05 / size, 1)):
-        assert crossover.factor_of(problem, K, y, asked).shape[1] == wanted
-    monkeypatch.setattr(crossover, "_merit", lambda p, V, y: np.nan)
-    assert crossover.factor_of(problem, K, y, 1e-6).shape[1] == 4
+        assert interior.factor_of(problem, K, y, asked).shape[1] == wanted
+    monkeypatch.setattr(interior, "_merit", lambda p, V, y: np.nan)
+    assert interior.factor_of(problem, K, y, 1e-6).shape[1] == 4
     merits.update({1: np.inf, 3: 2.0, 4: 1.0})
-    monkeypatch.setattr(crossover, "_merit", lambda p, V, y: merits[V.shape[1]])
-    assert crossover.factor_of(problem, K, y, 1e-12).shape[1] == 4
+    monkeypatch.setattr(interior, "_merit", lambda p, V, y: merits[V.shape[1]])
+    assert interior.factor_of(problem, K, y, 1e-12).shape[1] == 4
 
 
 def test_pivots_below_the_noise_of_the_largest_entry_are_rounding():
@@ -123,13 +123,13 @@ def test_pivots_below_the_noise_of_the_largest_entry_are_rounding():
     y = nm.Multipliers((np.zeros(1),))
     for scale in (1.0, 1e6):
         K = scale * np.diag([1.0, 1, 1, 1, 2e-13, 0.5e-13])
-        assert crossover.factor_of(problem, K, y).shape[1] in (4, 5)
+        assert interior.factor_of(problem, K, y).shape[1] in (4, 5)
         held = nm.Problem(np.diag([1.0, 1, 1, 1, -1e20, -1e20]), problem.terms)
-        assert crossover.factor_of(held, K, y).shape[1] == 5
+        assert interior.factor_of(held, K, y).shape[1] == 5
 
 
 def test_a_merit_prices_what_equalities_miss_twice():
     equal = nm.Equality(nm.Entries(6, ([0, 1], [0, 1])), [2.0, 3.0])
     problem = nm.Problem(np.eye(6), nm.LossTerm(nm.Entries(6, ([0], [0])), "square", 1.0), equal)
     V, y = np.eye(6)[:, :1], nm.Multipliers((np.zeros(1),), (np.array([-5.0, 7.0]),))
-    assert crossover._merit(problem, V, y) == pytest.approx(problem.objective_of_factor(V) + 2 * (5 + 21))
+    assert interior._merit(problem, V, y) == pytest.approx(problem.objective_of_factor(V) + 2 * (5 + 21))

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.interior import crossover, interior, path, steps
+from npkl_models.interior import interior, path, steps
 from npkl_models.interior.path import Iterate
 from npkl_models.interior.values import values_of
+from npkl_models.linalg import raised_cholesky
 
 N, ALL = 6, np.arange(6)
 COST = np.diag([2.0, 3, 4, 5, 6, 7]) - 0.3
@@ -115,11 +116,11 @@ def test_small_algebra():
     np.testing.assert_allclose(np.tril(L) @ np.tril(L).T, A)
     np.testing.assert_allclose(path._inverse(L), np.linalg.inv(A), rtol=1e-9)
     for H, wanted in ((A, A), (np.ones((2, 2)), np.ones((2, 2))), (np.diag([1.0, 0.0]), np.eye(2))):
-        factor, lower = path._factorised(np.asfortranarray(H.copy()))
+        factor, lower = raised_cholesky(np.asfortranarray(H.copy()), path.RAISED)
         assert lower
         np.testing.assert_allclose(np.tril(factor) @ np.tril(factor).T, wanted, atol=1e-7)
     with pytest.raises(np.linalg.LinAlgError):
-        path._factorised(np.asfortranarray(np.array([[1.0, 5.0], [5.0, 1.0]])))
+        raised_cholesky(np.asfortranarray(np.array([[1.0, 5.0], [5.0, 1.0]])), path.RAISED)
     with pytest.raises(np.linalg.LinAlgError):
         path._inverse(np.zeros((2, 2)))
 
@@ -174,7 +175,7 @@ def test_a_factor_has_the_rank_with_the_smallest_merit():
     problem = nm.Problem(COST, HINGE)
     y = problem.derivatives(V)
     K = V @ V.T + 1e-12 * np.eye(N)
-    found = crossover.factor_of(problem, K, y)
+    found = interior.factor_of(problem, K, y)
     assert found.shape[1] <= 2
     every = [
         problem.objective_of_factor((U * s)[:, :r])
@@ -182,12 +183,12 @@ def test_a_factor_has_the_rank_with_the_smallest_merit():
         for r in (1, 2)
     ]
     assert problem.objective_of_factor(found) <= min(every) * (1 + 1e-9)
-    assert not crossover.factor_of(problem, np.zeros((N, N)), y).any()
+    assert not interior.factor_of(problem, np.zeros((N, N)), y).any()
     fixed = nm.Problem(COST, HINGE, UNIT)
     nu = nm.Multipliers((np.zeros(2),), (np.arange(1.0, N + 1),), None)
     merit = fixed.objective_of_factor(V) + 2 * np.arange(1.0, N + 1) @ np.abs(np.sum(V**2, axis=1) - 1)
-    assert crossover._merit(fixed, V, nu) == pytest.approx(merit)
-    kept = crossover.factor_of(fixed, K, nm.Multipliers((np.zeros(2),), (np.full(N, 1e6),), None))
+    assert interior._merit(fixed, V, nu) == pytest.approx(merit)
+    kept = interior.factor_of(fixed, K, nm.Multipliers((np.zeros(2),), (np.full(N, 1e6),), None))
     np.testing.assert_allclose(kept @ kept.T, K, atol=1e-9)
 
 

@@ -11,11 +11,10 @@ from scipy.optimize import minimize
 import npkl_models as nm
 from npkl_models.lowrank.edges import EdgeModel, structure
 from npkl_models.lowrank.rows import bcd, sweeps
-from npkl_models.lowrank.rows.anderson import Extrapolation
-from npkl_models.lowrank.rows.coloring import color_classes, color_graph
+from npkl_models.lowrank.rows.layout import PairTables, color_classes, color_graph
 from npkl_models.lowrank.rows.minimise import RowProblem, minimise_rows, solve_quadratic
-from npkl_models.lowrank.rows.table import PairTables
-from npkl_models.printed.row_programs import minimise_rows_by_dual
+from npkl_models.lowrank.rows.sweeps import Extrapolation
+from npkl_models.printed.rows import minimise_rows_by_dual
 
 
 @given(n=st.integers(1, 60), density=st.floats(0, 1), seed=st.integers(0, 999))
@@ -188,8 +187,8 @@ def test_extrapolation_solves_a_linear_iteration():
 
 @pytest.mark.parametrize(("kind", "r"), [("pcp", 8), ("pcp", 3), ("npkl:square", 5), ("row:linear", 4)])
 def test_compiled_and_numpy_kernels_make_the_same_sweep(small, kind, r):
+    from npkl_models.lowrank.options import BCDOptions
     from npkl_models.lowrank.rows.bcd import BCDPlan
-    from npkl_models.lowrank.rows.bcd_options import BCDOptions
 
     start = np.random.default_rng(0).normal(size=(24, r))
     engines = [
@@ -207,8 +206,8 @@ def test_compiled_and_numpy_kernels_make_the_same_sweep(small, kind, r):
 @pytest.mark.parametrize("seed", range(3))
 def test_compiled_kinks_are_minimised_as_in_numpy(small, kind, seed):
     """Every row ends at the minimum of its model, whatever pieces led there."""
+    from npkl_models.lowrank.options import BCDOptions
     from npkl_models.lowrank.rows.bcd import BCDPlan
-    from npkl_models.lowrank.rows.bcd_options import BCDOptions
 
     rng = np.random.default_rng(seed)
     start = 1.5 * rng.normal(size=(24, 5))
@@ -240,8 +239,8 @@ def test_ramps_are_the_slopes_of_the_model(small, loss):
 
 @pytest.mark.parametrize("kind", ["pcp", "npkl:square", "row:linear", "row:square", "npkl:squared_hinge"])
 def test_a_compiled_sweep_measures_itself(small, kind):
+    from npkl_models.lowrank.options import BCDOptions
     from npkl_models.lowrank.rows.bcd import BCDPlan
-    from npkl_models.lowrank.rows.bcd_options import BCDOptions
 
     engine = BCDPlan(small(kind), BCDOptions(rank=5, kernel="numba", extrapolation=False)).engine()
     for _ in range(30):

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import npkl_models as nm
-from npkl_models.certify import anchored as certify_anchored
+from npkl_models.certify import fallbacks
 from npkl_models.certify.bounds import Demand, Dual
 from npkl_models.model import rounding
 from npkl_models.presolve import anchored
@@ -190,8 +190,8 @@ def test_the_bound_of_anchored_points_is_that_of_their_problem(monkeypatch):
         seen.append((inside, own, W, objective, upper))
         return Dual(7.0, "probable", "shift", own, answer, 0.75)
 
-    monkeypatch.setattr(certify_anchored, "bound_from", bound)
-    found = certify_anchored.bound_of_anchored(problem, y, V, DEMAND)
+    monkeypatch.setattr(fallbacks, "bound_from", bound)
+    found = fallbacks.bound_of_anchored(problem, y, V, DEMAND)
     inside, own, W, objective, upper = seen[0]
     np.testing.assert_array_equal(W, V[:3])
     assert objective == inside.objective_of_factor(V[:3])
@@ -203,16 +203,12 @@ def test_the_bound_of_anchored_points_is_that_of_their_problem(monkeypatch):
     assert (found.rigour, found.repair, found.level) == ("probable", "anchored points (shift)", 0.75)
     assert found.found.vector.tolist() == [1, 2, 3, 0, 0, 0]
     assert (found.found.raised, found.found.directions) == (None, None)
-    monkeypatch.setattr(certify_anchored, "bound_from", lambda *a: SimpleNamespace(bound=-np.inf))
-    assert certify_anchored.bound_of_anchored(problem, y, V, DEMAND) is None
+    monkeypatch.setattr(fallbacks, "bound_from", lambda *a: SimpleNamespace(bound=-np.inf))
+    assert fallbacks.bound_of_anchored(problem, y, V, DEMAND) is None
     assert (
-        certify_anchored.bound_of_anchored(nm.Problem(GRAPH + sp.eye_array(N), problem.terms), y, V, DEMAND)
-        is None
+        fallbacks.bound_of_anchored(nm.Problem(GRAPH + sp.eye_array(N), problem.terms), y, V, DEMAND) is None
     )
     fixed = nm.LossTerm(nm.Entries(N, ([3, 3], [4, 5])), "linear", 1.0)
     shifted = nm.Problem(GRAPH, (cannot([0], [1]), fixed))
-    monkeypatch.setattr(certify_anchored, "bound_from", bound)
-    assert (
-        certify_anchored.bound_of_anchored(shifted, nm.Multipliers((np.zeros(1), np.zeros(2))), V, DEMAND)
-        is None
-    )
+    monkeypatch.setattr(fallbacks, "bound_from", bound)
+    assert fallbacks.bound_of_anchored(shifted, nm.Multipliers((np.zeros(1), np.zeros(2))), V, DEMAND) is None

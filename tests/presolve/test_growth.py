@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import npkl_models as nm
-from npkl_models.certify import anchored as certify_anchored
+from npkl_models.certify import fallbacks
 from npkl_models.certify.bounds import Demand
 from npkl_models.presolve import anchored
 
@@ -129,7 +129,7 @@ def test_the_bound_of_the_held_points_is_the_bound_of_all():
     """The second path alone decides: min K_33 - 2 K_34 + K_44 + max(0, 1 + K_34) has an optimum of 1."""
     problem = nm.Problem(PATHS, hinge((3, 4, -1), (0, 2, 1)))
     y = nm.Multipliers((np.array([0.5, 0.0]),))
-    found = certify_anchored.bound_of_anchored(problem, y, np.ones((7, 1)), DEMAND)
+    found = fallbacks.bound_of_anchored(problem, y, np.ones((7, 1)), DEMAND)
     assert found.repair.startswith("anchored points (")
     assert found.rigour == "proved"
     assert found.bound <= problem.dual_bound(found.y) + 1e-12
@@ -142,4 +142,4 @@ def test_no_bound_of_held_points_where_all_are_held():
     """A shift holds every point."""
     problem = nm.Problem(PATHS + 0.1 * sp.eye_array(7), hinge((3, 4, -1)))
     y = nm.Multipliers((np.zeros(1),))
-    assert certify_anchored.bound_of_anchored(problem, y, np.ones((7, 1)), DEMAND) is None
+    assert fallbacks.bound_of_anchored(problem, y, np.ones((7, 1)), DEMAND) is None

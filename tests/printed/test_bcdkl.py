@@ -12,8 +12,7 @@ from npkl_models.linalg.compile import available
 from npkl_models.lowrank.edges import EdgeModel, structure
 from npkl_models.lowrank.rows import sweeps
 from npkl_models.printed.bcdkl import BCDKLOptions, BCDKLPlan
-from npkl_models.printed.free_rows import FreeRows, labelled
-from npkl_models.printed.order import ShuffledSweeper, level_sets
+from npkl_models.printed.rows import FreeRows, ShuffledSweeper, labelled, level_sets
 
 NAME = "printed_bcdkl"
 ELIMINATED = "printed_bcd_npkl"

@@ -6,8 +6,8 @@ from problems import SEPARABLE, side_information
 
 import npkl_models as nm
 from npkl_models.proof.positive import positive_part
-from npkl_models.spectral.dual.concave import Dual, printed_rank
-from npkl_models.spectral.dual.proximal import onto_ball
+from npkl_models.spectral.concave import Dual, printed_rank
+from npkl_models.spectral.proximal import onto_ball
 
 NAME = "printed_simple_npkl"
 

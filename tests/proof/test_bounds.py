@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import npkl_models as nm
-from npkl_models.model.floors import cost_floor
+from npkl_models.model.facts import cost_floor
 from npkl_models.proof import bounds, factorisation
+from npkl_models.proof.eigenbound import Query
 from npkl_models.proof.factorisation import ROUGH
 from npkl_models.proof.perron import perron_floor
-from npkl_models.proof.query import Query
 
 METHODS = {"eigh": "proved", "cholesky": "proved", "lanczos": "probable", "ritz": "estimated"}
 

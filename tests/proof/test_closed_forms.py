@@ -8,8 +8,7 @@ import scipy.sparse as sp
 
 from npkl_models.linalg import UNIT
 from npkl_models.proof import bounds, factorisation, lanczos, perron
-from npkl_models.proof.eigenbound import EigenBound
-from npkl_models.proof.query import Query
+from npkl_models.proof.eigenbound import EigenBound, Query
 
 
 def path(n, diagonal=2.0):

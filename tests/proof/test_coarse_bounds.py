@@ -9,8 +9,7 @@ import scipy.sparse as sp
 from npkl_models.linalg import LowRankUpdate, norm_bound
 from npkl_models.proof import bounds, elimination, perron
 from npkl_models.proof.bounds import Case
-from npkl_models.proof.eigenbound import EigenBound
-from npkl_models.proof.query import PLAIN, Query
+from npkl_models.proof.eigenbound import PLAIN, EigenBound, Query
 
 U = 2.0**-10
 C = sp.csr_array(np.array([[3.0, -1, 0, 0], [-1, 4, -1, -0.5], [0, -1, 5, -1], [0, -0.5, -1, 6]]))
@@ -27,7 +26,7 @@ def found(lower, estimate=0.0, rigour="probable", n=N, **more):
 
 def test_a_positive_vector_bounds_less_a_margin_of_its_longest_row(monkeypatch):
     monkeypatch.setattr(perron, "UNIT", U)
-    monkeypatch.setattr(perron, "LONG", 2.0**-6)
+    monkeypatch.setattr(perron, "LONG_EPS", 2.0**-6)
     x = np.array([1.0, 2.0, 0.5, 4.0])
     total, size = C @ x, abs(C) @ x
     low = min((total - 8 * 2.0**-6 * size) / x)
@@ -218,7 +217,7 @@ def test_a_solve_is_paid_for_by_its_residual_and_what_rounding_hides_of_it(monke
     T = elimination.Elimination(S, np.array([0, 1]))
     raised = np.array([0.5, 0.25, 0, 0, 0])
     T.raise_to(raised)
-    monkeypatch.setattr(elimination, "LONG", 2.0**-20)
+    monkeypatch.setattr(elimination, "LONG_EPS", 2.0**-20)
     T.__dict__["floor"] = 2.0
     q = np.array([0.0, 0, 1, 2, 3])
     w, inside, lost = T.measured(q)

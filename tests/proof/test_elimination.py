@@ -9,10 +9,9 @@ from problems import weak_groups
 
 from npkl_models.certify import bounds as certificate
 from npkl_models.proof import bounds, lanczos, localised
-from npkl_models.proof.deflation import Deflation
-from npkl_models.proof.eigenbound import EigenBound
+from npkl_models.proof.eigenbound import EigenBound, Query
 from npkl_models.proof.elimination import Elimination, raise_block, raise_diagonal
-from npkl_models.proof.query import Query
+from npkl_models.proof.recurrence import Deflation
 
 
 @pytest.fixture

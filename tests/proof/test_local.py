@@ -8,9 +8,9 @@ import scipy.sparse as sp
 from problems import weak_groups
 
 from npkl_models.proof import elimination, localised, positive
-from npkl_models.proof.deflation import Deflation
+from npkl_models.proof.eigenbound import Query
 from npkl_models.proof.elimination import Elimination
-from npkl_models.proof.query import Query
+from npkl_models.proof.recurrence import Deflation
 
 
 def test_lanczos_is_asked_for_a_few_pairs_more_than_guessed(monkeypatch):

@@ -9,10 +9,10 @@ from problems import weak_groups
 
 from npkl_models.linalg import norm_bound
 from npkl_models.proof import lanczos, localised
-from npkl_models.proof.deflation import Deflation, is_local, tight
+from npkl_models.proof.eigenbound import Query
 from npkl_models.proof.elimination import LOOSE
 from npkl_models.proof.lanczos import smallest_component
-from npkl_models.proof.query import Query
+from npkl_models.proof.recurrence import Deflation, is_local, tight
 
 N = 300
 S, FLAT, MEMBERS = weak_groups(N, 1, 6)

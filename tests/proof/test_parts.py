@@ -5,9 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from npkl_models.linalg import UNIT, LowRankUpdate
-from npkl_models.proof import bounds, eigenbound, elimination, factorisation, lanczos, perron, positive, query
-from npkl_models.proof.deflation import Deflation, is_local, tight
-from npkl_models.proof.recurrence import Recurrence
+from npkl_models.proof import bounds, eigenbound, elimination, factorisation, lanczos, perron, positive
+from npkl_models.proof.recurrence import Deflation, Recurrence, is_local, tight
 
 
 def graph(n, seed=0, shift=0.0):
@@ -141,7 +140,7 @@ def test_bounds_scale_with_the_matrix():
     )
     assert (found.lower, found.estimate, found.coupling) == (-8.0, -4.0, 2.0)
     np.testing.assert_array_equal(found.raised, [24.0, 32.0])
-    asked = query.Query("cholesky", 0.5, price=np.array([8.0, 16.0])).times(4.0)
+    asked = eigenbound.Query("cholesky", 0.5, price=np.array([8.0, 16.0])).times(4.0)
     assert asked.accuracy == 2.0
     np.testing.assert_array_equal(asked.price, [2.0, 4.0])
 
@@ -155,8 +154,8 @@ def test_numbers_near_the_end_of_the_range_have_the_same_bounds(exponent, method
         (S, S * 2.0**exponent),
         (wide, LowRankUpdate(wide.S * 2.0**exponent, wide.W, wide.mu * 2.0**exponent)),
     ):
-        own = bounds.min_eigenvalue(A, None, query.Query(method, random_state=0))
-        found = bounds.min_eigenvalue(scaled, None, query.Query(method, random_state=0))
+        own = bounds.min_eigenvalue(A, None, eigenbound.Query(method, random_state=0))
+        found = bounds.min_eigenvalue(scaled, None, eigenbound.Query(method, random_state=0))
         assert found.lower == pytest.approx(own.lower * 2.0**exponent, rel=1e-9, abs=0)
         assert found.estimate == pytest.approx(own.estimate * 2.0**exponent, rel=1e-9, abs=0)
 

@@ -8,10 +8,10 @@ from problems import weak_groups
 from npkl_models.certify import bounds as certificate
 from npkl_models.linalg import longest_row, norm_bound
 from npkl_models.proof import bounds, localised
-from npkl_models.proof.deflation import Deflation
+from npkl_models.proof.eigenbound import Query
 from npkl_models.proof.elimination import Elimination
 from npkl_models.proof.lanczos import search, smallest_component
-from npkl_models.proof.query import Query
+from npkl_models.proof.recurrence import Deflation
 
 
 def sunk(n, depth=1e-3):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from problems import SEPARABLE, side_information
 
 import npkl_models as nm
-from npkl_models.spectral.dual.concave import Dual
-from npkl_models.spectral.dual.proximal import onto_ball
+from npkl_models.spectral.concave import Dual
+from npkl_models.spectral.proximal import onto_ball
 
 
 def simple(loss, n=40, p=2.0, **how):

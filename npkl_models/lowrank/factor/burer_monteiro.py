@@ -10,17 +10,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from npkl_models.errors import unknown
 from npkl_models.linalg import Array, frobenius
 from npkl_models.lowrank.cost import factor_cost
 from npkl_models.lowrank.factor.minimisers import MINIMISERS, Newton
 from npkl_models.lowrank.factor.objective import FactorObjective, Point
 from npkl_models.lowrank.factor.rank import FactorEngine, starting_factor
+from npkl_models.lowrank.options import BurerMonteiroOptions
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.engine import EnginePlan
-from npkl_models.solve.options import FactorOptions
 from npkl_models.solve.takes import Powers, Takes
 
 STAIRCASE_START = 2
@@ -29,26 +28,6 @@ BETA_MAX = 1e7  # times the first
 PATIENCE, SLOW = 100, 0.1  # quasi-Newton steps that gain less than this factor are slow
 INEXACT = 0.3  # the smooth problem is solved to this share of the residual before multipliers move
 LAG = 0.1  # multipliers that do not shrink the residual to this share lag
-
-
-@dataclass(frozen=True, kw_only=True)
-class BurerMonteiroOptions(FactorOptions):
-    """Options of burer_monteiro and hybrid.
-
-    Parameters
-    ----------
-    method : {"auto", "newton", "lbfgs"}
-        Preconditioned truncated Newton, or limited-memory BFGS; "auto" begins with the latter and goes
-        over to the former once a hundred steps gain less than a digit; on distances over centred kernels,
-        whose graph preconditions it, it begins with the former.
-    """
-
-    method: str = "auto"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.method not in ("auto", *MINIMISERS):
-            raise unknown("method", self.method, ("auto", *MINIMISERS))
 
 
 class BurerMonteiroEngine(FactorEngine):

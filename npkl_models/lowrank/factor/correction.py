@@ -23,16 +23,10 @@ FIRST = 1e-3  # size of the first step off a stationary point
 
 
 def correct(problem: Statement, V: Array, X: Array) -> Array | None:
-    """V + X B (n x r) with a smaller objective, or None if there is none.
+    """V + X B (n x r) with a smaller objective, for few directions X (n x m), or None if there is none.
 
-    Values that touch the support of X enter exactly, all others by the slope y that they have at V: the
-    model is <S, (V + X B)(V + X B)'> less y'z for the former plus their losses, S = S(y).
-
-    Parameters
-    ----------
-    V : ndarray of shape (n, r)
-    X : ndarray of shape (n, m)
-        m is small.
+    Values that touch the support of X enter exactly, all others by the slope y that they have at V: the model
+    is <S, (V + X B)(V + X B)'> less y'z for the former plus their losses, S = S(y).
     """
     if problem.equalities or problem.basis is not None or problem.regularizer.finite_support:
         return None

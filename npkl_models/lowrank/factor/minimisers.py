@@ -16,6 +16,7 @@ SLOW = 0.5  # a gradient that is no smaller than this share of the last one
 FORCING = 0.1
 LINE_STEPS, LINE_TOLERANCE = 20, 0.1  # of a search along a line
 ARMIJO = 1e-4
+MEMORY = 10  # steps that L-BFGS keeps
 
 
 class Minimiser(Protocol):
@@ -139,8 +140,7 @@ def minimum(line: Callable[[float], Line], first: float = 1.0) -> float:
 class LBFGS:
     """Limited-memory BFGS with a backtracking line search (Nocedal 1980)."""
 
-    def __init__(self, memory: int = 10) -> None:
-        self.memory = memory
+    def __init__(self) -> None:
         self.history: list[tuple[Array, Array, float]] = []
 
     def reset(self) -> None:
@@ -162,7 +162,7 @@ class LBFGS:
         s, change = t * D, trial.gradient - point.gradient
         sy = float(np.sum(s * change))
         if sy > 1e-12 * frobenius(s) * frobenius(change):
-            self.history = [*self.history[-self.memory + 1 :], (s, change, sy)]
+            self.history = [*self.history[-MEMORY + 1 :], (s, change, sy)]
         return trial
 
     def _direction(self, g: Array) -> Array:

@@ -1,8 +1,8 @@
 """The factorised objective f(V) with gradient and Hessian products, for any problem.
 
 f(V) = <C V, V> + sum_e phi_e(z_e(V)) + R(V V'), where phi_e is the loss if that is smooth, and else the
-shifted Moreau envelope (`smoothing`) of the loss or of the indicator of a constraint: every equality and
-every row-norm bound is a channel with a proximal map, like a loss with a kink. With a basis V = Q W, the
+shifted Moreau envelope (`Convex.smoothed`) of the loss or of the indicator of a constraint: every equality
+and every row-norm bound is a channel with a proximal map, like a loss with a kink. With a basis V = Q W, the
 unknown is W.
 """
 
@@ -17,10 +17,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Matrix, norm_bound
-from npkl_models.lowrank.factor.blocks import HessianBlocks
-from npkl_models.lowrank.factor.laplacian_preconditioner import LaplacianPreconditioner
+from npkl_models.lowrank.edges import Convex, Derivatives, WeightedLoss, Within
+from npkl_models.lowrank.factor.preconditioners import HessianBlocks, LaplacianPreconditioner
 from npkl_models.lowrank.factor.spectral_term import SpectralTerm
-from npkl_models.lowrank.smoothing import Convex, Derivatives, WeightedLoss, Within
 from npkl_models.model.functionals import Entries, Functional, SquaredDistances
 from npkl_models.model.incidence import Adjoint, Incidence
 from npkl_models.model.statement import Statement
@@ -51,12 +50,7 @@ class Line(NamedTuple):
 class FactorObjective:
     """Value, gradient and Hessian products of f at a factor.
 
-    Attributes
-    ----------
-    y : ndarray
-        Multipliers of the channels with a proximal map.
-    beta : float
-        Their penalty, times the scale of the channel.
+    y are the multipliers of the channels with a proximal map, beta times a channel's scale is its penalty.
     """
 
     distances: bool  # there is a basis and all values are squared distances
@@ -80,6 +74,7 @@ class FactorObjective:
         kept = all(isinstance(channel.functional, SquaredDistances) for channel in self.channels)
         self.distances = kept and self.Q is not None
         C = problem.cost if self.Q is not None else sp.csr_array(problem.restrict(problem.cost))
+        self.typical = max((float(term.weight.mean()) for term in problem.terms), default=1.0)
         self.work, self._entries = 0.0, product_entries(problem)
         self.S, self.bends = Adjoint(self.incidence, C), Adjoint(self.incidence)
 
@@ -177,7 +172,7 @@ class FactorObjective:
         new = point.slope[self.augmented]
         scale = self.scale[self.augmented]
         miss = np.abs(new - self.y[self.augmented]) / (self.beta * scale)
-        cost = float(np.sum(miss * (np.abs(new) + self._scale * scale)))
+        cost = float(np.sum(miss * (np.abs(new) + self.typical * scale)))
         return cost + self.spectral.residual(point.W)
 
     def rules(self, z: Array) -> Derivatives:
@@ -190,7 +185,7 @@ class FactorObjective:
     def begin_with(self, y: Multipliers, beta: float) -> None:
         """Take multipliers over, and the penalty that they were found with."""
         rows = np.zeros(0) if y.rows is None else y.rows
-        every = np.concatenate([*y.terms, *y.equalities, rows])
+        every = np.concatenate([*y.parts, rows])
         self.y, self.beta = np.where(self.augmented, every, 0.0), beta
 
     def update_multipliers(self, point: Point) -> None:
@@ -198,17 +193,11 @@ class FactorObjective:
         self.y = np.where(self.augmented, point.slope, 0.0)
         self.spectral.update_multiplier(point.W)
 
-    @cached_property
-    def _scale(self) -> float:
-        weights = [float(term.weight.mean()) for term in self.problem.terms]
-        return max(weights, default=1.0)
-
     def multipliers(self, point: Point) -> Multipliers:
         """The dual point of the problem that belongs to this point."""
         parts = [point.slope[channel.part] for channel in self.channels]
-        m, k = len(self.problem.terms), len(self.problem.equalities)
-        rows = np.maximum(parts[m + k], 0.0) if self.problem.regularizer.row_multipliers else None
-        return Multipliers(tuple(parts[:m]), tuple(parts[m : m + k]), rows)
+        rows = np.maximum(parts.pop(), 0.0) if self.problem.regularizer.row_multipliers else None
+        return self.problem.split_multipliers(parts, rows)
 
 
 @dataclass(frozen=True)

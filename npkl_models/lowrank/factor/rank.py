@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from npkl_models.certify.points import as_factor
-from npkl_models.linalg import Array
+from npkl_models.linalg import Array, pataki_rank
 from npkl_models.lowrank.factor.correction import correct
 from npkl_models.lowrank.factor.objective import typical_size
 from npkl_models.model.statement import Statement
@@ -23,11 +23,6 @@ PER_LOGARITHM = 2  # columns for each unit of ln n: a few more than the optimum 
 BASIS_SHARE = 3  # of the basis: on the sets of the papers a fifth of it was the optimal rank
 FIRST_STEP = 1e-3  # share of the trace that a new column takes where there are equalities
 NULL_COLUMN = 1e-12  # share of the largest eigenvalue below which a column is dropped
-
-
-def pataki_rank(m: int, n: int) -> int:
-    """Largest r <= n with r (r + 1) / 2 <= m (Pataki 1998; the rule of the papers)."""
-    return int(np.clip((np.sqrt(8 * m + 1) - 1) // 2, 1, n))
 
 
 def auto_rank(problem: Statement) -> int:
@@ -48,8 +43,7 @@ def _n_values(problem: Statement) -> int:
     Where losses ask for the diagonal too (pcp), a pair counts in both orders, as in the set T of Hu & Kwok
     (2013, section 4): its Table 1 has the ranks that this gives, 31 on iris and 103 on a1a.
     """
-    parts = [part.functional for part in (*problem.terms, *problem.equalities)]
-    every = sum(functional.size for functional in parts)
+    every = sum(problem.sizes)
     diagonal = sum(int(np.sum(term.functional.on_diagonal)) for term in problem.terms)
     return 2 * every - diagonal if diagonal else every
 
@@ -96,8 +90,7 @@ def drop_null_columns(V: Array, share: float = NULL_COLUMN) -> Array:
     values, rotation = np.linalg.eigh(V.T @ V)
     keep = values > share * values[-1]
     keep[-1] = True
-    out: Array = V @ rotation[:, keep][:, ::-1]
-    return out
+    return V @ rotation[:, keep][:, ::-1]
 
 
 def escape(problem: Statement, V: Array, direction: Array) -> Array:

@@ -17,11 +17,10 @@ from npkl_models.linalg.compile import installed
 from npkl_models.linalg.threads import threaded
 from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY, factor_cost, iteration_seconds
 from npkl_models.lowrank.edges import EdgeModel, Structure, structure, unbounded_rows
-from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine, BurerMonteiroOptions
+from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
 from npkl_models.lowrank.factor.rank import FactorEngine, drop_null_columns, starting_factor
-from npkl_models.lowrank.rows.anderson import Extrapolation
-from npkl_models.lowrank.rows.bcd_options import BCDOptions
-from npkl_models.lowrank.rows.sweeps import Sweeper, choose_kernel, compilable
+from npkl_models.lowrank.options import BCDOptions, BurerMonteiroOptions
+from npkl_models.lowrank.rows.sweeps import Extrapolation, Sweeper, choose_kernel, compilable
 from npkl_models.model.incidence import Adjoint
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
@@ -163,8 +162,8 @@ class BCDEngine(FactorEngine):
             return self.finisher.multipliers()
         if not self.evaluated:
             self.merit = self._evaluate()
-        z = self.pairs.pair_values(self.V)
-        return self.model.multipliers(self.problem, self.V, z, self.row_multipliers)
+        own = self.model.derivative(self.pairs.pair_values(self.V))
+        return self.model.multipliers(self.problem, self.V, own, self.row_multipliers)
 
     def _try(self, V: Array) -> None:
         """Keep an extrapolated point if the merit falls."""

@@ -1,7 +1,7 @@
 """The row update of `minimise` compiled by numba, a row at a time (without numba `minimise` serves).
 
 The same mathematics in the same order of the points gives the same sweep, to rounding. It takes losses
-whose slope is linear between two ends (the squares, linear, the hinge as `smoothing` makes it): of
+whose slope is linear between two ends (the squares, linear, the hinge as `edges` makes it): of
 several pieces each is tried in turn, as in `minimise`. A row whose secular equation has no positive root is
 handed back to `minimise`.
 """
@@ -9,13 +9,13 @@ handed back to `minimise`.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from npkl_models.linalg import LINE, Array, Index
-from npkl_models.linalg.compile import compiled, inlined
+from npkl_models.linalg.compile import compiled, inlined, intrinsic
 from npkl_models.lowrank.rows.compiled_secular import Row, shift_of, solve_row
-from npkl_models.lowrank.rows.prefetch import prefetch
 
 TURNS, HALVED = 30, 20  # pieces tried in turn; how often a step may be halved
 SAME = 1e-14  # a change of the objective of a row that is rounding
@@ -227,3 +227,23 @@ def sweep(
         elif not _by_pieces(i, V, own, work, pairs, ramps, measured):
             return position
     return -1
+
+
+@intrinsic
+def prefetch(context: Any, V: Any, i: Any, byte: Any) -> Any:  # pragma: no cover
+    """Ask memory for the line that holds this byte of row i of V, without waiting for it."""
+    from llvmlite import ir
+    from numba.core import types
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        stride = builder.extract_value(array.strides, 0)
+        at = builder.add(builder.mul(stride, arguments[1]), arguments[2])
+        address = builder.gep(builder.bitcast(array.data, pointer), [at])
+        kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+        ask = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
+        builder.call(ask, [address, number(0), number(3), number(1)])  # to be read, kept near, data
+        return context.get_dummy_value()
+
+    return types.void(V, types.intp, types.intp), generate

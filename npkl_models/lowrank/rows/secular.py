@@ -59,8 +59,7 @@ class GramSystem:
         """v = (c - W'x) / mu."""
         mu = np.maximum(mu, FLOOR)
         x = self._solve(*self._factor(mu))
-        out: Array = (self.c - np.einsum("bkr,kb->br", self.W, x)) / mu[:, None]
-        return out
+        return (self.c - np.einsum("bkr,kb->br", self.W, x)) / mu[:, None]
 
     def _factor(self, mu: Array) -> tuple[Array, Array]:
         """Unit lower L (below the diagonal) and 1 / D."""
@@ -104,15 +103,13 @@ class SpectralSystem:
         """v(mu), without the components where mu + values is zero."""
         shifted = mu[:, None] + self.values
         shifted = np.where(np.abs(shifted) < 1e-300, np.inf, shifted)
-        out: Array = np.einsum("brk,bk->br", self.E, self.alpha / shifted)
-        return out
+        return np.einsum("brk,bk->br", self.E, self.alpha / shifted)
 
     def null_direction(self, old: Array) -> Array:
         """A unit vector of the smallest eigenvalue, on the side of ``old``."""
         null = self.E[:, :, 0]
         sign = np.where(np.einsum("br,br->b", null, old) < 0, -1.0, 1.0)
-        out: Array = sign[:, None] * null
-        return out
+        return sign[:, None] * null
 
 
 def secular_root(system: System, mu0: Array, quartic: Array, radius: float | None, s_old: Array) -> Array:

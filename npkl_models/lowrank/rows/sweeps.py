@@ -1,4 +1,4 @@
-"""A pass over all rows of V, by either of two kernels: a colour at a time, or row by row compiled."""
+"""Passes over all rows of V, a colour at a time or row by row compiled, and their extrapolation."""
 
 from __future__ import annotations
 
@@ -6,43 +6,27 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import MissingDependencyError, UnsupportedError
-from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg import Array, Index, Matrix, without_diagonal
 from npkl_models.linalg.compile import available
 from npkl_models.lowrank.edges import EdgeModel, Structure
-from npkl_models.lowrank.rows.coloring import color_classes, color_graph
+from npkl_models.lowrank.rows.layout import PairTables, Table, color_classes, color_graph
 from npkl_models.lowrank.rows.minimise import RowProblem, minimise_rows
-from npkl_models.lowrank.rows.table import PairTables, Table
 from npkl_models.model.conjugates import quadratic_conjugates
 from npkl_models.model.statement import Statement
 
-KERNELS = ("auto", "numpy", "numba")
 Ramps = tuple[Array, Array, Array, Array]  # slopes clip(kappa z + shift, low, high); empty if all are linear
 
 
 class Sweeper:
-    """Order of the points, and the kernel that minimises over their rows in that order.
-
-    Parameters
-    ----------
-    kernel : {"auto", "numpy", "numba"}
-    random_state : int, optional
-        Seed of the colouring.
-    """
+    """Order of the points, coloured from a seed, and the kernel that minimises over their rows in it."""
 
     def __init__(
-        self,
-        problem: Statement,
-        pairs: Structure,
-        model: EdgeModel,
-        kernel: str,
-        random_state: int | None,
+        self, problem: Statement, pairs: Structure, model: EdgeModel, kernel: str, random_state: int | None
     ) -> None:
         self.pairs, self.model = pairs, model
         self.radius: float | None = problem.regularizer.row_radius
         self.mu0 = 2 * (problem.cost.diagonal() + pairs.linear)
-        self.off = problem.cost.copy()
-        self.off.setdiag(0)
-        self.off.eliminate_zeros()
+        self.off = without_diagonal(problem.cost)
         self.incidence = PairTables(pairs)
         self.compiled = choose_kernel(kernel, compilable(problem))
         self.order: Index = np.arange(problem.n)
@@ -144,3 +128,45 @@ def choose_kernel(kernel: str, able: bool) -> bool:
         if not available():
             raise MissingDependencyError("kernel='numba' needs numba; install it with: pip install numba")
     return kernel != "numpy" and able and available()
+
+
+MEMORY = 5
+
+
+class Extrapolation:
+    """Every `MEMORY` iterates, the affine combination with the smallest residual.
+
+    Source: Anderson 1965; for coordinate descent Bertrand & Massias, AISTATS 2021.
+    """
+
+    def __init__(self) -> None:
+        self.known = 0
+        self.points, self.differences = np.zeros((MEMORY + 1, 0)), np.zeros((MEMORY, 0))
+
+    def clear(self) -> None:
+        """Forget the iterates."""
+        self.known = 0
+
+    def propose(self, V: Array) -> Array | None:
+        """Add an iterate; after `MEMORY` + 1 of them an extrapolated point, else None."""
+        if self.points.shape[1] != V.size:  # held for good: new memory costs more than the numbers in it
+            self.clear()
+            self.points = np.empty((MEMORY + 1, V.size))
+            self.differences = np.empty((MEMORY, V.size))
+        self.points[self.known] = V.ravel()
+        self.known += 1
+        if self.known <= MEMORY:
+            return None
+        self.clear()
+        np.subtract(self.points[1:], self.points[:-1], out=self.differences)
+        gram = self.differences @ self.differences.T
+        gram += 1e-12 * np.trace(gram) * np.eye(MEMORY)
+        try:
+            c = np.linalg.solve(gram, np.ones(MEMORY))
+        except np.linalg.LinAlgError:
+            return None
+        total = float(c.sum())
+        if not np.isfinite(total) or abs(total) < 1e-300:
+            return None
+        out: Array = (c / total) @ self.points[1:]
+        return out.reshape(V.shape)

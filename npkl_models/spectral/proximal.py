@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from npkl_models.linalg import Array, LowRankUpdate, schatten_norm
 from npkl_models.model.shared_slack import onto_simplex
 from npkl_models.proof.positive import positive_part
-from npkl_models.spectral.dual.concave import Dual
+from npkl_models.spectral.concave import Dual
 
 INNER = 40  # eigendecompositions of one proximal problem
 GROWTH = 2.0  # of sigma, from one to the next

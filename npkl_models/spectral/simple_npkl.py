@@ -17,7 +17,7 @@ from scipy.optimize import minimize
 
 from npkl_models.answer.solution import Status
 from npkl_models.certify.certificate import relative_gap
-from npkl_models.errors import UnsupportedError, unknown
+from npkl_models.errors import UnsupportedError, chosen
 from npkl_models.linalg import Array, norm_bound
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
@@ -26,11 +26,10 @@ from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost
 from npkl_models.solve.judge import Claim
 from npkl_models.solve.options import IterativeOptions
-from npkl_models.solve.takes import Powers, Takes
+from npkl_models.solve.takes import Takes
 from npkl_models.solve.watch import Ended, Watch
-from npkl_models.spectral.cost import spectral_cost
-from npkl_models.spectral.dual.concave import Dual, DualPoint, trace_power
-from npkl_models.spectral.dual.proximal import GROWTH, ProximalDual, inner_ascent
+from npkl_models.spectral.concave import POWERS, Dual, DualPoint, spectral_cost, trace_power
+from npkl_models.spectral.proximal import GROWTH, ProximalDual, inner_ascent
 
 MAX_EVALUATIONS = 3_000
 USUAL, KINKED = 60, 600  # eigendecompositions: p > 1, and p = 1, for the prediction of the time
@@ -60,8 +59,7 @@ class SimpleNPKLOptions(IterativeOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.rule not in RULES:
-            raise unknown("rule", self.rule, RULES)
+        chosen("rule", self.rule, RULES)
 
 
 class Ascent:
@@ -200,10 +198,7 @@ def accelerated(ascent: Ascent, x: Array) -> None:
         ahead = new if np.array_equal(trial, new.x) else ascent(trial)
 
 
-RULES: dict[str, Callable[[Ascent, Array], None]] = {
-    "quasi_newton": quasi_newton,
-    "accelerated": accelerated,
-}
+RULES: dict[str, Callable[[Ascent, Array], None]] = {"quasi_newton": quasi_newton, "accelerated": accelerated}
 
 
 @dataclass(frozen=True)
@@ -306,10 +301,7 @@ TAKES = Takes(
     losses=("any", "shared"),
     diagonal=("any", "shared"),
     regularizers=("trace power",),
-    powers=Powers(
-        "tr K^p, bounded or (p > 1) penalised", lambda face: face.finite_support,
-        "whose penalty at p = 1 is linear",
-    ),
+    powers=POWERS,
     basis="yes",
     equalities=True,
     beyond=_tied,

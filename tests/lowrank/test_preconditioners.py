@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 import npkl_models as nm
-from npkl_models.lowrank.factor.laplacian_preconditioner import LaplacianPreconditioner
 from npkl_models.lowrank.factor.objective import FactorObjective
+from npkl_models.lowrank.factor.preconditioners import LaplacianPreconditioner
 from npkl_models.model.basis import centred_wavelets
 
 

@@ -12,29 +12,35 @@ from dataclasses import dataclass
 import numpy as np
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array, Matrix
+from npkl_models.linalg import Array, Matrix, pataki_rank
 from npkl_models.model.incidence import Adjoint, Incidence
 from npkl_models.model.regularizer import TraceFace
 from npkl_models.model.shared_slack import onto_simplex
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.positive import MARGIN, PositivePart, positive_part
+from npkl_models.solve.cost import CALL, EIGH, PRODUCT, Cost
+from npkl_models.solve.takes import Powers
 
 
 def trace_power(problem: Statement) -> TraceFace:
     """The regulariser of a problem that has one on tr K^p."""
     R = problem.regularizer.spectral
     if R is None:
-        raise ProblemError(f"the problem must have a regulariser on tr K^p, got {problem.regularizer.name}")
+        raise ProblemError(f"the problem must have tr K^p, got {problem.regularizer.name}")
     return R
 
 
 def printed_rank(problem: Statement) -> int:
     """The largest r with r (r + 1) / 2 <= m for m values, at most the order; Prop. 4 of the source."""
-    m = problem.n_pairs + sum(part.functional.size for part in problem.equalities)
-    return int(np.clip((np.sqrt(8 * m + 1) - 1) // 2, 1, problem.order))
+    return pataki_rank(sum(problem.sizes), problem.order)
 
 
+POWERS = Powers(
+    "tr K^p, bounded or (p > 1) penalised",
+    lambda face: face.finite_support,
+    "whose penalty at p = 1 is linear",
+)
 TOP = 1  # p = 1 asks for the largest eigenvalue alone
 
 
@@ -59,32 +65,25 @@ class DualPoint:
 class Dual:
     """Evaluates the dual; counts eigendecompositions.
 
-    ``tied`` are the stretches of multipliers that share a weight, and the weights.
-
-    Past the ``deadline`` (of `time.perf_counter`) Lanczos looks for no further eigenpairs; the bound counts
-    the rest as large as the smallest found, so it stays a bound.
+    ``tied`` are the stretches of multipliers that share a weight, and the weights. Past the ``deadline`` (of
+    `time.perf_counter`) Lanczos looks for no further eigenpairs; the bound counts the rest as large as the
+    smallest found, so it stays a bound.
     """
 
     def __init__(self, problem: Statement, deadline: float = np.inf) -> None:
         self.problem, self.R = problem, trace_power(problem)
         self.evaluations, self.deadline = 0, deadline
-        self.sizes = [part.functional.size for part in (*problem.terms, *problem.equalities)]
-        self.lower, self.upper = self._domain()
+        self.sizes = problem.sizes
+        ends = zip(*(part.domain for part in problem.parts), strict=True)
+        self.lower, self.upper = map(np.concatenate, ends)
         at = np.cumsum([0, *self.sizes])
         self.tied = [
             (slice(int(at[k]), int(at[k + 1])), float(term.weight.min()))
             for k, term in enumerate(problem.terms) if not term.loss.separable
         ]  # fmt: skip
         self.rank, self.begun_at = 8, None
-        parts = [part.functional.incidence for part in (*problem.terms, *problem.equalities)]
+        parts = [part.functional.incidence for part in problem.parts]
         self._slack = Adjoint(Incidence.stack(parts), problem.cost)
-
-    def _domain(self) -> tuple[Array, Array]:
-        ends = [term.loss.domain(term.target, term.weight) for term in self.problem.terms]
-        free = [np.full(part.functional.size, np.inf) for part in self.problem.equalities]
-        lower = np.concatenate([*(low for low, _ in ends), *(-part for part in free)])
-        upper = np.concatenate([*(high for _, high in ends), *free])
-        return lower, upper
 
     def nothing(self) -> DualPoint:
         """What is known before the first evaluation."""
@@ -104,18 +103,15 @@ class Dual:
 
     def split(self, x: Array) -> Multipliers:
         """X as multipliers."""
-        parts = np.split(x, np.cumsum(self.sizes)[:-1])
-        m = len(self.problem.terms)
-        return Multipliers(tuple(parts[:m]), tuple(parts[m:]))
+        return self.problem.split_multipliers(np.split(x, np.cumsum(self.sizes)[:-1]))
 
     def join(self, y: Multipliers) -> Array:
         """Multipliers as one vector, projected to the domain."""
-        return self.project(np.concatenate([*y.terms, *y.equalities]))
+        return self.project(np.concatenate(y.parts))
 
     def joined(self, y: Multipliers) -> Array | None:
         """`join` of multipliers of another problem, None if they are not as many as here."""
-        parts = (*y.terms, *y.equalities)
-        fits = len(y.terms) == len(self.problem.terms) and [part.size for part in parts] == self.sizes
+        fits = len(y.terms) == len(self.problem.terms) and [part.size for part in y.parts] == self.sizes
         return self.join(y) if fits else None
 
     def slack(self, x: Array) -> Matrix:
@@ -149,16 +145,19 @@ class Dual:
 
     def gradient(self, y: Multipliers, V: Array) -> Array:
         """The values of V V' less those at which the losses have the slopes y; the equalities' misfits."""
-        slopes = (
-            term.loss.conjugate_derivative(own, term.target, term.weight)
-            for term, own in zip(self.problem.terms, y.terms, strict=True)
+        pairs = zip(self.problem.parts, y.parts, strict=True)
+        return np.concatenate(
+            [part.functional.value_of_factor(V) - part.slope_of_conjugate(own) for part, own in pairs]
         )
-        values = zip(self.problem.values(V), slopes, strict=True)
-        return np.concatenate([*(z - s for z, s in values), *self._misfits(V)])
 
     def violation(self, V: Array) -> float:
         """Norm of the equalities' misfits."""
-        return float(np.linalg.norm(np.concatenate([*self._misfits(V), np.zeros(1)])))
+        misfits = (part.functional.value_of_factor(V) - part.value for part in self.problem.equalities)
+        return float(np.linalg.norm(np.concatenate([*misfits, np.zeros(1)])))
 
-    def _misfits(self, V: Array) -> list[Array]:
-        return [part.functional.value_of_factor(V) - part.value for part in self.problem.equalities]
+
+def spectral_cost(problem: Statement, eigendecompositions: int) -> Cost:
+    """Of so many eigendecompositions of the problem's order; a bound that does not bind takes many more."""
+    order = problem.order
+    one = EIGH * order**3 + PRODUCT * problem.cost.nnz * order + 5 * CALL
+    return Cost(eigendecompositions * one, 8.0 * 7.5 * order**2)

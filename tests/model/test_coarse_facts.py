@@ -8,7 +8,7 @@ import npkl_models as nm
 from npkl_models.certify import slater
 from npkl_models.feasibility import analytic_centre
 from npkl_models.linalg import dense
-from npkl_models.model import floors, rounding
+from npkl_models.model import facts, rounding
 from npkl_models.proof.eigenbound import EigenBound
 
 N, ALL, U = 4, np.arange(4), 2.0**-8
@@ -38,31 +38,31 @@ def test_floors_are_what_is_proved_less_the_error_of_the_matrix(n, method, monke
         return EigenBound(2.0, 2.0, rigour, np.ones(n))
 
     rigour = "proved"
-    monkeypatch.setattr(floors, "min_eigenvalue", proved)
-    monkeypatch.setattr(floors, "perron_floor", lambda C: -np.inf)
+    monkeypatch.setattr(facts, "min_eigenvalue", proved)
+    monkeypatch.setattr(facts, "perron_floor", lambda C: -np.inf)
     every = nm.LossTerm(nm.Entries(n, ([0], [0])), "square", 1.0)
     equal = nm.Equality(nm.SquaredDistances(n, ([0], [1])), 1.0)
     eye = sp.eye_array(n, format="csr")
     make = lambda: nm.Problem(eye, every, equal, basis=nm.Basis(eye))  # noqa: E731
     problem = make()
     monkeypatch.setattr(rounding, "slack", lambda p, y: (eye, 0.25 + float(np.sum(y.equalities[0]))))
-    assert floors.cost_floor(problem) == 1.75
-    assert floors.distance_floor(problem) == 0.75
+    assert facts.cost_floor(problem) == 1.75
+    assert facts.distance_floor(problem) == 0.75
     assert seen == [method, method]
     rigour = "estimated"
     problem = make()
-    assert floors.distance_floor(problem) == -np.inf
-    assert floors.cost_floor(problem) == (1.75 if method == "eigh" else -np.inf)
+    assert facts.distance_floor(problem) == -np.inf
+    assert facts.cost_floor(problem) == (1.75 if method == "eigh" else -np.inf)
 
 
 def test_the_floor_of_a_cost_may_be_that_of_a_positive_vector(monkeypatch):
     """Where an eigenvalue is not proved to be above zero, and no basis changes the signs."""
-    monkeypatch.setattr(floors, "perron_floor", lambda C: 0.25)
+    monkeypatch.setattr(facts, "perron_floor", lambda C: 0.25)
     for lower, wanted in ((0.5, 0.5), (-0.5, 0.25), (0.0, 0.25)):
-        monkeypatch.setattr(floors, "min_eigenvalue", answer(lower))
-        assert floors.cost_floor(nm.Problem(COST, FREE)) == wanted
+        monkeypatch.setattr(facts, "min_eigenvalue", answer(lower))
+        assert facts.cost_floor(nm.Problem(COST, FREE)) == wanted
         inner = nm.Problem(COST, FREE, basis=nm.Basis(EYE[:, :2]))
-        assert floors.cost_floor(inner) == pytest.approx(lower, abs=1e-12)
+        assert facts.cost_floor(inner) == pytest.approx(lower, abs=1e-12)
 
 
 def test_parts_that_are_held_alone_count(monkeypatch):
@@ -70,36 +70,36 @@ def test_parts_that_are_held_alone_count(monkeypatch):
     apart = nm.LossTerm(nm.SquaredDistances(N, ([0, 1, 2], [1, 2, 3])), "square", 1.0)
     some = nm.Equality(nm.Entries(N, ([0, 1, 1], [0, 1, 2])), 1.0)
     problem, seen = nm.Problem(COST, (FREE, apart, DIAGONAL), some), []
-    monkeypatch.setattr(floors, "min_eigenvalue", lambda S, query: seen.append(dense(S)) or answer(1.0)(S))
-    floors.distance_floor(problem)
-    floors.diagonal_floor(problem)
+    monkeypatch.setattr(facts, "min_eigenvalue", lambda S, query: seen.append(dense(S)) or answer(1.0)(S))
+    facts.distance_floor(problem)
+    facts.diagonal_floor(problem)
     np.testing.assert_allclose(seen[0], PATH)
     np.testing.assert_allclose(seen[1], np.diag([1.0, 1, 0, 0]))
 
 
 def test_traces_by_a_floor_with_a_shift_and_a_margin(monkeypatch):
-    monkeypatch.setattr(floors, "UNIT", U)
+    monkeypatch.setattr(facts, "UNIT", U)
     problem = nm.Problem(0.1 * COST, FREE, (), PENALTY)
-    assert floors.trace_bound(problem, 3.0) == near(3 / 0.7 * (1 + 68 * U))
+    assert facts.trace_bound(problem, 3.0) == near(3 / 0.7 * (1 + 68 * U))
     hinge = nm.LossTerm(FREE.functional, "linear", 1.0)
-    assert floors.trace_bound(nm.Problem(COST, (FREE, hinge)), 3.0) == np.inf
-    assert floors.trace_bound(nm.Problem(COST, FREE), -3.0) == 0.0
+    assert facts.trace_bound(nm.Problem(COST, (FREE, hinge)), 3.0) == np.inf
+    assert facts.trace_bound(nm.Problem(COST, FREE), -3.0) == 0.0
 
 
 @pytest.mark.parametrize("mu", [0.0, 0.25])
 def test_traces_by_losses_on_the_diagonal_have_a_margin_of_the_targets(mu, monkeypatch):
-    monkeypatch.setattr(floors, "UNIT", U)
+    monkeypatch.setattr(facts, "UNIT", U)
     some = nm.LossTerm(nm.Entries(N, ([0, 1], [1, 2])), "square", 9.0, 1e9)
     hinge = nm.LossTerm(EVERY, "squared_hinge", 1.0, 1e9)
     problem = nm.Problem(COST, (some, DIAGONAL, hinge))
     W = np.sum(1 / (0.5 * DIAGONAL.loss.curvature * DIAGONAL.weight))
     root = ((W * mu) ** 2 + 4 * W * (5 + mu * 6)) ** 0.5
-    found = floors._from_diagonal_losses(problem, 5.0, mu)
+    found = facts._from_diagonal_losses(problem, 5.0, mu)
     assert found == near(6 + 0.5 * (W * mu + root) + 68 * U * 10)
-    less = floors._from_diagonal_losses(problem, -99.0, mu)
+    less = facts._from_diagonal_losses(problem, -99.0, mu)
     assert less == near(6 + 0.5 * 2 * W * mu + 68 * U * 10)
     part = nm.LossTerm(nm.Entries(N, (ALL[:3], ALL[:3])), "square", 1.0)
-    assert floors._from_diagonal_losses(nm.Problem(COST, part), 5.0, mu) == np.inf
+    assert facts._from_diagonal_losses(nm.Problem(COST, part), 5.0, mu) == np.inf
 
 
 def test_the_depth_of_a_kernel_is_its_lowest_eigenvalue_less_rounding(monkeypatch):

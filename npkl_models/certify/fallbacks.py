@@ -1,0 +1,163 @@
+"""Where the multipliers of a point give no bound, or a poor one: bounds that ask for less.
+
+Anchored points: the bound of these points alone is one of the whole problem.
+
+Centred kernels: of distances alone, over a cost whose rows sum to zero, every slack maps the constant vector
+to zero, and no dual point is strictly feasible. But K and its centred kernel HKH, H = I - 11'/n, have the
+same objective: a bound over centred kernels is one for all. The same holds for each part of the points that
+no cost and no value joins to others, a point alone among them.
+
+Signs: slacks that are PSD because C is, and what is added to it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import block_diag
+
+from npkl_models.certify.bounds import Demand, Dual, bound_from
+from npkl_models.certify.certificate import CERTIFIED
+from npkl_models.linalg import Array, gamma
+from npkl_models.model import rounding
+from npkl_models.model.basis import Basis
+from npkl_models.model.conjugates import projected
+from npkl_models.model.facts import cost_floor, squares
+from npkl_models.model.functionals import DistanceDifferences, SquaredDistances
+from npkl_models.model.pairs import components
+from npkl_models.model.statement import Statement
+from npkl_models.model.terms import Multipliers
+from npkl_models.presolve.anchored import split
+from npkl_models.presolve.faces import complement
+from npkl_models.proof.bounds import DENSE_EIGH
+
+ANCHORED, PLACED = "anchored points", "centred kernels"  # names of repairs
+MOST = 1_000  # points for which a dense basis of centred kernels is made
+
+
+def bound_of_anchored(problem: Statement, y: Multipliers, V: Array, demand: Demand) -> Dual | None:
+    """The bound from the anchored points' multipliers alone; None where all are held."""
+    parts = split(problem)
+    if parts is None:
+        return None
+    inside, zero = parts.problem, parts.unfold(None)
+    moved = any((a != b).any() for a, b in zip(projected(problem, zero).terms, zero.terms, strict=True))
+    if inside is None or moved:
+        return None
+    W = V[parts.anchored]
+    objective = inside.objective_of_factor(W)
+    upper = objective + rounding.objective(inside, W, objective)
+    dual = bound_from(inside, parts.fold(y), W, objective, upper, demand)
+    if not np.isfinite(dual.bound):
+        return None
+    vector = np.zeros(problem.n)
+    vector[parts.anchored] = dual.found.vector
+    y = parts.unfold(dual.y)
+    found = replace(dual.found, vector=vector, raised=None, directions=None)
+    repair = f"{ANCHORED} ({dual.repair})"
+    return Dual(-rounding.paid(problem, y), dual.rigour, repair, y, found, dual.level)
+
+
+def bound_of_centred(
+    problem: Statement, y: Multipliers, V: Array, upper: float, demand: Demand
+) -> Dual | None:
+    """The bound over kernels centred in each part that is blind to its place; None where none is."""
+    blind = _centred(problem)
+    if blind is None:
+        return None
+    Q, off = blind
+    y = projected(problem, y)
+    size = float(np.max(rounding.slack_sizes(problem, y, y.equalities)))
+    lowered = 4 * off * size  # what a range that is rounded may cost the slack; more than a unit of C
+    if not np.isfinite(lowered):
+        return None
+    centred = replace(problem, cost=problem.cost - lowered * sp.eye_array(problem.n), basis=Q)
+    W = centred.lift(centred.drop(V))
+    dual = bound_from(centred, y, W, centred.objective_of_factor(W), upper, demand)
+    if not np.isfinite(dual.bound):
+        return None
+    found = replace(dual.found, vector=Q.Q @ dual.found.vector, raised=None, directions=None)
+    return replace(dual, repair=f"{PLACED} ({dual.repair})", found=found)
+
+
+def _centred(problem: Statement) -> tuple[Basis, float] | None:
+    """A basis of those kernels, block by block, and by how much its columns may miss being centred.
+
+    None where no part is blind, or the basis would be too large.
+    """
+    if not problem.regularizer.vacuous or problem.basis is not None or problem.n > MOST:
+        return None
+    coo = problem.cost.tocoo()
+    edges = [np.stack([coo.row, coo.col], axis=1)]
+    seen = np.zeros(problem.n, dtype=bool)
+    for part in problem.parts:
+        t = part.functional.triplets()
+        first = np.zeros(part.functional.size, dtype=np.intp)
+        first[t.owner] = t.row
+        edges += [np.stack([first[t.owner], t.row], axis=1), np.stack([first[t.owner], t.column], axis=1)]
+        if not isinstance(part.functional, (SquaredDistances, DistanceDifferences)):
+            seen[t.row] = seen[t.column] = True
+    rows = np.split(problem.cost.data, problem.cost.indptr[1:-1])
+    seen |= np.array([math.fsum(row) != 0.0 for row in rows])
+    count, label = components(problem.n, np.concatenate(edges).astype(np.intp))
+    blind = np.bincount(label, weights=seen, minlength=count) == 0
+    if not blind.any() or (blind.all() and problem.n == count):
+        return None
+    blocks, off = [], 0.0
+    for k, size in enumerate(np.bincount(label, minlength=count).tolist()):
+        block: Array = np.eye(size)
+        if blind[k]:
+            block = complement(size).dense if size > 1 else np.zeros((1, 0))
+            off += float(np.linalg.norm(block.sum(axis=0)))
+            off += gamma(size + 4) * float(np.linalg.norm(np.abs(block).sum(axis=0)))
+        blocks.append(block)
+    Q = np.zeros((problem.n, sum(block.shape[1] for block in blocks)))
+    Q[np.argsort(label, kind="stable")] = block_diag(*blocks)
+    return Basis(Q), off
+
+
+def by_signs(problem: Statement, dual: Dual, objective: float, demand: Demand) -> Dual:
+    """The bound of multipliers whose slack is PSD by its signs, where that is more.
+
+    C is proved PSD; of squares (K_ii, distances, 1'K1) those multipliers are kept that are positive, and all
+    others are zero. With none at all the bound is zero if no loss is negative. Where the optimum is next to
+    zero, or pairs ask for what costs nothing, other repairs pay more, or do not apply.
+    """
+    if not _worth(problem, dual, objective, demand) or cost_floor(problem) + problem.regularizer.shift < 0:
+        return dual
+    given, lower = dual.y, dual.bound < 0 or dual.rigour not in CERTIFIED
+    if lower and all(term.loss.nonnegative for term in problem.terms):
+        rows = np.zeros(problem.n) if problem.regularizer.row_multipliers else None
+        none = replace(problem.no_multipliers, rows=rows)
+        dual = replace(dual, bound=0.0, rigour="proved", repair="no multipliers", y=none)
+    y = _positive(problem, given)
+    bound = float("-inf") if y is None else -rounding.paid(problem, y)
+    if y is None or not bound > dual.bound:
+        return dual
+    return replace(dual, bound=bound, rigour="proved", repair="positive multipliers", y=y)
+
+
+def _worth(problem: Statement, dual: Dual, objective: float, demand: Demand) -> bool:
+    """Whether there may be more to be had, for what it costs."""
+    if dual.rigour in CERTIFIED and enough(problem, objective, dual.bound, demand):
+        return False
+    nothing = objective <= demand.tol * problem.size(objective) or dual.bound == float("-inf")
+    return nothing or (problem.order <= DENSE_EIGH and dual.rigour in CERTIFIED)
+
+
+def enough(problem: Statement, objective: float, bound: float, demand: Demand) -> bool:
+    """Whether there is a bound, and it is within the tolerance."""
+    return bound > -np.inf and objective - bound <= demand.tol * problem.size(objective, bound)
+
+
+def _positive(problem: Statement, y: Multipliers) -> Multipliers | None:
+    """The positive multipliers of squares, zero for all others; None where a loss does not allow zero."""
+    kept = []
+    for part, own in zip(problem.parts, y.parts, strict=True):
+        kept.append(np.where(squares(part.functional) & (own > 0), own, 0.0))
+        if not np.all(part.allows(kept[-1])):
+            return None
+    return problem.split_multipliers(kept, y.rows)

@@ -1,1 +1,0 @@
-"""Ascent on the dual of a problem with tr K^p."""
