@@ -13,7 +13,9 @@ from typing import Any
 
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import optional
+from npkl_models.files.atomic import finite
 from npkl_models.problem import Problem
+from npkl_models.show.page import table as html_table
 from npkl_models.show.plots.tables import plot_crosscheck
 from npkl_models.show.report import write_report
 
@@ -127,11 +129,11 @@ class CrossCheck:
                 },
                 "versions": {name: version(name) for name in _PACKAGES}
                 | {"python": platform.python_version()},
-                "bracket": [_finite(self.bound), _finite(self.objective)],
+                "bracket": [finite(self.bound), finite(self.objective)],
                 "reference": self.reference,
                 "agrees": self.agrees,
-                "restriction_error": _finite(self.restriction_error),
-                "rows": [{k: _finite(v) for k, v in asdict(row).items()} for row in self.rows],
+                "restriction_error": finite(self.restriction_error),
+                "rows": [{k: finite(v) for k, v in asdict(row).items()} for row in self.rows],
             },
             indent=2,
             default=_plain,
@@ -152,13 +154,8 @@ class CrossCheck:
 
     def to_html(self) -> str:
         """The table in HTML."""
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in COLUMNS)
-        lines = [f"<tr>{head}</tr>"]
-        for row in self.rows:
-            tone = "good" if row.verdict == "agrees" else "idle" if not row.ran else "bad"
-            line = "".join(f"<td>{html.escape(cell)}</td>" for cell in cells(row))
-            lines.append(f'<tr class="{tone}">{line}</tr>')
-        return "<table>" + "\n".join(lines) + "</table>"
+        tones = ["good" if row.verdict == "agrees" else "bad" if row.ran else "idle" for row in self.rows]
+        return html_table(COLUMNS, map(cells, self.rows), tones)
 
     def _repr_html_(self) -> str:
         return f"<p>{html.escape(self.headline())}</p>{self.to_html()}"
@@ -184,7 +181,3 @@ def cells(row: Row) -> tuple[str, ...]:
 def _plain(value: Any) -> Any:
     """Of a regulariser's own fields, such as an array."""
     return value.tolist() if hasattr(value, "tolist") else repr(value)
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -18,10 +17,11 @@ from npkl_models.certify.bracket import bracket
 from npkl_models.crosscheck.table import COLUMNS, CrossCheck, cells
 from npkl_models.errors import ProblemError, unknown
 from npkl_models.explore.form import Form
+from npkl_models.files.atomic import finite
 from npkl_models.linalg import Array, Index
 from npkl_models.path import Path
 from npkl_models.recipe.made import Made
-from npkl_models.show.figures import svg
+from npkl_models.show.page import svg
 
 FEW = 2  # clusters, where neither the form nor the data say how many
 SHOWN = 400  # rows of a history that are sent
@@ -186,7 +186,7 @@ def plain(value: Any) -> Any:
         return [plain(one) for one in value]
     if isinstance(value, np.generic):
         value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return finite(value)
 
 
 def _solving(form: Form) -> str:

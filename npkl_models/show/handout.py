@@ -16,10 +16,8 @@ from npkl_models.model.diagnosis import diagnose
 from npkl_models.model.statement import Statement
 from npkl_models.show.dual import Named, explain_dual
 from npkl_models.show.explain import explain
-from npkl_models.show.figures import drawn
-from npkl_models.show.formulas import mathml
 from npkl_models.show.machine import date, versions
-from npkl_models.show.report import STYLE
+from npkl_models.show.page import definitions, drawn, mathml, page
 from npkl_models.solve.choice import solve
 
 
@@ -47,23 +45,21 @@ def write_handout(
     findings = "".join(f"<li>{html.escape(str(finding))}</li>" for finding in diagnose(problem))
     named = (*dual.definitions, *dual.conditions)
     source = "\n".join((explained.latex, dual.latex, dual.slack, *(latex for _, latex in named)))
-    page = PAGE.format(
-        title=html.escape(problem.name or "problem"), style=STYLE, date=html.escape(date()),
-        primal=mathml(explained.latex), primal_words=html.escape(explained.text),
+    body = BODY.format(
+        date=html.escape(date()), primal=mathml(explained.latex), primal_words=html.escape(explained.text),
         dual=mathml(dual.latex) + mathml(dual.slack), dual_words=html.escape(dual.text),
-        definitions=_list(dual.definitions), conditions=_list(dual.conditions),
+        definitions=_formulas(dual.definitions), conditions=_formulas(dual.conditions),
         findings=f"<ul>{findings}</ul>" if findings else "<p>Nothing was found.</p>",
         forms=explained.forms._repr_html_(),
         bracket=bracket(found.certificate) if found.V is not None else "",
         summary=html.escape(found.summary()), figures=_figures(found, labels), source=html.escape(source),
         versions=html.escape(", ".join(f"{name} {number}" for name, number in versions().items())),
     )  # fmt: skip
-    return write_text(path, page)
+    return write_text(path, page(problem.name or "problem", body))
 
 
-def _list(named: Named) -> str:
-    rows = "".join(f"<dt>{html.escape(name)}</dt><dd>{mathml(latex)}</dd>" for name, latex in named)
-    return f"<dl>{rows}</dl>"
+def _formulas(named: Named) -> str:
+    return definitions((name, mathml(latex)) for name, latex in named)
 
 
 def _figures(found: Solution, labels: ArrayLike | None) -> str:
@@ -79,10 +75,7 @@ def _figures(found: Solution, labels: ArrayLike | None) -> str:
     return drawn(drawings)
 
 
-PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title><style>{style}</style></head><body><main><h1>{title}</h1><p>{date}</p>
+BODY = """<p>{date}</p>
 <h2>The problem</h2>{primal}<pre>{primal_words}</pre>
 <h2>Its dual</h2>{dual}<pre>{dual_words}</pre>{definitions}
 <h2>Conditions of optimality</h2>{conditions}
@@ -93,5 +86,4 @@ PAGE = """<!doctype html>
 <div class="figures">{figures}</div>
 <h2>In LaTeX</h2><details><summary>source of the formulas</summary><pre>{source}</pre></details>
 <p><small>{versions}</small></p>
-</main></body></html>
 """

@@ -12,7 +12,7 @@ import npkl_models as nm
 import npkl_models.path as path
 from npkl_models.applications import selection
 from npkl_models.applications.estimators import base as estimators
-from npkl_models.cli.parser.command import parser
+from npkl_models.cli.main import parser
 from npkl_models.data import datasets
 from npkl_models.formulations import FORMULATIONS
 from npkl_models.recipe import names
