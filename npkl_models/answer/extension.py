@@ -52,8 +52,7 @@ def extend(V: Array, affinity: Any, among_new: Any = None, shift: float = 0.0) -
     to_old = np.asarray(A.sum(axis=1)).ravel()
     degree = to_old + np.asarray(B.sum(axis=1)).ravel()
     system = (sp.diags_array((1 + shift) * degree) - B).tocsc()
-    out: Array = np.asarray(spsolve(system, np.asarray(A @ V))).reshape(m, V.shape[1])
-    return out
+    return np.asarray(spsolve(system, np.asarray(A @ V))).reshape(m, V.shape[1])
 
 
 def extend_points(
@@ -109,8 +108,7 @@ def extend_points(
         _require_joined(-across, sp.csr_array(S)[n:, n:])
     right = -np.asarray(across @ V)
     if steps is None:
-        out: Array = np.asarray(spsolve(among, right)).reshape(right.shape)
-        return out
+        return np.asarray(spsolve(among, right)).reshape(right.shape)
     D, rows = among.diagonal()[:, None], np.zeros_like(right)
     for _ in range(steps):
         rows = rows + (right - among @ rows) / D

@@ -100,8 +100,7 @@ class History(Owner):
         """The column of that name."""
         if name not in self.columns:
             raise unknown("column of this history", name, self.columns)
-        found: Array = getattr(self, name) if name in STANDARD else self.more[name]
-        return found
+        return getattr(self, name) if name in STANDARD else self.more[name]
 
     def __len__(self) -> int:
         return int(self.iteration.size)

@@ -13,6 +13,7 @@ from npkl_models.applications.suggest import first_apart, suggest_pairs
 from npkl_models.errors import ProblemError
 from npkl_models.formulations import pcp
 from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg.owned import whole_number
 from npkl_models.linalg.seeds import generator
 from npkl_models.model.pairs import Pairs, components
 from npkl_models.problem import Problem
@@ -134,13 +135,11 @@ class Labelling:
         ndarray of int, shape (k, 2)
             Fewer where pairs run out.
         """
-        if not isinstance(k, (int, np.integer)) or k < 1:
-            raise ProblemError(f"k must be an integer >= 1, got {k!r}")
-        known = self.pairs
+        k, known = whole_number(k, "k", 1), self.pairs
         if self.solution is None or self.solution.V is None or known is None:
-            return self._drawn(int(k), known)
+            return self._drawn(k, known)
         seed = np.random.default_rng((self.random_state, self._count(), len(self.skipped)))
-        return suggest_pairs(self.solution, int(k), random_state=seed, known=known, exclude=self.skipped)
+        return suggest_pairs(self.solution, k, random_state=seed, known=known, exclude=self.skipped)
 
     def answer(self, i: int, j: int, sign: Answer) -> bool:
         """Add an answer.

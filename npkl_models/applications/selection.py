@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from npkl_models.answer.solution import Solution
 from npkl_models.applications.clustering import kernel_kmeans
+from npkl_models.applications.suggest import cosines
 from npkl_models.errors import ProblemError, SolverError, unknown
 from npkl_models.formulations import pcp
 from npkl_models.linalg import Array, Index, Matrix
@@ -257,11 +257,4 @@ def _score(
         return float(0.5 * (met[sign > 0].mean() + met[sign < 0].mean()))
     from sklearn.metrics import roc_auc_score
 
-    return float(roc_auc_score(sign > 0, _cosines(solution, held)))
-
-
-def _cosines(solution: Solution, ends: Index) -> Array:
-    assert solution.V is not None
-    V = solution.V / np.maximum(np.linalg.norm(solution.V, axis=1), 1e-300)[:, None]
-    out: Array = np.einsum("er,er->e", V[ends[:, 0]], V[ends[:, 1]])
-    return out
+    return float(roc_auc_score(sign > 0, cosines(solution.V, held)))

@@ -151,5 +151,4 @@ def _leading(V: Array, size: int) -> Array:
     """The first eigenvectors of the centred kernel; where its rank ends any others."""
     U, _, _ = np.linalg.svd(V - V.mean(axis=0), full_matrices=V.shape[1] <= size)
     centred = U - U.mean(axis=0)
-    out: Array = np.linalg.qr(centred[:, : size + 1])[0][:, :size]
-    return out
+    return np.linalg.qr(centred[:, : size + 1])[0][:, :size]

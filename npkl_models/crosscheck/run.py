@@ -181,8 +181,7 @@ def _outcomes(
         tasks = {label: partial(_told, progress, label, task) for label, task in tasks.items()}
     options = {label: own for label, (_, own) in runs.items()}
     place = place_of(folder, problem, runs=options)
-    found: dict[str, Outcome] = sweep(tasks, n_jobs, place, about=about(place))
-    return found
+    return sweep(tasks, n_jobs, place, about=about(place))
 
 
 def _told(progress: Callable[[str], None], label: str, task: Callable[[], Outcome]) -> Outcome:

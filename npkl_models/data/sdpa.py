@@ -234,8 +234,7 @@ def _is_entry(found: Array) -> Mask:
     """Which rows have a matrix, a block, a row, a column and a finite value."""
     places = found[:, :4]
     whole = np.isfinite(found).all(axis=1) & (places == np.floor(places)).all(axis=1)
-    out: Mask = whole & (places >= 1).all(axis=1) & (places < 2**31).all(axis=1) & (found[:, 0] <= 2)
-    return out
+    return whole & (places >= 1).all(axis=1) & (places < 2**31).all(axis=1) & (found[:, 0] <= 2)
 
 
 def as_sdpa(problem: Statement) -> SDPAFile:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from npkl_models.answer.extension import extend
-from npkl_models.answer.solution import Solution, Status
 from npkl_models.applications.estimators.side import collected, landmark_pairs
-from npkl_models.certify.certificate import Certificate
-from npkl_models.errors import ProblemError, SolverError, unknown
+from npkl_models.applications.estimators.solved import SolvedEstimator
+from npkl_models.errors import ProblemError, unknown
 from npkl_models.formulations import hard_pcp, npkl, pcp, simple_npkl
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.model.graph import graph_width, knn_affinity, laplacian
@@ -29,7 +25,6 @@ from npkl_models.routes import get_backend
 
 DENSE_LIMIT = 10_000  # points of the kernel that an estimator gives out as a matrix
 NEGLIGIBLE = 1e-7  # eigenvalue of the kernel, relative to the largest, that the factor leaves out
-CHUNK = 5_000  # new points at a time
 LOOSE = 0.1  # of n^2: tr K^2 of ten clusters of one size, in which K_ij = 1; with n no K_ij could be near 1
 
 Build = Callable[[Matrix, Pairs, float, str], Problem]
@@ -45,26 +40,21 @@ FORMULATIONS: dict[str, Build] = {
 """What an estimator can be asked to solve, by name."""
 
 
-class KernelEstimator(BaseEstimator):  # type: ignore[misc]
-    """Base of the estimators: its subclasses have the parameters and say what comes of the factor."""
+@dataclass(eq=False, repr=False, kw_only=True)
+class KernelEstimator(SolvedEstimator):
+    """Base of the estimators: the parameters that they share; its subclasses say what comes of the factor."""
 
-    formulation: str | Callable[[Matrix, Pairs, float], Problem]
-    loss: str
-    gamma: float
-    n_neighbors: int
-    shift: float
-    sigma: float | str
-    metric: str
-    backend: str
-    tol: float
-    options: dict[str, Any] | None
-    random_state: Any
-
-    solution_: Solution
-    pairs_: Pairs
-    width_: float
-    factor_: Array
-    n_features_in_: int
+    formulation: str | Callable[[Matrix, Pairs, float], Problem] = "pcp"
+    loss: str = "squared_hinge"
+    gamma: float = 100.0
+    n_neighbors: int = 10
+    shift: float = 0.1
+    sigma: float | str = "auto"
+    metric: str = "euclidean"
+    backend: str = "auto"
+    tol: float = 1e-6
+    options: dict[str, Any] | None = None
+    random_state: Any = 0
 
     def _fit_kernel(
         self, X: Any, y: ArrayLike | None, must_link: ArrayLike | None, cannot_link: ArrayLike | None,
@@ -86,25 +76,9 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
         width = self.width_ if np.isfinite(self.width_) else "binary"
         S = knn_affinity(points, self.n_neighbors_, width, self.metric)
         L = laplacian(S, shift=self.shift)
-        self.solution_ = self._problem(L, self.pairs_).solve(self.backend, **self._solving(seed))
-        self._points = points
-        self.factor_ = _principal(self._factor())
-        if self.solution_.status is not Status.OPTIMAL:
-            warnings.warn(
-                f"the kernel is not certified optimal: {self.solution_.status} - "
-                f"{self.solution_.status.value}",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        solution = self._problem(L, self.pairs_).solve(self.backend, **self._solving(seed))
+        self.factor_ = _principal(self._keep(solution, points))
         return seed
-
-    def _neighbors(self, n: int) -> int:
-        """``n_neighbors``, or all other points where there are fewer."""
-        if self.metric == "precomputed":
-            raise ProblemError("metric must be one of points, got 'precomputed'")
-        if not self.n_neighbors >= 1:
-            raise ProblemError(f"n_neighbors must be an integer >= 1, got {self.n_neighbors!r}")
-        return min(int(self.n_neighbors), n - 1)
 
     def _problem(self, L: Matrix, pairs: Pairs) -> Problem:
         if callable(self.formulation):
@@ -120,43 +94,21 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
             out.setdefault("random_state", seed)
         return out
 
-    def _factor(self) -> Array:
-        if self.solution_.V is None:
-            raise SolverError(f"no kernel: {self.solution_.status} - {self.solution_.status.value}")
-        return self.solution_.V
-
-    def _extended(self, X: Any) -> Iterator[Array]:
-        """Rows of the factor for points, those of training points as they are, some thousand at a time.
-
-        Of each point only its nearest training points are looked at: no matrix of all new by all old points.
-        """
+    def _extended(self, X: Any) -> Array:
+        """Rows of the factor for points, those of training points as they are."""
         check_is_fitted(self, "factor_")
         new = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         if sp.issparse(new) != sp.issparse(self._points):
             new = sp.csr_array(new) if sp.issparse(self._points) else new.toarray()
-        index = NearestNeighbors(n_neighbors=self.n_neighbors_, metric=self.metric).fit(self._points)
-        for at in range(0, new.shape[0], CHUNK):
-            yield self._rows(index, new[at : at + CHUNK])
+        return self._placed(new, self.factor_, self._combined)
 
-    def _rows(self, index: NearestNeighbors, new: Any) -> Array:
+    def _combined(self, new: Any, distance: Array, near: Index) -> Array:
         """`extend` with the affinities of `knn_affinity`; each row of them scaled, which changes nothing."""
-        distance, neighbor = index.kneighbors(new)
         nearest = distance[:, :1]
         weight = np.exp(-(distance - nearest) * (distance + nearest) / 2 / self.width_**2)
         row = np.repeat(np.arange(len(weight)), weight.shape[1])
-        affinity = sp.csr_array(
-            (weight.ravel(), (row, neighbor.ravel())), shape=(len(weight), len(self.factor_))
-        )
-        V = extend(self.factor_, affinity)
-        same = _equal(new, self._points[neighbor[:, 0]])
-        V[same] = self.factor_[neighbor[same, 0]]
-        return V
-
-    @property
-    def certificate_(self) -> Certificate:
-        """What is proved of the kernel."""
-        check_is_fitted(self, "solution_")
-        return self.solution_.certificate
+        shape = (len(weight), len(self.factor_))
+        return extend(self.factor_, sp.csr_array((weight.ravel(), (row, near.ravel())), shape=shape))
 
     @property
     def kernel_(self) -> Array:
@@ -183,9 +135,3 @@ def _principal(V: Array) -> Array:
     out: Array = U[:, :kept] * s[:kept]
     largest = out[np.argmax(np.abs(out), axis=0), np.arange(kept)]
     return out * np.where(largest < 0, -1.0, 1.0)
-
-
-def _equal(A: Any, B: Any) -> Index:
-    """Which rows are the same numbers."""
-    different = abs(A - B).sum(axis=1) if sp.issparse(A) else (A != B).any(axis=1)
-    return np.flatnonzero(np.asarray(different).ravel() == 0)

@@ -86,5 +86,4 @@ def _solved(between: Array, own: Array, near: Index, first: Index, regularizatio
     G[:, np.arange(count), np.arange(count)] += epsilon[:, None]
     both = np.linalg.solve(G, np.stack([g, np.ones_like(g)], axis=-1))
     multiplier = (1 - both[..., 0].sum(axis=1)) / both[..., 1].sum(axis=1)
-    out: Array = both[..., 0] + multiplier[:, None] * both[..., 1]
-    return out
+    return both[..., 0] + multiplier[:, None] * both[..., 1]

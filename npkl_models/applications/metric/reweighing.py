@@ -86,5 +86,4 @@ def _mean_square(differences: ArrayLike, name: str, count: int) -> Array:
         raise ProblemError(f"{name} must have a column for each of the {count} axes, got shape {given.shape}")
     if not np.isfinite(given).all():
         raise ProblemError(f"{name} must be finite, got NaN or infinity")
-    out: Array = (given**2).sum(axis=0) / max(len(given), 1)
-    return out
+    return (given**2).sum(axis=0) / max(len(given), 1)

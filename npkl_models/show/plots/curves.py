@@ -78,7 +78,7 @@ def convergence(
     ax = axes(ax)
     for k, (label, solution) in enumerate(shown.items()):
         color, history = PALETTE[k % len(PALETTE)], solution.history
-        x = _abscissa(history, against)
+        x = history.seconds if against == "seconds" else history.iteration
         above = _positive((history.objective - bound) / scale)
         alone = "o" if len(history) <= 2 else ""
         ax.plot(x, above, color=color, marker=alone, markersize=5, label=label)
@@ -129,14 +129,7 @@ def rank_history(solutions: Solution | Mapping[str, Solution] | Iterable[Solutio
         history = solution.history
         marker = "o" if len(history) <= 2 else ""
         color = PALETTE[k % len(PALETTE)]
-        ax.step(
-            _abscissa(history, "iterations"),
-            history.rank,
-            where="post",
-            color=color,
-            marker=marker,
-            label=label,
-        )
+        ax.step(history.iteration, history.rank, where="post", color=color, marker=marker, label=label)
     ax.set_xlabel("iteration")
     ax.set_ylabel("columns of the factor V")
     ax.set_ylim(bottom=0)
@@ -215,12 +208,6 @@ def _bracket(shown: Mapping[str, Solution]) -> tuple[float, float]:
         raise ProblemError("one of the solutions must have a certified bound to measure by, got none")
     feasible = [one.objective for one in found if one.feasible]
     return max(bounds), min(feasible or [one.objective for one in found])
-
-
-def _abscissa(history: Any, against: str) -> Array:
-    """Seconds, or iterations counted as they were recorded."""
-    out: Array = history.seconds if against == "seconds" else history.iteration
-    return out
 
 
 def _positive(values: Array) -> Array:

@@ -73,6 +73,13 @@ def classes(labels: ArrayLike | None, n: int) -> tuple[Index, list[str]]:
     return number.astype(np.intp), [str(name) for name in names]
 
 
+def evenly(values: Index, most: int) -> Index:
+    """The values, of more than so many as many, evenly chosen."""
+    if len(values) <= most:
+        return values
+    return values[np.linspace(0, len(values) - 1, most).astype(np.intp)]
+
+
 def small_legend(ax: Any, **how: Any) -> None:
     """A legend without a frame, if anything has a label."""
     if ax.get_legend_handles_labels()[1]:
