@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from npkl_models.answer.extension import extend, extend_points
+from npkl_models.answer.history import Attempt as Attempt
 from npkl_models.answer.history import History
-from npkl_models.answer.status import Attempt as Attempt
-from npkl_models.answer.status import Status as Status
+from npkl_models.answer.history import Status as Status
 from npkl_models.answer.stored import attempts, packed_arrays, tolerance, unpacked
 from npkl_models.certify.bracket import bracket
 from npkl_models.certify.certificate import Certificate

@@ -74,30 +74,11 @@ def suggest_pairs(
 def first_apart(
     ends: Index, group: Index, cannot: Index, k: int, exclude: ArrayLike | None = None
 ) -> Index:  # fmt: skip
-    """The first k open pairs, in their order, of which no two have a group in common.
+    """The first k open pairs (m, 2), in their order, of which no two have a group in common.
 
-    Parameters
-    ----------
-    ends : ndarray of int, shape (m, 2)
-        In the order in which they are wanted, the smaller point first.
-    group : ndarray of int, shape (n,)
-        Of each point: those that must-links join count as one.
-    cannot : ndarray of int, shape (c, 2)
-    k : int
-    exclude : array_like of shape (e, 2), optional
-
-    Notes
-    -----
-    What is taken of the first pairs does not depend on those that follow: so the list is read as far as it
-    takes, twice as far each time.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from npkl_models.applications.suggest import first_apart
-    >>> ends, cannot = np.array([(0, 1), (1, 2), (2, 3), (3, 4)]), np.array([(0, 1)])
-    >>> first_apart(ends, np.arange(5), cannot, 2).tolist()
-    [[1, 2], [3, 4]]
+    ``group`` is the one of each point: those that must-links join count as one. What is taken of the first
+    pairs does not depend on those that follow: so the list is read as far as it takes, twice as far each
+    time.
     """
     count = len(group)
     left_out = np.sort(np.asarray([] if exclude is None else exclude, dtype=np.intp).reshape(-1, 2), axis=1)

@@ -41,14 +41,9 @@ def command() -> NoReturn:
 
 
 def main(arguments: Sequence[str] | None = None, ready: Callable[[], None] = lambda: None) -> int:
-    """Run the command; returns its exit status.
+    """Run the command with those arguments, or the process's own; returns its exit status.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Those of the process by default.
-    ready : callable
-        Called once what the command needs is imported, before it does anything.
+    ``ready`` is called once what the command needs is imported, before it does anything.
     """
     try:
         options = parser().parse_args(arguments)

@@ -68,24 +68,9 @@ class Answer:
         }  # fmt: skip
 
     def figure(self, name: str, by: str, width: int, dark: bool) -> str:
-        """A figure as SVG.
+        """One of `FIGURES` as SVG, so many pixels wide.
 
-        Parameters
-        ----------
-        name : str
-            One of `FIGURES`.
-        by : {"classes", "clusters"}
-            What orders the kernel and colours the points.
-        width : int
-            Pixels.
-        dark : bool
-
-        Raises
-        ------
-        UnsupportedError
-            For another name.
-        NPKLError
-            As the drawing function says.
+        ``by`` is "classes" or "clusters", which order the kernel and colour the points.
         """
         if name not in FIGURES:
             raise unknown("figure", name, FIGURES)

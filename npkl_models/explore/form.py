@@ -11,8 +11,7 @@ from typing import Any
 from npkl_models.data import datasets
 from npkl_models.errors import ProblemError, chosen, unknown
 from npkl_models.formulations import FORMULATIONS
-from npkl_models.recipe.fields import FIELDS, LONGEST, PAGE, Field, Fields, short
-from npkl_models.recipe.names import BASIS
+from npkl_models.recipe.fields import BASIS, FIELDS, LONGEST, PAGE, Field, Fields, short
 from npkl_models.recipe.recipe import Recipe, fields_of
 from npkl_models.routes import backends
 

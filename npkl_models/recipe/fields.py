@@ -1,4 +1,7 @@
-"""The one table of fields: names, defaults, ranges, words. The parser is made of it: it imports no numpy."""
+"""The one table of fields: names, defaults, ranges, words. The parser is made of it: it imports no numpy.
+
+Names that fields offer are written out, since nothing is imported that they name; a test compares them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,47 @@ from types import MappingProxyType
 from typing import Any
 
 from npkl_models.errors import ProblemError, unknown
-from npkl_models.recipe.names import BACKENDS, BASIS, DATASETS, FOLDER_VARIABLE, FORMULATIONS, LOSSES, PRINTED
+
+DATASETS = (
+    "iris", "wine", "breast_cancer", "digits", "glass", "heart", "sonar", "soybean_small", "protein",
+    "ionosphere", "australian", "usps", "isolet", "boston_housing", "news20", "mnist",
+    *(f"a{k}a" for k in range(1, 10)), "two_gaussians", "chessboard", "double_spiral", "xor", "swiss_roll",
+)  # fmt: skip
+"""Of `npkl_models.data.datasets.names`, in its order."""
+
+FOLDER_VARIABLE = "NPKL_DATA_HOME"
+"""The variable that names the data folder."""
+
+FORMULATIONS = (
+    "colored_mvu", "hard_pcp", "mve", "mvu", "npkl", "pcp", "reg_mvu", "reg_pcp", "simple_npkl", "spe",
+)  # fmt: skip
+"""Of `npkl_models.formulations`, sorted."""
+
+ESTIMATED = ("hard_pcp", "npkl", "pcp", "simple_npkl")
+"""Those of the estimators, and of `npkl cluster` and `npkl label`."""
+
+LOSSES = ("hinge", "linear", "shared_slack", "square", "squared_hinge")
+"""Of `npkl_models.LOSSES`, sorted."""
+
+BACKENDS = (
+    "bcd", "burer_monteiro", "hybrid", "admm", "simple_npkl", "closed_form", "mfpc", "interior", "sqlp",
+    "qsdp", "scsdp", "sdp", "sdp_dual",
+)  # fmt: skip
+"""Of `npkl_models.routes`, in the order in which they are preferred."""
+
+PRINTED = (
+    "printed_kl_admm", "printed_bcdkl", "printed_bcd_npkl", "printed_simple_npkl", "printed_sqlp",
+)  # fmt: skip
+"""The papers' algorithms there, which are taken by name alone."""
+
+SCALINGS = ("minmax", "raw", "standard")
+"""Of `npkl_models.applications.selection`, sorted."""
+
+PATH_PARAMETERS = ("bound", "penalty", "p", "weight")
+"""Of `npkl_models.regularization_path`."""
+
+BASIS = 20
+"""Size of the basis of a formulation that needs one."""
 
 LONGEST = 100
 """Characters of a value that an error repeats."""
@@ -65,12 +108,8 @@ class Field:
     def read(self, value: Any) -> Any:
         """The value as its type has it, from text or JSON.
 
-        Raises
-        ------
-        ProblemError
-            If it is of another type or out of range.
-        UnsupportedError
-            For a name that is none of the choices.
+        A `ProblemError` for another type or out of range, an `UnsupportedError` for a name that is no
+        choice.
         """
         if "None" in self.kind and value in (None, ""):
             return None

@@ -16,8 +16,7 @@ from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.graph import knn_affinity, laplacian
 from npkl_models.model.pairs import Pairs
 from npkl_models.problem import Problem
-from npkl_models.recipe.fields import FIELDS, Fields
-from npkl_models.recipe.names import BASIS
+from npkl_models.recipe.fields import BASIS, FIELDS, Fields
 
 
 @dataclass(frozen=True)

@@ -63,27 +63,8 @@ def svg(
 ) -> str:
     """What ``draw(axes)`` draws, as an ``<svg>`` element that scales with its page.
 
-    Parameters
-    ----------
-    draw : callable
-        Is handed matplotlib axes.
-    words : str
-        What the picture shows, for those who do not see it.
-    width, height : int
-        Pixels that the text is laid out for.
-    dark : bool
-        Light ink, for a dark page.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    MissingDependencyError
-        Without matplotlib.
-    NPKLError
-        As the drawing function says.
+    ``words`` say what it shows, for those who do not see it; width and height are the pixels that the text
+    is laid out for, and ``dark`` takes light ink. A `MissingDependencyError` without matplotlib.
     """
     settings = optional("matplotlib", "a figure", "plot")
     make = optional("matplotlib.figure", "a figure", "plot").Figure

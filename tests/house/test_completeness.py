@@ -15,7 +15,7 @@ from npkl_models.applications.estimators import base as estimators
 from npkl_models.cli.main import parser
 from npkl_models.data import datasets
 from npkl_models.formulations import FORMULATIONS
-from npkl_models.recipe import names
+from npkl_models.recipe import fields as names
 from npkl_models.show.tables import option_rows, support_rows
 from npkl_models.solve.keywords import KEYWORDS, AnyKeywords
 from npkl_models.solve.options import describe_options

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.recipe.names import FOLDER_VARIABLE
+from npkl_models.recipe.fields import FOLDER_VARIABLE
 
 ROUNDING = {
     "printed_kl_admm": 1e-8,

@@ -26,15 +26,8 @@ Kernel = str | Callable[[Array, Array], float]
 class LandmarkKernel:
     """Values k(x, x_j) with landmarks x_j.
 
-    Attributes
-    ----------
-    kernel : str or callable
-        One of `KERNELS`, or a function of two points.
-    places : ndarray of int, shape (m,)
-        Rows of the training points.
-    landmarks : ndarray or sparse of shape (m, d)
-        None are kept where the kernel is precomputed.
-    gamma, degree, coef0 : float
+    ``kernel`` is one of `KERNELS` or a function of two points, ``places`` are the landmarks' rows of the
+    training points; ``landmarks`` (m, d) themselves are not kept where the kernel is precomputed.
     """
 
     kernel: Kernel

@@ -14,8 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from npkl_models.applications.estimators.side import collected
 from npkl_models.applications.metric.kernels import axes_of, in_chunks, landmark_kernel, number
-from npkl_models.applications.metric.landmarks import local_weights
-from npkl_models.applications.metric.reweighing import eigenvalue_weights
+from npkl_models.applications.metric.weights import eigenvalue_weights, local_weights
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
 
@@ -47,7 +46,7 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         the paper's experiments have 3.
     prior : float
         Strength of the kernel as it was against the pairs, an extension of the paper, which has 0
-        (`npkl_models.applications.metric.reweighing`).
+        (`npkl_models.applications.metric.weights`).
     dissimilar : bool
         Whether cannot-links count: an extension of the paper, which has none.
     regularization : float

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from npkl_models.cli.parser.shared import parser_of, reader
-from npkl_models.recipe.fields import FIELDS
-from npkl_models.recipe.names import BACKENDS, PRINTED
+from npkl_models.recipe.fields import BACKENDS, FIELDS, PRINTED
 
 EXPLORE = (
     "Open a page in the browser: choose data, formulation and backend, watch a solver converge, see kernel, "

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from npkl_models.cli.parser.shared import add_fields, parser_of
-from npkl_models.recipe.fields import ESTIMATOR, SOLVER
-from npkl_models.recipe.names import DATASETS, ESTIMATED, SCALINGS
+from npkl_models.recipe.fields import DATASETS, ESTIMATED, ESTIMATOR, SCALINGS, SOLVER
 
 CLUSTER_EXAMPLES = """examples:
   npkl cluster my.csv --pairs pairs.csv --k 3 --out labels.csv

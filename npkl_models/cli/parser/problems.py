@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from npkl_models.cli.parser.shared import add_fields, jobs, parser_of
-from npkl_models.recipe.fields import PROBLEM, SOLVER
-from npkl_models.recipe.names import BACKENDS, PATH_PARAMETERS, PRINTED
+from npkl_models.recipe.fields import BACKENDS, PATH_PARAMETERS, PRINTED, PROBLEM, SOLVER
 
 SOLVE_EXAMPLES = """examples:
   npkl solve --data wine --gamma 10

@@ -1,4 +1,8 @@
-"""Pictures of answers: functions that take solutions and return matplotlib axes (extra ``plot``)."""
+"""Pictures of answers: functions that take solutions and return matplotlib axes (extra ``plot``).
+
+Each draws on the axes that it is handed as ``ax``, or on new ones, and raises a `MissingDependencyError`
+without matplotlib.
+"""
 
 from npkl_models.show.plots.curves import convergence, path, rank_history
 from npkl_models.show.plots.kernels import joint_spectrum, kernel, spectrum

@@ -55,8 +55,6 @@ def convergence(
         For another ``against``.
     ProblemError
         If there is no solution, or none with a bound.
-    MissingDependencyError
-        Without matplotlib.
 
     Examples
     --------
@@ -109,8 +107,6 @@ def rank_history(solutions: Solution | Mapping[str, Solution] | Iterable[Solutio
     ------
     ProblemError
         If there is no solution.
-    MissingDependencyError
-        Without matplotlib.
 
     Examples
     --------
@@ -157,8 +153,6 @@ def path(path: Along, ax: Any = None, quantity: str = "objective") -> Any:
     ------
     UnsupportedError
         For another quantity.
-    MissingDependencyError
-        Without matplotlib.
 
     Examples
     --------

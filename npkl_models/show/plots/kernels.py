@@ -39,8 +39,6 @@ def kernel(solution_or_K: Solution | Array, labels: ArrayLike | None = None, ax:
         If K is not square, or there are not as many labels as points.
     SolverError
         For a solution without a point.
-    MissingDependencyError
-        Without matplotlib.
 
     Examples
     --------
@@ -93,8 +91,6 @@ def joint_spectrum(solution: Solution, ax: Any = None) -> Any:
         For a solution without a point.
     ProblemError
         If the slack is of an order above 6,000.
-    MissingDependencyError
-        Without matplotlib.
 
     Notes
     -----
@@ -155,8 +151,6 @@ def spectrum(solution: Solution, ax: Any = None) -> Any:
     ------
     SolverError
         For a solution without a point.
-    MissingDependencyError
-        Without matplotlib.
 
     Examples
     --------

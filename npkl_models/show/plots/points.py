@@ -85,8 +85,6 @@ def embedding(solution: Solution, labels: ArrayLike | None = None, ax: Any = Non
         For a solution without a point.
     ProblemError
         If there are not as many labels as points, or the edges are none of these.
-    MissingDependencyError
-        Without matplotlib.
 
     Examples
     --------
@@ -136,8 +134,6 @@ def clusters(solution: Solution, labels: ArrayLike, pairs: Pairs | None = None, 
         For a solution without a point.
     ProblemError
         If labels or pairs are not of as many points.
-    MissingDependencyError
-        Without matplotlib.
 
     Examples
     --------
@@ -193,8 +189,6 @@ def pair_multipliers(solution: Solution, positions: ArrayLike | None = None, ax:
         For a solution without a point.
     ProblemError
         If the positions have another shape, or the problem has no pairs.
-    MissingDependencyError
-        Without matplotlib.
 
     Examples
     --------

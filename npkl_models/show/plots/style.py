@@ -57,13 +57,7 @@ def named(solutions: Solution | Mapping[str, Solution] | Iterable[Solution]) -> 
 
 
 def classes(labels: ArrayLike | None, n: int) -> tuple[Index, list[str]]:
-    """The class of each point as a number from 0, and the names of the classes.
-
-    Raises
-    ------
-    ProblemError
-        If there are not as many labels as points.
-    """
+    """The class of each of n points as a number from 0, and the names of the classes."""
     if labels is None:
         return np.zeros(n, dtype=np.intp), [""]
     given = np.asarray(labels)

@@ -56,8 +56,6 @@ def crosscheck(check: Tabled, ax: Any = None) -> Any:
     ------
     ProblemError
         If no backend left a point.
-    MissingDependencyError
-        Without matplotlib.
 
     Examples
     --------
@@ -132,8 +130,6 @@ def audit(found: Audited, flipped: ArrayLike | None = None, share: float = 0.1, 
     ------
     ProblemError
         If a flipped pair is not among those of the audit, or the share is out of range.
-    MissingDependencyError
-        Without matplotlib.
 
     Notes
     -----
