@@ -56,15 +56,9 @@ def extend(V: Array, affinity: Any, among_new: Any = None, shift: float = 0.0) -
 
 
 def extend_points(
-    V: Array,
-    X: Any,
-    X_new: Any,
-    n_neighbors: int = 5,
-    shift: float = 0.0,
-    sigma: float | str = "auto",
-    metric: str = "euclidean",
-    steps: int | None = None,
-) -> Array:
+    V: Array, X: Any, X_new: Any, n_neighbors: int = 5, shift: float = 0.0, sigma: float | str = "auto",
+    metric: str = "euclidean", steps: int | None = None,
+) -> Array:  # fmt: skip
     """Rows of V for new points as Hu & Kwok print it: L_OO V_O = -L_OI V_I with the normalised Laplacian.
 
     The graph is that of all points, old and new, with the width that `knn_affinity` finds on the old

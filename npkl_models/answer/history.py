@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from npkl_models.errors import unknown
+from npkl_models.errors import chosen
 from npkl_models.linalg import Array
 from npkl_models.linalg.owned import Owner, owned
 
@@ -65,9 +65,8 @@ class Iterate(NamedTuple):
     --------
     >>> import npkl_models as nm
     >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
     >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
+    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
     >>> stopped = problem.solve("bcd", callback=lambda iterate: iterate.iteration >= 3)
     >>> print(stopped.status)
     STOPPED
@@ -97,9 +96,8 @@ class History(Owner):
     --------
     >>> import npkl_models as nm
     >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
     >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
+    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
     >>> solution = problem.solve("admm")
     >>> len(solution.history) == solution.history.objective.size
     True
@@ -141,8 +139,7 @@ class History(Owner):
 
     def __getitem__(self, name: str) -> Array:
         """The column of that name."""
-        if name not in self.columns:
-            raise unknown("column of this history", name, self.columns)
+        chosen("column of this history", name, self.columns)
         return getattr(self, name) if name in STANDARD else self.more[name]
 
     def __len__(self) -> int:

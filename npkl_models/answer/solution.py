@@ -20,7 +20,7 @@ from npkl_models.certify.certificate import Certificate
 from npkl_models.certify.prove import certify
 from npkl_models.certify.rays import infeasible
 from npkl_models.certify.recession import unbounded
-from npkl_models.errors import ProblemError, SolverError, unknown
+from npkl_models.errors import ProblemError, SolverError, chosen
 from npkl_models.files.fields import number, text
 from npkl_models.files.gate import gate
 from npkl_models.files.saved import CHECKSUM
@@ -70,9 +70,8 @@ class Solution(Owner):
     --------
     >>> import npkl_models as nm
     >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
     >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
+    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
     >>> solution = problem.solve()
     >>> solution.status.name
     'OPTIMAL'
@@ -250,9 +249,7 @@ PROOFS = {Status.INFEASIBLE: infeasible, Status.UNBOUNDED: unbounded}
 
 
 def _status(name: str) -> Status:
-    if name not in Status.__members__:
-        raise unknown("status", name, Status.__members__)
-    return Status[name]
+    return Status[chosen("status", name, Status.__members__)]
 
 
 def _judged_again(said: Solution, objective: float | None, tol: float) -> Solution:

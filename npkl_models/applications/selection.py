@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from npkl_models.applications.clustering import kernel_kmeans
 from npkl_models.applications.suggest import cosines
-from npkl_models.errors import ProblemError, SolverError, unknown
+from npkl_models.errors import ProblemError, SolverError, chosen
 from npkl_models.formulations import pcp
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.linalg.seeds import Seed, generator
@@ -117,8 +117,7 @@ class Grid:
 
     def __post_init__(self) -> None:
         for name in self.scalings:
-            if name not in SCALINGS:
-                raise unknown("scaling", name, SCALINGS)
+            chosen("scaling", name, SCALINGS)
         if not self.settings():
             raise ProblemError("a grid must have at least one value of each kind, got an empty one")
 

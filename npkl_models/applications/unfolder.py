@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from npkl_models.answer.solution import Solution
 from npkl_models.applications.embedding import coordinates, scree
-from npkl_models.applications.estimators.solved import SolvedEstimator
+from npkl_models.applications.estimators.base import SolvedEstimator
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import whole_number
@@ -98,7 +98,7 @@ class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SolvedEstimato
         for name in ("n_components", "n_neighbors"):
             whole_number(getattr(self, name), name, 1)
         self.n_neighbors_ = self._neighbors(len(points))
-        self._keep(self._solved(points, y), points)
+        self._keep(self._solved(points, y), points, stacklevel=4)
         self.embedding_ = coordinates(self.solution_, self.n_components)
         self.eigenvalues_ = scree(self.solution_)
 

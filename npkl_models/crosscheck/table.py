@@ -71,9 +71,8 @@ class CrossCheck:
     --------
     >>> import npkl_models as nm
     >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
     >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
+    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
     >>> table = nm.crosscheck(problem, ["bcd", "interior"])
     >>> table.agrees
     True
@@ -117,27 +116,18 @@ class CrossCheck:
     def to_json(self) -> str:
         """{"problem", "versions", "bracket", "reference", "rows"}; null for what did not run."""
         P = self.problem
-        return json.dumps(
-            {
-                "problem": {
-                    "name": P.name,
-                    "n": P.n,
-                    "order": P.order,
-                    "values": P.n_pairs,
-                    "losses": [term.loss.name for term in P.terms],
-                    "regularizer": asdict(P.regularizer) | {"name": P.regularizer.name},
-                },
-                "versions": {name: version(name) for name in _PACKAGES}
-                | {"python": platform.python_version()},
-                "bracket": [finite(self.bound), finite(self.objective)],
-                "reference": self.reference,
-                "agrees": self.agrees,
-                "restriction_error": finite(self.restriction_error),
-                "rows": [{k: finite(v) for k, v in asdict(row).items()} for row in self.rows],
+        document = {
+            "problem": {
+                "name": P.name, "n": P.n, "order": P.order, "values": P.n_pairs,
+                "losses": [term.loss.name for term in P.terms],
+                "regularizer": asdict(P.regularizer) | {"name": P.regularizer.name},
             },
-            indent=2,
-            default=_plain,
-        )
+            "versions": {name: version(name) for name in _PACKAGES} | {"python": platform.python_version()},
+            "bracket": [finite(self.bound), finite(self.objective)], "reference": self.reference,
+            "agrees": self.agrees, "restriction_error": finite(self.restriction_error),
+            "rows": [{key: finite(value) for key, value in asdict(row).items()} for row in self.rows],
+        }  # fmt: skip
+        return json.dumps(document, indent=2, default=_plain)
 
     def to_frame(self) -> Any:
         """A pandas DataFrame, a row per backend (needs the extra ``frame``)."""

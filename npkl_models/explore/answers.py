@@ -15,7 +15,7 @@ from npkl_models.answer.solution import Solution
 from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
 from npkl_models.certify.bracket import bracket
 from npkl_models.crosscheck.table import COLUMNS, CrossCheck, cells
-from npkl_models.errors import ProblemError, unknown
+from npkl_models.errors import ProblemError, chosen
 from npkl_models.explore.form import Form
 from npkl_models.files.atomic import finite
 from npkl_models.linalg import Array, Index
@@ -72,9 +72,7 @@ class Answer:
 
         ``by`` is "classes" or "clusters", which order the kernel and colour the points.
         """
-        if name not in FIGURES:
-            raise unknown("figure", name, FIGURES)
-        words, draw = FIGURES[name]
+        words, draw = FIGURES[chosen("figure", name, FIGURES)]
         if name == "joint_spectrum" and self.made.problem.order > LARGEST:
             raise ProblemError(
                 f"the page draws the spectrum up to order {LARGEST}, got {self.made.problem.order}; "

@@ -16,7 +16,7 @@ import numpy as np
 from npkl_models._version import __version__
 from npkl_models.crosscheck.run import crosscheck
 from npkl_models.data.tables import read_pairs, read_points
-from npkl_models.errors import NPKLError, ProblemError, unknown
+from npkl_models.errors import NPKLError, ProblemError, chosen
 from npkl_models.explore import answers
 from npkl_models.explore.answers import Answer
 from npkl_models.explore.form import Form, controls, formulations, number_of
@@ -66,8 +66,7 @@ class Session:
         """Keep a file of points, which is read at once, or of pairs, which is read with the points."""
         if len(content) > MOST_FILE:
             raise ProblemError(f"a file must have at most {MOST_FILE >> 20} MiB, got {len(content) >> 20}")
-        if kind not in KINDS:
-            raise unknown("kind of file", kind[:LONGEST], KINDS)
+        chosen("kind of file", kind[:LONGEST], KINDS)
         base = File(name.replace("\\", "/")).name
         if not base.isprintable() or base.startswith(".") or not 0 < len(base.encode()) <= LONGEST_NAME:
             raise ProblemError(f"a file must have a name of 1 to {LONGEST_NAME} bytes, got {short(name)}")

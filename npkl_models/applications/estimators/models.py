@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.metrics import pairwise_distances_argmin
 
-from npkl_models.applications.clustering import kernel_kmeans
+from npkl_models.applications.clustering import kernel_kmeans, membership
 from npkl_models.applications.estimators.base import KernelEstimator
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
@@ -101,38 +100,16 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     n_clusters: int = field(default=2, kw_only=False)
     n_init: int = 20
 
-    def fit(
-        self, X: Any, y: ArrayLike | None = None, *, must_link: ArrayLike | None = None,
-        cannot_link: ArrayLike | None = None, pairs: ArrayLike | None = None,
-        y_pairs: ArrayLike | None = None,
-    ) -> Self:  # fmt: skip
-        """Learn the kernel and form the clusters.
-
-        Parameters
-        ----------
-        X : array_like, sparse or DataFrame of shape (n, d)
-        y : array_like of shape (n,), optional
-            Known classes, -1 (or None or NaN) where unknown; `spanning_pairs` says which pairs they make.
-        must_link, cannot_link : array_like of shape (m, 2), optional
-            Integers are positions of rows, whatever the index of X is. Anything else (strings, dates) is
-            looked up in the index of a DataFrame, which must be unique.
-        pairs, y_pairs : array_like of shape (m, 2) and (m,), optional
-            Pairs and their signs, +1 for must-links and -1 for cannot-links, as in metric-learn.
-
-        Returns
-        -------
-        NPKLClustering
-            Itself.
-        """
+    def _apart(self) -> int:
         if not self.n_clusters >= 1:
             raise ProblemError(f"n_clusters must be an integer >= 1, got {self.n_clusters!r}")
-        seed = self._fit_kernel(X, y, must_link, cannot_link, pairs, y_pairs, self.n_clusters)
+        return self.n_clusters
+
+    def _finish(self, seed: int) -> None:
         self.labels_ = kernel_kmeans(self.factor_, self.n_clusters, self.n_init, seed)
-        n = len(self.labels_)
-        member = sp.csr_array((np.ones(n), (self.labels_, np.arange(n))), shape=(self.n_clusters, n))
+        member = membership(self.labels_, self.n_clusters)
         size = np.maximum(np.asarray(member.sum(axis=1)).ravel(), 1.0)
         self.cluster_centers_ = (member @ self.factor_) / size[:, None]
-        return self
 
     def fit_predict(self, X: Any, y: ArrayLike | None = None, **side: ArrayLike | None) -> Index:
         """The labels that `fit` forms; ``side`` is what it takes by keyword."""
@@ -183,16 +160,10 @@ class NPKLKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
 
     n_landmarks: int = 2
 
-    def fit(
-        self, X: Any, y: ArrayLike | None = None, *, must_link: ArrayLike | None = None,
-        cannot_link: ArrayLike | None = None, pairs: ArrayLike | None = None,
-        y_pairs: ArrayLike | None = None,
-    ) -> Self:  # fmt: skip
-        """Learn the kernel; the parameters are those of `NPKLClustering.fit`."""
+    def _apart(self) -> int:
         if not self.n_landmarks >= 2:
             raise ProblemError(f"n_landmarks must be an integer >= 2, got {self.n_landmarks!r}")
-        self._fit_kernel(X, y, must_link, cannot_link, pairs, y_pairs, self.n_landmarks)
-        return self
+        return self.n_landmarks
 
     def transform(self, X: Any) -> Array:
         """Rows of the factor for points: of a training point its own, of others those of their neighbours.

@@ -9,7 +9,7 @@ import numpy as np
 
 from npkl_models.answer.solution import Solution
 from npkl_models.certify.certificate import CERTIFIED
-from npkl_models.errors import ProblemError, unknown
+from npkl_models.errors import ProblemError, chosen
 from npkl_models.linalg import Array
 from npkl_models.show.plots.style import MARKERS, PALETTE, axes, named, small_legend
 
@@ -68,8 +68,7 @@ def convergence(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['burer_monteiro', 'interior']
     """
-    if against not in AGAINST:
-        raise unknown("value of against", against, AGAINST)
+    chosen("value of against", against, AGAINST)
     shown = named(solutions)
     bound, objective = _bracket(shown)
     scale = next(iter(shown.values())).problem.size(bound, objective)
@@ -171,8 +170,7 @@ def path(path: Along, ax: Any = None, quantity: str = "objective") -> Any:
         for one, name in zip(several, PATH_QUANTITIES, strict=True):
             _quantity(path, one, name)
         return ax
-    if quantity not in PATH_QUANTITIES:
-        raise unknown("quantity of a path", quantity, PATH_QUANTITIES)
+    chosen("quantity of a path", quantity, PATH_QUANTITIES)
     return _quantity(path, axes(ax), quantity)
 
 
