@@ -17,6 +17,7 @@ from npkl_models.applications.metric.kernels import axes_of, in_chunks, landmark
 from npkl_models.applications.metric.weights import eigenvalue_weights, local_weights
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg.owned import whole_number
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -230,7 +231,7 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         for name, least in (("n_neighbors", 1), ("n_iter", 1), ("n_landmarks", 2)):
             value = getattr(self, name)
             if value is not None or name != "n_landmarks":
-                number(name, value, least, whole=True)
+                whole_number(value, name, least)
         for name in ("prior", "epsilon", "regularization", "degree", "coef0"):
             number(name, getattr(self, name), -np.inf if name == "coef0" else 0.0)
 
