@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from npkl_models.answer.solution import Solution, Status
-from npkl_models.applications.suggest import first_apart, suggest_pairs
+from npkl_models.applications.suggest import first_apart, open_pairs, suggest_pairs
 from npkl_models.errors import ProblemError
 from npkl_models.formulations import pcp
 from npkl_models.linalg import Index, Matrix
 from npkl_models.linalg.owned import whole_number
 from npkl_models.linalg.seeds import generator
-from npkl_models.model.pairs import Pairs, components
+from npkl_models.model.pairs import Pairs
 from npkl_models.problem import Problem
 from npkl_models.routes import get_backend
 
@@ -250,11 +250,10 @@ class Labelling:
         known = self.pairs
         if known is None:
             return 0
-        group = components(self.n, known.must_link)[1]
+        group = known.groups()[1]
         if group[i] == group[j]:
             return 1
-        ends = np.sort(group[known.cannot_link], axis=1)
-        return -int((ends == np.sort(group[[i, j]])).all(axis=1).any())
+        return 0 if open_pairs(np.array([[i, j]]), group, known.cannot_link)[0] else -1
 
     def _why_not(self, pair: tuple[int, int], sign: int) -> str:
         """A sentence with what stands against an answer."""

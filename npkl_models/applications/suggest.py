@@ -85,7 +85,7 @@ def first_apart(
     read = AT_FIRST * k
     while True:
         part = ends[:read]
-        part = part[_open(part, group, cannot)]
+        part = part[open_pairs(part, group, cannot)]
         part = part[~np.isin(part @ np.array([count, 1]), left_out @ np.array([count, 1]))]
         found = _apart(part, group, k)
         if len(found) >= k or read >= len(ends):
@@ -140,7 +140,7 @@ def _candidates(n: int, rng: np.random.Generator) -> Index:
     return drawn[drawn[:, 0] < drawn[:, 1]]
 
 
-def _open(ends: Index, group: Index, cannot: Index) -> Mask:
+def open_pairs(ends: Index, group: Index, cannot: Index) -> Mask:
     """Which pairs do not follow from those that were given."""
     count = int(group.max()) + 1
     codes = [np.sort(group[part], axis=1) @ np.array([count, 1]) for part in (ends, cannot)]

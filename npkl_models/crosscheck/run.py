@@ -13,6 +13,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from npkl_models.answer.solution import Solution, Status
+from npkl_models.certify.certificate import CERTIFIED
 from npkl_models.crosscheck.table import CrossCheck, Row
 from npkl_models.errors import NPKLError, ProblemError, UnsupportedError, chosen, instance, unknown
 from npkl_models.linalg import Array
@@ -198,7 +199,7 @@ def _bracket(solved: dict[str, Solution]) -> tuple[float, float]:
     bounds = [-math.inf]
     objectives = [math.inf]
     for solution in solved.values():
-        if solution.certificate.rigour in ("proved", "probable"):
+        if solution.certificate.rigour in CERTIFIED:
             bounds.append(solution.certificate.bound)
         if solution.certificate.feasible:
             objectives.append(solution.certificate.objective)
