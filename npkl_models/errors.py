@@ -52,9 +52,8 @@ class UnsupportedError(NPKLError, ValueError):
     --------
     >>> import npkl_models as nm
     >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
     >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
+    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
     >>> problem.solve("bcd", speed=3)
     Traceback (most recent call last):
         ...

@@ -35,9 +35,8 @@ class Path:
     --------
     >>> import npkl_models as nm
     >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
     >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
+    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
     >>> path = nm.regularization_path(problem, "weight", [0.1, 1.0, 10.0])
     >>> path
     Path(weight, 3 values from 0.1 to 10)
@@ -83,14 +82,9 @@ class Path:
 
 
 def regularization_path(
-    problem: Problem,
-    parameter: str,
-    values: Sequence[float],
-    backend: str | Backend = "auto",
-    n_jobs: int = 1,
-    folder: str | FilePath | None = None,
-    **options: Unpack[AnyKeywords],
-) -> Path:
+    problem: Problem, parameter: str, values: Sequence[float], backend: str | Backend = "auto",
+    n_jobs: int = 1, folder: str | FilePath | None = None, **options: Unpack[AnyKeywords],
+) -> Path:  # fmt: skip
     """Solve a problem for several values of a parameter.
 
     Parameters
@@ -125,9 +119,8 @@ def regularization_path(
     --------
     >>> import npkl_models as nm
     >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
     >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.simple_npkl(L, pairs, bound=1.0)
+    >>> problem = nm.simple_npkl(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs, bound=1.0)
     >>> path = nm.regularization_path(problem, "bound", [0.5, 1.0, 2.0])
     >>> bool((path.relative_gap <= 1e-6).all())
     True

@@ -14,7 +14,7 @@ from npkl_models.model.statement import Statement
 from npkl_models.routes import compatible  # with the table: whoever has a problem has all backends
 from npkl_models.show.dual import Dual, explain_dual
 from npkl_models.show.explain import Explanation, explain
-from npkl_models.show.handout import write_handout
+from npkl_models.show.report import write_handout
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.choice import compile as compiled
 from npkl_models.solve.choice import solve

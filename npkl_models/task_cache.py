@@ -81,18 +81,15 @@ def sweep(
     >>> found["nine"], type(found["none"]).__name__
     (9, 'Failure')
     """
-    place = None if folder is None else Path(folder)
-    if place is not None:
-        place.mkdir(parents=True, exist_ok=True)
     names = {key: _file_name(key) for key in tasks}
     if len(set(names.values())) < len(names):
         raise ProblemError("keys of tasks must differ in more than characters that file names cannot have")
-    kept = {key: _Kept(None, names[key], "") for key in tasks}
-    if place is not None:
-        kept = {key: _Kept(place, names[key], _fingerprint(key, task, about)) for key, task in tasks.items()}
-    found: dict[str, Any] = {}
-    if place is not None:
-        found = {key: result for key in tasks if (result := kept[key].read()) is not MISSING}
+    kept: dict[str, _Kept] = {}
+    if folder is not None:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        for key, task in tasks.items():
+            kept[key] = _Kept(Path(folder), names[key], _fingerprint(key, task, about))
+    found = {key: result for key, one in kept.items() if (result := one.read()) is not MISSING}
     left = {key: task for key, task in tasks.items() if key not in found}
     for key, result in _run(left, n_jobs, kept):
         found[key] = result
@@ -156,31 +153,33 @@ def _problems(thing: Any) -> Iterator[Problem]:
 
 def _run(tasks: Mapping[str, Task], n_jobs: int, kept: Mapping[str, _Kept]) -> Iterator[tuple[str, Any]]:
     if n_jobs == 1 and not configured():
-        yield from ((key, _one(task, kept[key])) for key, task in tasks.items())
+        yield from ((key, _one(task, kept.get(key))) for key, task in tasks.items())
         return
-    yield from spread(_keyed, ((key, task, kept[key]) for key, task in tasks.items()), n_jobs)
+    yield from spread(_keyed, ((key, task, kept.get(key)) for key, task in tasks.items()), n_jobs)
 
 
-def _keyed(key: str, task: Task, kept: _Kept) -> tuple[str, Any]:
+def _keyed(key: str, task: Task, kept: _Kept | None) -> tuple[str, Any]:
     return key, _one(task, kept)
 
 
-def _one(task: Task, kept: _Kept) -> Any:
+def _one(task: Task, kept: _Kept | None) -> Any:
     """The result, written down at once; or the one that a worker wrote which was lost too late."""
-    if (found := kept.read()) is not MISSING:
+    if kept is not None and (found := kept.read()) is not MISSING:
         return found
     try:
         result = task()
-        if not _stopped(result):
+        if kept is not None and not _stopped(result):
             result = kept.write(result)
     except Exception as error:
         failure = Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
-        kept.failed(failure)
+        if kept is not None:
+            kept.failed(failure)
         return failure
     interrupts.heed_all()
     if _stopped(result) and INTERRUPTED in result.message:
         raise KeyboardInterrupt
-    kept.succeeded()
+    if kept is not None:
+        kept.succeeded()
     return result
 
 
@@ -191,20 +190,17 @@ def _stopped(result: Any) -> bool:
 
 @dataclass(frozen=True)
 class _Kept:
-    """Where the result of a task is kept, if anywhere, and whose it must be."""
+    """Where the result of a task is kept, and whose it must be."""
 
-    place: Path | None
+    place: Path
     name: str
     task: str
 
     def file(self, suffix: str) -> Path:
-        assert self.place is not None
         return self.place / f"{self.name}{suffix}"
 
     def write(self, result: Any) -> Any:
         """As a whole or not at all. Returns what will be read, or the result where it cannot be written."""
-        if self.place is None:
-            return result
         plain = None if isinstance(result, Solution) else json.loads(json.dumps(result))
         try:
             if isinstance(result, Solution):
@@ -219,8 +215,6 @@ class _Kept:
 
     def read(self) -> Any:
         """The result, unless there is none that is whole, of this task, and true."""
-        if self.place is None:
-            return MISSING
         try:
             if self.file(".npz").is_file():
                 return self._solution(self.file(".npz"))
@@ -247,15 +241,13 @@ class _Kept:
 
     def failed(self, failure: Failure) -> None:
         """Keep where a task failed, if that can be written."""
-        if self.place is not None:
-            with contextlib.suppress(WriteError):
-                write_text(self.file(".failed.txt"), failure.trace)
+        with contextlib.suppress(WriteError):
+            write_text(self.file(".failed.txt"), failure.trace)
 
     def succeeded(self) -> None:
         """Delete what a failure has left."""
-        if self.place is not None:
-            with contextlib.suppress(OSError):
-                self.file(".failed.txt").unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self.file(".failed.txt").unlink(missing_ok=True)
 
 
 def _file_name(key: str) -> str:

@@ -20,14 +20,7 @@ _tied = threading.Event()
 def spread(function: Callable[..., Any], given: Iterable[tuple[Any, ...]], n_jobs: int) -> Iterator[Any]:
     """The results of calls, in whatever order they end, by processes or the cluster that joblib is set to.
 
-    Parameters
-    ----------
-    function : callable
-        Picklable, as are its arguments.
-    given : iterable of tuple
-        The arguments of each call.
-    n_jobs : int
-        Processes; -1 for all cores.
+    ``function`` and the arguments of each call must be picklable; ``n_jobs`` -1 means all cores.
 
     Examples
     --------

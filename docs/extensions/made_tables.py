@@ -1,6 +1,7 @@
 """Tables that are made from the registry and from compiled problems, for the pages to include."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 
 import npkl_models as nm
 from npkl_models import Problem, backends, datasets
-from npkl_models.show.tables import OPTION_COLUMNS, SUPPORT_COLUMNS, markdown, option_rows, support_rows
+from npkl_models.show.tables import OPTION_COLUMNS, SUPPORT_COLUMNS, option_rows, support_rows
 
 FOLDER = Path(__file__).parents[1] / "generated"
 
@@ -33,6 +34,14 @@ def write() -> None:
         _write(f"form_{name}.md", form(problem))
     for path in sorted((FOLDER.parent / "notebooks").glob("*.ipynb")):
         _write(f"notebook_{path.stem}.md", notebook(path))
+
+
+def markdown(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table in Markdown."""
+    head = tuple(columns)
+    lines = [head, tuple("---" for _ in head), *rows]
+    cells = [[cell.replace("|", "\\|") for cell in line] for line in lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
 
 
 def _write(name: str, text: str) -> None:

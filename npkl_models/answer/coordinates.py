@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from npkl_models.answer.solution import Solution
+from npkl_models.answer.solution import Solution, factor_of
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
 
@@ -62,9 +62,7 @@ def coordinates(given: Solution | ArrayLike, size: int = 2) -> Array:
 def principal(given: Solution | ArrayLike) -> tuple[Array, Array]:
     """Eigenvectors and eigenvalues of the centred kernel, the largest first."""
     if isinstance(given, Solution):
-        if given.V is None:
-            given.dense()  # says why there is none
-        return _of_factor(np.asarray(given.V))
+        return _of_factor(factor_of(given))
     A = np.asarray(given, dtype=float)
     if A.ndim != 2 or A.shape[1] > A.shape[0] or not np.isfinite(A).all():
         raise ProblemError(

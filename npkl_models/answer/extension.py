@@ -52,20 +52,13 @@ def extend(V: Array, affinity: Any, among_new: Any = None, shift: float = 0.0) -
     to_old = np.asarray(A.sum(axis=1)).ravel()
     degree = to_old + np.asarray(B.sum(axis=1)).ravel()
     system = (sp.diags_array((1 + shift) * degree) - B).tocsc()
-    out: Array = np.asarray(spsolve(system, np.asarray(A @ V))).reshape(m, V.shape[1])
-    return out
+    return np.asarray(spsolve(system, np.asarray(A @ V))).reshape(m, V.shape[1])
 
 
 def extend_points(
-    V: Array,
-    X: Any,
-    X_new: Any,
-    n_neighbors: int = 5,
-    shift: float = 0.0,
-    sigma: float | str = "auto",
-    metric: str = "euclidean",
-    steps: int | None = None,
-) -> Array:
+    V: Array, X: Any, X_new: Any, n_neighbors: int = 5, shift: float = 0.0, sigma: float | str = "auto",
+    metric: str = "euclidean", steps: int | None = None,
+) -> Array:  # fmt: skip
     """Rows of V for new points as Hu & Kwok print it: L_OO V_O = -L_OI V_I with the normalised Laplacian.
 
     The graph is that of all points, old and new, with the width that `knn_affinity` finds on the old
@@ -109,8 +102,7 @@ def extend_points(
         _require_joined(-across, sp.csr_array(S)[n:, n:])
     right = -np.asarray(across @ V)
     if steps is None:
-        out: Array = np.asarray(spsolve(among, right)).reshape(right.shape)
-        return out
+        return np.asarray(spsolve(among, right)).reshape(right.shape)
     D, rows = among.diagonal()[:, None], np.zeros_like(right)
     for _ in range(steps):
         rows = rows + (right - among @ rows) / D

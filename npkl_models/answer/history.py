@@ -1,16 +1,59 @@
-"""What is kept of the iterations of a run: `Iterate` and `History`."""
+"""How a run went: its iterations, how it ended, and who was tried."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
 
-from npkl_models.errors import unknown
+from npkl_models.errors import chosen
 from npkl_models.linalg import Array
 from npkl_models.linalg.owned import Owner, owned
+
+
+class Status(Enum):
+    """Outcome of a solve; the text is the advice.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> nm.Status.ITERATION_LIMIT.value
+    'stopped at max_iter: raise it, or start from this solution'
+    """
+
+    OPTIMAL = "certified optimal within the tolerance"
+    LOCALLY_SOLVED = (
+        "stationary, but not certified within the tolerance: raise the rank or lower tol, "
+        "and look at certificate.min_eigenvalue"
+    )
+    INACCURATE = (
+        "the solver stopped with a point that its certificate does not confirm within the "
+        "tolerance: ask the solver for more accuracy or use another"
+    )
+    INFEASIBLE = "the constraints contradict each other: see problem.diagnose()"
+    UNBOUNDED = "the objective has no lower bound: add a regulariser with a bound"
+    ITERATION_LIMIT = "stopped at max_iter: raise it, or start from this solution"
+    TIME_LIMIT = "stopped at time_limit: raise it, or start from this solution"
+    STOPPED = "stopped by the callback or from the keyboard; this is the best point so far"
+    FAILED = "the solver broke down: see the message, and try another backend"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Attempt(NamedTuple):
+    """A backend that was tried: for how long, how it ended, and the relative gap that was certified."""
+
+    backend: str
+    seconds: float
+    status: Status
+    gap: float
+
+    def __str__(self) -> str:
+        return f"{self.backend} {self.seconds:.2g} s, {self.status}, gap {self.gap:.1e}"
 
 
 class Iterate(NamedTuple):
@@ -22,9 +65,8 @@ class Iterate(NamedTuple):
     --------
     >>> import npkl_models as nm
     >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
     >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
+    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
     >>> stopped = problem.solve("bcd", callback=lambda iterate: iterate.iteration >= 3)
     >>> print(stopped.status)
     STOPPED
@@ -54,9 +96,8 @@ class History(Owner):
     --------
     >>> import npkl_models as nm
     >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
     >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
+    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
     >>> solution = problem.solve("admm")
     >>> len(solution.history) == solution.history.objective.size
     True
@@ -98,10 +139,8 @@ class History(Owner):
 
     def __getitem__(self, name: str) -> Array:
         """The column of that name."""
-        if name not in self.columns:
-            raise unknown("column of this history", name, self.columns)
-        found: Array = getattr(self, name) if name in STANDARD else self.more[name]
-        return found
+        chosen("column of this history", name, self.columns)
+        return getattr(self, name) if name in STANDARD else self.more[name]
 
     def __len__(self) -> int:
         return int(self.iteration.size)

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from npkl_models.answer.extension import extend, extend_points
+from npkl_models.answer.history import Attempt as Attempt
 from npkl_models.answer.history import History
-from npkl_models.answer.status import Attempt as Attempt
-from npkl_models.answer.status import Status as Status
+from npkl_models.answer.history import Status as Status
 from npkl_models.answer.stored import attempts, packed_arrays, tolerance, unpacked
 from npkl_models.certify.bracket import bracket
 from npkl_models.certify.certificate import Certificate
 from npkl_models.certify.prove import certify
 from npkl_models.certify.rays import infeasible
 from npkl_models.certify.recession import unbounded
-from npkl_models.errors import ProblemError, SolverError, unknown
+from npkl_models.errors import ProblemError, SolverError, chosen
 from npkl_models.files.fields import number, text
 from npkl_models.files.gate import gate
 from npkl_models.files.saved import CHECKSUM
@@ -70,9 +70,8 @@ class Solution(Owner):
     --------
     >>> import npkl_models as nm
     >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
     >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
+    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
     >>> solution = problem.solve()
     >>> solution.status.name
     'OPTIMAL'
@@ -109,9 +108,7 @@ class Solution(Owner):
         """The proof of how good this point is; computed on first use unless the solver did."""
         if self.known_certificate is not None:
             return self.known_certificate
-        if self.V is None:
-            raise SolverError(f"{self.backend} left no point to certify (status {self.status})")
-        return certify(self.problem, self.V, self.multipliers, kind="factor")
+        return certify(self.problem, factor_of(self, "point to certify"), self.multipliers, kind="factor")
 
     @property
     def K(self) -> Array:
@@ -120,15 +117,13 @@ class Solution(Owner):
 
     def dense(self, force: bool = False) -> Array:
         """The kernel V V' as an n x n array; above 20,000 points only with ``force=True``."""
-        if self.V is None:
-            raise SolverError(f"{self.backend} left no kernel (status {self.status})")
+        V = factor_of(self)
         if self.problem.n > DENSE_LIMIT and not force:
             raise ProblemError(
                 f"a dense kernel of {self.problem.n} points takes {8e-9 * self.problem.n**2:.1f} GB; "
                 "work with V, or call dense(force=True)"
             )
-        out: Array = self.V @ self.V.T
-        return out
+        return V @ V.T
 
     @property
     def U(self) -> Array:
@@ -136,8 +131,7 @@ class Solution(Owner):
         if self.problem.basis is None or self.V is None:
             raise ProblemError("U exists only for a solved problem with a basis")
         W = self.problem.basis.Q.T @ self.V
-        out: Array = W @ W.T
-        return out
+        return W @ W.T
 
     @property
     def rank(self) -> int:
@@ -155,9 +149,7 @@ class Solution(Owner):
 
     def extend(self, affinity_to_new_points: Any, among_new: Any = None, shift: float = 0.0) -> Array:
         """Rows of V for new points, from their affinities (m x n); see `npkl_models.answer.extension`."""
-        if self.V is None:
-            raise SolverError(f"{self.backend} left no factor to extend (status {self.status})")
-        return extend(self.V, affinity_to_new_points, among_new, shift)
+        return extend(factor_of(self, "factor to extend"), affinity_to_new_points, among_new, shift)
 
     def extend_points(
         self, X: Any, X_new: Any, n_neighbors: int = 5, shift: float = 0.0, sigma: float | str = "auto",
@@ -167,9 +159,8 @@ class Solution(Owner):
 
         See `extend_points` in `npkl_models.answer.extension`.
         """
-        if self.V is None:
-            raise SolverError(f"{self.backend} left no factor to extend (status {self.status})")
-        return extend_points(self.V, X, X_new, n_neighbors, shift, sigma, steps=steps)
+        V = factor_of(self, "factor to extend")
+        return extend_points(V, X, X_new, n_neighbors, shift, sigma, steps=steps)
 
     def __repr__(self) -> str:
         gap = "" if self.V is None else f", gap {self.certificate.relative_gap:.1e}, rank {self.rank}"
@@ -241,6 +232,13 @@ class Solution(Owner):
         return _judged_again(said, known, tolerance(header))
 
 
+def factor_of(solution: Solution, wanted: str = "kernel") -> Array:
+    """The factor V of an answer, or a SolverError that says what is wanted and why there is none."""
+    if solution.V is None:
+        raise SolverError(f"{solution.backend} left no {wanted} (status {solution.status})")
+    return solution.V
+
+
 _SCALARS = (
     "objective", "reported_objective", "iterations", "build_time", "solve_time", "message",
     "kernel_min_eigenvalue",
@@ -251,9 +249,7 @@ PROOFS = {Status.INFEASIBLE: infeasible, Status.UNBOUNDED: unbounded}
 
 
 def _status(name: str) -> Status:
-    if name not in Status.__members__:
-        raise unknown("status", name, Status.__members__)
-    return Status[name]
+    return Status[chosen("status", name, Status.__members__)]
 
 
 def _judged_again(said: Solution, objective: float | None, tol: float) -> Solution:

@@ -33,13 +33,7 @@ def packed_arrays(V: Array | None, y: Multipliers | None, history: History) -> d
 
 
 def unpacked(header: dict[str, Any], data: dict[str, Array], problem: Statement) -> dict[str, Any]:
-    """Fields of a solution, of their kinds and sizes; its status and objective are not among them.
-
-    Raises
-    ------
-    ProblemError
-        If one is missing, or is not what it must be.
-    """
+    """Fields of a solution, of their kinds and sizes; its status and objective are not among them."""
     y = _multipliers(data, problem)
     return {
         "backend": text(header, "backend"), "message": text(header, "message"), "V": _factor(data, problem),

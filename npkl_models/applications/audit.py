@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.answer.solution import Solution
-from npkl_models.errors import ProblemError, SolverError, optional
-from npkl_models.linalg import Array, Index, Mask
+from npkl_models.answer.solution import Solution, factor_of
+from npkl_models.errors import ProblemError, optional
+from npkl_models.linalg import Array, Index, Mask, Matrix
 from npkl_models.model.functionals import Entries
 from npkl_models.model.terms import LossTerm
 
@@ -135,9 +135,8 @@ def audit_pairs(solution: Solution) -> Audit:
     >>> found.pairs[0].tolist(), bool(found.must[0])
     ([1, 4], True)
     """
-    if solution.V is None:
-        raise SolverError(f"{solution.backend} left no kernel to audit (status {solution.status})")
-    V, rows = solution.V, _between_neighbours(solution)
+    V = factor_of(solution, "kernel to audit")
+    rows = _between_neighbours(solution.problem.cost, V)
     parts = [_of_term(term, V, rows) for term in solution.problem.terms]
     known = [part for part in parts if part is not None]
     if not known:
@@ -167,15 +166,11 @@ def _of_term(term: LossTerm, V: Array, rows: Array) -> tuple[Array, ...] | None:
     return ends[kept], must, z, z0, y, now, score
 
 
-def _between_neighbours(solution: Solution) -> Array:
+def _between_neighbours(cost: Matrix, V: Array) -> Array:
     """For each point the mean of its neighbours' rows, weighted by the graph; its own if it has none."""
-    V = solution.V
-    if V is None:
-        raise SolverError("no kernel")
-    C = sp.coo_array(solution.problem.cost)
+    C = sp.coo_array(cost)
     joined = (C.row != C.col) & (C.data < 0)
     A = sp.csr_array((-C.data[joined], (C.row[joined], C.col[joined])), shape=C.shape)
     degree = np.asarray(A.sum(axis=1)).ravel()
     mean = (A @ V) / np.where(degree > 0, degree, 1.0)[:, None]
-    out: Array = np.where(degree[:, None] > 0, mean, V)
-    return out
+    return np.where(degree[:, None] > 0, mean, V)

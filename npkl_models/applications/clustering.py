@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array, Index, psd_factor
+from npkl_models.linalg import Array, Index, Matrix, psd_factor
 
 
 def kernel_kmeans(kernel: Any, n_clusters: int, n_init: int = 20, random_state: int | None = 0) -> Index:
@@ -73,3 +74,9 @@ def as_rows(kernel: Any) -> Array:
         raise ProblemError(f"a kernel must be a finite factor or matrix, got shape {A.shape}")
     square = A.shape[0] == A.shape[1]
     return psd_factor(A) if square and np.allclose(A, A.T) else A
+
+
+def membership(group: Index, count: int) -> Matrix:
+    """Which points are in each of so many groups: ones in a sparse matrix, groups by points."""
+    n = group.size
+    return sp.csr_array((np.ones(n), (group, np.arange(n))), shape=(count, n))

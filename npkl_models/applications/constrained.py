@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.applications.clustering import as_rows
+from npkl_models.applications.clustering import as_rows, membership
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import generator
@@ -98,14 +98,14 @@ def constrained_kmeans(
             f"must-links join the points of {len(chains)} cannot-links, for example by {chains[0]}"
         )
     count, group = pairs.groups()
-    gather = sp.csr_array((np.ones(len(V)), (group, np.arange(len(V)))), shape=(count, len(V)))
+    gather = membership(group, count)
     weight = np.asarray(gather.sum(axis=1)).ravel()
     ends = group[pairs.cannot_link] if len(pairs.cannot_link) else np.zeros((0, 2), dtype=np.intp)
     both = np.concatenate([ends, ends[:, ::-1]])
     apart = sp.csr_array((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(count, count))
-    data = _Data(V, gather @ V, weight, gather, apart)
+    groups = _Groups(gather @ V, weight, apart, float(np.sum(np.einsum("ir,ir->i", V, V))))
     rng = generator(random_state)
-    runs = [_restart(data, n_clusters, max_iter, rng) for _ in range(max(n_init, 1))]
+    runs = [_restart(groups, n_clusters, max_iter, rng) for _ in range(max(n_init, 1))]
     broken, inertia, of_groups = min(runs, key=lambda run: run[:2])
     failed = sum(run[0] > 0 for run in runs)
     labels = of_groups[group]
@@ -116,40 +116,36 @@ def constrained_kmeans(
 
 
 @dataclass(frozen=True, eq=False)
-class _Data:
-    V: Array
+class _Groups:
     sums: Array  # of the rows of each group
     weight: Array  # points of each group
-    gather: Any
     apart: Any  # groups that cannot be together
+    squares: float  # of all rows, summed
 
 
-def _restart(data: _Data, k: int, max_iter: int, rng: np.random.Generator) -> tuple[int, float, Index]:
+def _restart(groups: _Groups, k: int, max_iter: int, rng: np.random.Generator) -> tuple[int, float, Index]:
     """(cannot-links broken, inertia, cluster of each group) of one run."""
     from sklearn.cluster import kmeans_plusplus
 
     from npkl_models.applications.assign import assign
 
-    means = data.sums / data.weight[:, None]
+    sums, weight, apart = groups.sums, groups.weight, groups.apart
+    means = sums / weight[:, None]
     seed = int(rng.integers(2**31 - 1))
     centres = (
-        kmeans_plusplus(means, k, sample_weight=data.weight, random_state=seed)[0]
-        if k <= len(means)
-        else means
+        kmeans_plusplus(means, k, sample_weight=weight, random_state=seed)[0] if k <= len(means) else means
     )
     order = rng.permutation(len(means))
-    squares, old = np.einsum("ir,ir->i", data.V, data.V), np.full(len(means), -1)
+    old = np.full(len(means), -1)
     for _ in range(max_iter):
-        distance = data.weight[:, None] * np.einsum("kr,kr->k", centres, centres) - 2 * data.sums @ centres.T
-        labels, broken = assign(order, np.argsort(distance, axis=1), data.apart.indptr, data.apart.indices)
+        distance = weight[:, None] * np.einsum("kr,kr->k", centres, centres) - 2 * sums @ centres.T
+        labels, broken = assign(order, np.argsort(distance, axis=1), apart.indptr, apart.indices)
         if (labels == old).all():
             break
         old = labels
-        member = sp.csr_array(
-            (np.ones(labels.size), (labels, np.arange(labels.size))), shape=(len(centres), labels.size)
-        )
-        size = np.asarray(member @ data.weight).ravel()
-        moved = (member @ data.sums) / np.maximum(size, 1.0)[:, None]
+        member = membership(labels, len(centres))
+        size = np.asarray(member @ weight).ravel()
+        moved = (member @ sums) / np.maximum(size, 1.0)[:, None]
         centres = np.where(size[:, None] > 0, moved, centres)  # an empty cluster keeps its centre
-    inertia = float(np.sum(squares)) + float(np.sum(distance[np.arange(labels.size), labels]))
+    inertia = groups.squares + float(np.sum(distance[np.arange(labels.size), labels]))
     return int(broken), max(inertia, 0.0), labels

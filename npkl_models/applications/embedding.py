@@ -24,6 +24,7 @@ from npkl_models.answer.coordinates import principal
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
+from npkl_models.linalg.owned import whole_number
 from npkl_models.model.neighbors import nearest_neighbors
 
 
@@ -59,9 +60,7 @@ def held(given: Solution | ArrayLike, size: int = 2) -> float:
     >>> held([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]], 1)
     0.8
     """
-    if not isinstance(size, (int, np.integer)) or size < 1:
-        raise ProblemError(f"size must be an integer >= 1, got {size!r}")
-    values = scree(given)
+    size, values = whole_number(size, "size", 1), scree(given)
     total = float(values.sum())
     return float(values[:size].sum()) / total if total > 0 else 1.0
 
@@ -192,5 +191,4 @@ def _votes(Z: Array, y: Index, count: int, n_neighbors: int) -> Index:
     nearer = 1 - np.arange(n_neighbors) / n_neighbors**2 / 2  # any two weigh more than any one
     cells = (np.arange(len(Z))[:, None] * count + y[near]).ravel()
     votes = np.bincount(cells, weights=np.tile(nearer, len(Z)), minlength=len(Z) * count)
-    out: Index = votes.reshape(len(Z), count).argmax(axis=1)
-    return out
+    return votes.reshape(len(Z), count).argmax(axis=1)

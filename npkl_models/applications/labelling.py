@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from npkl_models.answer.solution import Solution, Status
-from npkl_models.applications.suggest import first_apart, suggest_pairs
+from npkl_models.applications.suggest import first_apart, open_pairs, suggest_pairs
 from npkl_models.errors import ProblemError
 from npkl_models.formulations import pcp
-from npkl_models.linalg import Array, Index, Matrix
-from npkl_models.linalg.owned import generator
-from npkl_models.model.pairs import Pairs, components
+from npkl_models.linalg import Index, Matrix
+from npkl_models.linalg.owned import generator, whole_number
+from npkl_models.model.pairs import Pairs
 from npkl_models.problem import Problem
 from npkl_models.routes import get_backend
 
@@ -100,7 +100,7 @@ class Labelling:
         random_state: int = 0, **options: Any,
     ) -> None:  # fmt: skip
         self._build = build
-        self._given = pairs if isinstance(pairs, Pairs) else None
+        self._pairs = pairs if isinstance(pairs, Pairs) else None
         self.n = int(pairs.n if isinstance(pairs, Pairs) else pairs)
         if self.n < 2:
             raise ProblemError(f"there must be at least two points to ask about, got {self.n}")
@@ -110,13 +110,11 @@ class Labelling:
             raise ProblemError(f"random_state must be an integer >= 0, got {random_state!r}")
         generator(random_state)
         self.backend, self.options, self.random_state = backend, options, random_state
-        self._must: list[tuple[int, int]] = []
-        self._cannot: list[tuple[int, int]] = []
         self.skipped: list[tuple[int, int]] = []
         self.solution: Solution | None = None
         self.rounds: list[Round] = []
-        if self._given is not None:
-            _refuse_contradictions(self._given)
+        if self._pairs is not None:
+            _refuse_contradictions(self._pairs)
 
     def __repr__(self) -> str:
         return f"Labelling(n={self.n}, {self._count()} pairs, {len(self.rounds)} rounds)"
@@ -124,7 +122,7 @@ class Labelling:
     @property
     def pairs(self) -> Pairs | None:
         """All that is known, what was given first; None where nothing is."""
-        return self._with(self._must, self._cannot) if self._count() else None
+        return self._pairs
 
     def suggest(self, k: int = 1) -> Index:
         """Pairs to ask for: of the last kernel by `suggest_pairs`, at random before there is one.
@@ -134,13 +132,10 @@ class Labelling:
         ndarray of int, shape (k, 2)
             Fewer where pairs run out.
         """
-        if not isinstance(k, (int, np.integer)) or k < 1:
-            raise ProblemError(f"k must be an integer >= 1, got {k!r}")
-        known = self.pairs
+        k, known = whole_number(k, "k", 1), self.pairs
         if self.solution is None or self.solution.V is None or known is None:
-            return self._drawn(int(k), known)
-        seed = np.random.default_rng((self.random_state, self._count(), len(self.skipped)))
-        return suggest_pairs(self.solution, int(k), random_state=seed, known=known, exclude=self.skipped)
+            return self._drawn(k, known)
+        return suggest_pairs(self.solution, k, random_state=self._rng(), known=known, exclude=self.skipped)
 
     def answer(self, i: int, j: int, sign: Answer) -> bool:
         """Add an answer.
@@ -174,11 +169,9 @@ class Labelling:
         told = self._told(*pair)
         if told == sign:
             return False
-        must, cannot = self._must, self._cannot
-        trial = (must + [pair], cannot) if sign > 0 else (must, cannot + [pair])
         if told:
-            raise ProblemError(self._why_not(pair, sign, trial))
-        self._must, self._cannot = trial
+            raise ProblemError(self._why_not(pair, sign))
+        self._pairs = self._with(pair, sign)
         return True
 
     def solve(self) -> Solution:
@@ -233,43 +226,44 @@ class Labelling:
         return self.solution
 
     def _count(self) -> int:
-        return (0 if self._given is None else len(self._given)) + len(self._must) + len(self._cannot)
+        return 0 if self._pairs is None else len(self._pairs)
 
-    def _with(self, must: list[tuple[int, int]], cannot: list[tuple[int, int]]) -> Pairs:
-        given = self._given
-        if given is None:
-            return Pairs(self.n, must or None, cannot or None)
-        weights: Array | None = None
-        if given.weights is not None:
-            split = len(given.must_link)
-            old = given.weights
-            parts = [old[:split], np.ones(len(must)), old[split:], np.ones(len(cannot))]
-            weights = np.concatenate(parts)
-        return Pairs(self.n, _joined(given.must_link, must), _joined(given.cannot_link, cannot), weights)
+    def _rng(self) -> np.random.Generator:
+        """A generator of its own for each state of the loop, so that it can be gone on with."""
+        return np.random.default_rng((self.random_state, self._count(), len(self.skipped)))
+
+    def _with(self, pair: tuple[int, int], sign: int) -> Pairs:
+        """What is known, and one pair more, whose weight is one."""
+        known = self._pairs
+        if known is None:
+            return Pairs(self.n, [pair] if sign > 0 else None, [pair] if sign < 0 else None)
+        must, cannot, weights = known.must_link, known.cannot_link, known.weights
+        if weights is not None:
+            weights = np.insert(weights, len(must) if sign > 0 else len(weights), 1.0)
+        if sign > 0:
+            return Pairs(self.n, np.concatenate([must, [pair]]), cannot, weights)
+        return Pairs(self.n, must, np.concatenate([cannot, [pair]]), weights)
 
     def _told(self, i: int, j: int) -> int:
         """What follows of a pair from those that are known; 0 if nothing does."""
         known = self.pairs
         if known is None:
             return 0
-        group = components(self.n, known.must_link)[1]
+        group = known.groups()[1]
         if group[i] == group[j]:
             return 1
-        ends = np.sort(group[known.cannot_link], axis=1)
-        return -int((ends == np.sort(group[[i, j]])).all(axis=1).any())
+        return 0 if open_pairs(np.array([[i, j]]), group, known.cannot_link)[0] else -1
 
-    def _why_not(
-        self, pair: tuple[int, int], sign: int, trial: tuple[list[tuple[int, int]], list[tuple[int, int]]]
-    ) -> str:
+    def _why_not(self, pair: tuple[int, int], sign: int) -> str:
         """A sentence with what stands against an answer."""
-        known = self.pairs
+        known = self._pairs
         assert known is not None
         opposite = known.cannot_link if sign > 0 else known.must_link
         kind = "must-link" if sign > 0 else "cannot-link"
         if (opposite == pair).all(axis=1).any():
             other = "cannot-link" if sign > 0 else "must-link"
             return f"{pair[0]} - {pair[1]} must not be on both lists: it is a {other} already"
-        chain = self._with(*trial).contradictions()[0]
+        chain = self._with(pair, sign).contradictions()[0]
         words = f"{pair[0]} - {pair[1]} must not be a {kind}: must-links"
         path = " - ".join(map(str, chain))
         if sign < 0:
@@ -278,16 +272,11 @@ class Labelling:
 
     def _drawn(self, k: int, known: Pairs | None) -> Index:
         """Random pairs without a point in common, none of which is known, implied or was skipped."""
-        rng = np.random.default_rng((self.random_state, self._count(), len(self.skipped)))
-        ends = np.sort(rng.integers(0, self.n, size=(TRIES * k + TRIES, 2)), axis=1)
+        ends = np.sort(self._rng().integers(0, self.n, size=(TRIES * k + TRIES, 2)), axis=1)
         ends = ends[ends[:, 0] < ends[:, 1]]
         group = np.arange(self.n) if known is None else known.groups()[1]
         cannot = np.zeros((0, 2), dtype=np.intp) if known is None else known.cannot_link
         return first_apart(ends, group, cannot, k, self.skipped)
-
-
-def _joined(given: Index, more: list[tuple[int, int]]) -> Index:
-    return np.concatenate([given, np.array(more, dtype=np.intp).reshape(-1, 2)])
 
 
 def _refuse_contradictions(pairs: Pairs) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import ttest_rel
 
-from npkl_models.errors import ProblemError, unknown
+from npkl_models.errors import ProblemError, chosen
 from npkl_models.linalg import Array
 
 
@@ -41,8 +41,7 @@ def weighted_rand_index(labels: ArrayLike, clusters: ArrayLike, drawn_from: str 
     """
     from sklearn.metrics.cluster import pair_confusion_matrix
 
-    if drawn_from not in ("clusters", "labels"):
-        raise unknown("drawn_from", drawn_from, ("clusters", "labels"))
+    chosen("drawn_from", drawn_from, ("clusters", "labels"))
     (apart, merged), (split, together) = pair_confusion_matrix(*_pair(labels, clusters)).astype(float)
     if drawn_from == "labels":
         split, merged = merged, split

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from npkl_models.answer.solution import Solution
 from npkl_models.applications.clustering import kernel_kmeans
-from npkl_models.errors import ProblemError, SolverError, unknown
+from npkl_models.applications.suggest import cosines, open_pairs
+from npkl_models.errors import ProblemError, SolverError, chosen
 from npkl_models.formulations import pcp
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.linalg.owned import Seed, generator
@@ -117,8 +117,7 @@ class Grid:
 
     def __post_init__(self) -> None:
         for name in self.scalings:
-            if name not in SCALINGS:
-                raise unknown("scaling", name, SCALINGS)
+            chosen("scaling", name, SCALINGS)
         if not self.settings():
             raise ProblemError("a grid must have at least one value of each kind, got an empty one")
 
@@ -221,7 +220,9 @@ def _folds(pairs: Pairs, folds: int, rng: np.random.Generator) -> list[tuple[Pai
         kept = [kind[at != fold] for kind, at in zip(kinds, place, strict=True)]
         confidence = np.concatenate([w[at != fold] for w, at in zip(weights, place, strict=True)])
         train = Pairs(pairs.n, kept[0], kept[1], confidence)
-        held = [_unsaid(train, kind[at == fold]) for kind, at in zip(kinds, place, strict=True)]
+        group = train.groups()[1]
+        out_of = [kind[at == fold] for kind, at in zip(kinds, place, strict=True)]
+        held = [ends[open_pairs(ends, group, train.cannot_link)] for ends in out_of]
         if not all(map(len, held)):
             raise ProblemError(
                 f"pairs must not all follow from each other, got none left of a kind in fold {fold}"
@@ -229,17 +230,6 @@ def _folds(pairs: Pairs, folds: int, rng: np.random.Generator) -> list[tuple[Pai
         sign = np.repeat([1.0, -1.0], [len(part) for part in held])
         out.append((train, np.concatenate(held), sign))
     return out
-
-
-def _unsaid(train: Pairs, held: Index) -> Index:
-    """Pairs that do not follow from others."""
-    _, group = train.groups()
-    first, second = group[held].T
-    apart = np.sort(group[train.cannot_link], axis=1)
-    ends = np.sort(np.column_stack([first, second]), axis=1)
-    count = int(group.max()) + 1
-    told = np.isin(ends[:, 0] * count + ends[:, 1], apart[:, 0] * count + apart[:, 1])
-    return held[(first != second) & ~told]
 
 
 def _score(
@@ -257,11 +247,4 @@ def _score(
         return float(0.5 * (met[sign > 0].mean() + met[sign < 0].mean()))
     from sklearn.metrics import roc_auc_score
 
-    return float(roc_auc_score(sign > 0, _cosines(solution, held)))
-
-
-def _cosines(solution: Solution, ends: Index) -> Array:
-    assert solution.V is not None
-    V = solution.V / np.maximum(np.linalg.norm(solution.V, axis=1), 1e-300)[:, None]
-    out: Array = np.einsum("er,er->e", V[ends[:, 0]], V[ends[:, 1]])
-    return out
+    return float(roc_auc_score(sign > 0, cosines(solution.V, held)))

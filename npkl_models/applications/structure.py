@@ -129,16 +129,9 @@ def most_violated(V: Array, graph: Matrix) -> tuple[Index, Array]:
 
 
 def structure_preserving(
-    W: Any,
-    *,
-    C: float = 1.0,
-    bound: float | None = None,
-    centred: bool = True,
-    max_rounds: int = 100,
-    tol: float = 1e-4,
-    backend: str = "simple_npkl",
-    options: dict[str, Any] | None = None,
-) -> StructureRun:
+    W: Any, *, C: float = 1.0, bound: float | None = None, centred: bool = True, max_rounds: int = 100,
+    tol: float = 1e-4, backend: str = "simple_npkl", options: dict[str, Any] | None = None,
+) -> StructureRun:  # fmt: skip
     """Structure preserving embedding with all its triplets, of which few are ever built.
 
     A round solves `spe` with the triplets at hand, keeps those with a multiplier, and adds for each point the

@@ -6,10 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from npkl_models.answer.solution import Solution
-from npkl_models.errors import ProblemError, SolverError
+from npkl_models.answer.solution import Solution, factor_of
+from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Mask
-from npkl_models.linalg.owned import Seed, generator
+from npkl_models.linalg.owned import Seed, generator, whole_number
 from npkl_models.model.functionals import Entries
 from npkl_models.model.pairs import Pairs, components
 
@@ -57,10 +57,7 @@ def suggest_pairs(
     >>> bool((suggest_pairs(solution, 1) == 3).any())  # the point between the two groups
     True
     """
-    if solution.V is None:
-        raise SolverError(f"{solution.backend} left no kernel to ask (status {solution.status})")
-    if not isinstance(k, (int, np.integer)) or k < 1:
-        raise ProblemError(f"k must be an integer >= 1, got {k!r}")
+    V, k = factor_of(solution, "kernel to ask"), whole_number(k, "k", 1)
     must, cannot, threshold = _given(solution)
     n = solution.problem.n
     if known is not None:
@@ -69,50 +66,36 @@ def suggest_pairs(
         must, cannot = np.concatenate([must, known.must_link]), np.concatenate([cannot, known.cannot_link])
     group = components(n, must)[1]
     ends = _candidates(n, generator(random_state))
-    rows = solution.V / np.maximum(np.linalg.norm(solution.V, axis=1), 1e-300)[:, None]
-    margin = np.abs(np.einsum("er,er->e", rows[ends[:, 0]], rows[ends[:, 1]]) - threshold)
+    margin = np.abs(cosines(V, ends) - threshold)
     return first_apart(ends[np.argsort(margin, kind="stable")], group, cannot, k, exclude)
 
 
 def first_apart(
     ends: Index, group: Index, cannot: Index, k: int, exclude: ArrayLike | None = None
 ) -> Index:  # fmt: skip
-    """The first k open pairs, in their order, of which no two have a group in common.
+    """The first k open pairs (m, 2), in their order, of which no two have a group in common.
 
-    Parameters
-    ----------
-    ends : ndarray of int, shape (m, 2)
-        In the order in which they are wanted, the smaller point first.
-    group : ndarray of int, shape (n,)
-        Of each point: those that must-links join count as one.
-    cannot : ndarray of int, shape (c, 2)
-    k : int
-    exclude : array_like of shape (e, 2), optional
-
-    Notes
-    -----
-    What is taken of the first pairs does not depend on those that follow: so the list is read as far as it
-    takes, twice as far each time.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from npkl_models.applications.suggest import first_apart
-    >>> ends, cannot = np.array([(0, 1), (1, 2), (2, 3), (3, 4)]), np.array([(0, 1)])
-    >>> first_apart(ends, np.arange(5), cannot, 2).tolist()
-    [[1, 2], [3, 4]]
+    ``group`` is the one of each point: those that must-links join count as one. What is taken of the first
+    pairs does not depend on those that follow: so the list is read as far as it takes, twice as far each
+    time.
     """
     count = len(group)
     left_out = np.sort(np.asarray([] if exclude is None else exclude, dtype=np.intp).reshape(-1, 2), axis=1)
     read = AT_FIRST * k
     while True:
         part = ends[:read]
-        part = part[_open(part, group, cannot)]
+        part = part[open_pairs(part, group, cannot)]
         part = part[~np.isin(part @ np.array([count, 1]), left_out @ np.array([count, 1]))]
         found = _apart(part, group, k)
         if len(found) >= k or read >= len(ends):
             return found
         read *= 2
+
+
+def cosines(V: Array, ends: Index) -> Array:
+    """K_ij / sqrt(K_ii K_jj) of pairs (m, 2), from a factor."""
+    rows = V / np.maximum(np.linalg.norm(V, axis=1), 1e-300)[:, None]
+    return np.einsum("er,er->e", rows[ends[:, 0]], rows[ends[:, 1]])
 
 
 def _given(solution: Solution) -> tuple[Index, Index, float]:
@@ -156,12 +139,11 @@ def _candidates(n: int, rng: np.random.Generator) -> Index:
     return drawn[drawn[:, 0] < drawn[:, 1]]
 
 
-def _open(ends: Index, group: Index, cannot: Index) -> Mask:
+def open_pairs(ends: Index, group: Index, cannot: Index) -> Mask:
     """Which pairs do not follow from those that were given."""
     count = int(group.max()) + 1
     codes = [np.sort(group[part], axis=1) @ np.array([count, 1]) for part in (ends, cannot)]
-    out: Mask = (group[ends[:, 0]] != group[ends[:, 1]]) & ~np.isin(codes[0], codes[1])
-    return out
+    return (group[ends[:, 0]] != group[ends[:, 1]]) & ~np.isin(codes[0], codes[1])
 
 
 def _apart(ends: Index, group: Index, k: int) -> Index:

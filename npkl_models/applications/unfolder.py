@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.neighbors import NearestNeighbors
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from npkl_models.answer.solution import Solution, Status
+from npkl_models.answer.solution import Solution
 from npkl_models.applications.embedding import coordinates, scree
-from npkl_models.certify.certificate import Certificate
-from npkl_models.errors import ProblemError, SolverError
+from npkl_models.applications.estimators.base import SolvedEstimator
+from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
+from npkl_models.linalg.owned import whole_number
 
 RIDGE = 1e-3  # of the trace of the Gram matrix of the neighbours, as Roweis & Saul have it
-CHUNK = 5_000  # new points at a time
 
 
-class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False, kw_only=True)
+class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SolvedEstimator):  # type: ignore[misc]
     """Base of the transformers: its subclasses have the parameters and say what is solved.
 
     A new point gets the combination of its neighbours' coordinates whose weights combine the neighbours
@@ -30,17 +29,11 @@ class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     set keeps its own.
     """
 
-    n_components: int
-    n_neighbors: int
-    metric: str
-    backend: str
-    options: dict[str, Any] | None
-
-    solution_: Solution
-    embedding_: Array
-    eigenvalues_: Array
-    n_neighbors_: int
-    n_features_in_: int
+    n_components: int = field(default=2, kw_only=False)
+    n_neighbors: int = 6
+    metric: str = "euclidean"
+    backend: str = "auto"
+    options: dict[str, Any] | None = None
 
     @abstractmethod
     def _solved(self, X: Array, y: Any) -> Solution:
@@ -88,15 +81,7 @@ class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """
         check_is_fitted(self, "embedding_")
         new = validate_data(self, X, dtype=np.float64, reset=False)
-        index = NearestNeighbors(n_neighbors=self.n_neighbors_, metric=self.metric).fit(self._points)
-        parts = [self._placed(index, new[at : at + CHUNK]) for at in range(0, len(new), CHUNK)]
-        return np.concatenate(parts)
-
-    @property
-    def certificate_(self) -> Certificate:
-        """What is proved of the kernel."""
-        check_is_fitted(self, "solution_")
-        return self.solution_.certificate
+        return self._placed(new, self.embedding_, self._combined)
 
     @property
     def _n_features_out(self) -> int:
@@ -111,33 +96,14 @@ class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         else:
             points, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         for name in ("n_components", "n_neighbors"):
-            value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
-                raise ProblemError(f"{name} must be an integer >= 1, got {value!r}")
-        if self.metric == "precomputed":
-            raise ProblemError("metric must be one of points, got 'precomputed'")
-        self.n_neighbors_ = min(int(self.n_neighbors), len(points) - 1)
-        self.solution_ = self._solved(points, y)
-        if self.solution_.V is None:
-            raise SolverError(f"no kernel: {self.solution_.status} - {self.solution_.status.value}")
-        if self.solution_.status is not Status.OPTIMAL:
-            warnings.warn(
-                f"the kernel is not certified optimal: {self.solution_.status} - "
-                f"{self.solution_.status.value}",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        self._points = points
+            whole_number(getattr(self, name), name, 1)
+        self.n_neighbors_ = self._neighbors(len(points))
+        self._keep(self._solved(points, y), points, stacklevel=4)
         self.embedding_ = coordinates(self.solution_, self.n_components)
         self.eigenvalues_ = scree(self.solution_)
 
-    def _placed(self, index: NearestNeighbors, new: Array) -> Array:
-        near = index.kneighbors(new, return_distance=False)
-        weights = _barycentric(self._points, new, near)
-        out: Array = np.einsum("mk,mkc->mc", weights, self.embedding_[near])
-        same = np.flatnonzero((new == self._points[near[:, 0]]).all(axis=1))
-        out[same] = self.embedding_[near[same, 0]]
-        return out
+    def _combined(self, new: Array, _: Array, near: Index) -> Array:
+        return np.einsum("mk,mkc->mc", _barycentric(self._points, new, near), self.embedding_[near])
 
 
 def _barycentric(points: Array, new: Array, near: Index) -> Array:
@@ -148,5 +114,4 @@ def _barycentric(points: Array, new: Array, near: Index) -> Array:
     k = near.shape[1]
     G[:, range(k), range(k)] += np.where(trace > 0, RIDGE * trace, 1.0)[:, None]
     weights = np.linalg.solve(G, np.ones((*near.shape, 1)))[:, :, 0]
-    out: Array = weights / weights.sum(axis=1, keepdims=True)
-    return out
+    return weights / weights.sum(axis=1, keepdims=True)

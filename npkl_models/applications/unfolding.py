@@ -10,19 +10,21 @@ MVU(n_neighbors=4)
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from npkl_models.answer.solution import Solution
-from npkl_models.applications.structure import StructureRun, structure_preserving
+from npkl_models.applications.structure import structure_preserving
 from npkl_models.applications.unfolder import Unfolder
-from npkl_models.applications.volume import VolumeRun, minimum_volume
+from npkl_models.applications.volume import minimum_volume
 from npkl_models.formulations import colored_mvu, mvu
 from npkl_models.formulations.neighborhood import neighborhood
 from npkl_models.linalg import Array
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MVU(Unfolder):
     """Maximum variance unfolding: distances of neighbours kept, all else as far apart as they allow.
 
@@ -76,19 +78,9 @@ class MVU(Unfolder):
     True
     """
 
-    def __init__(
-        self, n_components: int = 2, *, n_neighbors: int = 6, nu: float = 100.0, components: str = "connect",
-        angles: bool = False, metric: str = "euclidean", backend: str = "auto",
-        options: dict[str, Any] | None = None,
-    ) -> None:  # fmt: skip
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.nu = nu
-        self.components = components
-        self.angles = angles
-        self.metric = metric
-        self.backend = backend
-        self.options = options
+    nu: float = 100.0
+    components: str = "connect"
+    angles: bool = False
 
     def _solved(self, X: Array, y: Any) -> Solution:
         problem = mvu(
@@ -97,6 +89,7 @@ class MVU(Unfolder):
         return problem.solve(self.backend, **(self.options or {}))
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ColoredMVU(Unfolder):
     """Coloured maximum variance unfolding: places that say the labels, as far as neighbours let them.
 
@@ -130,19 +123,9 @@ class ColoredMVU(Unfolder):
     (2, 1)
     """
 
-    def __init__(
-        self, n_components: int = 2, *, n_neighbors: int = 6, C: float = 1.0, bound: float | None = None,
-        label_kernel: Callable[[Any], ArrayLike] | None = None, metric: str = "euclidean",
-        backend: str = "auto", options: dict[str, Any] | None = None,
-    ) -> None:  # fmt: skip
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.C = C
-        self.bound = bound
-        self.label_kernel = label_kernel
-        self.metric = metric
-        self.backend = backend
-        self.options = options
+    C: float = 1.0
+    bound: float | None = None
+    label_kernel: Callable[[Any], ArrayLike] | None = None
 
     def _solved(self, X: Array, y: Any) -> Solution:
         labels = y if self.label_kernel is None else self.label_kernel(y)
@@ -158,6 +141,7 @@ class ColoredMVU(Unfolder):
         return tags
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MVE(Unfolder):
     """Minimum volume embedding: the first eigenvalues grown, the others shrunk.
 
@@ -194,19 +178,8 @@ class MVE(Unfolder):
     True
     """
 
-    run_: VolumeRun
-
-    def __init__(
-        self, n_components: int = 2, *, n_neighbors: int = 6, C: float = 100.0, max_steps: int = 30,
-        metric: str = "euclidean", backend: str = "auto", options: dict[str, Any] | None = None,
-    ) -> None:  # fmt: skip
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.C = C
-        self.max_steps = max_steps
-        self.metric = metric
-        self.backend = backend
-        self.options = options
+    C: float = 100.0
+    max_steps: int = 30
 
     def _solved(self, X: Array, y: Any) -> Solution:
         self.run_ = minimum_volume(
@@ -216,6 +189,7 @@ class MVE(Unfolder):
         return self.run_.solution
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SPE(Unfolder):
     """Structure preserving embedding of the graph of nearest neighbours: they are nearer than all others.
 
@@ -254,21 +228,11 @@ class SPE(Unfolder):
     True
     """
 
-    run_: StructureRun
-
-    def __init__(
-        self, n_components: int = 2, *, n_neighbors: int = 4, C: float = 1.0, bound: float | None = None,
-        tol: float = 1e-4, metric: str = "euclidean", backend: str = "simple_npkl",
-        options: dict[str, Any] | None = None,
-    ) -> None:  # fmt: skip
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.C = C
-        self.bound = bound
-        self.tol = tol
-        self.metric = metric
-        self.backend = backend
-        self.options = options
+    n_neighbors: int = 4
+    C: float = 1.0
+    bound: float | None = None
+    tol: float = 1e-4
+    backend: str = "simple_npkl"
 
     def _solved(self, X: Array, y: Any) -> Solution:
         W = neighborhood(X, self.n_neighbors_, self.metric, "connect").graph

@@ -75,15 +75,9 @@ def volume_objective(problem: Problem, V: Array, size: int) -> float:
 
 
 def minimum_volume(
-    X: Any,
-    size: int = 2,
-    *,
-    max_steps: int = 30,
-    tol: float = 1e-4,
-    backend: str = "auto",
-    options: dict[str, Any] | None = None,
-    **formulation: Any,
-) -> VolumeRun:
+    X: Any, size: int = 2, *, max_steps: int = 30, tol: float = 1e-4, backend: str = "auto",
+    options: dict[str, Any] | None = None, **formulation: Any,
+) -> VolumeRun:  # fmt: skip
     """Steps of `mve`, each along the leading eigenvectors of the last kernel.
 
     The sum of the d largest eigenvalues is the largest tr(P K) of all projectors P of rank d: each step
@@ -151,5 +145,4 @@ def _leading(V: Array, size: int) -> Array:
     """The first eigenvectors of the centred kernel; where its rank ends any others."""
     U, _, _ = np.linalg.svd(V - V.mean(axis=0), full_matrices=V.shape[1] <= size)
     centred = U - U.mean(axis=0)
-    out: Array = np.linalg.qr(centred[:, : size + 1])[0][:, :size]
-    return out
+    return np.linalg.qr(centred[:, : size + 1])[0][:, :size]

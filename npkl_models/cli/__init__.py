@@ -1,1 +1,1 @@
-"""The command ``npkl``, a file for each of its commands."""
+"""The command ``npkl``: its parser, and modules with the functions that its commands run."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from functools import partial
 
 import numpy as np
 
@@ -13,8 +12,7 @@ from npkl_models.applications.estimators.side import landmark_pairs
 from npkl_models.applications.selection import SCALINGS
 from npkl_models.cli import output
 from npkl_models.cli.arguments import builder, points
-from npkl_models.cli.console import printer
-from npkl_models.cli.progress import progress
+from npkl_models.cli.console import say
 from npkl_models.data import tables
 from npkl_models.data.datasets import Dataset
 from npkl_models.errors import ProblemError, optional
@@ -26,7 +24,7 @@ from npkl_models.model.pairs import Pairs
 def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
     output.check(options.out, kinds=(".csv",))
-    output.check(options.plot, "--plot", (".png", ".svg", ".pdf"))
+    output.check(options.plot, "--plot", output.PICTURE)
     if options.plot is not None:
         optional("matplotlib", "plot", "plot").use("Agg")
     data, recipe = points(options)
@@ -36,14 +34,13 @@ def run(options: argparse.Namespace) -> int:
     given, k, seed = options.links, options.k, recipe.seed
     pairs = landmark_pairs(X, k, seed) if given is None else tables.read_pairs(given, data.n)
     problem = builder(recipe, X)(pairs)
-    with progress(f"{problem.name}, n = {problem.n}"):
+    with output.progress(f"{problem.name}, n = {problem.n}"):
         solution = problem.solve(recipe.backend, **recipe.solving())
-    tell = partial(printer().print, markup=False, highlight=False, soft_wrap=True)
-    tell(f"{data.name}: {data.n} points, {_said_of(pairs, options)}")
-    tell(solution.summary())
+    say(f"{data.name}: {data.n} points, {_said_of(pairs, options)}")
+    say(solution.summary())
     if solution.V is not None:
         labels = kernel_kmeans(solution, options.k, random_state=recipe.seed)
-        tell(_found(labels, data, options.k))
+        say(_found(labels, data, options.k))
         if options.out is not None:
             output.write_labels(options.out, labels)
         if options.plot is not None:

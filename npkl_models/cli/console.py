@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 WIDE = 240  # columns where no terminal says how many, nor COLUMNS
 
@@ -19,3 +20,16 @@ def printer(stderr: bool = False) -> Console:
     if found.is_terminal or "COLUMNS" in os.environ:
         return found
     return Console(stderr=stderr, emoji=False, width=WIDE)
+
+
+def say(what: Any, soft_wrap: bool = True) -> None:
+    """Print a text or a table as it is: nothing in it is taken for a style."""
+    printer().print(what, markup=False, highlight=False, soft_wrap=soft_wrap)
+
+
+def new_table(title: str | None = None) -> Table:
+    """An empty table, as all commands draw them."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    return Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))

@@ -1,4 +1,4 @@
-"""``npkl crosscheck``: solve one problem by every backend and compare the answers."""
+"""``npkl crosscheck`` and ``npkl report``: one problem by every backend, as a table or a page."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from npkl_models.cli import output
 from npkl_models.cli.arguments import asked
-from npkl_models.cli.console import printer
+from npkl_models.cli.console import new_table, printer, say
 from npkl_models.crosscheck.run import crosscheck
 from npkl_models.crosscheck.table import COLUMNS, CrossCheck, cells
 from npkl_models.files.atomic import write_json
@@ -31,7 +29,7 @@ SUBSET = 60  # points of the second table, for an interior-point reference
 def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
     output.check(options.json, "--json", (".json",))
-    output.check(options.report, "--report", (".html", ".htm"))
+    output.check(options.report, "--report", output.PAGE)
     console = printer()
     given = asked(options)
     found = _run(console, given.problem, options.backends, given.recipe, options)
@@ -64,18 +62,25 @@ def _run(
 
         chosen = known_backends() if backends is None else [label.split("[")[0] for label in backends]
         return crosscheck(
-            problem,
-            backends,
-            n_jobs=options.jobs,
-            progress=progress,
-            folder=options.resume,
+            problem, backends, n_jobs=options.jobs, progress=progress, folder=options.resume,
             **recipe.solving(*chosen),
-        )
+        )  # fmt: skip
+
+
+def report(options: argparse.Namespace) -> int:
+    """Write the cross-check of a problem as one page; returns the exit status."""
+    output.check(options.page, "the page", output.PAGE)
+    given = asked(options)
+    with output.progress(f"{given.problem.name}, n = {given.problem.n}"):
+        found = crosscheck(given.problem, options.backends, n_jobs=options.jobs, **given.recipe.solving())
+    found.report(options.page, made=given.made)
+    say(f"{options.page}: {found.headline()}")
+    return 0 if found.agrees else 1
 
 
 def _show(console: Console, found: CrossCheck, title: str, named: bool) -> None:
     shown = COLUMNS if console.width >= WIDE else NARROW_COLUMNS
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = new_table(title)
     for name in shown:
         left = name in ("backend", "status", "verdict")
         table.add_column(name, justify="left" if left else "right", no_wrap=name != "verdict")

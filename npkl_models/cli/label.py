@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 import npkl_models.interrupts as interrupts
@@ -17,8 +16,7 @@ from npkl_models.applications.labelling import Labelling
 from npkl_models.applications.selection import SCALINGS
 from npkl_models.cli import output
 from npkl_models.cli.arguments import builder, points
-from npkl_models.cli.console import printer
-from npkl_models.cli.progress import progress
+from npkl_models.cli.console import new_table, say
 from npkl_models.data import tables
 from npkl_models.errors import ProblemError
 from npkl_models.files.gate import text_of
@@ -54,13 +52,12 @@ def run(options: argparse.Namespace) -> int:
         if csv
         else [f"column {k + 1}" for k in range(data.X.shape[1])]
     )
-    tell: Callable[..., None] = partial(printer().print, markup=False, highlight=False, soft_wrap=True)
-    tell(f"{data.name}: {data.n} points, {_said_of(loop)}")
-    desk = _Desk(loop, options.links, partial(_show, data.X, X, names), tell)
+    say(f"{data.name}: {data.n} points, {_said_of(loop)}")
+    desk = _Desk(loop, options.links, partial(_show, data.X, X, names))
     desk.solve()
     while desk.ask(options.every):
         desk.solve()
-    tell(f"{options.links} has {_said_of(loop)}")
+    say(f"{options.links} has {_said_of(loop)}")
     good = all(one.status is Status.OPTIMAL for one in loop.rounds[-1:])
     return CERTIFIED if good else NOT_CERTIFIED
 
@@ -68,21 +65,19 @@ def run(options: argparse.Namespace) -> int:
 class _Desk:
     """Where questions are asked and answers are kept."""
 
-    def __init__(
-        self, loop: Labelling, path: Path, show: Callable[[int, int], Table], tell: Callable[..., None]
-    ) -> None:  # fmt: skip
-        self.loop, self.path, self.show, self.tell = loop, path, show, tell
+    def __init__(self, loop: Labelling, path: Path, show: Callable[[int, int], Table]) -> None:
+        self.loop, self.path, self.show = loop, path, show
 
     def solve(self) -> None:
         """With all answers, if there are new ones; says in a line what is proved."""
         pairs, done = self.loop.pairs, [one.pairs for one in self.loop.rounds[-1:]]
         if pairs is None or done == [len(pairs)]:
             return
-        with progress(f"n = {self.loop.n}, {len(pairs)} pairs"):
+        with output.progress(f"n = {self.loop.n}, {len(pairs)} pairs"):
             found = self.loop.solve()
         last = self.loop.rounds[-1]
         how = "from the kernel before" if last.warm else "from the beginning"
-        self.tell(
+        say(
             f"{last.pairs} pairs: {found.status}, relative gap {last.relative_gap:.1e}, "
             f"{last.seconds:.2g} s {how}"
         )
@@ -93,13 +88,13 @@ class _Desk:
         """Ask about so many pairs; False to leave, or when there is nothing more to ask."""
         told = 0
         for i, j in self.loop.suggest(every).tolist():
-            self.tell(self.show(i, j))
+            say(self.show(i, j))
             new = self._one(i, j)
             if new is None:
                 return False
             told += new
         if not told and not len(self.loop.suggest(1)):
-            self.tell("no pair is left to ask about")
+            say("no pair is left to ask about")
             return False
         return True
 
@@ -110,18 +105,18 @@ class _Desk:
             try:
                 words = input(QUESTION).strip().lower().split()
             except EOFError:
-                self.tell("")
+                say("")
                 return None
             if words and words[0] in LEAVE:
                 return None
             own = _of_ones_own(words)
             if own is None and (len(words) != 1 or words[0] not in SIGNS):
-                self.tell(f"an answer must be y, n, s, q or such as 3 17 y, got {' '.join(words)!r}")
+                say(f"an answer must be y, n, s, q or such as 3 17 y, got {' '.join(words)!r}")
                 continue
             try:
                 told += self._add(*(own or (i, j, SIGNS[words[0]])))
             except ProblemError as error:
-                self.tell(str(error))
+                say(str(error))
                 continue
             if own is None:
                 return told
@@ -161,7 +156,7 @@ def _show(X: Array, scaled: Array, names: list[str], i: int, j: int) -> Table:
     """Two rows, the columns in which they differ most (as scaled) first."""
     order = np.argsort(-np.abs(scaled[i] - scaled[j]), kind="stable")
     order = order[X[i, order] != X[j, order]]
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = new_table()
     table.add_column("")
     for end in (i, j):
         table.add_column(f"row {end}", justify="right")

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import NoReturn
 
+import shtab
+
 import npkl_models.interrupts as interrupts
 from npkl_models._first import STATUS, end_at_once
+from npkl_models._version import __version__
 from npkl_models.cli.console import printer
-from npkl_models.cli.parser.command import parser
+from npkl_models.cli.parser import others, points, problems
 from npkl_models.errors import NPKLError
 
 USAGE = 2
+COMMANDS = (
+    problems.add_solve, points.add_cluster, points.add_label, problems.add_crosscheck, problems.add_path,
+    problems.add_explain, others.add_explore, others.add_backends, others.add_datasets, problems.add_report,
+    others.add_export, others.add_version,
+)  # fmt: skip
 
 
 def command() -> NoReturn:
@@ -32,18 +41,14 @@ def command() -> NoReturn:
 
 
 def main(arguments: Sequence[str] | None = None, ready: Callable[[], None] = lambda: None) -> int:
-    """Run the command; returns its exit status.
+    """Run the command with those arguments, or the process's own; returns its exit status.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Those of the process by default.
-    ready : callable
-        Called once what the command needs is imported, before it does anything.
+    ``ready`` is called once what the command needs is imported, before it does anything.
     """
     try:
         options = parser().parse_args(arguments)
-        run: Callable[..., int] = import_module(f"npkl_models.cli.{options.run}").run
+        module, name = options.run.split(".")
+        run: Callable[..., int] = getattr(import_module(f"npkl_models.cli.{module}"), name)
         ready()
         return run(options)
     except (NPKLError, OSError) as error:
@@ -53,6 +58,19 @@ def main(arguments: Sequence[str] | None = None, ready: Callable[[], None] = lam
         return USAGE
     except KeyboardInterrupt:
         return _interrupted()
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the whole command; its ``run`` names module and function of what was asked for."""
+    made = argparse.ArgumentParser(
+        prog="npkl", description="Non-parametric kernel learning: exact and fast solvers, compared."
+    )
+    made.add_argument("--version", action="version", version=__version__)
+    shtab.add_argument_to(made, "--print-completion", help="completion for a shell, to be sourced there")
+    commands = made.add_subparsers(required=True, metavar="command")
+    for add in COMMANDS:
+        add(commands)
+    return made
 
 
 def _status() -> int:

@@ -1,19 +1,51 @@
-"""Answers as files: .npz with everything, .json with what a table has."""
+"""What a command says while it works, and the files that it leaves: .npz with everything, .json, labels."""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from rich import status
 
 from npkl_models.answer.solution import Solution, Status
+from npkl_models.cli.console import printer
 from npkl_models.errors import ProblemError
-from npkl_models.files.atomic import write_json, write_text
+from npkl_models.files.atomic import finite, write_json, write_text
 from npkl_models.linalg import Index
-from npkl_models.solve.watch import INTERRUPTED
+from npkl_models.solve.watch import INTERRUPTED, listening
 
 KINDS = (".npz", ".json")
+PAGE, PICTURE = (".html", ".htm"), (".png", ".svg", ".pdf")
+
+
+class _Line(logging.Handler):
+    """Shows the last message of a run, with its rate."""
+
+    def __init__(self, line: status.Status) -> None:
+        super().__init__(logging.INFO)
+        self.line = line
+
+    def emit(self, record: logging.LogRecord) -> None:
+        args, text = record.args, record.getMessage()
+        if isinstance(args, tuple) and len(args) >= 2:
+            iteration, seconds = args[0], args[1]
+            if isinstance(iteration, int) and isinstance(seconds, float) and seconds > 0:
+                text += f" ({iteration / seconds:.3g} a second)"
+        self.line.update(text)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[None]:
+    """Say on standard error what is being done, about once a second, if that is a terminal."""
+    console = printer(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(what) as line, listening(_Line(line)):
+        yield
 
 
 def check(path: Path | None, what: str = "--out", kinds: tuple[str, ...] = KINDS) -> None:
@@ -58,11 +90,6 @@ def described(solution: Solution) -> dict[str, Any]:
             "failure_probability": found.failure_probability, "rank": solution.rank,
         }  # fmt: skip
     return {key: finite(value) for key, value in out.items()}
-
-
-def finite(value: Any) -> Any:
-    """The value, None for a number that JSON has no word for."""
-    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def write_labels(path: Path, labels: Index) -> None:

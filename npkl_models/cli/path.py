@@ -6,15 +6,12 @@ import argparse
 from typing import Any
 
 import numpy as np
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
 import npkl_models.show.plots as plots
 from npkl_models.answer.solution import Status
 from npkl_models.cli import output
 from npkl_models.cli.arguments import asked
-from npkl_models.cli.console import printer
-from npkl_models.cli.progress import progress
+from npkl_models.cli.console import new_table, printer
 from npkl_models.errors import ProblemError, optional
 from npkl_models.files.atomic import save_figure, write_json
 from npkl_models.path import Path as Answers
@@ -26,10 +23,10 @@ COLUMNS = ("objective", "certified gap", "rigour", "rank", "iterations", "second
 def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
     output.check(options.out, kinds=(".json",))
-    output.check(options.plot, "--plot", (".png", ".svg", ".pdf"))
+    output.check(options.plot, "--plot", output.PICTURE)
     grid = values(options.values)
     given = asked(options)
-    with progress(f"{given.problem.name}, n = {given.problem.n}, {grid.size} values"):
+    with output.progress(f"{given.problem.name}, n = {given.problem.n}, {grid.size} values"):
         found = regularization_path(
             given.problem, options.parameter, grid.tolist(), given.recipe.backend, n_jobs=options.jobs,
             **given.recipe.solving(),
@@ -59,7 +56,7 @@ def values(text: str) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 
 def _show(found: Answers, title: str) -> None:
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = new_table(title)
     for name in (found.parameter, *COLUMNS):
         table.add_column(name, justify="left" if name == "status" else "right", no_wrap=True)
     for value, solution in zip(found.values, found.solutions, strict=True):

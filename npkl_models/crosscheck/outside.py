@@ -18,23 +18,9 @@ from npkl_models.solve.watch import Watch
 def judge_sdpa(problem: Statement, path: str | Path, tol: float = 1e-6) -> Solution:
     """The certified solution of what CSDP or DSDP wrote for the file of `Problem.to_sdpa`.
 
-    Parameters
-    ----------
-    path : str or Path
-        The solver's file: x on the first line, then entries of both matrices.
-    tol : float
-        The relative gap that counts as OPTIMAL.
-
-    Returns
-    -------
-    Solution
-        The solver's kernel, restored, with its multipliers (moved into their domains) or with those that are
-        recovered from the kernel, whichever prove more.
-
-    Raises
-    ------
-    ProblemError
-        If the file has not the sizes of this problem.
+    The solver's kernel, restored, with its multipliers (moved into their domains) or with those that are
+    recovered from the kernel, whichever prove more; OPTIMAL up to the relative gap ``tol``. A
+    `ProblemError` if the file, x and then entries of both matrices, has not the sizes of this problem.
     """
     x, U = read_solution(path, problem)
     file = as_sdpa(problem)

@@ -13,6 +13,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from npkl_models.answer.solution import Solution, Status
+from npkl_models.certify.certificate import CERTIFIED
 from npkl_models.crosscheck.table import CrossCheck, Row
 from npkl_models.errors import NPKLError, ProblemError, UnsupportedError, chosen, instance, unknown
 from npkl_models.linalg import Array
@@ -29,18 +30,12 @@ REFERENCE = "interior"  # exact at every size that fits
 
 
 def crosscheck(
-    problem: Problem,
-    backends: str | Backend | Sequence[str | Backend] | None = None,
-    points: Mapping[str, Any] | None = None,
-    reference: str | None = None,
-    n_jobs: int = 1,
-    *,
-    agreement: float = AGREEMENT,
-    progress: Callable[[str], None] | None = None,
-    without_basis: Solution | bool | None = None,
-    folder: str | FilePath | None = None,
+    problem: Problem, backends: str | Backend | Sequence[str | Backend] | None = None,
+    points: Mapping[str, Any] | None = None, reference: str | None = None, n_jobs: int = 1, *,
+    agreement: float = AGREEMENT, progress: Callable[[str], None] | None = None,
+    without_basis: Solution | bool | None = None, folder: str | FilePath | None = None,
     **options: Unpack[AnyKeywords],
-) -> CrossCheck:
+) -> CrossCheck:  # fmt: skip
     """Solve a problem by several backends and compare the answers.
 
     Parameters
@@ -76,9 +71,8 @@ def crosscheck(
     --------
     >>> import npkl_models as nm
     >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
     >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
+    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
     >>> solution = problem.solve()
     >>> table = nm.crosscheck(problem, ["bcd", "interior"], points={"mine": 1.1 * solution.K})
     >>> [row.verdict == "agrees" for row in table.rows]
@@ -170,19 +164,15 @@ Outcome = Solution | str
 
 
 def _outcomes(
-    problem: Problem,
-    runs: dict[str, Run],
-    n_jobs: int,
-    progress: Callable[[str], None] | None,
+    problem: Problem, runs: dict[str, Run], n_jobs: int, progress: Callable[[str], None] | None,
     folder: str | FilePath | None,
-) -> dict[str, Outcome]:
+) -> dict[str, Outcome]:  # fmt: skip
     tasks = {label: partial(_solve, problem, *run) for label, run in runs.items()}
     if progress is not None and n_jobs == 1:
         tasks = {label: partial(_told, progress, label, task) for label, task in tasks.items()}
     options = {label: own for label, (_, own) in runs.items()}
     place = place_of(folder, problem, runs=options)
-    found: dict[str, Outcome] = sweep(tasks, n_jobs, place, about=about(place))
-    return found
+    return sweep(tasks, n_jobs, place, about=about(place))
 
 
 def _told(progress: Callable[[str], None], label: str, task: Callable[[], Outcome]) -> Outcome:
@@ -209,7 +199,7 @@ def _bracket(solved: dict[str, Solution]) -> tuple[float, float]:
     bounds = [-math.inf]
     objectives = [math.inf]
     for solution in solved.values():
-        if solution.certificate.rigour in ("proved", "probable"):
+        if solution.certificate.rigour in CERTIFIED:
             bounds.append(solution.certificate.bound)
         if solution.certificate.feasible:
             objectives.append(solution.certificate.objective)

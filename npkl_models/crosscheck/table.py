@@ -13,7 +13,9 @@ from typing import Any
 
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import optional
+from npkl_models.files.atomic import finite
 from npkl_models.problem import Problem
+from npkl_models.show.page import table as html_table
 from npkl_models.show.plots.tables import plot_crosscheck
 from npkl_models.show.report import write_report
 
@@ -69,9 +71,8 @@ class CrossCheck:
     --------
     >>> import npkl_models as nm
     >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
-    >>> L = nm.laplacian(X, n_neighbors=2, shift=0.1)
     >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
-    >>> problem = nm.pcp(L, pairs)
+    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
     >>> table = nm.crosscheck(problem, ["bcd", "interior"])
     >>> table.agrees
     True
@@ -115,27 +116,18 @@ class CrossCheck:
     def to_json(self) -> str:
         """{"problem", "versions", "bracket", "reference", "rows"}; null for what did not run."""
         P = self.problem
-        return json.dumps(
-            {
-                "problem": {
-                    "name": P.name,
-                    "n": P.n,
-                    "order": P.order,
-                    "values": P.n_pairs,
-                    "losses": [term.loss.name for term in P.terms],
-                    "regularizer": asdict(P.regularizer) | {"name": P.regularizer.name},
-                },
-                "versions": {name: version(name) for name in _PACKAGES}
-                | {"python": platform.python_version()},
-                "bracket": [_finite(self.bound), _finite(self.objective)],
-                "reference": self.reference,
-                "agrees": self.agrees,
-                "restriction_error": _finite(self.restriction_error),
-                "rows": [{k: _finite(v) for k, v in asdict(row).items()} for row in self.rows],
+        document = {
+            "problem": {
+                "name": P.name, "n": P.n, "order": P.order, "values": P.n_pairs,
+                "losses": [term.loss.name for term in P.terms],
+                "regularizer": asdict(P.regularizer) | {"name": P.regularizer.name},
             },
-            indent=2,
-            default=_plain,
-        )
+            "versions": {name: version(name) for name in _PACKAGES} | {"python": platform.python_version()},
+            "bracket": [finite(self.bound), finite(self.objective)], "reference": self.reference,
+            "agrees": self.agrees, "restriction_error": finite(self.restriction_error),
+            "rows": [{key: finite(value) for key, value in asdict(row).items()} for row in self.rows],
+        }  # fmt: skip
+        return json.dumps(document, indent=2, default=_plain)
 
     def to_frame(self) -> Any:
         """A pandas DataFrame, a row per backend (needs the extra ``frame``)."""
@@ -152,13 +144,8 @@ class CrossCheck:
 
     def to_html(self) -> str:
         """The table in HTML."""
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in COLUMNS)
-        lines = [f"<tr>{head}</tr>"]
-        for row in self.rows:
-            tone = "good" if row.verdict == "agrees" else "idle" if not row.ran else "bad"
-            line = "".join(f"<td>{html.escape(cell)}</td>" for cell in cells(row))
-            lines.append(f'<tr class="{tone}">{line}</tr>')
-        return "<table>" + "\n".join(lines) + "</table>"
+        tones = ["good" if row.verdict == "agrees" else "bad" if row.ran else "idle" for row in self.rows]
+        return html_table(COLUMNS, map(cells, self.rows), tones)
 
     def _repr_html_(self) -> str:
         return f"<p>{html.escape(self.headline())}</p>{self.to_html()}"
@@ -184,7 +171,3 @@ def cells(row: Row) -> tuple[str, ...]:
 def _plain(value: Any) -> Any:
     """Of a regulariser's own fields, such as an array."""
     return value.tolist() if hasattr(value, "tolist") else repr(value)
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value

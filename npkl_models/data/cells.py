@@ -23,19 +23,10 @@ MISSING = {"", "na", "n/a", "nan", "null", "none", "?", "-", ".", "missing"}
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of a file, without blanks around them.
+    """The cells of a file, without blanks around them, in rows of one length.
 
-    Attributes
-    ----------
-    path : Path
-    names : list of str
-        Of the columns; empty where there is no header.
-    rows : list of list of str
-        All of one length.
-    lines : list of int
-        The line of the file that each row ends on, from 1.
-    first : int
-        The place in the file of the first column, from 1: 2 where one with names of rows is left out.
+    ``names`` are those of the columns, none without a header; ``lines`` the lines of the file that the rows
+    end on, from 1; ``first`` is the place of the first column, 2 where one with names of rows is left out.
     """
 
     path: Path
@@ -60,10 +51,7 @@ class Cells:
     def numbers(self, columns: Sequence[int]) -> Array:
         """The numbers of some columns.
 
-        Raises
-        ------
-        ProblemError
-            With the first cell that holds none, and what can be done about it.
+        A `ProblemError` names the first cell that holds none, and what can be done about it.
         """
         out = np.empty((len(self.rows), len(columns)))
         for j, k in enumerate(columns):
@@ -98,18 +86,10 @@ class Cells:
 def read_cells(path: Path, row_names: bool = True) -> Cells:
     """The cells of a csv, parted by what its first line has: commas, semicolons, tabs or blanks.
 
-    Parameters
-    ----------
-    path : Path
-        Packed by gzip or bzip2 where its name says so.
-    row_names : bool
-        Leave out a first column that names the rows: one that the header has no word for (as R writes it) or
-        an empty one (as pandas and R write it); and an empty last one that the header has no word for.
-
-    Raises
-    ------
-    ProblemError
-        If the rows are not of one length, or there is none; the text says where.
+    It is unpacked where its name says gzip or bzip2. With ``row_names`` a first column that names the rows
+    is left out: one that the header has no word for (as R writes it) or an empty one (as pandas and R write
+    it); and so is an empty last one that the header has no word for. A `ProblemError` says where the rows
+    are not of one length, or that there is none.
     """
     with gate(path, "a text file with commas"):
         rows, lines = _parsed(path, text_of(path))

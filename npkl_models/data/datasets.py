@@ -24,8 +24,7 @@ from typing import Any
 import numpy as np
 
 from npkl_models.data import synthetic
-from npkl_models.data.downloads import fetch
-from npkl_models.data.readers import read_csv, read_libsvm
+from npkl_models.data.readers import fetch, read_csv, read_libsvm
 from npkl_models.errors import NPKLError, ProblemError, unknown
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import generator

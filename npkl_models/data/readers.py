@@ -1,7 +1,8 @@
-"""Readers of the two file layouts in which the benchmark sets are kept."""
+"""Files of the benchmark sets: read in the two layouts in which they are kept, downloaded with checksums."""
 
 from __future__ import annotations
 
+import hashlib
 import io
 import re
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 
 from npkl_models.data.cells import number_of, read_cells
 from npkl_models.errors import ProblemError
+from npkl_models.files.atomic import write_text
 from npkl_models.files.gate import content, gate, text_of
 from npkl_models.linalg import Array, Index
 
@@ -17,16 +19,26 @@ ODD = re.compile(rb"^[^#\n]*(_|qid)", re.MULTILINE)  # Python takes 1_0 for 10; 
 FLOOR = 2**23  # numbers of a dense table that any file may ask for
 SPARSEST = 2000  # beyond: how many times more numbers than are written may be in it
 
+LIBSVM_PAGE = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
+CHECKSUMS = {
+    "binary/a1a": "md5:b62d93d768db2423dd06fadb24ea0c1f",
+    "binary/a2a": "md5:1328dfba5eee42f878af59e41fa414cf",
+    "binary/a4a": "md5:ce53c338007a0ad8e7021186cc259b07",
+    "binary/a5a": "md5:556ff24aafeb30297763c0dcb0feeb4f",
+    "binary/a6a": "md5:02abf77023749b83eb5cfb1ad60969cc",
+    "binary/a7a": "md5:3285a272a2f5c5e343c74c9394cbac6c",
+    "binary/a8a": "md5:247737ca98b22d3186c0c0db33d5f006",
+    "binary/a9a": "md5:fb3596510d780aaf76a06dc721d49662",
+}
+"""Of the files as the page has them. A file that is not listed is remembered by its first download."""
+SHA256 = re.compile("[0-9a-f]{64}")
+
 
 def read_csv(path: Path) -> tuple[Array, Index]:
     """Features and labels of a (gzipped) CSV file with a header and the label last.
 
-    Labels that are whole numbers are left as they are, others are numbered from 0.
-
-    Raises
-    ------
-    ProblemError
-        For any other file; the text says where it is another.
+    Labels that are whole numbers are left as they are, others are numbered from 0. A `ProblemError` says
+    where a file is another.
     """
     with gate(path, "a csv with a header and the label last"):
         found = _plain(text_of(path))
@@ -77,10 +89,7 @@ def codes(values: Array) -> Index:
 def read_libsvm(path: Path, n_features: int | None = None) -> tuple[Array, Index]:
     """Dense features and integer labels of a (gzip or bzip2) LIBSVM file.
 
-    Raises
-    ------
-    ProblemError
-        If it is in another format, or its largest index asks for a table that is out of proportion.
+    A `ProblemError` for another format, or an index that asks for a table that is out of proportion.
     """
     from sklearn.datasets import load_svmlight_file
 
@@ -99,3 +108,31 @@ def read_libsvm(path: Path, n_features: int | None = None) -> tuple[Array, Index
             raise ProblemError(f"{path} must be in LIBSVM's format, got no number at all, NaN or infinity")
         dense: Array = np.asarray(X.toarray(), dtype=float)
         return dense, codes(y)
+
+
+def fetch(path: str) -> Path:
+    """The file of that path below the LIBSVM page, downloaded once and checked each time.
+
+    A ValueError if it is not the one of the checksum, an OSError if it could not be downloaded.
+    """
+    import pooch
+
+    folder = Path(pooch.os_cache("npkl_models"))
+    name = path.replace("/", "_")
+    seen = folder / f"{name}.sha256"
+    known = CHECKSUMS.get(path)
+    if known is None and seen.is_file():
+        known = f"sha256:{_remembered(seen)}"
+    file = Path(pooch.retrieve(f"{LIBSVM_PAGE}/{path}", known, fname=name, path=folder))
+    if known is None:
+        write_text(seen, hashlib.sha256(file.read_bytes()).hexdigest())
+    return file
+
+
+def _remembered(seen: Path) -> str:
+    """The checksum of the first download."""
+    said = text_of(seen).strip()
+    if not SHA256.fullmatch(said):
+        got = f"{said[:80]!r}; delete it to begin anew"
+        raise ProblemError(f"{seen} must hold a checksum of 64 digits, got {got}")
+    return said

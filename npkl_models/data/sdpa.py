@@ -40,21 +40,11 @@ DENSE = "an orthonormal basis that is more than points which share a row"
 class SDPAFile:
     """The numbers of a file.
 
-    Attributes
-    ----------
-    c : ndarray
-        A number for each x.
-    blocks : list of int
-        Orders of the blocks; negative for a diagonal one.
-    moving : ndarray of bool
-        Which multipliers of the problem are the first numbers of x; ``fixed`` are the others.
-    fixed : ndarray
-    comments : tuple of str
-        Lines at the head of the file, which solvers pass over.
-    face : Face or None
-        Over which the problem is stated, where it is not as it was given.
-    entries : list of (ndarray, ndarray)
-        Places (nnz, 4), from 1, of entries of F (k = 0 for F_0, block, row, column), and the entries.
+    ``c`` has a number for each x, ``blocks`` the orders of the blocks, negative for diagonal ones. The
+    multipliers ``moving`` of the problem are the first numbers of x; ``fixed`` has the others. ``entries``
+    are places (nnz, 4), from 1, in F (k = 0 for F_0, block, row, column), and the numbers there. Solvers
+    pass over the ``comments``. ``face`` is the one over which the problem is stated, where it is not as it
+    was given.
     """
 
     c: Array
@@ -102,23 +92,11 @@ class SDPAFile:
 
 
 def to_sdpa(problem: Statement, path: str | Path) -> Path:
-    """Write the problem in SDPA's sparse format.
+    """Write the problem in SDPA's sparse format, by custom with the suffix ``.dat-s``; returns the path.
 
-    Parameters
-    ----------
-    path : str or Path
-        By custom with the suffix ``.dat-s``.
-
-    Returns
-    -------
-    Path
-        The file; its comments hold the problem itself, for `from_sdpa`. The minimum of its c'x is minus the
-        problem's, up to `SDPAFile.constant` (linear losses).
-
-    Raises
-    ------
-    UnsupportedError
-        If the format has no words for a part of the problem; the text says which.
+    Its comments hold the problem itself, for `from_sdpa`. The minimum of its c'x is minus the problem's, up
+    to `SDPAFile.constant` (linear losses). An `UnsupportedError` says for which part the format has no
+    words.
     """
     path = Path(path)
     file = as_sdpa(problem)
@@ -140,10 +118,7 @@ def embedded(problem: Statement) -> tuple[str, ...]:
 def from_sdpa(path: str | Path) -> Statement:
     """The problem that `to_sdpa` wrote.
 
-    Raises
-    ------
-    ProblemError
-        If the file is not one of ours: SDPA's format does not say what is a loss and what a bound.
+    A `ProblemError` for other files: SDPA's format does not say what is a loss and what a bound.
     """
     with gate(path, "a file that to_sdpa wrote"):
         lines = []
@@ -234,8 +209,7 @@ def _is_entry(found: Array) -> Mask:
     """Which rows have a matrix, a block, a row, a column and a finite value."""
     places = found[:, :4]
     whole = np.isfinite(found).all(axis=1) & (places == np.floor(places)).all(axis=1)
-    out: Mask = whole & (places >= 1).all(axis=1) & (places < 2**31).all(axis=1) & (found[:, 0] <= 2)
-    return out
+    return whole & (places >= 1).all(axis=1) & (places < 2**31).all(axis=1) & (found[:, 0] <= 2)
 
 
 def as_sdpa(problem: Statement) -> SDPAFile:

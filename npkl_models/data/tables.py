@@ -83,13 +83,7 @@ def read_points(path: str | Path, label: str | None = None) -> Dataset:
 
 
 def column_names(path: str | Path, label: str | None = None) -> list[str]:
-    """The names of the columns of a csv that `read_points` takes as points, by number where it has no header.
-
-    Raises
-    ------
-    ProblemError
-        As `read_points`.
-    """
+    """The columns of a csv that `read_points` takes as points, by number where it has no header."""
     cells = read_cells(Path(path))
     at = _label_column(cells, label)
     names = cells.names or [cells.column(k) for k in range(cells.width)]

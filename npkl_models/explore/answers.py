@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -16,12 +15,13 @@ from npkl_models.answer.solution import Solution
 from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
 from npkl_models.certify.bracket import bracket
 from npkl_models.crosscheck.table import COLUMNS, CrossCheck, cells
-from npkl_models.errors import ProblemError, unknown
+from npkl_models.errors import ProblemError, chosen
 from npkl_models.explore.form import Form
+from npkl_models.files.atomic import finite
 from npkl_models.linalg import Array, Index
 from npkl_models.path import Path
 from npkl_models.recipe.made import Made
-from npkl_models.show.figures import svg
+from npkl_models.show.page import svg
 
 FEW = 2  # clusters, where neither the form nor the data say how many
 SHOWN = 400  # rows of a history that are sent
@@ -68,28 +68,11 @@ class Answer:
         }  # fmt: skip
 
     def figure(self, name: str, by: str, width: int, dark: bool) -> str:
-        """A figure as SVG.
+        """One of `FIGURES` as SVG, so many pixels wide.
 
-        Parameters
-        ----------
-        name : str
-            One of `FIGURES`.
-        by : {"classes", "clusters"}
-            What orders the kernel and colours the points.
-        width : int
-            Pixels.
-        dark : bool
-
-        Raises
-        ------
-        UnsupportedError
-            For another name.
-        NPKLError
-            As the drawing function says.
+        ``by`` is "classes" or "clusters", which order the kernel and colour the points.
         """
-        if name not in FIGURES:
-            raise unknown("figure", name, FIGURES)
-        words, draw = FIGURES[name]
+        words, draw = FIGURES[chosen("figure", name, FIGURES)]
         if name == "joint_spectrum" and self.made.problem.order > LARGEST:
             raise ProblemError(
                 f"the page draws the spectrum up to order {LARGEST}, got {self.made.problem.order}; "
@@ -186,7 +169,7 @@ def plain(value: Any) -> Any:
         return [plain(one) for one in value]
     if isinstance(value, np.generic):
         value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return finite(value)
 
 
 def _solving(form: Form) -> str:

@@ -14,10 +14,18 @@ from typing import Any
 
 from npkl_models.errors import NPKLError, ProblemError, optional
 from npkl_models.explore.answers import plain
-from npkl_models.explore.bodies import MOST_FILE, MOST_FORM, TooLarge, body_of, field_of, form_of, names_of
 from npkl_models.explore.form import number_of
 from npkl_models.explore.jobs import Job
-from npkl_models.explore.middleware import TokenMiddleware
+from npkl_models.explore.requests import (
+    MOST_FILE,
+    MOST_FORM,
+    TokenMiddleware,
+    TooLarge,
+    body_of,
+    field_of,
+    form_of,
+    names_of,
+)
 from npkl_models.explore.session import Session
 from npkl_models.recipe.fields import short
 
@@ -53,18 +61,8 @@ async def aside(work: Callable[[], Any]) -> Any:
 def make_app(token: str, hosts: tuple[str, ...], session: Session | None = None) -> Any:
     """The ASGI application of the page.
 
-    Parameters
-    ----------
-    token : str
-        That every request must carry.
-    hosts : tuple of str
-        Names that a request may give this machine, as "127.0.0.1:8000".
-    session : Session, optional
-
-    Raises
-    ------
-    MissingDependencyError
-        Without starlette.
+    Every request must carry the ``token``, and call this machine by one of ``hosts``, as "127.0.0.1:8000".
+    A `MissingDependencyError` without starlette.
     """
     applications = optional("starlette.applications", "npkl explore", "explore")
     routing = optional("starlette.routing", "npkl explore", "explore")

@@ -24,15 +24,7 @@ class Stopped(Exception):
 
 
 class Job:
-    """One piece of work: its events so far, and what it leaves for figures.
-
-    Attributes
-    ----------
-    key : str
-    kind : str
-    answer : object
-        What the work returned; None until then.
-    """
+    """One piece of work: its events so far, and the ``answer`` that it leaves, None until then."""
 
     def __init__(self, kind: str) -> None:
         self.key, self.kind = secrets.token_hex(6), kind
@@ -89,25 +81,13 @@ class Jobs:
         return next((job for job in self._known.values() if not job.ended.is_set()), None)
 
     def get(self, key: str) -> Job:
-        """A job by its key.
-
-        Raises
-        ------
-        ProblemError
-            If it is not among the last few.
-        """
+        """A job by its key; a `ProblemError` if it is not among the last few."""
         if key not in self._known:
             raise ProblemError(f"the answer {key!r} is no longer kept; run it again")
         return self._known[key]
 
-    def begin(self, kind: str, work: Callable[[Job], Any]) -> Job:
-        """Start work in a thread of its own.
-
-        Raises
-        ------
-        ProblemError
-            If another job has not ended.
-        """
+    def begin(self, kind: str, work: Callable[[Job], None]) -> Job:
+        """Start work in a thread of its own; a `ProblemError` if another job has not ended."""
         with self._lock:
             running = self.running
             if running is not None:
@@ -125,9 +105,9 @@ class Jobs:
         return running is not None
 
 
-def _run(job: Job, work: Callable[[Job], Any]) -> None:
+def _run(job: Job, work: Callable[[Job], None]) -> None:
     try:
-        job.answer = work(job)
+        work(job)
     except Exception as error:  # of a backend or formulation from elsewhere too; the page goes on
         if job.stopping:
             job.tell("stopped", text=f"the {job.kind} was stopped before it had an answer")

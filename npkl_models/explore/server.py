@@ -25,21 +25,8 @@ OPENED_AFTER = 0.5  # seconds, when the server answers
 def serve(port: int = 0, browser: bool = True, announce: Callable[[str], None] | None = None) -> None:
     """Serve the page until interrupted.
 
-    Parameters
-    ----------
-    port : int
-        0 takes a free one.
-    browser : bool
-        Whether to open a browser.
-    announce : callable, optional
-        Is told the address, with its token.
-
-    Raises
-    ------
-    MissingDependencyError
-        Without starlette, uvicorn or matplotlib.
-    ProblemError
-        If the port is taken, or no port.
+    ``port`` 0 takes a free one; a `ProblemError` if another is taken, or is none. ``announce`` is told the
+    address, with its token. A `MissingDependencyError` without starlette, uvicorn or matplotlib.
     """
     uvicorn, *_ = (optional(name, "npkl explore", "explore") for name in PACKAGES)
     token, session = secrets.token_urlsafe(24), Session()

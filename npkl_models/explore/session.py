@@ -15,14 +15,13 @@ import numpy as np
 
 from npkl_models._version import __version__
 from npkl_models.crosscheck.run import crosscheck
-from npkl_models.crosscheck.table import CrossCheck
 from npkl_models.data.tables import read_pairs, read_points
-from npkl_models.errors import NPKLError, ProblemError, unknown
+from npkl_models.errors import NPKLError, ProblemError, chosen
 from npkl_models.explore import answers
 from npkl_models.explore.answers import Answer
-from npkl_models.explore.bodies import MOST_FILE
 from npkl_models.explore.form import Form, controls, formulations, number_of
 from npkl_models.explore.jobs import Job, Jobs
+from npkl_models.explore.requests import MOST_FILE
 from npkl_models.files.atomic import write_bytes
 from npkl_models.path import regularization_path
 from npkl_models.problem import Problem
@@ -67,8 +66,7 @@ class Session:
         """Keep a file of points, which is read at once, or of pairs, which is read with the points."""
         if len(content) > MOST_FILE:
             raise ProblemError(f"a file must have at most {MOST_FILE >> 20} MiB, got {len(content) >> 20}")
-        if kind not in KINDS:
-            raise unknown("kind of file", kind[:LONGEST], KINDS)
+        chosen("kind of file", kind[:LONGEST], KINDS)
         base = File(name.replace("\\", "/")).name
         if not base.isprintable() or base.startswith(".") or not 0 < len(base.encode()) <= LONGEST_NAME:
             raise ProblemError(f"a file must have a name of 1 to {LONGEST_NAME} bytes, got {short(name)}")
@@ -107,16 +105,13 @@ class Session:
         """Begin to solve."""
         form = Form.of(given, self._uploads)
 
-        def work(job: Job) -> Answer:
+        def work(job: Job) -> None:
             made = self._made(form)
             job.tell("problem", title=made.title, text=made.problem.explain().text)
             recipe = form.recipe
             solution = made.problem.solve(recipe.backend, callback=job.watch, **recipe.solving())
-            answer = Answer(made, form, solution)
-            numbers = answers.plain(answer.numbers()) | {"code": answers.solve_code(made, form)}
-            job.answer = answer
-            job.tell("answer", **numbers)
-            return answer
+            job.answer = Answer(made, form, solution)
+            job.tell("answer", **job.answer.numbers(), code=answers.solve_code(made, form))
 
         return {"key": self.jobs.begin("run", work).key}
 
@@ -131,7 +126,7 @@ class Session:
                 f"got {low:g} to {high:g} in {count}"
             )
 
-        def work(job: Job) -> list[Answer]:
+        def work(job: Job) -> None:
             made = self._made(form)
             if not made.problem.terms:
                 raise ProblemError(f"{made.problem.name} has no losses whose weight could be changed")
@@ -148,10 +143,9 @@ class Session:
             problems = [cast(Problem, one.problem) for one in path.solutions]
             made_of = [replace(made, problem=problem) for problem in problems]
             found = [Answer(own, form, one, FEWER) for own, one in zip(made_of, path.solutions, strict=True)]
-            numbers = answers.plain(answers.path_numbers(path, found, recipe.gamma))
+            numbers = answers.path_numbers(path, found, recipe.gamma)
             job.answer = found
             job.tell("path", **numbers, code=answers.path_code(made, form, (low, high, count)))
-            return found
 
         return {"key": self.jobs.begin("path", work).key}
 
@@ -159,7 +153,7 @@ class Session:
         """Begin a cross-check."""
         form = Form.of(given, self._uploads)
 
-        def work(job: Job) -> CrossCheck:
+        def work(job: Job) -> None:
             made = self._made(form)
 
             def progress(label: str) -> None:
@@ -169,9 +163,7 @@ class Session:
             how = form.recipe.solving(*backends)
             check = crosscheck(made.problem, list(backends), progress=progress, callback=job.watch, **how)
             job.answer = check
-            numbers = answers.plain(answers.table(check))
-            job.tell("table", **numbers, code=answers.compare_code(made, form, backends))
-            return check
+            job.tell("table", **answers.table(check), code=answers.compare_code(made, form, backends))
 
         return {"key": self.jobs.begin("comparison", work).key}
 

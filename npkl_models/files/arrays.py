@@ -29,13 +29,7 @@ Arrays = dict[str, NDArray[Any]]
 class Archive:
     """The arrays of an open .npz file, each read when it is asked for.
 
-    Attributes
-    ----------
-    names : tuple of str
-    shapes : dict
-        Of each array, known before it is read.
-    numbers : int
-        In all arrays.
+    ``shapes`` are known before that; ``numbers`` counts those in all arrays.
     """
 
     def __init__(self, file: IO[bytes], size: int, path: object) -> None:
@@ -112,10 +106,8 @@ def _read_head(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 def opened(path: str | Path) -> Iterator[Archive]:
     """The arrays of a .npz file, whatever else it is called.
 
-    Raises
-    ------
-    ProblemError
-        If it is none, is torn, holds what is no plain array, or unpacks to more than a file of its size may.
+    A `ProblemError` if it is none, is torn, holds what is no plain array, or unpacks to too much for its
+    size.
     """
     with gate(path, WHOLE):
         size = size_of(Path(path))

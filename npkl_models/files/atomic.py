@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import math
 import os
 import re
 import shutil
@@ -99,6 +100,11 @@ def write_bytes(path: str | Path, data: bytes) -> Path:
 def write_json(path: str | Path, value: Any, indent: int | None = None) -> Path:
     """A value in JSON to a file, as a whole or not at all."""
     return write_text(path, json.dumps(value, indent=indent) + "\n")
+
+
+def finite(value: Any) -> Any:
+    """The value for JSON: None for a number that it has no word for."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def save_figure(figure: Any, path: str | Path, **how: Any) -> Path:

@@ -61,10 +61,7 @@ def gate(path: object, expected: str) -> Iterator[None]:
 def content(path: Path, unpacked: bool = True) -> bytes:
     """The bytes of a file, of .gz and .bz2 what they unpack to.
 
-    Raises
-    ------
-    ProblemError
-        If it is no regular file, or unpacks to more than a file of its size may.
+    A `ProblemError` if it is no regular file, or unpacks to more than a file of its size may.
     """
     size = size_of(path)
     opener = PACKED.get(path.suffix) if unpacked else None
@@ -105,10 +102,7 @@ def most_bytes(size: int) -> int:
 def text_of(path: Path) -> str:
     """A text file in UTF-8, with or without a mark at its beginning, packed or not.
 
-    Raises
-    ------
-    ProblemError
-        If it is packed and torn, or no text; the error names the line.
+    A `ProblemError` names the line that is no text, or says that the file is torn.
     """
     with gate(path, "a text file in UTF-8"):
         raw = content(path)

@@ -26,13 +26,7 @@ Check = Callable[[Header, Archive], None]
 
 
 def write(path: str | Path, header: Header, arrays: Mapping[str, Any]) -> Path:
-    """Write header and arrays to one file; returns its path with the suffix .npz.
-
-    Raises
-    ------
-    WriteError
-        If that cannot be done; a file that was there is as it was.
-    """
+    """Write both to one file, as a whole or not at all; returns its path with the suffix .npz."""
     target = with_suffix(path)
     data = to_bytes(header, arrays)
     with written(target, binary=True) as file:
@@ -51,21 +45,11 @@ def to_bytes(header: Header, arrays: Mapping[str, Any]) -> bytes:
 
 
 def read(path: str | Path, what: str, check: Check) -> tuple[Header, Arrays]:
-    """Header and arrays of a file; ``what`` is a key that its header must have.
+    """Header and arrays of a file, named with or without its suffix; the header must have the key ``what``.
 
-    Parameters
-    ----------
-    path : str or Path
-        With or without its suffix.
-    what : str
-    check : callable
-        Told the header and the shapes of the arrays; it raises an error before an array is read that is none
-        of theirs, or larger than they can need.
-
-    Raises
-    ------
-    ProblemError
-        If there is no such file, or it is not as it was written.
+    ``check`` is told the header and the shapes of the arrays; it raises an error before an array is read
+    that is none of theirs, or larger than they can need. A `ProblemError` if the file is not there, or not
+    as written.
     """
     found = next((p for p in (Path(path), with_suffix(path)) if is_there(p)), None)
     if found is None:

@@ -65,12 +65,8 @@ class Field:
     def read(self, value: Any) -> Any:
         """The value as its type has it, from text or JSON.
 
-        Raises
-        ------
-        ProblemError
-            If it is of another type or out of range.
-        UnsupportedError
-            For a name that is none of the choices.
+        A `ProblemError` for another type or out of range, an `UnsupportedError` for a name that is no
+        choice.
         """
         if "None" in self.kind and value in (None, ""):
             return None

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from npkl_models.linalg import Array
 from npkl_models.model.statement import Statement
 from npkl_models.show.dual import Dual, explain_dual
-from npkl_models.show.forms import Forms, forms_of
 from npkl_models.show.letters import COMMA, constant, number, put, tidy
+from npkl_models.show.tables import Forms, forms_of
 
 
 @dataclass(frozen=True)

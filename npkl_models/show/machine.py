@@ -11,17 +11,8 @@ from pathlib import Path
 from npkl_models._version import __version__
 
 PACKAGES = (
-    "numpy",
-    "scipy",
-    "numba",
-    "scikit-learn",
-    "cvxpy",
-    "clarabel",
-    "scs",
-    "osqp",
-    "mosek",
-    "matplotlib",
-)
+    "numpy", "scipy", "numba", "scikit-learn", "cvxpy", "clarabel", "scs", "osqp", "mosek", "matplotlib",
+)  # fmt: skip
 """Those that bear on a result, and the solvers; what is not installed is left out."""
 
 

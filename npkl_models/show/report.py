@@ -1,4 +1,4 @@
-"""A cross-check as a self-contained HTML page."""
+"""A cross-check, or all of a problem, as one HTML page that needs no other file."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from numpy.typing import ArrayLike
 
 import npkl_models.show.plots as plots
 from npkl_models.answer.solution import Solution
+from npkl_models.certify.bracket import bracket
 from npkl_models.files.atomic import write_text
+from npkl_models.model.diagnosis import diagnose
 from npkl_models.model.statement import Statement
+from npkl_models.show.dual import Named, explain_dual
 from npkl_models.show.explain import explain
-from npkl_models.show.figures import drawn
-from npkl_models.show.formulas import mathml
 from npkl_models.show.machine import date, machine, versions
+from npkl_models.show.page import definitions, drawn, mathml, page
 from npkl_models.show.plots.tables import Tabled
+from npkl_models.solve.choice import solve
 
 
 class Checked(Tabled, Protocol):
@@ -45,43 +48,47 @@ Drawing = tuple[str, Callable[[Any], Any]]
 def write_report(check: Checked, path: str | Path, labels: ArrayLike | None = None, made: str = "") -> Path:
     """Write one page that needs no other file: table, problem, certificates, figures, versions, machine.
 
-    Parameters
-    ----------
-    check : Checked
-    path : str or Path
-        Of the file.
-    labels : array_like of shape (n,), optional
-        Classes, by which kernel and embedding are shown.
-    made : str
-        The Python code that makes the problem.
-
-    Returns
-    -------
-    Path
-
-    Notes
-    -----
-    Without matplotlib the page has no figures and says so; a figure that cannot be drawn says why.
+    ``labels`` are classes, by which kernel and embedding are shown, ``made`` the code that makes the
+    problem. Without matplotlib the page has no figures and says so; a figure that cannot be drawn says why.
     """
     explained = explain(check.problem)
-    page = PAGE.format(
-        title=html.escape(check.problem.name or "problem"),
-        date=html.escape(date()),
-        headline=html.escape(check.headline()),
-        verdict="all agree" if check.agrees else "NOT all agree",
-        tone="good" if check.agrees else "bad",
-        text=html.escape(explained.text),
-        style=STYLE,
-        formula=mathml(explained.latex),
-        latex=html.escape(explained.latex),
+    certificates = {name: f"{one.status}. {one.certificate}" for name, one in check.solutions.items()}
+    body = REPORT.format(
+        date=html.escape(date()), headline=html.escape(check.headline()),
+        verdict="all agree" if check.agrees else "NOT all agree", tone="good" if check.agrees else "bad",
+        text=html.escape(explained.text), formula=mathml(explained.latex), latex=html.escape(explained.latex),
         made=f"<h2>How it was made</h2><pre>{html.escape(made)}</pre>" if made else "",
-        table=check.to_html(),
-        certificates=_certificates(check.solutions),
+        table=check.to_html(), certificates=_list(certificates),
         figures=drawn(_drawings(check, labels)) or "<p>No figures: no backend left a point.</p>",
-        versions=_list(versions()),
-        machine=_list(machine()),
-    )
-    return write_text(path, page)
+        versions=_list(versions()), machine=_list(machine()),
+    )  # fmt: skip
+    return write_text(path, page(f"Cross-check: {check.problem.name or 'problem'}", body))
+
+
+def write_handout(
+    problem: Statement, path: str | Path, solution: Solution | None = None, labels: ArrayLike | None = None
+) -> Path:
+    """Write a page for a class, which needs no other file and no network.
+
+    ``solution`` is an answer, one by ``problem.solve()`` otherwise; ``labels`` are classes, by which the
+    kernel is ordered.
+    """
+    explained, dual = explain(problem), explain_dual(problem)
+    found = solve(problem) if solution is None else solution
+    findings = "".join(f"<li>{html.escape(str(finding))}</li>" for finding in diagnose(problem))
+    named = (*dual.definitions, *dual.conditions)
+    source = "\n".join((explained.latex, dual.latex, dual.slack, *(latex for _, latex in named)))
+    body = HANDOUT.format(
+        date=html.escape(date()), primal=mathml(explained.latex), primal_words=html.escape(explained.text),
+        dual=mathml(dual.latex) + mathml(dual.slack), dual_words=html.escape(dual.text),
+        definitions=_formulas(dual.definitions), conditions=_formulas(dual.conditions),
+        findings=f"<ul>{findings}</ul>" if findings else "<p>Nothing was found.</p>",
+        forms=explained.forms._repr_html_(),
+        bracket=bracket(found.certificate) if found.V is not None else "",
+        summary=html.escape(found.summary()), figures=_pictures(found, labels), source=html.escape(source),
+        versions=html.escape(", ".join(f"{name} {number}" for name, number in versions().items())),
+    )  # fmt: skip
+    return write_text(path, page(problem.name or "problem", body))
 
 
 def _drawings(check: Checked, labels: ArrayLike | None) -> list[Drawing]:
@@ -104,45 +111,28 @@ def _drawings(check: Checked, labels: ArrayLike | None) -> list[Drawing]:
     ]
 
 
-def _certificates(solutions: Mapping[str, Solution]) -> str:
-    return _list({name: f"{one.status}. {one.certificate}" for name, one in solutions.items()})
-
-
 def _list(entries: Mapping[str, str]) -> str:
-    lines = (f"<dt>{html.escape(key)}</dt><dd>{html.escape(text)}</dd>" for key, text in entries.items())
-    return f"<dl>{''.join(lines)}</dl>"
+    return definitions((name, html.escape(text)) for name, text in entries.items())
 
 
-STYLE = """body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; }
-body { margin: 1.5rem auto; max-width: 76rem; padding: 0 1rem; }
-h1 { font-size: 1.5rem; line-height: 1.2; } h2 { font-size: 1.15rem; margin-top: 2rem; }
-p, dd, pre { overflow-wrap: anywhere; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .85rem; }
-th, td { padding: .25rem .45rem; border-bottom: 1px solid #ccc; text-align: left; white-space: nowrap; }
-td:last-child { white-space: normal; min-width: 13rem; }
-tr.good td:last-child, .verdict.good { color: #17692f; }
-tr.bad td:last-child, .verdict.bad { color: #a11; font-weight: bold; }
-.idle td { color: #666; } pre { background: #f5f5f5; padding: 1rem; white-space: pre-wrap; }
-.figures { display: grid; gap: 1.5rem; }
-.figures { grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); }
-figure { margin: 0; break-inside: avoid; } figcaption { font-size: .9rem; color: #444; }
-svg { width: 100%; max-width: 36rem; height: auto; }
-dl { display: grid; grid-template-columns: minmax(6rem, max-content) 1fr; gap: .2rem 1rem; }
-dt { font-weight: 600; overflow-wrap: anywhere; } dd { margin: 0; }
-@media (max-width: 30rem) { dl { display: block; } dd { margin: 0 0 .5rem; } }
-@media print {
-  body { font-size: 10pt; max-width: none; margin: 0; } table { font-size: 7.5pt; }
-  .wide { overflow: visible; } td:last-child { min-width: 0; } h2 { break-after: avoid; }
-}
-.formula { overflow-x: auto; overflow-y: hidden; padding: .3rem 0; margin: .5rem 0; }
-"""
+def _formulas(named: Named) -> str:
+    return definitions((name, mathml(latex)) for name, latex in named)
 
-PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Cross-check: {title}</title><style>{style}</style></head><body><main><h1>Cross-check: {title}</h1>
-<p>{headline}: <strong class="verdict {tone}">{verdict}</strong>. {date}</p>
+
+def _pictures(found: Solution, labels: ArrayLike | None) -> str:
+    if found.V is None:
+        return "<p>No pictures: there is no kernel.</p>"
+    drawings = (
+        ("The kernel, by classes where they are known", partial(plots.kernel, found, labels)),
+        ("Eigenvalues of the kernel and of the dual slack: where one is positive the other is zero",
+         partial(plots.joint_spectrum, found)),
+        ("Objective and bound against the seconds", partial(plots.convergence, [found])),
+        ("The pairs, as wide as their multipliers", lambda ax: plots.pair_multipliers(found, ax=ax)),
+    )  # fmt: skip
+    return drawn(drawings)
+
+
+REPORT = """<p>{headline}: <strong class="verdict {tone}">{verdict}</strong>. {date}</p>
 <h2>The problem</h2>{formula}<pre>{text}</pre>
 <details><summary>in LaTeX</summary><pre>{latex}</pre></details>
 {made}
@@ -152,5 +142,17 @@ PAGE = """<!doctype html>
 <h2>Figures</h2><div class="figures">{figures}</div>
 <h2>Versions</h2>{versions}
 <h2>Machine</h2>{machine}
-</main></body></html>
+"""
+
+HANDOUT = """<p>{date}</p>
+<h2>The problem</h2>{primal}<pre>{primal_words}</pre>
+<h2>Its dual</h2>{dual}<pre>{dual_words}</pre>{definitions}
+<h2>Conditions of optimality</h2>{conditions}
+<h2>What may be wrong with it</h2>{findings}
+<h2>What each backend makes of it</h2>
+<div class="wide" tabindex="0" role="region" aria-label="Table of the backends">{forms}</div>
+<h2>An answer</h2>{bracket}<pre>{summary}</pre>
+<div class="figures">{figures}</div>
+<h2>In LaTeX</h2><details><summary>source of the formulas</summary><pre>{source}</pre></details>
+<p><small>{versions}</small></p>
 """

@@ -1,15 +1,57 @@
-"""Tables of the backends, made from the registry: what each takes, and its options."""
+"""What each backend takes, its options, and what it makes of a problem: its compiled form and its sizes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
+from dataclasses import dataclass
 
+from npkl_models.errors import NPKLError
+from npkl_models.model.statement import Statement
 from npkl_models.routes import backends
+from npkl_models.show.page import table
 from npkl_models.solve.backend import Backend
+from npkl_models.solve.candidates import candidates
+from npkl_models.solve.choice import compile
 from npkl_models.solve.options import describe_options
 
+FORM_COLUMNS = ("backend", "predicted", "what it solves")
 SUPPORT_COLUMNS = ("backend", "losses", "regulariser", "basis", "equalities", "values")
 OPTION_COLUMNS = ("option", "values", "default", "meaning")
+
+
+@dataclass(frozen=True)
+class Forms:
+    """A row for each backend: (name, prediction, description or the reason why it cannot)."""
+
+    rows: tuple[tuple[str, str, str], ...]
+
+    def __iter__(self) -> Iterator[tuple[str, str, str]]:
+        return iter(self.rows)
+
+    def __str__(self) -> str:
+        width = max((len(name) for name, _, _ in self.rows), default=0)
+        return "\n".join(
+            f"{name:<{width}}  {what}" + (f" ({cost})" if cost else "") for name, cost, what in self.rows
+        )
+
+    def _repr_html_(self) -> str:
+        return table(FORM_COLUMNS, self.rows)
+
+
+def forms_of(problem: Statement) -> Forms:
+    """The compiled form by each backend; those that cannot take the problem, or not at its size, say why."""
+    costs, declined = candidates(problem, {})
+    reasons = dict(line.split(" ", 1) for line in declined)
+    rows = []
+    for name in backends():
+        if name in reasons:
+            rows.append((name, "", reasons[name]))
+            continue
+        try:
+            rows.append((name, str(costs[name]), compile(problem, name).describe()))
+        except NPKLError as error:
+            rows.append((name, str(costs[name]), str(error)))
+    return Forms(tuple(rows))
 
 
 def support_rows() -> list[tuple[str, ...]]:
@@ -26,11 +68,3 @@ def support_rows() -> list[tuple[str, ...]]:
 def option_rows(backend: Backend) -> list[tuple[str, ...]]:
     """A row for each option of a backend."""
     return [tuple(option) for option in describe_options(backend.options)]
-
-
-def markdown(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A table in Markdown."""
-    head = tuple(columns)
-    lines = [head, tuple("---" for _ in head), *rows]
-    cells = [[cell.replace("|", "\\|") for cell in line] for line in lines]
-    return "\n".join(f"| {' | '.join(line)} |" for line in cells)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from npkl_models.explore.app import make_app
-from npkl_models.explore.bodies import MOST_FORM
 from npkl_models.explore.form import FILES, SHOWN
+from npkl_models.explore.requests import MOST_FORM
 from npkl_models.explore.session import Session
 
 pytest.importorskip("matplotlib")

@@ -9,7 +9,7 @@ import pytest
 from problems import KINDS
 
 import npkl_models as nm
-from npkl_models.cli.parser.command import parser
+from npkl_models.cli.main import parser
 from npkl_models.formulations import FORMULATIONS
 from npkl_models.show.tables import option_rows, support_rows
 from npkl_models.solve.keywords import AnyKeywords

@@ -8,7 +8,7 @@ import npkl_models as nm
 from npkl_models.applications.audit import audit_pairs
 from npkl_models.applications.clustering import kernel_kmeans
 from npkl_models.show import plots
-from npkl_models.show.plots import partitions
+from npkl_models.show.plots import points
 
 WINE = nm.datasets.load("wine")
 PAIRS = nm.Pairs.from_labels(WINE.y, 40, 30, random_state=0)
@@ -39,7 +39,7 @@ def test_points_are_coloured_by_cluster_and_pairs_are_lines():
 
 
 def test_many_pairs_are_thinned_and_none_are_needed(monkeypatch):
-    monkeypatch.setattr(partitions, "MOST_LINES", 10)
+    monkeypatch.setattr(points, "MOST_PAIRS", 10)
     ax = plots.clusters(SOLUTION, np.zeros(178, dtype=int), PAIRS, ax=plt.subplots()[1])
     assert [len(part.get_segments()) for part in ax.collections[1:]] == [10, 10]
     assert len(plots.clusters(SOLUTION, np.zeros(178, dtype=int)).collections) == 1

@@ -8,7 +8,7 @@ from problems import KINDS, SEPARABLE
 
 import npkl_models as nm
 from npkl_models.model.losses import LOSSES
-from npkl_models.show.formulas import mathml
+from npkl_models.show.page import mathml
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.show import figures
+from npkl_models.show import page
 from npkl_models.show.machine import machine, versions
 
 
@@ -73,7 +73,7 @@ def test_without_matplotlib_the_report_says_so(small, tmp_path, monkeypatch):
     def missing(*_):
         raise nm.MissingDependencyError("a figure needs matplotlib")
 
-    monkeypatch.setattr(figures, "optional", missing)
+    monkeypatch.setattr(page, "optional", missing)
     text = nm.crosscheck(small("pcp"), ["bcd"]).report(tmp_path / "out.html").read_text()
     assert parsed(text).seen.count("svg") == 0
     assert "No figures: a figure needs matplotlib" in text

@@ -1,10 +1,12 @@
-"""What the estimators share: a problem from points and side information, its answer, rows of new points."""
+"""What the estimators share: a problem of points, its answer, what is proved of it, rows of new points."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,7 +21,7 @@ from npkl_models.answer.extension import extend
 from npkl_models.answer.solution import Solution, Status
 from npkl_models.applications.estimators.side import collected, landmark_pairs
 from npkl_models.certify.certificate import Certificate
-from npkl_models.errors import ProblemError, SolverError, unknown
+from npkl_models.errors import ProblemError, SolverError, chosen
 from npkl_models.formulations import hard_pcp, npkl, pcp, simple_npkl
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.model.graph import graph_width, knn_affinity, laplacian
@@ -27,9 +29,9 @@ from npkl_models.model.pairs import Pairs
 from npkl_models.problem import Problem
 from npkl_models.routes import get_backend
 
+CHUNK = 5_000  # new points at a time
 DENSE_LIMIT = 10_000  # points of the kernel that an estimator gives out as a matrix
 NEGLIGIBLE = 1e-7  # eigenvalue of the kernel, relative to the largest, that the factor leaves out
-CHUNK = 5_000  # new points at a time
 LOOSE = 0.1  # of n^2: tr K^2 of ten clusters of one size, in which K_ij = 1; with n no K_ij could be near 1
 
 Build = Callable[[Matrix, Pairs, float, str], Problem]
@@ -45,58 +47,20 @@ FORMULATIONS: dict[str, Build] = {
 """What an estimator can be asked to solve, by name."""
 
 
-class KernelEstimator(BaseEstimator):  # type: ignore[misc]
-    """Base of the estimators: its subclasses have the parameters and say what comes of the factor."""
+class SolvedEstimator(BaseEstimator):  # type: ignore[misc]
+    """Base of the estimators that solve a problem over points and their graph."""
 
-    formulation: str | Callable[[Matrix, Pairs, float], Problem]
-    loss: str
-    gamma: float
     n_neighbors: int
-    shift: float
-    sigma: float | str
     metric: str
-    backend: str
-    tol: float
-    options: dict[str, Any] | None
-    random_state: Any
 
     solution_: Solution
-    pairs_: Pairs
-    width_: float
-    factor_: Array
-    n_features_in_: int
+    n_neighbors_: int
 
-    def _fit_kernel(
-        self, X: Any, y: ArrayLike | None, must_link: ArrayLike | None, cannot_link: ArrayLike | None,
-        pairs: ArrayLike | None, y_pairs: ArrayLike | None, landmarks: int,
-    ) -> int:  # fmt: skip
-        """Solve, and keep what was found; returns a seed for what is done with the kernel.
-
-        Without side information so many ``landmarks`` are kept apart.
-        """
-        index = X.index if hasattr(X, "iloc") else None
-        points = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
-        n = points.shape[0]
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        given = collected(n, index, y, must_link, cannot_link, pairs, y_pairs)
-        self.supervised_ = given is not None
-        self.pairs_ = landmark_pairs(points, landmarks, seed) if given is None else given
-        self.n_neighbors_ = self._neighbors(n)
-        self.width_ = graph_width(points, self.n_neighbors_, self.sigma, self.metric)
-        width = self.width_ if np.isfinite(self.width_) else "binary"
-        S = knn_affinity(points, self.n_neighbors_, width, self.metric)
-        L = laplacian(S, shift=self.shift)
-        self.solution_ = self._problem(L, self.pairs_).solve(self.backend, **self._solving(seed))
-        self._points = points
-        self.factor_ = _principal(self._factor())
-        if self.solution_.status is not Status.OPTIMAL:
-            warnings.warn(
-                f"the kernel is not certified optimal: {self.solution_.status} - "
-                f"{self.solution_.status.value}",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        return seed
+    @property
+    def certificate_(self) -> Certificate:
+        """What is proved of the kernel."""
+        check_is_fitted(self, "solution_")
+        return self.solution_.certificate
 
     def _neighbors(self, n: int) -> int:
         """``n_neighbors``, or all other points where there are fewer."""
@@ -106,12 +70,103 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
             raise ProblemError(f"n_neighbors must be an integer >= 1, got {self.n_neighbors!r}")
         return min(int(self.n_neighbors), n - 1)
 
+    def _keep(self, solution: Solution, points: Any, stacklevel: int = 3) -> Array:
+        """Keep points and solution, with a warning where it is not certified; returns the factor."""
+        self.solution_, self._points = solution, points
+        status = f"{solution.status} - {solution.status.value}"
+        if solution.V is None:
+            raise SolverError(f"no kernel: {status}")
+        if solution.status is not Status.OPTIMAL:
+            words = f"the kernel is not certified optimal: {status}"
+            warnings.warn(words, ConvergenceWarning, stacklevel=stacklevel)  # where `fit` is called
+        return solution.V
+
+    def _placed(self, new: Any, rows: Array, combined: Callable[[Any, Array, Index], Array]) -> Array:
+        """Rows for new points, as ``combined`` makes them of distances and neighbours; of old ones their own.
+
+        Some thousand at a time: there is no matrix of all new by all old points.
+        """
+        index = NearestNeighbors(n_neighbors=self.n_neighbors_, metric=self.metric).fit(self._points)
+        parts = []
+        for at in range(0, new.shape[0], CHUNK):
+            some = new[at : at + CHUNK]
+            distance, near = index.kneighbors(some)
+            part = combined(some, distance, near)
+            same = _equal(some, self._points[near[:, 0]])
+            part[same] = rows[near[same, 0]]
+            parts.append(part)
+        return np.concatenate(parts)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class KernelEstimator(SolvedEstimator):
+    """Base of the estimators: the parameters that they share; its subclasses say what comes of the factor."""
+
+    formulation: str | Callable[[Matrix, Pairs, float], Problem] = "pcp"
+    loss: str = "squared_hinge"
+    gamma: float = 100.0
+    n_neighbors: int = 10
+    shift: float = 0.1
+    sigma: float | str = "auto"
+    metric: str = "euclidean"
+    backend: str = "auto"
+    tol: float = 1e-6
+    options: dict[str, Any] | None = None
+    random_state: Any = 0
+
+    @abstractmethod
+    def _apart(self) -> int:
+        """How many landmarks are kept apart without side information."""
+
+    def _finish(self, seed: int) -> None:
+        """What is done with the kernel once it is found."""
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, *, must_link: ArrayLike | None = None,
+        cannot_link: ArrayLike | None = None, pairs: ArrayLike | None = None,
+        y_pairs: ArrayLike | None = None,
+    ) -> Self:  # fmt: skip
+        """Learn the kernel, and form the clusters of an estimator that has some.
+
+        Parameters
+        ----------
+        X : array_like, sparse or DataFrame of shape (n, d)
+        y : array_like of shape (n,), optional
+            Known classes, -1 (or None or NaN) where unknown; `spanning_pairs` says which pairs they make.
+        must_link, cannot_link : array_like of shape (m, 2), optional
+            Integers are positions of rows, whatever the index of X is. Anything else (strings, dates) is
+            looked up in the index of a DataFrame, which must be unique.
+        pairs, y_pairs : array_like of shape (m, 2) and (m,), optional
+            Pairs and their signs, +1 for must-links and -1 for cannot-links, as in metric-learn.
+
+        Returns
+        -------
+        KernelEstimator
+            Itself.
+        """
+        apart = self._apart()
+        index = X.index if hasattr(X, "iloc") else None
+        points = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        n = points.shape[0]
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        given = collected(n, index, y, must_link, cannot_link, pairs, y_pairs)
+        self.supervised_ = given is not None
+        self.pairs_ = landmark_pairs(points, apart, seed) if given is None else given
+        self.n_neighbors_ = self._neighbors(n)
+        self.width_ = graph_width(points, self.n_neighbors_, self.sigma, self.metric)
+        width = self.width_ if np.isfinite(self.width_) else "binary"
+        S = knn_affinity(points, self.n_neighbors_, width, self.metric)
+        L = laplacian(S, shift=self.shift)
+        solution = self._problem(L, self.pairs_).solve(self.backend, **self._solving(seed))
+        self.factor_ = _principal(self._keep(solution, points))
+        self._finish(seed)
+        return self
+
     def _problem(self, L: Matrix, pairs: Pairs) -> Problem:
         if callable(self.formulation):
             return self.formulation(L, pairs, self.gamma)
-        if self.formulation not in FORMULATIONS:
-            raise unknown("formulation", self.formulation, FORMULATIONS)
-        return FORMULATIONS[self.formulation](L, pairs, self.gamma, self.loss)
+        name = chosen("formulation", self.formulation, FORMULATIONS)
+        return FORMULATIONS[name](L, pairs, self.gamma, self.loss)
 
     def _solving(self, seed: int) -> dict[str, Any]:
         """Options of the solve; a seed only for a backend, asked for by name, that takes one."""
@@ -120,43 +175,21 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]
             out.setdefault("random_state", seed)
         return out
 
-    def _factor(self) -> Array:
-        if self.solution_.V is None:
-            raise SolverError(f"no kernel: {self.solution_.status} - {self.solution_.status.value}")
-        return self.solution_.V
-
-    def _extended(self, X: Any) -> Iterator[Array]:
-        """Rows of the factor for points, those of training points as they are, some thousand at a time.
-
-        Of each point only its nearest training points are looked at: no matrix of all new by all old points.
-        """
+    def _extended(self, X: Any) -> Array:
+        """Rows of the factor for points, those of training points as they are."""
         check_is_fitted(self, "factor_")
         new = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         if sp.issparse(new) != sp.issparse(self._points):
             new = sp.csr_array(new) if sp.issparse(self._points) else new.toarray()
-        index = NearestNeighbors(n_neighbors=self.n_neighbors_, metric=self.metric).fit(self._points)
-        for at in range(0, new.shape[0], CHUNK):
-            yield self._rows(index, new[at : at + CHUNK])
+        return self._placed(new, self.factor_, self._combined)
 
-    def _rows(self, index: NearestNeighbors, new: Any) -> Array:
+    def _combined(self, new: Any, distance: Array, near: Index) -> Array:
         """`extend` with the affinities of `knn_affinity`; each row of them scaled, which changes nothing."""
-        distance, neighbor = index.kneighbors(new)
         nearest = distance[:, :1]
         weight = np.exp(-(distance - nearest) * (distance + nearest) / 2 / self.width_**2)
         row = np.repeat(np.arange(len(weight)), weight.shape[1])
-        affinity = sp.csr_array(
-            (weight.ravel(), (row, neighbor.ravel())), shape=(len(weight), len(self.factor_))
-        )
-        V = extend(self.factor_, affinity)
-        same = _equal(new, self._points[neighbor[:, 0]])
-        V[same] = self.factor_[neighbor[same, 0]]
-        return V
-
-    @property
-    def certificate_(self) -> Certificate:
-        """What is proved of the kernel."""
-        check_is_fitted(self, "solution_")
-        return self.solution_.certificate
+        shape = (len(weight), len(self.factor_))
+        return extend(self.factor_, sp.csr_array((weight.ravel(), (row, near.ravel())), shape=shape))
 
     @property
     def kernel_(self) -> Array:

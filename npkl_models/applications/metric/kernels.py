@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -26,15 +26,8 @@ Kernel = str | Callable[[Array, Array], float]
 class LandmarkKernel:
     """Values k(x, x_j) with landmarks x_j.
 
-    Attributes
-    ----------
-    kernel : str or callable
-        One of `KERNELS`, or a function of two points.
-    places : ndarray of int, shape (m,)
-        Rows of the training points.
-    landmarks : ndarray or sparse of shape (m, d)
-        None are kept where the kernel is precomputed.
-    gamma, degree, coef0 : float
+    ``kernel`` is one of `KERNELS` or a function of two points, ``places`` are the landmarks' rows of the
+    training points; ``landmarks`` (m, d) themselves are not kept where the kernel is precomputed.
     """
 
     kernel: Kernel
@@ -87,14 +80,11 @@ def axes_of(own: Array) -> tuple[Array, Array]:
     return value[kept], axes * np.where(largest < 0, -1.0, 1.0)
 
 
-def number(name: str, value: Any, least: float = 0.0, whole: bool = False) -> float:
-    """A parameter that must be a finite number from ``least`` on, an integer where it counts something."""
-    kind = Integral if whole else Real
-    good = isinstance(value, kind) and not isinstance(value, bool) and np.isfinite(float(value))
+def number(name: str, value: Any, least: float = 0.0) -> float:
+    """A parameter that must be a finite number from ``least`` on."""
+    good = isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(float(value))
     if not good or float(value) < least:
-        raise ProblemError(
-            f"{name} must be {'an integer' if whole else 'a finite number'} >= {least:g}, got {value!r}"
-        )
+        raise ProblemError(f"{name} must be a finite number >= {least:g}, got {value!r}")
     return float(value)
 
 

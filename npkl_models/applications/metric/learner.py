@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -13,12 +14,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from npkl_models.applications.estimators.side import collected
 from npkl_models.applications.metric.kernels import axes_of, in_chunks, landmark_kernel, number
-from npkl_models.applications.metric.landmarks import local_weights
-from npkl_models.applications.metric.reweighing import eigenvalue_weights
+from npkl_models.applications.metric.weights import eigenvalue_weights, local_weights
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg.owned import whole_number
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     r"""Distances in the space of a kernel, its eigenvalues chosen so that similar pairs are near.
 
@@ -45,7 +47,7 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         the paper's experiments have 3.
     prior : float
         Strength of the kernel as it was against the pairs, an extension of the paper, which has 0
-        (`npkl_models.applications.metric.reweighing`).
+        (`npkl_models.applications.metric.weights`).
     dissimilar : bool
         Whether cannot-links count: an extension of the paper, which has none.
     regularization : float
@@ -95,24 +97,18 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     array([ True])
     """
 
-    def __init__(
-        self, n_landmarks: int | None = 100, *, kernel: str | Callable[[Array, Array], float] = "rbf",
-        gamma: float | str = "auto", degree: float = 3, coef0: float = 1.0, n_neighbors: int = 20,
-        n_iter: int = 3, prior: float = 0.1, dissimilar: bool = True, regularization: float = 0.1,
-        epsilon: float = 1e-8, random_state: Any = 0,
-    ) -> None:  # fmt: skip
-        self.n_landmarks = n_landmarks
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_neighbors = n_neighbors
-        self.n_iter = n_iter
-        self.prior = prior
-        self.dissimilar = dissimilar
-        self.regularization = regularization
-        self.epsilon = epsilon
-        self.random_state = random_state
+    n_landmarks: int | None = field(default=100, kw_only=False)
+    kernel: str | Callable[[Array, Array], float] = "rbf"
+    gamma: float | str = "auto"
+    degree: float = 3
+    coef0: float = 1.0
+    n_neighbors: int = 20
+    n_iter: int = 3
+    prior: float = 0.1
+    dissimilar: bool = True
+    regularization: float = 0.1
+    epsilon: float = 1e-8
+    random_state: Any = 0
 
     def fit(
         self, X: Any, y: ArrayLike | None = None, *, must_link: ArrayLike | None = None,
@@ -235,7 +231,7 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         for name, least in (("n_neighbors", 1), ("n_iter", 1), ("n_landmarks", 2)):
             value = getattr(self, name)
             if value is not None or name != "n_landmarks":
-                number(name, value, least, whole=True)
+                whole_number(value, name, least)
         for name in ("prior", "epsilon", "regularization", "degree", "coef0"):
             number(name, getattr(self, name), -np.inf if name == "coef0" else 0.0)
 

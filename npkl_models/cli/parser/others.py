@@ -34,7 +34,7 @@ def add_explore(commands: Any) -> None:
     add = parser.add_argument
     add("--port", type=int, default=0, metavar="N", help="port on 127.0.0.1; a free one by default")
     add("--no-browser", action="store_true", help="print the address, open no browser")
-    parser.set_defaults(run="explore")
+    parser.set_defaults(run="problems.explore")
 
 
 def add_backends(commands: Any) -> None:
@@ -42,6 +42,7 @@ def add_backends(commands: Any) -> None:
     parser = parser_of(
         commands, "backends", "list the backends, or the options of one",
         "What backends take; or one's options.", "examples:\n  npkl backends\n  npkl backends bcd",
+        run="lists.backends",
     )  # fmt: skip
     parser.add_argument("name", nargs="?", help=f"one of {', '.join((*BACKENDS, *PRINTED))}")
 
@@ -50,7 +51,7 @@ def add_datasets(commands: Any) -> None:
     """Add ``npkl datasets``."""
     parser = parser_of(
         commands, "datasets", "list the data sets", "List the data sets by name, and where each comes from.",
-        "examples:\n  npkl datasets\n  npkl datasets --data-home ~/data",
+        "examples:\n  npkl datasets\n  npkl datasets --data-home ~/data", run="lists.datasets",
     )  # fmt: skip
     parser.add_argument("--data-home", metavar="DIR", help=FIELDS["data_home"].words)
 
@@ -61,6 +62,7 @@ def add_export(commands: Any) -> None:
         commands, "export", "a problem in SDPA's sparse format, and back",
         "Turn a saved problem into SDPA's sparse format or back; or judge the answer of another solver. Exit "
         "status with --answer: 0 if it is certified optimal, 1 if not.", EXPORT_EXAMPLES,
+        run="problems.export",
     )  # fmt: skip
     add = parser.add_argument
     add("source", type=Path, help="problem.npz or problem.dat-s")
@@ -78,6 +80,6 @@ def add_version(commands: Any) -> None:
     """Add ``npkl version``."""
     parser = parser_of(
         commands, "version", "print the versions and the machine", "Print the versions, for a report.",
-        "examples:\n  npkl version\n  npkl version --json",
+        "examples:\n  npkl version\n  npkl version --json", run="lists.version",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="as JSON")

@@ -36,6 +36,7 @@ def add_solve(commands: Any) -> None:
     parser = parser_of(
         commands, "solve", "solve one problem and print what is proved",
         "Solve one problem. Exit status: 0 if certified optimal, 1 if not, 2 on bad usage.", SOLVE_EXAMPLES,
+        run="problems.solve",
     )  # fmt: skip
     add_fields(parser, *PROBLEM, *SOLVER)
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the answer: .npz (all) or .json")
@@ -83,7 +84,7 @@ def add_explain(commands: Any) -> None:
     parser = parser_of(
         commands, "explain", "print a problem, its dual, and its compiled forms",
         "Print the problem, its dual, the conditions of optimality, what may be wrong with it, and cones and "
-        "sizes by each backend.", EXPLAIN_EXAMPLES,
+        "sizes by each backend.", EXPLAIN_EXAMPLES, run="problems.explain",
     )  # fmt: skip
     add_fields(parser, *PROBLEM)
     parser.add_argument("--latex", action="store_true", help="formulas for typesetting")
@@ -95,7 +96,7 @@ def add_report(commands: Any) -> None:
     parser = parser_of(
         commands, "report", "cross-check a problem and write one HTML page",
         "Solve one problem by every backend and write tables, figures, versions and machine as one page that "
-        "needs nothing else. Exit status as crosscheck's.", REPORT_EXAMPLES,
+        "needs nothing else. Exit status as crosscheck's.", REPORT_EXAMPLES, run="crosscheck.report",
     )  # fmt: skip
     add_fields(parser, *PROBLEM)
     parser.add_argument("page", type=Path, help="the file to write, .html")

@@ -15,13 +15,16 @@ class _Formatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescription
 
 
 def parser_of(
-    commands: Any, name: str, summary: str, description: str, examples: str
+    commands: Any, name: str, summary: str, description: str, examples: str, run: str = ""
 ) -> argparse.ArgumentParser:
-    """The parser of a command, run by the module of that name, with examples below its help."""
+    """The parser of a command, with examples below its help.
+
+    ``run`` is the function below `npkl_models.cli` that does it: "NAME.run" where nothing else is said.
+    """
     parser: argparse.ArgumentParser = commands.add_parser(
         name, help=summary, description=description, epilog=examples, formatter_class=_Formatter
     )
-    parser.set_defaults(run=name)
+    parser.set_defaults(run=run or f"{name}.run")
     return parser
 
 

@@ -1,12 +1,13 @@
-"""Pictures of answers: functions that take solutions and return matplotlib axes (extra ``plot``)."""
+"""Pictures of answers: functions that take solutions and return matplotlib axes (extra ``plot``).
 
-from npkl_models.show.plots.audits import audit
+Each draws on the axes that it is handed as ``ax``, or on new ones, and raises a `MissingDependencyError`
+without matplotlib.
+"""
+
 from npkl_models.show.plots.curves import convergence, path, rank_history
-from npkl_models.show.plots.matrices import kernel
-from npkl_models.show.plots.partitions import clusters
-from npkl_models.show.plots.points import embedding, layout, pair_multipliers
-from npkl_models.show.plots.spectra import joint_spectrum, spectrum
-from npkl_models.show.plots.tables import crosscheck, plot_crosscheck
+from npkl_models.show.plots.kernels import joint_spectrum, kernel, spectrum
+from npkl_models.show.plots.points import clusters, embedding, layout, pair_multipliers
+from npkl_models.show.plots.tables import audit, crosscheck, plot_crosscheck
 
 __all__ = [
     "audit",

@@ -9,7 +9,7 @@ import numpy as np
 
 from npkl_models.answer.solution import Solution
 from npkl_models.certify.certificate import CERTIFIED
-from npkl_models.errors import ProblemError, unknown
+from npkl_models.errors import ProblemError, chosen
 from npkl_models.linalg import Array
 from npkl_models.show.plots.style import MARKERS, PALETTE, axes, named, small_legend
 
@@ -55,8 +55,6 @@ def convergence(
         For another ``against``.
     ProblemError
         If there is no solution, or none with a bound.
-    MissingDependencyError
-        Without matplotlib.
 
     Examples
     --------
@@ -70,15 +68,14 @@ def convergence(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['burer_monteiro', 'interior']
     """
-    if against not in AGAINST:
-        raise unknown("value of against", against, AGAINST)
+    chosen("value of against", against, AGAINST)
     shown = named(solutions)
     bound, objective = _bracket(shown)
     scale = next(iter(shown.values())).problem.size(bound, objective)
     ax = axes(ax)
     for k, (label, solution) in enumerate(shown.items()):
         color, history = PALETTE[k % len(PALETTE)], solution.history
-        x = _abscissa(history, against)
+        x = history.seconds if against == "seconds" else history.iteration
         above = _positive((history.objective - bound) / scale)
         alone = "o" if len(history) <= 2 else ""
         ax.plot(x, above, color=color, marker=alone, markersize=5, label=label)
@@ -109,8 +106,6 @@ def rank_history(solutions: Solution | Mapping[str, Solution] | Iterable[Solutio
     ------
     ProblemError
         If there is no solution.
-    MissingDependencyError
-        Without matplotlib.
 
     Examples
     --------
@@ -129,14 +124,7 @@ def rank_history(solutions: Solution | Mapping[str, Solution] | Iterable[Solutio
         history = solution.history
         marker = "o" if len(history) <= 2 else ""
         color = PALETTE[k % len(PALETTE)]
-        ax.step(
-            _abscissa(history, "iterations"),
-            history.rank,
-            where="post",
-            color=color,
-            marker=marker,
-            label=label,
-        )
+        ax.step(history.iteration, history.rank, where="post", color=color, marker=marker, label=label)
     ax.set_xlabel("iteration")
     ax.set_ylabel("columns of the factor V")
     ax.set_ylim(bottom=0)
@@ -164,8 +152,6 @@ def path(path: Along, ax: Any = None, quantity: str = "objective") -> Any:
     ------
     UnsupportedError
         For another quantity.
-    MissingDependencyError
-        Without matplotlib.
 
     Examples
     --------
@@ -184,8 +170,7 @@ def path(path: Along, ax: Any = None, quantity: str = "objective") -> Any:
         for one, name in zip(several, PATH_QUANTITIES, strict=True):
             _quantity(path, one, name)
         return ax
-    if quantity not in PATH_QUANTITIES:
-        raise unknown("quantity of a path", quantity, PATH_QUANTITIES)
+    chosen("quantity of a path", quantity, PATH_QUANTITIES)
     return _quantity(path, axes(ax), quantity)
 
 
@@ -215,12 +200,6 @@ def _bracket(shown: Mapping[str, Solution]) -> tuple[float, float]:
         raise ProblemError("one of the solutions must have a certified bound to measure by, got none")
     feasible = [one.objective for one in found if one.feasible]
     return max(bounds), min(feasible or [one.objective for one in found])
-
-
-def _abscissa(history: Any, against: str) -> Array:
-    """Seconds, or iterations counted as they were recorded."""
-    out: Array = history.seconds if against == "seconds" else history.iteration
-    return out
 
 
 def _positive(values: Array) -> Array:

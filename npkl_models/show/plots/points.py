@@ -1,4 +1,4 @@
-"""Points in the plane of the kernel's two leading directions, with graph and pairs."""
+"""Points in the plane of the kernel's two leading directions, with graph, pairs and clusters."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from npkl_models.answer.coordinates import coordinates
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
+from npkl_models.model.pairs import Pairs
 from npkl_models.model.statement import Statement
 from npkl_models.show.plots.style import (
     BLUE,
@@ -21,10 +22,12 @@ from npkl_models.show.plots.style import (
     VERMILLION,
     axes,
     classes,
+    evenly,
     small_legend,
 )
 
 MOST_EDGES = 20_000  # lines of a graph that a picture shows
+MOST_PAIRS = 2_000  # pairs of a kind that a picture of clusters shows
 MOST_CLASSES = 12  # that the legend names
 WIDEST = 3.0  # points, of the largest multiplier
 LEAST = 1e-6  # of the largest: multipliers below are not drawn
@@ -82,8 +85,6 @@ def embedding(solution: Solution, labels: ArrayLike | None = None, ax: Any = Non
         For a solution without a point.
     ProblemError
         If there are not as many labels as points, or the edges are none of these.
-    MissingDependencyError
-        Without matplotlib.
 
     Examples
     --------
@@ -111,6 +112,60 @@ def embedding(solution: Solution, labels: ArrayLike | None = None, ax: Any = Non
     return ax
 
 
+def clusters(solution: Solution, labels: ArrayLike, pairs: Pairs | None = None, ax: Any = None) -> Any:
+    """The points along the two principal axes of the factor, by cluster, and the pairs as lines.
+
+    Parameters
+    ----------
+    solution : Solution
+    labels : array_like of shape (n,)
+        Clusters, by colour and marker.
+    pairs : Pairs, optional
+        Must-links are drawn whole, cannot-links broken; of more than 2,000 of a kind so many, evenly.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Raises
+    ------
+    SolverError
+        For a solution without a point.
+    ProblemError
+        If labels or pairs are not of as many points.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> from npkl_models.show import plots
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> solution = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs).solve()
+    >>> ax = plots.clusters(solution, [0, 0, 0, 1, 1, 1], pairs)
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['cluster 0', 'cluster 1', '2 must-links', '1 cannot-link']
+    """
+    given = np.asarray(labels)
+    names = [f"cluster {label}" for label in given.tolist()] if given.ndim == 1 else labels
+    if pairs is not None and pairs.n != solution.problem.n:
+        raise ProblemError(f"pairs must be over the {solution.problem.n} points, got pairs over {pairs.n}")
+    ax = embedding(solution, names, ax)
+    if pairs is None:
+        return ax
+    X = layout(solution)
+    kinds = (
+        ("must-link", pairs.must_link, BLUE, "solid"),
+        ("cannot-link", pairs.cannot_link, VERMILLION, "dashed"),
+    )  # fmt: skip
+    for name, ends, color, style in kinds:
+        words = f"{len(ends)} {name}{'s' if len(ends) > 1 else ''}"
+        shown = {"linestyles": style, "linewidths": 0.6, "alpha": 0.45, "zorder": 0, "label": words}
+        _lines(ax, X, evenly(ends, MOST_PAIRS), colors=color, **shown)
+    small_legend(ax)
+    return ax
+
+
 def pair_multipliers(solution: Solution, positions: ArrayLike | None = None, ax: Any = None) -> Any:
     """The pairs on the embedding, as wide as their multipliers are large: which of them hold the kernel.
 
@@ -134,8 +189,6 @@ def pair_multipliers(solution: Solution, positions: ArrayLike | None = None, ax:
         For a solution without a point.
     ProblemError
         If the positions have another shape, or the problem has no pairs.
-    MissingDependencyError
-        Without matplotlib.
 
     Examples
     --------
@@ -191,9 +244,7 @@ def graph_edges(problem: Statement, edges: Any) -> Index:
         )
     if found.size and not (found.min() >= 0 and found.max() < n):
         raise ProblemError(f"edges must join points 0..{n - 1}, got {found.max()}")
-    if len(found) > MOST_EDGES:
-        found = found[np.linspace(0, len(found) - 1, MOST_EDGES).astype(np.intp)]
-    return found.astype(np.intp)
+    return evenly(found, MOST_EDGES).astype(np.intp)
 
 
 def _multipliers(solution: Solution) -> tuple[Index, Any, Array]:
@@ -218,7 +269,7 @@ def _lines(ax: Any, X: Array, edges: Index, **style: Any) -> None:
     if len(edges):
         from matplotlib.collections import LineCollection
 
-        ax.add_collection(LineCollection(list(X[edges]), zorder=1, **style))
+        ax.add_collection(LineCollection(list(X[edges]), **({"zorder": 1} | style)))
         ax.autoscale_view()
 
 

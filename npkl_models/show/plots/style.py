@@ -57,13 +57,7 @@ def named(solutions: Solution | Mapping[str, Solution] | Iterable[Solution]) -> 
 
 
 def classes(labels: ArrayLike | None, n: int) -> tuple[Index, list[str]]:
-    """The class of each point as a number from 0, and the names of the classes.
-
-    Raises
-    ------
-    ProblemError
-        If there are not as many labels as points.
-    """
+    """The class of each of n points as a number from 0, and the names of the classes."""
     if labels is None:
         return np.zeros(n, dtype=np.intp), [""]
     given = np.asarray(labels)
@@ -71,6 +65,13 @@ def classes(labels: ArrayLike | None, n: int) -> tuple[Index, list[str]]:
         raise ProblemError(f"labels must have shape ({n},), got {given.shape}")
     names, number = np.unique(given, return_inverse=True)
     return number.astype(np.intp), [str(name) for name in names]
+
+
+def evenly(values: Index, most: int) -> Index:
+    """The values, of more than so many as many, evenly chosen."""
+    if len(values) <= most:
+        return values
+    return values[np.linspace(0, len(values) - 1, most).astype(np.intp)]
 
 
 def small_legend(ax: Any, **how: Any) -> None:

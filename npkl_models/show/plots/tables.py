@@ -1,4 +1,4 @@
-"""A cross-check as a picture."""
+"""A cross-check and an audit of pairs as pictures."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
-from npkl_models.show.plots.style import BLUE, VERMILLION, axes
+from npkl_models.linalg import Array, Index, Mask
+from npkl_models.show.plots.style import BLUE, FAINT, VERMILLION, axes, small_legend
 
-LEFT = 1e-16  # where the bars begin
+LEFT = 1e-16  # relative gap at which the bars begin
+LEAST = 1e-6  # of the largest score: where the axis of an audit begins
 
 
 class Ran(Protocol):
@@ -53,8 +56,6 @@ def crosscheck(check: Tabled, ax: Any = None) -> Any:
     ------
     ProblemError
         If no backend left a point.
-    MissingDependencyError
-        Without matplotlib.
 
     Examples
     --------
@@ -94,3 +95,91 @@ def crosscheck(check: Tabled, ax: Any = None) -> Any:
 
 plot_crosscheck = crosscheck
 """The same, by its older name."""
+
+
+class Audited(Protocol):
+    """What is drawn of an audit; see `npkl_models.applications.audit.Audit`."""
+
+    @property
+    def pairs(self) -> Index: ...
+    @property
+    def must(self) -> Mask: ...
+    @property
+    def score(self) -> Array: ...
+    def __len__(self) -> int: ...
+
+
+def audit(found: Audited, flipped: ArrayLike | None = None, share: float = 0.1, ax: Any = None) -> Any:
+    """The scores of an audit, the most suspicious pair first; the share at the top is marked.
+
+    Parameters
+    ----------
+    found : Audit
+    flipped : array_like of int, shape (f, 2), optional
+        Pairs that are known to be wrong; they have another colour, and the legend says how many of them
+        stand in the share at the top.
+    share : float
+        Of all pairs, above 0 and at most 1.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Raises
+    ------
+    ProblemError
+        If a flipped pair is not among those of the audit, or the share is out of range.
+
+    Notes
+    -----
+    The axis of the scores is logarithmic, down to 1e-6 of the largest; what is below, zeros among it, stands
+    at its foot.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> from npkl_models.applications.audit import audit_pairs
+    >>> from npkl_models.show import plots
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> pairs = nm.Pairs(6, must_link=[(0, 2), (3, 5), (1, 4)], cannot_link=[(2, 3), (0, 5)])
+    >>> found = audit_pairs(nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs).solve())
+    >>> ax = plots.audit(found, flipped=[(1, 4)], share=0.2)
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['must-link', 'cannot-link', 'wrong: 1 of 1 in the top 20 %']
+    """
+    if not 0 < share <= 1:
+        raise ProblemError(f"share must be above 0 and at most 1, got {share}")
+    wrong = _among(found, flipped)
+    ax = axes(ax, 6.5, 3.6)
+    top = int(np.ceil(share * len(found)))
+    foot = LEAST * max(float(found.score.max(initial=0.0)), 1e-300)
+    place, height = np.arange(1, len(found) + 1), np.maximum(found.score, foot)
+    ax.axvspan(0.5, top + 0.5, color=FAINT, alpha=0.15, linewidth=0)
+    for name, own, marker in (("must-link", found.must, "o"), ("cannot-link", ~found.must, "v")):
+        ax.scatter(place[own], height[own], s=14, color=BLUE, marker=marker, linewidths=0, label=name)
+        hit = own & wrong
+        ax.scatter(place[hit], height[hit], s=30, color=VERMILLION, marker=marker, linewidths=0, zorder=3)
+    if wrong.any():
+        words = f"wrong: {int(wrong[:top].sum())} of {int(wrong.sum())} in the top {100 * share:.0f} %"
+        ax.scatter([], [], s=30, color=VERMILLION, linewidths=0, label=words)
+    ax.set_yscale("log")
+    ax.set_xlabel("pair, the most suspicious first")
+    ax.set_ylabel("score")
+    small_legend(ax)
+    return ax
+
+
+def _among(found: Audited, flipped: ArrayLike | None) -> Mask:
+    """Which pairs of the audit are among others."""
+    table: Index = np.asarray([] if flipped is None else flipped)
+    if not table.size:
+        return np.zeros(len(found), dtype=bool)
+    if table.ndim != 2 or table.shape[1] != 2 or table.dtype.kind not in "iu":
+        raise ProblemError(f"flipped must be integers of shape (f, 2), got {table.dtype} of {table.shape}")
+    table = np.sort(table, axis=1)
+    same = (np.sort(found.pairs, axis=1)[:, None, :] == table[None, :, :]).all(axis=2)
+    if not same.any(axis=0).all():
+        strange = table[~same.any(axis=0)][:5].tolist()
+        raise ProblemError(f"flipped must be pairs of the audit, got {strange}")
+    return same.any(axis=1)

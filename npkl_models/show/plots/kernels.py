@@ -1,18 +1,71 @@
-"""Eigenvalues of the kernel and of the dual slack."""
+"""A kernel as a picture, its eigenvalues, and those of the dual slack."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from npkl_models.answer.solution import Solution
+from npkl_models.answer.solution import Solution, factor_of
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array, dense, gram_eigenvalues
-from npkl_models.show.plots.style import BLUE, VERMILLION, axes, small_legend
+from npkl_models.linalg import Array, Index, dense, gram_eigenvalues
+from npkl_models.show.plots.style import BLUE, DIVERGING, VERMILLION, axes, classes, evenly, small_legend
 
-LARGEST = 6_000  # order of a slack whose eigenvalues are all computed
-FLOOR = 1e-16  # of the largest: what is drawn for less
+LARGEST = 2_000  # rows that are drawn one by one; of more points, as many evenly chosen ones
+QUANTILE = 0.995  # of |K_ij|: where the colours end
+LARGEST_SLACK = 6_000  # order of a slack whose eigenvalues are all computed
+FLOOR = 1e-16  # of the largest eigenvalue: what is drawn for less
+
+
+def kernel(solution_or_K: Solution | Array, labels: ArrayLike | None = None, ax: Any = None) -> Any:
+    """The kernel, its points ordered by class, on colours that are symmetric about zero.
+
+    Parameters
+    ----------
+    solution_or_K : Solution or ndarray of shape (n, n)
+        Of more than 2,000 points as many are shown, evenly chosen.
+    labels : array_like of shape (n,), optional
+        Classes or clusters; their borders are drawn.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Raises
+    ------
+    ProblemError
+        If K is not square, or there are not as many labels as points.
+    SolverError
+        For a solution without a point.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> from npkl_models.show import plots
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
+    >>> ax = plots.kernel(problem.solve(), labels=["a", "a", "a", "b", "b", "b"])
+    >>> [text.get_text() for text in ax.get_xticklabels()]
+    ['a', 'b']
+    """
+    given = factor_of(solution_or_K) if isinstance(solution_or_K, Solution) else solution_or_K
+    n = len(given)
+    number, names = classes(labels, n)
+    order = evenly(np.argsort(number, kind="stable"), LARGEST)
+    K = given[order] @ given[order].T if isinstance(solution_or_K, Solution) else _rows(given, order)
+    reach = float(np.quantile(np.abs(K), QUANTILE)) or float(np.abs(K).max()) or 1.0
+    ax = axes(ax, 5.2, 4.4)
+    image = ax.imshow(K, cmap=DIVERGING, vmin=-reach, vmax=reach, interpolation="nearest")
+    bar = ax.figure.colorbar(
+        image, ax=ax, shrink=0.8, extend="both" if np.abs(K).max() > reach else "neither"
+    )
+    bar.set_label("$K_{ij}$")
+    bar.outline.set_visible(False)
+    _borders(ax, number[order], names)
+    return ax
 
 
 def joint_spectrum(solution: Solution, ax: Any = None) -> Any:
@@ -38,8 +91,6 @@ def joint_spectrum(solution: Solution, ax: Any = None) -> Any:
         For a solution without a point.
     ProblemError
         If the slack is of an order above 6,000.
-    MissingDependencyError
-        Without matplotlib.
 
     Notes
     -----
@@ -58,8 +109,10 @@ def joint_spectrum(solution: Solution, ax: Any = None) -> Any:
     True
     """
     problem, found = solution.problem, solution.certificate
-    if problem.order > LARGEST:
-        raise ProblemError(f"the slack must be of an order up to {LARGEST} to be drawn, got {problem.order}")
+    if problem.order > LARGEST_SLACK:
+        raise ProblemError(
+            f"the slack must be of an order up to {LARGEST_SLACK} to be drawn, got {problem.order}"
+        )
     of_kernel = _padded(gram_eigenvalues(np.asarray(solution.V)), problem.order)
     of_slack = np.linalg.eigvalsh(dense(problem.restrict(problem.slack(found.multipliers))))
     ax = axes(ax)
@@ -98,8 +151,6 @@ def spectrum(solution: Solution, ax: Any = None) -> Any:
     ------
     SolverError
         For a solution without a point.
-    MissingDependencyError
-        Without matplotlib.
 
     Examples
     --------
@@ -112,16 +163,40 @@ def spectrum(solution: Solution, ax: Any = None) -> Any:
     >>> ax.get_ylabel()
     'k-th eigenvalue of K'
     """
-    if solution.V is None:
-        solution.dense()  # says why there is none
-    values = np.sort(gram_eigenvalues(np.asarray(solution.V)))[::-1]
-    values = values[: solution.rank + 1]
+    values = np.sort(gram_eigenvalues(factor_of(solution)))[::-1][: solution.rank + 1]
     ax = axes(ax)
     ax.bar(np.arange(1, values.size + 1), values, color=BLUE, width=0.7)
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_xlabel("k")
     ax.set_ylabel("k-th eigenvalue of K")
     return ax
+
+
+def _borders(ax: Any, number: Index, names: list[str]) -> None:
+    """Lines between the classes, and their names along both axes."""
+    ax.spines[:].set_visible(False)
+    if len(names) < 2:
+        ax.set_xlabel("point")
+        ax.set_ylabel("point")
+        return
+    counts = np.bincount(number, minlength=len(names))
+    ends = np.cumsum(counts)
+    for end in ends[:-1]:
+        ax.axhline(end - 0.5, color="black", linewidth=0.6)
+        ax.axvline(end - 0.5, color="black", linewidth=0.6)
+    middle = ends - counts / 2 - 0.5
+    ax.set_xticks(middle, names)
+    ax.set_yticks(middle, names)
+    ax.tick_params(length=0)
+    ax.set_xlabel("class")
+    ax.set_ylabel("class")
+
+
+def _rows(given: Any, order: Index) -> Array:
+    K = np.asarray(given, dtype=float)
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise ProblemError(f"a kernel must have shape (n, n), got {K.shape}")
+    return K[np.ix_(order, order)]
 
 
 def _padded(values: Array, size: int) -> Array:

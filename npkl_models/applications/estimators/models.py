@@ -1,24 +1,22 @@
-"""Clusters by a learnt kernel, as a scikit-learn estimator."""
+"""Clusters by a learnt kernel, and coordinates in its space, as scikit-learn estimators."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.base import ClusterMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.metrics import pairwise_distances_argmin
 
-from npkl_models.applications.clustering import kernel_kmeans
+from npkl_models.applications.clustering import kernel_kmeans, membership
 from npkl_models.applications.estimators.base import KernelEstimator
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array, Index, Matrix
-from npkl_models.model.pairs import Pairs
-from npkl_models.problem import Problem
+from npkl_models.linalg import Array, Index
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     """Clusters of points with must-links, cannot-links or some classes: a kernel is learnt, then k-means.
 
@@ -99,73 +97,91 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     True
     """
 
-    labels_: Index
-    cluster_centers_: Array
+    n_clusters: int = field(default=2, kw_only=False)
+    n_init: int = 20
 
-    def __init__(
-        self, n_clusters: int = 2, *,
-        formulation: str | Callable[[Matrix, Pairs, float], Problem] = "pcp", loss: str = "squared_hinge",
-        gamma: float = 100.0, n_neighbors: int = 10, shift: float = 0.1, sigma: float | str = "auto",
-        metric: str = "euclidean", backend: str = "auto", tol: float = 1e-6,
-        options: dict[str, Any] | None = None, n_init: int = 20, random_state: Any = 0,
-    ) -> None:  # fmt: skip
-        self.n_clusters = n_clusters
-        self.formulation = formulation
-        self.loss = loss
-        self.gamma = gamma
-        self.n_neighbors = n_neighbors
-        self.shift = shift
-        self.sigma = sigma
-        self.metric = metric
-        self.backend = backend
-        self.tol = tol
-        self.options = options
-        self.n_init = n_init
-        self.random_state = random_state
-
-    def fit(
-        self, X: Any, y: ArrayLike | None = None, *, must_link: ArrayLike | None = None,
-        cannot_link: ArrayLike | None = None, pairs: ArrayLike | None = None,
-        y_pairs: ArrayLike | None = None,
-    ) -> Self:  # fmt: skip
-        """Learn the kernel and form the clusters.
-
-        Parameters
-        ----------
-        X : array_like, sparse or DataFrame of shape (n, d)
-        y : array_like of shape (n,), optional
-            Known classes, -1 (or None or NaN) where unknown; `spanning_pairs` says which pairs they make.
-        must_link, cannot_link : array_like of shape (m, 2), optional
-            Integers are positions of rows, whatever the index of X is. Anything else (strings, dates) is
-            looked up in the index of a DataFrame, which must be unique.
-        pairs, y_pairs : array_like of shape (m, 2) and (m,), optional
-            Pairs and their signs, +1 for must-links and -1 for cannot-links, as in metric-learn.
-
-        Returns
-        -------
-        NPKLClustering
-            Itself.
-        """
+    def _apart(self) -> int:
         if not self.n_clusters >= 1:
             raise ProblemError(f"n_clusters must be an integer >= 1, got {self.n_clusters!r}")
-        seed = self._fit_kernel(X, y, must_link, cannot_link, pairs, y_pairs, self.n_clusters)
+        return self.n_clusters
+
+    def _finish(self, seed: int) -> None:
         self.labels_ = kernel_kmeans(self.factor_, self.n_clusters, self.n_init, seed)
-        n = len(self.labels_)
-        member = sp.csr_array((np.ones(n), (self.labels_, np.arange(n))), shape=(self.n_clusters, n))
+        member = membership(self.labels_, self.n_clusters)
         size = np.maximum(np.asarray(member.sum(axis=1)).ravel(), 1.0)
         self.cluster_centers_ = (member @ self.factor_) / size[:, None]
-        return self
 
-    def fit_predict(
-        self, X: Any, y: ArrayLike | None = None, *, must_link: ArrayLike | None = None,
-        cannot_link: ArrayLike | None = None, pairs: ArrayLike | None = None,
-        y_pairs: ArrayLike | None = None,
-    ) -> Index:  # fmt: skip
-        """The labels that `fit` forms; its parameters."""
-        self.fit(X, y, must_link=must_link, cannot_link=cannot_link, pairs=pairs, y_pairs=y_pairs)
-        return self.labels_
+    def fit_predict(self, X: Any, y: ArrayLike | None = None, **side: ArrayLike | None) -> Index:
+        """The labels that `fit` forms; ``side`` is what it takes by keyword."""
+        return self.fit(X, y, **side).labels_
 
     def predict(self, X: Any) -> Index:
         """The nearest cluster of each point, in the space of the kernel."""
-        parts = [pairwise_distances_argmin(rows, self.cluster_centers_) for rows in self._extended(X)]
-        return np.concatenate(parts).astype(np.intp)
+        nearest = pairwise_distances_argmin(self._extended(X), self.cluster_centers_)
+        return np.asarray(nearest, dtype=np.intp)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class NPKLKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):  # type: ignore[misc]
+    """Rows of the factor of a learnt kernel, as features for whatever comes next.
+
+    Parameters
+    ----------
+    n_landmarks : int
+        Where there is no side information: so many points, the nearest to the centres of k-means, are not
+        to be linked.
+    formulation, loss, gamma, n_neighbors, shift, sigma, metric, backend, tol, options, random_state
+        As in `NPKLClustering`.
+
+    Attributes
+    ----------
+    factor_ : ndarray of shape (n, r)
+        Of the kernel, in its principal axes, without those whose eigenvalue is below 1e-7 of the largest.
+    kernel_, pairs_, supervised_, width_, solution_, certificate_, n_features_in_, feature_names_in_
+        As in `NPKLClustering`.
+
+    Notes
+    -----
+    The rows of training points know their pairs, those of new points only by their neighbours. A classifier
+    that is trained on the former and asked of the latter, with the same y for both, sees classes parted
+    better in training than afterwards: judge it on points that were held out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from npkl_models.applications.estimators import NPKLKernel
+    >>> X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
+    >>> model = NPKLKernel(n_neighbors=2).fit(X, [0, -1, 0, 1, -1, -1])
+    >>> model.transform([[1.5], [10.5]]).shape == (2, model.factor_.shape[1])
+    True
+    >>> bool(np.allclose(model.factor_ @ model.factor_.T, model.kernel_, atol=1e-6))
+    True
+    """
+
+    n_landmarks: int = 2
+
+    def _apart(self) -> int:
+        if not self.n_landmarks >= 2:
+            raise ProblemError(f"n_landmarks must be an integer >= 2, got {self.n_landmarks!r}")
+        return self.n_landmarks
+
+    def transform(self, X: Any) -> Array:
+        """Rows of the factor for points: of a training point its own, of others those of their neighbours.
+
+        Parameters
+        ----------
+        X : array_like, sparse or DataFrame of shape (m, d)
+
+        Returns
+        -------
+        ndarray of shape (m, r)
+        """
+        return self._extended(X)
+
+    def fit_transform(self, X: Any, y: ArrayLike | None = None, **side: ArrayLike | None) -> Array:
+        """`fit`, and the rows of the training points; ``side`` is what it takes by keyword."""
+        return self.fit(X, y, **side).factor_
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.factor_.shape[1])

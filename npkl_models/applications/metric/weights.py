@@ -1,0 +1,170 @@
+r"""Weights: of the landmarks for each point, and of the axes of a kernel.
+
+New eigenvalues for fixed eigenvectors keep similar pairs near and the sum of the axes' lengths as it is.
+Of the kernels :math:`K_\beta = \sum_r \beta_r^2 v_r v_r'` the one with
+
+.. math::
+
+    \min_\beta \sum_r \beta_r^2 D_r \quad\text{s.t.}\quad \sum_r e_r \beta_r = c, \qquad
+    D_r = \frac1{|S|} \sum_{(i,j) \in S} (v_{ir} - v_{jr})^2
+
+is :math:`\beta_r = c\, (e_r / D_r) / \sum_s e_s^2 / D_s`, for the derivative of the Lagrangian is
+:math:`2 \beta_r D_r - \rho e_r`, and D is positive. In the paper e = 1 and
+:math:`c = \sum_r \sqrt{\lambda_r}` (its eq. (6)). Two extensions keep the problem convex
+and its answer closed and positive:
+
+- A prior. The formula does not know the old eigenvalues but by their sum, so axes of nearly no length count
+  as much as the first, and those on which no pair lies count most of all. With
+  :math:`D_r + \tau \bar D \sqrt{\lambda_1 / \lambda_r}` in place of D (and e = 1) the kernel as it was is
+  what :math:`\tau \to \infty` gives, and what is learnt from no pair at all.
+- Dissimilar pairs are the e: the root mean square of :math:`v_{ir} - v_{jr}` over them, scaled to the mean
+  one. Then :math:`e_r \beta_r` is how far they are apart along axis r, and the sum of that is kept.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array, Index, Matrix
+
+SAME = 1e-12  # of the largest entry: values of the kernel that are equal but for rounding
+
+
+def local_weights(
+    kernel: ArrayLike, landmark_kernel: ArrayLike, n_neighbors: int = 20, regularization: float = 0.1
+) -> Matrix:
+    r"""Weights w of the nearest landmarks that come nearest to each point, with the sum one.
+
+    .. math::
+
+        \min_w \bigl\| \phi(x) - \sum_j w_j \phi(x_j) \bigr\|^2 + \epsilon \|w\|^2
+        \quad\text{s.t.}\quad \mathbf 1'w = 1
+
+    over the landmarks :math:`x_j` nearest to x in the space of the kernel: Yeung, Chang & Dai 2008, eqs.
+    (13)-(19). :math:`\epsilon` is ``regularization`` times the mean squared distance of these landmarks to
+    the nearest of them. k(x, x) is the same for all w, so it need not be known.
+
+    Parameters
+    ----------
+    kernel : array_like of shape (n, m)
+        k(x, x_j), points by landmarks.
+    landmark_kernel : array_like of shape (m, m)
+    n_neighbors : int
+        Landmarks used for each point; all where there are fewer.
+    regularization : float
+        Not negative. 0.001 is usual in locally linear embedding.
+
+    Returns
+    -------
+    csr_array of shape (n, m)
+        A point that the landmarks cannot tell from one of them has the weight one there, and no other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from npkl_models.applications.metric import local_weights
+    >>> x, landmarks = np.array([[0.5], [2.0]]), np.array([[0.0], [1.0], [2.0]])
+    >>> local_weights(x @ landmarks.T, landmarks @ landmarks.T, 2).toarray().round(3)
+    array([[0.5, 0.5, 0. ],
+           [0. , 0. , 1. ]])
+    """
+    between, own = np.asarray(kernel, dtype=float), np.asarray(landmark_kernel, dtype=float)
+    if own.ndim != 2 or own.shape[0] != own.shape[1] or between.ndim != 2 or between.shape[1] != len(own):
+        raise ProblemError(f"kernels must have shapes (n, m) and (m, m), got {between.shape} and {own.shape}")
+    if n_neighbors < 1:
+        raise ProblemError(f"n_neighbors must be an integer >= 1, got {n_neighbors!r}")
+    if not (np.isfinite(regularization) and regularization >= 0):
+        raise ProblemError(f"regularization must be >= 0 and finite, got {regularization!r}")
+    n, m = between.shape
+    count = min(int(n_neighbors), m)
+    distance = np.diag(own) - 2 * between  # less k(x, x)
+    near = np.argpartition(distance, count - 1, axis=1)[:, :count]
+    first = near[np.arange(n), np.take_along_axis(distance, near, axis=1).argmin(axis=1)]
+    w = _solved(between, own, near, first, regularization)
+    same = np.abs(between - own[first]).max(axis=1) <= SAME * np.abs(own).max()
+    w[same] = near[same] == first[same, None]
+    row = np.repeat(np.arange(n), count)
+    out = sp.csr_array((w.ravel(), (row, near.ravel())), shape=(n, m))
+    out.eliminate_zeros()
+    return out
+
+
+def _solved(between: Array, own: Array, near: Index, first: Index, regularization: float) -> Array:
+    """The weights, with the nearest landmark as origin: (G + eps I) w = g + lambda 1, 1'w = 1."""
+    n, count = near.shape
+    origin = own[first, first]
+    to_origin = own[first[:, None], near]
+    G = own[near[:, :, None], near[:, None, :]] - to_origin[:, :, None] - to_origin[:, None, :]
+    G += origin[:, None, None]
+    g = np.take_along_axis(between, near, axis=1) - between[np.arange(n), first][:, None]
+    g += origin[:, None] - to_origin
+    level = np.einsum("bkk->b", G) / count
+    floor = SAME * np.abs(own).max() or 1.0  # landmarks that coincide share the weight
+    epsilon = np.maximum(regularization * level, floor)
+    G[:, np.arange(count), np.arange(count)] += epsilon[:, None]
+    both = np.linalg.solve(G, np.stack([g, np.ones_like(g)], axis=-1))
+    multiplier = (1 - both[..., 0].sum(axis=1)) / both[..., 1].sum(axis=1)
+    return both[..., 0] + multiplier[:, None] * both[..., 1]
+
+
+def eigenvalue_weights(
+    similar: ArrayLike, eigenvalues: ArrayLike, dissimilar: ArrayLike | None = None, prior: float = 0.0,
+    epsilon: float = 1e-8,
+) -> Array:  # fmt: skip
+    """The weights beta of the axes: their squares are the eigenvalues of the kernel that is learnt.
+
+    Yeung, Chang & Dai 2008, eqs. (4) and (6).
+
+    Parameters
+    ----------
+    similar : array_like of shape (m, q)
+        Differences of the coordinates of the pairs that should be near, along eigenvectors of norm one. None
+        at all (m = 0) tells no axis from another.
+    eigenvalues : array_like of shape (q,)
+        Of the kernel as it is, positive.
+    dissimilar : array_like of shape (m', q), optional
+        The same of pairs that should be apart; None, or m' = 0, is the paper's problem.
+    prior : float
+        tau, not negative; 0 is the paper's problem.
+    epsilon : float
+        Of the mean of D, added to each D: positive, for an axis along which no pair differs would else take
+        all.
+
+    Returns
+    -------
+    ndarray of shape (q,)
+
+    Examples
+    --------
+    >>> from npkl_models.applications.metric import eigenvalue_weights
+    >>> eigenvalue_weights([[0.1, 0.2], [0.1, -0.2]], [9.0, 4.0]).round(3)  # D is 0.01 and 0.04
+    array([4., 1.])
+    """
+    old = np.asarray(eigenvalues, dtype=float)
+    if old.ndim != 1 or not old.size or not (np.isfinite(old).all() and (old > 0).all()):
+        raise ProblemError("eigenvalues must be positive and finite, in one dimension")
+    for name, value, least in (("prior", prior, 0.0), ("epsilon", epsilon, np.nextafter(0, 1))):
+        if not (np.isfinite(value) and value >= least):
+            raise ProblemError(f"{name} must be {'positive' if least else '>= 0'} and finite, got {value!r}")
+    spread = _mean_square(similar, "similar", old.size)
+    level = float(spread.mean())
+    D = spread / level if level > 0 else np.zeros_like(spread)
+    D = D + epsilon + prior * np.sqrt(old.max() / old)
+    e = np.ones_like(D)
+    apart = None if dissimilar is None else _mean_square(dissimilar, "dissimilar", old.size)
+    if apart is not None and apart.any():
+        e = np.sqrt(apart) / np.sqrt(apart).mean()
+    weight: Array = e / D
+    return float(np.sqrt(old).sum()) * weight / float(e @ weight)
+
+
+def _mean_square(differences: ArrayLike, name: str, count: int) -> Array:
+    given = np.asarray(differences, dtype=float)
+    if given.ndim != 2 or given.shape[1] != count:
+        raise ProblemError(f"{name} must have a column for each of the {count} axes, got shape {given.shape}")
+    if not np.isfinite(given).all():
+        raise ProblemError(f"{name} must be finite, got NaN or infinity")
+    return (given**2).sum(axis=0) / max(len(given), 1)

@@ -1,0 +1,51 @@
+"""``npkl backends``, ``npkl datasets`` and ``npkl version``: what there is."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable
+
+from rich.console import OverflowMethod
+
+from npkl_models.cli.console import new_table, printer, say
+from npkl_models.data.datasets import names, origin
+from npkl_models.routes import get_backend
+from npkl_models.show.machine import machine, versions
+from npkl_models.show.tables import OPTION_COLUMNS, SUPPORT_COLUMNS, option_rows, support_rows
+
+
+def backends(options: argparse.Namespace) -> int:
+    """Print what each backend takes, or the options of one; returns the exit status."""
+    if options.name is None:
+        _print(SUPPORT_COLUMNS, support_rows())
+        return 0
+    backend = get_backend(options.name)
+    say(f"{backend.name}: {backend.summary}\n", soft_wrap=False)
+    _print(OPTION_COLUMNS, option_rows(backend))
+    return 0
+
+
+def datasets(options: argparse.Namespace) -> int:
+    """Print the sets that are known by name, and where each can be had; returns the exit status."""
+    rows = ((name, origin(name, options.data_home)) for name in names())
+    _print(("name", "where it comes from"), rows, overflow="fold")
+    return 0
+
+
+def version(options: argparse.Namespace) -> int:
+    """Print the versions that an answer depends on, and the machine; returns the exit status."""
+    found = versions() | machine()
+    say(json.dumps(found, indent=2) if options.json else "\n".join(f"{k} {v}" for k, v in found.items()))
+    return 0
+
+
+def _print(
+    columns: Iterable[str], rows: Iterable[Iterable[str]], overflow: OverflowMethod = "ellipsis"
+) -> None:
+    table = new_table()
+    for name in columns:
+        table.add_column(name, overflow=overflow)
+    for row in rows:
+        table.add_row(*(cell.replace("[", "\\[") for cell in row))
+    printer().print(table)
