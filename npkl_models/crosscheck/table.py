@@ -96,7 +96,10 @@ class CrossCheck:
 
     def to_markdown(self) -> str:
         """A Markdown table."""
-        table = [COLUMNS, tuple("---" for _ in COLUMNS), *(cells(row) for row in self.rows)]
+        rows = [
+            tuple(cell.replace("|", r"\|") for cell in line) for line in (COLUMNS, *map(cells, self.rows))
+        ]
+        table = [rows[0], tuple("---" for _ in COLUMNS), *rows[1:]]
         return "\n".join("| " + " | ".join(line) + " |" for line in table)
 
     def __str__(self) -> str:

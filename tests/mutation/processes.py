@@ -87,16 +87,16 @@ def warm(slot: Path) -> int:
     sys.path.insert(0, str(slot))
     _silent(slot)
     import npkl_models as nm
-    from npkl_models.applications import constrained
-    from npkl_models.interior import schur
+    from npkl_models.applications.assign import assign
+    from npkl_models.interior.compiled import edges
 
     three, square, weak = np.arange(3), np.eye(3), np.zeros(3, dtype=np.intp)
     L = nm.laplacian(np.arange(12.0)[:, None] ** 1.5, n_neighbors=3, shift=0.1)
     problem = nm.pcp(L, nm.Pairs(12, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)]))
     for backend in ("interior", "bcd", "admm"):
         problem.solve(backend)
-    schur._compiled_edges(three, weak, square, square)
-    constrained._assign(three, np.zeros((3, 1), dtype=np.intp), np.zeros(4, dtype=np.intp), weak)
+    edges(three, weak, square, square)
+    assign(three, np.zeros((3, 1), dtype=np.intp), np.zeros(4, dtype=np.intp), weak)
     return SURVIVED
 
 

@@ -1,7 +1,10 @@
 """The changes that a mutation run makes are changes, of programs, and none of words or types."""
 
 import ast
+import os
 import random
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -29,3 +32,12 @@ def test_every_change_is_another_program(room):
 def test_the_change_that_readers_found_is_among_them():
     kept, _ = all_of(ROOT, "interior")
     assert any(m.before == "self.best[-1]" and m.after == "(self.best[0])" for m in kept)
+
+
+def test_a_slot_can_be_warmed(tmp_path):
+    """Every compiled loop is called by its name: a run that cannot begin counts nothing."""
+    (tmp_path / "npkl_models").symlink_to(ROOT / "npkl_models")
+    code = f"from pathlib import Path; from mutation.processes import warm; import sys; warm(Path({str(tmp_path)!r})); sys.exit(0)"
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "tests")}
+    found = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr + (tmp_path / "output").read_text()
