@@ -146,7 +146,19 @@ def norm_bound(S: Matrix) -> float:
     """Upper bound on the spectral norm of a symmetric matrix: largest absolute row sum."""
     if isinstance(S, LowRankUpdate):
         return norm_bound(S.S) + float(np.max(np.abs(S.mu), initial=0.0))
-    return float(abs(S).sum(axis=1).max()) if S.shape[0] else 0.0
+    return float(absolute_row_sums(S).max(initial=0.0))
+
+
+def absolute_row_sums(S: Matrix, x: Array | None = None) -> Array:
+    """Row sums of |S| (n), or of |S| diag(x) for x (n); no matrix is made where S is stored by rows."""
+    if not (sp.issparse(S) and S.format == "csr"):
+        return np.asarray(abs(S).sum(axis=1) if x is None else abs(S) @ x, dtype=float).ravel()
+    numbers, out = np.abs(S.data), np.zeros(S.shape[0])
+    filled = np.diff(S.indptr) > 0
+    if numbers.size:
+        own = numbers if x is None else numbers * x[S.indices]
+        out[filled] = np.add.reduceat(own[: S.indptr[-1]], S.indptr[:-1][filled])
+    return out
 
 
 def without_diagonal(A: Matrix) -> Matrix:

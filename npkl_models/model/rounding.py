@@ -12,7 +12,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from npkl_models.linalg import TINY, UNIT, Array, Matrix, gamma, gram_eigenvalues, norm_bound
+from npkl_models.linalg import (
+    TINY,
+    UNIT,
+    Array,
+    Matrix,
+    absolute_row_sums,
+    gamma,
+    gram_eigenvalues,
+    norm_bound,
+)
 from npkl_models.model.functionals import TotalSum
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
@@ -46,7 +55,7 @@ def slack(problem: Statement, y: Multipliers) -> tuple[Matrix, float]:
     Q' is meant with the exactly orthonormal basis of the same range.
     """
     S = problem.slack(y)
-    size = np.asarray(abs(problem.cost).sum(axis=1)).ravel()
+    size = absolute_row_sums(problem.cost)
     count = np.diff(problem.cost.indptr).astype(float)
     for part, own in zip(problem.parts, y.parts, strict=True):
         one, more = part.functional.row_sizes(own)
@@ -77,7 +86,7 @@ def objective(problem: Statement, V: Array, value: float) -> float:
     steps = V.shape[1] + 8 + float(np.max(np.diff(problem.cost.indptr), initial=0))
     if any(isinstance(term.functional, TotalSum) for term in problem.terms):
         steps += problem.n  # a running sum
-    linear = float(lengths @ (abs(problem.cost) @ lengths))
+    linear = float(lengths @ absolute_row_sums(problem.cost, lengths))
     error = gamma(steps + SUM) * linear
     for term in problem.terms:
         z, size = term.functional.value_of_factor(V), term.functional.size_of_factor(V)
@@ -126,7 +135,7 @@ def sensitivity(problem: Statement, V: Array, reach: float, nu: tuple[Array, ...
 
 def slack_sizes(problem: Statement, y: Multipliers, nu: tuple[Array, ...]) -> Array:
     """Row sums of |C| + sum |y_e| |M_e|: what rounding in the slack is relative to."""
-    size = np.asarray(abs(problem.cost).sum(axis=1)).ravel()
+    size = absolute_row_sums(problem.cost)
     for part, own in zip(problem.parts, (*y.terms, *nu), strict=True):
         size = size + part.functional.row_sizes(own)[0]
     return size

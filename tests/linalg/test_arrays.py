@@ -65,3 +65,15 @@ def test_lowest_pairs_go_on_by_the_whole_spectrum(monkeypatch):
     found = linalg.lowest_pairs(A + A.T, 2)
     np.testing.assert_allclose(found[0], wanted[0], atol=1e-12)
     np.testing.assert_allclose(np.abs(np.sum(found[1] * wanted[1], axis=0)), 1.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("form", ["csr", "coo", "dense"])
+def test_absolute_row_sums(form):
+    """Of rows without entries, the first and the last among them, and with weights of the columns."""
+    A = np.array([[0, 0, 0, 0], [1.0, -2, 0, 4], [0, 0, 0, 0], [0, 0, -8, 0], [0, 0, 0, 0]])
+    S = A if form == "dense" else sp.csr_array(A).asformat(form)
+    x = np.array([1.0, 10, 100, 1000])
+    np.testing.assert_array_equal(linalg.absolute_row_sums(S), [0, 7, 0, 8, 0])
+    np.testing.assert_array_equal(linalg.absolute_row_sums(S, x), [0, 4021, 0, 800, 0])
+    empty = np.zeros((3, 3)) if form == "dense" else sp.csr_array((3, 3)).asformat(form)
+    np.testing.assert_array_equal(linalg.absolute_row_sums(empty), np.zeros(3))
