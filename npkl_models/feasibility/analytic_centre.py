@@ -87,8 +87,8 @@ def reach(residual: float, depths: tuple[float, float], share: float) -> float:
 
 
 def _solve(H: Array, right: Array) -> Array:
-    """By Cholesky; LinAlgError where the equalities depend on each other."""
+    """By Cholesky; LinAlgError where the equalities depend on each other, ValueError where not finite."""
     scale = 1 / np.sqrt(np.maximum(H.diagonal(), 1e-300))
-    factor = raised_cholesky(H * scale * scale[:, None], RAISED)
-    out: Array = scale * scipy.linalg.cho_solve(factor, scale * right, check_finite=False)
+    factor = raised_cholesky(np.asarray_chkfinite(H * scale * scale[:, None]), RAISED)
+    out: Array = scale * scipy.linalg.cho_solve(factor, scale * right)
     return out

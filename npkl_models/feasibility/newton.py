@@ -13,7 +13,7 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse.linalg import LinearOperator, lsmr
 
-from npkl_models.feasibility.equality_map import DENSE, MOST, EqualityMap
+from npkl_models.feasibility.equality_map import DENSE, MOST, SMALLEST, EqualityMap
 from npkl_models.linalg import UNIT, Array, Index, gram_eigenvalues, raised_cholesky
 from npkl_models.model.statement import Statement
 
@@ -69,18 +69,21 @@ def _direct_step(equal: EqualityMap, V: Array) -> Array | None:
     if found is None:
         return None
     G, back = found
+    if not (np.isfinite(G).all() and bool(np.all(G.diagonal() >= 0))):
+        return None
     scale = np.sqrt(np.maximum(G.diagonal(), 1e-300))
     try:
         factor = raised_cholesky(G / scale / scale[:, None], SINGULAR)
-    except np.linalg.LinAlgError:
+        step = back(scipy.linalg.cho_solve(factor, -equal.residual(V) / scale) / scale)
+    except (np.linalg.LinAlgError, ValueError):  # not finite
         return None
-    step = back(scipy.linalg.cho_solve(factor, -equal.residual(V) / scale, check_finite=False) / scale)
     return step if np.isfinite(step).all() else None
 
 
 def _damped(equal: EqualityMap, V: Array) -> Array:
     """Levenberg-Marquardt steps from V on, as long as they gain; relative residuals count alike."""
-    problem, divisor = equal.problem, equal.scales
+    problem, wanted = equal.problem, np.abs(equal.wanted)
+    divisor = np.maximum(wanted, SMALLEST * wanted.max(initial=0.0)) + 1e-300  # those of all parts alike
     W, residual = problem.drop(V), -equal.residual(V) / divisor
     sizes, damping = [float(np.linalg.norm(residual))], DAMPING[0]
     rounding = np.sqrt(equal.size) * ROUNDING

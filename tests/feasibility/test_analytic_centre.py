@@ -63,3 +63,13 @@ def test_the_reach_asks_for_a_correction_that_leaves_the_kernel_positive():
     assert analytic_centre.reach(1e-12, (1e-3, 0.1), 1e-7) < np.inf
     assert analytic_centre.reach(1e-12, (1e-3, 0.1), 1e-8) == np.inf
     assert analytic_centre.reach(1e-12, (0.0, 0.0), 1e-3) == np.inf
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_not_finite_is_not_solved(bad):
+    """A factorisation that checks nothing would take it."""
+    for H in (np.diag([1.0, bad]), np.array([[1.0, bad], [bad, 1.0]])):
+        with pytest.raises((ValueError, np.linalg.LinAlgError)), np.errstate(invalid="ignore"):
+            analytic_centre._solve(H, np.ones(2))
+    with pytest.raises(ValueError, match="infs or NaNs"):
+        analytic_centre._solve(np.eye(2), np.array([1.0, bad]))

@@ -157,8 +157,9 @@ def test_a_singular_normal_matrix_is_solved_with_a_little_more_or_not_at_all(mon
     nothing = lambda x: np.array([[np.nan], [1.0], [0], [0]])  # noqa: E731
     monkeypatch.setattr(EqualityMap, "normal", lambda p, V: (np.eye(2), nothing))
     assert module._direct_step(EqualityMap(equal(twice)), X) is None
-    monkeypatch.setattr(EqualityMap, "normal", lambda p, V: (-np.eye(2), nothing))
-    assert module._direct_step(EqualityMap(equal(twice)), X) is None
+    for normal in (-np.eye(2), np.diag([1.0, np.nan]), np.array([[1.0, np.inf], [np.inf, 1.0]])):
+        monkeypatch.setattr(EqualityMap, "normal", lambda p, V, G=normal: (G, lambda x: np.ones((N, 1))))
+        assert module._direct_step(EqualityMap(equal(twice)), X) is None
     monkeypatch.setattr(EqualityMap, "normal", lambda p, V: None)
     assert module._direct_step(EqualityMap(equal(twice)), X) is None
 
@@ -174,7 +175,7 @@ def damped(gains, monkeypatch, miss=1e-3):
 
     own = np.array([4.0, 4e-3, 1.0])
     monkeypatch.setattr(EqualityMap, "residual", lambda p, V: -state["miss"] * float(V[0, 0]) * own)
-    monkeypatch.setattr(EqualityMap, "scales", own)
+    monkeypatch.setattr(EqualityMap, "wanted", np.array([4.0, 0.0, 1.0]))
     monkeypatch.setattr(EqualityMap, "normal", lambda p, V: (np.eye(3), lambda x: (left.pop(0) - 1.0) * V))
     monkeypatch.setattr(module.scipy.linalg, "cho_factor", factor)
     out = module._damped(EqualityMap(equal(MIXED)), np.ones((N, 1)))
