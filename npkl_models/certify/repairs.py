@@ -53,9 +53,10 @@ def best_repair(
             continue
         if found is not None and found[0] > best[1]:
             best = (name if local is None else f"local {name}", *found)
-    if best[1] == float("-inf") and local is None:
+    lost = best[1] == float("-inf") or best[1] < wanted <= -paid(problem, y)  # by the repair, not by y
+    if lost and local is None:
         found = slater(problem, y, eps, upper, inside)
-        best = best if found is None else ("Slater point", *found)
+        best = best if found is None or found[0] <= best[1] else ("Slater point", *found)
     return best
 
 

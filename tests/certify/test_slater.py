@@ -5,6 +5,7 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.certify.slater import slater, strictly_feasible
+from npkl_models.model.facts import cost_floor
 
 
 def ring(n=30, seed=0, must=10, cannot=10):
@@ -78,3 +79,19 @@ def test_a_center_is_found_on_both_sides_of_the_dense_spectrum(n, method, monkey
     assert found.rigour == "proved"
     assert np.isfinite(found.bound)
     assert found.bound <= found.upper
+
+
+@pytest.mark.parametrize("backend", ["bcd", "burer_monteiro", "interior"])
+@pytest.mark.parametrize(
+    ("n", "seed", "gamma"), [(14, 1, 1.0), (14, 4, 1.0), (30, 1, 1.0), (30, 2, 10.0), (60, 0, 0.1)]
+)
+def test_a_floor_that_is_rounding_keeps_no_better_repair_away(backend, n, seed, gamma):
+    """The floor of a Laplacian without a shift is 1e-15: multipliers scaled by it bound next to nothing."""
+    X = np.random.default_rng(seed).normal(size=(n, 2))
+    pairs = nm.Pairs.from_labels(X[:, 0] > 0, n // 2, n // 2, seed)
+    problem = nm.npkl(nm.laplacian(X, 4), pairs, loss="hinge", gamma=gamma)
+    assert cost_floor(problem) < 1e-12
+    found = problem.solve(backend)
+    assert found.status is nm.Status.OPTIMAL
+    assert found.certificate.rigour == "proved"
+    assert found.certificate.bound <= problem.solve("interior", tol=1e-8).certificate.upper
