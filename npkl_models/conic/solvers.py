@@ -7,7 +7,7 @@ from typing import Any
 
 from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.files.machine import available_bytes
-from npkl_models.solve.options import Options
+from npkl_models.solve.options import Options, is_real, require
 
 INTERIOR_POINT_ORDER = 60  # the largest order at which Clarabel is the default
 EPS_SHARE = 0.03  # of tol: the gap of a repaired point was up to 20 times SCS's eps
@@ -54,9 +54,10 @@ class ConicOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.eps is not None and not 0 < self.eps < 1:
-            raise UnsupportedError(f"eps must be between 0 and 1, got {self.eps!r}")
-        if self.solver is not None and self.solver.upper() not in psd_solvers():
+        within = self.eps is None or (is_real(self.eps) and 0 < self.eps < 1)
+        require(within, "eps must be between 0 and 1", self.eps)
+        named = self.solver is None or isinstance(self.solver, str)
+        if self.solver is not None and not (named and self.solver.upper() in psd_solvers()):
             raise unknown("conic solver", self.solver, psd_solvers())
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
 from npkl_models.formulations.neighborhood import neighborhood
@@ -13,7 +14,7 @@ from npkl_models.formulations.unfolding import with_distances
 from npkl_models.linalg import SKEW, Array, doubly_centred, symmetrize
 from npkl_models.linalg.owned import real_array
 from npkl_models.model.regularizers import NoRegularizer, TracePower
-from npkl_models.model.sampling import is_label
+from npkl_models.model.sampling import labelled
 from npkl_models.problem import Problem
 
 
@@ -87,11 +88,15 @@ def colored_mvu(
 
 def label_kernel(labels_or_kernel: Any, n: int) -> Array:
     """Y (n x n): a given one, checked; or that of classes, one where two points are of the same."""
-    given = labels_or_kernel.toarray() if sp.issparse(labels_or_kernel) else np.asarray(labels_or_kernel)
+    wanted = f"labels must have shape ({n},), or their kernel ({n}, {n}), got"
+    try:
+        given = labels_or_kernel.toarray() if sp.issparse(labels_or_kernel) else np.asarray(labels_or_kernel)
+    except ValueError:
+        raise ProblemError(f"{wanted} a ragged list") from None
     if given.ndim == 1 and given.size == n:
-        return _of_classes(given)
+        return _of_classes(labels_or_kernel)
     if given.shape != (n, n):
-        raise ProblemError(f"labels must have shape ({n},), or their kernel ({n}, {n}), got {given.shape}")
+        raise ProblemError(f"{wanted} {given.shape}")
     Y = real_array(given, "the kernel of the labels")
     if not np.isfinite(Y).all():
         raise ProblemError("the kernel of the labels must be finite, got NaN or infinity")
@@ -100,14 +105,14 @@ def label_kernel(labels_or_kernel: Any, n: int) -> Array:
     return symmetrize(Y)
 
 
-def _of_classes(labels: Array) -> Array:
-    known = np.array(list(map(is_label, labels.tolist())), dtype=bool)
-    names, number = np.unique(labels[known], return_inverse=True)
-    if names.size < 2:
+def _of_classes(labels: ArrayLike) -> Array:
+    known, number = labelled(labels)
+    count = int(number.max()) + 1
+    if count < 2:
         raise ProblemError(
-            f"labels must be of two classes or more, got {names.size} (-1 is no class; for signs give the "
+            f"labels must be of two classes or more, got {count} (-1 is no class; for signs give the "
             "kernel np.outer(y, y))"
         )
-    of = np.zeros((labels.size, names.size))
+    of = np.zeros((known.size, count))
     of[np.flatnonzero(known), number] = 1.0
     return of @ of.T

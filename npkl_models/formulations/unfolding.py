@@ -101,9 +101,9 @@ def with_distances(
     """A linear cost with distances that weigh C / 2, or are kept exactly for C = inf."""
     if np.inf == C:
         if not regularizer.vacuous:
+            limit = "bound" if regularizer.bounds else "penalty"
             raise ProblemError(
-                "C must be finite with a bound or a penalty, which may leave no kernel that keeps distances, "
-                f"got C={C}"
+                f"C must be finite with a {limit}, which may leave no kernel that keeps distances, got C={C}"
             )
         return unfolding(cost, found, name)
     weight = positive_number(C, "C") / 2

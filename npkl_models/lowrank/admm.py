@@ -229,6 +229,9 @@ class ADMMEngine(FactorEngine):
         """Objective and residual at V; ``misfit`` is that of the split values."""
         V = self.V
         self.objective = self.problem.objective_of_factor(V)
+        if not np.isfinite(self.objective):  # nor are the multipliers
+            self.residual = np.inf
+            return
         SV = self.problem.slack(self.multipliers()) @ V + self.spectral.value_and_gradient(V)[1]
         size = self.problem.size(2 * self.objective)
         self.residual = (frobenius(SV) * frobenius(V) + misfit) / size

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from npkl_models.errors import chosen
-from npkl_models.solve.options import FactorOptions, require
+from npkl_models.solve.options import FactorOptions, is_real, require
 
 KERNELS = ("auto", "numpy", "numba")
 METHODS = ("auto", "newton", "lbfgs")
 POLISHERS = ("none", "newton", "bcd")
 
 
-def positive(name: str, value: float | None) -> None:
-    """Refuse a number that is not positive; None is none."""
-    require(value is None or value > 0, f"{name} must be > 0", value)
+def positive(name: str, value: float) -> None:
+    """Refuse what is no positive and finite number."""
+    require(is_real(value) and 0 < value < np.inf, f"{name} must be > 0 and finite", value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,10 +78,13 @@ class ADMMOptions(FactorOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(1 <= self.relaxation < 2, "relaxation must be at least 1 and below 2", self.relaxation)
+        between = is_real(self.relaxation) and 1 <= self.relaxation < 2
+        require(between, "relaxation must be at least 1 and below 2", self.relaxation)
         chosen("polish", self.polish, POLISHERS)
-        for name in ("rho", "rho_floor", "sigma"):
-            positive(name, getattr(self, name))
+        positive("rho", self.rho)
+        positive("sigma", self.sigma)
+        if self.rho_floor is not None:
+            positive("rho_floor", self.rho_floor)
 
 
 @dataclass(frozen=True, kw_only=True)

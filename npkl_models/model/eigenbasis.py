@@ -59,6 +59,7 @@ def eigenbasis(L: Matrix, size: int, skip: int = 0) -> Basis:
     2
     """
     L = real_matrix(L, "Laplacian")
+    L = sp.csr_array(L) if sp.issparse(L) else L
     size, skip = whole_number(size, "size of a basis", 1), whole_number(skip, "skip", 0)
     if L.ndim != 2 or L.shape[0] != L.shape[1] or not np.isfinite(L.data if sp.issparse(L) else L).all():
         raise ProblemError(f"Laplacian must be square and finite, got shape {L.shape}")

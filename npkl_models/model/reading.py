@@ -19,7 +19,7 @@ Kind = TypeVar("Kind", LossTerm, Equality)
 def read_parts(given: Kind | Iterable[Kind], kind: type[Kind], what: str) -> tuple[Kind, ...]:
     """The parts as a tuple, or a ProblemError that names the one that is none."""
     parts = (given,) if isinstance(given, kind) else given
-    if not isinstance(parts, Iterable):
+    if not isinstance(parts, Iterable) or (isinstance(parts, np.ndarray) and not parts.ndim):
         raise ProblemError(f"{what} must be a list of {kind.__name__}s, got {parts!r}")
     out = tuple(parts)
     for part in out:

@@ -108,7 +108,7 @@ def labelled(y: ArrayLike) -> tuple[Mask, Index]:
         given = np.asarray(y, dtype=object).ravel()
     except ValueError:
         raise ProblemError("labels must be a list with the class of each point, got a ragged one") from None
-    known = np.array([is_label(value) for value in given.tolist()], dtype=bool)
+    known = np.array([_is_label(value) for value in given.tolist()], dtype=bool)
     if not known.any():
         raise ProblemError(
             "labels must name the class of at least one point, got none (-1, None and NaN are no label)"
@@ -121,6 +121,6 @@ def labelled(y: ArrayLike) -> tuple[Mask, Index]:
     return known, classes
 
 
-def is_label(value: Any) -> bool:
+def _is_label(value: Any) -> bool:
     """Not -1, None or NaN."""
     return value is not None and value == value and not (not isinstance(value, str) and value == -1)

@@ -254,7 +254,7 @@ class Statement(Owner):
     def as_multipliers(self, y: Multipliers | Sequence[Array] | Array) -> Multipliers:
         """Y as `Multipliers`: one array per loss term (one array will do for a single term)."""
         y = read_multipliers(y, self.terms, self.equalities)
-        sizes, got = self.sizes, [part.size for part in y.parts]
+        sizes, got = self.sizes, [part.size if part.ndim == 1 else part.shape for part in y.parts]
         if sizes != got or len(y.terms) != len(self.terms):
             raise ProblemError(f"multipliers must have sizes {sizes}, got {got}")
         if self.regularizer.row_multipliers and y.rows is not None and y.rows.shape != (self.n,):

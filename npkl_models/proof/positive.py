@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,8 @@ def positive_part(
     count = min(max(guess, 1) + MARGIN, limit)
     begin = np.random.default_rng(0).standard_normal(n) if start is None else start
     found = PositivePart(np.zeros(0), np.zeros((n, 0)), norm_bound(A), False)
+    if found.tail == 0.0:  # the zero matrix, from which ARPACK cannot begin
+        return replace(found, complete=True)
     while not (full and count > cheap):
         try:
             found = _by_lanczos(A, count, begin, deadline)

@@ -63,8 +63,7 @@ class Options:
     def __post_init__(self) -> None:
         for name in ("tol", "time_limit"):
             value = getattr(self, name)
-            number = isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
-            require(value is None or number, f"{name} must be a number", value)
+            require(value is None or is_real(value), f"{name} must be a number", value)
         require(
             isinstance(self.verbose, (bool, np.bool_, int)), "verbose must be True or False", self.verbose
         )
@@ -172,6 +171,11 @@ def in_units(options: O, units: Units) -> O:
         None if V is None else units.inner_point(V), None if y is None else units.inner_multipliers(y)
     )
     return replace(options, start=inner)  # type: ignore[call-arg]
+
+
+def is_real(value: object) -> bool:
+    """Whether it is a real number, as which no boolean counts."""
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
 
 
 def require(condition: bool, rule: str, got: object) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from npkl_models.answer.solution import Attempt, Solution, Status
+from npkl_models.certify.certificate import Certificate
 from npkl_models.errors import UnsupportedError
 from npkl_models.model.statement import Statement
 from npkl_models.presolve.anchored import Split, split
@@ -252,9 +253,14 @@ def _kept(found: Solution, best: Solution | None) -> Solution:
 
 
 def _better(found: Solution, best: Solution) -> bool:
+    """By the gap; without one by the objective of a feasible point, or by how far off a point is."""
     if found.V is None or best.V is None:
         return best.V is None
-    return found.certificate.relative_gap <= best.certificate.relative_gap
+    return _rank(found.certificate) <= _rank(best.certificate)
+
+
+def _rank(of: Certificate) -> tuple[float, float, float]:
+    return of.relative_gap, of.upper, of.violation
 
 
 def _without_bound(found: Solution) -> bool:

@@ -65,8 +65,10 @@ def test_infinite_weight_keeps_the_distances():
     np.testing.assert_allclose(z, hood.squared, rtol=1e-7)
     soft = nm.colored_mvu(X, y, n_neighbors=3, C=1e5).solve("interior")
     assert soft.objective == pytest.approx(found.objective, rel=1e-3)
-    with pytest.raises(nm.ProblemError, match="C must be finite with a bound"):
+    with pytest.raises(nm.ProblemError, match="C must be finite with a bound, which"):
         nm.colored_mvu(X, y, C=np.inf, bound=1.0)
+    with pytest.raises(nm.ProblemError, match="C must be finite with a penalty, which"):
+        nm.colored_mvu(X, y, C=np.inf, penalty=1.0)
 
 
 def test_labels_and_their_kernels():
@@ -81,7 +83,11 @@ def test_labels_and_their_kernels():
     np.testing.assert_allclose(by_signs.cost.toarray(), 2 * by_class.cost.toarray(), atol=1e-14)
     with pytest.raises(nm.ProblemError, match=r"two classes or more, got 1 .*np.outer"):
         nm.colored_mvu(X, signs, n_neighbors=3, bound=1.0)
-    for wrong in (np.ones(5), np.ones((6, 2)), np.triu(np.ones((6, 6))), np.full((6, 6), np.nan)):
+    ragged, hidden = [[1], [1, 2], 3, 4, 5, 6], np.ma.array([1, 1, 2, 2, 3, 3], mask=[1, 0, 0, 0, 0, 0])
+    for wrong in (np.ones(5), np.ones((6, 2)), np.full(6, -1), ragged, hidden, [{}, 1, 2, 3, 4, 5]):
+        with pytest.raises(nm.ProblemError, match="labels must"):
+            nm.colored_mvu(X, wrong, n_neighbors=3, bound=1.0)
+    for wrong in (np.triu(np.ones((6, 6))), np.full((6, 6), np.nan)):
         with pytest.raises(nm.ProblemError, match="labels must"):
             nm.colored_mvu(X, wrong, n_neighbors=3, bound=1.0)
 

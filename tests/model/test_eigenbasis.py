@@ -45,6 +45,14 @@ def test_shift_invert_agrees_with_all_eigenvalues(monkeypatch):
     np.testing.assert_allclose(sparse.Q, full.Q, atol=1e-7)
 
 
+@pytest.mark.parametrize("kind", ["coo", "csc", "bsr", "dia", "dok", "lil"])
+def test_a_laplacian_may_be_stored_in_any_way(kind):
+    L = nm.laplacian(np.random.default_rng(0).normal(size=(20, 2)), 4)
+    for skip in (0, 1):
+        wanted, found = nm.eigenbasis(L, 3, skip), nm.eigenbasis(L.asformat(kind), 3, skip)
+        np.testing.assert_allclose(found.dense, wanted.dense, atol=1e-12)
+
+
 def test_bad_bases():
     with pytest.raises(nm.ProblemError, match="orthonormal"):
         nm.Basis(np.ones((4, 2)))

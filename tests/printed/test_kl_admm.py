@@ -1,5 +1,7 @@
 """KL-ADMM as its source prints it: residuals, criterion, start, Lemma 1, Proposition 1, and its error."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -145,3 +147,15 @@ def test_it_grows_without_limit_and_begins_again_where_rho_is_far_too_small():
     found = problem.solve(NAME, rho=0.01, rho_floor=0.01, max_iter=300)
     assert found.history.objective[0] == found.history.objective[1]  # that of the start, again
     assert found.history.objective[-1] != found.history.objective[0]
+
+
+def test_numbers_out_of_range_are_no_fault_of_the_multipliers_that_were_given():
+    """In units of 1e150 its rho is next to nothing: squares of the first steps overflow."""
+    data = nm.datasets.load("iris").subset(12)
+    given = nm.pcp(nm.laplacian(data.X, 5, shift=0.1), nm.Pairs.from_labels(data.y, 4, 4, 0))
+    terms = [replace(term, weight=1e150 * term.weight) for term in given.terms]
+    problem = nm.Problem(1e150 * given.cost, terms)
+    for name in (NAME, "admm"):
+        found = problem.solve(name, rho=1.0, rho_floor=1.0, max_iter=100)
+        assert np.isfinite(found.objective)
+        assert found.certificate.bound <= found.objective

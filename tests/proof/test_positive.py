@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from problems import side_information
 
 import npkl_models as nm
@@ -70,3 +71,10 @@ def test_wide_answers_are_judged_by_the_whole_spectrum(monkeypatch):
     assert wide.rigour == "proved"
     assert wide.relative_gap <= 1e-6
     assert wide.bound <= solution.objective
+
+
+def test_a_zero_matrix_has_no_positive_part():
+    for A in (np.zeros((5, 5)), sp.csr_array((5, 5))):
+        found = positive.positive_part(A, most=2, lanczos=True)
+        assert found.complete
+        assert found.values.size == found.tail == 0
