@@ -1,11 +1,15 @@
 """Bad usage ends with a sentence and exit status 2, before anything is computed."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scs
 from commands import status
 
 import npkl_models as nm
+from npkl_models.cli import path
 from npkl_models.cli.main import main
 from npkl_models.formulations import FORMULATIONS
 from npkl_models.recipe.recipe import fields_of
@@ -87,6 +91,12 @@ def test_files_that_cannot_be_written_are_refused_at_once(arguments, capsys, tmp
     monkeypatch.chdir(tmp_path)
     assert "must" in refused(capsys, *arguments)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_picture_without_matplotlib_is_refused_before_anything_is_solved(monkeypatch, capsys):
+    monkeypatch.setattr(path, "regularization_path", lambda *a, **k: pytest.fail("solved"))
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert "needs matplotlib" in refused(capsys, "path", "--n", "12", "--plot", "path.png")
 
 
 def test_torn_files_are_named(saved, tmp_path, capsys):
