@@ -218,3 +218,19 @@ def test_every_field_of_every_formulation_is_taken(capsys):
         if name in ("mvu", "reg_mvu"):
             words += ["--data", "swiss_roll"]
         assert main(["explain", "--formulation", name, *words]) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "other"),
+    [
+        ("version", "numpy"),
+        ("export my.csv out.npz", "sklearn"),
+        ("explore --port -1", "sklearn"),
+    ],
+)
+def test_a_command_does_not_wait_for_what_others_import(arguments, other):
+    code = (
+        "import sys; from npkl_models.cli.main import main\n"
+        f"main({arguments.split()}); sys.exit({other!r} in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
