@@ -13,7 +13,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from npkl_models.answer.solution import Solution, Status
-from npkl_models.certify.certificate import CERTIFIED
+from npkl_models.certify.certificate import together
 from npkl_models.crosscheck.table import CrossCheck, Row
 from npkl_models.errors import NPKLError, ProblemError, UnsupportedError, chosen, instance, unknown
 from npkl_models.linalg import Array
@@ -103,7 +103,7 @@ def _table(
 ) -> CrossCheck:  # fmt: skip
     """The answers held against each other."""
     solved = {k: x for k, x in outcomes.items() if isinstance(x, Solution) and x.V is not None}
-    bound, objective = _bracket(solved)
+    bound, objective = together(x.certificate for x in solved.values())
     if reference is None or reference not in solved:
         exact = {k: x for k, x in solved.items() if k == REFERENCE and x.status is Status.OPTIMAL}
         reference = min(exact or solved, key=lambda k: solved[k].certificate.relative_gap, default="")
@@ -193,17 +193,6 @@ def _solve(problem: Problem, backend: Backend, options: dict[str, Any]) -> Outco
         return f"failed: {error}"
     except Exception as error:  # of a backend from elsewhere; the others' rows are worth having
         return f"failed: {type(error).__name__}: {error}"
-
-
-def _bracket(solved: dict[str, Solution]) -> tuple[float, float]:
-    bounds = [-math.inf]
-    objectives = [math.inf]
-    for solution in solved.values():
-        if solution.certificate.rigour in CERTIFIED:
-            bounds.append(solution.certificate.bound)
-        if solution.certificate.feasible:
-            objectives.append(solution.certificate.objective)
-    return max(bounds), min(objectives)
 
 
 @dataclass(frozen=True)
