@@ -92,6 +92,7 @@ def crosscheck(
     labels = [*runs, *given]
     if reference is not None:
         chosen("reference", reference, labels)
+    _refuse_other(problem, without_basis)
     judged = {label: judge_point(problem, label, point) for label, point in given.items()}
     outcomes = _outcomes(problem, runs, n_jobs, progress, folder) | judged
     return _table(problem, outcomes, reference, agreement, partial(_restriction, problem, without_basis))
@@ -112,15 +113,20 @@ def _table(
     return CrossCheck(problem, rows, solved, reference, bound, objective, restriction(objective))
 
 
+def _refuse_other(problem: Problem, without_basis: Solution | bool | None) -> None:
+    """Raise a ProblemError where the basis has no cost that could be told."""
+    if without_basis not in (None, False) and problem.basis is None:
+        raise ProblemError("without_basis is for a problem in a basis, got one without")
+    free = without_basis.problem if isinstance(without_basis, Solution) else None
+    if free is not None and (free.basis is not None or free.n != problem.n):
+        raise ProblemError("without_basis must be a solution of the same problem without its basis")
+
+
 def _restriction(problem: Problem, without_basis: Solution | bool | None, objective: float) -> float:
     """The optimum in the basis less the proved bound without it, nan where that was not asked for."""
     if without_basis is None or without_basis is False:
         return math.nan
-    if problem.basis is None:
-        raise ProblemError("without_basis is for a problem in a basis, got one without")
     free = replace(problem, basis=None).solve() if without_basis is True else without_basis
-    if free.problem.basis is not None or free.problem.n != problem.n:
-        raise ProblemError("without_basis must be a solution of the same problem without its basis")
     return objective - free.certificate.bound
 
 
