@@ -81,7 +81,7 @@ class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SolvedEstimato
         """
         check_is_fitted(self, "embedding_")
         new = validate_data(self, X, dtype=np.float64, reset=False)
-        return self._placed(new, self.embedding_, self._combined)
+        return np.concatenate(list(self._placed(new, self.embedding_, self._combined)))
 
     @property
     def _n_features_out(self) -> int:

@@ -8,6 +8,7 @@ first. How the smallest eigenvalue of S is known decides the rigour of the bound
 from __future__ import annotations
 
 import html
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from numbers import Real
 
@@ -227,3 +228,11 @@ class Budget:
     def stated(found: Certificate) -> Certificate:
         """The certificate with the probability that it shares with all others."""
         return replace(found, failure_probability=FAILURE) if found.rigour == "probable" else found
+
+
+def together(certificates: Iterable[Certificate]) -> tuple[float, float]:
+    """The best certified bound of one problem's points and their best objective, -inf and inf without any."""
+    every = list(certificates)
+    bounds = (one.bound for one in every if one.rigour in CERTIFIED)
+    objectives = (one.objective for one in every if one.feasible)
+    return max(bounds, default=-np.inf), min(objectives, default=np.inf)

@@ -1,9 +1,8 @@
-"""``npkl backends``, ``npkl datasets`` and ``npkl version``: what there is."""
+"""``npkl backends`` and ``npkl datasets``: what there is."""
 
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterable
 
 from rich.console import OverflowMethod
@@ -11,7 +10,6 @@ from rich.console import OverflowMethod
 from npkl_models.cli.console import new_table, printer, say
 from npkl_models.data.datasets import names, origin
 from npkl_models.routes import get_backend
-from npkl_models.show.machine import machine, versions
 from npkl_models.show.tables import OPTION_COLUMNS, SUPPORT_COLUMNS, option_rows, support_rows
 
 
@@ -30,13 +28,6 @@ def datasets(options: argparse.Namespace) -> int:
     """Print the sets that are known by name, and where each can be had; returns the exit status."""
     rows = ((name, origin(name, options.data_home)) for name in names())
     _print(("name", "where it comes from"), rows, overflow="fold")
-    return 0
-
-
-def version(options: argparse.Namespace) -> int:
-    """Print the versions that an answer depends on, and the machine; returns the exit status."""
-    found = versions() | machine()
-    say(json.dumps(found, indent=2) if options.json else "\n".join(f"{k} {v}" for k, v in found.items()))
     return 0
 
 

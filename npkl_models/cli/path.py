@@ -24,6 +24,8 @@ def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
     output.check(options.out, kinds=(".json",))
     output.check(options.plot, "--plot", output.PICTURE)
+    if options.plot is not None:
+        optional("matplotlib", "plot", "plot").use("Agg")
     grid = values(options.values)
     given = asked(options)
     with output.progress(f"{given.problem.name}, n = {given.problem.n}, {grid.size} values"):
@@ -39,7 +41,6 @@ def run(options: argparse.Namespace) -> int:
         ]
         write_json(options.out, rows, indent=2)
     if options.plot is not None:
-        optional("matplotlib", "plot", "plot").use("Agg")
         save_figure(plots.path(found).figure, options.plot)
     return 0 if all(solution.status is Status.OPTIMAL for solution in found.solutions) else 1
 

@@ -13,7 +13,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from npkl_models.answer.solution import Solution, Status
-from npkl_models.certify.certificate import CERTIFIED
+from npkl_models.certify.certificate import together
 from npkl_models.crosscheck.table import CrossCheck, Row
 from npkl_models.errors import NPKLError, ProblemError, UnsupportedError, chosen, instance, unknown
 from npkl_models.linalg import Array
@@ -92,6 +92,7 @@ def crosscheck(
     labels = [*runs, *given]
     if reference is not None:
         chosen("reference", reference, labels)
+    _refuse_other(problem, without_basis)
     judged = {label: judge_point(problem, label, point) for label, point in given.items()}
     outcomes = _outcomes(problem, runs, n_jobs, progress, folder) | judged
     return _table(problem, outcomes, reference, agreement, partial(_restriction, problem, without_basis))
@@ -103,7 +104,7 @@ def _table(
 ) -> CrossCheck:  # fmt: skip
     """The answers held against each other."""
     solved = {k: x for k, x in outcomes.items() if isinstance(x, Solution) and x.V is not None}
-    bound, objective = _bracket(solved)
+    bound, objective = together(x.certificate for x in solved.values())
     if reference is None or reference not in solved:
         exact = {k: x for k, x in solved.items() if k == REFERENCE and x.status is Status.OPTIMAL}
         reference = min(exact or solved, key=lambda k: solved[k].certificate.relative_gap, default="")
@@ -112,15 +113,20 @@ def _table(
     return CrossCheck(problem, rows, solved, reference, bound, objective, restriction(objective))
 
 
+def _refuse_other(problem: Problem, without_basis: Solution | bool | None) -> None:
+    """Raise a ProblemError where the basis has no cost that could be told."""
+    if without_basis not in (None, False) and problem.basis is None:
+        raise ProblemError("without_basis is for a problem in a basis, got one without")
+    free = without_basis.problem if isinstance(without_basis, Solution) else None
+    if free is not None and (free.basis is not None or free.n != problem.n):
+        raise ProblemError("without_basis must be a solution of the same problem without its basis")
+
+
 def _restriction(problem: Problem, without_basis: Solution | bool | None, objective: float) -> float:
     """The optimum in the basis less the proved bound without it, nan where that was not asked for."""
     if without_basis is None or without_basis is False:
         return math.nan
-    if problem.basis is None:
-        raise ProblemError("without_basis is for a problem in a basis, got one without")
     free = replace(problem, basis=None).solve() if without_basis is True else without_basis
-    if free.problem.basis is not None or free.problem.n != problem.n:
-        raise ProblemError("without_basis must be a solution of the same problem without its basis")
     return objective - free.certificate.bound
 
 
@@ -193,17 +199,6 @@ def _solve(problem: Problem, backend: Backend, options: dict[str, Any]) -> Outco
         return f"failed: {error}"
     except Exception as error:  # of a backend from elsewhere; the others' rows are worth having
         return f"failed: {type(error).__name__}: {error}"
-
-
-def _bracket(solved: dict[str, Solution]) -> tuple[float, float]:
-    bounds = [-math.inf]
-    objectives = [math.inf]
-    for solution in solved.values():
-        if solution.certificate.rigour in CERTIFIED:
-            bounds.append(solution.certificate.bound)
-        if solution.certificate.feasible:
-            objectives.append(solution.certificate.objective)
-    return max(bounds), min(objectives)
 
 
 @dataclass(frozen=True)

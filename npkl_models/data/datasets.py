@@ -153,7 +153,7 @@ def load(name: str, data_home: str | Path | None = None, **generator: Any) -> Da
     >>> data.n, data.X.shape[1]
     (178, 13)
     """
-    key = name.replace("-", "_").lower()
+    key = str(name).replace("-", "_").lower()  # what is no text is no name, either
     if key not in SOURCES:
         raise unknown("data set", name, SOURCES)
     source = SOURCES[key]

@@ -129,5 +129,4 @@ def refuse_idle(subject: str, used: Collection[str], given: Iterable[str]) -> No
     """Raise an error if a field is given that is not among those ``used``."""
     idle = [name for name in given if name not in used]
     if idle:
-        known = ", ".join(name for name in used if FIELDS[name].part != "solver")
-        raise ProblemError(f"the fields of {subject} must be among {known}, got {', '.join(idle)}")
+        raise ProblemError(f"the fields of {subject} must be among {', '.join(used)}, got {', '.join(idle)}")

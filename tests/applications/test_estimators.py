@@ -10,14 +10,21 @@ import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics import adjusted_rand_score, pairwise_distances_argmin
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import npkl_models as nm
-from npkl_models.applications.estimators import NPKLClustering, NPKLKernel, landmark_pairs, spanning_pairs
+from npkl_models.applications.estimators import (
+    NPKLClustering,
+    NPKLKernel,
+    base,
+    landmark_pairs,
+    models,
+    spanning_pairs,
+)
 
 WINE = nm.datasets.load("wine")
 X = StandardScaler().fit_transform(WINE.X)
@@ -64,6 +71,20 @@ def test_a_row_of_a_new_point_is_its_own_whatever_comes_with_it():
     near = np.argsort(distance)[:10]
     weight = np.exp(-(distance[near] ** 2) / 2 / model.width_**2)
     np.testing.assert_allclose(rows[130], weight @ model.factor_[near] / weight.sum(), rtol=1e-9)
+
+
+def test_clusters_of_new_points_never_need_the_rows_of_all(monkeypatch):
+    model, held = NPKLClustering(3).fit(X[:120], must_link=[(0, 1)], cannot_link=[(0, 110)]), []
+    expected = model.predict(X)
+
+    def counted(rows, centres):
+        held.append(len(rows))
+        return pairwise_distances_argmin(rows, centres)
+
+    monkeypatch.setattr(base, "CHUNK", 50)
+    monkeypatch.setattr(models, "pairwise_distances_argmin", counted)
+    np.testing.assert_array_equal(model.predict(X), expected)
+    assert held == [50, 50, 50, 28]
 
 
 def test_every_form_of_side_information_says_the_same():

@@ -1,11 +1,15 @@
 """Bad usage ends with a sentence and exit status 2, before anything is computed."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scs
 from commands import status
 
 import npkl_models as nm
+from npkl_models.cli import path
 from npkl_models.cli.main import main
 from npkl_models.formulations import FORMULATIONS
 from npkl_models.recipe.recipe import fields_of
@@ -46,7 +50,7 @@ def test_what_a_formulation_does_not_use_is_refused(command, arguments, idle, ca
 @pytest.mark.parametrize("command", ["solve", "crosscheck", "explain", "path"])
 def test_a_saved_problem_is_taken_as_it_is(command, saved, capsys):
     said = refused(capsys, command, "--data", saved, "--gamma", "3", "--n", "20")
-    assert "a saved problem, must be among data, seed, got" in said
+    assert "a saved problem, must be among data, seed, backend, tol, time_limit, rigour, got" in said
     assert said.endswith("got gamma, n")
 
 
@@ -87,6 +91,12 @@ def test_files_that_cannot_be_written_are_refused_at_once(arguments, capsys, tmp
     monkeypatch.chdir(tmp_path)
     assert "must" in refused(capsys, *arguments)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_picture_without_matplotlib_is_refused_before_anything_is_solved(monkeypatch, capsys):
+    monkeypatch.setattr(path, "regularization_path", lambda *a, **k: pytest.fail("solved"))
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert "needs matplotlib" in refused(capsys, "path", "--n", "12", "--plot", "path.png")
 
 
 def test_torn_files_are_named(saved, tmp_path, capsys):
@@ -208,3 +218,19 @@ def test_every_field_of_every_formulation_is_taken(capsys):
         if name in ("mvu", "reg_mvu"):
             words += ["--data", "swiss_roll"]
         assert main(["explain", "--formulation", name, *words]) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "other"),
+    [
+        ("version", "numpy"),
+        ("export my.csv out.npz", "sklearn"),
+        ("explore --port -1", "sklearn"),
+    ],
+)
+def test_a_command_does_not_wait_for_what_others_import(arguments, other):
+    code = (
+        "import sys; from npkl_models.cli.main import main\n"
+        f"main({arguments.split()}); sys.exit({other!r} in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0

@@ -1,5 +1,7 @@
 """What restricting a kernel to a basis costs."""
 
+import sys
+
 import pytest
 
 import npkl_models as nm
@@ -18,7 +20,13 @@ def test_the_cost_of_the_basis_is_reported(small):
     free = small("pcp").solve()
     again = nm.crosscheck(problem, ["sqlp"], without_basis=free)
     assert again.restriction_error == pytest.approx(errors[2], abs=1e-4)
+
+
+def test_a_basis_that_has_no_cost_is_refused_before_anything_is_solved(small, monkeypatch):
+    problem = small("pcp").with_basis(nm.eigenbasis(small("pcp").cost, 6))
+    other = problem.solve()
+    monkeypatch.setattr(sys.modules["npkl_models.crosscheck.run"], "_solve", lambda *a: pytest.fail("solved"))
     with pytest.raises(nm.ProblemError, match="got one without"):
         nm.crosscheck(small("pcp"), ["bcd"], without_basis=True)
     with pytest.raises(nm.ProblemError, match="must be a solution of the same problem"):
-        nm.crosscheck(problem, ["sqlp"], without_basis=problem.solve())
+        nm.crosscheck(problem, ["sqlp"], without_basis=other)

@@ -122,6 +122,9 @@ def test_openml_is_read(monkeypatch):
 def test_bad_data_calls(tmp_path):
     with pytest.raises(nm.UnsupportedError, match="unknown data set 'mars'; known are: a1a"):
         datasets.load("mars")
+    for name in (None, 3, ["wine"]):
+        with pytest.raises(nm.UnsupportedError, match="unknown data set"):
+            nm.datasets.load(name)
     with pytest.raises(nm.ProblemError, match="not a synthetic set"):
         datasets.load("iris", n=3)
     (tmp_path / "bad.csv").write_text("a,b,label\n1,2\n")

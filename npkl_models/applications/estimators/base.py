@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -81,21 +81,21 @@ class SolvedEstimator(BaseEstimator):  # type: ignore[misc]
             warnings.warn(words, ConvergenceWarning, stacklevel=stacklevel)  # where `fit` is called
         return solution.V
 
-    def _placed(self, new: Any, rows: Array, combined: Callable[[Any, Array, Index], Array]) -> Array:
+    def _placed(
+        self, new: Any, rows: Array, combined: Callable[[Any, Array, Index], Array]
+    ) -> Iterator[Array]:
         """Rows for new points, as ``combined`` makes them of distances and neighbours; of old ones their own.
 
         Some thousand at a time: there is no matrix of all new by all old points.
         """
         index = NearestNeighbors(n_neighbors=self.n_neighbors_, metric=self.metric).fit(self._points)
-        parts = []
         for at in range(0, new.shape[0], CHUNK):
             some = new[at : at + CHUNK]
             distance, near = index.kneighbors(some)
             part = combined(some, distance, near)
             same = _equal(some, self._points[near[:, 0]])
             part[same] = rows[near[same, 0]]
-            parts.append(part)
-        return np.concatenate(parts)
+            yield part
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -175,8 +175,8 @@ class KernelEstimator(SolvedEstimator):
             out.setdefault("random_state", seed)
         return out
 
-    def _extended(self, X: Any) -> Array:
-        """Rows of the factor for points, those of training points as they are."""
+    def _extended(self, X: Any) -> Iterator[Array]:
+        """Rows of the factor for points, those of training points as they are, some thousand at a time."""
         check_is_fitted(self, "factor_")
         new = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         if sp.issparse(new) != sp.issparse(self._points):

@@ -117,8 +117,8 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Index:
         """The nearest cluster of each point, in the space of the kernel."""
-        nearest = pairwise_distances_argmin(self._extended(X), self.cluster_centers_)
-        return np.asarray(nearest, dtype=np.intp)
+        parts = [pairwise_distances_argmin(rows, self.cluster_centers_) for rows in self._extended(X)]
+        return np.concatenate(parts).astype(np.intp)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -176,7 +176,7 @@ class NPKLKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
         -------
         ndarray of shape (m, r)
         """
-        return self._extended(X)
+        return np.concatenate(list(self._extended(X)))
 
     def fit_transform(self, X: Any, y: ArrayLike | None = None, **side: ArrayLike | None) -> Array:
         """`fit`, and the rows of the training points; ``side`` is what it takes by keyword."""

@@ -34,7 +34,7 @@ def add_explore(commands: Any) -> None:
     add = parser.add_argument
     add("--port", type=int, default=0, metavar="N", help="port on 127.0.0.1; a free one by default")
     add("--no-browser", action="store_true", help="print the address, open no browser")
-    parser.set_defaults(run="problems.explore")
+    parser.set_defaults(run="others.explore")
 
 
 def add_backends(commands: Any) -> None:
@@ -62,7 +62,7 @@ def add_export(commands: Any) -> None:
         commands, "export", "a problem in SDPA's sparse format, and back",
         "Turn a saved problem into SDPA's sparse format or back; or judge the answer of another solver. Exit "
         "status with --answer: 0 if it is certified optimal, 1 if not.", EXPORT_EXAMPLES,
-        run="problems.export",
+        run="others.export",
     )  # fmt: skip
     add = parser.add_argument
     add("source", type=Path, help="problem.npz or problem.dat-s")
@@ -80,6 +80,6 @@ def add_version(commands: Any) -> None:
     """Add ``npkl version``."""
     parser = parser_of(
         commands, "version", "print the versions and the machine", "Print the versions, for a report.",
-        "examples:\n  npkl version\n  npkl version --json", run="lists.version",
+        "examples:\n  npkl version\n  npkl version --json",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="as JSON")

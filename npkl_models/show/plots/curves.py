@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from npkl_models.answer.solution import Solution
-from npkl_models.certify.certificate import CERTIFIED
+from npkl_models.certify.certificate import together
 from npkl_models.errors import ProblemError, chosen
 from npkl_models.linalg import Array
 from npkl_models.show.plots.style import MARKERS, PALETTE, axes, named, small_legend
@@ -193,13 +193,12 @@ def _quantity(path: Along, ax: Any, quantity: str) -> Any:
 
 
 def _bracket(shown: Mapping[str, Solution]) -> tuple[float, float]:
-    """The best certified bound and the best feasible objective of all solutions."""
+    """The best certified bound and the best objective, of what is feasible if anything is."""
     found = [solution.certificate for solution in shown.values() if solution.V is not None]
-    bounds = [one.bound for one in found if one.rigour in CERTIFIED and np.isfinite(one.bound)]
-    if not bounds:
+    bound, objective = together(found)
+    if not np.isfinite(bound):
         raise ProblemError("one of the solutions must have a certified bound to measure by, got none")
-    feasible = [one.objective for one in found if one.feasible]
-    return max(bounds), min(feasible or [one.objective for one in found])
+    return bound, objective if np.isfinite(objective) else min(one.objective for one in found)
 
 
 def _positive(values: Array) -> Array:

@@ -1,0 +1,51 @@
+"""``npkl export`` and ``npkl explore``: a problem for other solvers, and the page."""
+
+from __future__ import annotations
+
+import argparse
+
+from npkl_models.cli import output
+from npkl_models.cli.console import say
+from npkl_models.crosscheck.outside import judge_sdpa
+from npkl_models.data.sdpa import from_sdpa, to_sdpa
+from npkl_models.errors import ProblemError
+from npkl_models.explore.server import serve
+from npkl_models.problem import Problem
+
+
+def export(options: argparse.Namespace) -> int:
+    """Write a problem for other solvers, or judge an answer of theirs; returns the exit status."""
+    output.check(options.out)
+    output.check(options.target, "the file to write", (".dat-s", ".npz"))
+    if not options.source.name.endswith((".dat-s", ".npz")):
+        raise ProblemError(f"the problem must be a file that ends with .dat-s or .npz, got {options.source}")
+    if options.out is not None and options.answer is None:
+        raise ProblemError("--out must go with --answer FILE, whose judged answer it keeps; got none")
+    if options.target is None and options.answer is None:
+        raise ProblemError("export must have a file to write, or --answer FILE; got neither")
+    problem = from_sdpa(options.source) if options.source.suffix == ".dat-s" else Problem.load(options.source)
+    if options.target is not None:
+        written = (
+            to_sdpa(problem, options.target)
+            if options.target.suffix == ".dat-s"
+            else problem.save(options.target)
+        )
+        say(f"{written}: {problem!r}")
+    if options.answer is None:
+        return 0
+    found = judge_sdpa(problem, options.answer, options.tol)
+    say(found.summary())
+    if options.out is not None:
+        output.write(options.out, found)
+    return output.status_of(found)
+
+
+def explore(options: argparse.Namespace) -> int:
+    """Serve a local page for exploring formulations until interrupted; returns the exit status."""
+
+    def announce(address: str) -> None:
+        say(f"npkl explore is at {address}")
+        say("Ctrl-C ends it.")
+
+    serve(options.port, browser=not options.no_browser, announce=announce)
+    return 0
