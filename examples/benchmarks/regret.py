@@ -7,6 +7,7 @@ quickest that is certified to 1e-6; cells that the default does not certify are 
 """
 
 import argparse
+import pickle
 
 import numpy as np
 from common import report
@@ -47,7 +48,8 @@ def main() -> None:
     regrets, uncertified, lost = [], 0, 0
     for _ in range(given.cells):
         name, P = cell(rng)
-        found = {backend: measured(P, backend, CAP) for backend in ("auto", *RIVALS)}
+        stored = pickle.dumps(P)  # without its facts: each solve finds its own
+        found = {backend: measured(pickle.loads(stored), backend, CAP) for backend in ("auto", *RIVALS)}
         own = found.pop("auto")
         best = min((one["seconds"] for one in found.values() if one["status"] == "OPTIMAL"), default=None)
         if own["status"] != "OPTIMAL":

@@ -8,13 +8,13 @@ of y is rounded such that what it adds to the slack is no less than needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.certify.slater import Interior, slater
+from npkl_models.certify.slater import Interior, slater, worth
 from npkl_models.linalg import UNIT, Array, Index, Mask, Matrix
 from npkl_models.linalg.threads import threaded
 from npkl_models.model.facts import cost_floor, diagonal_floor, diagonal_of, distance_floor, trace_bound
@@ -42,21 +42,25 @@ def best_repair(
     best: tuple[str, float, Multipliers] = (NO_REPAIR, float("-inf"), y)
     if not np.isfinite(eps):
         return best
-    for name, repair in REPAIRS.items():
-        if best[1] >= wanted and name not in DIAGONAL:
-            continue
-        if local is None:
-            found = repair(problem, y, eps, upper)
-        elif name in DIAGONAL:
-            found = DIAGONAL[name](problem, y, eps + local, upper)
-        else:
-            continue
-        if found is not None and found[0] > best[1]:
-            best = (name if local is None else f"local {name}", *found)
-    lost = best[1] == float("-inf") or best[1] < wanted <= -paid(problem, y)  # by the repair, not by y
-    if lost and local is None:
+    if local is not None:
+        return _best_of(DIAGONAL, problem, y, eps + local, upper, wanted, best)
+    best = _best_of(REPAIRS, problem, y, eps, upper, wanted, best)
+    if best[1] == float("-inf") or best[1] < wanted <= worth(problem, y, eps):
         found = slater(problem, y, eps, upper, inside)
         best = best if found is None or found[0] <= best[1] else ("Slater point", *found)
+    return best
+
+
+def _best_of(
+    repairs: Mapping[str, Callable[..., Repaired]], problem: Statement, y: Multipliers, eps: float | Array,
+    upper: float, wanted: float, best: tuple[str, float, Multipliers],
+) -> tuple[str, float, Multipliers]:  # fmt: skip
+    """The best of some repairs, and what is known."""
+    for name, repair in repairs.items():
+        if best[1] < wanted or name in DIAGONAL:
+            found = repair(problem, y, eps, upper)
+            if found is not None and found[0] > best[1]:
+                best = (name if isinstance(eps, float) else f"local {name}", *found)
     return best
 
 

@@ -11,14 +11,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackError, eigsh
 
 from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Matrix, dense, lowest_pairs, norm_bound
 from npkl_models.model import rounding
 from npkl_models.model.conjugates import projected
-from npkl_models.model.facts import fact
+from npkl_models.model.facts import cost_floor, fact
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
+from npkl_models.presolve.anchored import SINGULAR, split
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 from npkl_models.proof.eigenbound import Query
 from npkl_models.proof.factorisation import can_factorise
@@ -26,6 +28,8 @@ from npkl_models.proof.factorisation import can_factorise
 ROUNDS = 8  # of ascent on the smallest eigenvalue
 LOW = 8  # eigenvectors that are raised together
 NEAR = 1e-2  # of the norm: how far above the lowest they may be
+CLOSE, BASIS, RESTARTS = 1e-6, 80, 50  # residual of the vectors, relative to the norm; ARPACK's
+LITTLE = 1e-6  # of the norm of the cost: a lack that costs little
 STEPS = tuple(4.0**-k for k in range(12))  # of the norm of the slack, tried in turn
 
 
@@ -67,6 +71,15 @@ def slater(
     return -rounding.paid(problem, mixed), mixed
 
 
+def worth(problem: Statement, y: Multipliers, eps: float) -> float:
+    """The bound of y itself, of which the repair takes next to nothing; -inf where others do as well.
+
+    Those that use the floor of the cost do so unless that is rounding.
+    """
+    norm, floor = norm_bound(problem.cost), cost_floor(problem) + problem.regularizer.shift
+    return -rounding.paid(problem, y) if eps <= LITTLE * norm and floor <= SINGULAR * norm else -np.inf
+
+
 def _mixed(y: Multipliers, other: Multipliers, t: float) -> Multipliers:
     def mix(a: Array, b: Array) -> Array:
         return (1 - t) * a + t * b
@@ -77,7 +90,9 @@ def _mixed(y: Multipliers, other: Multipliers, t: float) -> Multipliers:
 
 
 def _search(problem: Statement) -> tuple[Multipliers, float] | None:
-    """Ascent on the smallest eigenvalue of the slack, from multipliers of zero."""
+    """Ascent on the smallest eigenvalue of the slack, from multipliers of zero; anchored points have none."""
+    if split(problem) is not None or not can_factorise(problem.restrict(problem.cost)):
+        return None
     y = projected(problem, problem.no_multipliers)
     level, vectors = _lowest(problem, y)
     for _ in range(ROUNDS):
@@ -110,18 +125,21 @@ def _raised(
 def _lowest(problem: Statement, y: Multipliers) -> tuple[float, Array]:
     """The smallest eigenvalue of the slack, plus the shift, and the low eigenvectors (order x k)."""
     S: Matrix = problem.restrict(problem.slack(y))
-    n, near = S.shape[0], NEAR * norm_bound(S)
-    if not np.isfinite(near):
+    n, norm = S.shape[0], norm_bound(S)
+    if not np.isfinite(norm):
         return -np.inf, np.zeros((n, 1))
     if n <= DENSE_SPECTRUM:
         values, vectors = lowest_pairs(dense(S), min(LOW, n))
     else:
         try:
-            values, vectors = eigsh(S, k=LOW, which="SA", tol=1e-3, v0=np.ones(n))
+            raised = S + norm * sp.eye_array(n)  # ARPACK's tolerance is relative to each eigenvalue
+            values, vectors = eigsh(
+                raised, k=LOW, which="SA", tol=CLOSE, ncv=BASIS, maxiter=RESTARTS, v0=np.ones(n)
+            )
+            values = values - norm
         except ArpackError:
-            found = min_eigenvalue(S)
-            values, vectors = np.array([found.estimate]), found.vector[:, None]
-    kept = values <= values.min() + near
+            return -np.inf, np.zeros((n, 1))
+    kept = values <= values.min() + NEAR * norm
     return float(values.min()) + problem.regularizer.shift, vectors[:, kept]
 
 

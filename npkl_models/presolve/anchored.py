@@ -105,10 +105,12 @@ def _search(problem: Statement) -> Split | None:
     if not known or any(term.functional.arity == 0 for term in problem.terms):
         return None
     size = norm_bound(problem.cost)
+    small, ones = problem.n <= DENSE_SPECTRUM, np.ones(problem.n)
+    if (cost_floor(problem) if small else collatz(problem.cost, ones)) > SINGULAR * size:
+        return None  # no component is singular
     for weak in WEAK:
         labels = _components(problem.cost, weak * size)
-        loose = ~_growing(problem, labels, np.ones(problem.n), 0.0)
-        if not loose.any() and (problem.n > DENSE_SPECTRUM or cost_floor(problem) > SINGULAR * size):
+        if not small and _growing(problem, labels, ones, 0.0).all():
             return None
         found = _checked(problem, _loose(problem, labels))
         if found is not None:

@@ -50,7 +50,7 @@ def positive_part(
     """
     n = A.shape[0]
     whole = n if most is None else most
-    if (n <= FULL and not lanczos) or (lanczos and whole >= n):
+    if whole >= n if lanczos else n <= FULL:
         return _everything(A)
     cheap, limit = int(SHARE * n), whole if lanczos else min(whole, int(LAST * n))
     full = n <= LARGEST and not lanczos and whole > cheap
@@ -59,14 +59,14 @@ def positive_part(
     found = PositivePart(np.zeros(0), np.zeros((n, 0)), norm_bound(A), False)
     if found.tail == 0.0:  # the zero matrix, from which ARPACK cannot begin
         return replace(found, complete=True)
-    while not (full and count > cheap):
-        try:
+    try:
+        while not (full and count > cheap):
             found = _by_lanczos(A, count, begin, deadline)
-        except _LateError:
-            return found
-        if found.complete or count >= limit:
-            return found
-        count = min(2 * count, limit)
+            if found.complete or count >= limit:
+                return found
+            count = min(2 * count, limit)
+    except _LateError:
+        return found
     return _everything(A)
 
 
