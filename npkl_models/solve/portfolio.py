@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from npkl_models.answer.solution import Attempt, Solution, Status
-from npkl_models.certify.certificate import Certificate
 from npkl_models.errors import UnsupportedError
 from npkl_models.model.statement import Statement
 from npkl_models.presolve.anchored import Split, split
@@ -97,7 +96,7 @@ class Portfolio:
         if len(order) == 1:
             return [(first, WITHOUT_END)]
         others = [name for name in order if name != sure]
-        others = others[: int(min(max(self.followers, 1), len(others)))]
+        others = others[: int(min(self.followers, len(others)))]
         shares = [(name, max(self.patience * costs[name].seconds, self.last)) for name in others]
         rest = [(sure, WITHOUT_END), *shares]
         most = max(self.share * costs[sure].seconds, self.shortest)
@@ -256,11 +255,12 @@ def _better(found: Solution, best: Solution) -> bool:
     """By the gap; without one by the objective of a feasible point, or by how far off a point is."""
     if found.V is None or best.V is None:
         return best.V is None
-    return _rank(found.certificate) <= _rank(best.certificate)
+    return _rank(found) <= _rank(best)
 
 
-def _rank(of: Certificate) -> tuple[float, float, float]:
-    return of.relative_gap, of.upper, of.violation
+def _rank(of: Solution) -> tuple[float, float, float, bool]:
+    known = of.certificate
+    return known.relative_gap, known.upper, known.violation, of.status is Status.FAILED
 
 
 def _without_bound(found: Solution) -> bool:

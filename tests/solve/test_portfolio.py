@@ -49,6 +49,13 @@ def test_as_many_may_follow_as_there_are():
     assert names == ["a", "b", "c"]
 
 
+def test_none_follows_where_none_is_to():
+    costs = {"a": Cost(0.001, 1.0), "b": Cost(0.002, 1.0, sure=True), "c": Cost(3.0, 1.0)}
+    assert [name for name, _ in nm.Portfolio(followers=0).stages(costs, {})] == ["a", "b"]
+    del costs["b"]
+    assert nm.Portfolio(followers=0).stages(costs, {}) == [("a", np.inf)]
+
+
 def test_under_a_short_limit_one_begins_that_has_a_point_at_any_time():
     costs = {
         "a": Cost(300.0, 1.0, anytime=True),
