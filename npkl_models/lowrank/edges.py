@@ -212,16 +212,21 @@ class EdgeModel:
             out[m] = block.loss.prox(x[m], self.pairs.target[e], scaled)
         return out
 
-    def update_multipliers(self, z: Array) -> float:
-        """Set y to y + beta (z - u) on the kinked pairs; returns the largest |z - u|."""
+    def update_multipliers(self, z: Array) -> None:
+        """Set y to y + beta (z - u) on the kinked pairs."""
         new = self.derivative(z)
-        step = 0.0
+        for block in self.pairs.blocks:
+            if not block.loss.smooth:
+                self.y[block.part] = new[block.part]
+
+    def misfit(self, new: Array) -> float:
+        """sum weight |z - u| over the kinked pairs, where ``new`` is y + beta (z - u)."""
+        miss = 0.0
         for block in self.pairs.blocks:
             if not block.loss.smooth:
                 moved = np.abs(new[block.part] - self.y[block.part])
-                step = max(step, float(np.max(moved, initial=0.0)) / self.beta)
-                self.y[block.part] = new[block.part]
-        return step
+                miss += float(moved @ self.pairs.weight[block.part]) / self.beta
+        return miss
 
     def multipliers(self, problem: Statement, V: Array, own: Array, rows: Array | None) -> Multipliers:
         """The dual point of the whole problem at V, whose pairs have the multipliers ``own``."""

@@ -30,6 +30,7 @@ NEXT_LOOK = 0.2  # and again each time it has fallen by this factor
 CLEARLY = 10.0  # a negative eigenvalue must cost so much more than what is not yet stationary
 SMALLEST_RESIDUAL = 1e-15
 PATIENCE = 400  # iterations without a better residual after which an engine counts as stuck
+FALLING = 100.0  # of tol: an objective that falls by so much in them leaves a saddle
 GROWTH = 10  # iterations between a new column and the next look
 SMOOTHING = 5  # iterations between a correction and the next look
 DEEP = 1e12  # an objective so many times the first one's size below zero: the run is falling without limit
@@ -131,7 +132,7 @@ class _Run:
         self.tol = watch.options.tol
         self.last: Certificate | None = None
         self.threshold = FIRST_LOOK * self.tol
-        self.best, self.best_at = np.inf, 0
+        self.best, self.best_at, self.level = np.inf, 0, np.inf
         self.rest = 0  # no look before this iteration
         R = problem.regularizer
         self.confined = R.finite_support or bool(np.isfinite(R.trace_bound(problem.n)))
@@ -199,9 +200,12 @@ class _Run:
         return (Status.LOCALLY_SOLVED if self.engine.met else None), float("nan")
 
     def _look_if_settled(self, iteration: int) -> tuple[Status | None, float]:
-        settled = self.engine.residual <= self.threshold and iteration >= self.rest
-        if self.engine.residual < 0.9 * self.best:
-            self.best, self.best_at = self.engine.residual, iteration
+        engine = self.engine
+        settled = engine.residual <= self.threshold and iteration >= self.rest
+        falls = engine.objective < self.level - FALLING * self.tol * self.problem.size(engine.objective)
+        if engine.residual < 0.9 * self.best or falls:
+            self.best, self.best_at = min(self.best, engine.residual), iteration
+            self.level = engine.objective
         stuck = iteration - self.best_at > PATIENCE
         return self._look(iteration, stuck) if settled or stuck else (None, float("nan"))
 

@@ -39,6 +39,7 @@ NARROW_EVERY, DEAD = 20, 1e-9  # sweeps; share of the largest eigenvalue
 FADING = 1e-4  # the same before Newton steps, for which columns that fade away are a null space
 NEAR = 1e-3  # the residual at which Newton steps are better than sweeps
 TRIAL = 20  # Newton steps after which the residual must be smaller, else sweeps go on from where they were
+SETTLED = 1e-13  # a misfit, relative to the objective, that is rounding
 PROGRESS = 0.5  # multipliers must shrink the misfit by this factor, else beta grows
 
 
@@ -54,8 +55,7 @@ class BCDEngine(FactorEngine):
         self.row_seconds = ROW_COMPILED if self.sweeper.compiled else ROW_NUMPY
         self.adjoint = Adjoint(pairs.incidence)
         self.extrapolation = Extrapolation() if options.extrapolation else None
-        self.misfit = np.inf
-        self.smooth_residual = np.inf
+        self.misfit_then = np.inf  # at the last step of the multipliers
         self.row_multipliers: Array | None = None
         self.grown = False
         self.before_newton: tuple[Array, float, int] | None = None  # V, residual; steps since
@@ -194,22 +194,19 @@ class BCDEngine(FactorEngine):
             SV = SV + self.row_multipliers[:, None] * V
         size = self.problem.size(2 * self.objective)
         self.smooth_residual = frobenius(SV) * frobenius(V) / size
-        self.residual = self.smooth_residual
-        if not self.model.smooth:
-            self.residual += (0.0 if np.isinf(self.misfit) else self.misfit) / size
+        self.misfit = self.model.misfit(y) / size
+        self.residual = self.smooth_residual + self.misfit
         self.evaluated = True
         return merit
 
     def _update_multipliers(self) -> None:
         """Once the smooth model is nearly stationary, move the multipliers; beta grows when they lag."""
-        z = self.pairs.pair_values(self.V)
-        if self.smooth_residual > max(1e-10, 0.3 * min(self.misfit, 1.0)):
+        if self.misfit <= SETTLED or self.smooth_residual > max(1e-10, 0.3 * min(self.misfit, 1.0)):
             return
-        step = self.model.update_multipliers(z)
-        misfit = step * float(np.sum(self.pairs.weight)) / self.problem.size(2 * self.objective)
-        if misfit > PROGRESS * self.misfit and self.model.beta < BETA_MAX:
+        self.model.update_multipliers(self.pairs.pair_values(self.V))
+        if self.misfit > PROGRESS * self.misfit_then and self.model.beta < BETA_MAX:
             self.model.beta *= BETA_GROWTH
-        self.misfit = misfit
+        self.misfit_then = self.misfit
         if self.extrapolation is not None:
             self.extrapolation.clear()
         self.merit = self._evaluate()

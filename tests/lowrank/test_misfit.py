@@ -1,0 +1,69 @@
+"""The misfit of a kinked loss is that of the point at hand, and what follows from it."""
+
+import numpy as np
+import pytest
+
+import npkl_models as nm
+from npkl_models.lowrank.edges import structure
+from npkl_models.lowrank.rows.bcd import BETA_MAX, BCDEngine, BCDOptions
+from npkl_models.solve import engine as engines
+from npkl_models.solve.options import IterativeOptions
+from npkl_models.solve.watch import Watch
+
+
+def problem(gamma=0.02, shift=0.001, n=60, seed=0):
+    X = np.random.default_rng(seed).normal(size=(n, 2))
+    pairs = nm.Pairs.from_labels(X[:, 0] > 0, n // 2, n // 2, seed)
+    return nm.npkl(nm.laplacian(X, 4, shift=shift), pairs, loss="hinge", gamma=gamma)
+
+
+def run(P, sweeps, seed=0):
+    V = np.random.default_rng(seed).normal(size=(P.n, 5))
+    engine = BCDEngine(P, structure(P), BCDOptions(random_state=0), V)
+    for _ in range(sweeps):
+        engine.iterate()
+        yield engine
+
+
+@pytest.mark.parametrize("gamma", [0.02, 1.0])
+def test_the_misfit_is_what_the_multipliers_would_move_by_at_this_point(gamma):
+    P = problem(gamma)
+    for engine in run(P, 40):
+        if engine.finisher is None:
+            y = engine.model.derivative(engine.pairs.pair_values(engine.V))
+            moved = np.abs(y - engine.model.y) @ engine.pairs.weight / engine.model.beta
+            assert engine.misfit == pytest.approx(moved / P.size(2 * engine.objective), rel=1e-9, abs=1e-18)
+            assert engine.residual == engine.smooth_residual + engine.misfit
+
+
+def test_a_misfit_that_is_rounding_raises_no_penalty():
+    """Where all hinges are active, the multipliers stay at their bounds however long the run takes."""
+    P = problem(gamma=1e-4, shift=0.01)
+    for engine in run(P, 60):
+        assert engine.model.beta < 4 < BETA_MAX
+
+
+def test_a_run_whose_objective_falls_is_not_stuck():
+    """The residual rises for hundreds of sweeps on the way from a saddle."""
+
+    class Saddle(engines.Engine):
+        V = np.ones((6, 1))
+
+        def __init__(self, problem):
+            self.problem, self.objective, self.residual, self.at = problem, 1e3, 2e-3, 0
+
+        def iterate(self):
+            self.at += 1
+            self.objective -= 0.1
+            self.residual *= 1.001
+
+        def restart(self, V):
+            raise AssertionError("no reason to")
+
+        def multipliers(self):
+            raise AssertionError("nothing to look at")
+
+    P = problem(n=6)
+    assert engines.PATIENCE < 600
+    made = engines._Run(P, Saddle(P), Watch(IterativeOptions(), "saddle"))
+    assert made.until(600) is nm.Status.ITERATION_LIMIT
