@@ -23,11 +23,13 @@ from npkl_models.presolve.components import separable, separated
 from npkl_models.presolve.growth import grown
 from npkl_models.presolve.step import Smaller
 from npkl_models.solve.allowance import Allowance
+from npkl_models.solve.backend import Backend
 from npkl_models.solve.candidates import START, candidates, first_of, usable
 from npkl_models.solve.cost import Cost
 from npkl_models.solve.options import Options, require
 from npkl_models.solve.parts import gap_of, in_one, judged, of_all, points
-from npkl_models.solve.registry import backends
+from npkl_models.solve.registry import backends, register
+from npkl_models.workers import spread
 
 FAR_OFF = 0.1  # relative gap of a point that is no better start than any other
 SHARPER = 0.3  # of tol: the gap of the anchored points' problem, where nothing holds the others
@@ -57,6 +59,9 @@ class Portfolio:
         How many follow the first one where none is sure, and the sure one where it does not get there.
     longest : float
         Prediction up to which one follows there.
+    n_jobs : int
+        Processes for the parts of a problem that nothing ties together, -1 for one on each core; with a
+        ``callback`` they are solved in turn.
 
     Examples
     --------
@@ -74,11 +79,18 @@ class Portfolio:
     last: float = 10.0
     followers: int = 2
     longest: float = 60.0
+    n_jobs: int = 1
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            require(number and value >= 0, f"{name} of a Portfolio must be a number >= 0", value)
+            if name == "n_jobs":
+                known = number and (value == -1 or value >= 1) and value == int(value)
+                require(
+                    known, "n_jobs of a Portfolio must be a whole number >= 1, or -1 for all cores", value
+                )
+            else:
+                require(number and value >= 0, f"{name} of a Portfolio must be a number >= 0", value)
 
     def stages(self, costs: Mapping[str, Cost], options: Mapping[str, Any]) -> list[tuple[str, float]]:
         """Which backends to try in turn, and how much work each may do.
@@ -130,19 +142,11 @@ class Portfolio:
     def _separately(
         self, problem: Statement, smaller: Smaller, options: dict[str, Any], limit: float
     ) -> Solution:
-        """Parts that nothing ties together, one after the other; the whole where that is not certified."""
+        """Parts that nothing ties together; the whole where that is not certified."""
         started = time.perf_counter()
-        found: list[Solution] = []
         own = options | {"tol": SHARPER * Options(tol=options.get("tol", Options.tol)).tol}
-        for part in smaller.problems:
-            left = limit - (time.perf_counter() - started)
-            if left < WITHOUT_END:
-                own["time_limit"] = max(left, 1e-3)
-            if options.get("callback") is not None:
-                own["callback"] = of_all(options["callback"], smaller, found)
-            found.append(self._in_one_piece(part, own, own.get("time_limit") or WITHOUT_END))
-            if found[-1].status is Status.STOPPED or left <= 0:
-                break
+        together = self.n_jobs != 1 and options.get("callback") is None
+        found = (self._at_once if together else self._in_turn)(smaller, own, limit)
         left = limit - (time.perf_counter() - started)
         V, y = smaller.undo(*points(smaller, found))
         best = judged(problem, in_one(found), V, y, options, PARTS.format(len(smaller.problems)))
@@ -150,6 +154,26 @@ class Portfolio:
             return best
         whole = self.in_stages(problem, options, left)
         return replace(_kept(whole, best), attempts=(*best.attempts, *whole.attempts))
+
+    def _in_turn(self, smaller: Smaller, options: dict[str, Any], limit: float) -> list[Solution]:
+        """One part after the other, until the time is up or the callback stops the run."""
+        until, found, own = time.perf_counter() + limit, list[Solution](), dict(options)
+        for part in smaller.problems:
+            left = until - time.perf_counter()
+            if options.get("callback") is not None:
+                own["callback"] = of_all(options["callback"], smaller, found)
+            found.append(self._in_one_piece(part, *_within(left, own)))
+            if found[-1].status is Status.STOPPED or left <= 0:
+                break
+        return found
+
+    def _at_once(self, smaller: Smaller, options: dict[str, Any], limit: float) -> list[Solution]:
+        """All parts, by processes."""
+        alone, until = replace(self, n_jobs=1), time.time() + limit
+        known = tuple(backends().values())
+        parts = [(k, alone, part, options, until, known) for k, part in enumerate(smaller.problems)]
+        found = dict(spread(_placed, parts, self.n_jobs))
+        return [found[k] for k in sorted(found)]
 
     def in_stages(
         self, problem: Statement, options: dict[str, Any], limit: float,
@@ -202,6 +226,23 @@ class Portfolio:
         attempts = (*best.attempts, *other.attempts)
         best = _kept(other, best)
         return replace(best, attempts=attempts, solve_time=time.perf_counter() - started)
+
+
+def _within(left: float, options: dict[str, Any]) -> tuple[dict[str, Any], float]:
+    """The options with so many seconds, and these."""
+    if left == WITHOUT_END:
+        return options, left
+    return options | {"time_limit": max(left, 1e-3)}, max(left, 1e-3)
+
+
+def _placed(
+    k: int, strategy: Portfolio, part: Statement, options: dict[str, Any], until: float,
+    known: tuple[Backend, ...],
+) -> tuple[int, Solution]:  # fmt: skip
+    """A part, in a process that may know no backend yet."""
+    for backend in known:
+        register(backend, replace=True)
+    return k, strategy._in_one_piece(part, *_within(until - time.time(), options))
 
 
 AUTO = Portfolio()

@@ -206,3 +206,34 @@ def test_where_none_is_sure_the_next_one_follows(seed):
     assert solution.status is nm.Status.OPTIMAL
     assert solution.attempts[0].backend == "simple_npkl"
     assert len(solution.attempts) == 2
+
+
+def parts(k=3, n=12):
+    """Groups far apart, with pairs within each."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(n, 2)) + 50 * a for a in range(k)])
+    i = np.arange(0, n * k, 3)
+    must, cannot = np.stack([i, i + 1], axis=1), np.stack([i, i // n * n + (i + 5) % n], axis=1)
+    return nm.npkl(nm.laplacian(X, 3, shift=0.1), nm.Pairs(n * k, must, cannot), loss="squared_hinge")
+
+
+def test_parts_are_the_same_by_processes():
+    problem = parts()
+    alone, together = problem.solve(), problem.solve(nm.Portfolio(n_jobs=2), time_limit=100.0)
+    assert "3 parts" in alone.message
+    assert together.is_optimal(1e-6)
+    np.testing.assert_array_equal(together.V, alone.V)
+    assert (together.iterations, together.message) == (alone.iterations, alone.message)
+
+
+def test_with_a_callback_parts_are_solved_in_turn():
+    seen = []
+    found = parts().solve(nm.Portfolio(n_jobs=2), callback=lambda it: seen.append(it.iteration))
+    assert found.is_optimal(1e-6)
+    assert len(seen) > 2
+
+
+@pytest.mark.parametrize("n_jobs", [0, -2, 1.5, True, "two", None])
+def test_a_number_of_processes_that_is_none_is_refused(n_jobs):
+    with pytest.raises(nm.NPKLError, match="n_jobs of a Portfolio must be a whole number"):
+        nm.Portfolio(n_jobs=n_jobs)

@@ -241,7 +241,7 @@ def _plan(problem: Statement, options: BCDOptions) -> BCDPlan:
 
 def _cost(problem: Statement) -> Cost:
     fast = installed() and compilable(problem)
-    return factor_cost(problem, 60, kinked=4.0, row=ROW_COMPILED if fast else ROW_NUMPY)
+    return factor_cost(problem, 60, kinked=2.0, row=ROW_COMPILED if fast else ROW_NUMPY)
 
 
 TAKES = Takes(
