@@ -24,6 +24,7 @@ from npkl_models.lowrank.rows import bcd
 from npkl_models.lowrank.rows.bcd import BCDEngine
 from npkl_models.lowrank.rows.layout import PairTables, Table
 from npkl_models.lowrank.rows.minimise import shifted_solve
+from npkl_models.lowrank.tolerances import INEXACT
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
@@ -37,7 +38,6 @@ FLOOR_FACTOR = 1.5
 DIVERGENCE = 1e3  # an objective this much above the start's means that rho is too small
 POLISH_BELOW = 1e-3  # residual
 DAMPING = 0.2  # of the weight of tr K^2 <= B, which follows V with a lag
-INEXACT = 0.3  # the rest is solved to this share of the misfit of tr K^2 before its multiplier moves
 STANDSTILL = 200  # iterations in which the residual has not halved
 RISEN = 10.0  # times the lowest residual: the alternation swings, rho is too small
 BALANCE = 10.0  # residuals further apart than this move rho (eq. (15))

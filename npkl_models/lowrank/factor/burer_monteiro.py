@@ -16,6 +16,7 @@ from npkl_models.lowrank.factor.minimisers import MINIMISERS, Newton
 from npkl_models.lowrank.factor.objective import FactorObjective, Point
 from npkl_models.lowrank.factor.rank import FactorEngine, starting_factor
 from npkl_models.lowrank.options import BurerMonteiroOptions
+from npkl_models.lowrank.tolerances import INEXACT, PATIENCE, SLOW
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
@@ -25,8 +26,6 @@ from npkl_models.solve.takes import Powers, Takes
 STAIRCASE_START = 2
 BETA_GROWTH = 3.0
 BETA_MAX = 1e7  # times the first
-PATIENCE, SLOW = 100, 0.1  # quasi-Newton steps that gain less than this factor are slow
-INEXACT = 0.3  # the smooth problem is solved to this share of the residual before multipliers move
 LAG = 0.1  # multipliers that do not shrink the residual to this share lag
 
 

@@ -21,6 +21,7 @@ from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
 from npkl_models.lowrank.factor.rank import FactorEngine, drop_null_columns, starting_factor
 from npkl_models.lowrank.options import BCDOptions, BurerMonteiroOptions
 from npkl_models.lowrank.rows.sweeps import Extrapolation, Sweeper, choose_kernel, compilable
+from npkl_models.lowrank.tolerances import INEXACT, PATIENCE, SLOW
 from npkl_models.model.incidence import Adjoint
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
@@ -34,7 +35,6 @@ BETA_GROWTH = 2.0
 BETA_MAX = 1e4
 ROW_LEFT = 3e-3  # seconds of the program of a row that compiled code leaves to numpy
 PRODUCTS = 3.0  # in a sweep, the evaluation after it included
-PATIENCE, SLOW = 100, 0.1  # sweeps that gain less than this factor are slow
 NARROW_EVERY, DEAD = 20, 1e-9  # sweeps; share of the largest eigenvalue
 FADING = 1e-4  # the same before Newton steps, for which columns that fade away are a null space
 NEAR = 1e-3  # the residual at which Newton steps are better than sweeps
@@ -201,7 +201,7 @@ class BCDEngine(FactorEngine):
 
     def _update_multipliers(self) -> None:
         """Once the smooth model is nearly stationary, move the multipliers; beta grows when they lag."""
-        if self.misfit <= SETTLED or self.smooth_residual > max(1e-10, 0.3 * min(self.misfit, 1.0)):
+        if self.misfit <= SETTLED or self.smooth_residual > max(1e-10, INEXACT * min(self.misfit, 1.0)):
             return
         self.model.update_multipliers(self.pairs.pair_values(self.V))
         if self.misfit > PROGRESS * self.misfit_then and self.model.beta < BETA_MAX:

@@ -16,9 +16,9 @@ import numpy as np
 from npkl_models.linalg import LINE, Array, Index
 from npkl_models.linalg.compile import compiled, inlined, intrinsic
 from npkl_models.lowrank.rows.compiled_secular import Row, shift_of, solve_row
+from npkl_models.lowrank.tolerances import HALVED, ROUNDING
 
-TURNS, HALVED = 30, 20  # pieces tried in turn; how often a step may be halved
-SAME = 1e-14  # a change of the objective of a row that is rounding
+TURNS = 30  # pieces tried in turn
 AHEAD = 2  # rows whose neighbours are asked for before their turn: memory answers late
 
 # What belongs together travels in plain tuples: a class would have to keep its name for numba's cache.
@@ -172,7 +172,7 @@ def _by_pieces(
             measured[1] += steep
         new = _value(i, V, own, pulled, neighbor, ramps, at, k)
         halved = 0
-        while new > now + SAME * (abs(new) + abs(now)) and halved < HALVED:  # back, half of the way
+        while new > now + ROUNDING * (abs(new) + abs(now)) and halved < HALVED:  # back, half of the way
             for a in range(r):
                 V[i, a] = 0.5 * (V[i, a] + kept[a])
             new = _value(i, V, own, pulled, neighbor, ramps, at, k)

@@ -23,10 +23,10 @@ import numpy as np
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.rows.secular import TINY_SHIFT, GramSystem, SpectralSystem, secular_root
+from npkl_models.lowrank.tolerances import HALVED, ROUNDING
 
 INNER_STEPS = 30
-HALVED = 20  # how often a step may be halved
-SAME, ROUNDING = 1e-12, 1e-14  # a difference of slopes, and of objectives of a row, that is rounding
+SAME = 1e-12  # a difference of slopes that is rounding
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,10 @@ from npkl_models.answer.solution import Solution
 from npkl_models.certify.certificate import together
 from npkl_models.errors import ProblemError, chosen
 from npkl_models.linalg import Array
-from npkl_models.show.plots.style import MARKERS, PALETTE, axes, named, small_legend
+from npkl_models.show.plots.style import MARKERS, PALETTE, SMALLEST, axes, named, small_legend
 
 AGAINST = ("seconds", "iterations")
 PATH_QUANTITIES = {"objective": "objective", "relative_gap": "certified relative gap", "rank": "rank of K"}
-SMALLEST = 1e-16  # relative gap: what is drawn for less, and for nothing
 
 
 class Along(Protocol):

@@ -21,6 +21,7 @@ PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, YELLOW)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 FAINT = "#8a8a8a"
 DIVERGING = "RdBu_r"
+SMALLEST = 1e-16  # relative gap: what is drawn for less, and for nothing
 
 
 def axes(ax: Any, width: float = 6.0, height: float = 4.0) -> Any:

@@ -10,10 +10,9 @@ from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Mask
-from npkl_models.show.plots.style import BLUE, FAINT, VERMILLION, axes, small_legend
+from npkl_models.show.plots.style import BLUE, FAINT, SMALLEST, VERMILLION, axes, small_legend
 
-LEFT = 1e-16  # relative gap at which the bars begin
-LEAST = 1e-6  # of the largest score: where the axis of an audit begins
+FOOT = 1e-6  # of the largest score: where the axis of an audit begins
 
 
 class Ran(Protocol):
@@ -73,10 +72,10 @@ def crosscheck(check: Tabled, ax: Any = None) -> Any:
         raise ProblemError("a cross-check must have a row that ran to be drawn, got none")
     ax = axes(ax, 6.5, 0.9 + 0.4 * len(ran))
     height = np.arange(len(ran))[::-1]
-    gaps = [float(np.clip(row.relative_gap, 2 * LEFT, 1.0)) for row in ran]
+    gaps = [float(np.clip(row.relative_gap, 2 * SMALLEST, 1.0)) for row in ran]
     agree = [row.verdict == "agrees" for row in ran]
     bars = ax.barh(
-        height, [gap - LEFT for gap in gaps], left=LEFT, height=0.6,
+        height, [gap - SMALLEST for gap in gaps], left=SMALLEST, height=0.6,
         color=[BLUE if good else VERMILLION for good in agree],
     )  # fmt: skip
     for bar, y, row, gap, good in zip(bars, height, ran, gaps, agree, strict=True):
@@ -87,7 +86,7 @@ def crosscheck(check: Tabled, ax: Any = None) -> Any:
     ax.set_yticks(height, [row.backend for row in ran])
     ax.tick_params(axis="y", length=0)
     ax.set_xscale("log")
-    ax.set_xlim(LEFT, max(gaps) * 1e6)
+    ax.set_xlim(SMALLEST, max(gaps) * 1e6)
     ax.set_xticks([tick for tick in 10.0 ** np.arange(-15, 1, 3) if tick <= max(gaps) * 1e3])
     ax.set_xlabel("certified relative gap (less is better)")
     return ax
@@ -153,7 +152,7 @@ def audit(found: Audited, flipped: ArrayLike | None = None, share: float = 0.1, 
     wrong = _among(found, flipped)
     ax = axes(ax, 6.5, 3.6)
     top = int(np.ceil(share * len(found)))
-    foot = LEAST * max(float(found.score.max(initial=0.0)), 1e-300)
+    foot = FOOT * max(float(found.score.max(initial=0.0)), 1e-300)
     place, height = np.arange(1, len(found) + 1), np.maximum(found.score, foot)
     ax.axvspan(0.5, top + 0.5, color=FAINT, alpha=0.15, linewidth=0)
     for name, own, marker in (("must-link", found.must, "o"), ("cannot-link", ~found.must, "v")):
