@@ -157,9 +157,9 @@ class Portfolio:
 
     def _in_turn(self, smaller: Smaller, options: dict[str, Any], limit: float) -> list[Solution]:
         """One part after the other, until the time is up or the callback stops the run."""
-        until, found, own = time.perf_counter() + limit, list[Solution](), dict(options)
+        started, found, own = time.perf_counter(), list[Solution](), dict(options)
         for part in smaller.problems:
-            left = until - time.perf_counter()
+            left = limit - (time.perf_counter() - started)
             if options.get("callback") is not None:
                 own["callback"] = of_all(options["callback"], smaller, found)
             found.append(self._in_one_piece(part, *_within(left, own)))
