@@ -16,7 +16,7 @@ def show(tally: Tally) -> str:
     return "\n".join([str(tally), *tally.false[:3], *tally.foreign[:3], *tally.hangs[:3]])
 
 
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 4))])
 def test_no_certificate_is_false(number, record_property):
     tally = attack(1_000 + number, 30, 1, solving=False)
     record_property("tried", dict(tally.counts))
@@ -26,7 +26,7 @@ def test_no_certificate_is_false(number, record_property):
     assert tally.false + tally.foreign == [], show(tally)
 
 
-@pytest.mark.parametrize("number", range(2))
+@pytest.mark.parametrize("number", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_no_solver_claims_what_is_not_so(number, record_property):
     tally = attack(2_000 + number, 12, 1, solving=True)
     record_property("tried", dict(tally.counts))
