@@ -113,3 +113,16 @@ def test_floors_of_the_size_of_rounding_are_proved():
                 assert 0 <= collatz(C, x) <= 1e-12
                 assert collatz(C - 1e-12 * sp.eye_array(len(x)), x) < 0
     assert collatz(sp.csr_array(np.ones((3, 3))), np.ones(3)) == -np.inf
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+def test_above_a_floor_nothing_is_split_and_nothing_is_searched(normalized, monkeypatch):
+    def searched(*given):
+        raise AssertionError("no component is singular")
+
+    monkeypatch.setattr("npkl_models.presolve.anchored.perron_vector", searched)
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    pairs = nm.Pairs(60, [(0, 1)])
+    assert split(nm.npkl(nm.laplacian(X, 4, shift=0.1, normalized=normalized), pairs)) is None
+    with pytest.raises(AssertionError, match="no component"):
+        split(nm.npkl(nm.laplacian(X, 4, normalized=normalized), pairs))
