@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[2]
@@ -54,13 +56,20 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=SETS)
     parser.add_argument("--before", required=True)
     options = parser.parse_args()
+    with checkout(options.before) as old:
+        for name in options.names:
+            compare(name, old, old.parent / f"{name}.npz")
+
+
+@contextmanager
+def checkout(revision: str) -> Iterator[Path]:
+    """That version, in a folder that is there for so long."""
     with tempfile.TemporaryDirectory() as place:
         old = Path(place) / "before"
         tree = ["git", "-C", HERE, "worktree"]
-        subprocess.run([*tree, "add", "-q", "--detach", old, options.before], check=True)
+        subprocess.run([*tree, "add", "-q", "--detach", old, revision], check=True)
         try:
-            for name in options.names:
-                compare(name, old, Path(place) / f"{name}.npz")
+            yield old
         finally:
             subprocess.run([*tree, "remove", "--force", old], check=True)
 

@@ -88,6 +88,7 @@ BENCHMARKS = {
         "SDML + k-means",
     ],
     "soundness.py": ["--before", "HEAD", "iris"],
+    "versions.py": ["--before", "HEAD", "--turns", "1", "iris"],
 }
 
 
@@ -98,6 +99,7 @@ LONG = {
     "printed_ascent.py",
     "estimators.py",
     "soundness.py",
+    "versions.py",
     "peers.py",
     "interior.py",
 }
