@@ -53,16 +53,16 @@ def run(options: argparse.Namespace) -> int:
         else [f"column {k + 1}" for k in range(data.X.shape[1])]
     )
     say(f"{data.name}: {data.n} points, {_said_of(loop)}")
-    desk = _Desk(loop, options.links, partial(_show, data.X, X, names))
-    desk.solve()
-    while desk.ask(options.every):
-        desk.solve()
+    session = _Session(loop, options.links, partial(_show, data.X, X, names))
+    session.solve()
+    while session.ask(options.every):
+        session.solve()
     say(f"{options.links} has {_said_of(loop)}")
     good = all(one.status is Status.OPTIMAL for one in loop.rounds[-1:])
     return CERTIFIED if good else NOT_CERTIFIED
 
 
-class _Desk:
+class _Session:
     """Where questions are asked and answers are kept."""
 
     def __init__(self, loop: Labelling, path: Path, show: Callable[[int, int], Table]) -> None:

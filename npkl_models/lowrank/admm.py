@@ -50,7 +50,7 @@ class ADMMEngine(FactorEngine):
         self.problem, self.pairs, self.options = problem, pairs, options
         self.model = EdgeModel(pairs)
         self.spectral = SpectralTerm(problem.regularizer)
-        self.spectral_misfit = np.inf if self.spectral.constrained else 0.0
+        self.spectral_residual = np.inf if self.spectral.constrained else 0.0
         floor = FLOOR_FACTOR * norm_bound(problem.cost)
         self.floor = floor if options.rho_floor is None else options.rho_floor
         self.relaxation = options.relaxation
@@ -102,9 +102,9 @@ class ADMMEngine(FactorEngine):
         relaxed = alpha * self.V + (1 - alpha) * self.U
         self.U = self.solve_rows(self.V, self.rho * relaxed + self.Lambda, transposed=True)
         self.Lambda = self.Lambda + self.rho * (relaxed - self.U)
-        misfit = self._update_split()
+        primal = self._update_split()
         primal, dual = self.residuals(before)
-        self.measure(misfit)
+        self.measure(primal)
         if self.begun_again():
             return
         self._watch_progress()
@@ -210,7 +210,7 @@ class ADMMEngine(FactorEngine):
         return U[table.neighbor], np.where(table.valid, h, 0.0), np.where(table.valid, pull, 0.0)
 
     def _update_split(self) -> float:
-        """Proximal step on the split values; returns the norm of the misfit z - zeta."""
+        """Proximal step on the split values; returns the norm of the primal residual z - zeta."""
         if not self.split.any():
             return 0.0
         which = np.flatnonzero(self.split)
@@ -225,8 +225,8 @@ class ADMMEngine(FactorEngine):
             total += float(np.sum(np.abs(miss) * self.pairs.weight[which]))
         return 0.5 * total
 
-    def measure(self, misfit: float) -> None:
-        """Objective and residual at V; ``misfit`` is that of the split values."""
+    def measure(self, primal: float) -> None:
+        """Objective and residual at V; ``primal`` is that of the split values."""
         V = self.V
         self.objective = self.problem.objective_of_factor(V)
         if not np.isfinite(self.objective):  # nor are the multipliers
@@ -234,13 +234,13 @@ class ADMMEngine(FactorEngine):
             return
         SV = self.problem.slack(self.multipliers()) @ V + self.spectral.value_and_gradient(V)[1]
         size = self.problem.size(2 * self.objective)
-        self.residual = (frobenius(SV) * frobenius(V) + misfit) / size
+        self.residual = (frobenius(SV) * frobenius(V) + primal) / size
         if not self.spectral.constrained:
             return
-        if self.residual <= INEXACT * min(self.spectral_misfit, 1e-2):
-            self.spectral_misfit = self.spectral.residual(V) / size
+        if self.residual <= INEXACT * min(self.spectral_residual, 1e-2):
+            self.spectral_residual = self.spectral.residual(V) / size
             self.spectral.update_multiplier(V)
-        self.residual += self.spectral_misfit
+        self.residual += self.spectral_residual
 
 
 @dataclass(frozen=True)

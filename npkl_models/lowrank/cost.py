@@ -60,7 +60,7 @@ def iteration_seconds(problem: Statement, rank: int, products: float, row: float
 def stiffness(problem: Statement) -> float | None:
     """Of soft distances over (nearly) all centred kernels, in units of C; None for other problems.
 
-    A factor then bends and folds along springs that hardly give: each of its steps is as short as they are
+    A factor then bends and folds along distances that hardly give: each of its steps is as short as they are
     stiff, whatever the preconditioner.
     """
     parts = problem.parts
@@ -68,8 +68,8 @@ def stiffness(problem: Statement) -> float | None:
         return None
     if not all(isinstance(part.functional, SquaredDistances) for part in parts):
         return None
-    springs = [float(np.mean(4 * t.loss.curvature * t.weight * np.abs(t.target))) for t in problem.terms]
-    return max(springs) / (norm_bound(problem.cost) or 1.0)
+    stiff = [float(np.mean(4 * t.loss.curvature * t.weight * np.abs(t.target))) for t in problem.terms]
+    return max(stiff) / (norm_bound(problem.cost) or 1.0)
 
 
 @fact

@@ -219,7 +219,7 @@ class EdgeModel:
             if not block.loss.smooth:
                 self.y[block.part] = new[block.part]
 
-    def misfit(self, new: Array) -> float:
+    def primal_residual(self, new: Array) -> float:
         """sum weight |z - u| over the kinked pairs, where ``new`` is y + beta (z - u)."""
         miss = 0.0
         for block in self.pairs.blocks:

@@ -84,7 +84,7 @@ class KLADMMEngine(ADMMEngine):
             self.measured = {**self.measured, **columns}
             self.note = str(self.checks)
         self.met = max(primal, dual) < self.epsilon
-        self.measure(misfit=0.0)
+        self.measure(primal=0.0)
         if self.begun_again():
             self.met = False
         else:

@@ -52,7 +52,7 @@ class DualPoint:
     bound: float
     gradient: Array
     objective: float
-    violation: float  # norm of the equalities' misfit
+    violation: float  # norm of the equalities' residual
     V: Array
     rank: int
 
@@ -144,16 +144,16 @@ class Dual:
         return positive_part(A, self.rank, self.begun_at, most, self.deadline)
 
     def gradient(self, y: Multipliers, V: Array) -> Array:
-        """The values of V V' less those at which the losses have the slopes y; the equalities' misfits."""
+        """The values of V V' less those at which the losses have the slopes y; the equalities' residuals."""
         pairs = zip(self.problem.parts, y.parts, strict=True)
         return np.concatenate(
             [part.functional.value_of_factor(V) - part.slope_of_conjugate(own) for part, own in pairs]
         )
 
     def violation(self, V: Array) -> float:
-        """Norm of the equalities' misfits."""
-        misfits = (part.functional.value_of_factor(V) - part.value for part in self.problem.equalities)
-        return float(np.linalg.norm(np.concatenate([*misfits, np.zeros(1)])))
+        """Norm of the equalities' residuals."""
+        residuals = (part.functional.value_of_factor(V) - part.value for part in self.problem.equalities)
+        return float(np.linalg.norm(np.concatenate([*residuals, np.zeros(1)])))
 
 
 def spectral_cost(problem: Statement, eigendecompositions: int) -> Cost:

@@ -38,7 +38,7 @@ class BurerMonteiroEngine(FactorEngine):
         self.f = FactorObjective(problem, beta=max(weights, default=1.0))
         self.method, self.options = options.method, options
         self.first_beta = self.f.beta
-        self.residual, self.misfit_then = 0.0, np.inf
+        self.residual, self.residual_before = 0.0, np.inf
         self.point: Point
         self.restart(V)
 
@@ -69,10 +69,10 @@ class BurerMonteiroEngine(FactorEngine):
     def _move_multipliers(self) -> None:
         """Once the point is stationary to a share of what they will gain; beta grows if they lag."""
         self.f.update_multipliers(self.point)
-        if self.residual > LAG * self.misfit_then and self.f.beta < BETA_MAX * self.first_beta:
+        if self.residual > LAG * self.residual_before and self.f.beta < BETA_MAX * self.first_beta:
             self.f.beta *= BETA_GROWTH
             self.f.spectral.beta *= BETA_GROWTH
-        self.misfit_then = self.residual
+        self.residual_before = self.residual
         self.point = self.f.at(self.point.W)
         self.minimiser.reset()
         self._measure()

@@ -39,8 +39,8 @@ NARROW_EVERY, DEAD = 20, 1e-9  # sweeps; share of the largest eigenvalue
 FADING = 1e-4  # the same before Newton steps, for which columns that fade away are a null space
 NEAR = 1e-3  # the residual at which Newton steps are better than sweeps
 TRIAL = 20  # Newton steps after which the residual must be smaller, else sweeps go on from where they were
-SETTLED = 1e-13  # a misfit, relative to the objective, that is rounding
-PROGRESS = 0.5  # multipliers must shrink the misfit by this factor, else beta grows
+SETTLED = 1e-13  # a primal residual, relative to the objective, that is rounding
+PROGRESS = 0.5  # multipliers must shrink the primal residual by this factor, else beta grows
 
 
 class BCDEngine(FactorEngine):
@@ -55,7 +55,7 @@ class BCDEngine(FactorEngine):
         self.row_seconds = ROW_COMPILED if self.sweeper.compiled else ROW_NUMPY
         self.adjoint = Adjoint(pairs.incidence)
         self.extrapolation = Extrapolation() if options.extrapolation else None
-        self.misfit_then = np.inf  # at the last step of the multipliers
+        self.primal_then = np.inf  # at the last step of the multipliers
         self.row_multipliers: Array | None = None
         self.grown = False
         self.before_newton: tuple[Array, float, int] | None = None  # V, residual; steps since
@@ -194,19 +194,20 @@ class BCDEngine(FactorEngine):
             SV = SV + self.row_multipliers[:, None] * V
         size = self.problem.size(2 * self.objective)
         self.smooth_residual = frobenius(SV) * frobenius(V) / size
-        self.misfit = self.model.misfit(y) / size
-        self.residual = self.smooth_residual + self.misfit
+        self.primal_residual = self.model.primal_residual(y) / size
+        self.residual = self.smooth_residual + self.primal_residual
         self.evaluated = True
         return merit
 
     def _update_multipliers(self) -> None:
         """Once the smooth model is nearly stationary, move the multipliers; beta grows when they lag."""
-        if self.misfit <= SETTLED or self.smooth_residual > max(1e-10, INEXACT * min(self.misfit, 1.0)):
+        primal = self.primal_residual
+        if primal <= SETTLED or self.smooth_residual > max(1e-10, INEXACT * min(primal, 1.0)):
             return
         self.model.update_multipliers(self.pairs.pair_values(self.V))
-        if self.misfit > PROGRESS * self.misfit_then and self.model.beta < BETA_MAX:
+        if primal > PROGRESS * self.primal_then and self.model.beta < BETA_MAX:
             self.model.beta *= BETA_GROWTH
-        self.misfit_then = self.misfit
+        self.primal_then = primal
         if self.extrapolation is not None:
             self.extrapolation.clear()
         self.merit = self._evaluate()

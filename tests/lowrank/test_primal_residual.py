@@ -1,4 +1,4 @@
-"""The misfit of a kinked loss is that of the point at hand, and what follows from it."""
+"""The primal residual of a kinked loss is that of the point at hand, and what follows from it."""
 
 import numpy as np
 import pytest
@@ -26,17 +26,19 @@ def run(P, sweeps, seed=0):
 
 
 @pytest.mark.parametrize("gamma", [0.02, 1.0])
-def test_the_misfit_is_what_the_multipliers_would_move_by_at_this_point(gamma):
+def test_the_primal_residual_is_what_the_multipliers_would_move_by_at_this_point(gamma):
     P = problem(gamma)
     for engine in run(P, 40):
         if engine.finisher is None:
             y = engine.model.derivative(engine.pairs.pair_values(engine.V))
             moved = np.abs(y - engine.model.y) @ engine.pairs.weight / engine.model.beta
-            assert engine.misfit == pytest.approx(moved / P.size(2 * engine.objective), rel=1e-9, abs=1e-18)
-            assert engine.residual == engine.smooth_residual + engine.misfit
+            assert engine.primal_residual == pytest.approx(
+                moved / P.size(2 * engine.objective), rel=1e-9, abs=1e-18
+            )
+            assert engine.residual == engine.smooth_residual + engine.primal_residual
 
 
-def test_a_misfit_that_is_rounding_raises_no_penalty():
+def test_a_primal_residual_that_is_rounding_raises_no_penalty():
     """Where all hinges are active, the multipliers stay at their bounds however long the run takes."""
     P = problem(gamma=1e-4, shift=0.01)
     for engine in run(P, 60):
