@@ -62,6 +62,8 @@ def main() -> None:
     if given.worker:
         worker()
         return
+    if given.before is None:
+        parser.error("--before REVISION says which other version")
     cases = [(n, f, g, b) for n in given.names for f in FORMS for g in (1.0, 100.0) for b in BACKENDS]
     ratios = []
     with checkout(given.before) as old:

@@ -28,7 +28,7 @@ from npkl_models.solve.candidates import START, candidates, first_of, usable
 from npkl_models.solve.cost import Cost
 from npkl_models.solve.options import Options, require
 from npkl_models.solve.parts import gap_of, in_one, judged, of_all, points
-from npkl_models.solve.registry import backends, register
+from npkl_models.solve.registry import backends, register, unregister
 from npkl_models.workers import spread
 
 FAR_OFF = 0.1  # relative gap of a point that is no better start than any other
@@ -85,7 +85,7 @@ class Portfolio:
         for name, value in vars(self).items():
             number = isinstance(value, (int, float)) and not isinstance(value, bool)
             if name == "n_jobs":
-                known = number and (value == -1 or value >= 1) and value == int(value)
+                known = number and isinstance(value, int) and (value == -1 or value >= 1)
                 require(
                     known, "n_jobs of a Portfolio must be a whole number >= 1, or -1 for all cores", value
                 )
@@ -172,7 +172,7 @@ class Portfolio:
         alone, until = replace(self, n_jobs=1), time.time() + limit
         known = tuple(backends().values())
         parts = [(k, alone, part, options, until, known) for k, part in enumerate(smaller.problems)]
-        found = dict(spread(_placed, parts, self.n_jobs))
+        found = dict(spread(_placed, parts, min(self.n_jobs, len(parts))))
         return [found[k] for k in sorted(found)]
 
     def in_stages(
@@ -239,9 +239,11 @@ def _placed(
     k: int, strategy: Portfolio, part: Statement, options: dict[str, Any], until: float,
     known: tuple[Backend, ...],
 ) -> tuple[int, Solution]:  # fmt: skip
-    """A part, in a process that may know no backend yet."""
+    """A part, in a process that may know no backend yet, or one that was forgotten since."""
     for backend in known:
         register(backend, replace=True)
+    for name in set(backends()) - {backend.name for backend in known}:
+        unregister(name)
     return k, strategy._in_one_piece(part, *_within(until - time.time(), options))
 
 

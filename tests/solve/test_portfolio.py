@@ -1,5 +1,7 @@
 """The default: who is tried, for how long, and what is said of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -233,7 +235,18 @@ def test_with_a_callback_parts_are_solved_in_turn():
     assert len(seen) > 2
 
 
-@pytest.mark.parametrize("n_jobs", [0, -2, 1.5, True, "two", None])
+def test_processes_know_the_backends_that_are_known_here():
+    """One that a user has registered, and none that was forgotten."""
+    nm.register(replace(nm.backends()["bcd"], name="mine"))
+    try:
+        with_mine = parts().solve(nm.Portfolio(n_jobs=2))
+    finally:
+        nm.unregister("mine")
+    assert with_mine.is_optimal(1e-6)
+    assert parts().solve(nm.Portfolio(n_jobs=2)).is_optimal(1e-6)
+
+
+@pytest.mark.parametrize("n_jobs", [0, -2, 1.5, 2.0, np.inf, np.nan, True, "two", None])
 def test_a_number_of_processes_that_is_none_is_refused(n_jobs):
     with pytest.raises(nm.NPKLError, match="n_jobs of a Portfolio must be a whole number"):
         nm.Portfolio(n_jobs=n_jobs)
