@@ -5,7 +5,7 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.lowrank.edges import structure
-from npkl_models.lowrank.rows.bcd import BETA_MAX, BCDEngine, BCDOptions
+from npkl_models.lowrank.rows.bcd import BETA_GROWTH, BCDEngine, BCDOptions
 from npkl_models.solve import engine as engines
 from npkl_models.solve.options import IterativeOptions
 from npkl_models.solve.watch import Watch
@@ -38,11 +38,14 @@ def test_the_primal_residual_is_what_the_multipliers_would_move_by_at_this_point
             assert engine.residual == engine.smooth_residual + engine.primal_residual
 
 
-def test_a_primal_residual_that_is_rounding_raises_no_penalty():
-    """Where all hinges are active, the multipliers stay at their bounds however long the run takes."""
-    P = problem(gamma=1e-4, shift=0.01)
-    for engine in run(P, 60):
-        assert engine.model.beta < 4 < BETA_MAX
+@pytest.mark.parametrize(("primal", "grown"), [(1e-18, False), (0.0, False), (1e-6, True)])
+def test_a_primal_residual_that_is_rounding_raises_no_penalty(primal, grown):
+    """It is not halved by a step of the multipliers, however often there is one."""
+    *_, engine = run(problem(), 5)
+    before = engine.model.beta
+    engine.smooth_residual, engine.primal_residual, engine.primal_then = 0.0, primal, primal
+    engine._update_multipliers()
+    assert engine.model.beta == before * (BETA_GROWTH if grown else 1)
 
 
 def test_a_run_whose_objective_falls_is_not_stuck():
