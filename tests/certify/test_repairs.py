@@ -32,10 +32,11 @@ def poor(problem, size=30.0):
 
 
 def mended(problem, y, found, eps, level=0.0):
+    """The repaired multipliers; what eigvalsh leaves of a slack of norm about 60 is rounding."""
     bound, better = found
     assert bound == pytest.approx(-problem.conjugate_sum(better), rel=1e-9)
     assert bound <= -problem.conjugate_sum(better)
-    assert lowest(problem, better) >= level
+    assert lowest(problem, better) >= level - 1e-13
     return better
 
 
