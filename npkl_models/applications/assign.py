@@ -7,6 +7,8 @@ import numpy as np
 from npkl_models.linalg import Index
 from npkl_models.linalg.compile import compiled
 
+SIGNATURES = {"assign": "Tuple((intp[::1], intp))(intp[::1], intp[:, ::1], intp[::1], intp[::1])"}
+
 
 @compiled
 def assign(

@@ -16,8 +16,11 @@ import scipy.sparse as sp
 from npkl_models.applications.clustering import as_rows, membership
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
+from npkl_models.linalg.compile import Loop
 from npkl_models.linalg.owned import generator
 from npkl_models.model.pairs import Pairs
+
+ASSIGN = Loop("npkl_models.applications.assign", "assign", 1.5)
 
 
 @dataclass(frozen=True)
@@ -127,8 +130,6 @@ def _restart(groups: _Groups, k: int, max_iter: int, rng: np.random.Generator) -
     """(cannot-links broken, inertia, cluster of each group) of one run."""
     from sklearn.cluster import kmeans_plusplus
 
-    from npkl_models.applications.assign import assign
-
     sums, weight, apart = groups.sums, groups.weight, groups.apart
     means = sums / weight[:, None]
     seed = int(rng.integers(2**31 - 1))
@@ -136,10 +137,11 @@ def _restart(groups: _Groups, k: int, max_iter: int, rng: np.random.Generator) -
         kmeans_plusplus(means, k, sample_weight=weight, random_state=seed)[0] if k <= len(means) else means
     )
     order = rng.permutation(len(means))
+    links = apart.indptr.astype(np.intp, copy=False), apart.indices.astype(np.intp, copy=False)
     old = np.full(len(means), -1)
     for _ in range(max_iter):
         distance = weight[:, None] * np.einsum("kr,kr->k", centres, centres) - 2 * sums @ centres.T
-        labels, broken = assign(order, np.argsort(distance, axis=1), apart.indptr, apart.indices)
+        labels, broken = ASSIGN(order, np.argsort(distance, axis=1), *links)
         if (labels == old).all():
             break
         old = labels

@@ -7,6 +7,11 @@ import numpy as np
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.compile import compiled
 
+SIGNATURES = {
+    "edges": "f8[:, ::1](intp[::1], intp[::1], f8[:, ::1], f8[:, ::1])",
+    "entries": "f8[:, ::1](intp[::1], intp[::1], f8[::1], f8[:, ::1], f8[:, ::1])",
+}
+
 
 @compiled
 def edges(i: Index, j: Index, K: Array, Z: Array) -> Array:  # pragma: no cover

@@ -18,8 +18,10 @@ import scipy.sparse as sp
 
 from npkl_models.interior.values import Values
 from npkl_models.linalg import Array, Index
-from npkl_models.linalg.compile import available
+from npkl_models.linalg.compile import Loop, available
 
+EDGES = Loop("npkl_models.interior.compiled", "edges", 1.0)
+ENTRIES = Loop("npkl_models.interior.compiled", "entries", 1.5)
 BLOCK = 256  # rows of H that numpy gathers at a time
 
 
@@ -51,11 +53,7 @@ def schur(values: Values, K: Array, Z: Array) -> Array:
 
 def _loops() -> tuple[Callable[..., Array], Callable[..., Array]]:
     """The sums for distances and for entries: compiled, or in numpy without numba."""
-    if not available():
-        return _edges, _blocks
-    from npkl_models.interior.compiled import edges, entries
-
-    return edges, entries
+    return (EDGES, ENTRIES) if available() else (_edges, _blocks)
 
 
 def _blocks(row: Index, column: Index, coefficient: Array, K: Array, Z: Array) -> Array:

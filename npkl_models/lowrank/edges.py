@@ -176,6 +176,11 @@ class EdgeModel:
         """Sum over all pairs."""
         return float(np.sum(self.evaluate(z)[0])) if z.size else 0.0
 
+    def losses(self, z: Array) -> float:
+        """Sum over all pairs of the losses as they are."""
+        parts = [(b.loss.value(z[b.part], self.pairs.target[b.part]), b.part) for b in self.pairs.blocks]
+        return sum(float(self.pairs.weight[part] @ value) for value, part in parts)
+
     def derivative(self, z: Array) -> Array:
         """Derivative of each pair."""
         return self.evaluate(z)[1] if z.size else z

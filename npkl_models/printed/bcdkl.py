@@ -93,7 +93,8 @@ class BCDKLEngine(bcd.BCDEngine):
             self.others.step(self.V)
         elif self.unlabelled == "block":
             self.others.block(self.V)
-        self.take_over(measured if self.unlabelled == "rows" else None)
+        own = self.unlabelled == "rows" and self.model.smooth
+        self.take_over(measured if own else None)
         change = float(frobenius(self.V - before) / max(frobenius(self.V), 1e-300))
         if not self.model.smooth:
             self.residual = change

@@ -19,7 +19,7 @@ from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array, Index, Mask, Matrix, symmetric_lu
 from npkl_models.lowrank.edges import EdgeModel, Structure
 from npkl_models.lowrank.rows.minimise import RowProblem
-from npkl_models.lowrank.rows.sweeps import Sweeper
+from npkl_models.lowrank.rows.sweeps import Sweeper, choose_kernel
 from npkl_models.model.functionals import Entries
 from npkl_models.model.statement import Statement
 
@@ -39,7 +39,8 @@ class ShuffledSweeper(Sweeper):
     ) -> None:
         self.alone, self.labelled = alone, labelled(pairs)
         self.rng = np.random.default_rng(random_state)
-        super().__init__(problem, pairs, model, "auto" if model.smooth else "numpy", random_state)
+        compiled = model.smooth and choose_kernel(problem, "auto", None)
+        super().__init__(problem, pairs, model, compiled, random_state)
 
     def begin(self, random_state: int | None) -> None:
         self.graph = self.interactions()

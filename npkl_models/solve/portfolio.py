@@ -17,6 +17,7 @@ from typing import Any
 
 from npkl_models.answer.solution import Attempt, Solution, Status
 from npkl_models.errors import UnsupportedError
+from npkl_models.linalg.compile import clock
 from npkl_models.model.statement import Statement
 from npkl_models.presolve.anchored import Split, split
 from npkl_models.presolve.components import separable, separated
@@ -207,7 +208,7 @@ class Portfolio:
 
         The multipliers are those of the anchored points in any case.
         """
-        started, tol = time.perf_counter(), Options(tol=options.get("tol", Options.tol)).tol
+        started, began, tol = time.perf_counter(), clock(), Options(tol=options.get("tol", Options.tol)).tol
         found = self.in_stages(inner, options | {"tol": SHARPER * tol}, limit)
         V, y = None, None
         if found.V is not None:
@@ -225,7 +226,7 @@ class Portfolio:
         other = judged(problem, whole, whole.V, y, options, HELD)
         attempts = (*best.attempts, *other.attempts)
         best = _kept(other, best)
-        return replace(best, attempts=attempts, solve_time=time.perf_counter() - started)
+        return replace(best, attempts=attempts, solve_time=clock() - began)
 
 
 def _within(left: float, options: dict[str, Any]) -> tuple[dict[str, Any], float]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import npkl_models.interrupts as interrupts
 from npkl_models.answer.solution import Solution, Status
+from npkl_models.linalg.compile import clock
 from npkl_models.linalg.threads import quiet_blas
 from npkl_models.model.statement import Statement
 from npkl_models.presolve.faces import Face
@@ -90,12 +90,12 @@ class Program:
             Counted work after which the run ends with ITERATION_LIMIT.
         """
         interrupts.heed_all()
-        started = time.perf_counter()
+        started = clock()
         with progress_log(self.options.verbose), quiet(), quiet_blas(self.problem.order):
             watch = Watch(self.options, self.backend, self.units, allowance)
             solution = judge(self.face.problem, self.backend, self._run(watch), watch)
         solution = replace(
-            solution, build_time=self.build_time, solve_time=time.perf_counter() - started
+            solution, build_time=self.build_time, solve_time=clock() - started
         )  # fmt: skip
         return solution if self.face.whole else self._unfolded(solution)
 

@@ -19,6 +19,7 @@ from npkl_models.certify.certificate import Budget, Certificate, inward
 from npkl_models.certify.prove import prove
 from npkl_models.certify.slater import Interior, interior
 from npkl_models.linalg import Array
+from npkl_models.linalg.compile import clock
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.units import Units, binary_units
@@ -49,7 +50,7 @@ class Watch:
     Attributes
     ----------
     started : float
-        In seconds of `time.perf_counter`.
+        In seconds of `npkl_models.linalg.compile.clock`, which leaves compilation out.
     rows : list of Iterate
     trouble : str
         What broke the run, if something did.
@@ -71,7 +72,7 @@ class Watch:
         self._units = None if units is None or units.same else units
         self.allowance = allowance
         self.work = 0.0  # counted, of certificates
-        self.started = time.perf_counter()
+        self.started, self._begun = clock(), time.perf_counter()
         self.rows: list[Iterate] = []
         self.trouble = ""
         self._of_callback: Exception | None = None
@@ -86,14 +87,19 @@ class Watch:
 
     @property
     def seconds(self) -> float:
-        """Since the run began."""
-        return time.perf_counter() - self.started
+        """Since the run began, without those of compilation."""
+        return clock() - self.started
+
+    @property
+    def deadline(self) -> float:
+        """When the limit is up, in seconds of `time.perf_counter`; compilation uses the limit up too."""
+        limit = self.options.time_limit
+        return np.inf if limit is None else self._begun + limit
 
     @property
     def left(self) -> float:
         """Seconds of the limit that are left, negative beyond it."""
-        limit = self.options.time_limit
-        return np.inf if limit is None else limit - self.seconds
+        return self.deadline - time.perf_counter()
 
     def affords(self, seconds: float) -> bool:
         """Whether so many seconds and the certificate at the end are within the limit."""
@@ -187,12 +193,12 @@ class Watch:
         outlast the limit.
         """
         interrupts.heed()
-        limit, now = self.options.time_limit, self.seconds
+        now = self.seconds
         step, self._heeded = now - self._heeded, now
         ahead, self._step = min(step, self._step) + self.proof_ahead, step
         if self.options.callback is not None and self.rows and self._asked(self.options.callback, V):
             return Status.STOPPED
-        if limit is not None and now + ahead > limit:
+        if ahead > self.left:
             return Status.TIME_LIMIT
         if self.allowance is None or not self.rows:
             return None

@@ -43,10 +43,10 @@ class ClosedFormPlan:
 
     def run(self, watch: Watch) -> Claim:
         """Form the kernel."""
-        problem, R, limit = self.problem, trace_power(self.problem), self.options.time_limit
+        problem, R = self.problem, trace_power(self.problem)
         y = problem.derivatives(np.zeros((problem.n, 1)))
         A = -problem.restrict(problem.slack(y))
-        deadline = np.inf if limit is None else watch.started + limit
+        deadline = watch.deadline
         part = positive_part(
             A, printed_rank(problem) if R.p > 1 else 1, most=self.options.max_iter, deadline=deadline
         )

@@ -220,7 +220,7 @@ class AscentPlan(ABC):
     def run(self, watch: Watch) -> Claim:
         """Ascend until the gap is closed."""
         options = self.options
-        dual = self.dual(watch.started + (options.time_limit or np.inf))
+        dual = self.dual(watch.deadline)
         given = getattr(options.start, "multipliers", None)
         x = dual.joined(given) if isinstance(given, Multipliers) else None
         x = dual.first() if x is None else x

@@ -25,6 +25,7 @@ COMMANDS = (
     "report",
     "export",
     "version",
+    "warm-up",
 )
 
 

@@ -9,6 +9,7 @@ from problems import SEPARABLE
 from scipy.optimize import minimize
 
 import npkl_models as nm
+from npkl_models.linalg import compile
 from npkl_models.lowrank.edges import EdgeModel, structure
 from npkl_models.lowrank.rows import bcd, sweeps
 from npkl_models.lowrank.rows.layout import PairTables, color_classes, color_graph
@@ -254,8 +255,9 @@ def test_a_compiled_sweep_measures_itself(small, kind):
 
 @pytest.mark.parametrize("kind", ["pcp", "npkl:square", "row:linear", "npkl:squared_hinge"])
 def test_solving_without_numba(small, monkeypatch, kind):
-    fast = small(kind).solve("bcd")
+    fast = small(kind).solve("bcd", kernel="numba" if compile.available() else "auto")
     monkeypatch.setattr(sweeps, "available", lambda: False)
+    monkeypatch.setattr(compile, "installed", lambda: False)
     monkeypatch.setattr(bcd, "installed", lambda: False)
     slow = small(kind).solve("bcd")
     assert slow.status is fast.status is nm.Status.OPTIMAL

@@ -1,4 +1,4 @@
-"""The arguments of the commands that list, serve or convert: explore, backends, datasets, export, version."""
+"""The arguments of explore, backends, datasets, export, warm-up and version."""
 
 from __future__ import annotations
 
@@ -74,6 +74,16 @@ def add_export(commands: Any) -> None:
     tol = FIELDS["tol"]
     add("--tol", type=reader(tol), default=tol.default, help="the relative gap that counts as optimal")
     add("--out", type=Path, metavar="FILE", help="write the judged answer: .npz or .json")
+
+
+def add_warm_up(commands: Any) -> None:
+    """Add ``npkl warm-up``."""
+    parser_of(
+        commands, "warm-up", "compile the quick loops now",
+        "Compile the loops of the backends, once on a machine, and say where the machine code is kept. "
+        "Without it they are compiled when a problem is large enough to be worth that.",
+        "examples:\n  npkl warm-up", run="warm_up.run",
+    )  # fmt: skip
 
 
 def add_version(commands: Any) -> None:

@@ -15,12 +15,19 @@ import numpy as np
 from npkl_models.linalg import Array, aligned, frobenius
 from npkl_models.linalg.compile import installed
 from npkl_models.linalg.threads import threaded
-from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY, factor_cost, iteration_seconds
+from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY, iteration_seconds
 from npkl_models.lowrank.edges import EdgeModel, Structure, structure, unbounded_rows
 from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
 from npkl_models.lowrank.factor.rank import FactorEngine, drop_null_columns, starting_factor
 from npkl_models.lowrank.options import BCDOptions, BurerMonteiroOptions
-from npkl_models.lowrank.rows.sweeps import Extrapolation, Sweeper, choose_kernel, compilable
+from npkl_models.lowrank.rows.sweeps import (
+    Extrapolation,
+    Sweeper,
+    check_kernel,
+    choose_kernel,
+    compilable,
+    sweeping,
+)  # fmt: skip
 from npkl_models.lowrank.tolerances import INEXACT, PATIENCE, SLOW
 from npkl_models.model.incidence import Adjoint
 from npkl_models.model.statement import Statement
@@ -61,12 +68,14 @@ class BCDEngine(FactorEngine):
         self.before_newton: tuple[Array, float, int] | None = None  # V, residual; steps since
         self.newton = options.newton
         zero = np.zeros((problem.n, 1))
-        self.constant = problem.objective_of_factor(zero) - self.model.value(pairs.pair_values(zero))
+        self.constant = problem.objective_of_factor(zero) - self.model.losses(pairs.pair_values(zero))
         self.restart(V)
 
     def make_sweeper(self) -> Sweeper:
         """Who passes over the rows."""
-        return Sweeper(self.problem, self.pairs, self.model, self.options.kernel, self.options.random_state)
+        own = self.options
+        compiled = choose_kernel(self.problem, own.kernel, own.time_limit)
+        return Sweeper(self.problem, self.pairs, self.model, compiled, own.random_state)
 
     def restart(self, V: Array) -> None:
         self.V = aligned(V)
@@ -88,7 +97,7 @@ class BCDEngine(FactorEngine):
         """Objective and residual after a sweep: as it measured them itself, or evaluated."""
         self.work += iteration_seconds(self.problem, self.V.shape[1], PRODUCTS, self.row_seconds)
         self.work += ROW_LEFT * self.sweeper.left
-        if measured is None or not self.model.smooth:
+        if measured is None:
             self.merit = self._evaluate()
         else:
             self._follow_sweep(*measured)
@@ -151,10 +160,18 @@ class BCDEngine(FactorEngine):
             self.merit = self._evaluate()
 
     def _follow_sweep(self, fall: float, gradient: float) -> None:
-        """What a sweep has measured of itself, in place of an evaluation (smooth models only)."""
+        """What a sweep has measured of itself, in place of an evaluation."""
         self.merit -= fall
-        self.objective = self.merit + self.constant
-        self.residual = 0.5 * gradient * frobenius(self.V) / self.problem.size(2 * self.objective)
+        self.objective, primal = self.merit + self.constant, 0.0
+        if not self.model.smooth:
+            z = self.pairs.pair_values(self.V)
+            value, y, _ = self.model.evaluate(z)
+            self.objective += self.model.losses(z) - float(np.sum(value))
+            primal = self.model.primal_residual(y)
+        size = self.problem.size(2 * self.objective)
+        self.smooth_residual = 0.5 * gradient * frobenius(self.V) / size
+        self.primal_residual = primal / size
+        self.residual = self.smooth_residual + self.primal_residual
         self.evaluated = False
 
     def multipliers(self) -> Multipliers:
@@ -236,13 +253,13 @@ class BCDPlan(EnginePlan):
 
 def _plan(problem: Statement, options: BCDOptions) -> BCDPlan:
     """Check that the kernel takes the problem."""
-    choose_kernel(options.kernel, compilable(problem))
+    check_kernel(options.kernel, compilable(problem))
     return BCDPlan(problem, options)
 
 
 def _cost(problem: Statement) -> Cost:
     fast = installed() and compilable(problem)
-    return factor_cost(problem, 60, kinked=2.0, row=ROW_COMPILED if fast else ROW_NUMPY)
+    return sweeping(problem, ROW_COMPILED if fast else ROW_NUMPY)
 
 
 TAKES = Takes(

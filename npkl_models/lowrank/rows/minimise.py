@@ -94,6 +94,26 @@ def minimise_rows(rows: RowProblem, model: EdgeModel, v: Array) -> Array:
     return v
 
 
+def measure(rows: RowProblem, model: EdgeModel, old: Array, new: Array) -> tuple[float, float]:
+    """How much the objective fell from rows old to new (b x r), and the squared gradient at the old ones.
+
+    Without the part of the gradient that a tight norm bound holds.
+    """
+    size = np.einsum("br,br->b", old, old)
+    gradient = (rows.mu0 + 4 * rows.quartic * size)[:, None] * old + rows.g
+    z, none = np.einsum("bkr,br->bk", rows.P, old), np.zeros(rows.pairs.shape)
+    f, slope, _ = model.evaluate(z, rows.pairs) if rows.pairs.shape[1] else (none, none, none)
+    gradient += np.einsum("bkr,bk->br", rows.P, np.where(rows.valid, slope, 0.0))
+    z_new = np.einsum("bkr,br->bk", rows.P, new)
+    f_new = model.evaluate(z_new, rows.pairs)[0] if rows.pairs.shape[1] else none
+    steep = float(np.sum(gradient**2))
+    if rows.radius is not None:
+        across = np.einsum("br,br->b", gradient, old)
+        tight = (size >= rows.radius**2 * (1 - 1e-9)) & (across < 0)
+        steep -= float(np.sum(across[tight] ** 2 / size[tight]))
+    return float(np.sum(rows.value(old, f) - rows.value(new, f_new))), max(steep, 0.0)
+
+
 def _step(rows: RowProblem, z: Array, slope: Array, h: Array, old: Array) -> Array:
     h = np.where(rows.valid, h, 0.0)
     pull = np.where(rows.valid, slope, 0.0) - h * z

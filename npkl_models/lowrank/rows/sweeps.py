@@ -2,45 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import MissingDependencyError, UnsupportedError
 from npkl_models.linalg import Array, Index, Matrix, without_diagonal
-from npkl_models.linalg.compile import available
+from npkl_models.linalg.compile import Loop, available
+from npkl_models.lowrank.cost import ROW_COMPILED, factor_cost
 from npkl_models.lowrank.edges import EdgeModel, Structure
 from npkl_models.lowrank.rows.layout import PairTables, Table, color_classes, color_graph
-from npkl_models.lowrank.rows.minimise import RowProblem, minimise_rows
+from npkl_models.lowrank.rows.minimise import RowProblem, measure, minimise_rows
 from npkl_models.model.conjugates import quadratic_conjugates
 from npkl_models.model.statement import Statement
+from npkl_models.solve.cost import Cost
 
-Ramps = tuple[Array, Array, Array, Array]  # slopes clip(kappa z + shift, low, high); empty if all are linear
+SWEEP = Loop("npkl_models.lowrank.rows.compiled", "sweep", 4.0)
+SWEEP_BY_PIECES = Loop("npkl_models.lowrank.rows.compiled_pieces", "sweep_by_pieces", 7.0)
+IN_NUMPY = 8.0  # times as long as compiled: the median of iris, wine and Gaussians of 100 to 2,000 points
+COLOURED = 2_000  # points up to which compiled sweeps follow the colours, and so give what numpy gives
 
 
 class Sweeper:
     """Order of the points, coloured from a seed, and the kernel that minimises over their rows in it."""
 
     def __init__(
-        self, problem: Statement, pairs: Structure, model: EdgeModel, kernel: str, random_state: int | None
+        self, problem: Statement, pairs: Structure, model: EdgeModel, compiled: bool, random_state: int | None
     ) -> None:
         self.pairs, self.model = pairs, model
         self.radius: float | None = problem.regularizer.row_radius
         self.mu0 = 2 * (problem.cost.diagonal() + pairs.linear)
         self.off = without_diagonal(problem.cost)
         self.incidence = PairTables(pairs)
-        self.compiled = choose_kernel(kernel, compilable(problem))
+        self.compiled = compiled
         self.order: Index = np.arange(problem.n)
         self.classes: list[list[tuple[Table, Matrix]]] = []
         self.left = 0  # rows of the last pass whose programs compiled code did not solve
         self.begin(random_state)
 
     def begin(self, random_state: int | None) -> None:
-        """Lay the order of the sweeps out.
+        """Lay the order of the sweeps out: colour after colour.
 
-        One row after the other, compiled, needs no colours, and memory likes their own order.
+        Many rows, one after the other and compiled, need no colours: memory likes their own order better.
         """
-        if not self.compiled:
-            self.lay_out(color_classes(color_graph(self.interactions(), random_state)))
+        if self.compiled and self.order.size > COLOURED:
+            return
+        classes = color_classes(color_graph(self.interactions(), random_state))
+        if self.compiled:
+            self.order = np.concatenate(classes)
+        else:
+            self.lay_out(classes)
 
     def interactions(self) -> Matrix:
         """The graph of the points that share an entry of the cost or a pair."""
@@ -65,24 +78,24 @@ class Sweeper:
         """
         if self.compiled:
             return self._run_compiled(V)
+        measured = np.zeros(2)
         for tables in self.classes:
             for table, C_off in tables:
-                self._update_rows(V, table, C_off)
-        return None
+                measured += self._update_rows(V, table, C_off)
+        return float(measured[0]), float(np.sqrt(measured[1]))
 
     def _run_compiled(self, V: Array) -> tuple[float, float] | None:
-        from npkl_models.lowrank.rows.compiled import sweep
-
         held, at, whole, self.left = self.incidence, 0, True, 0
         measured = np.zeros(2)
-        ramps = self._ramps()
         _, pull, h = self.model.evaluate(np.zeros(self.pairs.size))
         pull, root = pull[held.pair], np.sqrt(h)[held.pair]
         off, start = self.off, np.append(held.start, held.neighbor.size)
-        cost, pairs = (off.indptr, off.indices, off.data), (start, held.neighbor, root, pull)
+        indptr, indices = (index.astype(np.intp, copy=False) for index in (off.indptr, off.indices))
+        cost, pairs = (indptr, indices, off.data), (start, held.neighbor, root, pull)
         rows = self.mu0, self.pairs.quadratic, 0.0 if self.radius is None else float(self.radius)
+        pass_over = self._compiled_pass(V, cost, pairs, rows, measured)
         while at < self.order.size:
-            stopped = sweep(self.order, at, V, cost, pairs, ramps, rows, measured)
+            stopped = pass_over(at)
             if stopped < 0:
                 break
             whole = False
@@ -92,21 +105,24 @@ class Sweeper:
             at = stopped + 1
         return (float(measured[0]), float(np.sqrt(measured[1]))) if whole else None
 
-    def _ramps(self) -> Ramps:
-        """The slopes of the pairs of each point; nothing where they are straight lines."""
+    def _compiled_pass(
+        self, V: Array, cost: Any, pairs: Any, rows: Any, measured: Array
+    ) -> Callable[[int], int]:
+        """The compiled sweep for the slopes of the pairs, from a position on."""
         if self.model.quadratic or not self.pairs.size:
-            none = np.zeros(0)
-            return none, none, none, none
-        kappa, shift, low, high = (part[self.incidence.pair] for part in self.model.ramps())
-        return kappa, shift, low, high
+            return lambda at: SWEEP(self.order, at, V, cost, pairs, rows, measured)
+        ramps = tuple(part[self.incidence.pair] for part in self.model.ramps())
+        return lambda at: SWEEP_BY_PIECES(self.order, at, V, cost, pairs, ramps, rows, measured)
 
-    def _update_rows(self, V: Array, table: Table, C_off: Matrix) -> None:
+    def _update_rows(self, V: Array, table: Table, C_off: Matrix) -> tuple[float, float]:
         points = table.points
         rows = RowProblem(
             self.mu0[points], self.pairs.quadratic[points], 2 * (C_off @ V),
             V[table.neighbor], table.pair, table.valid, self.radius,
         )  # fmt: skip
-        V[points] = self.minimise(rows, V[points])
+        old = V[points]
+        new = V[points] = self.minimise(rows, old)
+        return measure(rows, self.model, old, new)
 
     def minimise(self, rows: RowProblem, v: Array) -> Array:
         """The minimisers of row problems, from the rows v (b x r)."""
@@ -118,16 +134,30 @@ def compilable(problem: Statement) -> bool:
     return quadratic_conjugates(problem) is None
 
 
-def choose_kernel(kernel: str, able: bool) -> bool:
-    """Whether rows are updated by compiled code, where it takes the losses (``able``)."""
-    if kernel == "numba":
-        if not able:
-            raise UnsupportedError(
-                "kernel='numba' takes losses with slopes linear between two ends; use 'auto'"
-            )
-        if not available():
-            raise MissingDependencyError("kernel='numba' needs numba; install it with: pip install numba")
-    return kernel != "numpy" and able and available()
+def check_kernel(kernel: str, able: bool) -> None:
+    """Refuse compiled code where it does not take the losses (``able``), or cannot be had."""
+    if kernel == "numba" and not able:
+        raise UnsupportedError("kernel='numba' takes losses with slopes linear between two ends; use 'auto'")
+    if kernel == "numba" and not available():
+        raise MissingDependencyError("kernel='numba' needs numba; install it with: pip install numba")
+
+
+def choose_kernel(problem: Statement, kernel: str, limit: float | None) -> bool:
+    """Whether rows are updated by compiled code: where it takes the losses and is worth its compilation."""
+    if kernel == "numpy" or not compilable(problem):
+        return False
+    straight = all(term.loss.quadratic for term in problem.terms)
+    return kernel == "numba" or (SWEEP if straight else SWEEP_BY_PIECES).worth(numpy_seconds(problem), limit)
+
+
+def numpy_seconds(problem: Statement) -> float:
+    """That sweeps in numpy are predicted to take."""
+    return IN_NUMPY * sweeping(problem, ROW_COMPILED).seconds
+
+
+def sweeping(problem: Statement, row: float) -> Cost:
+    """What block coordinate descent is predicted to cost, with so many seconds for a row."""
+    return factor_cost(problem, 60, kinked=2.0, row=row)
 
 
 MEMORY = 5

@@ -1,0 +1,170 @@
+"""Compiled loops: one signature each, called where they are worth their compilation, which is not solving."""
+
+import os
+import subprocess
+import sys
+import time
+from importlib import import_module
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import npkl_models as nm
+from npkl_models.cli.main import main
+from npkl_models.linalg.compile import Loop, available, clock
+from npkl_models.lowrank.edges import structure
+from npkl_models.lowrank.factor.rank import starting_factor
+from npkl_models.lowrank.options import BCDOptions
+from npkl_models.lowrank.rows.bcd import BCDEngine
+from npkl_models.lowrank.rows.sweeps import COLOURED
+from npkl_models.solve.watch import Watch
+
+compiled_here = pytest.mark.skipif(not available(), reason="numba is not installed")
+COLD = """
+import npkl_models as nm
+from npkl_models.linalg.compile import Loop
+data = nm.datasets.load("iris")
+pairs = nm.Pairs.from_labels(data.y, n_must=90, n_cannot=90, random_state=0)
+problem = nm.pcp(nm.laplacian(data.X, n_neighbors=5, shift=0.1), pairs)
+print(problem.solve().status.name, problem.solve(backend="bcd").status.name, any(l.kept() for l in Loop.every))
+"""
+
+
+class Slow(Loop):
+    """A loop whose compilation takes 0.3 s, and which has no module."""
+
+    def __init__(self, seconds=5.0):
+        self.seconds, self.spent, self._function, self.module, self.name = seconds, 0.0, None, "json", "dumps"
+        self.on_disk = False
+
+    def kept(self):
+        return self._function is not None or self.on_disk
+
+    def _dispatcher(self):
+        time.sleep(0.3)
+        return lambda x: x + 1
+
+
+def problem(loss, n=60, seed=0, **more):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    L = nm.laplacian(rng.standard_normal((n, 3)) + 2 * y[:, None], 4, shift=0.05)
+    pairs = nm.Pairs.from_labels(y, n // 2, n // 2, seed)
+    return nm.pcp(L, pairs) if loss == "pcp" else nm.npkl(L, pairs, loss=loss, **more)
+
+
+def sweeps(of, kernel, count):
+    options = BCDOptions(kernel=kernel, random_state=0)
+    engine = BCDEngine(of, structure(of), options, starting_factor(of, options))
+    for _ in range(count):
+        engine.iterate()
+    return engine
+
+
+@compiled_here
+@pytest.mark.parametrize("loss", ["pcp", "hinge", "squared_hinge", "linear"])
+def test_numpy_and_compiled_rows_give_the_same_iterates(loss):
+    of = problem(loss, row_norm=1.0) if loss == "linear" else problem(loss)
+    assert of.n <= COLOURED
+    ours, theirs = sweeps(of, "numpy", 20), sweeps(of, "numba", 20)
+    assert ours.V.shape == theirs.V.shape
+    np.testing.assert_allclose(ours.V, theirs.V, atol=1e-7 * np.abs(ours.V).max())
+    assert ours.objective == pytest.approx(theirs.objective, rel=1e-9)
+    assert ours.residual == pytest.approx(theirs.residual, rel=1e-3, abs=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ["numpy", "numba"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "pcp"])
+def test_what_a_sweep_measures_is_what_an_evaluation_finds(loss, kernel):
+    if kernel == "numba" and not available():
+        pytest.skip("numba is not installed")
+    engine = sweeps(problem(loss), kernel, 7)
+    assert not engine.evaluated
+    merit, objective, primal = engine.merit, engine.objective, engine.primal_residual
+    assert engine._evaluate() == pytest.approx(merit, rel=1e-9)
+    assert engine.objective == pytest.approx(objective, rel=1e-9)
+    assert engine.primal_residual == pytest.approx(primal, rel=1e-6, abs=1e-14)
+
+
+@compiled_here
+def test_every_loop_has_one_signature_whatever_the_indices_are():
+    for index in (np.int32, np.int64):
+        for loss in ("pcp", "hinge"):
+            of = problem(loss)
+            L = of.cost.copy()
+            L.indptr, L.indices = L.indptr.astype(index), L.indices.astype(index)
+            pairs = nm.Pairs.from_labels(np.arange(60) % 3, 30, 30, 0)
+            nm.npkl(L, pairs, loss=loss if loss == "hinge" else "square").solve(backend="bcd", kernel="numba")
+    nm.hard_pcp(problem("pcp").cost, nm.Pairs.from_labels(np.arange(60) % 3, 20, 20, 0)).solve(
+        backend="interior"
+    )
+    used = [loop for loop in Loop.every if loop._function is not None]
+    assert {"sweep", "sweep_by_pieces"} <= {loop.name for loop in used}
+    for loop in Loop.every:
+        function = getattr(import_module(loop.module), loop.name)
+        assert loop.name in import_module(loop.module).SIGNATURES
+        assert loop not in used or len(function.signatures) == 1
+
+
+@compiled_here
+def test_a_loop_is_compiled_once_the_work_would_have_paid_for_it():
+    loop = Slow(5.0)
+    assert [loop.worth(2.0) for _ in range(3)] == [False, False, True]
+    assert not loop.worth(100.0, limit=2.0)  # compilation would take all of it
+    loop.on_disk = True
+    assert loop.worth(1e-9, limit=0.1)
+
+
+@pytest.mark.parametrize("listened", [True, False])
+def test_compilation_is_said_and_is_no_part_of_the_clock_but_of_the_limit(listened, caplog):
+    if listened:
+        caplog.set_level("INFO", logger="npkl_models")
+    loop, began, before = Slow(), time.perf_counter(), clock()
+    watch = Watch(nm.IterativeOptions(time_limit=10.0), "mine")
+    assert loop(1) == 2
+    assert loop(2) == 3
+    assert time.perf_counter() - began >= 0.3
+    assert clock() - before < 0.25
+    assert watch.seconds < 0.25
+    assert watch.left < 9.71
+    said = [record.message for record in caplog.records if "compiling" in record.message]
+    assert said == (["compiling dumps, once: about 5 s"] if listened and available() else [])
+
+
+@compiled_here
+def test_a_stranger_s_first_problem_compiles_nothing(tmp_path):
+    cold = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", COLD], env=cold, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["OPTIMAL", "OPTIMAL", "False"]
+    assert not list(tmp_path.rglob("*.nb?"))
+
+
+def test_warm_up_says_where_the_machine_code_is(capsys, monkeypatch):
+    assert main(["warm-up"]) == 0
+    out = capsys.readouterr().out
+    assert "numba is not installed" in out or all(loop.name in out for loop in Loop.every)
+    monkeypatch.setattr(Loop, "folder", lambda self: "")
+    monkeypatch.setattr("npkl_models.cli.warm_up.available", lambda: True)
+    monkeypatch.setattr(Loop, "prepare", lambda self: None)
+    assert main(["warm-up"]) == 0
+    assert "each process compiles for itself" in capsys.readouterr().out
+
+
+def test_the_machine_code_of_an_older_source_does_not_count(tmp_path, monkeypatch):
+    folder = tmp_path / "__pycache__"
+    folder.mkdir()
+    source, version = tmp_path / "toy.py", f"py{sys.version_info.major}{sys.version_info.minor}"
+    source.write_text("")
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setattr(
+        "npkl_models.linalg.compile.find_spec", lambda name: SimpleNamespace(origin=str(source))
+    )
+    loop = Slow()
+    loop.name = "turn"
+    assert not Loop.kept(loop)
+    index = folder / f"toy.turn-3.{version}.nbi"
+    index.write_text("")
+    assert Loop.kept(loop)
+    os.utime(index, (1, 1))
+    assert not Loop.kept(loop)
