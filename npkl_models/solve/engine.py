@@ -31,6 +31,7 @@ CLEARLY = 10.0  # a negative eigenvalue must cost so much more than what is not 
 SMALLEST_RESIDUAL = 1e-15
 PATIENCE = 400  # iterations without a better residual after which an engine counts as stuck
 FALLING = 100.0  # of tol: an objective that falls by so much in them leaves a saddle
+WORTH = 0.1  # of the gap that is asked for: what a new column must promise, and must have gained
 GROWTH = 10  # iterations between a new column and the next look
 SMOOTHING = 5  # iterations between a correction and the next look
 DEEP = 1e12  # an objective so many times the first one's size below zero: the run is falling without limit
@@ -134,6 +135,7 @@ class _Run:
         self.threshold = FIRST_LOOK * self.tol
         self.best, self.best_at, self.level = np.inf, 0, np.inf
         self.rest = 0  # no look before this iteration
+        self.before_growth = np.inf  # the objective when a column was added last
         R = problem.regularizer
         self.confined = R.finite_support or bool(np.isfinite(R.trace_bound(problem.n)))
 
@@ -212,6 +214,7 @@ class _Run:
     def _look(self, iteration: int, stuck: bool) -> tuple[Status | None, float]:
         """Certify; then stop, escape to a higher rank, or ask for a smaller residual."""
         engine, residual, found = self.engine, self.engine.residual, self._certificate(quick=True)
+        objective = engine.objective
         if found.certifies(self.tol):
             found = self._proof(found)
         self.last = found
@@ -219,13 +222,14 @@ class _Run:
             return Status.OPTIMAL, found.bound
         if found.directions is not None and engine.correct(found.directions):
             self.watch.log("iteration %d: corrected in %d directions", iteration, found.directions.shape[1])
-            self._begin_again(iteration, SMOOTHING)
-        elif self._way_down(found, stuck) and engine.grow(found.direction):
+            self._begin_again(iteration, SMOOTHING, NEXT_LOOK * min(self.threshold, residual))
+        elif self._way_down(found, stuck) and self._pays(stuck) and engine.grow(found.direction):
             self.watch.log(
                 "iteration %d: smallest eigenvalue %.1e, now %d columns",
                 iteration, found.min_eigenvalue, engine.V.shape[1],
             )  # fmt: skip
             self._begin_again(iteration, GROWTH, max(residual, self.tol))
+            self.before_growth = objective
         elif stuck and engine.residual > FIRST_LOOK * self.tol:
             return Status.INACCURATE, found.bound
         elif stuck or self.threshold < SMALLEST_RESIDUAL:
@@ -239,8 +243,16 @@ class _Run:
         residual = self.engine.residual * self.problem.size(2 * found.objective)
         cost = -found.min_eigenvalue * float(np.sum(self.engine.V**2))
         needed = self.tol * self.problem.size(found.objective, found.bound)
-        worth = cost > 0.1 * needed or not np.isfinite(needed)
+        worth = cost > WORTH * needed or not np.isfinite(needed)
         return (cost > CLEARLY * residual or stuck) and worth
+
+    def _pays(self, stuck: bool) -> bool:
+        """Whether the last new column has gained something; if not, it is better to settle first.
+
+        A low eigenvector on few points has next to nothing to gain, and sweeps flatten it by themselves.
+        """
+        gained = self.before_growth - self.engine.objective
+        return stuck or gained > WORTH * self.tol * self.problem.size(self.engine.objective)
 
     def _begin_again(self, iteration: int, rest: int, threshold: float = np.inf) -> None:
         self.threshold, self.rest = min(FIRST_LOOK * self.tol, threshold), iteration + rest

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq, minimize_scalar
 
 from npkl_models.certify.points import as_factor
 from npkl_models.linalg import Array, pataki_rank
@@ -22,6 +22,7 @@ AUTO_RANK = 8  # at least: optimal ranks of these problems are tiny; a certifica
 PER_LOGARITHM = 2  # columns for each unit of ln n: a few more than the optimum has, else descent is trapped
 BASIS_SHARE = 3  # of the basis: on the sets of the papers a fifth of it was the optimal rank
 FIRST_STEP = 1e-3  # share of the trace that a new column takes where there are equalities
+SHORTEST = 1e-20  # of the trace: the shortest step along a new column
 NULL_COLUMN = 1e-12  # share of the largest eigenvalue below which a column is dropped
 
 
@@ -103,6 +104,8 @@ def escape(problem: Statement, V: Array, direction: Array) -> Array:
     u = direction.reshape(-1, 1)
     if problem.equalities:  # they, not the objective, say how far; the solver will see
         return np.hstack([base, np.sqrt(FIRST_STEP * max(float(np.sum(base**2)), 1e-300)) * u])
+    if problem.regularizer.vacuous:
+        return np.hstack([base, np.sqrt(_flat(_slope_along(problem, base, u), float(np.sum(base**2)))) * u])
     objective = _along(problem, base, u)
     start = objective(0.0)
     high = max(1e-3 * float(np.sum(base**2)), 1e-6)
@@ -140,11 +143,30 @@ class FactorEngine(Engine):
 
 
 def _along(problem: Statement, V: Array, u: Array) -> Callable[[float], float]:
-    """t -> objective at V V' + t u u', in O(values) each where nothing depends on the spectrum."""
-    if not problem.regularizer.vacuous:
-        return lambda t: problem.objective_of_factor(
-            problem.regularizer.rescale(np.hstack([V, np.sqrt(t) * u]))
-        )
-    fixed, slope = float(np.sum(V * (problem.cost @ V))), float(np.sum(u * (problem.cost @ u)))
+    """t -> objective at V V' + t u u'."""
+    return lambda t: problem.objective_of_factor(problem.regularizer.rescale(np.hstack([V, np.sqrt(t) * u])))
+
+
+def _slope_along(problem: Statement, V: Array, u: Array) -> Callable[[float], float]:
+    """t -> the derivative of the objective at V V' + t u u', where nothing depends on the spectrum.
+
+    A vector on few points has so little to gain that no difference of objectives shows it.
+    """
+    fixed = float(np.sum(u * (problem.cost @ u)))
     lines = list(zip(problem.terms, problem.values(V), problem.values(u), strict=True))
-    return lambda t: fixed + t * slope + sum(term.value(z + t * d) for term, z, d in lines)
+
+    def slope(t: float) -> float:
+        parts = (d @ (term.weight * term.loss.derivative(z + t * d, term.target)) for term, z, d in lines)
+        return fixed + float(sum(parts))
+
+    return slope
+
+
+def _flat(slope: Callable[[float], float], trace: float) -> float:
+    """The t > 0 at which a slope that rises from below zero comes to it; the smallest one where it is not."""
+    low, high = 0.0, SHORTEST * max(trace, 1e-300)
+    if not slope(0.0) < 0 or not slope(high) < 0:
+        return high
+    while slope(high) < 0 and high < 1e12 * max(trace, 1.0):
+        low, high = high, 10 * high
+    return float(brentq(slope, low, high, rtol=1e-6)) if slope(high) >= 0 else high
