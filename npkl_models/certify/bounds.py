@@ -25,6 +25,7 @@ from npkl_models.proof.factorisation import DENSE_CHOLESKY
 from npkl_models.proof.positive import FULL, LARGEST, SHARE, positive_part
 
 AMPLE = 0.5  # of the tolerance: a bound within it is good enough
+SMALL = 0.01  # of the tolerance: what a factor's inner product with the slack may be without harm
 SPARE = 0.95  # of the gap that is left: what raising the slack's diagonal may cost
 BACKWARD = 16  # units of roundoff, times the order: what LAPACK's eigenvalues may be off by, against the norm
 
@@ -92,7 +93,7 @@ def bound_from(
     query = demand.query(problem, objective, W, S, tau if np.isfinite(tau) else 0.0)
     if problem.basis is None and problem.n > DENSE_CHOLESKY:
         before = S
-        y, S = balanced(problem, y, V, S)
+        y, S = balanced(problem, y, V, S, SMALL * demand.tol * problem.size(objective))
         error += 4 * UNIT * norm_bound(before) if S is not before else 0.0
         spare = demand.tol * problem.size(2 * objective) - max(objective + problem.conjugate_sum(y), 0.0)
         query = replace(query, price=diagonal_price(problem, y), allowance=SPARE * spare)

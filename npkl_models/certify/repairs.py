@@ -64,14 +64,17 @@ def _best_of(
     return best
 
 
-def balanced(problem: Statement, y: Multipliers, V: Array, S: Matrix) -> tuple[Multipliers, Matrix]:
+def balanced(
+    problem: Statement, y: Multipliers, V: Array, S: Matrix, least: float
+) -> tuple[Multipliers, Matrix]:
     """Y and S = S(y) with the slack's diagonal lowered such that <S, VV'> = 0, if it can be.
 
-    A factor that is a little off in length leaves <S, VV'> > 0, and the bound by so much too low.
+    A factor that is a little off in length leaves <S, VV'> > 0, and the bound by so much too low. Up to
+    ``least`` that does no harm: a factor that goes to zero may leave any slack, and would lower all of it.
     """
     inner, size = float(np.sum(V * (threaded(S) @ V))), float(np.sum(V**2))
     level = inner / size + problem.regularizer.shift if size else 0.0
-    if level > 0:
+    if level > 0 and inner > least:
         for repair in (shift, equality_shift):
             found = repair(problem, y, -level, float("inf"))
             if found is not None:

@@ -161,12 +161,12 @@ def test_balancing_takes_the_shift_into_account(penalty):
     problem = nm.Problem(*given, R) if R else nm.Problem(*given)
     V = np.eye(N)[:, :2]
     level = 0.25 + (penalty or 0.0)
-    better, S = repairs.balanced(problem, zero(problem), V, problem.slack(zero(problem)))
+    better, S = repairs.balanced(problem, zero(problem), V, problem.slack(zero(problem)), 0.0)
     assert better.equalities[0] == near(np.full(N, -level))
     assert S.diagonal() == near(0.1 * COST.diagonal() - level)
     y = zero(problem)
     if penalty is None:
-        assert repairs.balanced(problem, y, np.zeros((N, 1)), problem.slack(y))[0] is y
+        assert repairs.balanced(problem, y, np.zeros((N, 1)), problem.slack(y), 0.0)[0] is y
 
 
 def test_the_price_of_a_row_is_the_radius_squared():

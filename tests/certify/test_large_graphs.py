@@ -61,7 +61,7 @@ def test_a_factor_of_the_wrong_length_costs_the_bound_nothing_to_first_order(bey
     S = P.slack(y)
     leaning = float(np.sum(V * (S @ V)))
     assert leaning > 0
-    z, T = repairs.balanced(P, y, V, S)
+    z, T = repairs.balanced(P, y, V, S, 0.0)
     assert abs(float(np.sum(V * (T @ V)))) < 1e-9 * leaning * P.n
     assert abs(P.slack(z) - T).max() < 1e-12
     assert -P.conjugate_sum(z) > -P.conjugate_sum(y) + 0.9 * leaning

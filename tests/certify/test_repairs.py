@@ -202,13 +202,13 @@ def test_a_balanced_slack_is_orthogonal_to_the_point():
     problem = nm.Problem(sp.csr_array(COST), FREE, UNIT)
     y = nm.Multipliers((np.zeros(2),), (np.zeros(N),), None)
     V = np.random.default_rng(0).normal(size=(N, 2))
-    better, S = repairs.balanced(problem, y, V, problem.slack(y))
+    better, S = repairs.balanced(problem, y, V, problem.slack(y), 0.0)
     assert np.sum(V * (S @ V)) == pytest.approx(0, abs=1e-12)
     np.testing.assert_allclose(problem.slack(better).toarray(), S.toarray(), atol=1e-12)
     level = np.sum(V * (COST @ V)) / np.sum(V**2)
     np.testing.assert_allclose(better.equalities[0], -level)
     below = nm.Multipliers((np.zeros(2),), (np.full(N, -50.0),), None)
-    assert repairs.balanced(problem, below, V, S)[0] is below
+    assert repairs.balanced(problem, below, V, S, 0.0)[0] is below
 
 
 def test_the_best_repair_is_the_one_with_the_largest_bound():
@@ -286,3 +286,15 @@ def test_the_diagonal_that_equalities_fix_is_the_least_that_they_say():
     np.testing.assert_array_equal(facts.fixed_diagonal(problem), [3.0, 1.5, np.inf, np.inf, np.inf, np.inf])
     np.testing.assert_array_equal(facts.diagonal_of(parts[0].functional), [True, True, False])
     assert not facts.diagonal_of(PATH).any()
+
+
+def test_a_factor_that_goes_to_zero_lowers_no_slack():
+    """Its inner product with the slack is next to nothing, whatever the slack is there."""
+    problem = nm.Problem(COST, (FREE, DIAGONAL))
+    y = nm.Multipliers((np.zeros(2), np.zeros(N)), (), None)
+    V = 1e-9 * np.random.default_rng(0).standard_normal((N, 2))
+    S = problem.slack(y)
+    assert repairs.balanced(problem, y, V, S, 0.0)[0] is not y
+    kept, same = repairs.balanced(problem, y, V, S, 1e-8)
+    assert kept is y
+    assert same is S
