@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from scipy.linalg import lapack
 
 from npkl_models.interior.schur import schur
-from npkl_models.interior.steps import ROUGHLY, SURE, longest, ratio, solved
+from npkl_models.interior.steps import ROUGHLY, SURE, first_vector, ratio, smallest, solved, within
 from npkl_models.interior.values import Values
 from npkl_models.linalg import Array, Matrix, dense, norm_bound, raised_cholesky
 
@@ -49,8 +49,9 @@ class Iterate:
         self.values, box = values, values.box
         n = values.order
         self.below, self.above = box.below, box.above
-        self.count = n + box.count
+        self.count, self.bounded = n + box.count, box.count > 0
         self.steps = (1.0, 1.0)
+        self.start = first_vector(n)
         self.y, self.L, self.rho, self.R = _first(values)
         self.roomy = self.rho == 0.0  # the start is dual feasible
         self.amiss = 1.0 if self.roomy else 0.0  # share left of what such a start lacks: the values of K
@@ -89,11 +90,18 @@ class Iterate:
 
     def _at_ends(self, primal: float, dual: float, d: Direction | None) -> float:
         """The sum of u (y - lower) and u (upper - y), after steps along a direction."""
+        if not self.bounded:
+            return 0.0
         low, high, to_lower, to_upper = self.low, self.high, self.to_lower, self.to_upper
         if d is not None:
             low, high = low + primal * d.low, high + primal * d.high
             to_lower, to_upper = to_lower + dual * d.y, to_upper - dual * d.y
         return float((low * to_lower)[self.below].sum() + (high * to_upper)[self.above].sum())
+
+    def _mu_after(self, primal: float, dual: float, d: Direction) -> float:
+        """mu after steps along a direction."""
+        inner, K = self.values.inner, self.K + primal * d.K
+        return (inner(self.S, K) + dual * inner(d.S, K) + self._at_ends(primal, dual, d)) / self.count
 
     def bound(self) -> float:
         """The dual objective at y, a bound once S(y) is positive semidefinite and ``rho`` zero."""
@@ -108,9 +116,9 @@ class Iterate:
         """One iteration; raises numpy.linalg.LinAlgError where K or S can no longer be factorised."""
         values, box, mu = self.values, self.values.box, self.mu
         Z = _inverse(self.L)
-        ways = (self.to_lower, self.to_upper)
         H = schur(values, self.K, Z)
-        pull = self.low / ways[0] * self.below + self.high / ways[1] * self.above
+        pulls = self.low / self.to_lower, self.high / self.to_upper  # zero where there is no end
+        pull = pulls[0] + pulls[1]
         H.reshape(-1, order="F")[:: len(H) + 1] += box.q + pull
         factor = raised_cholesky(H, RAISED, "the Schur complement")
         refinements = REFINEMENTS if values.problem.equalities and self.amiss <= MET else 0
@@ -121,10 +129,8 @@ class Iterate:
         def solve(target: float, before: Direction | None) -> Direction:
             """Towards mu = ``target``; the predictor comes before the corrector, whose products it enters."""
             right = base + target * of_Z
-            ends = (0.0, 0.0) if before is None else (before.low * before.y, before.high * before.y)
-            at_high = np.where(self.above, (target + ends[1]) / ways[1], 0.0)
-            at_low = np.where(self.below, (target - ends[0]) / ways[0], 0.0)
-            right = right - at_high + at_low
+            at_low, at_high = self._pushes(target, before)
+            right += at_low - at_high
             crossed = None if before is None else np.asarray(before.S @ before.K)
             if crossed is not None:
                 right = right - values.of_product(crossed.T, Z)
@@ -139,8 +145,7 @@ class Iterate:
             least = np.inf
             for _ in range(refinements if before is not None else 0):
                 missed = of_K + values.of(dK) - box.b - box.q * (self.y + dy)
-                missed = missed - at_high - np.where(self.above, self.high * dy / ways[1], 0.0)
-                missed = missed + at_low - np.where(self.below, self.low * dy / ways[0], 0.0)
+                missed += at_low - at_high - pull * dy
                 size = float(np.max(np.abs(missed), initial=0.0))
                 if not ROUNDED * float(np.max(np.abs(box.b))) < size <= 0.5 * least:
                     break
@@ -148,12 +153,20 @@ class Iterate:
                 more = solved(factor, missed)
                 dy, dS = dy + more, values.change(dy + more, self.rho, self.R)
                 dK -= _symmetric_product(Z, np.asarray(values.adjoint(more) @ self.K))
-            low = np.where(self.below, at_low - self.low * dy / ways[0] - self.low, 0.0)
-            high = np.where(self.above, at_high + self.high * dy / ways[1] - self.high, 0.0)
-            return Direction(dy, dS, dK, low, high)
+            low, high = pulls[0] * dy, pulls[1] * dy
+            return Direction(dy, dS, dK, at_low - low - self.low, at_high + high - self.high)
 
         first = solve(0.0, None)
         self._go(solve(self._centring(first, mu) * mu, first))
+
+    def _pushes(self, target: float, before: Direction | None) -> tuple[Array, Array]:
+        """What the multipliers at the ends would be for K at y: target by the way, less the second order."""
+        if not self.bounded:
+            return self.low, self.high
+        low = high = target
+        if before is not None:
+            low, high = target - before.low * before.y, target + before.high * before.y
+        return np.where(self.below, low / self.to_lower, 0.0), np.where(self.above, high / self.to_upper, 0.0)
 
     def _centring(self, d: Direction, mu: float) -> float:
         """How much of mu to keep, by how far the predictor may go.
@@ -161,26 +174,27 @@ class Iterate:
         The power has no jump: a step that is too bold leaves eigenvalues of K S tens of times larger than
         others, on a4a for good. Where S has hardly any room, bolder steps were measured to end nearer.
         """
-        inner = self.values.inner
         primal, dual = self._reach(d, 1.0)
-        after = inner(self.S, self.K + primal * d.K) + dual * inner(d.S, self.K + primal * d.K)
-        after = (after + self._at_ends(primal, dual, d)) / self.count
+        after = self._mu_after(primal, dual, d)
         far = min(primal, dual) ** 2
         power = max(1.0, 3 * far) if self.roomy else min(3.0, 1 + 4 * far)
         least = EARLY_SIGMA if self.amiss > MET else SMALLEST_SIGMA
         return float(np.clip((max(after, 0.0) / mu) ** power, least, 1.0))
 
     def _reach(self, d: Direction, share: float) -> tuple[float, float]:
-        sure = SURE if share < 1 else ROUGHLY
-        primal = min(
-            longest(self.L_K, d.K, share, sure), ratio(self.low[self.below], d.low[self.below], share),
-            ratio(self.high[self.above], d.high[self.above], share),
-        )  # fmt: skip
+        primal, dual = self._way(self.L_K, d.K, share), self._way(self.L, d.S, share)
+        if not self.bounded:
+            return primal, dual
+        at, to = self.below, self.above
+        primal = min(primal, ratio(self.low[at], d.low[at], share), ratio(self.high[to], d.high[to], share))
         dual = min(
-            longest(self.L, d.S, share, sure), ratio(self.to_lower[self.below], d.y[self.below], share),
-            ratio(self.to_upper[self.above], -d.y[self.above], share),
+            dual, ratio(self.to_lower[at], d.y[at], share), ratio(self.to_upper[to], -d.y[to], share)
         )  # fmt: skip
         return primal, dual
+
+    def _way(self, L: Array, dX: Matrix, share: float) -> float:
+        """How far from L L' along dX; where no step is taken, to the boundary, it need not be known as well."""
+        return within(smallest(L, dX, self.start, ROUGHLY if share == 1 else SURE), share)
 
     def _go(self, d: Direction) -> None:
         primal, dual = self._reach(d, SHARE + MORE * min(self.steps))
@@ -223,7 +237,7 @@ def _first(values: Values) -> tuple[Array, Array, float, Matrix]:
         except np.linalg.LinAlgError:
             continue
         if float(np.min(far.diagonal())) ** 2 > SINGULAR * size:
-            return y, L, 0.0, sp.csr_array((n, n))
+            return y, L, 0.0, 0.0 * values.slack(y)
     middle = _inside(values)
     S = values.slack(middle)
     alpha = max(norm_bound(S), 1e-8)

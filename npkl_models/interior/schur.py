@@ -28,12 +28,12 @@ def schur(values: Values, K: Array, Z: Array) -> Array:
     t = values.incidence
     row, column = t.row, t.column
     if values.Q is not None:
-        K, Z = values.Q @ K @ values.Q.T, values.Q @ Z @ values.Q.T
-        near_K, near_Z, ends = K, Z, values.edges
+        near_K, near_Z, ends = values.Q @ K @ values.Q.T, values.Q @ Z @ values.Q.T, values.edges
     else:
-        row, column = values.points[row], values.points[column]
+        own = values.points
+        row, column = own[row], own[column]
         near_K, near_Z = (X if X.flags.c_contiguous else X.T for X in (K, Z))
-        ends = None if values.edges is None else (values.points[values.edges[0]], values.points[values.edges[1]])
+        ends = None if values.edges is None else (own[values.edges[0]], own[values.edges[1]])
     of_edges, of_entries = _loops()
     if ends is not None:
         H = of_edges(*ends, near_K, near_Z)

@@ -13,17 +13,34 @@ from npkl_models.linalg import Array, Matrix, dense
 LANCZOS = 25
 LOOK_EVERY = 4  # steps of Lanczos
 SURE = 0.003  # of the eigenvalue: its residual
-ROUGHLY = 0.05  # the same where no step is taken: the reach of a predictor
+ROUGHLY = 0.1  # the same where no step is taken: the reach of a predictor
 AGAIN = 0.01  # of the squared norm: what orthogonalisation leaves, for a second pass
 EXACT = 64  # order up to which the eigenvalue is found by LAPACK
 DENSE = 400  # order up to which a change of S is filled with its zeros, whose products are quicker then
 
 
-def longest(L: Array, dX: Matrix, share: float, sure: float = SURE) -> float:
+def longest(L: Array, dX: Matrix, share: float) -> float:
     """A step alpha <= 1 that keeps X + alpha dX positive definite, ``share`` of the way to the boundary.
 
     X = L L'. By the smallest eigenvalue of L^-1 dX L^-T, less its Lanczos residual, or exactly in small orders.
     """
+    return within(smallest(L, dX, first_vector(len(L))), share)
+
+
+def within(low: float, share: float) -> float:
+    """The step that goes ``share`` of the way to where I + alpha A is singular, at most one; A's smallest eigenvalue."""
+    return 1.0 if low >= -share else share / -low
+
+
+def first_vector(n: int) -> Array:
+    """Where Lanczos begins: the same random direction for all matrices of an order."""
+    q = np.random.default_rng(0).standard_normal(n)
+    out: Array = q / np.linalg.norm(q)
+    return out
+
+
+def smallest(L: Array, dX: Matrix, start: Array, sure: float = SURE) -> float:
+    """The smallest eigenvalue of L^-1 dX L^-T, from below as far as Lanczos can tell."""
     n = len(L)
     if n <= DENSE:
         dX = dense(dX)
@@ -32,11 +49,10 @@ def longest(L: Array, dX: Matrix, share: float, sure: float = SURE) -> float:
         def product(v: Array) -> Array:
             return blas.dtrsv(L, dX @ blas.dtrsv(L, v, lower=1, trans=1), lower=1, overwrite_x=1)
 
-        low = _smallest(product, n, sure)
-    else:
-        similar, _ = lapack.dsygst(dX.T if dX.flags.c_contiguous else dX, L, lower=1)
-        low = float(lapack.dsyevr(similar, compute_v=0, range="I", il=1, iu=1, lower=1, overwrite_a=1)[0][0])
-    return 1.0 if low >= -share else share / -low
+        return _smallest(product, start, sure)
+    similar, _ = lapack.dsygst(dX.T if dX.flags.c_contiguous else dX, L, lower=1)
+    found = lapack.dsyevr(similar, compute_v=0, range="I", il=1, iu=1, lower=1, overwrite_a=1)[0]
+    return float(found[0])
 
 
 def solved(factor: tuple[Array, bool], right: Array) -> Array:
@@ -53,17 +69,16 @@ def ratio(x: Array, dx: Array, share: float) -> float:
     return min(1.0, share * float(np.min(-x[falls] / dx[falls])))
 
 
-def _smallest(product: Callable[[Array], Array], n: int, sure: float = SURE) -> float:
-    """A lower estimate of the smallest eigenvalue, by Lanczos with orthogonalisation, a second pass where the first one cancels.
+def _smallest(product: Callable[[Array], Array], start: Array, sure: float = SURE) -> float:
+    """A lower estimate of the smallest eigenvalue, by Lanczos with orthogonalisation.
 
-    It ends when its residual is ``sure`` of the eigenvalue, which is all that a step's length needs.
+    A second pass is made where the first one cancels. It ends when its residual is ``sure`` of the eigenvalue,
+    which is all that a step's length needs.
     """
-    q = np.random.default_rng(0).standard_normal(n)
-    basis = np.empty((LANCZOS + 1, n))
-    basis[0] = q / np.linalg.norm(q)
+    basis = np.empty((LANCZOS + 1, start.size))
+    basis[0] = start
     alpha: list[float] = []
     beta: list[float] = []
-    low = 0.0
     for j in range(LANCZOS):
         known = basis[: j + 1]
         w = product(known[j])
@@ -79,9 +94,9 @@ def _smallest(product: Callable[[Array], Array], n: int, sure: float = SURE) -> 
         if last or (j + 1) % LOOK_EVERY == 0:
             low, residual = _ritz(alpha, beta)
             if last or residual <= sure * abs(low):
-                return low - residual
+                break
         basis[j + 1] = w / beta[-1]
-    return low
+    return low - residual
 
 
 def _ritz(alpha: list[float], beta: list[float]) -> tuple[float, float]:
