@@ -17,6 +17,7 @@ from scipy.linalg import lapack
 
 from npkl_models.interior.schur import schur
 from npkl_models.interior.steps import ROUGHLY, SURE, first_vector, ratio, smallest, solved, within
+from npkl_models.interior.symmetry import filled, symmetric_part
 from npkl_models.interior.values import Values
 from npkl_models.linalg import Array, Matrix, dense, norm_bound, raised_cholesky
 
@@ -100,8 +101,10 @@ class Iterate:
 
     def _mu_after(self, primal: float, dual: float, d: Direction) -> float:
         """mu after steps along a direction."""
-        inner, K = self.values.inner, self.K + primal * d.K
-        return (inner(self.S, K) + dual * inner(d.S, K) + self._at_ends(primal, dual, d)) / self.count
+        inner = self.values.inner
+        total = inner(self.S, self.K) + primal * inner(self.S, d.K)
+        total += dual * (inner(d.S, self.K) + primal * inner(d.S, d.K))
+        return (total + self._at_ends(primal, dual, d)) / self.count
 
     def bound(self) -> float:
         """The dual objective at y, a bound once S(y) is positive semidefinite and ``rho`` zero."""
@@ -137,8 +140,7 @@ class Iterate:
             dy = solved(factor, right)
             dS = values.change(dy, self.rho, self.R)
             inner = np.asarray(dS @ self.K)
-            dK = _symmetric_product(Z, inner if crossed is None else inner + crossed)
-            np.negative(dK, out=dK)
+            dK: Array = symmetric_part(Z @ (inner if crossed is None else inner + crossed), -1.0)
             dK -= self.K
             if target:
                 dK += target * Z
@@ -152,7 +154,7 @@ class Iterate:
                 least = size
                 more = solved(factor, missed)
                 dy, dS = dy + more, values.change(dy + more, self.rho, self.R)
-                dK -= _symmetric_product(Z, np.asarray(values.adjoint(more) @ self.K))
+                dK -= symmetric_part(Z @ np.asarray(values.adjoint(more) @ self.K))
             low, high = pulls[0] * dy, pulls[1] * dy
             return Direction(dy, dS, dK, at_low - low - self.low, at_high + high - self.high)
 
@@ -206,9 +208,16 @@ class Iterate:
             self.S = self.slack()
             return dense(self.S)
 
+        def kernel(step: float) -> Array:
+            nonlocal trial
+            trial = step * d.K
+            trial += self.K
+            return trial
+
+        trial = self.K
         dual, self.L = _shortened(dual, slack, "slack")
-        primal, self.L_K = _shortened(primal, lambda step: self.K + step * d.K, "kernel")
-        self.K = self.K + primal * d.K
+        primal, self.L_K = _shortened(primal, kernel, "kernel")
+        self.K = trial
         self.low, self.high = self.low + primal * d.low, self.high + primal * d.high
         self.steps = primal, dual
         self.amiss *= 1 - primal
@@ -265,14 +274,6 @@ def _size(values: Values) -> float:
     return size
 
 
-def _symmetric_product(X: Array, Y: Array) -> Array:
-    """The symmetric part of X Y, in place of the product."""
-    P: Array = X @ Y
-    P += P.T.copy()
-    P *= 0.5
-    return P
-
-
 def _shortened(step: float, matrix: Callable[[float], Array], name: str) -> tuple[float, Array]:
     """The step, shortened until the matrix there is positive definite, and its factor."""
     for _ in range(30):
@@ -294,10 +295,7 @@ def _cholesky(X: Array) -> Array:
 
 def _inverse(L: Array) -> Array:
     """(L L')^-1."""
-    Z: Array
     Z, failed = lapack.dpotri(L, lower=1)
     if failed:
         raise np.linalg.LinAlgError("the slack is singular")
-    lower = np.tril(Z, -1)
-    Z += lower.T
-    return Z
+    return filled(Z)
