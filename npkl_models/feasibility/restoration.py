@@ -66,8 +66,10 @@ def _nearest(problem: Statement, V: Array) -> tuple[Array, Near | None]:
     """By Newton steps, where they lead nearer to an exactly feasible kernel."""
     better = newton(problem, V)
     found = near(problem, better)
-    if found is not None and found.share == 0.0:
-        if found.reach <= SHORT * _length(better) or _length(better - V) <= ALIKE * _length(better):
+    if found is not None:
+        size = _length(better)
+        met = found.share == 0.0 and found.reach <= SHORT * size
+        if met or _length(better - V) <= ALIKE * size:
             return better, found
     other = near(problem, V)
     if other is not None and (found is None or (other.share, other.reach) < (found.share, found.reach)):
