@@ -19,7 +19,7 @@ from npkl_models.interior.schur import schur
 from npkl_models.interior.steps import ROUGHLY, SURE, first_vector, ratio, smallest, solved, within
 from npkl_models.interior.symmetry import filled, symmetric_part
 from npkl_models.interior.values import Values
-from npkl_models.linalg import Array, Matrix, dense, norm_bound, raised_cholesky
+from npkl_models.linalg import Array, Mask, Matrix, dense, norm_bound, raised_cholesky
 
 SHARE, MORE = 0.9, 0.09  # of the way to the boundary: the latter times the shorter of the last two steps
 SMALLEST_SIGMA = 1e-6
@@ -55,6 +55,7 @@ class Iterate:
         self.start = first_vector(n)
         self.y, self.L, self.rho, self.R = _first(values)
         self.roomy = self.rho == 0.0  # the start is dual feasible
+        self.roughly = ROUGHLY if self.roomy or _loose(values).any() else SURE  # S may have no room at all
         self.amiss = 1.0 if self.roomy else 0.0  # share left of what such a start lacks: the values of K
         self.S = self.slack()
         Z = _inverse(self.L)
@@ -196,7 +197,7 @@ class Iterate:
 
     def _way(self, L: Array, dX: Matrix, share: float) -> float:
         """How far from L L' along dX; where no step is taken, to the boundary, it need not be known as well."""
-        return within(smallest(L, dX, self.start, ROUGHLY if share == 1 else SURE), share)
+        return within(smallest(L, dX, self.start, self.roughly if share == 1 else SURE), share)
 
     def _go(self, d: Direction) -> None:
         primal, dual = self._reach(d, SHARE + MORE * min(self.steps))
@@ -236,8 +237,7 @@ def _first(values: Values) -> tuple[Array, Array, float, Matrix]:
     furthest = np.where(box.q > 0, 1 / np.where(box.q > 0, box.q, 1.0), np.inf)
     width = np.where(box.below & box.above, 0.5 * (box.upper - box.lower), furthest)
     side = np.where(zero == box.lower, 1.0, np.where(zero == box.upper, -1.0, 0.0))
-    loose = ~(box.below | box.above) & (box.q == 0)
-    for k in range(0 if loose.any() else SHORTER):
+    for k in range(0 if _loose(values).any() else SHORTER):
         step = side * np.minimum(size * 4.0**-k, width)
         try:
             far = _cholesky(dense(values.slack(zero + step)))
@@ -251,6 +251,12 @@ def _first(values: Values) -> tuple[Array, Array, float, Matrix]:
     S = values.slack(middle)
     alpha = max(norm_bound(S), 1e-8)
     return middle, np.sqrt(alpha) * np.eye(n, order="F"), 1.0, values.shifted(S, -alpha)
+
+
+def _loose(values: Values) -> Mask:
+    """Multipliers that nothing holds: no end, and no curvature of f*; those of equalities."""
+    box = values.box
+    return ~(box.below | box.above) & (box.q == 0)
 
 
 def _inside(values: Values) -> Array:
