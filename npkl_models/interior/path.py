@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from scipy.linalg import lapack
 
 from npkl_models.interior.schur import schur
-from npkl_models.interior.steps import ROUGHLY, SURE, first_vector, ratio, smallest, solved, within
+from npkl_models.interior.steps import ROUGHLY, SURE, first_vector, longest, ratio, solved
 from npkl_models.interior.symmetry import filled, symmetric_part
 from npkl_models.interior.values import Values
 from npkl_models.linalg import Array, Mask, Matrix, dense, norm_bound, raised_cholesky
@@ -55,7 +55,8 @@ class Iterate:
         self.start = first_vector(n)
         self.y, self.L, self.rho, self.R = _first(values)
         self.roomy = self.rho == 0.0  # the start is dual feasible
-        self.roughly = ROUGHLY if self.roomy or _loose(values).any() else SURE  # S may have no room at all
+        # Where neither is so S may have no room at all, and the end of a run hangs on each of its steps.
+        self.roughly = ROUGHLY if self.roomy or _loose(values).any() else SURE
         self.amiss = 1.0 if self.roomy else 0.0  # share left of what such a start lacks: the values of K
         self.S = self.slack()
         Z = _inverse(self.L)
@@ -166,10 +167,11 @@ class Iterate:
         """What the multipliers at the ends would be for K at y: target by the way, less the second order."""
         if not self.bounded:
             return self.low, self.high
-        low = high = target
+        low = high = np.full_like(self.y, target)
         if before is not None:
             low, high = target - before.low * before.y, target + before.high * before.y
-        return np.where(self.below, low / self.to_lower, 0.0), np.where(self.above, high / self.to_upper, 0.0)
+        low, high = low / self.to_lower, high / self.to_upper
+        return np.where(self.below, low, 0.0), np.where(self.above, high, 0.0)
 
     def _centring(self, d: Direction, mu: float) -> float:
         """How much of mu to keep, by how far the predictor may go.
@@ -196,8 +198,8 @@ class Iterate:
         return primal, dual
 
     def _way(self, L: Array, dX: Matrix, share: float) -> float:
-        """How far from L L' along dX; where no step is taken, to the boundary, it need not be known as well."""
-        return within(smallest(L, dX, self.start, self.roughly if share == 1 else SURE), share)
+        """How far from L L' along dX; to the boundary, where no step is taken, roughly."""
+        return longest(L, dX, share, self.roughly if share == 1 else SURE, self.start)
 
     def _go(self, d: Direction) -> None:
         primal, dual = self._reach(d, SHARE + MORE * min(self.steps))
@@ -209,13 +211,14 @@ class Iterate:
             self.S = self.slack()
             return dense(self.S)
 
+        trial: Array = self.K
+
         def kernel(step: float) -> Array:
             nonlocal trial
             trial = step * d.K
             trial += self.K
             return trial
 
-        trial = self.K
         dual, self.L = _shortened(dual, slack, "slack")
         primal, self.L_K = _shortened(primal, kernel, "kernel")
         self.K = trial
@@ -229,7 +232,8 @@ def _first(values: Values) -> tuple[Array, Array, float, Matrix]:
 
     With y as near zero as the boxes let it be, S is C, often positive definite: then of steps from there into
     the boxes, shorter and shorter, one soon leads to a y where S(y) is, too, and half of it is a feasible
-    start. Otherwise S is a multiple of the identity, as large as S(y).
+    start. Otherwise S is a multiple of the identity, as large as S(y); also where equalities leave
+    multipliers free: K = mu S^-1 would be as far from their values as C is from the identity, and often nearly singular.
     """
     box, n = values.box, values.order
     size = max(norm_bound(values.C), 1e-8)

@@ -14,7 +14,8 @@ from npkl_models.model.incidence import Incidence
 class Pattern:
     """y -> base + sum_e y_e M_e on the non-zeros of both, and what is asked of such matrices.
 
-    scipy's constructors and sums look at every index again; at a few hundred points that is most of their time.
+    scipy's constructors and sums look at every index again; at a few hundred points that is most of their
+    time.
 
     Parameters
     ----------

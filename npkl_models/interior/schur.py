@@ -26,19 +26,20 @@ BLOCK = 256  # rows of H that numpy gathers at a time
 def schur(values: Values, K: Array, Z: Array) -> Array:
     """H (m x m), symmetric positive semidefinite, in the order of columns."""
     t = values.incidence
-    row, column = t.row, t.column
+    row, column, ends = t.row, t.column, values.edges
+    near: tuple[Array, Array]
     if values.Q is not None:
-        near_K, near_Z, ends = values.Q @ K @ values.Q.T, values.Q @ Z @ values.Q.T, values.edges
+        near = values.Q @ K @ values.Q.T, values.Q @ Z @ values.Q.T
     else:
         own = values.points
         row, column = own[row], own[column]
-        near_K, near_Z = (X if X.flags.c_contiguous else X.T for X in (K, Z))
-        ends = None if values.edges is None else (own[values.edges[0]], own[values.edges[1]])
+        near = K if K.flags.c_contiguous else K.T, Z if Z.flags.c_contiguous else Z.T
+        ends = None if ends is None else (own[ends[0]], own[ends[1]])
     of_edges, of_entries = _loops()
     if ends is not None:
-        H = of_edges(*ends, near_K, near_Z)
+        H = of_edges(*ends, *near)
     else:
-        H = of_entries(row, column, np.asarray(t.coefficient, dtype=float), near_K, near_Z)
+        H = of_entries(row, column, np.asarray(t.coefficient, dtype=float), *near)
     if values.edges is None and not t.identity:
         owner = sp.csr_array(
             (np.ones(t.owner.size), (t.owner, np.arange(t.owner.size))), shape=(t.size, t.owner.size)

@@ -16,31 +16,15 @@ SURE = 0.003  # of the eigenvalue: its residual
 ROUGHLY = 0.1  # the same where no step is taken: the reach of a predictor
 AGAIN = 0.01  # of the squared norm: what orthogonalisation leaves, for a second pass
 EXACT = 64  # order up to which the eigenvalue is found by LAPACK
-DENSE = 400  # order up to which a change of S is filled with its zeros, whose products are quicker then
+DENSE = 400  # order up to which a change of S is filled with its zeros: the products are quicker
 
 
-def longest(L: Array, dX: Matrix, share: float) -> float:
+def longest(L: Array, dX: Matrix, share: float, sure: float = SURE, start: Array | None = None) -> float:
     """A step alpha <= 1 that keeps X + alpha dX positive definite, ``share`` of the way to the boundary.
 
-    X = L L'. By the smallest eigenvalue of L^-1 dX L^-T, less its Lanczos residual, or exactly in small orders.
+    X = L L'. By the smallest eigenvalue of L^-1 dX L^-T: by LAPACK in small orders, else by Lanczos from
+    ``start``, less its residual.
     """
-    return within(smallest(L, dX, first_vector(len(L))), share)
-
-
-def within(low: float, share: float) -> float:
-    """The step that goes ``share`` of the way to where I + alpha A is singular, at most one; A's smallest eigenvalue."""
-    return 1.0 if low >= -share else share / -low
-
-
-def first_vector(n: int) -> Array:
-    """Where Lanczos begins: the same random direction for all matrices of an order."""
-    q = np.random.default_rng(0).standard_normal(n)
-    out: Array = q / np.linalg.norm(q)
-    return out
-
-
-def smallest(L: Array, dX: Matrix, start: Array, sure: float = SURE) -> float:
-    """The smallest eigenvalue of L^-1 dX L^-T, from below as far as Lanczos can tell."""
     n = len(L)
     if n <= DENSE:
         dX = dense(dX)
@@ -49,10 +33,21 @@ def smallest(L: Array, dX: Matrix, start: Array, sure: float = SURE) -> float:
         def product(v: Array) -> Array:
             return blas.dtrsv(L, dX @ blas.dtrsv(L, v, lower=1, trans=1), lower=1, overwrite_x=1)
 
-        return _smallest(product, start, sure)
-    similar, _ = lapack.dsygst(dX.T if dX.flags.c_contiguous else dX, L, lower=1)
-    found = lapack.dsyevr(similar, compute_v=0, range="I", il=1, iu=1, lower=1, overwrite_a=1)[0]
-    return float(found[0])
+        low = _smallest(product, first_vector(n) if start is None else start, sure)
+    else:
+        similar, _ = lapack.dsygst(dX.T if dX.flags.c_contiguous else dX, L, lower=1)
+        if not np.isfinite(similar).all():
+            raise np.linalg.LinAlgError("numbers out of range")
+        values = lapack.dsyevr(similar, compute_v=0, range="I", il=1, iu=1, lower=1, overwrite_a=1)[0]
+        low = float(values[0])
+    return 1.0 if low >= -share else share / -low
+
+
+def first_vector(n: int) -> Array:
+    """Where Lanczos begins: the same random direction for all matrices of an order."""
+    q = np.random.default_rng(0).standard_normal(n)
+    out: Array = q / np.linalg.norm(q)
+    return out
 
 
 def solved(factor: tuple[Array, bool], right: Array) -> Array:
@@ -72,8 +67,8 @@ def ratio(x: Array, dx: Array, share: float) -> float:
 def _smallest(product: Callable[[Array], Array], start: Array, sure: float = SURE) -> float:
     """A lower estimate of the smallest eigenvalue, by Lanczos with orthogonalisation.
 
-    A second pass is made where the first one cancels. It ends when its residual is ``sure`` of the eigenvalue,
-    which is all that a step's length needs.
+    A second pass is made where the first one cancels. It ends when its residual is ``sure`` of the
+    eigenvalue, which is all that a step's length needs.
     """
     basis = np.empty((LANCZOS + 1, start.size))
     basis[0] = start

@@ -66,7 +66,9 @@ def test_an_invariant_subspace_ends_the_steps(scale):
     for values in ([3.0], [3.0, -2.0]):
         A = scale * np.diag(np.resize(values, 70))
         seen, product = product_of(A)
-        assert steps._smallest(product, steps.first_vector(70)) == pytest.approx(scale * min(values), rel=1e-9)
+        assert steps._smallest(product, steps.first_vector(70)) == pytest.approx(
+            scale * min(values), rel=1e-9
+        )
         assert len(seen) == len(values)
     assert steps._ritz([2.0], [3.0]) == (2.0, 3.0)
     assert steps._ritz([2.0, 5.0], [1.0, 3.0]) == pytest.approx(lowest([2.0, 5.0], [1.0, 3.0]))

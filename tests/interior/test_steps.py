@@ -109,7 +109,7 @@ def test_iterates_end_at_the_optimum(name):
 
 def test_small_algebra():
     rng = np.random.default_rng(0)
-    X, Y = rng.normal(size=(2, N, N))
+    X = rng.normal(size=(N, N))
     for n in (N, symmetry.WHOLE + 45):
         P = rng.normal(size=(n, n))
         np.testing.assert_allclose(symmetry.symmetric_part(P.copy(), -3.0), -1.5 * (P + P.T))
