@@ -233,7 +233,7 @@ def _first(values: Values) -> tuple[Array, Array, float, Matrix]:
     With y as near zero as the boxes let it be, S is C, often positive definite: then of steps from there into
     the boxes, shorter and shorter, one soon leads to a y where S(y) is, too, and half of it is a feasible
     start. Otherwise S is a multiple of the identity, as large as S(y); also where equalities leave
-    multipliers free, as K = mu S^-1 is far from the values that they ask for where C is far from the identity.
+    multipliers free: K = mu S^-1 is far from the values that they ask for where C is far from the identity.
     """
     box, n = values.box, values.order
     size = max(norm_bound(values.C), 1e-8)
