@@ -70,7 +70,7 @@ def test_where_equalities_leave_multipliers_free_a_run_begins_at_a_multiple_of_t
 @pytest.mark.parametrize("shift", [0.0, 0.01, 0.001])
 @pytest.mark.parametrize(("name", "seed"), [("wine", 0), ("iris", 2), ("breast_cancer", 14)])
 def test_hard_pairs_are_certified(name, seed, shift):
-    """Begun from the cost, breast_cancer's draw ended without a point, those of wine took twice as many iterations."""
+    """Draws of the kind that `interior.py hard` of the benchmarks counts."""
     data = nm.datasets.load(name).subset(150, 0)
     pairs = nm.Pairs.from_labels(data.y, 90, 90, seed)
     solution = nm.hard_pcp(nm.laplacian(data.X, 5, shift=shift), pairs).solve("interior")
