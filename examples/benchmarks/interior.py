@@ -2,6 +2,7 @@
 
 ``python interior.py draws`` (24 draws of iris, pcp, each also by SCS with eps = 1e-6 and a cap of 20 s),
 ``python interior.py clarabel`` (one draw by Clarabel through ``sdp``: minutes, 7 GB),
+``python interior.py hard [DRAWS]`` (20 draws of hard pairs on each of ten sets, at most 450 points of each),
 ``python interior.py weights`` (hinge, gamma = 100, beside pcp at gamma = 1 of the same set),
 ``python interior.py large NAME FORM GAMMA SHIFT [TOL]`` (one large problem, in units of a dense product of
 its order). CPU seconds.
@@ -15,6 +16,11 @@ from common import report
 from matrix import problem
 
 import npkl_models as nm
+
+HARD = (
+    "iris", "wine", "glass", "heart", "sonar", "protein", "soybean_small", "ionosphere", "australian",
+    "breast_cancer",
+)  # fmt: skip
 
 
 def measured(P: nm.Problem, backend: str, **options: float | str) -> tuple[nm.Solution, float]:
@@ -59,6 +65,28 @@ def clarabel(seed: int = 0) -> None:
     )  # fmt: skip
 
 
+def hard(count: int = 20) -> None:
+    """Draws of hard pairs, 0.6 n of each kind or a share between 0.2 and 1; a line for each set."""
+    for name in HARD:
+        try:
+            data = nm.datasets.load(name)
+        except nm.datasets.DatasetUnavailableError as error:
+            report(benchmark="interior", part="hard", data=name, skipped=str(error)[:80])
+            continue
+        left, iterations, total = 0, 0, 0.0
+        for seed in range(count):
+            share = np.random.default_rng(1000 + seed).uniform(0.2, 1.0) if seed % 2 else 0.6
+            own = data.subset(450, seed) if data.n > 450 else data
+            pairs = nm.Pairs.from_labels(own.y, round(share * own.n), round(share * own.n), seed)
+            found, seconds = measured(nm.hard_pcp(nm.laplacian(own.X, 5), pairs), "interior", time_limit=60.0)
+            left += found.status is not nm.Status.OPTIMAL
+            iterations, total = max(iterations, found.iterations), total + seconds
+        report(
+            benchmark="interior", part="hard", data=name, draws=count, not_certified=left,
+            most_iterations=iterations, seconds=round(total, 2),
+        )  # fmt: skip
+
+
 def weights() -> None:
     """Large weights on the hinge."""
     for name in ("iris", "glass", "sonar", "heart"):
@@ -92,6 +120,8 @@ if __name__ == "__main__":
         large(rest[0], rest[1], *map(float, rest[2:]))
     elif what == "clarabel":
         clarabel(*map(int, rest))
+    elif what == "hard":
+        hard(*map(int, rest))
     elif what == "draws":
         draws(*map(int, rest))
     else:

@@ -19,6 +19,7 @@ SMALLEST = 1e-3  # of a part's largest value: what a residual is divided by at l
 NUMBERS = 5e7  # of the derivative, at most
 MOST = 5_000  # equalities of which a derivative is factorised
 ORDER, DENSE = 600, 1_500  # largest unknown, and most equalities, of which all vectors are formed
+FEW = 20_000  # numbers of a matrix up to which it is quicker to multiply its zeros, too
 FULL = 0.05  # share of a matrix's numbers from which on sparse products are slower than dense ones
 
 Normal = tuple[Array, Callable[[Array], Array]]
@@ -114,12 +115,26 @@ class EqualityMap:
         if self.vectors is None:
             J = self.derivative(V)
             return None if J is None else (outer(J), lambda x: (J.T @ x).reshape(V.shape[1], -1).T)
-        P, R = self.vectors
+        (P, R), (PP, RR, PR) = self._near, self._inner
         W = self.problem.drop(V)
-        PW, RW = P @ W, R @ W
-        G = (P @ P.T) * (RW @ RW.T) + (R @ R.T) * (PW @ PW.T)
-        mixed = (P @ R.T) * (RW @ PW.T)
+        PW, RW = np.asarray(P @ W), np.asarray(R @ W)
+        G = PP * (RW @ RW.T) + RR * (PW @ PW.T)
+        mixed = PR * (RW @ PW.T)
         return G + mixed + mixed.T, lambda x: P.T @ (x[:, None] * RW) + R.T @ (x[:, None] * PW)
+
+    @cached_property
+    def _near(self) -> tuple[Matrix, Matrix]:
+        """P and R, sparse where they are nearly empty: rows of a basis that contracts points."""
+        assert self.vectors is not None
+        P, R = self.vectors
+        empty = P.size > FEW and np.count_nonzero(P) + np.count_nonzero(R) <= 2 * FULL * P.size
+        return (sp.csr_array(P), sp.csr_array(R)) if empty else (P, R)
+
+    @cached_property
+    def _inner(self) -> tuple[Array, Array, Array]:
+        """PP', RR' and PR' (m x m)."""
+        P, R = self._near
+        return dense(P @ P.T), dense(R @ R.T), dense(P @ R.T)
 
     def derivative(self, V: Array) -> Matrix | None:
         """J (m x s r) of W -> A(QWW'Q') at W, V = QW, the columns of W one after the other."""

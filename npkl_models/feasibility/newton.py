@@ -20,7 +20,7 @@ from npkl_models.model.statement import Statement
 STEPS = 12  # Newton steps
 INNER = 300  # steps of LSMR in each
 TURNING = 0.5  # a step that does not shrink the residual to this share is the last but a few
-ROUNDING = 8 * UNIT  # a residual that no step can shrink
+ROUNDING = 8 * UNIT  # a residual that no step can shrink, of the numbers that it is summed of
 DAMPED = 40  # damped steps, for at most `DENSE` equalities
 CLOSE = 1e-2  # residual, relative to the data, from which on they are
 DAMPING = (1e-7, 1e-18)  # at first, and the least, in units of the largest eigenvalue of JJ'
@@ -86,7 +86,7 @@ def _damped(equal: EqualityMap, V: Array) -> Array:
     divisor = np.maximum(wanted, SMALLEST * wanted.max(initial=0.0)) + 1e-300  # those of all parts alike
     W, residual = problem.drop(V), -equal.residual(V) / divisor
     sizes, damping = [float(np.linalg.norm(residual))], DAMPING[0]
-    rounding = np.sqrt(equal.size) * ROUNDING
+    rounding = ROUNDING * float(np.linalg.norm(np.maximum(equal.sizes(V), wanted) / divisor))
     if equal.size > DENSE or not rounding < sizes[0] <= CLOSE:
         return V
     while len(sizes) <= DAMPED and sizes[-1] > rounding:
@@ -170,8 +170,10 @@ def _inequalities(problem: Statement, V: Array, W: Array, held: set[int]) -> lis
         rows = np.array(sorted(held), dtype=np.intp)
         return [_rows_within(V, rows, top * (1 - SLACK))]
     slope = R.violation_gradient(W)
+    if slope is None:
+        return []
     excess = R.violation(gram_eigenvalues(W), np.zeros(0))
-    if slope is None or not (excess > 0 or held):
+    if not (excess > 0 or held):
         return []
     held.add(0)
     G = problem.lift(slope)

@@ -18,6 +18,7 @@ from npkl_models.model.statement import Statement
 
 LEADING = 1e-9  # eigenvalue of a kernel, relative to its largest, that a narrower factor keeps
 SHORT = 1e-12  # a way to feasibility, relative to V, that is not worth a step
+ALIKE = 1e-6  # a way, relative to V, on which equalities stay as independent as they were
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,11 @@ def _nearest(problem: Statement, V: Array) -> tuple[Array, Near | None]:
     """By Newton steps, where they lead nearer to an exactly feasible kernel."""
     better = newton(problem, V)
     found = near(problem, better)
-    if found is not None and not (found.share > 0 or found.reach > SHORT * _length(better)):
-        return better, found
+    if found is not None:
+        size = _length(better)
+        met = found.share == 0.0 and found.reach <= SHORT * size
+        if met or _length(better - V) <= ALIKE * size:
+            return better, found
     other = near(problem, V)
     if other is not None and (found is None or (other.share, other.reach) < (found.share, found.reach)):
         return V, other

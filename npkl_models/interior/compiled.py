@@ -5,7 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from npkl_models.linalg import Array, Index
-from npkl_models.linalg.compile import compiled
+from npkl_models.linalg.compile import compiled, inlined
+
+BLOCK = 32  # rows and columns
+
+
+@inlined
+def _mirror(H: Array) -> None:  # pragma: no cover
+    """The half above the diagonal from that below, by blocks that stay in the cache."""
+    m = H.shape[0]
+    for top in range(0, m, BLOCK):
+        for left in range(0, top + 1, BLOCK):
+            for e in range(top, min(top + BLOCK, m)):
+                for f in range(left, min(left + BLOCK, e)):
+                    H[f, e] = H[e, f]
 
 SIGNATURES = {
     "edges": "f8[:, ::1](intp[::1], intp[::1], f8[:, ::1], f8[:, ::1])",
@@ -25,9 +38,7 @@ def edges(i: Index, j: Index, K: Array, Z: Array) -> Array:  # pragma: no cover
             of_K = (K[a, c] - K[b, c]) - (K[a, d] - K[b, d])
             of_Z = (Z[a, c] - Z[b, c]) - (Z[a, d] - Z[b, d])
             H[e, f] = of_K * of_Z
-    for e in range(m):
-        for f in range(e + 1):
-            H[f, e] = H[e, f]
+    _mirror(H)
     return H
 
 
@@ -43,7 +54,5 @@ def entries(row: Index, column: Index, coefficient: Array, K: Array, Z: Array) -
             k, h = row[f], column[f]
             total = Ki[k] * Zj[h] + Kj[h] * Zi[k] + Ki[h] * Zj[k] + Kj[k] * Zi[h]
             H[e, f] = c * coefficient[f] * total
-    for e in range(m):
-        for f in range(e + 1, m):
-            H[e, f] = H[f, e]
+    _mirror(H)
     return H

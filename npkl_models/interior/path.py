@@ -12,14 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from scipy.linalg import lapack
 
 from npkl_models.interior.schur import schur
-from npkl_models.interior.steps import longest, ratio
+from npkl_models.interior.steps import ROUGHLY, SURE, first_vector, longest, ratio, solved
+from npkl_models.interior.symmetry import filled, symmetric_part
 from npkl_models.interior.values import Values
-from npkl_models.linalg import Array, Matrix, dense, norm_bound, raised_cholesky
+from npkl_models.linalg import Array, Mask, Matrix, dense, norm_bound, raised_cholesky
 
 SHARE, MORE = 0.9, 0.09  # of the way to the boundary: the latter times the shorter of the last two steps
 SMALLEST_SIGMA = 1e-6
@@ -50,10 +50,13 @@ class Iterate:
         self.values, box = values, values.box
         n = values.order
         self.below, self.above = box.below, box.above
-        self.count = n + box.count
+        self.count, self.bounded = n + box.count, box.count > 0
         self.steps = (1.0, 1.0)
+        self.start = first_vector(n)
         self.y, self.L, self.rho, self.R = _first(values)
         self.roomy = self.rho == 0.0  # the start is dual feasible
+        # Where neither is so S may have no room at all, and the end of a run hangs on each of its steps.
+        self.roughly = ROUGHLY if self.roomy or _loose(values).any() else SURE
         self.amiss = 1.0 if self.roomy else 0.0  # share left of what such a start lacks: the values of K
         self.S = self.slack()
         Z = _inverse(self.L)
@@ -76,19 +79,34 @@ class Iterate:
     def slack(self) -> Matrix:
         """S(y) - rho R."""
         S = self.values.slack(self.y)
-        return S - self.rho * self.R if self.rho else S
+        if not self.rho:
+            return S
+        if not sp.issparse(S):
+            return S - self.rho * self.R
+        S.data -= self.rho * self.R.data
+        return S
 
     @property
     def mu(self) -> float:
         """How far from complementary K and S are, on average."""
-        return self._complementarity(self.K, self.S, (self.low, self.high), (self.to_lower, self.to_upper))
+        return (self.values.inner(self.S, self.K) + self._at_ends(0.0, 0.0, None)) / self.count
 
-    def _complementarity(
-        self, K: Array, S: Matrix, ends: tuple[Array, Array], ways: tuple[Array, Array]
-    ) -> float:
-        inner = float((S.multiply(K)).sum()) if sp.issparse(S) else float(np.sum(S * K))
-        at_ends = float((ends[0] * ways[0])[self.below].sum() + (ends[1] * ways[1])[self.above].sum())
-        return (inner + at_ends) / self.count
+    def _at_ends(self, primal: float, dual: float, d: Direction | None) -> float:
+        """The sum of u (y - lower) and u (upper - y), after steps along a direction."""
+        if not self.bounded:
+            return 0.0
+        low, high, to_lower, to_upper = self.low, self.high, self.to_lower, self.to_upper
+        if d is not None:
+            low, high = low + primal * d.low, high + primal * d.high
+            to_lower, to_upper = to_lower + dual * d.y, to_upper - dual * d.y
+        return float((low * to_lower)[self.below].sum() + (high * to_upper)[self.above].sum())
+
+    def _mu_after(self, primal: float, dual: float, d: Direction) -> float:
+        """mu after steps along a direction."""
+        inner = self.values.inner
+        total = inner(self.S, self.K) + primal * inner(self.S, d.K)
+        total += dual * (inner(d.S, self.K) + primal * inner(d.S, d.K))
+        return (total + self._at_ends(primal, dual, d)) / self.count
 
     def bound(self) -> float:
         """The dual objective at y, a bound once S(y) is positive semidefinite and ``rho`` zero."""
@@ -96,63 +114,64 @@ class Iterate:
 
     def objective(self) -> float:
         """At K, whose constraints may not be met yet."""
-        K, C = self.K, self.values.C
-        linear = float((C.multiply(K)).sum()) if sp.issparse(C) else float(np.sum(C * K))
-        return linear + self.values.losses(self.values.of(K)) - self.values.constant
+        values, K = self.values, self.K
+        return values.of_cost(K) + values.losses(values.of(K)) - values.constant
 
     def advance(self) -> None:
         """One iteration; raises numpy.linalg.LinAlgError where K or S can no longer be factorised."""
         values, box, mu = self.values, self.values.box, self.mu
         Z = _inverse(self.L)
-        ways = (self.to_lower, self.to_upper)
         H = schur(values, self.K, Z)
-        pull = self.low / ways[0] * self.below + self.high / ways[1] * self.above
-        H[np.diag_indices(len(H))] += box.q + pull
+        pulls = self.low / self.to_lower, self.high / self.to_upper  # zero where there is no end
+        pull = pulls[0] + pulls[1]
+        H.reshape(-1, order="F")[:: len(H) + 1] += box.q + pull
         factor = raised_cholesky(H, RAISED, "the Schur complement")
         refinements = REFINEMENTS if values.problem.equalities and self.amiss <= MET else 0
-        of_Z, base = values.of(Z), -box.b - box.q * self.y
+        of_K, of_Z, base = values.of(self.K), values.of(Z), -box.b - box.q * self.y
         if self.rho:
             base = base - values.of_product(self.K, np.asarray(self.rho * self.R @ Z))
 
-        def solve(target: float, second: Array | None, ends: tuple[Array, Array]) -> Direction:
-            """Towards mu = ``target``; ``second`` is dK dS Z of the predictor, symmetrised."""
+        def solve(target: float, before: Direction | None) -> Direction:
+            """Towards mu = ``target``; the predictor comes before the corrector, whose products it enters."""
             right = base + target * of_Z
-            right = right - np.where(self.above, (target + ends[1]) / ways[1], 0.0)
-            right = right + np.where(self.below, (target - ends[0]) / ways[0], 0.0)
-            if second is not None:
-                right = right - values.of(second)
-            dy = scipy.linalg.cho_solve(factor, right, check_finite=False)
-            dS = values.adjoint(dy)
-            dS = dS + self.rho * self.R if self.rho else dS
-            dK = -_symmetric_product(self.K, np.asarray(dS @ Z))
+            at_low, at_high = self._pushes(target, before)
+            right += at_low - at_high
+            crossed = None if before is None else np.asarray(before.S @ before.K)
+            if crossed is not None:
+                right = right - values.of_product(crossed.T, Z)
+            dy = solved(factor, right)
+            dS = values.change(dy, self.rho, self.R)
+            inner = np.asarray(dS @ self.K)
+            dK: Array = symmetric_part(Z @ (inner if crossed is None else inner + crossed), -1.0)
             dK -= self.K
-            dK += target * Z
-            if second is not None:
-                dK -= second
+            if target:
+                dK += target * Z
             least = np.inf
-            for _ in range(refinements if second is not None else 0):
-                missed = values.of(self.K) + values.of(dK) - box.b - box.q * (self.y + dy)
-                missed = missed - np.where(self.above, (target + ends[1] + self.high * dy) / ways[1], 0.0)
-                missed = missed + np.where(self.below, (target - ends[0] - self.low * dy) / ways[0], 0.0)
+            for _ in range(refinements if before is not None else 0):
+                missed = of_K + values.of(dK) - box.b - box.q * (self.y + dy)
+                missed += at_low - at_high - pull * dy
                 size = float(np.max(np.abs(missed), initial=0.0))
                 if not ROUNDED * float(np.max(np.abs(box.b))) < size <= 0.5 * least:
                     break
                 least = size
-                more = scipy.linalg.cho_solve(factor, missed, check_finite=False)
-                change = values.adjoint(more)
-                dy, dS = dy + more, dS + change
-                dK -= _symmetric_product(self.K, np.asarray(change @ Z))
-            low = np.where(self.below, (target - ends[0] - self.low * dy) / ways[0] - self.low, 0.0)
-            high = np.where(self.above, (target + ends[1] + self.high * dy) / ways[1] - self.high, 0.0)
-            return Direction(dy, dS, dK, low, high)
+                more = solved(factor, missed)
+                dy, dS = dy + more, values.change(dy + more, self.rho, self.R)
+                dK -= symmetric_part(Z @ np.asarray(values.adjoint(more) @ self.K))
+            low, high = pulls[0] * dy, pulls[1] * dy
+            return Direction(dy, dS, dK, at_low - low - self.low, at_high + high - self.high)
 
-        nothing = (np.zeros_like(self.y), np.zeros_like(self.y))
-        first = solve(0.0, None, nothing)
-        sigma = self._centring(first, mu)
-        ends = (first.low * first.y * self.below, first.high * first.y * self.above)
-        second = _symmetric_product(first.K, np.asarray(first.S @ Z))
-        del first
-        self._go(solve(sigma * mu, second, ends))
+        first = solve(0.0, None)
+        self._go(solve(self._centring(first, mu) * mu, first))
+
+    def _pushes(self, target: float, before: Direction | None) -> tuple[Array, Array]:
+        """What the multipliers at the ends would be for K at y: target by the way, less the second order."""
+        if not self.bounded:
+            return self.low, self.high
+        low = high = np.full_like(self.y, target)
+        if before is not None:
+            low, high = target - before.low * before.y, target + before.high * before.y
+        low, high = low / self.to_lower, high / self.to_upper
+        return np.where(self.below, low, 0.0), np.where(self.above, high, 0.0)
 
     def _centring(self, d: Direction, mu: float) -> float:
         """How much of mu to keep, by how far the predictor may go.
@@ -161,26 +180,26 @@ class Iterate:
         others, on a4a for good. Where S has hardly any room, bolder steps were measured to end nearer.
         """
         primal, dual = self._reach(d, 1.0)
-        after = self._complementarity(
-            self.K + primal * d.K, self.S + dual * d.S,
-            (self.low + primal * d.low, self.high + primal * d.high),
-            (self.to_lower + dual * d.y, self.to_upper - dual * d.y),
-        )  # fmt: skip
+        after = self._mu_after(primal, dual, d)
         far = min(primal, dual) ** 2
         power = max(1.0, 3 * far) if self.roomy else min(3.0, 1 + 4 * far)
         least = EARLY_SIGMA if self.amiss > MET else SMALLEST_SIGMA
         return float(np.clip((max(after, 0.0) / mu) ** power, least, 1.0))
 
     def _reach(self, d: Direction, share: float) -> tuple[float, float]:
-        primal = min(
-            longest(self.L_K, d.K, share), ratio(self.low[self.below], d.low[self.below], share),
-            ratio(self.high[self.above], d.high[self.above], share),
-        )  # fmt: skip
+        primal, dual = self._way(self.L_K, d.K, share), self._way(self.L, d.S, share)
+        if not self.bounded:
+            return primal, dual
+        at, to = self.below, self.above
+        primal = min(primal, ratio(self.low[at], d.low[at], share), ratio(self.high[to], d.high[to], share))
         dual = min(
-            longest(self.L, d.S, share), ratio(self.to_lower[self.below], d.y[self.below], share),
-            ratio(self.to_upper[self.above], -d.y[self.above], share),
+            dual, ratio(self.to_lower[at], d.y[at], share), ratio(self.to_upper[to], -d.y[to], share)
         )  # fmt: skip
         return primal, dual
+
+    def _way(self, L: Array, dX: Matrix, share: float) -> float:
+        """How far from L L' along dX; to the boundary, where no step is taken, roughly."""
+        return longest(L, dX, share, self.roughly if share == 1 else SURE, self.start)
 
     def _go(self, d: Direction) -> None:
         primal, dual = self._reach(d, SHARE + MORE * min(self.steps))
@@ -192,9 +211,17 @@ class Iterate:
             self.S = self.slack()
             return dense(self.S)
 
+        trial: Array = self.K
+
+        def kernel(step: float) -> Array:
+            nonlocal trial
+            trial = step * d.K
+            trial += self.K
+            return trial
+
         dual, self.L = _shortened(dual, slack, "slack")
-        primal, self.L_K = _shortened(primal, lambda step: self.K + step * d.K, "kernel")
-        self.K = self.K + primal * d.K
+        primal, self.L_K = _shortened(primal, kernel, "kernel")
+        self.K = trial
         self.low, self.high = self.low + primal * d.low, self.high + primal * d.high
         self.steps = primal, dual
         self.amiss *= 1 - primal
@@ -205,7 +232,8 @@ def _first(values: Values) -> tuple[Array, Array, float, Matrix]:
 
     With y as near zero as the boxes let it be, S is C, often positive definite: then of steps from there into
     the boxes, shorter and shorter, one soon leads to a y where S(y) is, too, and half of it is a feasible
-    start. Otherwise S is a multiple of the identity, as large as S(y).
+    start. Otherwise S is a multiple of the identity, as large as S(y); also where equalities leave
+    multipliers free: K = mu S^-1 is far from the values that they ask for where C is far from the identity.
     """
     box, n = values.box, values.order
     size = max(norm_bound(values.C), 1e-8)
@@ -213,7 +241,7 @@ def _first(values: Values) -> tuple[Array, Array, float, Matrix]:
     furthest = np.where(box.q > 0, 1 / np.where(box.q > 0, box.q, 1.0), np.inf)
     width = np.where(box.below & box.above, 0.5 * (box.upper - box.lower), furthest)
     side = np.where(zero == box.lower, 1.0, np.where(zero == box.upper, -1.0, 0.0))
-    for k in range(SHORTER):
+    for k in range(0 if _loose(values).any() else SHORTER):
         step = side * np.minimum(size * 4.0**-k, width)
         try:
             far = _cholesky(dense(values.slack(zero + step)))
@@ -222,11 +250,17 @@ def _first(values: Values) -> tuple[Array, Array, float, Matrix]:
         except np.linalg.LinAlgError:
             continue
         if float(np.min(far.diagonal())) ** 2 > SINGULAR * size:
-            return y, L, 0.0, sp.csr_array((n, n))
+            return y, L, 0.0, 0.0 * values.slack(y)
     middle = _inside(values)
-    alpha = max(norm_bound(values.slack(middle)), 1e-8)
-    identity = np.eye(n) if values.Q is not None else sp.eye_array(n, format="csr")
-    return middle, np.sqrt(alpha) * np.eye(n), 1.0, values.slack(middle) - alpha * identity
+    S = values.slack(middle)
+    alpha = max(norm_bound(S), 1e-8)
+    return middle, np.sqrt(alpha) * np.eye(n, order="F"), 1.0, values.shifted(S, -alpha)
+
+
+def _loose(values: Values) -> Mask:
+    """Multipliers that nothing holds: no end, and no curvature of f*; those of equalities."""
+    box = values.box
+    return ~(box.below | box.above) & (box.q == 0)
 
 
 def _inside(values: Values) -> Array:
@@ -250,14 +284,6 @@ def _size(values: Values) -> float:
     return size
 
 
-def _symmetric_product(X: Array, Y: Array) -> Array:
-    """The symmetric part of X Y, in place of the product."""
-    P: Array = X @ Y
-    P += P.T.copy()
-    P *= 0.5
-    return P
-
-
 def _shortened(step: float, matrix: Callable[[float], Array], name: str) -> tuple[float, Array]:
     """The step, shortened until the matrix there is positive definite, and its factor."""
     for _ in range(30):
@@ -270,9 +296,10 @@ def _shortened(step: float, matrix: Callable[[float], Array], name: str) -> tupl
 
 def _cholesky(X: Array) -> Array:
     """L with X = L L', in the order of columns; raises LinAlgError."""
-    out: Array = scipy.linalg.cholesky(X, lower=True, check_finite=False)
-    if not np.isfinite(out[-1, -1]):
-        raise np.linalg.LinAlgError("numbers out of range")
+    out: Array
+    out, failed = lapack.dpotrf(X.T if X.flags.c_contiguous else X, lower=1, clean=1)
+    if failed or not np.isfinite(out[-1, -1]):
+        raise np.linalg.LinAlgError("not positive definite, or numbers out of range")
     return out
 
 
@@ -281,5 +308,4 @@ def _inverse(L: Array) -> Array:
     Z, failed = lapack.dpotri(L, lower=1)
     if failed:
         raise np.linalg.LinAlgError("the slack is singular")
-    lower = np.tril(Z, -1)
-    return np.diag(Z.diagonal()) + lower + lower.T
+    return filled(Z)

@@ -28,18 +28,20 @@ BLOCK = 256  # rows of H that numpy gathers at a time
 def schur(values: Values, K: Array, Z: Array) -> Array:
     """H (m x m), symmetric positive semidefinite, in the order of columns."""
     t = values.incidence
-    if values.Q is None:
-        whole = values.points.size == values.order
-        at = np.ix_(values.points, values.points)
-        near_K, near_Z = (K, Z) if whole else (K[at], Z[at])
+    row, column, ends = t.row, t.column, values.edges
+    near: tuple[Array, Array]
+    if values.Q is not None:
+        near = values.Q @ K @ values.Q.T, values.Q @ Z @ values.Q.T
     else:
-        near_K, near_Z = values.Q @ K @ values.Q.T, values.Q @ Z @ values.Q.T
-    if values.edges is not None:
-        of_edges, _ = _loops()
-        H = of_edges(*values.edges, near_K, near_Z)
+        own = values.points
+        row, column = own[row], own[column]
+        near = K if K.flags.c_contiguous else K.T, Z if Z.flags.c_contiguous else Z.T
+        ends = None if ends is None else (own[ends[0]], own[ends[1]])
+    of_edges, of_entries = _loops()
+    if ends is not None:
+        H = of_edges(*ends, *near)
     else:
-        _, of_entries = _loops()
-        H = of_entries(t.row, t.column, np.asarray(t.coefficient, dtype=float), near_K, near_Z)
+        H = of_entries(row, column, np.asarray(t.coefficient, dtype=float), *near)
     if values.edges is None and not t.identity:
         owner = sp.csr_array(
             (np.ones(t.owner.size), (t.owner, np.arange(t.owner.size))), shape=(t.size, t.owner.size)

@@ -3,31 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import sqrt
 
 import numpy as np
-import scipy.linalg
+from scipy.linalg import blas, lapack
 
-from npkl_models.linalg import Array, Matrix
+from npkl_models.linalg import Array, Matrix, dense
 
 LANCZOS = 25
 LOOK_EVERY = 4  # steps of Lanczos
 SURE = 0.003  # of the eigenvalue: its residual
-EXACT = 60  # order up to which all eigenvalues are found
+ROUGHLY = 0.1  # the same where no step is taken: the reach of a predictor
+AGAIN = 0.01  # of the squared norm: what orthogonalisation leaves, for a second pass
+EXACT = 64  # order up to which the eigenvalue is found by LAPACK
+DENSE = 400  # order up to which a change of S is filled with its zeros: the products are quicker
 
 
-def longest(L: Array, dX: Matrix, share: float) -> float:
+def longest(L: Array, dX: Matrix, share: float, sure: float = SURE, start: Array | None = None) -> float:
     """A step alpha <= 1 that keeps X + alpha dX positive definite, ``share`` of the way to the boundary.
 
-    X = L L'. By the smallest eigenvalue of L^-1 dX L^-T, less its Lanczos residual.
+    X = L L'. By the smallest eigenvalue of L^-1 dX L^-T: by LAPACK in small orders, else by Lanczos from
+    ``start``, less its residual.
     """
-
-    def product(v: Array) -> Array:
-        inner = dX @ scipy.linalg.solve_triangular(L, v, lower=True, trans="T", check_finite=False)
-        return scipy.linalg.solve_triangular(L, inner, lower=True, check_finite=False)
-
     n = len(L)
-    low = _smallest(product, n) if n > EXACT else float(np.linalg.eigvalsh(product(np.eye(n)))[0])
+    if n <= DENSE:
+        dX = dense(dX)
+    if n > EXACT:
+
+        def product(v: Array) -> Array:
+            return blas.dtrsv(L, dX @ blas.dtrsv(L, v, lower=1, trans=1), lower=1, overwrite_x=1)
+
+        low = _smallest(product, first_vector(n) if start is None else start, sure)
+    else:
+        similar, _ = lapack.dsygst(dX.T if dX.flags.c_contiguous else dX, L, lower=1)
+        if not np.isfinite(similar).all():
+            raise np.linalg.LinAlgError("numbers out of range")
+        values = lapack.dsyevr(similar, compute_v=0, range="I", il=1, iu=1, lower=1, overwrite_a=1)[0]
+        low = float(values[0])
     return 1.0 if low >= -share else share / -low
+
+
+def first_vector(n: int) -> Array:
+    """Where Lanczos begins: the same random direction for all matrices of an order."""
+    q = np.random.default_rng(0).standard_normal(n)
+    out: Array = q / np.linalg.norm(q)
+    return out
+
+
+def solved(factor: tuple[Array, bool], right: Array) -> Array:
+    """x with A x = right, by the lower Cholesky factor of A."""
+    x: Array = lapack.dpotrs(factor[0], right, lower=1)[0] if right.size else right
+    return x
 
 
 def ratio(x: Array, dx: Array, share: float) -> float:
@@ -38,35 +64,39 @@ def ratio(x: Array, dx: Array, share: float) -> float:
     return min(1.0, share * float(np.min(-x[falls] / dx[falls])))
 
 
-def _smallest(product: Callable[[Array], Array], n: int) -> float:
-    """A lower estimate of the smallest eigenvalue, by Lanczos with two passes of orthogonalisation.
+def _smallest(product: Callable[[Array], Array], start: Array, sure: float = SURE) -> float:
+    """A lower estimate of the smallest eigenvalue, by Lanczos with orthogonalisation.
 
-    It ends when its residual is a small share of the eigenvalue, which is all that a step's length needs.
+    A second pass is made where the first one cancels. It ends when its residual is ``sure`` of the
+    eigenvalue, which is all that a step's length needs.
     """
-    q = np.random.default_rng(0).standard_normal(n)
-    basis = np.empty((LANCZOS + 1, n))
-    basis[0] = q / np.linalg.norm(q)
+    basis = np.empty((LANCZOS + 1, start.size))
+    basis[0] = start
     alpha: list[float] = []
     beta: list[float] = []
-    low = 0.0
     for j in range(LANCZOS):
-        w = product(basis[j])
-        alpha.append(float(basis[j] @ w))
-        for _ in range(2):
-            w = w - basis[: j + 1].T @ (basis[: j + 1] @ w)
-        beta.append(float(np.linalg.norm(w)))
+        known = basis[: j + 1]
+        w = product(known[j])
+        shares = known @ w
+        w = w - shares @ known
+        alpha.append(float(shares[j]))
+        left = float(w @ w)
+        if left <= AGAIN * float(shares @ shares):
+            w = w - (known @ w) @ known
+            left = float(w @ w)
+        beta.append(sqrt(left))
         last = beta[-1] <= 1e-12 * max(1.0, abs(alpha[-1])) or j + 1 == LANCZOS
         if last or (j + 1) % LOOK_EVERY == 0:
             low, residual = _ritz(alpha, beta)
-            if last or residual <= SURE * abs(low):
-                return low - residual
+            if last or residual <= sure * abs(low):
+                break
         basis[j + 1] = w / beta[-1]
-    return low
+    return low - residual
 
 
 def _ritz(alpha: list[float], beta: list[float]) -> tuple[float, float]:
     """The smallest Ritz value and its residual."""
     if len(alpha) == 1:
         return alpha[0], beta[0]
-    values, vectors = scipy.linalg.eigh_tridiagonal(alpha, beta[:-1])
+    values, vectors, _ = lapack.dstev(alpha, beta[:-1])
     return float(values[0]), beta[-1] * abs(float(vectors[-1, 0]))

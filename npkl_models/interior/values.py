@@ -6,10 +6,12 @@ A bound on the trace is one value more, of the identity matrix.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
+from npkl_models.interior.pattern import Pattern
 from npkl_models.linalg import Array, Index, Mask, Matrix, dense, symmetrize
 from npkl_models.model.conjugates import Box, parts_of
 from npkl_models.model.functionals import SquaredDistances
@@ -18,7 +20,7 @@ from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.contraction import of_unknown
 
-CHUNK = 20_000_000  # numbers that are gathered at a time
+CHUNK = 100_000  # numbers that are gathered at a time: rows that stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,28 +49,73 @@ class Values:
         """Number of multipliers that move."""
         return int(self.box.b.size)
 
+    @cached_property
+    def _spread(self) -> Incidence:
+        """The triplets over the rows of K, those of the identity included."""
+        t, every = self.incidence, np.arange(self.order)
+        own = Incidence(t.owner, self.points[t.row], self.points[t.column], t.coefficient, self.order, t.size)
+        if not self.trace:
+            return own
+        last = Incidence(np.zeros_like(every), every, every, np.ones(self.order), self.order, 1)
+        return Incidence.stack([own, last])
+
+    @cached_property
+    def _changes(self) -> Pattern:
+        """Of sum y_e M_e, without a basis."""
+        return Pattern(self._spread)
+
+    @cached_property
+    def _slacks(self) -> Pattern:
+        """Of S(y) and the identity, without a basis."""
+        return Pattern(self._spread, self.C)
+
+    @cached_property
+    def _flat(self) -> Index:
+        """Where the triplets stand in a K that is written row by row."""
+        t = self.incidence
+        return np.asarray(self.points[t.row] * self.order + self.points[t.column])
+
     def adjoint(self, y: Array) -> Matrix:
         """sum y_e M_e (order x order), sparse without a basis."""
+        if self.Q is None:
+            return self._changes.matrix(self._changes.numbers(y))
         own = y[:-1] if self.trace else y
-        if self.Q is not None:
-            M = self.Q.T @ (self.incidence.adjoint(own) @ self.Q)
-            return symmetrize(M) + y[-1] * np.eye(self.order) if self.trace else symmetrize(M)
-        rows, columns = self.incidence.ends()
-        half = self.incidence.halves(own)
-        ends = (self.points[rows], self.points[columns])
-        entries = (np.concatenate([half, half]), ends)
-        found = sp.coo_array(entries, shape=(self.order, self.order)).tocsr()
-        return found + y[-1] * sp.eye_array(self.order) if self.trace else found
+        M = symmetrize(self.Q.T @ (self.incidence.adjoint(own) @ self.Q))
+        return M + y[-1] * np.eye(self.order) if self.trace else M
 
     def slack(self, y: Array) -> Matrix:
-        """S(y)."""
+        """S(y), sparse without a basis: on the pattern of C, of all M_e and of the identity."""
+        if self.Q is None:
+            return self._slacks.matrix(self._slacks.base + self._slacks.numbers(y))
         return self.C + self.adjoint(y)
+
+    def change(self, y: Array, rho: float, R: Matrix) -> Matrix:
+        """sum y_e M_e + rho R for a slack R."""
+        if not rho:
+            return self.adjoint(y)
+        if self.Q is None:
+            return self._slacks.matrix(self._slacks.numbers(y) + rho * R.data)
+        return self.adjoint(y) + rho * R
+
+    def shifted(self, S: Matrix, by: float) -> Matrix:
+        """S + by I for a slack S."""
+        if self.Q is not None:
+            return S + by * np.eye(self.order)
+        numbers = S.data.copy()
+        numbers[self._slacks.diagonal] += by
+        return self._slacks.matrix(numbers)
+
+    def inner(self, A: Matrix, X: Array) -> float:
+        """<A, X> for a slack A, or a change of one, and a symmetric X (order x order)."""
+        if not sp.issparse(A):
+            return float(np.sum(A * X))
+        pattern = self._slacks if A.nnz == self._slacks.flat.size else self._changes
+        return pattern.inner(A.data, X)
 
     def of(self, K: Array) -> Array:
         """z_e = <M_e, K> for a symmetric K (order x order)."""
         if self.Q is None:
-            p, t = self.points, self.incidence
-            z = t.collect(K[p[t.row], p[t.column]])
+            z = self.incidence.collect(K.ravel(order="K").take(self._flat))
         else:
             z = self._rows(self.Q @ K, self.Q)
         return np.append(z, np.trace(K)) if self.trace else z
@@ -82,12 +129,18 @@ class Values:
 
     def _rows(self, X: Array, Y: Array) -> Array:
         t = self.incidence
-        step = max(1, CHUNK // max(X.shape[1], 1))
+        step = max(64, CHUNK // max(X.shape[1], 1))
         parts = [
             np.einsum("er,er->e", X[t.row[k : k + step]], Y[t.column[k : k + step]])
             for k in range(0, t.row.size, step)
         ]
         return t.collect(np.concatenate(parts) if parts else np.zeros(0))
+
+    def of_cost(self, K: Array) -> float:
+        """<C, K> for a symmetric K."""
+        if self.Q is not None:
+            return float(np.sum(self.C * K))
+        return self._slacks.inner(self._slacks.base, K)
 
     def losses(self, z: Array) -> float:
         """Of the values that have a moving multiplier."""

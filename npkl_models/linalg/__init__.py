@@ -5,7 +5,6 @@ How the smallest eigenvalue of a large matrix is bounded is in `proof`.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 from scipy.sparse.linalg import SuperLU, splu
 
 Array = NDArray[np.floating[Any]]
@@ -190,12 +190,14 @@ def raised_cholesky(A: Array, shares: Sequence[float], name: str = "the matrix")
     Its diagonal is raised by the first of these shares with which the factorisation runs through; what is not
     positive there counts as one. LinAlgError where none does.
     """
-    diagonal = np.where(A.diagonal() > 0, A.diagonal(), 1.0)
+    diagonal = A.diagonal()
+    diagonal = np.where(diagonal > 0, diagonal, 1.0)
     for attempt, share in enumerate(shares):
         trial = np.triu(A).T if attempt else A  # its lower part is what a failure has overwritten
-        trial[np.diag_indices(len(A))] = diagonal * (1 + share)
-        with contextlib.suppress(np.linalg.LinAlgError):
-            return scipy.linalg.cho_factor(trial, lower=True, overwrite_a=True, check_finite=False)
+        np.fill_diagonal(trial, diagonal * (1 + share))
+        factor, failed = lapack.dpotrf(trial, lower=1, overwrite_a=1, clean=0) if A.size else (A, 0)
+        if not failed:
+            return factor, True
     raise np.linalg.LinAlgError(f"{name} is not positive definite")
 
 

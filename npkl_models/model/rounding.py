@@ -94,9 +94,11 @@ def objective(problem: Statement, V: Array, value: float) -> float:
         slope = np.maximum(np.abs(ends[0]), np.abs(ends[1]))
         error += float(np.sum(slope * size)) * gamma(steps + 8)
         error += SUM * UNIT * float(np.sum(np.abs(term.weight * term.loss.value(z, term.target)) + slope))
-    power, R = problem.regularizer.spectral, problem.regularizer.value(gram_eigenvalues(V))
-    p = 1.0 if power is None else power.p
-    return error + gamma(SUM * (p + V.shape[1])) * R + SUM * UNIT * abs(value)
+    if not problem.regularizer.vacuous:
+        power, R = problem.regularizer.spectral, problem.regularizer.value(gram_eigenvalues(V))
+        p = 1.0 if power is None else power.p
+        error += gamma(SUM * (p + V.shape[1])) * R
+    return error + SUM * UNIT * abs(value)
 
 
 def sensitivity(problem: Statement, V: Array, reach: float, nu: tuple[Array, ...]) -> float:
@@ -129,6 +131,8 @@ def sensitivity(problem: Statement, V: Array, reach: float, nu: tuple[Array, ...
         miss = np.abs(f.value_of_factor(V) - part.value) + gamma(steps) * f.size_of_factor(V)
         total += float(np.sum(np.abs(own) * miss))
     grown = 2 * reach * float(np.linalg.norm(lengths)) + reach**2
+    if R.vacuous:
+        return total * (1 + 1e-9)
     eigenvalues = gram_eigenvalues(V)
     return (total + R.value(eigenvalues + grown) - R.value(eigenvalues)) * (1 + 1e-9)
 

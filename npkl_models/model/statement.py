@@ -174,7 +174,8 @@ class Statement(Owner):
         """
         V = read_values(V, (self.n, None), "a factor")
         diagonal = np.einsum("ir,ir->i", V, V)
-        worst = self.regularizer.violation(gram_eigenvalues(V), diagonal)
+        R = self.regularizer
+        worst = 0.0 if R.vacuous else R.violation(gram_eigenvalues(V), diagonal)
         for part in self.equalities:
             error = np.abs(part.functional.value_of_factor(V) - part.value)
             size = np.where(part.value != 0, np.abs(part.value), part.functional.scale_of_factor(V))

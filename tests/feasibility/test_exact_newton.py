@@ -164,7 +164,7 @@ def test_a_singular_normal_matrix_is_solved_with_a_little_more_or_not_at_all(mon
     assert module._direct_step(EqualityMap(equal(twice)), X) is None
 
 
-def damped(gains, monkeypatch, miss=1e-3):
+def damped(gains, monkeypatch, miss=1e-3, summed=1.0):
     """The dampings of the trials, where each of them leaves that share of the residual."""
     tried, left, state = [], list(gains), {"miss": miss}
     exact = module.scipy.linalg.cho_factor
@@ -176,6 +176,7 @@ def damped(gains, monkeypatch, miss=1e-3):
     own = np.array([4.0, 4e-3, 1.0])
     monkeypatch.setattr(EqualityMap, "residual", lambda p, V: -state["miss"] * float(V[0, 0]) * own)
     monkeypatch.setattr(EqualityMap, "wanted", np.array([4.0, 0.0, 1.0]))
+    monkeypatch.setattr(EqualityMap, "sizes", lambda p, V: summed * own)
     monkeypatch.setattr(EqualityMap, "normal", lambda p, V: (np.eye(3), lambda x: (left.pop(0) - 1.0) * V))
     monkeypatch.setattr(module.scipy.linalg, "cho_factor", factor)
     out = module._damped(EqualityMap(equal(MIXED)), np.ones((N, 1)))
@@ -208,6 +209,14 @@ def test_only_what_is_close_and_not_met_is_damped(miss, moved, monkeypatch):
     """A hundredth at most in the norm of the relative residuals."""
     _, share, _ = damped([0.0] * 3, monkeypatch, miss)
     assert (share == 0.0) == moved
+
+
+def test_what_is_rounding_of_the_numbers_that_are_summed_is_not_damped(monkeypatch):
+    """A value of zero may be the difference of large numbers: no step can shrink what these round."""
+    miss = 1e-8
+    for summed, moved in ((0.9 * miss / module.ROUNDING, True), (1.1 * miss / module.ROUNDING, False)):
+        _, share, _ = damped([0.0] * 3, monkeypatch, miss, summed)
+        assert (share == 0.0) == moved
 
 
 def test_a_derivative_that_is_too_large_is_none(monkeypatch):

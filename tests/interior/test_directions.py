@@ -112,11 +112,9 @@ def test_a_direction_linearises_the_products_of_the_central_path(name, advanced,
 def centring(reach, after, roomy=True, amiss=0.0):
     """The share of mu that is kept, for steps that may go so far and leave so much of mu."""
     state = SimpleNamespace(
-        _reach=lambda d, share: reach, _complementarity=lambda *_: after, K=0.0, S=0.0, low=0.0, high=0.0,
-        to_lower=0.0, to_upper=0.0, roomy=roomy, amiss=amiss,
+        _reach=lambda d, share: reach, _mu_after=lambda *_: after, roomy=roomy, amiss=amiss,
     )  # fmt: skip
-    nothing = SimpleNamespace(K=0.0, S=0.0, low=0.0, high=0.0, y=0.0)
-    return Iterate._centring(state, nothing, 1.0)
+    return Iterate._centring(state, None, 1.0)
 
 
 def test_the_power_of_the_centring_goes_with_the_shorter_step():

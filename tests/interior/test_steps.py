@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.interior import interior, path, steps
+from npkl_models.interior import interior, path, steps, symmetry
 from npkl_models.interior.path import Iterate
 from npkl_models.interior.values import values_of
 from npkl_models.linalg import raised_cholesky
@@ -109,8 +109,11 @@ def test_iterates_end_at_the_optimum(name):
 
 def test_small_algebra():
     rng = np.random.default_rng(0)
-    X, Y = rng.normal(size=(2, N, N))
-    np.testing.assert_allclose(path._symmetric_product(X, Y), 0.5 * (X @ Y + Y.T @ X.T))
+    X = rng.normal(size=(N, N))
+    for n in (N, symmetry.WHOLE + 45):
+        P = rng.normal(size=(n, n))
+        np.testing.assert_allclose(symmetry.symmetric_part(P.copy(), -3.0), -1.5 * (P + P.T))
+        np.testing.assert_allclose(symmetry.filled(np.tril(P)), np.tril(P) + np.tril(P, -1).T)
     A = X @ X.T + np.eye(N)
     L = path._cholesky(A)
     np.testing.assert_allclose(np.tril(L) @ np.tril(L).T, A)
@@ -150,9 +153,9 @@ def test_lanczos_is_below_the_smallest_eigenvalue_and_near_it(n):
     A = rng.normal(size=(n, n))
     A = A + A.T
     true = np.linalg.eigvalsh(A)[0]
-    found = steps._smallest(lambda v: A @ v, n)
+    found = steps._smallest(lambda v: A @ v, steps.first_vector(n))
     assert true * 1.02 <= found <= true * 0.99
-    assert steps._smallest(lambda v: -3 * v, n) == pytest.approx(-3)
+    assert steps._smallest(lambda v: -3 * v, steps.first_vector(n)) == pytest.approx(-3)
     alpha, beta = list(rng.normal(size=8)), list(rng.uniform(0.5, 1, 8))
     T = np.diag(alpha) + np.diag(beta[:-1], 1) + np.diag(beta[:-1], -1)
     values, vectors = np.linalg.eigh(T)
