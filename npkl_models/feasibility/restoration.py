@@ -10,8 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from npkl_models.feasibility.dependence import without_dependent
 from npkl_models.feasibility.kantorovich import Near, near
 from npkl_models.feasibility.newton import SLACK, newton
+from npkl_models.feasibility.refinement import refined
+from npkl_models.feasibility.residual import misses_little
 from npkl_models.linalg import UNIT, Array, gram_eigenvalues
 from npkl_models.model.facts import diagonal_of
 from npkl_models.model.statement import Statement
@@ -64,6 +67,9 @@ def restore(problem: Statement, V: Array, prove: bool = True) -> Restored:
 def _nearest(problem: Statement, V: Array) -> tuple[Array, Near | None]:
     """By Newton steps, where they lead nearer to an exactly feasible kernel."""
     better = newton(problem, V)
+    sharper = _sharper(problem, better)
+    if sharper is not None:
+        return sharper
     found = near(problem, better)
     if found is not None and not (found.share > 0 or found.reach > SHORT * _length(better)):
         return better, found
@@ -77,6 +83,14 @@ def _nearest(problem: Statement, V: Array) -> tuple[Array, Near | None]:
         better = newton(problem, narrow)
         found = near(problem, better)
     return (V, None) if found is None else (better, found)
+
+
+def _sharper(problem: Statement, V: Array) -> tuple[Array, Near] | None:
+    """With twice the digits, where the equalities are so nearly dependent that the usual ones do not do."""
+    if not (problem.regularizer.vacuous and misses_little(problem, V)) or near(problem, V, anchored=False):
+        return None
+    found = refined(without_dependent(problem), V)
+    return None if found is None else (found.V, Near(found.reach))
 
 
 def _leading(V: Array) -> Array:
