@@ -49,9 +49,10 @@ def refined(problem: Statement, V: Array) -> Refined | None:
         weights = equal.of_each(np.abs(equal.triplets.coefficient))
         lipschitz = 2.01 * float(np.linalg.norm(weights / lengths))
         exact, F = _steps(equal, W, rows, lengths)
-        sigma = rows.floor - lipschitz * float(np.linalg.norm(exact.low))
-        if np.array_equal(exact.high, W) and sigma > 0 and 4.004 * lipschitz * F <= sigma**2:
-            V = problem.lift(W)
+        moved = float(np.linalg.norm(np.abs(exact.high - W) + np.abs(exact.low))) * (1 + 1e-9)
+        sigma = rows.floor - lipschitz * moved
+        if sigma > 0 and 4.004 * lipschitz * F <= sigma**2:
+            V = problem.lift(exact.high)
             return Refined(V, _away(problem, V, exact) + 2.01 * F / sigma)
         W = exact.high
     return None
@@ -60,10 +61,9 @@ def refined(problem: Statement, V: Array) -> Refined | None:
 def _derivative(equal: EqualityMap, W: Array) -> tuple[Independent, Array] | None:
     """That rows of the derivative at W, of unit length, are independent; their lengths."""
     V = equal.problem.lift(W)
-    J = equal.derivative(V)
-    if J is None:
+    A = _rows(equal, V, W)
+    if A is None:
         return None
-    A = dense(J)
     lengths = np.sqrt(np.einsum("ek,ek->e", A, A))
     if not bool(np.all(lengths > 0)):
         return None
@@ -75,6 +75,17 @@ def _derivative(equal: EqualityMap, W: Array) -> tuple[Independent, Array] | Non
     doubt = float(np.linalg.norm(sizes / lengths)) * (1 + 1e-3)
     rows = independent_rows(A, doubt)
     return None if rows is None else (rows, lengths)
+
+
+def _rows(equal: EqualityMap, V: Array, W: Array) -> Array | None:
+    """The derivative (m x s r), dense, the columns of W one after the other."""
+    if equal.vectors is None:
+        J = equal.derivative(V)
+        return None if J is None else dense(J)
+    P, R = equal.vectors
+    both = (P @ W)[:, :, None] * R[:, None, :] + (R @ W)[:, :, None] * P[:, None, :]
+    out: Array = both.reshape(equal.size, -1)
+    return out
 
 
 def _steps(equal: EqualityMap, W: Array, rows: Independent, lengths: Array) -> tuple[Twofold, float]:

@@ -67,7 +67,7 @@ def restore(problem: Statement, V: Array, prove: bool = True) -> Restored:
 def _nearest(problem: Statement, V: Array) -> tuple[Array, Near | None]:
     """By Newton steps, where they lead nearer to an exactly feasible kernel."""
     better = newton(problem, V)
-    sharper = _sharper(problem, better)
+    sharper = _sharper(problem, V, better)
     if sharper is not None:
         return sharper
     found = near(problem, better)
@@ -85,11 +85,23 @@ def _nearest(problem: Statement, V: Array) -> tuple[Array, Near | None]:
     return (V, None) if found is None else (better, found)
 
 
-def _sharper(problem: Statement, V: Array) -> tuple[Array, Near] | None:
-    """With twice the digits, where the equalities are so nearly dependent that the usual ones do not do."""
-    if not (problem.regularizer.vacuous and misses_little(problem, V)) or near(problem, V, anchored=False):
+def _sharper(problem: Statement, V: Array, better: Array) -> tuple[Array, Near] | None:
+    """With twice the digits, where the equalities are so nearly dependent that the usual ones do not do.
+
+    Of V itself, restored to ``better``; or of its leading part, whose derivative is smaller.
+    """
+    if not problem.regularizer.vacuous or problem.terms:
         return None
-    found = refined(without_dependent(problem), V)
+    if misses_little(problem, better):
+        if near(problem, better, anchored=False) is not None:
+            return None
+        found = refined(without_dependent(problem), better)
+        if found is not None:
+            return found.V, Near(found.reach)
+    narrow = _leading(V)
+    if narrow.shape[1] == V.shape[1]:
+        return None
+    found = refined(without_dependent(problem), newton(problem, narrow))
     return None if found is None else (found.V, Near(found.reach))
 
 
