@@ -16,8 +16,9 @@ from npkl_models.model.functionals import SquaredDistances, TotalSum
 from npkl_models.model.graph import laplacian
 from npkl_models.model.regularizers import Regularizer
 from npkl_models.model.terms import Equality
-from npkl_models.presolve.cliques import flatten
+from npkl_models.presolve.cliques import Flat, flatten
 from npkl_models.presolve.faces import complement
+from npkl_models.presolve.stresses import unstressed
 from npkl_models.problem import Problem
 
 
@@ -128,6 +129,10 @@ def unfolding(cost: Matrix, found: Neighborhood, name: str, reduce: bool = True)
     if not reduce:
         return Problem(cost, (), (kept, Equality(TotalSum(n), 0.0, "centring")), name=name)
     flat = flatten(n, pairs, squared)
+    if found.points is not None:
+        every = flat or Flat(complement(n), np.ones(len(pairs), dtype=bool), 0, 0.0, 0.0)
+        smaller = unstressed(found.points, pairs, squared, every)
+        flat = flat if smaller is every else smaller
     if flat is None:
         return Problem(cost, (), (kept,), basis=complement(n), name=name)
     i, j = pairs[flat.kept].T
