@@ -82,6 +82,7 @@ class _Run:
         self.scaling: Array | None = None  # T of the kernel T K T', of which the iterate has K
         self.rescaled_at = 0 if rescalable(self.iterate.values) else ITERATIONS * ITERATIONS
         self.best: list[Certificate] = []
+        self.highest: Certificate | None = None  # that with the best bound, of an iterate that was looked at
         self.center: Multipliers | None = None  # the first dual feasible iterate, far from the boundary
         self.threshold = LOOK * options.tol
         self.gap, self.smallest, self.at = np.inf, np.inf, 0
@@ -157,6 +158,12 @@ class _Run:
         if found.rigour == "probable" and self.watch.suffices(found):
             proof = self.watch.certify(self.problem, V, y, method="cholesky")
             found = proof if self.watch.suffices(proof) and proof.rigour == "proved" else found
+        known = self.highest
+        if known is not None and found.feasible and found.bound < known.bound and not self.watch.suffices(found):
+            other = self.watch.certify(self.problem, found.point, known.multipliers)
+            found = other if other.relative_gap < found.relative_gap else found
+        if known is None or found.bound > known.bound:
+            self.highest = found
         if not self.best or found.relative_gap < self.best[-1].relative_gap:
             self.best.append(found)
         return found
