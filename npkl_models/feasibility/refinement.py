@@ -9,6 +9,7 @@ from it the exact one is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,13 +18,17 @@ from npkl_models.feasibility.equality_map import MOST, EqualityMap
 from npkl_models.linalg import Array, dense, gamma
 from npkl_models.linalg.twofold import ROUNDOFF, Twofold, add, matmul, multiply, total, twofold
 from npkl_models.model.statement import Statement
-from npkl_models.proof.singular import Independent, independent_rows
+from npkl_models.proof.singular import independent_by_gram, independent_rows
 
 ROUNDS, STEPS = 3, 4  # derivatives, and steps with each
 GAIN = 0.5  # a step that does not shrink the residual to this share is the last
 FORMING = 32  # operations in an entry of the derivative
 NUMBERS = 4e7  # of the derivative
 WORK = 2e11  # operations of its factorisation
+
+
+Shortest = Callable[[Array], Array]
+"""Right-hand sides (m), to near the shortest change of W (s x r) that has them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,19 +43,19 @@ def refined(problem: Statement, V: Array) -> Refined | None:
     """The nearest feasible factor, with proof; None where there is none, or the derivative is too large."""
     equal = EqualityMap(problem)
     m, k = equal.size, problem.order * V.shape[1]
-    if m > min(MOST, k) or float(m) * k > NUMBERS or 4.0 * m * m * k > WORK:
+    if m > min(MOST, k):
         return None
     W = problem.drop(V)
     for _ in range(ROUNDS):
         found = _derivative(equal, W)
         if found is None:
             return None
-        rows, lengths = found
+        floor, shortest, lengths = found
         weights = equal.of_each(np.abs(equal.triplets.coefficient))
         lipschitz = 2.01 * float(np.linalg.norm(weights / lengths))
-        exact, F = _steps(equal, W, rows, lengths)
+        exact, F = _steps(equal, W, shortest, lengths)
         moved = float(np.linalg.norm(np.abs(exact.high - W) + np.abs(exact.low))) * (1 + 1e-9)
-        sigma = rows.floor - lipschitz * moved
+        sigma = floor - lipschitz * moved
         if sigma > 0 and 4.004 * lipschitz * F <= sigma**2:
             V = problem.lift(exact.high)
             return Refined(V, _away(problem, V, exact) + 2.01 * F / sigma)
@@ -58,37 +63,64 @@ def refined(problem: Statement, V: Array) -> Refined | None:
     return None
 
 
-def _derivative(equal: EqualityMap, W: Array) -> tuple[Independent, Array] | None:
-    """That rows of the derivative at W, of unit length, are independent; their lengths."""
+def _derivative(equal: EqualityMap, W: Array) -> tuple[float, Shortest, Array] | None:
+    """A proved floor of the singular values of the derivative at W, its rows of unit length; its inverse; lengths.
+
+    By the Gram matrix where that suffices; by an orthogonal factorisation, which costs more the wider W is.
+    """
     V = equal.problem.lift(W)
-    A = _rows(equal, V, W)
-    if A is None:
+    m, k = equal.size, W.size
+    small = float(m) * k <= NUMBERS and 4.0 * m * m * k <= WORK
+    vectors = equal.vectors
+    if vectors is None and not small:
         return None
-    lengths = np.sqrt(np.einsum("ek,ek->e", A, A))
+    if vectors is not None:
+        P, R = vectors
+        PW, RW = P @ W, R @ W
+        p, r, pw, rw = (np.linalg.norm(X, axis=1) for X in (P, R, PW, RW))
+        lengths = p * rw + r * pw  # no less than those of the rows
+        G = (P @ P.T) * (RW @ RW.T) + (R @ R.T) * (PW @ PW.T)
+        mixed = (P @ R.T) * (RW @ PW.T)
+        G = G + mixed + mixed.T
+    else:
+        J = equal.derivative(V)
+        if J is None:
+            return None
+        A = dense(J)
+        lengths = np.sqrt(np.einsum("ek,ek->e", A, A))
     if not bool(np.all(lengths > 0)):
         return None
-    A = A / lengths[:, None]
+    doubt = _doubt(equal, V, W, lengths)
+    if vectors is not None:
+        found = independent_by_gram(G / lengths / lengths[:, None], gamma(2 * (sum(W.shape) + 16)))
+        if found is not None and found[0] > doubt:
+            X = found[1]
+
+            def by_gram(right: Array) -> Array:
+                x = (X @ (X.T @ right)) / lengths
+                out: Array = P.T @ (x[:, None] * RW) + R.T @ (x[:, None] * PW)
+                return out
+
+            return found[0] - doubt, by_gram, lengths
+        if not small:
+            return None
+        A = ((RW)[:, :, None] * P[:, None, :] + PW[:, :, None] * R[:, None, :]).reshape(m, -1)
+    rows = independent_rows(A / lengths[:, None], doubt)
+    if rows is None:
+        return None
+    return rows.floor, lambda right: rows.shortest(right).reshape(W.shape[1], W.shape[0]).T, lengths
+
+
+def _doubt(equal: EqualityMap, V: Array, W: Array, lengths: Array) -> float:
+    """What rounding may have done to the derivative, its rows divided by their lengths (norm)."""
     t, length = equal.triplets, np.sqrt(np.einsum("ir,ir->i", V, V))
     lift = gamma(equal.problem.order + 4) * float(np.linalg.norm(W))  # what a row of V may be off by
     sizes = equal.of_each(2 * np.abs(t.coefficient) * (length[t.row] + length[t.column] + 2 * lift))
     sizes = gamma(FORMING) * sizes + 2 * lift * equal.of_each(2 * np.abs(t.coefficient))
-    doubt = float(np.linalg.norm(sizes / lengths)) * (1 + 1e-3)
-    rows = independent_rows(A, doubt)
-    return None if rows is None else (rows, lengths)
+    return float(np.linalg.norm(sizes / lengths)) * (1 + 1e-3)
 
 
-def _rows(equal: EqualityMap, V: Array, W: Array) -> Array | None:
-    """The derivative (m x s r), dense, the columns of W one after the other."""
-    if equal.vectors is None:
-        J = equal.derivative(V)
-        return None if J is None else dense(J)
-    P, R = equal.vectors
-    both = (P @ W)[:, :, None] * R[:, None, :] + (R @ W)[:, :, None] * P[:, None, :]
-    out: Array = both.reshape(equal.size, -1)
-    return out
-
-
-def _steps(equal: EqualityMap, W: Array, rows: Independent, lengths: Array) -> tuple[Twofold, float]:
+def _steps(equal: EqualityMap, W: Array, shortest: Shortest, lengths: Array) -> tuple[Twofold, float]:
     """Steps with one derivative from W on, and an upper bound on the residual, relative to the lengths."""
     best, here = (twofold(W), np.inf), twofold(W)
     for _ in range(STEPS):
@@ -97,8 +129,7 @@ def _steps(equal: EqualityMap, W: Array, rows: Independent, lengths: Array) -> t
         if not size < GAIN * best[1]:
             return (here, size) if size < best[1] else best
         best = here, size
-        step = rows.shortest(F / lengths).reshape(W.shape[1], W.shape[0]).T
-        here = add(here, twofold(-step))
+        here = add(here, twofold(-shortest(F / lengths)))
     F, doubt = _residual(equal, here)
     size = float(np.linalg.norm((np.abs(F) + doubt) / lengths)) * (1 + 1e-9)
     return (here, size) if size < best[1] else best

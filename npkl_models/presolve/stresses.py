@@ -27,7 +27,8 @@ CLEAR = 1e-9  # and one that is not; a map with singular values between the two 
 TOGETHER = 1e-7  # entry of the projector on the stresses that joins two distances
 LOW = 1e-9  # eigenvalue of a stress, relative to its largest, that is zero
 ROUNDS = 20  # of faces, each with the stresses that the last one has left
-TRIES = 2_000  # of combinations of several stresses on the same distances
+TRIES = 500  # of combinations of several stresses on the same distances
+SEVERAL = 8  # stresses on the same distances, of which a combination is looked for
 NUMBERS = 3e7  # of the rigidity map
 
 
@@ -128,6 +129,8 @@ def _definite(matrices: list[Array]) -> Array | None:
         for sign in (1.0, -1.0):
             if (sign * values).min() >= -LOW * np.abs(values).max():
                 return np.asarray(sign * M)
+        return None
+    if len(matrices) > SEVERAL:
         return None
     shares = np.array([np.trace(M) for M in matrices])
     for _ in range(TRIES):

@@ -61,3 +61,25 @@ def independent_rows(J: Array, doubt: float = 0.0) -> Independent | None:
     if not delta <= MOST:
         return None
     return Independent(float(np.sqrt(1 - delta)) / size * (1 - gamma(m * m)), X, T)
+
+
+def independent_by_gram(G: Array, relative: float) -> tuple[float, Array] | None:
+    """A floor of the singular values of J and an X (m x m) with X'JJ'X near I, from G near JJ'.
+
+    J has rows of unit length, and each entry of G is off by ``relative`` at most. This serves down to singular values of
+    about 1e-5, however many columns J has.
+    """
+    m = len(G)
+    if not np.isfinite(G).all():
+        return None
+    L, failed = lapack.dpotrf(G, lower=1)
+    if failed:
+        return None
+    X, failed = lapack.dtrtri(np.tril(L), lower=1)
+    if failed or not np.isfinite(X).all():
+        return None
+    X = np.tril(X).T
+    size = float(np.linalg.norm(X))
+    delta = float(np.linalg.norm(X.T @ (G @ X) - np.eye(m)))
+    delta += 1.01 * m * (relative + 2 * gamma(m + 4)) * size**2
+    return (float(np.sqrt(1 - delta)) / size * (1 - gamma(m * m)), X) if delta <= MOST else None
