@@ -1,16 +1,17 @@
 """A slack that is positive definite by far less than its rounding: proved in other coordinates.
 
-Where multipliers of distances reach 1e6 to 1e8 the slack S has eigenvalues between 1e-8 and 1e8. One matrix of
-floating-point numbers cannot hold both, and no factorisation of it can prove the small ones. T'ST can, T the eigenvectors
-divided by the roots of their eigenvalues: it is near the identity. It is summed from the multipliers with
-twice the digits; if it is positive definite so is S (Sylvester), and the bound of these multipliers needs no repair.
+Where multipliers of distances reach 1e6 to 1e8 the slack S has eigenvalues between 1e-8 and 1e8. One matrix
+of floating-point numbers cannot hold both, and no factorisation of it can prove the small ones. T'ST can, T
+the eigenvectors divided by the roots of their eigenvalues: it is near the identity. It is summed from the
+multipliers with twice the digits; if it is positive definite so is S (Sylvester), and the bound of these
+multipliers needs no repair.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from npkl_models.linalg import UNIT, Array, dense, norm_bound, symmetrize
+from npkl_models.linalg import UNIT, Array, Index, dense, norm_bound, symmetrize
 from npkl_models.linalg.exact_products import inner_products
 from npkl_models.linalg.twofold import ROUNDOFF, Twofold, add, multiply, twofold
 from npkl_models.model.incidence import Incidence
@@ -74,7 +75,7 @@ def _in_coordinates(problem: Statement, y: Multipliers, T: Array) -> tuple[Array
     return (near, error) if norm_bound(near) < np.inf and np.isfinite(error).all() else None
 
 
-def _entries(problem: Statement, y: Multipliers) -> tuple[Array, Array, Twofold, Array]:
+def _entries(problem: Statement, y: Multipliers) -> tuple[Index, Index, Twofold, Array]:
     """Row, column, number and size of what is summed in S(y), symmetric, in the order of the rows."""
     t = Incidence.stack([part.functional.incidence for part in problem.parts])
     weight = np.concatenate([np.asarray(part, dtype=float) for part in y.parts])

@@ -1,10 +1,10 @@
-"""A feasible kernel near a point, by Newton steps with residuals of twice the digits, and Kantorovich's theorem.
+"""A feasible kernel near a point: Newton steps with residuals of twice the digits, Kantorovich's theorem.
 
 Distances of neighbours may depend on each other but for 1e-8: the smallest singular value sigma of their
 derivative at a factor is of that size, and the theorem asks for a residual below sigma^2. No factor of
-floating-point numbers has one so small, but a sum of two has (`npkl_models.linalg.twofold`), and sigma is proved by an
-orthogonal factorisation (`npkl_models.proof.singular`). What is returned is the factor in floating-point numbers, and how far
-from it the exact one is.
+floating-point numbers has one so small, but a sum of two has (`npkl_models.linalg.twofold`), and sigma is
+proved by an orthogonal factorisation (`npkl_models.proof.singular`). What is returned is the factor in
+floating-point numbers, and how far from it the exact one is.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from npkl_models.feasibility.equality_map import MOST, EqualityMap
-from npkl_models.linalg import Array, dense, gamma
+from npkl_models.linalg import Array, Index, dense, gamma
 from npkl_models.linalg.twofold import ROUNDOFF, Twofold, add, matmul, multiply, total, twofold
 from npkl_models.model.statement import Statement
 from npkl_models.proof.singular import independent_by_gram, independent_rows
@@ -64,7 +64,7 @@ def refined(problem: Statement, V: Array) -> Refined | None:
 
 
 def _derivative(equal: EqualityMap, W: Array) -> tuple[float, Shortest, Array] | None:
-    """A proved floor of the singular values of the derivative at W, its rows of unit length; its inverse; lengths.
+    """A floor of the singular values of the derivative at W, its rows of unit length; its inverse; lengths.
 
     By the Gram matrix where that suffices; by an orthogonal factorisation, which costs more the wider W is.
     """
@@ -155,8 +155,10 @@ def _residual(equal: EqualityMap, W: Twofold) -> tuple[Array, Array]:
     own = (V.high.shape[1] + 2) * ROUNDOFF * length[t.row] * length[t.column]
     own += error[t.row] * length[t.column] + error[t.column] * (length[t.row] + error[t.row])
     doubt = 1.01 * equal.of_each(coefficient * own)
-    doubt += (count + 2) * ROUNDOFF * (
-        np.abs(equal.wanted) + 1.01 * equal.of_each(coefficient * length[t.row] * length[t.column])
+    doubt += (
+        (count + 2)
+        * ROUNDOFF
+        * (np.abs(equal.wanted) + 1.01 * equal.of_each(coefficient * length[t.row] * length[t.column]))
     )
     value = out.high + out.low
     return value, doubt + 2.0**-52 * np.abs(value)
@@ -178,5 +180,5 @@ def _away(problem: Statement, V: Array, W: Twofold) -> float:
     return float(np.linalg.norm(off)) * (1 + 1e-9) + float(np.linalg.norm(error))
 
 
-def _taken(x: Twofold, at: Array) -> Twofold:
+def _taken(x: Twofold, at: Index) -> Twofold:
     return Twofold(x.high[at], x.low[at])

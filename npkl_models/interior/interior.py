@@ -159,7 +159,12 @@ class _Run:
             proof = self.watch.certify(self.problem, V, y, method="cholesky")
             found = proof if self.watch.suffices(proof) and proof.rigour == "proved" else found
         known = self.highest
-        if known is not None and found.feasible and found.bound < known.bound and not self.watch.suffices(found):
+        if (
+            known is not None
+            and found.feasible
+            and found.bound < known.bound
+            and not self.watch.suffices(found)
+        ):
             other = self.watch.certify(self.problem, found.point, known.multipliers)
             found = other if other.relative_gap < found.relative_gap else found
         if known is None or found.bound > known.bound:

@@ -6,9 +6,9 @@ the large ones only. With K = T T' (T = U diag(w)^(1/2), graded by columns) and 
 
 .. math:: \langle M_e, U \rangle = \langle T' M_e T, Y \rangle, \qquad S_Y = T' S T,
 
-so that Y begins at the identity. Feasible kernels stay within a multiple of it (those of a well centred K lie in
-its Dikin ellipsoid, enlarged by the order), and no digit of a small eigenvalue is lost. Nesterov & Todd 1997 for the
-invariance of the method; only rounding sees the change of coordinates.
+so that Y begins at the identity. Feasible kernels stay within a multiple of it (those of a well centred K
+lie in its Dikin ellipsoid, enlarged by the order), and no digit of a small eigenvalue is lost. Nesterov &
+Todd 1997 for the invariance of the method; only rounding sees the change of coordinates.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Products of matrices to twice the digits, by products of slices that BLAS computes without any rounding.
 
-A column is cut into slices of so few bits that sums of products of two of them are exact (Ozaki, Ogita, Oishi &
-Rump 2012); the products of slices are added in twofold numbers.
+A column is cut into slices of so few bits that sums of products of two of them are exact (Ozaki, Ogita,
+Oishi & Rump 2012); the products of slices are added in twofold numbers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Numbers as unevaluated sums of two floating-point numbers: about 32 decimal digits, vectorised.
 
 Exact sums by Knuth, exact products by Dekker's splitting (Dekker 1971; Joldes, Muller & Popescu 2017 for the
-errors): every operation here is within 8 units of 2^-105 of the exact result, relative to the sizes that enter.
+errors): every operation here is within 8 units of 2^-105 of the exact result, relative to the sizes that
+enter.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def matmul(A: Array, X: Twofold) -> Twofold:
 
 
 def total(x: Twofold) -> Twofold:
-    """Sums over the last axis, of k numbers each; the error is at most k ``ROUNDOFF`` times the sum of |x|."""
+    """Sums over the last axis, k numbers each; the error is at most k ``ROUNDOFF`` times that of |x|."""
     out = Twofold(x.high[..., 0], x.low[..., 0])
     for k in range(1, x.high.shape[-1]):
         out = add(out, Twofold(x.high[..., k], x.low[..., k]))

@@ -1,14 +1,15 @@
 r"""Distances that leave no kernel positive definite though no clique is flat: by the stresses of the points.
 
-Weights :math:`\lambda` with :math:`\Omega = \sum_e \lambda_e M_e` and :math:`\Omega X = 0` are a stress of the points X.
-Every kernel K with their distances has
+Weights :math:`\lambda` with :math:`\Omega = \sum_e \lambda_e M_e` and :math:`\Omega X = 0` are a stress of
+the points X. Every kernel K with their distances has
 
 .. math:: \langle \Omega, K \rangle = \lambda' b = \langle \Omega, X X' \rangle = 0,
 
-so that a positive semidefinite stress has :math:`\Omega K = 0` (Connelly 1982; Gortler & Thurston 2014; as facial reduction
-Alfakih 2011): K lies in the face of the null space of :math:`\Omega`, and as many distances as there are stresses depend
-on others there. Stresses are the left null space of the rigidity map at X, where the rank can be told: singular
-values fall from 1e-5 to 1e-16. At a kernel in the interior of a solver they fall to the 1e-8 that rounding leaves.
+so that a positive semidefinite stress has :math:`\Omega K = 0` (Connelly 1982; Gortler & Thurston 2014; as
+facial reduction Alfakih 2011): K lies in the face of the null space of :math:`\Omega`, and as many
+distances as there are stresses depend on others there. Stresses are the left null space of the rigidity map
+at X, where the rank can be told: singular values fall from 1e-5 to 1e-16. At a kernel in the interior of a
+solver they fall to the 1e-8 that rounding leaves.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def _components(stresses: Array) -> list[Array]:
 
 
 def _normals(apart: Array, stresses: Array) -> Array | None:
-    """Orthonormal rows in the range of a positive semidefinite combination of the stresses; None without one."""
+    """Orthonormal rows in the range of a semidefinite combination of the stresses; None without one."""
     used = np.flatnonzero(np.any(np.abs(stresses) > TOGETHER * TOGETHER, axis=1))
     _, s, rows = np.linalg.svd(apart[used], full_matrices=False)
     local = rows[s > LOW * s[0]]

@@ -1,8 +1,9 @@
 """A proof of the smallest singular value of a wide matrix, to far below the root of the unit roundoff.
 
 By the Gram matrix J J' nothing below 1e-7 of a norm can be told from zero. With any X near the inverse of R,
-J' = O R (QR), the columns of T = J'X are nearly orthonormal: if ||T'T - I|| <= delta < 1 then X has full rank, and
-|J'y| >= sqrt(1 - delta) |y| / ||X|| for every y = Xz. Only what rounding does to T has to be paid for.
+J' = O R (QR), the columns of T = J'X are nearly orthonormal: if ||T'T - I|| <= delta < 1 then X has full
+rank, and |J'y| >= sqrt(1 - delta) |y| / ||X|| for every y = Xz. Only what rounding does to T has to be paid
+for.
 """
 
 from __future__ import annotations
@@ -66,8 +67,8 @@ def independent_rows(J: Array, doubt: float = 0.0) -> Independent | None:
 def independent_by_gram(G: Array, relative: float) -> tuple[float, Array] | None:
     """A floor of the singular values of J and an X (m x m) with X'JJ'X near I, from G near JJ'.
 
-    J has rows of unit length, and each entry of G is off by ``relative`` at most. This serves down to singular values of
-    about 1e-5, however many columns J has.
+    J has rows of unit length, and each entry of G is off by ``relative`` at most. This serves down to
+    singular values of about 1e-5, however many columns J has.
     """
     m = len(G)
     if not np.isfinite(G).all():
