@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from npkl_models.feasibility.equality_map import MOST, EqualityMap
+from npkl_models.feasibility.kantorovich import FORMING
 from npkl_models.linalg import Array, Index, dense, gamma
 from npkl_models.linalg.twofold import ROUNDOFF, Twofold, add, matmul, multiply, total, twofold
 from npkl_models.model.statement import Statement
@@ -22,7 +23,6 @@ from npkl_models.proof.singular import independent_by_gram, independent_rows
 
 ROUNDS, STEPS = 3, 4  # derivatives, and steps with each
 GAIN = 0.5  # a step that does not shrink the residual to this share is the last
-FORMING = 32  # operations in an entry of the derivative
 NUMBERS = 4e7  # of the derivative
 WORK = 2e11  # operations of its factorisation
 

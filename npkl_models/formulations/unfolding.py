@@ -73,7 +73,8 @@ def mvu(
     1'K1 = 0 forbids any positive definite K, and so do points that are all neighbours of each other and lie
     in fewer dimensions than they could (five in a plane): then all their distances are known, and the rank
     of their part of K. The basis is orthogonal to the constant vector and to all that is so fixed
-    (`npkl_models.presolve.cliques`; Krislock & Wolkowicz 2010), and distances that depend on others there are
+    (`npkl_models.presolve.cliques`; Krislock & Wolkowicz 2010) and to the range of the positive semidefinite
+    stresses of the points (`npkl_models.presolve.stresses`), and distances that depend on others there are
     left out. In exact arithmetic it is the same problem. The distances in memory are rounded, though: those
     of five points in a plane are, to the last bit, of no points, or of points in four dimensions. What is
     certified is the optimum of the problem over that basis with the distances that it keeps; the others are

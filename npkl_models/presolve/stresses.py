@@ -21,13 +21,11 @@ from scipy.sparse.csgraph import connected_components
 
 from npkl_models.linalg import Array, Index
 from npkl_models.model.basis import Basis
-from npkl_models.presolve.cliques import MISSED, Flat, spanned
+from npkl_models.presolve.cliques import CLEAR, MISSED, ROUNDS, Flat, spanned
 
-NULL = 1e-12  # singular value of the rigidity map, its rows of unit length, that is rounding
-CLEAR = 1e-9  # and one that is not; a map with singular values between the two is left as it is
+NULL = 1e-12  # singular value of the rigidity map, its rows of unit length, that is rounding; `CLEAR` is not
 TOGETHER = 1e-7  # entry of the projector on the stresses that joins two distances
 LOW = 1e-9  # eigenvalue of a stress, relative to its largest, that is zero
-ROUNDS = 20  # of faces, each with the stresses that the last one has left
 TRIES = 500  # of combinations of several stresses on the same distances
 SEVERAL = 8  # stresses on the same distances, of which a combination is looked for
 NUMBERS = 3e7  # of the rigidity map
