@@ -21,7 +21,9 @@ def test_the_printed_problem_is_optimal_where_no_kernel_could_be_shown(draw):
     solution = problem.solve("interior")
     found = solution.certificate
     assert solution.status is nm.Status.OPTIMAL
-    assert found.feasible and found.rigour == "proved" and found.relative_gap <= 1e-6
+    assert found.feasible
+    assert found.rigour == "proved"
+    assert found.relative_gap <= 1e-6
     assert nm.mvu(X, 4, components="connect", reduce=False).violation(solution.V) <= 1e-9
     flat = X - X.mean(axis=0)
     assert found.upper <= -np.sum(flat**2)  # the points themselves have these distances
@@ -37,7 +39,8 @@ def test_a_refined_factor_is_near_an_exact_one():
     problem = nm.Problem(-np.eye(4), (), (equal,), basis=complement(4))
     V = problem.lift(problem.drop(X)) * (1 + 1e-9)
     found = refinement.refined(problem, V)
-    assert found is not None and found.reach <= 1e-14
+    assert found is not None
+    assert found.reach <= 1e-14
     assert np.abs(EqualityMap(problem).residual(found.V)).max() <= 1e-14
     assert refinement.refined(problem, V[:, :1]) is None  # more equalities than numbers in a line
 
@@ -49,7 +52,9 @@ def test_semidefinite_stresses_leave_a_face_that_holds_the_points():
     squared = np.sum((X[pairs[:, 0]] - X[pairs[:, 1]]) ** 2, axis=1)
     whole = Flat(complement(4), np.ones(6, dtype=bool), 0, 0.0, 0.0)
     flat = unstressed(X, pairs, squared, whole)
-    assert flat.basis.size == 2 and flat.kept.sum() == 3 and flat.missed <= 1e-13
+    assert flat.basis.size == 2
+    assert flat.kept.sum() == 3
+    assert flat.missed <= 1e-13
     centred = X - X.mean(axis=0)
     Q = flat.basis.dense
     np.testing.assert_allclose(Q @ (Q.T @ centred), centred, atol=1e-13)
@@ -65,7 +70,8 @@ def test_a_slack_is_proved_definite_far_below_its_rounding():
     y = nm.Multipliers((), (np.array([1e9, 1e9, 1e9, 2e9]),))
     S = problem.restrict(problem.slack(y))
     least = np.linalg.eigvalsh(S)[0]
-    assert least > 0 and congruence.positive_definite(problem, y, S)
+    assert least > 0
+    assert congruence.positive_definite(problem, y, S)
     low = nm.Multipliers((), (np.array([1e9, 0.0, 0.0, 0.0]),))  # two directions are left to -I
     assert Q.shape[1] == 3
     assert not congruence.positive_definite(problem, low, problem.restrict(problem.slack(low)))
