@@ -76,16 +76,18 @@ class InteriorPlan:
 class _Run:
     """State of one run."""
 
+    scaling: Array | None = None  # T of the kernel T K T', of which the iterate has K
+    highest: Certificate | None = None  # that with the best bound, of an iterate that was looked at
+    gap = np.inf  # of the last iterate
+
     def __init__(self, problem: Statement, options: InteriorOptions, watch: Watch) -> None:
         self.problem, self.options, self.watch = problem, options, watch
         self.iterate = Iterate(values_of(problem))
-        self.scaling: Array | None = None  # T of the kernel T K T', of which the iterate has K
         self.rescaled_at = 0 if rescalable(self.iterate.values) else ITERATIONS * ITERATIONS
         self.best: list[Certificate] = []
-        self.highest: Certificate | None = None  # that with the best bound, of an iterate that was looked at
         self.center: Multipliers | None = None  # the first dual feasible iterate, far from the boundary
         self.threshold = LOOK * options.tol
-        self.gap, self.smallest, self.at = np.inf, np.inf, 0
+        self.smallest, self.at = np.inf, 0
         self.size = problem.size(self.iterate.objective())
         self.one = LEAST * iteration_seconds(problem)
         watch.expect(self.one)
@@ -158,20 +160,22 @@ class _Run:
         if found.rigour == "probable" and self.watch.suffices(found):
             proof = self.watch.certify(self.problem, V, y, method="cholesky")
             found = proof if self.watch.suffices(proof) and proof.rigour == "proved" else found
-        known = self.highest
-        if (
-            known is not None
-            and found.feasible
-            and found.bound < known.bound
-            and not self.watch.suffices(found)
-        ):
-            other = self.watch.certify(self.problem, found.point, known.multipliers)
-            found = other if other.relative_gap < found.relative_gap else found
-        if known is None or found.bound > known.bound:
-            self.highest = found
+        if self.scaling is not None:
+            found = self._with_highest(found)
         if not self.best or found.relative_gap < self.best[-1].relative_gap:
             self.best.append(found)
         return found
+
+    def _with_highest(self, found: Certificate) -> Certificate:
+        """The certificate by the best bound of all iterates: a later point may be feasible, its slack not."""
+        known = self.highest
+        if known is None or found.bound > known.bound:
+            self.highest = found
+            return found
+        if not found.feasible or self.watch.suffices(found):
+            return found
+        other = self.watch.certify(self.problem, found.point, known.multipliers)
+        return other if other.relative_gap < found.relative_gap else found
 
     def claim(self, status: Status) -> Claim:
         """The best point that was certified, or the last one."""
