@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
+from npkl_models.certify.congruence import positive_definite
 from npkl_models.certify.repairs import balanced, best_repair, diagonal_price
 from npkl_models.certify.slater import Interior
 from npkl_models.errors import ProblemError, UnsupportedError, chosen
@@ -101,9 +102,16 @@ def bound_from(
     lower = found.lower - error
     shortfall = max(0.0, 2 * UNIT * (abs(lower) + R.shift) - (lower + R.shift)) if lower > -np.inf else np.inf
     wanted = objective - AMPLE * demand.tol * problem.size(objective)
+    if shortfall > AMPLE * demand.tol * norm_bound(problem.cost) and _critical(problem, found, error):
+        shortfall = 0.0 if positive_definite(problem, y, dense(S)) else shortfall
     repair, bound, y = best_repair(problem, y, shortfall, upper, found.raised, demand.inside, wanted)
     rigour: Rigour = found.rigour if np.isfinite(bound) else "none"
     return Dual(bound, rigour, repair, y, found, R.shift + _kappa(R.spectral, S, W))
+
+
+def _critical(problem: Statement, found: EigenBound, error: float) -> bool:
+    """Whether a slack that equalities enter lacks no more than what rounding may hide."""
+    return bool(problem.equalities) and problem.regularizer.vacuous and -found.estimate <= error
 
 
 def fresh(random_state: int | None, *tested: Matrix) -> np.random.Generator:

@@ -58,7 +58,8 @@ class Near:
     def upper(self, problem: Statement, V: Array, objective: float, nu: tuple[Array, ...]) -> float:
         """An upper bound on its objective; the objective is convex in the kernel."""
         if self.anchor is None or self.share == 0.0:
-            return objective + rounding.sensitivity(problem, V, self.reach, nu)
+            near = rounding.linear_change(problem, V, self.reach)
+            return objective + min(near, rounding.sensitivity(problem, V, self.reach, nu))
         away = problem.objective_of_factor(self.anchor)
         away += rounding.objective(problem, self.anchor, away)
         mixed = mixture(V, self.anchor, self.share)
@@ -66,10 +67,11 @@ class Near:
         return objective + self.share * max(away - objective, 0.0) + along
 
 
-def near(problem: Statement, V: Array) -> Near | None:
+def near(problem: Statement, V: Array, anchored: bool = True) -> Near | None:
     """An exactly feasible kernel near V V' (n x r), None if there is no proof of one.
 
-    The equalities and the regulariser; V lies in the range of the basis.
+    The equalities and the regulariser; V lies in the range of the basis. Without ``anchored`` none is looked
+    for on the way to another feasible kernel.
     """
     if not problem.equalities:
         return Near(0.0) if _confined(problem, V, 0.0) else None
@@ -86,7 +88,7 @@ def near(problem: Statement, V: Array) -> Near | None:
         reach = _of_newton(problem, _residual(problem, V), own)
         if np.isfinite(reach) and _confined(problem, V, reach):
             return Near(reach)
-    return _by_anchor(problem, V)
+    return _by_anchor(problem, V) if anchored else None
 
 
 def _zero_for_zero(problem: Statement, V: Array) -> bool:

@@ -10,8 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from npkl_models.feasibility.dependence import without_dependent
 from npkl_models.feasibility.kantorovich import Near, near
 from npkl_models.feasibility.newton import SLACK, newton
+from npkl_models.feasibility.refinement import refined
+from npkl_models.feasibility.residual import misses_little
 from npkl_models.linalg import UNIT, Array, gram_eigenvalues
 from npkl_models.model.facts import diagonal_of
 from npkl_models.model.statement import Statement
@@ -65,6 +68,9 @@ def restore(problem: Statement, V: Array, prove: bool = True) -> Restored:
 def _nearest(problem: Statement, V: Array) -> tuple[Array, Near | None]:
     """By Newton steps, where they lead nearer to an exactly feasible kernel."""
     better = newton(problem, V)
+    sharper = _sharper(problem, V, better)
+    if sharper is not None:
+        return sharper
     found = near(problem, better)
     if found is not None:
         size = _length(better)
@@ -81,6 +87,26 @@ def _nearest(problem: Statement, V: Array) -> tuple[Array, Near | None]:
         better = newton(problem, narrow)
         found = near(problem, better)
     return (V, None) if found is None else (better, found)
+
+
+def _sharper(problem: Statement, V: Array, better: Array) -> tuple[Array, Near] | None:
+    """With twice the digits, where the equalities are so nearly dependent that the usual ones do not do.
+
+    Of V itself, restored to ``better``; or of its leading part, whose derivative is smaller.
+    """
+    if not problem.regularizer.vacuous or problem.terms:
+        return None
+    if misses_little(problem, better):
+        if near(problem, better, anchored=False) is not None:
+            return None
+        found = refined(without_dependent(problem), better)
+        if found is not None:
+            return found.V, Near(found.reach)
+    narrow = _leading(V)
+    if narrow.shape[1] == V.shape[1]:
+        return None
+    found = refined(without_dependent(problem), newton(problem, narrow))
+    return None if found is None else (found.V, Near(found.reach))
 
 
 def _leading(V: Array) -> Array:

@@ -29,6 +29,7 @@ class Neighborhood:
     pairs: Index  # (m, 2)
     squared: Array  # (m,)
     joined: int = 0  # edges between parts of the graph of nearest neighbours
+    points: Array | None = None  # (n, d), whose Euclidean distances they are
 
     @property
     def graph(self) -> Matrix:
@@ -88,7 +89,7 @@ def neighborhood(
         joined = len(bridges)
     if metric == "euclidean" and isinstance(points, np.ndarray):  # free of what a search rounds
         apart = points[pairs[:, 0]] - points[pairs[:, 1]]
-        return Neighborhood(n, pairs, np.einsum("ed,ed->e", apart, apart), joined)
+        return Neighborhood(n, pairs, np.einsum("ed,ed->e", apart, apart), joined, points)
     return Neighborhood(n, pairs, length**2, joined)
 
 

@@ -16,8 +16,9 @@ from npkl_models.model.functionals import SquaredDistances, TotalSum
 from npkl_models.model.graph import laplacian
 from npkl_models.model.regularizers import Regularizer
 from npkl_models.model.terms import Equality
-from npkl_models.presolve.cliques import flatten
+from npkl_models.presolve.cliques import Flat, flatten
 from npkl_models.presolve.faces import complement
+from npkl_models.presolve.stresses import unstressed
 from npkl_models.problem import Problem
 
 
@@ -72,7 +73,8 @@ def mvu(
     1'K1 = 0 forbids any positive definite K, and so do points that are all neighbours of each other and lie
     in fewer dimensions than they could (five in a plane): then all their distances are known, and the rank
     of their part of K. The basis is orthogonal to the constant vector and to all that is so fixed
-    (`npkl_models.presolve.cliques`; Krislock & Wolkowicz 2010), and distances that depend on others there are
+    (`npkl_models.presolve.cliques`; Krislock & Wolkowicz 2010) and to the range of the positive semidefinite
+    stresses of the points (`npkl_models.presolve.stresses`), and distances that depend on others there are
     left out. In exact arithmetic it is the same problem. The distances in memory are rounded, though: those
     of five points in a plane are, to the last bit, of no points, or of points in four dimensions. What is
     certified is the optimum of the problem over that basis with the distances that it keeps; the others are
@@ -128,6 +130,10 @@ def unfolding(cost: Matrix, found: Neighborhood, name: str, reduce: bool = True)
     if not reduce:
         return Problem(cost, (), (kept, Equality(TotalSum(n), 0.0, "centring")), name=name)
     flat = flatten(n, pairs, squared)
+    if found.points is not None:
+        every = flat or Flat(complement(n), np.ones(len(pairs), dtype=bool), 0, 0.0, 0.0)
+        smaller = unstressed(found.points, pairs, squared, every)
+        flat = flat if smaller is every else smaller
     if flat is None:
         return Problem(cost, (), (kept,), basis=complement(n), name=name)
     i, j = pairs[flat.kept].T

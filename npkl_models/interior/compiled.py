@@ -8,6 +8,10 @@ from npkl_models.linalg import Array, Index
 from npkl_models.linalg.compile import compiled, inlined
 
 BLOCK = 32  # rows and columns
+SIGNATURES = {
+    "edges": "f8[:, ::1](intp[::1], intp[::1], f8[:, ::1], f8[:, ::1])",
+    "entries": "f8[:, ::1](intp[::1], intp[::1], f8[::1], f8[:, ::1], f8[:, ::1])",
+}
 
 
 @inlined
@@ -19,11 +23,6 @@ def _mirror(H: Array) -> None:  # pragma: no cover
             for e in range(top, min(top + BLOCK, m)):
                 for f in range(left, min(left + BLOCK, e)):
                     H[f, e] = H[e, f]
-
-SIGNATURES = {
-    "edges": "f8[:, ::1](intp[::1], intp[::1], f8[:, ::1], f8[:, ::1])",
-    "entries": "f8[:, ::1](intp[::1], intp[::1], f8[::1], f8[:, ::1], f8[:, ::1])",
-}
 
 
 @compiled

@@ -16,6 +16,7 @@ from npkl_models.certify.certificate import Certificate
 from npkl_models.errors import UnsupportedError
 from npkl_models.files.machine import available_bytes
 from npkl_models.interior.path import MET, Iterate
+from npkl_models.interior.rescaling import BEGIN, EVERY, rescalable, rescaled
 from npkl_models.interior.values import values_of
 from npkl_models.linalg import Array
 from npkl_models.model.conjugates import quadratic_conjugates
@@ -75,9 +76,14 @@ class InteriorPlan:
 class _Run:
     """State of one run."""
 
+    scaling: Array | None = None  # T of the kernel T K T', of which the iterate has K
+    highest: Certificate | None = None  # that with the best bound, of an iterate that was looked at
+    gap = np.inf  # of the last iterate
+
     def __init__(self, problem: Statement, options: InteriorOptions, watch: Watch) -> None:
         self.problem, self.options, self.watch = problem, options, watch
         self.iterate = Iterate(values_of(problem))
+        self.rescaled_at = 0 if rescalable(self.iterate.values) else ITERATIONS * ITERATIONS
         self.best: list[Certificate] = []
         self.center: Multipliers | None = None  # the first dual feasible iterate, far from the boundary
         self.threshold = LOOK * options.tol
@@ -92,6 +98,7 @@ class _Run:
             if self.one > ALWAYS and not self.watch.affords(self.one):
                 return Status.TIME_LIMIT
             began = self.watch.seconds
+            self._rescale(iteration)
             try:
                 self.iterate.advance()
             except np.linalg.LinAlgError as error:
@@ -103,6 +110,17 @@ class _Run:
                 return status
         return self._finally(Status.ITERATION_LIMIT)
 
+    def _rescale(self, iteration: int) -> None:
+        """New coordinates (`npkl_models.interior.rescaling`), where they keep digits and are due."""
+        if self.iterate.rho or not self.gap < BEGIN or iteration - self.rescaled_at < EVERY:
+            return
+        self.rescaled_at = iteration
+        try:
+            self.iterate, T = rescaled(self.iterate)
+        except np.linalg.LinAlgError:  # K or S is singular to rounding: the coordinates stay
+            return
+        self.scaling = T if self.scaling is None else self.scaling @ T
+
     def _after(self, iteration: int) -> Status | None:
         now = self.iterate
         objective, bound = now.objective(), now.bound()
@@ -110,7 +128,7 @@ class _Run:
             return Status.FAILED
         if now.rho == 0.0 and self.center is None:
             self.center = now.values.multipliers(now.y)
-        gap = abs(objective - bound) / self.problem.size(objective, bound)
+        gap = self.gap = abs(objective - bound) / self.problem.size(objective, bound)
         self.watch.record(iteration, objective, np.nan if now.rho else bound, gap, now.values.order)
         if gap < 0.9 * self.smallest or now.rho or now.amiss > MET:
             self.smallest, self.at = gap, iteration
@@ -134,7 +152,7 @@ class _Run:
     def _look(self) -> Certificate:
         values = self.iterate.values
         y = values.multipliers(self.iterate.y)
-        V = factor_of(self.problem, self.iterate.K, y, self.options.tol)
+        V = factor_of(self.problem, self.iterate.K, y, self.options.tol, self.scaling)
         found = self.watch.certify(self.problem, V, y)
         lost = found.bound == float("-inf")
         if lost and self.center is not None and self.watch.offer(self.problem, self.center):
@@ -142,9 +160,22 @@ class _Run:
         if found.rigour == "probable" and self.watch.suffices(found):
             proof = self.watch.certify(self.problem, V, y, method="cholesky")
             found = proof if self.watch.suffices(proof) and proof.rigour == "proved" else found
+        if self.scaling is not None:
+            found = self._with_highest(found)
         if not self.best or found.relative_gap < self.best[-1].relative_gap:
             self.best.append(found)
         return found
+
+    def _with_highest(self, found: Certificate) -> Certificate:
+        """The certificate by the best bound of all iterates: a later point may be feasible, its slack not."""
+        known = self.highest
+        if known is None or found.bound > known.bound:
+            self.highest = found
+            return found
+        if not found.feasible or self.watch.suffices(found):
+            return found
+        other = self.watch.certify(self.problem, found.point, known.multipliers)
+        return other if other.relative_gap < found.relative_gap else found
 
     def claim(self, status: Status) -> Claim:
         """The best point that was certified, or the last one."""
@@ -211,12 +242,14 @@ WORTH = 0.05  # of the gap that is asked for: what a smaller rank may cost
 JUMP = 3.0  # between two eigenvalues, where a rank may end
 
 
-def factor_of(problem: Statement, K: Array, y: Multipliers, tol: float = 1e-12) -> Array:
+def factor_of(
+    problem: Statement, K: Array, y: Multipliers, tol: float = 1e-12, scaling: Array | None = None
+) -> Array:
     """The factor V (n x r) of the leading part of K (order x order) with the smallest objective.
 
     Or nearly the smallest, of a smaller rank. What it misses of an equality is priced by its multiplier. The
     eigenvalues of K and S multiply to mu, so that those of K fall into large ones and small ones; every jump
-    between them is a rank that is tried.
+    between them is a rank that is tried. With a ``scaling`` T the kernel is T K T'.
     """
     top = float(np.max(K.diagonal(), initial=0.0))
     if not top > 0:
@@ -224,7 +257,7 @@ def factor_of(problem: Statement, K: Array, y: Multipliers, tol: float = 1e-12) 
     factor, pivots, rank, _ = lapack.dpstrf(K, lower=1, tol=NOISE * top)
     W = np.zeros((len(K), rank))
     W[pivots - 1] = np.tril(factor)[:, :rank]
-    U, s, _ = np.linalg.svd(W, full_matrices=False)
+    U, s, _ = np.linalg.svd(W if scaling is None else scaling @ W, full_matrices=False)
     V = problem.lift(U * s)
     ends = [r for r in range(1, rank) if s[r - 1] ** 2 > JUMP * s[r] ** 2]
     if not problem.equalities:

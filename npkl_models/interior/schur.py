@@ -11,17 +11,16 @@ a sum of the products would lose the digits of both.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.interior.values import Values
 from npkl_models.linalg import Array, Index
-from npkl_models.linalg.compile import Loop, available
+from npkl_models.linalg.compile import Loop
 
 EDGES = Loop("npkl_models.interior.compiled", "edges", 1.0)
 ENTRIES = Loop("npkl_models.interior.compiled", "entries", 1.5)
+IN_NUMPY = 4e-8  # seconds for a number of H
 BLOCK = 256  # rows of H that numpy gathers at a time
 
 
@@ -37,11 +36,13 @@ def schur(values: Values, K: Array, Z: Array) -> Array:
         row, column = own[row], own[column]
         near = K if K.flags.c_contiguous else K.T, Z if Z.flags.c_contiguous else Z.T
         ends = None if ends is None else (own[ends[0]], own[ends[1]])
-    of_edges, of_entries = _loops()
+    m = ends[0].size if ends is not None else row.size
     if ends is not None:
-        H = of_edges(*ends, *near)
+        H = (EDGES if EDGES.worth(IN_NUMPY * m**2) else _edges)(*ends, *near)
     else:
-        H = of_entries(row, column, np.asarray(t.coefficient, dtype=float), *near)
+        H = (ENTRIES if ENTRIES.worth(IN_NUMPY * m**2) else _blocks)(
+            row, column, np.asarray(t.coefficient, dtype=float), *near
+        )
     if values.edges is None and not t.identity:
         owner = sp.csr_array(
             (np.ones(t.owner.size), (t.owner, np.arange(t.owner.size))), shape=(t.size, t.owner.size)
@@ -51,11 +52,6 @@ def schur(values: Values, K: Array, Z: Array) -> Array:
         across = values.of_product(K, Z)
         H = np.block([[H, across[:-1, None]], [across[None, :-1], across[-1:, None]]])
     return H.T  # the same numbers, in the order that LAPACK overwrites
-
-
-def _loops() -> tuple[Callable[..., Array], Callable[..., Array]]:
-    """The sums for distances and for entries: compiled, or in numpy without numba."""
-    return (EDGES, ENTRIES) if available() else (_edges, _blocks)
 
 
 def _blocks(row: Index, column: Index, coefficient: Array, K: Array, Z: Array) -> Array:

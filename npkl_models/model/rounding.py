@@ -137,6 +137,17 @@ def sensitivity(problem: Statement, V: Array, reach: float, nu: tuple[Array, ...
     return (total + R.value(eigenvalues + grown) - R.value(eigenvalues)) * (1 + 1e-9)
 
 
+def linear_change(problem: Statement, V: Array, reach: float) -> float:
+    """The same of <C, K> alone, by the cost: no multiplier of an equality enters; inf with other terms."""
+    if problem.terms or not problem.regularizer.vacuous:
+        return math.inf
+    lengths = np.sqrt(np.einsum("ir,ir->i", V, V))
+    count = float(np.max(np.diff(problem.cost.indptr), initial=0))
+    product = float(np.linalg.norm(problem.cost @ V))
+    product += gamma(count + 4) * float(np.linalg.norm(absolute_row_sums(problem.cost, lengths)))
+    return (2 * reach * product + reach**2 * norm_bound(problem.cost)) * (1 + 1e-9)
+
+
 def slack_sizes(problem: Statement, y: Multipliers, nu: tuple[Array, ...]) -> Array:
     """Row sums of |C| + sum |y_e| |M_e|: what rounding in the slack is relative to."""
     size = absolute_row_sums(problem.cost)

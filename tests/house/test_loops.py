@@ -99,6 +99,7 @@ def test_every_loop_has_one_signature_whatever_the_indices_are():
     nm.hard_pcp(problem("pcp").cost, nm.Pairs.from_labels(np.arange(60) % 3, 20, 20, 0)).solve(
         backend="interior"
     )
+    nm.reg_mvu(np.random.default_rng(0).standard_normal((30, 2)), 5).solve(backend="interior")
     used = [loop for loop in Loop.every if loop._function is not None]
     assert {"sweep", "sweep_by_pieces"} <= {loop.name for loop in used}
     for loop in Loop.every:

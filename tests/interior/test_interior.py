@@ -93,7 +93,7 @@ def matrices(values):
 @pytest.mark.parametrize("name", problems())
 def test_the_schur_complement_is_its_definition(name, compiled, monkeypatch):
     if not compiled:
-        monkeypatch.setattr(schur, "available", lambda: False)
+        monkeypatch.setattr(schur.Loop, "worth", lambda *asked: False)
     values = values_of(problems()[name])
     rng = np.random.default_rng(0)
     K, Z = (A @ A.T for A in rng.normal(size=(2, values.order, values.order)))
@@ -113,7 +113,7 @@ def test_the_schur_complement_is_its_definition(name, compiled, monkeypatch):
 def test_differences_keep_their_digits_in_a_large_kernel(compiled, monkeypatch):
     """K and Z far from the origin: what all points share falls out of every distance, and of H."""
     if not compiled:
-        monkeypatch.setattr(schur, "available", lambda: False)
+        monkeypatch.setattr(schur.Loop, "worth", lambda *asked: False)
     n, far = 12, 2.0**30
     values = values_of(
         nm.Problem(sp.eye_array(n), nm.LossTerm(nm.SquaredDistances(n, chain(n)), "square", 1.0))

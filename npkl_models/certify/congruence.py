@@ -1,0 +1,91 @@
+"""A slack that is positive definite by far less than its rounding: proved in other coordinates.
+
+Where multipliers of distances reach 1e6 to 1e8 the slack S has eigenvalues between 1e-8 and 1e8. One matrix
+of floating-point numbers cannot hold both, and no factorisation of it can prove the small ones. T'ST can, T
+the eigenvectors divided by the roots of their eigenvalues: it is near the identity. It is summed from the
+multipliers with twice the digits; if it is positive definite so is S (Sylvester), and the bound of these
+multipliers needs no repair.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from npkl_models.linalg import UNIT, Array, Index, dense, norm_bound, symmetrize
+from npkl_models.linalg.exact_products import inner_products
+from npkl_models.linalg.twofold import ROUNDOFF, Twofold, add, multiply, twofold
+from npkl_models.model.incidence import Incidence
+from npkl_models.model.statement import Statement
+from npkl_models.model.terms import Multipliers
+from npkl_models.proof.factorisation import eigenvalue_floor
+
+ORDER = 1_000  # largest one
+LEAST = 1e-17  # eigenvalue of the slack, relative to its norm, that is told from zero at all
+TURNS = 2  # changes of coordinates: the second by what the first one shows of small eigenvalues
+
+
+def positive_definite(problem: Statement, y: Multipliers, S: Array) -> bool:
+    """Whether the slack of multipliers y is proved to be positive definite over the basis; S is near it."""
+    if problem.basis is None or not 1 < problem.order <= ORDER or y.rows is not None:
+        return False
+    if not all(hasattr(part.functional, "incidence") for part in problem.parts):
+        return False
+    T, near = np.eye(problem.order), symmetrize(dense(S))
+    for _ in range(TURNS):
+        values, vectors = np.linalg.eigh(near)
+        if not values[-1] > 0:
+            return False
+        T = T @ (vectors / np.sqrt(np.maximum(np.abs(values), LEAST * values[-1])))
+        found = _in_coordinates(problem, y, T)
+        if found is None:
+            return False
+        near, error = found
+        shift = float(np.linalg.norm(error))
+        if eigenvalue_floor(near) > shift:
+            return True
+    return False
+
+
+def _in_coordinates(problem: Statement, y: Multipliers, T: Array) -> tuple[Array, Array] | None:
+    """T'Q'S(y)QT to floating-point numbers, and what each entry may be off by."""
+    Y, off = inner_products(twofold(np.ascontiguousarray(problem.Q.T)), twofold(T))
+    row, column, value, size = _entries(problem, y)
+    n = problem.n
+    count = np.bincount(row, minlength=n)
+    first, length = np.cumsum(count) - count, np.abs(Y.high) + off
+    Z, sizes = twofold(np.zeros(Y.high.shape)), np.zeros(Y.high.shape)
+    for k in range(int(count.max(initial=0))):
+        at = np.flatnonzero(count > k)
+        of_row = first[at] + k
+        other = Twofold(Y.high[column[of_row]], Y.low[column[of_row]])
+        entry = Twofold(value.high[of_row, None], value.low[of_row, None])
+        part = add(Twofold(Z.high[at], Z.low[at]), multiply(entry, other))
+        Z.high[at], Z.low[at] = part
+        sizes[at] += size[of_row, None] * length[column[of_row]]
+    found, error = inner_products(Y, Z)
+    near = symmetrize(found.high)
+    if not np.isfinite(near).all():
+        return None
+    # entries of S, and sums with them, are off by a few roundings of their sizes; Y itself is by ``off``
+    doubt = length.T @ (4 * (int(count.max(initial=0)) + 4) * ROUNDOFF * sizes)
+    spread = np.zeros_like(sizes)
+    np.add.at(spread, row, size[:, None] * off[column])
+    doubt += off.T @ sizes + length.T @ spread
+    error = 1.01 * (error + doubt + doubt.T) + 2 * UNIT * np.abs(near)
+    return (near, error) if norm_bound(near) < np.inf and np.isfinite(error).all() else None
+
+
+def _entries(problem: Statement, y: Multipliers) -> tuple[Index, Index, Twofold, Array]:
+    """Row, column, number and size of what is summed in S(y), symmetric, in the order of the rows."""
+    t = Incidence.stack([part.functional.incidence for part in problem.parts])
+    weight = np.concatenate([np.asarray(part, dtype=float) for part in y.parts])
+    half = 0.5 * np.asarray(t.coefficient, dtype=float)
+    product = multiply(twofold(weight[t.owner]), twofold(half))
+    C = problem.cost.tocoo()
+    row = np.concatenate([t.row, t.column, C.row])
+    column = np.concatenate([t.column, t.row, C.col])
+    high = np.concatenate([product.high, product.high, C.data])
+    low = np.concatenate([product.low, product.low, np.zeros(C.data.size)])
+    order = np.argsort(row, kind="stable")
+    high, low = high[order], low[order]
+    return row[order].astype(np.intp), column[order].astype(np.intp), Twofold(high, low), np.abs(high)

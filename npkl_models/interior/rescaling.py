@@ -1,0 +1,74 @@
+r"""The same iterate in coordinates in which its kernel is the identity.
+
+Where distances of neighbours are kept exactly, hardly any kernel may be far from singular: eigenvalues of K
+between 1e3 and 1e-10 are those of the centre already, and a matrix in memory knows the small ones to 1e-13 of
+the large ones only. With K = T T' (T = U diag(w)^(1/2), graded by columns) and U = T Y T',
+
+.. math:: \langle M_e, U \rangle = \langle T' M_e T, Y \rangle, \qquad S_Y = T' S T,
+
+so that Y begins at the identity. Feasible kernels stay within a multiple of it (those of a well centred K
+lie in its Dikin ellipsoid, enlarged by the order), and no digit of a small eigenvalue is lost. Nesterov &
+Todd 1997 for the invariance of the method; only rounding sees the change of coordinates.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from npkl_models.interior.path import Iterate
+from npkl_models.interior.values import Values
+from npkl_models.linalg import Array, dense, symmetrize
+from npkl_models.model.functionals import SquaredDistances
+from npkl_models.model.incidence import Incidence
+
+BEGIN = 1e-2  # gap from which on coordinates are changed: earlier K is far from what it will be
+EVERY = 4  # iterations between two changes
+LEAST = 1e-18  # eigenvalue of K, relative to the largest, that is not taken for zero
+NUMBERS = 3e7  # of the edges' vectors, at most
+
+
+def rescalable(values: Values) -> bool:
+    """Whether all values are squared distances that are kept exactly, over a dense basis."""
+    parts = values.problem.parts
+    kinds = all(isinstance(part.functional, SquaredDistances) for part in parts)
+    exact = bool(parts) and not values.problem.terms
+    small = float(values.size) * values.order <= NUMBERS
+    return exact and kinds and values.Q is not None and not values.trace and small
+
+
+def edge_vectors(values: Values) -> Values:
+    """The same values as diagonal entries of a kernel over the edges: <M_e, U> = p_e'U p_e, p_e = q_i - q_j.
+
+    The differences are taken once, before any product.
+    """
+    problem, every = values.problem, np.arange(values.size, dtype=np.intp)
+    ends = [part.functional.indices for part in problem.equalities]
+    i, j = (np.concatenate([pair[k] for pair in ends])[values.moving] for k in (0, 1))
+    entries = Incidence(every, every, every, np.ones(values.size), values.size, values.size)
+    vectors = problem.Q[i] - problem.Q[j]
+    return replace(values, incidence=entries, points=every, Q=vectors, edges=None)
+
+
+def rescaled(iterate: Iterate) -> tuple[Iterate, Array]:
+    """The iterate in the coordinates of its kernel, and T (order x order); LinAlgError where it has none.
+
+    The iterate is one over `edge_vectors`, or becomes one.
+    """
+    values = iterate.values if iterate.values.edges is None else edge_vectors(iterate.values)
+    spectrum, vectors = np.linalg.eigh(iterate.K)
+    if not spectrum[-1] > 0:
+        raise np.linalg.LinAlgError("the kernel is not positive definite")
+    T = vectors * np.sqrt(np.maximum(spectrum, LEAST * spectrum[-1]))
+    assert values.Q is not None
+    out = copy(iterate)
+    C = symmetrize(T.T @ dense(values.C) @ T)
+    out.values = replace(values, C=C, Q=values.Q @ T)
+    out.R = symmetrize(T.T @ dense(iterate.R) @ T) if iterate.rho else sp.csr_array(C.shape)
+    out.S = out.slack()
+    out.L = np.asfortranarray(np.linalg.cholesky(dense(out.S)))
+    out.K, out.L_K = np.eye(len(C)), np.asfortranarray(np.eye(len(C)))
+    return out, T

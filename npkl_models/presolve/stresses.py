@@ -1,0 +1,142 @@
+r"""Distances that leave no kernel positive definite though no clique is flat: by the stresses of the points.
+
+Weights :math:`\lambda` with :math:`\Omega = \sum_e \lambda_e M_e` and :math:`\Omega X = 0` are a stress of
+the points X. Every kernel K with their distances has
+
+.. math:: \langle \Omega, K \rangle = \lambda' b = \langle \Omega, X X' \rangle = 0,
+
+so that a positive semidefinite stress has :math:`\Omega K = 0` (Connelly 1982; Gortler & Thurston 2014; as
+facial reduction Alfakih 2011): K lies in the face of the null space of :math:`\Omega`, and as many
+distances as there are stresses depend on others there. Stresses are the left null space of the rigidity map
+at X, where the rank can be told: singular values fall from 1e-5 to 1e-16. At a kernel in the interior of a
+solver they fall to the 1e-8 that rounding leaves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+
+from npkl_models.linalg import Array, Index
+from npkl_models.model.basis import Basis
+from npkl_models.presolve.cliques import CLEAR, MISSED, ROUNDS, Flat, spanned
+
+NULL = 1e-12  # singular value of the rigidity map, its rows of unit length, that is rounding; `CLEAR` is not
+TOGETHER = 1e-7  # entry of the projector on the stresses that joins two distances
+LOW = 1e-9  # eigenvalue of a stress, relative to its largest, that is zero
+TRIES = 500  # of combinations of several stresses on the same distances
+SEVERAL = 8  # stresses on the same distances, of which a combination is looked for
+NUMBERS = 3e7  # of the rigidity map
+
+
+def unstressed(points: Array, pairs: Index, squared: Array, flat: Flat) -> Flat:
+    """The face on which the stresses of the points (n x d) leave all kernels, and what is still to be stated.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+        With the ``squared`` distances of the ``pairs``.
+    flat : Flat
+        The face that is known, and the distances that are kept there.
+    """
+    centred = points - points.mean(axis=0)
+    for _ in range(ROUNDS):
+        basis = flat.basis
+        i, j = pairs[flat.kept].T
+        apart = basis.dense[i] - basis.dense[j]
+        if apart.size * points.shape[1] > NUMBERS:
+            break
+        W = basis.dense.T @ centred
+        normals = [
+            found
+            for stresses in _components(_stresses(apart, W))
+            for found in (_normals(apart, stresses),)
+            if found is not None
+        ]
+        if not normals:
+            break
+        N = np.vstack(normals)
+        N = N - (N @ W) @ np.linalg.pinv(W)  # the points themselves stay in the face
+        _, s, rows = np.linalg.svd(N)
+        rank = int(np.sum(s > np.sqrt(LOW)))
+        if not 0 < rank < basis.size:
+            break
+        smaller = Basis(basis.dense @ rows[rank:].T)
+        kept, missed, tilt = spanned(smaller, pairs, squared)
+        if missed > MISSED or not kept.any():
+            break
+        flat = replace(flat, basis=smaller, kept=kept, missed=missed, tilt=tilt)
+    return flat
+
+
+def _stresses(apart: Array, W: Array) -> Array:
+    """Orthonormal stresses (m x k), in units of the lengths of the rows of the map."""
+    J = ((apart @ W)[:, :, None] * apart[:, None, :]).reshape(len(apart), -1)
+    lengths = np.linalg.norm(J, axis=1)
+    if not bool(np.all(lengths > 0)):
+        return np.zeros((len(apart), 0))
+    U, s, _ = np.linalg.svd(J / lengths[:, None], full_matrices=J.shape[0] > J.shape[1])
+    s = np.concatenate([s, np.zeros(U.shape[1] - s.size)])
+    null = s <= NULL * s[0]
+    if not np.all(null | (s >= CLEAR * s[0])):
+        return np.zeros((len(apart), 0))
+    out: Array = U[:, null] / lengths[:, None]
+    return out
+
+
+def _components(stresses: Array) -> list[Array]:
+    """Stresses on distances that share none, apart."""
+    if not stresses.shape[1]:
+        return []
+    scaled = np.linalg.qr(stresses)[0]
+    joined = np.abs(scaled @ scaled.T) > TOGETHER
+    count, label = connected_components(joined, directed=False)
+    out = []
+    for part in range(count):
+        own = np.where((label == part)[:, None], scaled, 0.0)
+        U, s, _ = np.linalg.svd(own, full_matrices=False)
+        if s[0] > 0.5:
+            out.append(U[:, s > 0.5])
+    return out
+
+
+def _normals(apart: Array, stresses: Array) -> Array | None:
+    """Orthonormal rows in the range of a semidefinite combination of the stresses; None without one."""
+    used = np.flatnonzero(np.any(np.abs(stresses) > TOGETHER * TOGETHER, axis=1))
+    _, s, rows = np.linalg.svd(apart[used], full_matrices=False)
+    local = rows[s > LOW * s[0]]
+    P = apart[used] @ local.T
+    matrices = [P.T @ (stresses[used, k, None] * P) for k in range(stresses.shape[1])]
+    joint = np.linalg.svd(np.hstack(matrices))
+    own = joint[0][:, joint[1] > LOW * joint[1][0]]  # the range of them all
+    small = [own.T @ M @ own for M in matrices]
+    found = _definite(small)
+    if found is None:
+        return None
+    values, vectors = np.linalg.eigh(found)
+    normals: Array = (own @ vectors[:, values > LOW * values[-1]]).T @ local
+    return normals
+
+
+def _definite(matrices: list[Array]) -> Array | None:
+    """A positive semidefinite combination, of one matrix itself; of several by the perceptron of matrices."""
+    if len(matrices) == 1:
+        M = matrices[0]
+        values = np.linalg.eigvalsh(M)
+        for sign in (1.0, -1.0):
+            if (sign * values).min() >= -LOW * np.abs(values).max():
+                return np.asarray(sign * M)
+        return None
+    if len(matrices) > SEVERAL:
+        return None
+    shares = np.array([np.trace(M) for M in matrices])
+    for _ in range(TRIES):
+        M = np.einsum("k,kab->ab", shares, np.asarray(matrices))
+        values, vectors = np.linalg.eigh(M)
+        if values[0] > np.sqrt(LOW) * values[-1]:
+            return np.asarray(M)
+        v = vectors[:, 0]
+        shares = shares + np.array([v @ own @ v for own in matrices])
+    return None
