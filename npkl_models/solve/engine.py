@@ -20,12 +20,14 @@ from npkl_models.linalg import Array
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.factorisation import DENSE_CHOLESKY, can_factorise
-from npkl_models.solve.cost import proof_seconds
+from npkl_models.solve.cost import certificate_seconds, proof_seconds
 from npkl_models.solve.judge import Claim
 from npkl_models.solve.options import IterativeOptions
 from npkl_models.solve.watch import BROKEN, Watch
 
 FIRST_LOOK = 1e3  # certify once the residual is below this multiple of tol
+THOROUGH = 0.1  # of tol: a residual at which a quick look that has found nothing is not enough
+DUE = 5.0  # times the work of a certificate: after so much more there is another look
 NEXT_LOOK = 0.2  # and again each time it has fallen by this factor
 CLEARLY = 10.0  # a negative eigenvalue must cost so much more than what is not yet stationary
 SMALLEST_RESIDUAL = 1e-15
@@ -135,6 +137,7 @@ class _Run:
         self.threshold = FIRST_LOOK * self.tol
         self.best, self.best_at, self.level = np.inf, 0, np.inf
         self.rest = 0  # no look before this iteration
+        self.worked = 0.0  # by the engine, when it was looked at last
         self.before_growth = np.inf  # the objective when a column was added last
         R = problem.regularizer
         self.confined = R.finite_support or bool(np.isfinite(R.trace_bound(problem.n)))
@@ -203,7 +206,8 @@ class _Run:
 
     def _look_if_settled(self, iteration: int) -> tuple[Status | None, float]:
         engine = self.engine
-        settled = engine.residual <= self.threshold and iteration >= self.rest
+        rested = iteration >= self.rest and engine.residual <= FIRST_LOOK * self.tol
+        settled = rested and (engine.residual <= self.threshold or self._due())
         falls = engine.objective < self.level - FALLING * self.tol * self.problem.size(engine.objective)
         if engine.residual < 0.9 * self.best or falls:
             self.best, self.best_at = min(self.best, engine.residual), iteration
@@ -211,10 +215,21 @@ class _Run:
         stuck = iteration - self.best_at > PATIENCE
         return self._look(iteration, stuck) if settled or stuck else (None, float("nan"))
 
+    def _due(self) -> bool:
+        """Whether so much was done since the last look that another one costs little beside it."""
+        return self.engine.work - self.worked >= DUE * certificate_seconds(self.problem)
+
     def _look(self, iteration: int, stuck: bool) -> tuple[Status | None, float]:
         """Certify; then stop, escape to a higher rank, or ask for a smaller residual."""
-        engine, residual, found = self.engine, self.engine.residual, self._certificate(quick=True)
-        objective = engine.objective
+        engine, residual, objective = self.engine, self.engine.residual, self.engine.objective
+        self.worked = engine.work
+        found = self._certificate(quick=True)
+        if (
+            residual <= THOROUGH * self.tol
+            and not np.isfinite(found.bound)
+            and not self._way_down(found, stuck)
+        ):
+            found = self._certificate(quick=False)
         if found.certifies(self.tol):
             found = self._proof(found)
         self.last = found
@@ -235,7 +250,7 @@ class _Run:
         elif stuck or self.threshold < SMALLEST_RESIDUAL:
             return Status.LOCALLY_SOLVED, found.bound
         else:
-            self.threshold = NEXT_LOOK * min(self.threshold, engine.residual)
+            self.threshold = min(self.threshold, NEXT_LOOK * engine.residual)
         return None, found.bound
 
     def _way_down(self, found: Certificate, stuck: bool) -> bool:

@@ -72,7 +72,9 @@ def truncated_newton(
     product: Callable[[Array], Array], inverse: Callable[[Array], Array], g: Array, tolerance: float,
     steps: int, radius: float,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """(D, H D) with H D = -g to the tolerance, or as far as steps, radius and positive curvature lead.
+    """(D, H D) with H D = -g to the tolerance, or as far as steps and radius lead.
+
+    Along a direction of negative curvature it goes on to the radius (Steihaug 1983).
 
     ``inverse`` applies a preconditioner M^-1; the tolerance is for the residual in its norm.
     """
@@ -85,7 +87,11 @@ def truncated_newton(
         curvature = float(np.sum(p * Hp))
         if not curvature > 0:
             far = min(1.0, radius / max(frobenius(p), 1e-300))
-            return (far * p, far * Hp) if k == 0 else (D, HD)
+            if k == 0:
+                return far * p, far * Hp
+            a, b, c = float(np.sum(p * p)), float(np.sum(D * p)), radius**2 - float(np.sum(D * D))
+            far = (np.sqrt(b * b + a * max(c, 0.0)) - b) / a
+            return D + far * p, HD + far * Hp
         step = rho / curvature
         D, HD = D + step * p, HD + step * Hp
         if frobenius(D) >= radius:

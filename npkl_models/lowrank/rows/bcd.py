@@ -43,9 +43,10 @@ BETA_MAX = 1e4
 ROW_LEFT = 3e-3  # seconds of the program of a row that compiled code leaves to numpy
 PRODUCTS = 3.0  # in a sweep, the evaluation after it included
 NARROW_EVERY, DEAD = 20, 1e-9  # sweeps; share of the largest eigenvalue
+SMALL = 1e-14  # the same once a column was added: one that starts small is not one that fades
 FADING = 1e-4  # the same before Newton steps, for which columns that fade away are a null space
 NEAR = 1e-3  # the residual at which Newton steps are better than sweeps
-TRIAL = 20  # Newton steps after which the residual must be smaller, else sweeps go on from where they were
+TRIAL, GAINED = 20, 0.5  # Newton steps after which so much of the residual may be left, else sweeps go on
 SETTLED = 1e-13  # a primal residual, relative to the objective, that is rounding
 PROGRESS = 0.5  # multipliers must shrink the primal residual by this factor, else beta grows
 
@@ -65,7 +66,7 @@ class BCDEngine(FactorEngine):
         self.primal_then = np.inf  # at the last step of the multipliers
         self.row_multipliers: Array | None = None
         self.grown = False
-        self.before_newton: tuple[Array, float, int] | None = None  # V, residual; steps since
+        self.before_newton: tuple[Array, float, float, int] | None = None  # V, objective, residual; steps
         self.newton = options.newton
         zero = np.zeros((problem.n, 1))
         self.constant = problem.objective_of_factor(zero) - self.model.losses(pairs.pair_values(zero))
@@ -79,12 +80,16 @@ class BCDEngine(FactorEngine):
 
     def restart(self, V: Array) -> None:
         self.V = aligned(V)
-        self.grown |= self.finisher is not None  # a column that starts small is not one that fades
         self.finisher = self.before_newton = None  # sweeps leave a saddle sooner
         self.sweeps, self.residual_then = 0, np.inf
         if self.extrapolation is not None:
             self.extrapolation.clear()
         self.merit = self._evaluate()
+
+    def grow(self, direction: Array) -> bool:
+        grows = super().grow(direction)
+        self.grown |= grows
+        return grows
 
     def iterate(self) -> None:
         if self.finisher is not None:
@@ -116,7 +121,7 @@ class BCDEngine(FactorEngine):
 
     def _narrow(self) -> None:
         """Leave columns out that have died away: many are good at the beginning, few at the end."""
-        V = drop_null_columns(self.V, DEAD)
+        V = drop_null_columns(self.V, SMALL if self.grown else DEAD)
         if V.shape[1] < self.V.shape[1]:
             self.V = aligned(V)
             if self.extrapolation is not None:
@@ -131,29 +136,33 @@ class BCDEngine(FactorEngine):
         self.residual_then = self.residual
         if slow and self.newton:
             logger.info("sweep %d: sweeps have become slow, Newton steps take over", self.sweeps)
-            self.before_newton = self.V.copy(), self.residual, 0
+            self.before_newton = self.V.copy(), self.objective, self.residual, 0
             y, V = self.multipliers(), self.V
             if self.options.rank == "auto":
-                V = drop_null_columns(V, DEAD if self.grown else FADING)
+                V = drop_null_columns(V, SMALL if self.grown else FADING)
             self.finisher = BurerMonteiroEngine(self.problem, BurerMonteiroOptions(method="newton"), V)
             if not self.finisher.f.smooth:
                 self.finisher.follow_on(y, self.model.beta)
             self.note = "last digits by Newton steps"
 
     def _return_if_worse(self) -> None:
-        """Go back to the sweeps for good if Newton steps have not gained on them.
+        """Go back to the sweeps for good if the last Newton steps have not gained on what was before.
 
         Near a point whose Hessian is all but singular along many directions (many cannot-links, few
-        must-links) they take hundreds of products each and lose what the sweeps had.
+        must-links) they take hundreds of products each, and lose what the sweeps had or stay where they are. The
+        point with the smaller objective is kept.
         """
         if self.before_newton is None:
             return
-        V, residual, steps = self.before_newton
-        self.before_newton = V, residual, steps + 1
+        V, objective, residual, steps = self.before_newton
+        self.before_newton = V, objective, residual, steps + 1
         if steps + 1 < TRIAL:
             return
-        self.before_newton = None
-        if self.residual > residual:
+        lower = self.objective < objective
+        self.before_newton = self.V.copy(), self.objective, self.residual, 0
+        if self.residual > GAINED * residual:
+            self.before_newton = None
+            V = self.V if lower else V
             logger.info("sweep %d: Newton steps gain nothing, sweeps go on", self.sweeps)
             self.finisher, self.newton, self.note = None, False, ""
             self.V = aligned(V)
