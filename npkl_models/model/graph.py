@@ -6,6 +6,7 @@ graph, the width being half the average distance between a point and its ten nea
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ def knn_affinity(
     search: str = "auto",
     progress: bool | None = None,
     mutual: bool = False,
+    cache_dir: str | Path | None = None,
 ) -> Matrix:
     """Symmetric Gaussian affinity S of the k-nearest-neighbour graph.
 
@@ -48,12 +50,15 @@ def knn_affinity(
     metric : str
         Any metric of `sklearn.neighbors.NearestNeighbors`.
     search : {"auto", "exact", "approximate"}
-        scikit-learn's search, or pynndescent's (extra ``neighbors``; seeded). "auto" takes the latter,
-        where it is installed, from 50,000 points on, or 10,000 in 50 dimensions or more.
+        "exact" is scikit-learn's search, or a tree of scipy; "approximate" is faiss for Euclidean distances,
+        else pynndescent (extra ``neighbors``; both seeded). "auto" takes the latter, where it is installed,
+        from 50,000 points in five dimensions or more on, or 10,000 in 50 or more.
     progress : bool, optional
         Whether to show a progress bar; None shows one on a terminal from 20,000 points on.
     mutual : bool
         Ask that each of two points is among the neighbours of the other. Such graphs tend to fall apart.
+    cache_dir : path, optional
+        Folder in which the neighbours are kept, by the contents of X, and found again.
 
     Raises
     ------
@@ -75,7 +80,7 @@ def knn_affinity(
     if n_neighbors >= n:
         raise ProblemError(f"n_neighbors must be between 1 and n - 1 = {n - 1}, got {n_neighbors}")
     reach = min(max(n_neighbors, WIDTH_NEIGHBORS), n - 1)
-    distance, neighbor = nearest_neighbors(X, reach, metric, search, progress)
+    distance, neighbor = nearest_neighbors(X, reach, metric, search, progress, cache_dir)
     width = _width(sigma, distance, n_neighbors)
     near, j = distance[:, :n_neighbors], neighbor[:, :n_neighbors]
     weight = np.exp(-((near / width) ** 2) / 2)
@@ -120,6 +125,7 @@ def laplacian(
     metric: str = "euclidean",
     search: str = "auto",
     progress: bool | None = None,
+    cache_dir: str | Path | None = None,
 ) -> Matrix:
     """Graph Laplacian of points or of an affinity, plus ``shift`` on the diagonal.
 
@@ -132,7 +138,7 @@ def laplacian(
     X_or_affinity : array_like or sparse
         Points (n x d), or a symmetric non-negative affinity (n x n) if sparse and square or if
         ``metric="precomputed"``.
-    n_neighbors, sigma, metric, search, progress
+    n_neighbors, sigma, metric, search, progress, cache_dir
         As in `knn_affinity`; unused for an affinity.
 
     Returns
@@ -152,7 +158,7 @@ def laplacian(
     if square or (isinstance(metric, str) and metric == "precomputed"):
         S = _check_affinity(given)
     else:
-        S = knn_affinity(given, n_neighbors, sigma, metric, search, progress)
+        S = knn_affinity(given, n_neighbors, sigma, metric, search, progress, cache_dir=cache_dir)
     shift = real_number(shift, "shift")
     if not (np.isfinite(shift) and shift >= 0):
         raise ProblemError(f"shift must be a finite number >= 0, got {shift}")

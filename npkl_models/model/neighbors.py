@@ -1,8 +1,11 @@
-"""Nearest neighbours: exact by scikit-learn, approximate by pynndescent, with progress on large sets."""
+"""Nearest neighbours: exact by scikit-learn or a tree of scipy, approximate by faiss or pynndescent."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,14 +17,34 @@ APPROXIMATE_FROM = 50_000  # points
 HIGH_DIMENSION, HIGH_FROM = 50, 10_000  # in so many dimensions trees do not help, from fewer points on
 BAR_FROM = 20_000
 CHUNK = 5_000  # points asked for at a time
+TREE = 4  # dimensions up to which an exact search by a tree is the quickest at any size
+TREE_EXACT = 15  # the same among exact searches of many points
+CELLS, PROBED = 4.0, 48  # cells for the square root of n, and how many of them are searched for each point
+TRAINED = 64  # points of a cell that place it
+FLAT = 2_000  # points up to which all are compared
 SEARCHES = ("auto", "exact", "approximate")
+Search = Callable[[Any], tuple[Array, Index]]
 
 
 def nearest_neighbors(
-    X: Any, count: int, metric: str = "euclidean", search: str = "auto", progress: bool | None = None
-) -> tuple[Array, Index]:
-    """Distances and indices (n, count) of the nearest other points, nearest first."""
+    X: Any, count: int, metric: str = "euclidean", search: str = "auto", progress: bool | None = None,
+    cache_dir: str | Path | None = None,
+) -> tuple[Array, Index]:  # fmt: skip
+    """Distances and indices (n, count) of the nearest other points, nearest first.
+
+    With ``cache_dir`` they are kept in that folder, by the contents of X and by all that was asked for.
+    """
     chosen("search", search, SEARCHES)
+    if cache_dir is not None:
+        from joblib import Memory
+
+        kept = Memory(cache_dir, verbose=0).cache(_searched, ignore=["progress"])
+        found: tuple[Array, Index] = kept(X, count, metric, search, progress)
+        return found
+    return _searched(X, count, metric, search, progress)
+
+
+def _searched(X: Any, count: int, metric: str, search: str, progress: bool | None) -> tuple[Array, Index]:
     shown = progress if progress is not None else X.shape[0] >= BAR_FROM and sys.stderr.isatty()
     if search == "approximate" or (search == "auto" and _is_large(*X.shape)):
         found = _approximate(X, count, metric, shown)
@@ -29,25 +52,18 @@ def nearest_neighbors(
             return found
         if search == "approximate":
             raise MissingDependencyError(
-                "approximate neighbours need pynndescent; install it with: pip install npkl_models[neighbors]"
+                "approximate neighbours need faiss or pynndescent; install them with: "
+                "pip install npkl_models[neighbors]"
             )
     return _exact(X, count, metric, shown)
 
 
 def _is_large(n: int, d: int) -> bool:
-    return n >= APPROXIMATE_FROM or (d >= HIGH_DIMENSION and n >= HIGH_FROM)
+    return d > TREE and (n >= APPROXIMATE_FROM or (d >= HIGH_DIMENSION and n >= HIGH_FROM))
 
 
 def _exact(X: Any, count: int, metric: str, shown: bool) -> tuple[Array, Index]:
-    from sklearn.neighbors import NearestNeighbors
-
-    jobs = -1 if X.shape[0] >= CHUNK else None  # threads of which each has little to do cost more than that
-    try:
-        index = NearestNeighbors(n_neighbors=count + 1, metric=metric, n_jobs=jobs).fit(X)
-    except (ValueError, TypeError) as error:
-        raise ProblemError(
-            f"metric must be one that scikit-learn's neighbours know, got {metric!r}: {error}"
-        ) from error
+    ask = _asked_of_a_tree(X, count) if _suits_a_tree(X, metric) else _asked_of_sklearn(X, count, metric)
     starts: Any = range(0, X.shape[0], CHUNK)
     if shown:
         from rich.console import Console
@@ -57,12 +73,40 @@ def _exact(X: Any, count: int, metric: str, shown: bool) -> tuple[Array, Index]:
     parts = []
     for start in starts:
         own = np.arange(start, min(start + CHUNK, X.shape[0]))
-        distance, neighbor = index.kneighbors(X[start : start + CHUNK])
+        distance, neighbor = ask(X[start : start + CHUNK])
         parts.append(_without_self(distance, neighbor, own))
     return np.concatenate([d for d, _ in parts]), np.concatenate([i for _, i in parts])
 
 
+def _suits_a_tree(X: Any, metric: str) -> bool:
+    """Whether scipy's tree is to search, on all cores; small sets keep scikit-learn's choice among ties."""
+    dense = metric == "euclidean" and isinstance(X, np.ndarray)
+    return dense and X.shape[0] >= BAR_FROM and X.shape[1] <= TREE_EXACT
+
+
+def _asked_of_a_tree(X: Array, count: int) -> Search:
+    from scipy.spatial import cKDTree
+
+    tree = cKDTree(X)
+    return lambda points: tree.query(points, count + 1, workers=-1)
+
+
+def _asked_of_sklearn(X: Any, count: int, metric: str) -> Search:
+    from sklearn.neighbors import NearestNeighbors
+
+    jobs = -1 if X.shape[0] >= CHUNK else None  # threads of which each has little to do cost more than that
+    try:
+        index = NearestNeighbors(n_neighbors=count + 1, metric=metric, n_jobs=jobs).fit(X)
+    except (ValueError, TypeError) as error:
+        raise ProblemError(
+            f"metric must be one that scikit-learn's neighbours know, got {metric!r}: {error}"
+        ) from error
+    return lambda points: index.kneighbors(points)
+
+
 def _approximate(X: Any, count: int, metric: str, shown: bool) -> tuple[Array, Index] | None:
+    if metric == "euclidean" and isinstance(X, np.ndarray) and find_spec("faiss") is not None:
+        return _by_cells(X, count)
     try:
         from pynndescent import NNDescent
     except ImportError:
@@ -70,6 +114,38 @@ def _approximate(X: Any, count: int, metric: str, shown: bool) -> tuple[Array, I
     found = NNDescent(X, metric=metric, n_neighbors=count + 1, random_state=0, verbose=shown)
     neighbor, distance = found.neighbor_graph
     return _without_self(distance.astype(float), neighbor.astype(np.intp), np.arange(X.shape[0]))
+
+
+def _by_cells(X: Array, count: int) -> tuple[Array, Index]:
+    """Among the points of the nearest cells of an inverted file (Jegou, Douze & Schmid 2011), from a seed.
+
+    Candidates are found in single precision, about the mean and in units of the spread; their distances are
+    then those of the points as they are.
+    """
+    import faiss
+
+    n, d = X.shape
+    centred = X - X.mean(axis=0)
+    centred /= max(float(np.abs(centred).max()), 1e-300)
+    points = np.ascontiguousarray(centred, dtype=np.float32)
+    index: Any = faiss.IndexFlatL2(d)
+    if n > FLAT:
+        index = faiss.IndexIVFFlat(index, d, int(CELLS * np.sqrt(n)))
+        index.cp.min_points_per_centroid, index.cp.max_points_per_centroid = 1, TRAINED
+        index.nprobe = PROBED
+        index.train(points)
+    index.add(points)
+    neighbor = index.search(points, count + 1)[1].astype(np.intp)
+    lacking = np.flatnonzero((neighbor < 0).any(axis=1))  # whose cells hold too few points
+    if lacking.size:
+        neighbor[lacking] = _asked_of_sklearn(X, count, "euclidean")(X[lacking])[1]
+    distance = np.empty(neighbor.shape)
+    for start in range(0, n, CHUNK):
+        part = neighbor[start : start + CHUNK]
+        distance[start : start + CHUNK] = np.linalg.norm(X[part] - X[start : start + CHUNK, None], axis=2)
+    order = np.argsort(distance, axis=1, kind="stable")
+    ordered = np.take_along_axis(distance, order, axis=1), np.take_along_axis(neighbor, order, axis=1)
+    return _without_self(*ordered, np.arange(n))
 
 
 def _without_self(distance: Array, neighbor: Index, own: Index) -> tuple[Array, Index]:

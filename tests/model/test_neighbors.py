@@ -20,13 +20,14 @@ def test_neighbours_in_chunks_are_the_brute_ones_and_show_progress(monkeypatch, 
     assert np.all(index != np.arange(53)[:, None])
     neighbors.nearest_neighbors(X, 4)
     assert capsys.readouterr().err == ""
-    assert neighbors._is_large(50_000, 2)
+    assert neighbors._is_large(50_000, 5)
     assert neighbors._is_large(10_000, 50)
     assert not neighbors._is_large(49_999, 49)
+    assert not neighbors._is_large(10**6, 3)
 
 
 def test_approximate_neighbours_are_nearly_the_exact_ones():
-    pytest.importorskip("pynndescent", reason="the extra neighbors is not installed")
+    pytest.importorskip("faiss", reason="the extra neighbors is not installed")
     X = np.random.default_rng(0).normal(size=(600, 5))
     exact = nm.knn_affinity(X, 6)
     near = nm.knn_affinity(X, 6, search="approximate")
@@ -47,6 +48,9 @@ def test_search_by_name():
 def test_a_missing_package_is_named(monkeypatch):
     import sys
 
+    from npkl_models.model import neighbors
+
+    monkeypatch.setattr(neighbors, "find_spec", lambda name: None)
     monkeypatch.setitem(sys.modules, "pynndescent", None)
     with pytest.raises(nm.MissingDependencyError, match=r"npkl_models\[neighbors\]"):
         nm.knn_affinity(np.random.default_rng(0).normal(size=(30, 2)), 3, search="approximate")
@@ -60,3 +64,49 @@ def test_own_point_is_dropped_once():
     kept, left = _without_self(distance, neighbor, np.arange(3))
     assert left.tolist() == [[1, 2], [0, 2], [0, 1]]
     assert kept.tolist() == [[1, 2], [3, 4], [6, 7]]
+
+
+def brute(X, count):
+    full = np.linalg.norm(X[:, None] - X[None], axis=2)
+    np.fill_diagonal(full, np.inf)
+    return np.sort(full, axis=1)[:, :count]
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e7])
+@pytest.mark.parametrize("n", [40, 2_500])
+def test_cells_find_nearly_all_neighbours_at_their_own_distances(n, offset):
+    pytest.importorskip("faiss", reason="the extra neighbors is not installed")
+    from npkl_models.model import neighbors
+
+    X = offset + np.random.default_rng(0).normal(size=(n, 6))
+    X[5] = X[6] = X[7]
+    distance, index = neighbors.nearest_neighbors(X, 4, search="approximate")
+    assert np.all(index != np.arange(n)[:, None])
+    np.testing.assert_array_equal(distance, np.linalg.norm(X[index] - X[:, None], axis=2))
+    assert np.mean(distance <= brute(X, 4) * (1 + 1e-9) + 1e-12) >= 0.99
+    again = neighbors.nearest_neighbors(X, 4, search="approximate")
+    np.testing.assert_array_equal(again[1], index)
+
+
+def test_a_tree_finds_what_scikit_learn_finds(monkeypatch):
+    from npkl_models.model import neighbors
+
+    X = np.random.default_rng(1).normal(size=(300, 6))
+    slow = neighbors.nearest_neighbors(X, 5)
+    monkeypatch.setattr(neighbors, "BAR_FROM", 100)
+    quick = neighbors.nearest_neighbors(X, 5, progress=False)
+    np.testing.assert_array_equal(quick[1], slow[1])
+    np.testing.assert_allclose(quick[0], slow[0], rtol=1e-12)
+
+
+def test_neighbours_are_kept_in_a_folder_by_the_contents_of_the_points(tmp_path, monkeypatch):
+    from npkl_models.model import neighbors
+
+    X = np.random.default_rng(1).normal(size=(60, 3))
+    first = nm.laplacian(X, 4, cache_dir=tmp_path)
+    np.testing.assert_array_equal(first.toarray(), nm.laplacian(X, 4).toarray())
+    monkeypatch.setattr(neighbors, "_exact", lambda *asked: pytest.fail("searched again"))
+    np.testing.assert_array_equal(nm.laplacian(X.copy(), 4, cache_dir=tmp_path).toarray(), first.toarray())
+    X[0] += 1.0
+    with pytest.raises(pytest.fail.Exception):
+        nm.laplacian(X, 4, cache_dir=tmp_path)

@@ -149,8 +149,8 @@ class BCDEngine(FactorEngine):
         """Go back to the sweeps for good if the last Newton steps have not gained on what was before.
 
         Near a point whose Hessian is all but singular along many directions (many cannot-links, few
-        must-links) they take hundreds of products each, and lose what the sweeps had or stay where they are. The
-        point with the smaller objective is kept.
+        must-links) they take hundreds of products each, and lose what the sweeps had or stay where they are.
+        The point with the smaller objective is kept.
         """
         if self.before_newton is None:
             return
