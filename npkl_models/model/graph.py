@@ -125,7 +125,6 @@ def laplacian(
     metric: str = "euclidean",
     search: str = "auto",
     progress: bool | None = None,
-    cache_dir: str | Path | None = None,
 ) -> Matrix:
     """Graph Laplacian of points or of an affinity, plus ``shift`` on the diagonal.
 
@@ -138,8 +137,8 @@ def laplacian(
     X_or_affinity : array_like or sparse
         Points (n x d), or a symmetric non-negative affinity (n x n) if sparse and square or if
         ``metric="precomputed"``.
-    n_neighbors, sigma, metric, search, progress, cache_dir
-        As in `knn_affinity`; unused for an affinity.
+    n_neighbors, sigma, metric, search, progress
+        As in `knn_affinity`, whose result may be handed in; unused for an affinity.
 
     Returns
     -------
@@ -158,7 +157,7 @@ def laplacian(
     if square or (isinstance(metric, str) and metric == "precomputed"):
         S = _check_affinity(given)
     else:
-        S = knn_affinity(given, n_neighbors, sigma, metric, search, progress, cache_dir=cache_dir)
+        S = knn_affinity(given, n_neighbors, sigma, metric, search, progress)
     shift = real_number(shift, "shift")
     if not (np.isfinite(shift) and shift >= 0):
         raise ProblemError(f"shift must be a finite number >= 0, got {shift}")

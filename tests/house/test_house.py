@@ -32,7 +32,7 @@ HEAVY = {
     ),
     "matplotlib": ("show/",),
     "pandas": ("crosscheck/table.py", "path.py", "applications/audit.py"),
-    "joblib": ("workers.py",),
+    "joblib": ("workers.py", "model/neighbors.py"),
     "rich": ("cli/", "model/neighbors.py"),
     "sklearn": ("model/neighbors.py", "data/", "applications/"),
     "numba": ("linalg/compile.py", "lowrank/rows/compiled.py"),

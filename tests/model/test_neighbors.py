@@ -103,10 +103,10 @@ def test_neighbours_are_kept_in_a_folder_by_the_contents_of_the_points(tmp_path,
     from npkl_models.model import neighbors
 
     X = np.random.default_rng(1).normal(size=(60, 3))
-    first = nm.laplacian(X, 4, cache_dir=tmp_path)
-    np.testing.assert_array_equal(first.toarray(), nm.laplacian(X, 4).toarray())
+    first = nm.knn_affinity(X, 4, cache_dir=tmp_path)
+    np.testing.assert_array_equal(first.toarray(), nm.knn_affinity(X, 4).toarray())
     monkeypatch.setattr(neighbors, "_exact", lambda *asked: pytest.fail("searched again"))
-    np.testing.assert_array_equal(nm.laplacian(X.copy(), 4, cache_dir=tmp_path).toarray(), first.toarray())
+    np.testing.assert_array_equal(nm.knn_affinity(X.copy(), 4, cache_dir=tmp_path).toarray(), first.toarray())
     X[0] += 1.0
     with pytest.raises(pytest.fail.Exception):
-        nm.laplacian(X, 4, cache_dir=tmp_path)
+        nm.knn_affinity(X, 4, cache_dir=tmp_path)
