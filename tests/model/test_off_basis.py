@@ -32,7 +32,10 @@ def exact(A: np.ndarray) -> list[list[Fraction]]:
 
 
 def product(A: list[list[Fraction]], B: list[list[Fraction]]) -> list[list[Fraction]]:
-    return [[sum((a * b for a, b in zip(row, c, strict=True)), Fraction(0)) for c in zip(*B)] for row in A]
+    return [
+        [sum((a * b for a, b in zip(row, c, strict=True)), Fraction(0)) for c in zip(*B, strict=True)]
+        for row in A
+    ]
 
 
 def nearly_parallel(seed: int, apart: float) -> np.ndarray:
@@ -57,8 +60,8 @@ def test_an_upper_bound_is_not_below_the_optimum_where_short_rows_come_of_long_o
         bound = nm.TracePower(1, bound=1.0)
         problem = nm.Problem(sp.csr_array(C), (NOTHING,), (), bound, basis=basis)
         q = exact(Q)
-        H = product(list(map(list, zip(*q))), product(exact(C), q))
-        G = product(list(map(list, zip(*q))), q)
+        H = product(list(map(list, zip(*q, strict=True))), product(exact(C), q))
+        G = product(list(map(list, zip(*q, strict=True))), q)
         w = np.linalg.eigh(Q.T @ C @ Q)[1][:, :1]
         found = nm.certify(problem, Q @ w, kind="factor")
         assert found.feasible
