@@ -30,6 +30,7 @@ from npkl_models.model.functionals import TotalSum
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 
+EXACT = 2e7  # products in Q W up to which it is formed with twice the digits (a 20th without equalities)
 SUM = 64  # units of roundoff in a sum of numpy (pairwise) and in each of its terms
 
 
@@ -93,10 +94,10 @@ def off_basis(problem: Statement, V: Array) -> Array:
     basis = problem.basis
     if basis is None:
         return np.zeros(problem.n)
-    W = problem.drop(V)
-    if sp.issparse(basis.Q):
-        short, steps = np.abs(V - problem.lift(W)), gamma(longest_row(basis.Q) + 2)
-        size = short * (1 + 1e-9) + steps * (abs(basis.Q) @ np.abs(W))
+    W, sparse = problem.drop(V), sp.issparse(basis.Q)
+    if sparse or V.size * basis.size > (EXACT if problem.equalities else EXACT / 20):
+        short, steps = np.abs(V - problem.lift(W)), longest_row(basis.Q) if sparse else basis.size
+        size = short * (1 + 1e-9) + gamma(steps + 2) * (abs(basis.Q) @ np.abs(W))
     else:
         exact, error = inner_products(twofold(np.ascontiguousarray(basis.dense.T)), twofold(W))
         size = np.abs(add(exact, minus(twofold(V))).high) + error
