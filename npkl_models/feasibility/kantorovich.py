@@ -85,7 +85,7 @@ def near(problem: Statement, V: Array, anchored: bool = True) -> Near | None:
         return Near(reach) if np.isfinite(reach) and _confined(problem, V, reach) else None
     own = independence(problem, V)
     if own > SINGULAR:
-        reach = _of_newton(problem, _residual(problem, V), own)
+        reach = _of_newton(problem, _residual(problem, V), own) + _off(problem, V)
         if np.isfinite(reach) and _confined(problem, V, reach):
             return Near(reach)
     return _by_anchor(problem, V) if anchored else None
@@ -109,7 +109,7 @@ def _by_anchor(problem: Statement, V: Array) -> Near | None:
         reach = min(
             _of_newton(problem, F, found.sigma * float(np.sqrt(share))),
             analytic_centre.reach(F, found.depth, share),
-        )
+        ) + _off(problem, mixed)
         if np.isfinite(reach) and _confined(problem, mixed, reach):
             return Near(reach, share, found.W)
     return None
@@ -183,11 +183,13 @@ def _identity(problem: Statement) -> Array:
 def _confined(problem: Statement, V: Array, reach: float) -> bool:
     """Whether all factors within reach meet the bound of the regulariser."""
     R, lengths = problem.regularizer, np.einsum("ir,ir->i", V, V)
+    if R.vacuous:
+        return True
     if reach == 0.0:
-        return R.violation(gram_eigenvalues(V), lengths) == 0.0
-    fixed, rounding = fixed_diagonal(problem), gamma(4 * EVALUATION + 2 * V.shape[1])
+        return R.violation(gram_eigenvalues(V), lengths, rounding.grown(V, _off(problem, V))) == 0.0
+    fixed, rounded = fixed_diagonal(problem), gamma(4 * EVALUATION + 2 * V.shape[1])
     if R.row_radius is not None:
-        top = R.row_radius**2 * (1 - rounding)
+        top = R.row_radius**2 * (1 - rounded)
         short = (np.sqrt(lengths) + reach) ** 2 <= top
         return all(_at_most(value, R.row_radius) for value in fixed[~short].tolist())
     if not np.isfinite(R.trace_bound(problem.n)):
@@ -196,7 +198,7 @@ def _confined(problem: Statement, V: Array, reach: float) -> bool:
         return True
     trace = float(lengths.sum())
     more = reach * (2 * float(np.sqrt(trace)) + reach)  # nuclear norm of the change of K
-    more += (rounding + gamma(problem.n)) * trace
+    more += (rounded + gamma(problem.n)) * trace
     return R.violation(gram_eigenvalues(V), lengths, more) == 0.0
 
 
@@ -257,14 +259,26 @@ def independence(problem: Statement, V: Array) -> float:
     square = lower - gamma(int(np.diff(J.indptr).max(initial=0)) + 4) * m
     if square <= 0:
         return 0.0
-    own = gamma(FORMING) * float(np.linalg.norm(_derivative_sizes(equal, V) / lengths))
+    sizes = gamma(FORMING) * _derivative_sizes(equal, V)
+    if problem.basis is not None:
+        sizes += _derivative_sizes(equal, rounding.off_basis(problem, V)[:, None])
+    own = float(np.linalg.norm(sizes / lengths)) * (1 + 1e-9)
     return max(float(np.sqrt(square)) - own, 0.0) * float(lengths.min())
 
 
+def _off(problem: Statement, V: Array) -> float:
+    """How far V is from the factor nearest to it whose kernel is in the range of the basis."""
+    return float(np.linalg.norm(rounding.off_basis(problem, V)))
+
+
 def _residual(problem: Statement, V: Array) -> float:
-    """An upper bound on |F|."""
+    """An upper bound on |F| at the factor nearest to V in the range of the basis."""
     equal = EqualityMap(problem)
     doubt = gamma(EVALUATION + V.shape[1]) * equal.sizes(V)
+    if problem.basis is not None:
+        off = rounding.off_basis(problem, V)
+        changes = [part.functional.change_of_factor(V, off) for part in problem.equalities]
+        doubt = doubt + np.concatenate(changes)
     return float(np.linalg.norm(np.abs(equal.residual(V)) + doubt))
 
 

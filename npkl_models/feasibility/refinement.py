@@ -25,6 +25,7 @@ ROUNDS, STEPS = 3, 4  # derivatives, and steps with each
 GAIN = 0.5  # a step that does not shrink the residual to this share is the last
 NUMBERS = 4e7  # of the derivative
 WORK = 2e11  # operations of its factorisation
+LOST = 2.0**-1060  # what underflow may take from a product of two numbers
 
 
 Shortest = Callable[[Array], Array]
@@ -155,6 +156,7 @@ def _residual(equal: EqualityMap, W: Twofold) -> tuple[Array, Array]:
     own = (V.high.shape[1] + 2) * ROUNDOFF * length[t.row] * length[t.column]
     own += error[t.row] * length[t.column] + error[t.column] * (length[t.row] + error[t.row])
     doubt = 1.01 * equal.of_each(coefficient * own)
+    doubt += V.high.shape[1] * LOST * equal.of_each(coefficient + 1.0)
     doubt += (
         (count + 2)
         * ROUNDOFF
@@ -170,7 +172,7 @@ def _lifted(problem: Statement, W: Twofold) -> tuple[Twofold, Array]:
         return W, np.zeros(problem.n)
     Q = problem.Q
     size = np.linalg.norm(np.abs(Q) @ np.abs(W.high), axis=1)
-    return matmul(Q, W), 2.02 * Q.shape[1] * ROUNDOFF * size
+    return matmul(Q, W), 2.02 * Q.shape[1] * (ROUNDOFF * size + LOST)
 
 
 def _away(problem: Statement, V: Array, W: Twofold) -> float:

@@ -17,6 +17,7 @@ from npkl_models.feasibility.refinement import refined
 from npkl_models.feasibility.residual import misses_little
 from npkl_models.linalg import UNIT, Array, gram_eigenvalues
 from npkl_models.model.facts import diagonal_of
+from npkl_models.model.rounding import grown, off_basis
 from npkl_models.model.statement import Statement
 
 LEADING = 1e-9  # eigenvalue of a kernel, relative to its largest, that a narrower factor keeps
@@ -147,11 +148,12 @@ def _shrunk(problem: Statement, V: Array) -> Array:
     What is inside in the coordinates of a basis may be outside by a rounding as rows: both are looked at.
     """
     R = problem.regularizer
-    if problem.basis is None:
+    if problem.basis is None or not (R.bounds or R.row_multipliers):
         return R.rescale(V)
     if not R.row_multipliers:
-        return R.rescale(problem.lift(R.rescale(problem.drop(V))))
-    excess = R.violation(np.zeros(0), np.einsum("ir,ir->i", V, V))
+        V = problem.lift(R.rescale(problem.drop(V)))
+    more = 2 * grown(V, float(np.linalg.norm(off_basis(problem, V))))  # twice: shrinking rounds, too
+    excess = R.violation(gram_eigenvalues(V), np.einsum("ir,ir->i", V, V), more)
     return V * ((1 - SLACK) / (1 + excess)) if excess > 0 else V
 
 

@@ -122,6 +122,14 @@ class Functional(Owner, ABC):
         """What a residual at V V' is relative to where the value asked for is zero."""
         return self.size_of_factor(V)
 
+    def change_of_factor(self, V: Array, off: Array) -> Array:
+        """How far values on V V' may be from those of a factor whose rows are within ``off`` (n) of V's."""
+        t, norm = self.incidence, np.sqrt(np.einsum("ir,ir->i", V, V))
+        i, j = t.row, t.column
+        ends = off[i] * (norm[j] + off[j]) + norm[i] * off[j]
+        out = np.bincount(t.owner, np.abs(t.coefficient) * ends, self.size)
+        return out.astype(float) * (1 + 1e-9)
+
     def row_sizes(self, y: Array) -> tuple[Array, Array]:
         """Row sums of ``sum_e abs(y_e) abs(M_e)``, and how many numbers they have (n,) each."""
         return self.incidence.row_sums(np.asarray(y, dtype=float))

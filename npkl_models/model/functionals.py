@@ -86,6 +86,11 @@ class SquaredDistances(Functional):
     def size_of_factor(self, V: Array) -> Array:
         return self.value_of_factor(V)
 
+    def change_of_factor(self, V: Array, off: Array) -> Array:
+        both = off[self.indices[0]] + off[self.indices[1]]
+        out: Array = both * (2 * np.sqrt(self.value_of_factor(V)) + both) * (1 + 1e-9)
+        return out
+
     def scale_of_factor(self, V: Array) -> Array:
         return super().size_of_factor(V)  # of points that should coincide: how long their rows are
 
@@ -121,11 +126,18 @@ class DistanceDifferences(Functional):
     def scale_of_factor(self, V: Array) -> Array:
         return super().size_of_factor(V)
 
-    def _both(self, V: Array) -> tuple[Array, Array]:
+    def change_of_factor(self, V: Array, off: Array) -> Array:
+        near, far = (side.change_of_factor(V, off) for side in self._sides)
+        return near + far
+
+    @property
+    def _sides(self) -> tuple[SquaredDistances, SquaredDistances]:
         i, j, k = self.indices
-        return SquaredDistances(self.n, (i, j)).value_of_factor(V), SquaredDistances(
-            self.n, (i, k)
-        ).value_of_factor(V)
+        return SquaredDistances(self.n, (i, j)), SquaredDistances(self.n, (i, k))
+
+    def _both(self, V: Array) -> tuple[Array, Array]:
+        near, far = (side.value_of_factor(V) for side in self._sides)
+        return near, far
 
     def triplets(self) -> Triplets:
         i, j, k = self.indices
@@ -165,6 +177,10 @@ class TotalSum(Functional):
 
     def size_of_factor(self, V: Array) -> Array:
         return np.array([float(np.sum(np.sqrt(np.einsum("ir,ir->i", V, V))) ** 2)])
+
+    def change_of_factor(self, V: Array, off: Array) -> Array:
+        norm, more = float(np.sum(np.sqrt(np.einsum("ir,ir->i", V, V)))), float(np.sum(off))
+        return np.array([more * (2 * norm + more) * (1 + 1e-9)])
 
     def svec_operator(self, Q: Array) -> Array:
         q = Q.sum(axis=0)

@@ -11,6 +11,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import scipy.sparse as sp
 
 from npkl_models.linalg import (
     TINY,
@@ -20,12 +21,16 @@ from npkl_models.linalg import (
     absolute_row_sums,
     gamma,
     gram_eigenvalues,
+    longest_row,
     norm_bound,
 )
+from npkl_models.linalg.exact_products import inner_products
+from npkl_models.linalg.twofold import add, minus, twofold
 from npkl_models.model.functionals import TotalSum
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 
+EXACT = 2e7  # products in Q W up to which it is formed with twice the digits (a 20th without equalities)
 SUM = 64  # units of roundoff in a sum of numpy (pairwise) and in each of its terms
 
 
@@ -80,24 +85,57 @@ def multiplier_sizes(problem: Statement, y: Multipliers) -> float:
     return float(np.max(size, initial=0.0)) * spread * (1 + gamma(problem.n + 64))
 
 
+def off_basis(problem: Statement, V: Array) -> Array:
+    """How far each row of V may be from that of a factor Q W exactly in the range of the basis (n).
+
+    A factor of floating-point numbers is so but for rounding, which where V is far shorter than Q and W,
+    or two of its rows are far nearer to each other than to zero, is not small against what is read from it.
+    """
+    basis = problem.basis
+    if basis is None:
+        return np.zeros(problem.n)
+    W, sparse = problem.drop(V), sp.issparse(basis.Q)
+    if sparse or V.size * basis.size > (EXACT if problem.equalities else EXACT / 20):
+        short, steps = np.abs(V - problem.lift(W)), longest_row(basis.Q) if sparse else basis.size
+        size = short * (1 + 1e-9) + gamma(steps + 2) * (abs(basis.Q) @ np.abs(W))
+    else:
+        exact, error = inner_products(twofold(np.ascontiguousarray(basis.dense.T)), twofold(W))
+        size = np.abs(add(exact, minus(twofold(V))).high) + error
+    off = np.sqrt(np.einsum("ir,ir->i", size, size)) * (1 + 1e-9)
+    return np.where(np.isfinite(off), off, np.inf)
+
+
+def grown(V: Array, reach: float) -> float:
+    """The nuclear norm of the change of V V' for a factor within ``reach`` of V, at most."""
+    return reach * (2 * float(np.linalg.norm(V)) + reach) * (1 + 1e-9)
+
+
 def objective(problem: Statement, V: Array, value: float) -> float:
-    """An upper bound on the error of the objective at V V'."""
+    """An upper bound on the error of the objective at V V', or at what is nearest in the basis's range."""
     lengths = np.sqrt(np.einsum("ir,ir->i", V, V))
     steps = V.shape[1] + 8 + float(np.max(np.diff(problem.cost.indptr), initial=0))
     if any(isinstance(term.functional, TotalSum) for term in problem.terms):
         steps += problem.n  # a running sum
-    linear = float(lengths @ absolute_row_sums(problem.cost, lengths))
-    error = gamma(steps + SUM) * linear
+    off, sums = off_basis(problem, V), absolute_row_sums(problem.cost, lengths)
+    error = gamma(steps + SUM) * float(lengths @ sums)
+    moved = bool(off.any())
+    if moved:
+        error += float(off @ (2 * sums + absolute_row_sums(problem.cost, off))) * (1 + 1e-9)
     for term in problem.terms:
         z, size = term.functional.value_of_factor(V), term.functional.size_of_factor(V)
-        ends = term.subdifferential(z, gamma(steps) * size)
+        change = term.functional.change_of_factor(V, off) if moved else np.zeros(z.size)
+        ends = term.subdifferential(z, gamma(steps) * size + change)
         slope = np.maximum(np.abs(ends[0]), np.abs(ends[1]))
+        error += float(np.sum(slope * change)) * (1 + 1e-9)
         error += float(np.sum(slope * size)) * gamma(steps + 8)
         error += SUM * UNIT * float(np.sum(np.abs(term.weight * term.loss.value(z, term.target)) + slope))
     if not problem.regularizer.vacuous:
-        power, R = problem.regularizer.spectral, problem.regularizer.value(gram_eigenvalues(V))
-        p = 1.0 if power is None else power.p
+        eigenvalues, power = gram_eigenvalues(V), problem.regularizer.spectral
+        R, p = problem.regularizer.value(eigenvalues), 1.0 if power is None else power.p
         error += gamma(SUM * (p + V.shape[1])) * R
+        if moved:
+            more = problem.regularizer.value(eigenvalues + grown(V, float(np.linalg.norm(off))))
+            error += more - R + gamma(SUM * (p + V.shape[1])) * more
     return error + SUM * UNIT * abs(value)
 
 
@@ -118,7 +156,11 @@ def sensitivity(problem: Statement, V: Array, reach: float, nu: tuple[Array, ...
     error = gamma(steps + problem.n) * float(
         np.linalg.norm(size @ lengths + slack_sizes(problem, y, nu) * lengths)
     )
-    total = 2 * reach * (float(np.linalg.norm(problem.drop(S @ V))) + error) + reach**2 * norm_bound(size)
+    SV = np.asarray(S @ V)
+    total = 2 * reach * (float(np.linalg.norm(problem.drop(SV))) + error) + reach**2 * norm_bound(size)
+    if problem.basis is not None:  # what of the way there leaves its range
+        off = off_basis(problem, V)
+        total += 2 * float(off @ np.linalg.norm(SV, axis=1)) + 2 * float(np.linalg.norm(off)) * error
     for term, own in zip(problem.terms, y.terms, strict=True):
         t = term.functional.triplets()
         ends = (np.abs(t.coefficient) * (lengths[t.row] + lengths[t.column] + reach)) * reach
@@ -130,11 +172,10 @@ def sensitivity(problem: Statement, V: Array, reach: float, nu: tuple[Array, ...
         f = part.functional
         miss = np.abs(f.value_of_factor(V) - part.value) + gamma(steps) * f.size_of_factor(V)
         total += float(np.sum(np.abs(own) * miss))
-    grown = 2 * reach * float(np.linalg.norm(lengths)) + reach**2
     if R.vacuous:
         return total * (1 + 1e-9)
     eigenvalues = gram_eigenvalues(V)
-    return (total + R.value(eigenvalues + grown) - R.value(eigenvalues)) * (1 + 1e-9)
+    return (total + R.value(eigenvalues + grown(V, reach)) - R.value(eigenvalues)) * (1 + 1e-9)
 
 
 def linear_change(problem: Statement, V: Array, reach: float) -> float:

@@ -73,9 +73,10 @@ def typical_loss(terms: Sequence[LossTerm]) -> float:
 
 
 def losses_at_zero(terms: Sequence[LossTerm]) -> Array:
-    """The losses at K = 0 that are positive."""
-    values: list[Array] = [
-        term.weight * term.loss.value(np.zeros_like(term.target), term.target) for term in terms
-    ]
+    """The losses at K = 0 that are positive, and not too large to be numbers."""
+    with np.errstate(over="ignore"):
+        values: list[Array] = [
+            term.weight * term.loss.value(np.zeros_like(term.target), term.target) for term in terms
+        ]
     every = np.concatenate([np.zeros(0), *values])
-    return every[every > 0]
+    return every[(every > 0) & np.isfinite(every)]

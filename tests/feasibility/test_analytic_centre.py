@@ -45,7 +45,7 @@ def test_a_degenerate_optimum_is_proved_feasible():
     X = np.random.default_rng(0).normal(size=(30, 2))
     found = near(problem, problem.lift(problem.drop(X)))
     assert found is not None
-    assert 0 < found.share < 1e-6
+    assert 0 < found.share <= 1e-6  # the largest: which BLAS it is decides between that and a tenth
     assert found.reach < 1e-3
 
 

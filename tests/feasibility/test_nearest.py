@@ -28,6 +28,7 @@ def test_the_point_is_kept_that_is_nearer_to_a_feasible_one(at_better, at_given,
     monkeypatch.setattr(restoration, "newton", lambda problem, X: BETTER)
     monkeypatch.setattr(restoration, "near", lambda problem, X: at_better if X is BETTER else at_given)
     monkeypatch.setattr(restoration, "_leading", lambda X: X)
+    monkeypatch.setattr(restoration, "_sharper", lambda *_: None)
     X, found = restoration._nearest(None, V)
     assert X is (BETTER if kept == "better" else V)
     assert found is (at_better if kept == "better" else at_given)

@@ -77,3 +77,14 @@ def test_soft_unfolding_comes_near_the_hard_one():
     assert soft[2] == pytest.approx(hard, rel=1e-2)
     printed = nm.mvu(X, 2, weight=1e3, reduce=False)
     assert printed.solve("interior").objective == pytest.approx(soft[0], rel=1e-5)
+
+
+def test_a_floor_that_is_nothing_beside_the_weights_is_raised():
+    """Distances of 1e8 with a unit cost: L + 1e-3 I is singular in floating-point numbers."""
+    f = nm.SquaredDistances(6, ([0, 1, 2, 3, 4], [1, 2, 3, 4, 5]))
+    for size in (1.0, 1e16, 1e20, 1e32):
+        weights = size * np.array([3.0, 1.0, 7.0, 1.0, 1.0])
+        solve = LaplacianPreconditioner(f.incidence, 1.0).at(np.zeros(5), weights, np.zeros(5), 1)
+        G = np.arange(6.0)[:, None] - 2.5
+        assert np.isfinite(solve(G)).all()
+        assert float(np.sum(G * solve(G))) > 0

@@ -1,5 +1,7 @@
 """Hard constraints and unfolding: solved exactly, contradictions named."""
 
+import contextlib
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -56,3 +58,12 @@ def test_mvu_unrolls_an_arc_to_a_straight_line(backend, reduce):
     other = nm.mvu(X, 2, reduce=not reduce).solve("sdp", eps=1e-9)
     assert found.objective == pytest.approx(other.objective, rel=1e-6)
     np.testing.assert_allclose(found.V.sum(axis=0), 0, atol=1e-3)
+
+
+@pytest.mark.parametrize("backend", ["auto", "interior"])
+def test_distances_whose_squares_are_no_numbers_end_in_words(backend):
+    """Points of size 1e140: the loss at K = 0 is beyond the range; no warning of numpy reaches the user."""
+    X = 1e140 * np.random.default_rng(0).normal(size=(6, 2))
+    with contextlib.suppress(nm.NPKLError):
+        solution = nm.reg_mvu(X, 2, n_basis=3).solve(backend=backend, time_limit=5)
+        assert solution.status is not nm.Status.OPTIMAL

@@ -57,6 +57,7 @@ class HessianBlocks:
 
 
 FLOOR = 1e-3  # of the size of the cost: added to the diagonal, since a Laplacian is singular
+ROUNDED = 1e-12  # of its largest entry: the same where that is nothing beside it
 
 
 class LaplacianPreconditioner:
@@ -70,5 +71,9 @@ class LaplacianPreconditioner:
         """G (n x r) -> the inverse of the Laplacian applied to half of G, at values z with phi', phi''."""
         weights = slope.clip(min=0.0) + 2 * bend * z.clip(min=0.0) / rank
         M = sp.csc_array(self.adjoint(weights)) + self.floor
-        factor = symmetric_lu(M)
+        try:
+            factor = symmetric_lu(M)
+        except RuntimeError:  # the floor is lost beside the weights
+            top = float(M.diagonal().max())
+            factor = symmetric_lu(M + ROUNDED * top * sp.eye_array(M.shape[0], format="csc"))
         return lambda G: 0.5 * factor.solve(G)
