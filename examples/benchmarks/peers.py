@@ -1,9 +1,12 @@
 """Beside other solvers: export, run, certify what they return, and solve to the same certified gap.
 
-``python peers.py [SET ...] [--cap 60] [--sdplr PATH] [--lorads PATH]`` (iris, digits, a1a). CSDP, SDPA and
-DSDP are Debian's coinor-csdp, sdpa and dsdp; who is absent, or takes longer than the cap, is reported with
-the reason. CPU seconds, one thread; ``times`` is the peer's over ours (more is better for ours). LoRADS
-writes no solution: its gap is the one it states itself, not certified.
+``python peers.py [SET ...] [--forms ...] [--peers csdp ...] [--draws 3] [--cap 60] [--sdplr PATH] [--lorads
+PATH]`` (iris, digits, a1a). CSDP, SDPA and DSDP are Debian's coinor-csdp, sdpa and dsdp; who is absent, or
+takes longer than the cap, is reported with the reason. The peers take whatever BLAS the system has: install
+libopenblas0-pthread, Debian's reference BLAS is several times slower. CPU seconds, one thread, and the cap is
+on CPU seconds; each peer's run is followed by one of ours to the gap that the peer has reached, in a warm
+process; ``times`` is the peer's over ours (more is better for ours). LoRADS writes no solution: its gap is the
+one it states itself, not certified. A form may end with a weight: pcp:100.
 """
 
 import argparse
@@ -11,6 +14,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -18,13 +22,16 @@ from pathlib import Path
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
 from common import report
 from matrix import problem
 
 import npkl_models as nm
 from npkl_models.data.sdpa import SDPAFile, as_sdpa
 
-FORMS = ("hard_pcp", "row_linear", "pcp")
+FORMS = (
+    "hard_pcp", "min_trace", "row_linear", "pcp", "pcp:100", "hinge", "hinge:100", "squared_hinge:100", "mvu",
+)  # fmt: skip
 SDPLR_PARAMETERS = """Input type : 1
 Feasibility tolerance : {tol}
 Centrality tolerance : 1.0e-1
@@ -42,13 +49,21 @@ Dual bound type : 1
 """
 
 
-def stated(name: str, form: str) -> nm.Problem:
+def stated(name: str, form: str, draw: int) -> nm.Problem:
     """The problem of a row of the table."""
-    if form == "pcp":
-        return problem(name, "pcp", 1.0, 0.1, 0)
+    loss, _, weight = form.partition(":")
+    if loss in ("pcp", "hinge", "squared_hinge"):
+        return problem(name, loss, float(weight or 1.0), 0.1, draw)
     data = nm.datasets.load(name)
     count = round(0.6 * data.n)
-    pairs = nm.Pairs.from_labels(data.y, count, count, 0)
+    pairs = nm.Pairs.from_labels(data.y, count, count, draw)
+    if form == "min_trace":  # of the kernels that meet the pairs of 100 points at most
+        some = data.subset(min(100, data.n), draw)
+        few = nm.Pairs.from_labels(some.y, 60, 60, draw)
+        return nm.hard_pcp(sp.eye_array(some.n, format="csr"), few)
+    if form == "mvu":
+        X = np.unique(data.subset(min(100, data.n), draw).X, axis=0)
+        return nm.mvu(X, 4, components="connect", reduce=False)
     if form == "hard_pcp":
         return nm.hard_pcp(nm.laplacian(data.X, 5), pairs)
     return nm.npkl(nm.laplacian(data.X, 5, shift=0.1), pairs, loss="linear", row_norm=1.0)
@@ -58,9 +73,21 @@ def cpu_of(command: list[str], cap: float, folder: Path) -> tuple[float, str]:
     """CPU seconds of a child that runs in a folder (some write there unasked), and what it printed."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     one = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
+
+    def capped() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (int(cap) + 1, int(cap) + 2))
+
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=cap, env=os.environ | one, check=False, cwd=folder
+        command,
+        capture_output=True,
+        text=True,
+        env=os.environ | one,
+        check=False,
+        cwd=folder,
+        preexec_fn=capped,
     )
+    if done.returncode == -signal.SIGXCPU:
+        raise subprocess.TimeoutExpired(command, cap)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
 
@@ -145,18 +172,23 @@ def ours(P: nm.Problem, tol: float, cap: float) -> dict:
     }
 
 
-def compare(name: str, form: str, given: argparse.Namespace) -> None:
+def compare(name: str, form: str, draw: int, given: argparse.Namespace) -> None:
     """A problem by all peers."""
-    P = stated(name, form)
+    P = stated(name, form, draw)
     P.solve(max_iter=3)  # what is compiled is compiled now
-    row = {"benchmark": "peers", "data": name, "form": form}
-    for tol in (1e-4, 1e-5, 1e-6):
+    row = {"benchmark": "peers", "data": name, "form": form, "draw": draw}
+    for tol in (1e-4, 1e-6):
         report(**row, tol=tol, **ours(P, tol, given.cap))
     with tempfile.TemporaryDirectory() as at:
         folder = Path(at)
-        file = as_sdpa(P)
+        try:
+            file = as_sdpa(P)
+        except nm.NPKLError as error:
+            report(**row, skipped=str(error)[:80])
+            return
         file.write(folder / "p.dat-s")
-        for peer, (command, read) in runs(folder, given).items():
+        known = runs(folder, given).items()
+        for peer, (command, read) in ((k, v) for k, v in known if not given.peers or k in given.peers):
             if not command[0] or shutil.which(command[0]) is None:
                 report(**row, peer=peer, skipped="not installed, or no path given")
                 continue
@@ -185,6 +217,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sets", nargs="*", default=["iris", "digits", "a1a"])
     parser.add_argument("--forms", nargs="+", default=FORMS)
+    parser.add_argument("--peers", nargs="+", default=[])
+    parser.add_argument("--draws", type=int, default=1)
     parser.add_argument("--cap", type=float, default=60.0)
     parser.add_argument("--sdplr", default="")
     parser.add_argument("--lorads", default="")
@@ -192,7 +226,8 @@ def main() -> None:
     for name in given.sets:
         for form in given.forms:
             try:
-                compare(name, form, given)
+                for draw in range(given.draws):
+                    compare(name, form, draw, given)
             except nm.datasets.DatasetUnavailableError as error:
                 report(benchmark="peers", data=name, skipped=str(error)[:80])
                 break

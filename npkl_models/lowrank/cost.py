@@ -80,10 +80,11 @@ def condition(problem: Statement) -> float:
     steps of Jacobi's iteration) and what losses on the diagonal add to it.
     """
     C, x = problem.cost, np.ones(problem.n)
-    if problem.basis is not None or not problem.terms or not (C.diagonal() > 0).all():
+    own = C.diagonal()
+    if problem.basis is not None or not problem.terms or not (own > 0).all():
         return USUAL_CONDITION
     for _ in range(SMOOTHING):
-        x = np.abs(x - (C @ x) / C.diagonal())
+        x = np.abs(x - (C @ x) / own)
         x /= max(float(np.max(x)), 1e-300)
     floor = max(float(x @ (C @ x)) / float(x @ x), 0.0) + problem.regularizer.shift
     floor += float(np.min(diagonal_weight(problem)))
