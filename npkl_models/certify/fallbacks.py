@@ -8,6 +8,9 @@ same objective: a bound over centred kernels is one for all. The same holds for 
 no cost and no value joins to others, a point alone among them.
 
 Signs: slacks that are PSD because C is, and what is added to it.
+
+Around low vectors: where a negative eigenvector lives on few points, multipliers of the pairs that touch
+these are scaled towards zero, at the price of these pairs alone; `scale` pays for all.
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ from scipy.linalg import block_diag
 
 from npkl_models.certify.bounds import Demand, Dual, bound_from
 from npkl_models.certify.certificate import CERTIFIED
-from npkl_models.linalg import Array, gamma
+from npkl_models.certify.repairs import diagonal_price
+from npkl_models.linalg import Array, Mask, gamma
 from npkl_models.model import rounding
 from npkl_models.model.basis import Basis
 from npkl_models.model.conjugates import projected
@@ -33,8 +37,11 @@ from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.anchored import split
 from npkl_models.presolve.faces import complement
 from npkl_models.proof.bounds import DENSE_EIGH
+from npkl_models.proof.recurrence import is_local
 
 ANCHORED, PLACED = "anchored points", "centred kernels"  # names of repairs
+AROUND = "local scale"
+AMPLY, SUPPORT, ROUNDS = 2.0, 1e-2, 3  # of what lacks; of the largest entry; low vectors one after the other
 MOST = 1_000  # points for which a dense basis of centred kernels is made
 
 
@@ -117,6 +124,48 @@ def _centred(problem: Statement) -> tuple[Basis, float] | None:
     Q = np.zeros((problem.n, sum(block.shape[1] for block in blocks)))
     Q[np.argsort(label, kind="stable")] = block_diag(*blocks)
     return Basis(Q), off
+
+
+def around_low_vectors(
+    problem: Statement, y: Multipliers, V: Array, objective: float, upper: float, demand: Demand
+) -> Dual:
+    """The bound of multipliers, perhaps with those around low vectors on few points scaled towards zero.
+
+    A negative eigenvalue -e of C + sum y_e M_e there becomes -(1 - s) e + s c where C >= c I, if all pairs
+    that touch the vector are scaled by 1 - s: s = 2 e / c leaves room for what happens at the border. Whether
+    it helps is seen by a run of its own, so that the runs share the probability of failure.
+    """
+    floor = cost_floor(problem) + problem.regularizer.shift
+    applies = problem.basis is None and problem.order > DENSE_EIGH and np.isfinite(floor) and floor > 0
+    if not applies or diagonal_price(problem, y) is not None:
+        return bound_from(problem, y, V, objective, upper, demand)
+    rounds = 1 if demand.quick else ROUNDS
+    share = replace(demand, failure_probability=demand.failure_probability / (1 + rounds))
+    best = last = bound_from(problem, y, V, objective, upper, share)
+    for _ in range(rounds):
+        vector = last.found.vector
+        scaling = -AMPLY * (last.found.estimate + problem.regularizer.shift) / floor
+        local = 0 < scaling < 1 and is_local(vector[:, None])[0]
+        if not local or enough(problem, objective, best.bound, demand):
+            break
+        y = _scaled_near(problem, y, np.abs(vector) > SUPPORT * np.abs(vector).max(), 1 - scaling)
+        last = bound_from(problem, y, V, objective, upper, share)
+        if last.bound > best.bound and (last.rigour in CERTIFIED or best.rigour not in CERTIFIED):
+            best = replace(
+                last, repair=AROUND if last.repair == "none needed" else f"{AROUND}, {last.repair}"
+            )
+    return best
+
+
+def _scaled_near(problem: Statement, y: Multipliers, near: Mask, factor: float) -> Multipliers:
+    """The multipliers of values that touch the points ``near``, times a factor; all others as they are."""
+    scaled = []
+    for part, own in zip(problem.parts, y.parts, strict=True):
+        t = part.functional.incidence
+        touched = np.zeros(part.functional.size, dtype=bool)
+        touched[t.owner[near[t.row] | near[t.column]]] = True
+        scaled.append(np.where(touched, factor * own, own))
+    return problem.split_multipliers(scaled, y.rows)
 
 
 def by_signs(problem: Statement, dual: Dual, objective: float, demand: Demand) -> Dual:

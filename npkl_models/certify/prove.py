@@ -13,7 +13,13 @@ import numpy as np
 
 from npkl_models.certify.bounds import Demand, Dual, bound_from
 from npkl_models.certify.certificate import CERTIFIED, Certificate, outward, relative_gap
-from npkl_models.certify.fallbacks import bound_of_anchored, bound_of_centred, by_signs, enough
+from npkl_models.certify.fallbacks import (
+    around_low_vectors,
+    bound_of_anchored,
+    bound_of_centred,
+    by_signs,
+    enough,
+)
 from npkl_models.certify.points import ACTIVE, read_point, recover_multipliers
 from npkl_models.errors import OutOfRangeError, SolverError, instance
 from npkl_models.feasibility.restoration import Restored, restore
@@ -179,7 +185,7 @@ def _one_side(
     problem: Statement, y: Multipliers, V: Array, objective: float, upper: float, demand: Demand
 ) -> Dual:
     """The bound of multipliers; where it is not met, that of parts of the problem, and that of signs."""
-    dual = bound_from(problem, y, V, objective, upper, demand)
+    dual = around_low_vectors(problem, y, V, objective, upper, demand)
     if not (enough(problem, objective, dual.bound, demand) or demand.quick):
         held = bound_of_anchored(problem, y, V, demand)
         dual = dual if held is None or held.bound <= dual.bound else held
