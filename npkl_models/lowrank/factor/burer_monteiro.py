@@ -12,9 +12,10 @@ import numpy as np
 
 from npkl_models.linalg import Array, frobenius
 from npkl_models.lowrank.cost import factor_cost
-from npkl_models.lowrank.factor.minimisers import MINIMISERS, Newton
+from npkl_models.lowrank.factor.minimisers import MINIMISERS, Minimiser, Newton
 from npkl_models.lowrank.factor.objective import FactorObjective, Point
 from npkl_models.lowrank.factor.rank import FactorEngine, starting_factor
+from npkl_models.lowrank.factor.restored import RestoredNewton, restorable
 from npkl_models.lowrank.options import BurerMonteiroOptions
 from npkl_models.lowrank.tolerances import INEXACT, PATIENCE, SLOW
 from npkl_models.model.statement import Statement
@@ -54,7 +55,9 @@ class BurerMonteiroEngine(FactorEngine):
             W = self.problem.regularizer.rescale(W)
         self.point = self.f.at(W)
         first = "newton" if self.f.distances else "lbfgs"
-        self.minimiser = MINIMISERS[first if self.method == "auto" else self.method]()
+        self.minimiser: Minimiser = MINIMISERS[first if self.method == "auto" else self.method]()
+        if self.method == "auto" and restorable(self.f):
+            self.minimiser = RestoredNewton()
         self.steps, self.residual_then = 0, np.inf
         self._measure()
 
@@ -81,12 +84,13 @@ class BurerMonteiroEngine(FactorEngine):
         self.steps += 1
         if self.method != "auto" or self.steps % PATIENCE:
             return
-        if self.residual > SLOW * self.residual_then and not isinstance(self.minimiser, Newton):
+        if self.residual > SLOW * self.residual_then and not isinstance(self.minimiser, Newton | RestoredNewton):
             self.minimiser = Newton()
         self.residual_then = self.residual
 
     def multipliers(self) -> Multipliers:
-        return self.f.multipliers(self.point)
+        y = self.minimiser.multipliers
+        return self.f.multipliers(self.point if y is None else replace(self.point, slope=y))
 
     def _size(self) -> float:
         return self.problem.size(2 * self.objective)
