@@ -23,6 +23,8 @@ DENSE_CHOLESKY = 10_000  # largest order for a dense Cholesky factorisation
 SPARSE_FILL = 2e7  # largest envelope for a sparse one
 SPARSE_WORK = 5e10  # largest number of operations of the same
 DENSE_IS_QUICKER = 20.0  # a dense operation is so much quicker than a sparse one
+SPARSE_ROW = 100  # numbers in a row of a matrix for which that is tried where rounding spoils a dense one
+MOVED = 1_000.0  # units of roundoff of the norm: the least shift that a sparse one is tried with
 ATTEMPTS = 12
 INVERSE, SHARES = 12, (0.95, 0.5)  # iterations; of the eigenvalue that they find, tried in turn
 
@@ -72,12 +74,36 @@ def by_cholesky(S: Matrix, guess: EigenBound, accuracy: float, again: bool = Fal
         proved = _first_floor(_dense_floor, S, shifts, scale)
     else:
         proved = _first_floor(_sparse_floor, sp.csc_array(S[order][:, order]), shifts, scale)
+    if order is None and sp.issparse(S) and S.nnz <= SPARSE_ROW * S.shape[0]:
+        proved = _by_minimum_degree(S, shifts, max(accuracy, MOVED * UNIT * scale), proved)
     if proved is None:
         return guess
     lower, k = proved
     found = EigenBound(lower, guess.estimate, "proved", guess.vector)
     fine = k == 0 or again or lower >= -accuracy
     return found if fine else _lower_than_guessed(S, found, shifts[k], accuracy)
+
+
+def _by_minimum_degree(
+    S: Matrix, shifts: list[float], least: float, known: tuple[float, int] | None
+) -> tuple[float, int] | None:
+    """What is known, or a better floor by a sparse factorisation where rounding spoils the dense one.
+
+    What rounding costs a dense one grows with the order and with the trace of S; a sparse one pays for the
+    numbers that there are. The order of elimination is one of minimum degree.
+    """
+    if known is not None and known[0] >= -max(least, shifts[0]):
+        return known
+    n = S.shape[0]
+    first = definite_lu(sp.csc_array(S + shifts[0] * sp.eye_array(n, format="csc")))
+    if first is None:
+        return known
+    order = np.argsort(first.perm_c)
+    tried = sorted({min(least, shifts[0]), *shifts})
+    found = _first_floor(_sparse_floor, sp.csc_array(sp.csr_array(S)[order][:, order]), tried, norm_bound(S))
+    if found is None or (known is not None and known[0] >= found[0]):
+        return known
+    return found
 
 
 def _lower_than_guessed(S: Matrix, found: EigenBound, shift: float, accuracy: float) -> EigenBound:

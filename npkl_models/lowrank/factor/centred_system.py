@@ -14,6 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Index, Matrix, norm_bound, positions, symmetric_lu
+from npkl_models.model.facts import fact
+from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.statement import Statement
 
 CENTRED = 1e-10  # of the size of C: how far the constant vector may be from an eigenvector
@@ -31,6 +33,16 @@ def constant_eigenvalue(problem: Statement) -> float | None:
     sums = C @ np.ones(n)
     c = float(np.mean(sums))
     return c if float(np.max(np.abs(sums - c))) <= CENTRED * (norm_bound(C) or 1.0) else None
+
+
+@fact
+def restorable(problem: Statement) -> bool:
+    """Whether it asks for smooth losses of squared distances, and nothing else, over all centred kernels."""
+    kinds = all(isinstance(term.functional, SquaredDistances) for term in problem.terms)
+    smooth = all(term.loss.smooth for term in problem.terms) and not problem.equalities
+    if not (problem.terms and kinds and smooth and problem.regularizer.vacuous):
+        return False
+    return constant_eigenvalue(problem) is not None
 
 
 class CentredSystem:

@@ -13,50 +13,47 @@ from __future__ import annotations
 
 import numpy as np
 
-from npkl_models.linalg import Array, norm_bound
+from npkl_models.linalg import Array, frobenius, norm_bound
 from npkl_models.lowrank.factor.centred_system import BLOCKS, CentredSystem, constant_eigenvalue
 from npkl_models.lowrank.factor.minimisers import Newton
 from npkl_models.lowrank.factor.objective import FactorObjective, Point
 from npkl_models.lowrank.factor.rank import drop_null_columns
-from npkl_models.model.functionals import SquaredDistances
 
-FIRST_SHIFT, LEAST_SHIFT = 1.0, 1e-7  # tau, of the size of C
+FIRST_SHIFT, AGAIN_SHIFT, LEAST_SHIFT = 1.0, 1e-3, 1e-7  # tau, of the size of C: at first, after a reset
 RAISED, LOWERED, HELD_BACK = 8.0, 0.3, 3.0  # what becomes of tau: no step is any good; a whole one; a short one
 TRIALS, LENGTHS, SHORTER = 6, 4, 0.4  # values of tau, and for each lengths of the step, that are tried
 SHORT = 0.3
 RESTORATIONS = 3
-COARSE = 60  # steps of `Newton` before
-
-
-def restorable(f: FactorObjective) -> bool:
-    """Whether it is one of smooth losses of squared distances over all centred kernels, which fits."""
-    kinds = all(isinstance(channel.functional, SquaredDistances) for channel in f.channels)
-    if not (f.smooth and kinds and f.problem.regularizer.vacuous and not f.problem.equalities):
-        return False
-    return constant_eigenvalue(f.problem) is not None
+COARSE = 60  # steps of `Newton` at most before
+SLOW = 1e-4  # of the objective: a step of `Newton` that lowers it by less is the last one
 
 
 class RestoredNewton:
     """Steps of `Newton` at first, then steps after which the lengths of the edges are restored."""
 
-    multipliers: Array | None = None  # as the last step has predicted them
+    multipliers: Array | None = None  # the best that are known of the point
+    inner: Array | None = None  # those in the Hessian, as the last steps have predicted them
 
     def __init__(self) -> None:
-        self.coarse, self.system = Newton(), None
+        self.coarse = Newton()
+        self.system: CentredSystem | None = None
         self.reset()
 
     def reset(self) -> None:
         self.coarse.reset()
-        self.count, self.tau, self.multipliers = 0, 0.0, None
+        self.count, self.tau, self.multipliers, self.inner = 0, 0.0, None, None
+        self.exhausted = False  # no step is to be had: the point is stationary to rounding
 
     def step(self, f: FactorObjective, point: Point) -> Point:
         self.count += 1
-        if self.count <= COARSE or point.W.size * point.W.shape[1] > BLOCKS:
-            return self.coarse.step(f, point)
+        if self.system is None and self.count <= COARSE or point.W.size * point.W.shape[1] > BLOCKS:
+            new = self.coarse.step(f, point)
+            self.count = COARSE if point.value - new.value < SLOW * abs(new.value) else self.count
+            return new
         new = self._restored(f, point)
+        self.exhausted = new is None
         if new is None:
-            self.multipliers = None
-            return self.coarse.step(f, point)
+            return point
         W = drop_null_columns(new.W)
         return new if W.shape[1] == new.W.shape[1] else f.at(W)
 
@@ -70,9 +67,12 @@ class RestoredNewton:
 
     def _restored(self, f: FactorObjective, point: Point) -> Point | None:
         """The point after a step, with a smaller objective; None if there is none to be had."""
+        fresh = self.system is None
         system, size = self._lay_out(f), norm_bound(f.problem.cost) or 1.0
-        y = point.slope.clip(min=0.0) if self.multipliers is None else self.multipliers
-        self.tau = self.tau or FIRST_SHIFT * size
+        y = self.inner
+        if y is None:
+            y = point.slope.clip(min=0.0) if fresh else point.slope
+        self.tau = self.tau or (FIRST_SHIFT if fresh else AGAIN_SHIFT) * size
         G, right = system.differences(point.V), -0.5 * f.lift(point.gradient)
         for _ in range(TRIALS):
             try:
@@ -92,7 +92,9 @@ class RestoredNewton:
                         V = V - solve(system.pulled((point.bend * ahead)[:, None] * G))
                     new = f.at(f.drop(V))
                     if new.value < point.value:
-                        self.multipliers = y + t * (point.slope + point.bend * speed - y)
+                        whole = point.slope + point.bend * speed
+                        self.inner = y + t * (whole - y)
+                        self.multipliers = _most_stationary(f, system, new, (whole, self.inner, new.slope))
                         self._adapt(t, size)
                         return new
                     t *= SHORTER
@@ -105,3 +107,16 @@ class RestoredNewton:
         elif t < SHORT:
             self.tau *= HELD_BACK
         self.tau = max(self.tau, LEAST_SHIFT * size)
+
+
+def _most_stationary(
+    f: FactorObjective, system: CentredSystem, point: Point, choices: tuple[Array, ...]
+) -> Array:
+    """The y of these with the smallest S(y) V."""
+    G, fixed = system.differences(point.V), f.problem.cost @ point.V
+
+    def miss(y: Array) -> float:
+        left = fixed + system.pulled(y[:, None] * G)
+        return frobenius(left - left.mean(axis=0))
+
+    return min(choices, key=miss)
