@@ -23,8 +23,8 @@ DENSE_CHOLESKY = 10_000  # largest order for a dense Cholesky factorisation
 SPARSE_FILL = 2e7  # largest envelope for a sparse one
 SPARSE_WORK = 5e10  # largest number of operations of the same
 DENSE_IS_QUICKER = 20.0  # a dense operation is so much quicker than a sparse one
-SPARSE_ROW = 100  # numbers in a row of a matrix for which that is tried where rounding spoils a dense one
-MOVED = 1_000.0  # units of roundoff of the norm: the least shift that a sparse one is tried with
+LARGE = 400  # order from which on the trace is a coarse measure of what rounding costs
+COLUMNS = 256  # of a factor whose absolute values are taken at a time
 ATTEMPTS = 12
 INVERSE, SHARES = 12, (0.95, 0.5)  # iterations; of the eigenvalue that they find, tried in turn
 
@@ -74,36 +74,12 @@ def by_cholesky(S: Matrix, guess: EigenBound, accuracy: float, again: bool = Fal
         proved = _first_floor(_dense_floor, S, shifts, scale)
     else:
         proved = _first_floor(_sparse_floor, sp.csc_array(S[order][:, order]), shifts, scale)
-    if order is None and sp.issparse(S) and S.nnz <= SPARSE_ROW * S.shape[0]:
-        proved = _by_minimum_degree(S, shifts, max(accuracy, MOVED * UNIT * scale), proved)
     if proved is None:
         return guess
     lower, k = proved
     found = EigenBound(lower, guess.estimate, "proved", guess.vector)
     fine = k == 0 or again or lower >= -accuracy
     return found if fine else _lower_than_guessed(S, found, shifts[k], accuracy)
-
-
-def _by_minimum_degree(
-    S: Matrix, shifts: list[float], least: float, known: tuple[float, int] | None
-) -> tuple[float, int] | None:
-    """What is known, or a better floor by a sparse factorisation where rounding spoils the dense one.
-
-    What rounding costs a dense one grows with the order and with the trace of S; a sparse one pays for the
-    numbers that there are. The order of elimination is one of minimum degree.
-    """
-    if known is not None and known[0] >= -max(least, shifts[0]):
-        return known
-    n = S.shape[0]
-    first = definite_lu(sp.csc_array(S + shifts[0] * sp.eye_array(n, format="csc")))
-    if first is None:
-        return known
-    order = np.argsort(first.perm_c)
-    tried = sorted({min(least, shifts[0]), *shifts})
-    found = _first_floor(_sparse_floor, sp.csc_array(sp.csr_array(S)[order][:, order]), tried, norm_bound(S))
-    if found is None or (known is not None and known[0] >= found[0]):
-        return known
-    return found
 
 
 def _lower_than_guessed(S: Matrix, found: EigenBound, shift: float, accuracy: float) -> EigenBound:
@@ -173,19 +149,34 @@ def _dense_floor(S: Matrix, shift: float) -> float | None:
     """A floor of the spectrum of S + shift I, None if Cholesky breaks down.
 
     If floating-point Cholesky of A succeeds then lambda_min(A) >= -c tr(A) with
-    c = (n + 2) u / (1 - (n + 2) u) (Rump 2006, "Verification of positive definiteness"). LAPACK works
-    on blocks, in the one array there is.
+    c = (n + 2) u / (1 - (n + 2) u) (Rump 2006, "Verification of positive definiteness"). The factor L that
+    it leaves has L L' = A + E with |E| <= c |L| |L'| (Higham 2002, theorem 10.3), whose largest row sum
+    bounds the norm of E; that is the smaller one where weights differ widely. LAPACK works on blocks, in the one
+    array there is.
     """
     n = S.shape[0]
     A = dense(S).T  # in the order of columns, so that it is overwritten
     A[np.diag_indices(n)] += shift
     trace = float(np.abs(A.diagonal()).sum())
     try:
-        scipy.linalg.cholesky(A, lower=True, overwrite_a=True, check_finite=False)
+        L = scipy.linalg.cholesky(A, lower=True, overwrite_a=True, check_finite=False)
     except scipy.linalg.LinAlgError:
         return None
     rounding = (n + 2) * UNIT
-    return -rounding / (1 - rounding) * trace - n * TINY
+    paid = rounding / (1 - rounding) * trace
+    if n > LARGE:
+        more = rounding + 2 * UNIT  # with that of the shift and of the sums
+        paid = min(paid, more / (1 - more) * _largest_row_sum(L) * (1 + 4 * n * UNIT))
+    return -paid - n * TINY
+
+
+def _largest_row_sum(L: Array) -> float:
+    """Of |L| |L'|, by a few columns at a time."""
+    total = np.zeros(len(L))
+    for start in range(0, len(L), COLUMNS):
+        size = np.abs(L[:, start : start + COLUMNS])
+        total += size @ size.sum(axis=0)
+    return float(np.max(total, initial=0.0))
 
 
 def _sparse_floor(S: Matrix, shift: float) -> float | None:

@@ -89,7 +89,9 @@ class BurerMonteiroEngine(FactorEngine):
         self.steps += 1
         if self.method != "auto" or self.steps % PATIENCE:
             return
-        if self.residual > SLOW * self.residual_then and not isinstance(self.minimiser, Newton | RestoredNewton):
+        if self.residual > SLOW * self.residual_then and not isinstance(
+            self.minimiser, Newton | RestoredNewton
+        ):
             self.minimiser = Newton()
         self.residual_then = self.residual
 

@@ -106,7 +106,9 @@ class CentredSystem:
         rows = sp.bsr_array(
             (blocks, self.pattern.indices, self.pattern.indptr), shape=((n - 1) * r, (n - 1) * r)
         ).tocsr()
-        factor = symmetric_lu(sp.csc_array((rows.data, rows.indices, rows.indptr), shape=rows.shape), "NATURAL")
+        factor = symmetric_lu(
+            sp.csc_array((rows.data, rows.indices, rows.indptr), shape=rows.shape), "NATURAL"
+        )
         alike = np.zeros((n - 1, r, r))
         alike[:, range(r), range(r)] = 1.0
         constants = alike.reshape(-1, r)

@@ -20,7 +20,11 @@ from npkl_models.lowrank.factor.objective import FactorObjective, Point
 from npkl_models.lowrank.factor.rank import drop_null_columns
 
 FIRST_SHIFT, AGAIN_SHIFT, LEAST_SHIFT = 1.0, 1e-3, 1e-7  # tau, of the size of C: at first, after a reset
-RAISED, LOWERED, HELD_BACK = 8.0, 0.3, 3.0  # what becomes of tau: no step is any good; a whole one; a short one
+RAISED, LOWERED, HELD_BACK = (
+    8.0,
+    0.3,
+    3.0,
+)  # what becomes of tau: no step is any good; a whole one; a short one
 TRIALS, LENGTHS, SHORTER = 6, 4, 0.4  # values of tau, and for each lengths of the step, that are tried
 SHORT = 0.3
 RESTORATIONS = 3
@@ -50,12 +54,12 @@ class RestoredNewton:
             new = self.coarse.step(f, point)
             self.count = COARSE if point.value - new.value < SLOW * abs(new.value) else self.count
             return new
-        new = self._restored(f, point)
-        self.exhausted = new is None
-        if new is None:
+        found = self._restored(f, point)
+        self.exhausted = found is None
+        if found is None:
             return point
-        W = drop_null_columns(new.W)
-        return new if W.shape[1] == new.W.shape[1] else f.at(W)
+        W = drop_null_columns(found.W)
+        return found if W.shape[1] == found.W.shape[1] else f.at(W)
 
     def _lay_out(self, f: FactorObjective) -> CentredSystem:
         if self.system is None:
