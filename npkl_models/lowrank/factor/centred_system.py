@@ -1,4 +1,4 @@
-"""The Hessian of soft distances on a factor, factorised: a sparse matrix with a block for each edge of the graph.
+"""The Hessian of soft distances on a factor, factorised: a sparse matrix with a block for each edge.
 
 Half of the Hessian of <C V, V> + sum phi_e(||v_i - v_j||^2) at V (n x r), with multipliers y_e in the place
 of the slopes phi_e', is (S(y) + tau) x I_r + sum_e 2 phi_e'' d_e d_e' x g_e g_e', d_e = e_i - e_j,
@@ -24,7 +24,7 @@ FLOPS = 6e9  # operations of a sparse factorisation in a second
 
 
 def constant_eigenvalue(problem: Statement) -> float | None:
-    """c with C 1 = c 1 for a sparse C over all centred kernels, in a sparse basis; None for other problems."""
+    """c with C 1 = c 1 for a sparse C over all centred kernels, in a sparse basis; None otherwise."""
     basis, C, n = problem.basis, problem.cost, problem.n
     if basis is None or basis.shared is not None or not sp.issparse(basis.Q) or problem.order != n - 1:
         return None

@@ -50,7 +50,7 @@ class RestoredNewton:
 
     def step(self, f: FactorObjective, point: Point) -> Point:
         self.count += 1
-        if self.system is None and self.count <= COARSE or point.W.size * point.W.shape[1] > BLOCKS:
+        if (self.system is None and self.count <= COARSE) or point.W.size * point.W.shape[1] > BLOCKS:
             new = self.coarse.step(f, point)
             self.count = COARSE if point.value - new.value < SLOW * abs(new.value) else self.count
             return new
