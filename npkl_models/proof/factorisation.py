@@ -151,8 +151,8 @@ def _dense_floor(S: Matrix, shift: float) -> float | None:
     If floating-point Cholesky of A succeeds then lambda_min(A) >= -c tr(A) with
     c = (n + 2) u / (1 - (n + 2) u) (Rump 2006, "Verification of positive definiteness"). The factor L that
     it leaves has L L' = A + E with |E| <= c |L| |L'| (Higham 2002, theorem 10.3), whose largest row sum
-    bounds the norm of E; that is the smaller one where weights differ widely. LAPACK works on blocks, in the one
-    array there is.
+    bounds the norm of E; that is the smaller one where weights differ widely. LAPACK works on blocks, in
+    the one array there is.
     """
     n = S.shape[0]
     A = dense(S).T  # in the order of columns, so that it is overwritten
