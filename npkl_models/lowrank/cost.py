@@ -6,6 +6,7 @@ import numpy as np
 
 from npkl_models.feasibility.equality_map import MOST
 from npkl_models.linalg import norm_bound
+from npkl_models.lowrank.factor.centred_system import BLOCKS, restorable
 from npkl_models.lowrank.factor.rank import auto_rank
 from npkl_models.model.diagnosis import diagonal_weight
 from npkl_models.model.facts import fact
@@ -19,6 +20,7 @@ USUAL_CONDITION = 10.0  # largest weight over floor of the spectrum, for which t
 SENSITIVITY = 0.25  # iterations grow with this power of it (examples/benchmarks/calibrate.py)
 SPREAD = (0.3, 30.0)  # by how much at least and at most
 STIFFNESS, SPREAD_STIFF = 0.6, (0.1, 1000.0)  # the same of stiff distances (Swiss rolls, 60 to 2,000 points)
+RESTORED, USUAL_ITERATIONS = 4.5e-3, 300  # seconds per point where lengths are restored (the same, to 5,000)
 SMOOTHING = 20  # products to estimate the floor
 WIDE, WIDER = (1.05, 2.0), 20.0  # powers whose optimal kernels have many small eigenvalues; times as long
 RESTORATION = 1e-10  # seconds, times the cube of the number of equalities
@@ -46,6 +48,8 @@ def factor_cost(
         seconds *= float(np.clip((condition(problem) / USUAL_CONDITION) ** SENSITIVITY, *SPREAD))
     else:
         seconds *= float(np.clip(stiff**STIFFNESS, *SPREAD_STIFF))
+        if restorable(problem) and problem.order * float(rank) ** 2 <= BLOCKS:
+            seconds = min(seconds, RESTORED * problem.n * iterations / USUAL_ITERATIONS)
     seconds += RESTORATION * min(held, MOST) ** 3  # to a point that meets the equalities
     held_bytes = 8.0 * (40 * problem.n * rank + 8 * entries) + proof_bytes(problem.n)
     return Cost(seconds, held_bytes, anytime=True)

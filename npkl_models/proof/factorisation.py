@@ -23,6 +23,8 @@ DENSE_CHOLESKY = 10_000  # largest order for a dense Cholesky factorisation
 SPARSE_FILL = 2e7  # largest envelope for a sparse one
 SPARSE_WORK = 5e10  # largest number of operations of the same
 DENSE_IS_QUICKER = 20.0  # a dense operation is so much quicker than a sparse one
+LARGE = 400  # order from which on the trace is a coarse measure of what rounding costs
+COLUMNS = 256  # of a factor whose absolute values are taken at a time
 ATTEMPTS = 12
 INVERSE, SHARES = 12, (0.95, 0.5)  # iterations; of the eigenvalue that they find, tried in turn
 
@@ -147,19 +149,34 @@ def _dense_floor(S: Matrix, shift: float) -> float | None:
     """A floor of the spectrum of S + shift I, None if Cholesky breaks down.
 
     If floating-point Cholesky of A succeeds then lambda_min(A) >= -c tr(A) with
-    c = (n + 2) u / (1 - (n + 2) u) (Rump 2006, "Verification of positive definiteness"). LAPACK works
-    on blocks, in the one array there is.
+    c = (n + 2) u / (1 - (n + 2) u) (Rump 2006, "Verification of positive definiteness"). The factor L that
+    it leaves has L L' = A + E with |E| <= c |L| |L'| (Higham 2002, theorem 10.3), whose largest row sum
+    bounds the norm of E; that is the smaller one where weights differ widely. LAPACK works on blocks, in
+    the one array there is.
     """
     n = S.shape[0]
     A = dense(S).T  # in the order of columns, so that it is overwritten
     A[np.diag_indices(n)] += shift
     trace = float(np.abs(A.diagonal()).sum())
     try:
-        scipy.linalg.cholesky(A, lower=True, overwrite_a=True, check_finite=False)
+        L = scipy.linalg.cholesky(A, lower=True, overwrite_a=True, check_finite=False)
     except scipy.linalg.LinAlgError:
         return None
     rounding = (n + 2) * UNIT
-    return -rounding / (1 - rounding) * trace - n * TINY
+    paid = rounding / (1 - rounding) * trace
+    if n > LARGE:
+        more = rounding + 2 * UNIT  # with that of the shift and of the sums
+        paid = min(paid, more / (1 - more) * _largest_row_sum(L) * (1 + 4 * n * UNIT))
+    return -paid - n * TINY
+
+
+def _largest_row_sum(L: Array) -> float:
+    """Of |L| |L'|, by a few columns at a time."""
+    total = np.zeros(len(L))
+    for start in range(0, len(L), COLUMNS):
+        size = np.abs(L[:, start : start + COLUMNS])
+        total += size @ size.sum(axis=0)
+    return float(np.max(total, initial=0.0))
 
 
 def _sparse_floor(S: Matrix, shift: float) -> float | None:

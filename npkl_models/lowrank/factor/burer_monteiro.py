@@ -12,9 +12,11 @@ import numpy as np
 
 from npkl_models.linalg import Array, frobenius
 from npkl_models.lowrank.cost import factor_cost
-from npkl_models.lowrank.factor.minimisers import MINIMISERS, Newton
+from npkl_models.lowrank.factor.centred_system import restorable
+from npkl_models.lowrank.factor.minimisers import LBFGS, MINIMISERS, Minimiser, Newton
 from npkl_models.lowrank.factor.objective import FactorObjective, Point
 from npkl_models.lowrank.factor.rank import FactorEngine, starting_factor
+from npkl_models.lowrank.factor.restored import RestoredNewton
 from npkl_models.lowrank.options import BurerMonteiroOptions
 from npkl_models.lowrank.tolerances import INEXACT, PATIENCE, SLOW
 from npkl_models.model.statement import Statement
@@ -40,6 +42,7 @@ class BurerMonteiroEngine(FactorEngine):
         self.first_beta = self.f.beta
         self.residual, self.residual_before = 0.0, np.inf
         self.point: Point
+        self.minimiser: Minimiser = LBFGS()
         self.restart(V)
 
     def follow_on(self, y: Multipliers, beta: float) -> None:
@@ -54,7 +57,12 @@ class BurerMonteiroEngine(FactorEngine):
             W = self.problem.regularizer.rescale(W)
         self.point = self.f.at(W)
         first = "newton" if self.f.distances else "lbfgs"
-        self.minimiser = MINIMISERS[first if self.method == "auto" else self.method]()
+        if self.method != "auto" or not restorable(self.problem):
+            self.minimiser = MINIMISERS[first if self.method == "auto" else self.method]()
+        elif isinstance(self.minimiser, RestoredNewton):
+            self.minimiser.reset()
+        else:
+            self.minimiser = RestoredNewton()
         self.steps, self.residual_then = 0, np.inf
         self._measure()
 
@@ -81,12 +89,15 @@ class BurerMonteiroEngine(FactorEngine):
         self.steps += 1
         if self.method != "auto" or self.steps % PATIENCE:
             return
-        if self.residual > SLOW * self.residual_then and not isinstance(self.minimiser, Newton):
+        if self.residual > SLOW * self.residual_then and not isinstance(
+            self.minimiser, Newton | RestoredNewton
+        ):
             self.minimiser = Newton()
         self.residual_then = self.residual
 
     def multipliers(self) -> Multipliers:
-        return self.f.multipliers(self.point)
+        y = self.minimiser.multipliers
+        return self.f.multipliers(self.point if y is None else replace(self.point, slope=y))
 
     def _size(self) -> float:
         return self.problem.size(2 * self.objective)
@@ -99,6 +110,8 @@ class BurerMonteiroEngine(FactorEngine):
         self.stationarity = slope * frobenius(self.point.W) / self._size()
         self.residual = 0.0 if smooth else self.f.residual(self.point) / self._size()
         self.residual = self.stationarity + self.residual
+        if isinstance(self.minimiser, RestoredNewton) and self.minimiser.exhausted:
+            self.residual = 0.0  # as small as it gets
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ MEMORY = 10  # steps that L-BFGS keeps
 class Minimiser(Protocol):
     """Improves a point of a smooth objective."""
 
+    multipliers: Array | None  # those of the point, where they are better known than by its slopes
+
     def step(self, f: FactorObjective, point: Point) -> Point:
         """A point that is no worse."""
 
@@ -31,6 +33,8 @@ class Minimiser(Protocol):
 
 class Newton:
     """Truncated Newton (Dembo & Steihaug 1983), preconditioned, with a nearly exact search along the step."""
+
+    multipliers: Array | None = None
 
     def __init__(self) -> None:
         self.reset()
@@ -145,6 +149,8 @@ def minimum(line: Callable[[float], Line], first: float = 1.0) -> float:
 
 class LBFGS:
     """Limited-memory BFGS with a backtracking line search (Nocedal 1980)."""
+
+    multipliers: Array | None = None
 
     def __init__(self) -> None:
         self.history: list[tuple[Array, Array, float]] = []

@@ -11,6 +11,7 @@ from scipy.optimize import brentq, minimize_scalar
 
 from npkl_models.certify.points import as_factor
 from npkl_models.linalg import Array, pataki_rank
+from npkl_models.lowrank.factor.centred_system import restorable
 from npkl_models.lowrank.factor.correction import correct
 from npkl_models.lowrank.factor.objective import typical_size
 from npkl_models.model.statement import Statement
@@ -21,6 +22,7 @@ from npkl_models.solve.options import FactorOptions
 AUTO_RANK = 8  # at least: optimal ranks of these problems are tiny; a certificate tells when they are not
 PER_LOGARITHM = 2  # columns for each unit of ln n: a few more than the optimum has, else descent is trapped
 BASIS_SHARE = 3  # of the basis: on the sets of the papers a fifth of it was the optimal rank
+SHEET = 10  # columns at most for soft distances: a step costs the cube of their number, and few are left
 FIRST_STEP = 1e-3  # share of the trace that a new column takes where there are equalities
 SHORTEST = 1e-20  # of the trace: the shortest step along a new column
 NULL_COLUMN = 1e-12  # share of the largest eigenvalue below which a column is dropped
@@ -35,6 +37,8 @@ def auto_rank(problem: Statement) -> int:
     small = problem.basis is not None and 2 * problem.order <= problem.n and not problem.equalities
     share = -(-problem.order // BASIS_SHARE) if small else 0
     several = int(np.ceil(PER_LOGARITHM * np.log(problem.order))) if problem.order <= DENSE_CHOLESKY else 0
+    if restorable(problem):
+        several = min(several, SHEET)
     return min(max(AUTO_RANK, several, share), problem.order)
 
 
