@@ -5,8 +5,8 @@ PATH]`` (iris, digits, a1a). CSDP, SDPA and DSDP are Debian's coinor-csdp, sdpa 
 takes longer than the cap, is reported with the reason. The peers take whatever BLAS the system has: install
 libopenblas0-pthread, Debian's reference BLAS is several times slower. CPU seconds, one thread, and the cap is
 on CPU seconds; each peer's run is followed by one of ours to the gap that the peer has reached, in a warm
-process; ``times`` is the peer's over ours (more is better for ours). LoRADS writes no solution: its gap is the
-one it states itself, not certified. A form may end with a weight: pcp:100.
+process; ``times`` is the peer's over ours (more is better for ours). LoRADS writes no solution: its gap is
+the one it states itself, not certified. A form may end with a weight: pcp:100.
 """
 
 import argparse

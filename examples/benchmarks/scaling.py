@@ -1,9 +1,10 @@
-"""How time and memory grow with n: ``python scaling.py [--sizes 2000,20000,100000] [--losses pcp,hinge] ...``.
+"""How time and memory grow: ``python scaling.py [--sizes 2000,20000,100000] [--losses pcp,hinge] ...``.
 
 Two Gaussians in 10 dimensions (means -1 and +1 in each column, classes alternating), 10 neighbours, 0.6 n +
 0.6 n pairs, `solve()` with nothing said but a time limit; each cell in a process of its own. CPU seconds with
 one BLAS thread, of the graph, the solve and the certificates within it; ``units`` are products of C with 8
-columns; ``exponent`` is that of the solve's seconds from the size before. Cells that are not certified say so.
+columns; ``exponent`` is that of the solve's seconds from the size before. ``status`` and ``gap`` say what is
+not certified.
 """
 
 from __future__ import annotations
