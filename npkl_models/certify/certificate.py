@@ -53,7 +53,8 @@ class Certificate(Owner):
         How y was made feasible: "none needed", "shift", "scale", "rows", "equality shift", "distances",
         "trace bound", "Slater point", "anchored points (...)", "regulariser" (the support absorbs it) or
         "no repair applies"; "local shift" and so on where the diagonal was raised on a few points more than
-        on others.
+        on others, "local scale" where multipliers around a few points were scaled, before another repair or
+        alone.
     failure_probability : float
         Of a "probable" bound.
     violation : float
