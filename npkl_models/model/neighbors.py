@@ -78,9 +78,13 @@ def _exact(X: Any, count: int, metric: str, shown: bool) -> tuple[Array, Index]:
     return np.concatenate([d for d, _ in parts]), np.concatenate([i for _, i in parts])
 
 
+def _is_euclidean(metric: Any) -> bool:
+    return isinstance(metric, str) and metric == "euclidean"
+
+
 def _suits_a_tree(X: Any, metric: str) -> bool:
     """Whether scipy's tree is to search, on all cores; small sets keep scikit-learn's choice among ties."""
-    dense = metric == "euclidean" and isinstance(X, np.ndarray)
+    dense = _is_euclidean(metric) and isinstance(X, np.ndarray)
     return dense and X.shape[0] >= BAR_FROM and X.shape[1] <= TREE_EXACT
 
 
@@ -105,7 +109,7 @@ def _asked_of_sklearn(X: Any, count: int, metric: str) -> Search:
 
 
 def _approximate(X: Any, count: int, metric: str, shown: bool) -> tuple[Array, Index] | None:
-    if metric == "euclidean" and isinstance(X, np.ndarray) and find_spec("faiss") is not None:
+    if _is_euclidean(metric) and isinstance(X, np.ndarray) and find_spec("faiss") is not None:
         return _by_cells(X, count)
     try:
         from pynndescent import NNDescent

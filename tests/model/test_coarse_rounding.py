@@ -162,7 +162,7 @@ def test_the_sensitivity_is_the_sum_of_what_may_change(R, inside):
             total += max(abs(own[k] - ends[0][k]), abs(ends[1][k] - own[k])) * change[k]
     miss = np.abs(EQUAL.functional.value_of_factor(W) - EQUAL.value)
     total += np.abs(nu[0]) @ (miss + steps * U * EQUAL.functional.size_of_factor(W))
-    grown = 2 * reach * np.linalg.norm(lengths) + reach**2
+    grown = (2 * reach * np.linalg.norm(lengths) + reach**2) * (1 + 1e-9)
     values = np.linalg.eigvalsh(W.T @ W)
     total += problem.regularizer.value(values + grown) - problem.regularizer.value(values)
     assert rounding.sensitivity(problem, W, reach, nu) == near(total * (1 + 1e-9))
