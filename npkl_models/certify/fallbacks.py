@@ -136,8 +136,7 @@ def around_low_vectors(
     it helps is seen by a run of its own, so that the runs share the probability of failure.
     """
     floor = cost_floor(problem) + problem.regularizer.shift
-    applies = problem.basis is None and problem.order > DENSE_EIGH and np.isfinite(floor) and floor > 0
-    if not applies or diagonal_price(problem, y) is not None:
+    if not (0 < floor < np.inf) or _in_one_run(problem) or diagonal_price(problem, y) is not None:
         return bound_from(problem, y, V, objective, upper, demand)
     rounds = 1 if demand.quick else ROUNDS
     share = replace(demand, failure_probability=demand.failure_probability / (1 + rounds))
@@ -155,6 +154,11 @@ def around_low_vectors(
                 last, repair=AROUND if last.repair == "none needed" else f"{AROUND}, {last.repair}"
             )
     return best
+
+
+def _in_one_run(problem: Statement) -> bool:
+    """Whether the slack's spectrum is had at once, or need not be: no low vector is worth a run."""
+    return problem.basis is not None or problem.order <= DENSE_EIGH or problem.regularizer.finite_support
 
 
 def _scaled_near(problem: Statement, y: Multipliers, near: Mask, factor: float) -> Multipliers:

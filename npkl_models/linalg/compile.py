@@ -118,12 +118,18 @@ class Loop:
         source = Path(str(spec.origin if spec else ""))
         beside = source.parent / "__pycache__"
         if "NUMBA_CACHE_DIR" in os.environ or not os.access(beside.parent, os.W_OK):
-            if not available():
+            folder = self.folder() if available() else ""
+            if not folder:
                 return False
-            beside = Path(str(self._dispatcher().stats.cache_path))
+            beside = Path(folder)
         version = f"py{sys.version_info.major}{sys.version_info.minor}"
-        found = beside.glob(f"{source.stem}.{self.name}-*.{version}*.nbi")
-        return any(index.stat().st_mtime >= source.stat().st_mtime for index in found)
+        try:
+            written = [
+                index.stat().st_mtime for index in beside.glob(f"{source.stem}.{self.name}-*.{version}*.nbi")
+            ]
+            return bool(written) and max(written) >= source.stat().st_mtime
+        except OSError:  # another process is writing there
+            return False
 
     def folder(self) -> str:
         """Where its machine code is kept on the disk; "" if there is no such place."""

@@ -22,6 +22,7 @@ TREE_EXACT = 15  # the same among exact searches of many points
 CELLS, PROBED = 4.0, 48  # cells for the square root of n, and how many of them are searched for each point
 TRAINED = 64  # points of a cell that place it
 FLAT = 2_000  # points up to which all are compared
+BLURRED = 1e-4  # of a point's size: nearer neighbours are too few units of single precision away
 SEARCHES = ("auto", "exact", "approximate")
 Search = Callable[[Any], tuple[Array, Index]]
 
@@ -36,6 +37,8 @@ def nearest_neighbors(
     """
     chosen("search", search, SEARCHES)
     if cache_dir is not None:
+        if not isinstance(cache_dir, (str, Path)):
+            raise ProblemError(f"cache_dir must be a path, got {cache_dir!r}")
         from joblib import Memory
 
         kept = Memory(cache_dir, verbose=0).cache(_searched, ignore=["progress"])
@@ -123,14 +126,16 @@ def _approximate(X: Any, count: int, metric: str, shown: bool) -> tuple[Array, I
 def _by_cells(X: Array, count: int) -> tuple[Array, Index]:
     """Among the points of the nearest cells of an inverted file (Jegou, Douze & Schmid 2011), from a seed.
 
-    Candidates are found in single precision, about the mean and in units of the spread; their distances are
-    then those of the points as they are.
+    Candidates are found in single precision, about the median and in units of the farthest point; their
+    distances are then those of the points as they are. Points that single precision does not tell from their
+    neighbours (clusters far from each other and from the median) are searched for exactly.
     """
     import faiss
 
     n, d = X.shape
-    centred = X - X.mean(axis=0)
-    centred /= max(float(np.abs(centred).max()), 1e-300)
+    centred = X - np.median(X, axis=0)
+    farthest = max(float(np.abs(centred).max()), 1e-300)
+    centred /= farthest
     points = np.ascontiguousarray(centred, dtype=np.float32)
     index: Any = faiss.IndexFlatL2(d)
     if n > FLAT:
@@ -140,16 +145,24 @@ def _by_cells(X: Array, count: int) -> tuple[Array, Index]:
         index.train(points)
     index.add(points)
     neighbor = index.search(points, count + 1)[1].astype(np.intp)
-    lacking = np.flatnonzero((neighbor < 0).any(axis=1))  # whose cells hold too few points
+    distance = _distances(X, np.maximum(neighbor, 0))
+    sizes = farthest * np.abs(points).max(axis=1).astype(float)
+    blurred = distance[:, -1] <= BLURRED * sizes
+    lacking = np.flatnonzero((neighbor < 0).any(axis=1) | blurred)  # or whose cells hold too few points
     if lacking.size:
-        neighbor[lacking] = _asked_of_sklearn(X, count, "euclidean")(X[lacking])[1]
-    distance = np.empty(neighbor.shape)
-    for start in range(0, n, CHUNK):
-        part = neighbor[start : start + CHUNK]
-        distance[start : start + CHUNK] = np.linalg.norm(X[part] - X[start : start + CHUNK, None], axis=2)
+        distance[lacking], neighbor[lacking] = _asked_of_sklearn(X, count, "euclidean")(X[lacking])
     order = np.argsort(distance, axis=1, kind="stable")
     ordered = np.take_along_axis(distance, order, axis=1), np.take_along_axis(neighbor, order, axis=1)
     return _without_self(*ordered, np.arange(n))
+
+
+def _distances(X: Array, neighbor: Index) -> Array:
+    """From each point to its own, a piece at a time."""
+    out = np.empty(neighbor.shape)
+    for start in range(0, len(X), CHUNK):
+        part = slice(start, start + CHUNK)
+        out[part] = np.linalg.norm(X[neighbor[part]] - X[part, None], axis=2)
+    return out
 
 
 def _without_self(distance: Array, neighbor: Index, own: Index) -> tuple[Array, Index]:

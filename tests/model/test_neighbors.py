@@ -110,3 +110,53 @@ def test_neighbours_are_kept_in_a_folder_by_the_contents_of_the_points(tmp_path,
     X[0] += 1.0
     with pytest.raises(pytest.fail.Exception):
         nm.knn_affinity(X, 4, cache_dir=tmp_path)
+
+
+@pytest.mark.parametrize("apart", [1e4, 1e8])
+def test_single_precision_does_not_blur_what_is_far_from_the_median(apart):
+    """One point far away, and half of the points: candidates that are too near for it are searched exactly."""
+    pytest.importorskip("faiss", reason="the extra neighbors is not installed")
+    from npkl_models.model import neighbors
+
+    X = np.random.default_rng(0).normal(size=(2_100, 5))
+    for many in (1, 1_050):
+        Y = X.copy()
+        Y[:many] += apart**2 if many == 1 else apart
+        distance, _ = neighbors.nearest_neighbors(Y, 4, search="approximate")
+        assert np.mean(distance <= brute(Y, 4) * (1 + 1e-9)) >= 0.99
+
+
+def test_other_metrics_are_asked_of_pynndescent(monkeypatch):
+    import sys
+    from types import SimpleNamespace
+
+    from npkl_models.model import neighbors
+
+    X = np.random.default_rng(2).normal(size=(40, 3))
+    asked = {}
+
+    def search(X, metric, n_neighbors, random_state, verbose):
+        asked.update(metric=metric, random_state=random_state)
+        full = np.abs(X[:, None] - X[None]).sum(axis=2)
+        order = np.argsort(full, axis=1)[:, :n_neighbors]
+        return SimpleNamespace(
+            neighbor_graph=(order.astype(np.int32), np.take_along_axis(full, order, axis=1))
+        )
+
+    monkeypatch.setitem(sys.modules, "pynndescent", SimpleNamespace(NNDescent=search))
+    found = neighbors.nearest_neighbors(X, 3, "manhattan", "approximate")
+    exact = neighbors.nearest_neighbors(X, 3, "manhattan")
+    np.testing.assert_array_equal(found[1], exact[1])
+    np.testing.assert_allclose(found[0], exact[0])
+    assert asked == {"metric": "manhattan", "random_state": 0}
+
+
+def test_a_folder_that_is_none_is_refused_and_a_file_half_written_is_made_again(tmp_path):
+    X = np.random.default_rng(3).normal(size=(30, 3))
+    with pytest.raises(nm.ProblemError, match="cache_dir must be a path, got 5"):
+        nm.knn_affinity(X, 3, cache_dir=5)
+    whole = nm.knn_affinity(X, 3, cache_dir=tmp_path)
+    for file in tmp_path.rglob("*.pkl"):
+        file.write_bytes(b"half")
+    again = nm.knn_affinity(X, 3, cache_dir=tmp_path)
+    assert abs(again - whole).max() == 0

@@ -55,7 +55,7 @@ def _bend(i: int, V: Array, pairs: Pairs, ramps: Ramps) -> bool:  # pragma: no c
     return changed
 
 
-@compiled
+@inlined
 def _value(
     i: int, V: Array, own: Row, pulled: Array, neighbor: Index, ramps: Ramps, first: int, k: int
 ) -> float:  # pragma: no cover
