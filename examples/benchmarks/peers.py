@@ -175,7 +175,7 @@ def ours(P: nm.Problem, tol: float, cap: float) -> dict:
 def compare(name: str, form: str, draw: int, given: argparse.Namespace) -> None:
     """A problem by all peers."""
     P = stated(name, form, draw)
-    P.solve(max_iter=3)  # what is compiled is compiled now
+    P.solve(max_iter=3)  # what is imported late is imported now
     row = {"benchmark": "peers", "data": name, "form": form, "draw": draw}
     for tol in (1e-4, 1e-6):
         report(**row, tol=tol, **ours(P, tol, given.cap))
