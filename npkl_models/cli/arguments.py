@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from npkl_models.applications.estimators.base import FORMULATIONS
-from npkl_models.data import datasets, tables
-from npkl_models.data.datasets import Dataset
 from npkl_models.files import saved
 from npkl_models.files.gate import is_there
-from npkl_models.model.graph import laplacian
-from npkl_models.model.pairs import Pairs
 from npkl_models.problem import Problem
-from npkl_models.recipe.fields import ESTIMATOR, FIELDS, SOLVER
+from npkl_models.recipe.fields import FIELDS, SOLVER
 from npkl_models.recipe.recipe import Recipe, refuse_idle
 
 
@@ -57,17 +52,3 @@ def _loaded(given: Mapping[str, Any]) -> Asked:
 def is_saved(name: str) -> bool:
     """Whether a file is a problem (or an answer) that was saved, not points."""
     return name.endswith(".npz") and is_there(Path(name)) and saved.is_saved(name)
-
-
-def points(options: argparse.Namespace) -> tuple[Dataset, Recipe]:
-    """The points of `npkl cluster` or `npkl label`, and their recipe, which has the estimators' defaults."""
-    recipe = Recipe.from_dict(said(options), ESTIMATOR)
-    if tables.is_file(recipe.data):
-        return tables.read_points(recipe.data, recipe.labels), recipe
-    return datasets.load(recipe.data, recipe.data_home), recipe
-
-
-def builder(recipe: Recipe, X: Any) -> Callable[[Pairs], Problem]:
-    """Makes the estimators' problem from pairs, on the graph of scaled points: all others if they are few."""
-    L = laplacian(X, min(recipe.n_neighbors, X.shape[0] - 1), shift=recipe.shift)
-    return lambda pairs: FORMULATIONS[recipe.formulation](L, pairs, recipe.gamma, recipe.loss)

@@ -11,8 +11,8 @@ from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
 from npkl_models.applications.estimators.side import landmark_pairs
 from npkl_models.applications.selection import SCALINGS
 from npkl_models.cli import output
-from npkl_models.cli.arguments import builder, points
 from npkl_models.cli.console import say
+from npkl_models.cli.estimated import builder, points
 from npkl_models.data import tables
 from npkl_models.data.datasets import Dataset
 from npkl_models.errors import ProblemError, optional

@@ -15,8 +15,8 @@ from npkl_models.answer.solution import Status
 from npkl_models.applications.labelling import Labelling
 from npkl_models.applications.selection import SCALINGS
 from npkl_models.cli import output
-from npkl_models.cli.arguments import builder, points
 from npkl_models.cli.console import new_table, say
+from npkl_models.cli.estimated import builder, points
 from npkl_models.data import tables
 from npkl_models.errors import ProblemError
 from npkl_models.files.gate import text_of

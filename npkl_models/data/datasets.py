@@ -15,9 +15,11 @@ True
 
 from __future__ import annotations
 
+import gzip
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +79,7 @@ class Source:
     """Where a set can be had."""
 
     file: str = ""  # stem of the file in a data folder
-    bundled: str = ""  # name of the loader in sklearn.datasets
+    bundled: str = ""  # file of scikit-learn's own data
     openml: str = ""
     openml_version: int = 1
     libsvm: str = ""  # path below the LIBSVM page
@@ -90,10 +92,10 @@ def _adult(k: int) -> Source:
 
 
 SOURCES: dict[str, Source] = {
-    "iris": Source("iris", bundled="load_iris"),
-    "wine": Source("wine", bundled="load_wine"),
-    "breast_cancer": Source("breast_cancer", bundled="load_breast_cancer"),
-    "digits": Source("digits", bundled="load_digits"),
+    "iris": Source("iris", bundled="iris.csv"),
+    "wine": Source("wine", bundled="wine_data.csv"),
+    "breast_cancer": Source("breast_cancer", bundled="breast_cancer.csv"),
+    "digits": Source("digits", bundled="digits.csv.gz"),
     "glass": Source("glass", openml="glass"),
     "heart": Source("heart", openml="heart-statlog"),
     "sonar": Source("sonar", openml="sonar"),
@@ -207,10 +209,20 @@ def _file_of(key: str, source: Source, folder: Path) -> Path | None:
 
 
 def _bundled(key: str, source: Source) -> Dataset:
-    from sklearn import datasets as bundled
+    """From scikit-learn's file, read without importing it (a second), or by its loader."""
+    spec = find_spec("sklearn")
+    folders = spec.submodule_search_locations if spec is not None else None
+    path = Path(folders[0], "datasets", "data", source.bundled) if folders else Path()
+    if path.is_file():
+        with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
+            header = 0 if path.suffix == ".gz" else 1  # digits has none
+            table = np.loadtxt(lines, delimiter=",", skiprows=header)
+        X, y = table[:, :-1], table[:, -1]
+    else:
+        from sklearn import datasets as bundled
 
-    X, y = getattr(bundled, source.bundled)(return_X_y=True)
-    return Dataset(key, np.asarray(X, float), np.asarray(y, np.intp), "scikit-learn")
+        X, y = getattr(bundled, f"load_{key}")(return_X_y=True)
+    return Dataset(key, np.ascontiguousarray(X, float), np.asarray(y, np.intp), "scikit-learn")
 
 
 def _download(key: str, source: Source, folder: Path | None) -> Dataset:

@@ -106,7 +106,8 @@ class Loop:
             return True
         affordable = limit is None or limit >= 3 * self.seconds
         if affordable and self.spent + seconds > self.seconds:
-            return available()
+            with _counted():
+                return available()
         self.spent += seconds
         return False
 

@@ -86,24 +86,26 @@ def _is_euclidean(metric: Any) -> bool:
 
 
 def _suits_a_tree(X: Any, metric: str) -> bool:
-    """Whether scipy's tree is to search, on all cores; small sets keep scikit-learn's choice among ties."""
-    dense = _is_euclidean(metric) and isinstance(X, np.ndarray)
-    return dense and X.shape[0] >= BAR_FROM and X.shape[1] <= TREE_EXACT
+    """Whether scipy's tree is to search: in few dimensions, without importing scikit-learn (a second)."""
+    return _is_euclidean(metric) and isinstance(X, np.ndarray) and X.shape[1] <= TREE_EXACT
+
+
+def _threads(X: Any) -> int:
+    return -1 if X.shape[0] >= CHUNK else 1  # threads of which each has little to do cost more than that
 
 
 def _asked_of_a_tree(X: Array, count: int) -> Search:
     from scipy.spatial import cKDTree
 
-    tree = cKDTree(X)
-    return lambda points: tree.query(points, count + 1, workers=-1)
+    tree, threads = cKDTree(X), _threads(X)
+    return lambda points: tree.query(points, count + 1, workers=threads)
 
 
 def _asked_of_sklearn(X: Any, count: int, metric: str) -> Search:
     from sklearn.neighbors import NearestNeighbors
 
-    jobs = -1 if X.shape[0] >= CHUNK else None  # threads of which each has little to do cost more than that
     try:
-        index = NearestNeighbors(n_neighbors=count + 1, metric=metric, n_jobs=jobs).fit(X)
+        index = NearestNeighbors(n_neighbors=count + 1, metric=metric, n_jobs=_threads(X)).fit(X)
     except (ValueError, TypeError) as error:
         raise ProblemError(
             f"metric must be one that scikit-learn's neighbours know, got {metric!r}: {error}"

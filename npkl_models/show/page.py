@@ -10,8 +10,6 @@ from itertools import zip_longest
 from threading import Lock
 from typing import Any
 
-from latex2mathml.converter import convert
-
 from npkl_models.errors import MissingDependencyError, NPKLError, optional
 
 PIXELS = 96  # in an inch, as browsers have it
@@ -38,6 +36,8 @@ def page(title: str, body: str) -> str:
 
 def mathml(latex: str) -> str:
     """A formula as MathML, which browsers set themselves; its LaTeX stays readable for those who copy it."""
+    from latex2mathml.converter import convert
+
     drawn = str(convert(latex, display="block"))
     return f'<div class="formula" title="{html.escape(latex, quote=True)}">{drawn}</div>'
 

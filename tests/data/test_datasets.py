@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn import datasets as bundled
 
 import npkl_models as nm
 from npkl_models.data import datasets, synthetic
@@ -27,6 +28,11 @@ def test_bundled_sets(name, shape, classes, monkeypatch):
     assert data.X.shape == shape
     assert np.unique(data.y).tolist() == list(range(classes))
     assert data.origin == "scikit-learn"
+    X, y = getattr(bundled, f"load_{name}")(return_X_y=True)
+    np.testing.assert_array_equal(data.X, X)
+    np.testing.assert_array_equal(data.y, y)
+    monkeypatch.setattr(datasets, "find_spec", lambda name: None)  # files kept elsewhere: by the loader
+    np.testing.assert_array_equal(datasets.load(name).X, X)
 
 
 @pytest.mark.parametrize("name", [n for n, s in datasets.SOURCES.items() if s.generate])

@@ -76,6 +76,7 @@ def test_what_the_parser_answers_itself(words):
         PROBLEM + "nm.choose_backend(problem)",
         PROBLEM + "nm.certify(problem, np.eye(4)[:, :2])",
         PROBLEM + "problem.solve('burer_monteiro')",
+        "import npkl_models as nm; nm.laplacian(nm.datasets.load('iris').X, n_neighbors=5)",
     ],
     ids=lambda code: code.splitlines()[-1],
 )
