@@ -3,8 +3,9 @@
 Two Gaussians in 10 dimensions (means -1 and +1 in each column, classes alternating), 10 neighbours, 0.6 n +
 0.6 n pairs, `solve()` with nothing said but a time limit; each cell in a process of its own. CPU seconds with
 one BLAS thread, of the graph, the solve and the certificates within it; ``units`` are products of C with 8
-columns; ``exponent`` is that of the solve's seconds from the size before. ``status`` and ``gap`` say what is
-not certified.
+columns; ``peak_gb`` is the process's memory; ``exponent`` is that of the solve's seconds from the size
+before. ``status`` and ``gap`` say what is not certified. With ``--graphs FOLDER`` neighbours are kept there;
+``graph`` is then the search's time where it was done, and that of reading where it was not.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ import npkl_models as nm
 from npkl_models.solve import watch
 
 
-def cell(n: int, loss: str, gamma: float, shift: float, draw: int, limit: float) -> dict:
+def cell(n: int, loss: str, gamma: float, shift: float, draw: int, limit: float, graphs: str | None) -> dict:
     """Seconds, gap and shares of one solve."""
     X = np.random.default_rng(draw).normal(size=(n, 10)) + np.where(np.arange(n) % 2, 1.0, -1.0)[:, None]
     began = time.process_time()
-    L = nm.laplacian(X, 10, shift=shift, progress=False)
+    L = nm.laplacian(nm.knn_affinity(X, 10, progress=False, cache_dir=graphs), shift=shift)
     graph = time.process_time() - began
     pairs = nm.Pairs.from_labels(np.arange(n) % 2, int(0.6 * n), int(0.6 * n), 7)
     P = nm.pcp(L, pairs, gamma=gamma) if loss == "pcp" else nm.npkl(L, pairs, loss=loss, gamma=gamma)
@@ -62,11 +63,12 @@ def main() -> None:
     parser.add_argument("--shift", type=float, default=0.1)
     parser.add_argument("--draws", type=int, default=1)
     parser.add_argument("--limit", type=float, default=200.0)
+    parser.add_argument("--graphs", help="folder that keeps neighbours")
     parser.add_argument("--cell", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.cell:
         n, loss, gamma, draw = json.loads(given.cell)
-        report(**cell(n, loss, gamma, given.shift, draw, given.limit))
+        report(**cell(n, loss, gamma, given.shift, draw, given.limit, given.graphs))
         return
     one = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     for loss in given.losses.split(","):
@@ -76,6 +78,7 @@ def main() -> None:
                 for n in map(int, given.sizes.split(",")):
                     asked = ["--cell", json.dumps([n, loss, gamma, draw]), "--shift", str(given.shift)]
                     command = [sys.executable, __file__, *asked, "--limit", str(given.limit)]
+                    command += ["--graphs", given.graphs] if given.graphs else []
                     done = subprocess.run(command, env=one, capture_output=True, text=True, check=False)
                     row = {"benchmark": "scaling", "n": n, "loss": loss, "gamma": gamma, "draw": draw}
                     if done.returncode:
