@@ -1,0 +1,82 @@
+"""The cells of the papers' pages: draws counted, the same draws in a row, no spread of one draw."""
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted((ROOT / "docs" / "papers").glob("*.md"))
+MEASURED = re.compile(r"^[+-]?(?:none|[\d.,e+-]+)(?P<spread> ± [\d.e+-]+)? \((?P<draws>\d+)(?:, \d+ (?:cut|failed))*\)$")
+
+
+@pytest.fixture
+def cells(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "examples" / "papers"))
+    import cells
+
+    yield cells
+    sys.modules.pop("cells")
+
+
+def runs(method, values, **more):
+    return {f"iris, {method}, {seed}": {"x": value} | more for seed, value in enumerate(values)}
+
+
+def test_a_row_has_the_draws_that_all_methods_have(cells):
+    found = runs("one", [1.0, 2.0, 6.0]) | runs("two", [2.0, 2.0])
+    notes = cells.Notes()
+    row = cells.Row(found, {m: f"iris, {m}, " for m in ("one", "two", "three")}, notes, lambda m: f"{m} is slow")
+    assert row.cells("x") == ["1.5 ± 0.7 (2)", "2.0 ± 0.0 (2)", "- [a]"]
+    assert notes.text() == "No run: [a] three is slow."
+    assert row.difference("two", "one", "x") == "+0.5 ± 0.5 (2)"
+    assert row.comparable("two", "x") == "best"
+    assert row.comparable("one", "x") == "comparable"
+
+
+def test_one_draw_has_no_spread_and_cuts_are_counted(cells):
+    row = cells.Row(runs("one", [1.0], status="TIME_LIMIT"), {"one": "iris, one, "}, cells.Notes(), str)
+    assert row.cells("x") == ["1.0 (1, 1 cut)"]
+    assert cells.said([1.0, float("nan")]) == "1.0 (1, 1 failed)"
+    assert cells.said([float("nan")]) == "none (1 failed)"
+    assert cells.said(np.arange(3.0), 2) == "1.00 ± 1.00 (3)"
+
+
+def tables(text):
+    """Each table as its heads and its rows."""
+    for block in re.findall(r"(?:^\|.*\|\n)+", text, re.M):
+        lines = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in block.splitlines()]
+        yield lines[0], lines[2:]
+
+
+def wrong(heads, rows):
+    """What a table says that a page must not say."""
+    counts = {}
+    for row in rows:
+        for head, cell in zip(heads, row, strict=True):
+            if "theirs" in head:
+                continue
+            found = MEASURED.match(cell)
+            if "±" in cell and not found:
+                yield f"{row[0]}, {head}: {cell!r} does not say its draws"
+            if found and found["spread"] and int(found["draws"]) < 2:
+                yield f"{row[0]}, {head}: {cell!r} is a spread of one draw"
+            if cell in ("-", ""):
+                yield f"{row[0]}, {head}: an empty cell without its reason"
+            if found:
+                counts.setdefault(row[0], set()).add(int(found["draws"]))
+    yield from (f"{name}: rows of unequal draws {sorted(own)}" for name, own in counts.items() if len(own) > 1)
+
+
+def test_the_reading_of_pages_finds_what_is_wrong():
+    heads = ("set", "theirs", "ours")
+    assert not list(wrong(heads, [("iris", "1±2", "1.0 ± 2.0 (3)"), ("iris", "-", "2.0 ± 1.0 (3, 1 cut)")]))
+    for bad in ("1.0 ± 2.0", "1.0 ± 0.0 (1)", "-", "", "1.0 ± 1.0 (2)"):
+        assert list(wrong(heads, [("iris", "", "1.0 ± 2.0 (3)"), ("iris", "", bad)])), bad
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_no_cell_without_its_draws(page):
+    assert [word for table in tables(page.read_text()) for word in wrong(*table)] == []
