@@ -8,8 +8,8 @@ from typing import Any
 
 import embeddings
 import numpy as np
-from common import LIMIT, SMALL, accuracy, known, load, measured, pairs_at_ratio, seeds, timed
 from cells import Notes, Row, draws, said
+from common import LIMIT, SMALL, accuracy, known, load, measured, pairs_at_ratio, seeds, timed
 from items import Cells, Item, Results, absent, table
 from sklearn.cluster import KMeans
 from sklearn.preprocessing import StandardScaler
