@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import bcdkl
+import claims
 import kl_admm
 import kml
 import simple_npkl
@@ -87,10 +88,19 @@ def write_docs(folder: Path) -> None:
     pages.mkdir(exist_ok=True)
     for paper in PAPERS:
         write_text(pages / f"{paper.__name__}.md", page(paper, folder))
+    titles = {paper.__name__: paper.SOURCE for paper in PAPERS}
+    write_text(pages / "claims.md", claims.page(titles, lambda name: shown_of(ITEMS[name], folder)))
     links = "\n".join(f"- [{paper.SOURCE}](papers/{paper.__name__}.md)" for paper in PAPERS)
-    names = "\n".join(f"papers/{paper.__name__}" for paper in PAPERS)
+    links += "\n- [What the papers claim, and what holds here](papers/claims.md)"
+    names = "\n".join(f"papers/{name}" for name in (*titles, "claims"))
     toctree = f"```{{toctree}}\n:hidden:\n\n{names}\n```"
     write_text(DOCS / "papers.md", f"{HEAD}\n{links}\n\n{toctree}\n")
+
+
+def shown_of(item: Item, folder: Path) -> dict[str, Any]:
+    """The results of an item that were shown last; none if it was not run."""
+    summary = kept_in(item, folder) / "shown" / f"{item.name}.json"
+    return dict(json_of(summary)["results"]) if summary.is_file() else {}
 
 
 def page(paper: Any, folder: Path) -> str:
@@ -178,7 +188,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 HEAD = """# The papers, re-run
 
-Written by `python examples/papers/run.py --docs` from runs of `--quick` (small sets, two repetitions; minutes) and `--all` (all sets, the papers' repetitions; about two hours on two cores with `--jobs 2`).
+Written by `python examples/papers/run.py --docs` from runs of `--quick` (small sets, two draws; minutes) and `--all` (all sets; about HOURS hours on two cores with `--jobs 2`).
+A cell says its number of draws in brackets; the papers have 20, KML 10. All methods of a row have the same draws; ± is a standard deviation, that of a difference draw by draw a standard error; one draw has none; "cut" counts runs that ended at a time limit.
 With NPKL_DATA_HOME iris is UCI's, without it scikit-learn's (they differ in rows 34 and 37). What the defaults do otherwise than the papers: [as printed](printed.md).
 A page for each paper:
 """
