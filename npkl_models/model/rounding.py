@@ -71,7 +71,7 @@ def slack(problem: Statement, y: Multipliers) -> tuple[Matrix, float]:
     if problem.basis is None:
         return S, error
     Q, whole = problem.basis, norm_bound(S)
-    product = (gamma(float(np.max(count, initial=0.0)) + 2) + gamma(Q.n + 2) + 4 * UNIT) * Q.magnitude * whole
+    product = Q.of_product(abs(S), gamma(float(np.max(count, initial=0.0)) + 2))
     reduced = problem.restrict(S)
     return reduced, error * (1 + Q.defect) + product + 2.5 * Q.defect * (1 + Q.defect) * whole
 
