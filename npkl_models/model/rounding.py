@@ -189,6 +189,29 @@ def linear_change(problem: Statement, V: Array, reach: float) -> float:
     return (2 * reach * product + reach**2 * norm_bound(problem.cost)) * (1 + 1e-9)
 
 
+def turned_change(
+    problem: Statement, V: Array, turned: float, reach: float, nu: tuple[Array, ...], missed: Array
+) -> float:
+    """An upper bound on <C, V D V'> for a D with |D| <= ``turned`` that makes up for what equalities miss.
+
+    That is <S, V D V'> + nu'(A(VV') - b) with any multipliers nu; |A(VV') - b| <= ``missed``. V may be off by
+    ``reach``. There are no terms, and no regulariser.
+    """
+    if not problem.cost.data.any():
+        return 0.0
+    S = problem.slack(replace(problem.no_multipliers, equalities=nu))
+    size, steps = abs(S), V.shape[1] + SUM
+    lengths = np.sqrt(np.einsum("ir,ir->i", V, V))
+    error = gamma(steps + problem.n) * float(
+        np.linalg.norm(size @ lengths + slack_sizes(problem, problem.no_multipliers, nu) * lengths)
+    )
+    SV = np.asarray(S @ V)
+    whole, long = float(np.linalg.norm(V.T @ SV)), float(np.linalg.norm(V))
+    whole += long * error + gamma(problem.n + 2) * long * float(np.linalg.norm(SV))
+    whole += 2 * reach * (float(np.linalg.norm(SV)) + error) + reach**2 * norm_bound(size)
+    return (turned * whole + float(np.abs(np.concatenate(nu)) @ missed)) * (1 + 1e-6)
+
+
 def slack_sizes(problem: Statement, y: Multipliers, nu: tuple[Array, ...]) -> Array:
     """Row sums of |C| + sum |y_e| |M_e|: what rounding in the slack is relative to."""
     size = absolute_row_sums(problem.cost)
