@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from npkl_models.feasibility.equality_map import DENSE, EqualityMap
+from npkl_models.feasibility.equality_map import DENSE, ORDER, EqualityMap
 from npkl_models.linalg import UNIT, Array, gamma
 from npkl_models.linalg.exact_products import inner_products
 from npkl_models.linalg.nearly_dependent import Rows
@@ -22,13 +22,13 @@ from npkl_models.linalg.twofold import ROUNDOFF, Twofold, add, exact_sum, multip
 from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.statement import Statement
 
-ORDER = 800  # largest one
 STEPS = 3
-ROUNDED = 1e-13  # of the largest distance: no step makes less of what is missed
+ROUNDED = 1e-12  # of the largest distance: no step makes less of what is missed
 LENGTH = 1e-2  # of D, that is short enough
 ROOM = 0.9  # largest part of the way to the boundary that a step may go
 CLEAR = 1e-9  # squared distance of a row from the span of others that its Gram matrix proves
 MOST = 0.5  # of delta
+LOST = 2.0**-1060  # what underflow may take from a product of two numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ def _residual(equal: EqualityMap, edges: Twofold, off: Array) -> tuple[Array, Ar
     found = add(total(multiply(edges, edges)), twofold(-equal.wanted))
     size = np.einsum("es,es->e", edges.high, edges.high) * (1 + 1e-9)
     doubt = (edges.high.shape[1] + 3) * ROUNDOFF * (size + np.abs(equal.wanted))
-    doubt += (2.01 * np.sqrt(size) + off) * off
+    doubt += (2.01 * np.sqrt(size) + off) * off + edges.high.shape[1] * LOST
     return found.high, np.abs(found.high) * (1 + 4 * UNIT) + 1.01 * doubt
 
 

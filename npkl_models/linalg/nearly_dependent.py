@@ -17,7 +17,7 @@ from scipy.linalg import lapack
 from npkl_models.linalg import Array, Index
 
 CLEAR = 1e-11  # squared distance of a row from the span of others from which on G tells it
-NUMBERS = 4e7  # of the matrices of the others, at most
+NUMBERS = 2e7  # of the matrices of the others, at most
 
 
 @dataclass(frozen=True, eq=False)

@@ -199,16 +199,14 @@ def turned_change(
     """
     if not problem.cost.data.any():
         return 0.0
-    S = problem.slack(replace(problem.no_multipliers, equalities=nu))
-    size, steps = abs(S), V.shape[1] + SUM
-    lengths = np.sqrt(np.einsum("ir,ir->i", V, V))
-    error = gamma(steps + problem.n) * float(
-        np.linalg.norm(size @ lengths + slack_sizes(problem, problem.no_multipliers, nu) * lengths)
-    )
+    none = problem.no_multipliers
+    S, sizes = problem.slack(replace(none, equalities=nu)), slack_sizes(problem, none, nu)
+    lengths, steps = np.sqrt(np.einsum("ir,ir->i", V, V)), V.shape[1] + SUM
+    error = gamma(steps + problem.n) * float(np.linalg.norm(sizes)) * float(np.max(lengths, initial=0.0))
     SV = np.asarray(S @ V)
-    whole, long = float(np.linalg.norm(V.T @ SV)), float(np.linalg.norm(V))
-    whole += long * error + gamma(problem.n + 2) * long * float(np.linalg.norm(SV))
-    whole += 2 * reach * (float(np.linalg.norm(SV)) + error) + reach**2 * norm_bound(size)
+    size, long = float(np.linalg.norm(SV)), float(np.linalg.norm(V))
+    whole = float(np.linalg.norm(V.T @ SV)) + long * error + gamma(problem.n + 2) * long * size
+    whole += 2 * reach * (size + error) + reach**2 * float(np.max(sizes, initial=0.0))
     return (turned * whole + float(np.abs(np.concatenate(nu)) @ missed)) * (1 + 1e-6)
 
 
