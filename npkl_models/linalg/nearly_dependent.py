@@ -17,6 +17,7 @@ from scipy.linalg import lapack
 from npkl_models.linalg import Array, Index
 
 CLEAR = 1e-11  # squared distance of a row from the span of others from which on G tells it
+ROUNDED = 1e12  # in the inverse of the smallest singular value
 NUMBERS = 2e7  # of the matrices of the others, at most
 
 
@@ -47,7 +48,7 @@ class Rows:
 
     @classmethod
     def of(cls, P: Array, R: Array, clear: float = CLEAR) -> Rows | None:
-        """From rows of any length; None where a row is zero, or too many depend on others."""
+        """From rows of any length; None where a row is zero, or too many depend on others, or exactly."""
         p, r = np.linalg.norm(P, axis=1), np.linalg.norm(R, axis=1)
         if not (bool(np.all(p * r > 0)) and np.isfinite(p * r).all()):
             return None
@@ -76,7 +77,7 @@ class Rows:
         if not bool(np.all(R.diagonal() != 0)):
             return None
         others = scipy.linalg.solve_triangular(R, others.T, trans=1).T
-        if not np.isfinite(others).all():
+        if not float(np.max(np.abs(others))) < ROUNDED:  # rows that are dependent but for their rounding
             return None
         return Rows(self.P, self.R, self.lengths, self.first, self.L, others)
 
