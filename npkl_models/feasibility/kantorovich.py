@@ -22,6 +22,7 @@ from npkl_models.feasibility import analytic_centre
 from npkl_models.feasibility.dependence import without_dependent
 from npkl_models.feasibility.equality_map import MOST, EqualityMap, largest, outer
 from npkl_models.feasibility.newton import newton
+from npkl_models.feasibility.own_coordinates import Inside
 from npkl_models.feasibility.residual import contradictory, misses_little, nearest, random_factor
 from npkl_models.linalg import UNIT, Array, gamma, gram_eigenvalues
 from npkl_models.model import rounding
@@ -49,14 +50,22 @@ class Near:
     ----------
     anchor : ndarray of shape (n, k) or None
         A feasible factor at which the equalities are independent of each other.
+    turned : Inside or None
+        Instead of all that: the kernel is V (I + D) V'.
     """
 
     reach: float
     share: float = 0.0
     anchor: Array | None = None
+    turned: Inside | None = None
 
     def upper(self, problem: Statement, V: Array, objective: float, nu: tuple[Array, ...]) -> float:
         """An upper bound on its objective; the objective is convex in the kernel."""
+        if self.turned is not None:
+            change = rounding.turned_change(
+                problem, V, self.turned.turned, self.reach, nu, self.turned.missed
+            )
+            return objective + rounding.linear_change(problem, V, self.reach) + change
         if self.anchor is None or self.share == 0.0:
             near = rounding.linear_change(problem, V, self.reach)
             return objective + min(near, rounding.sensitivity(problem, V, self.reach, nu))

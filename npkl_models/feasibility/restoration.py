@@ -13,6 +13,7 @@ import numpy as np
 from npkl_models.feasibility.dependence import without_dependent
 from npkl_models.feasibility.kantorovich import Near, near
 from npkl_models.feasibility.newton import SLACK, newton
+from npkl_models.feasibility.own_coordinates import inside
 from npkl_models.feasibility.refinement import refined
 from npkl_models.feasibility.residual import misses_little
 from npkl_models.linalg import UNIT, Array, gram_eigenvalues
@@ -62,6 +63,9 @@ def restore(problem: Statement, V: Array, prove: bool = True) -> Restored:
         V = _scaled_rows(problem, V)
     if not problem.equalities:
         return Restored(V, near(problem, V), _moved(given, V))
+    turned = inside(problem, V) if prove else None
+    if turned is not None:
+        return Restored(turned.V, Near(turned.reach, turned=turned), _moved(given, turned.V))
     V, found = _nearest(problem, V) if prove else (V, None)
     return Restored(V, found, _moved(given, V))
 

@@ -130,7 +130,9 @@ class _Run:
             self.center = now.values.multipliers(now.y)
         gap = self.gap = abs(objective - bound) / self.problem.size(objective, bound)
         self.watch.record(iteration, objective, np.nan if now.rho else bound, gap, now.values.order)
-        if gap < 0.9 * self.smallest or now.rho or now.amiss > MET:
+        if now.rho or now.amiss > MET:  # objective and bound may cross, and then say nothing
+            self.smallest, self.at = np.inf, iteration
+        elif gap < 0.9 * self.smallest:
             self.smallest, self.at = gap, iteration
         if now.rho == 0.0 and gap <= self.threshold:
             found = self._look()
@@ -154,6 +156,9 @@ class _Run:
         y = values.multipliers(self.iterate.y)
         V = factor_of(self.problem, self.iterate.K, y, self.options.tol, self.scaling)
         found = self.watch.certify(self.problem, V, y)
+        if self.scaling is not None and not found.feasible and V.shape[1] < values.order:
+            whole = self.watch.certify(self.problem, self._whole(), y)
+            found = whole if whole.feasible else found
         lost = found.bound == float("-inf")
         if lost and self.center is not None and self.watch.offer(self.problem, self.center):
             found = self.watch.certify(self.problem, V, y)
@@ -165,6 +170,11 @@ class _Run:
         if not self.best or found.relative_gap < self.best[-1].relative_gap:
             self.best.append(found)
         return found
+
+    def _whole(self) -> Array:
+        """The square factor of the iterate's kernel."""
+        T = self.iterate.L_K if self.scaling is None else self.scaling @ self.iterate.L_K
+        return self.problem.lift(T)
 
     def _with_highest(self, found: Certificate) -> Certificate:
         """The certificate by the best bound of all iterates: a later point may be feasible, its slack not."""
@@ -239,6 +249,7 @@ BACKEND = Backend(
 
 NOISE = 1e-13  # of the largest diagonal entry: below, pivots are rounding
 WORTH = 0.05  # of the gap that is asked for: what a smaller rank may cost
+WIDE = 0.5  # of the order: a factor in other coordinates that is wider is kept whole (`own_coordinates`)
 JUMP = 3.0  # between two eigenvalues, where a rank may end
 
 
@@ -268,7 +279,8 @@ def factor_of(
         return V
     best = min(value for value, _ in tried)
     near = WORTH * tol * problem.size(2 * best)
-    return V[:, : min(r for value, r in tried if value <= best + near)]
+    least = min(r for value, r in tried if value <= best + near)
+    return V[:, :least] if scaling is None or least <= WIDE * len(K) else V
 
 
 def _merit(problem: Statement, V: Array, y: Multipliers) -> float:

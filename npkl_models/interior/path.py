@@ -15,11 +15,11 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import lapack
 
-from npkl_models.interior.schur import schur
-from npkl_models.interior.steps import ROUGHLY, SURE, first_vector, longest, ratio, solved
+from npkl_models.interior.schur import inverse_of, schur
+from npkl_models.interior.steps import ROUGHLY, SURE, first_vector, longest, ratio
 from npkl_models.interior.symmetry import filled, symmetric_part
 from npkl_models.interior.values import Values
-from npkl_models.linalg import Array, Mask, Matrix, dense, norm_bound, raised_cholesky
+from npkl_models.linalg import Array, Mask, Matrix, dense, norm_bound
 
 SHARE, MORE = 0.9, 0.09  # of the way to the boundary: the latter times the shorter of the last two steps
 SMALLEST_SIGMA = 1e-6
@@ -29,7 +29,6 @@ SINGULAR = 1e-6  # of the size of C: a slack with such a pivot is no start
 ROUNDED = 1e-13  # of the largest value asked for: nothing to refine
 REFINEMENTS = 3  # of a direction, once equalities are nearly met: what rounding misses of them
 DONE = 1e-14  # share of the first dual residual that is none
-RAISED = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)  # of H's diagonal, where rounding has made it indefinite
 
 
 @dataclass
@@ -125,7 +124,7 @@ class Iterate:
         pulls = self.low / self.to_lower, self.high / self.to_upper  # zero where there is no end
         pull = pulls[0] + pulls[1]
         H.reshape(-1, order="F")[:: len(H) + 1] += box.q + pull
-        factor = raised_cholesky(H, RAISED, "the Schur complement")
+        inverse = inverse_of(values, H, self.L_K, self.L)
         refinements = REFINEMENTS if values.problem.equalities and self.amiss <= MET else 0
         of_K, of_Z, base = values.of(self.K), values.of(Z), -box.b - box.q * self.y
         if self.rho:
@@ -139,7 +138,7 @@ class Iterate:
             crossed = None if before is None else np.asarray(before.S @ before.K)
             if crossed is not None:
                 right = right - values.of_product(crossed.T, Z)
-            dy = solved(factor, right)
+            dy = inverse(right)
             dS = values.change(dy, self.rho, self.R)
             inner = np.asarray(dS @ self.K)
             dK: Array = symmetric_part(Z @ (inner if crossed is None else inner + crossed), -1.0)
@@ -154,7 +153,7 @@ class Iterate:
                 if not ROUNDED * float(np.max(np.abs(box.b))) < size <= 0.5 * least:
                     break
                 least = size
-                more = solved(factor, missed)
+                more = inverse(missed)
                 dy, dS = dy + more, values.change(dy + more, self.rho, self.R)
                 dK -= symmetric_part(Z @ np.asarray(values.adjoint(more) @ self.K))
             low, high = pulls[0] * dy, pulls[1] * dy

@@ -50,7 +50,7 @@ def edge_vectors(values: Values) -> Values:
     i, j = (np.concatenate([pair[k] for pair in ends])[values.moving] for k in (0, 1))
     entries = Incidence(every, every, every, np.ones(values.size), values.size, values.size)
     vectors = problem.Q[i] - problem.Q[j]
-    return replace(values, incidence=entries, points=every, Q=vectors, edges=None)
+    return replace(values, incidence=entries, points=every, Q=vectors, edges=None, forms=True)
 
 
 def rescaled(iterate: Iterate) -> tuple[Iterate, Array]:

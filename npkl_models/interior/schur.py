@@ -11,16 +11,23 @@ a sum of the products would lose the digits of both.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import blas
 
+from npkl_models.interior.steps import solved
 from npkl_models.interior.values import Values
-from npkl_models.linalg import Array, Index
+from npkl_models.linalg import Array, Index, dense, raised_cholesky
 from npkl_models.linalg.compile import Loop
+from npkl_models.linalg.nearly_dependent import Rows
 
 EDGES = Loop("npkl_models.interior.compiled", "edges", 1.0)
 ENTRIES = Loop("npkl_models.interior.compiled", "entries", 1.5)
 IN_NUMPY = 4e-8  # seconds for a number of H
+RAISED = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)  # of H's diagonal, where rounding has made it indefinite
 BLOCK = 256  # rows of H that numpy gathers at a time
 
 
@@ -52,6 +59,20 @@ def schur(values: Values, K: Array, Z: Array) -> Array:
         across = values.of_product(K, Z)
         H = np.block([[H, across[:-1, None]], [across[None, :-1], across[-1:, None]]])
     return H.T  # the same numbers, in the order that LAPACK overwrites
+
+
+def inverse_of(values: Values, H: Array, of_K: Array, of_S: Array) -> Callable[[Array], Array]:
+    """Solutions x of H x = right, by H and by the Cholesky factors of K and S.
+
+    Where the values are forms p'Kp, H is the Gram matrix of matrices L_K'p p'L_S^-T; where these nearly
+    depend on each other, H in memory knows only half of their digits.
+    """
+    if values.forms:
+        P = dense(values.Q)
+        rows = Rows.of(P @ of_K, blas.dtrsm(1.0, of_S, P.T, lower=1).T)
+        if rows is not None:
+            return rows.solve
+    return partial(solved, raised_cholesky(H, RAISED, "the Schur complement"))
 
 
 def _blocks(row: Index, column: Index, coefficient: Array, K: Array, Z: Array) -> Array:

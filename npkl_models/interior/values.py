@@ -38,6 +38,7 @@ class Values:
     Q: Array | None  # rows of the basis at the points; points that share a row are one point here
     trace: bool  # whether the last multiplier is that of tr K <= B, whose matrix is the identity
     edges: tuple[Index, Index] | None  # ends of the values, if all are squared distances
+    forms: bool = False  # whether each value is q'Uq, q its row of Q (`rescaling.edge_vectors`)
 
     @property
     def order(self) -> int:

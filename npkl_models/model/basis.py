@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array, Index, Matrix, dense, gamma
+from npkl_models.linalg import UNIT, Array, Index, Matrix, dense, gamma, nonnegative_norm
 from npkl_models.linalg.owned import Owner, frozen, owned_sparse, real_array, real_matrix, shelled
 
 ACCEPTED = 1e-8  # defect of what may be given
@@ -98,18 +98,50 @@ class Basis(Owner):
         return label, share
 
     @cached_property
+    def _sizes(self) -> Matrix:
+        """The absolute values of Q."""
+        return abs(self.Q)
+
+    @cached_property
+    def _rounding(self) -> Array:
+        """Relative errors of a sum over the rows of each column: as many operations as it has entries (s)."""
+        sparse = sp.issparse(self.Q)
+        count = np.diff(sp.csc_array(self.Q).indptr) if sparse else np.full(self.size, self.n)
+        own: Array = (count + 2.0) * UNIT
+        return own / (1 - own)
+
+    @cached_property
     def magnitude(self) -> float:
         """An upper bound on the squared norm of the matrix of absolute values of Q."""
-        size = abs(self.Q)
-        both = float(size.sum(axis=0).max() * size.sum(axis=1).max())
-        return min(both, float((size**2).sum())) * (1 + gamma(2 * self.n))
+        A = self._sizes
+        return nonnegative_norm(lambda d: A.T @ (A @ d), self.size)
+
+    def of_product(self, sizes: Matrix, within: float) -> float:
+        """An upper bound on the norm of what rounding does to Q'SQ, by the ``sizes`` |S| (n x n).
+
+        An entry of Q'(SQ) is off by the rounding of two sums, relative to that of |Q|'|S||Q|: over the
+        rows of S, to be no more than ``within``, and over the entries of its column.
+        """
+        A, own = self._sizes, self._rounding
+
+        def product(d: Array) -> Array:
+            one, other = (A.T @ (sizes @ (A @ x)) for x in (d, own * d))
+            return np.asarray((0.5 * own + within + 4 * UNIT) * one + 0.5 * other)
+
+        return nonnegative_norm(product, self.size) * (1 + 1e-3)
 
     @cached_property
     def defect(self) -> float:
         """An upper bound on the norm of Q'Q - I, the rounding of its evaluation included."""
         gap = _gap(self.Q)
         gap = float(np.linalg.norm(gap.data if sp.issparse(gap) else gap))
-        return gap * (1 + gamma(self.size**2)) + gamma(self.n + 2) * self.magnitude
+        A, own = self._sizes, self._rounding
+
+        def product(d: Array) -> Array:
+            one, other = (A.T @ (A @ x) for x in (d, own * d))
+            return np.asarray((0.5 * own + 2 * UNIT) * one + 0.5 * other)
+
+        return gap * (1 + gamma(self.size**2)) + nonnegative_norm(product, self.size) * (1 + 1e-3)
 
 
 shelled(Basis, "Q")

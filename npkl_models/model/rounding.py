@@ -71,7 +71,7 @@ def slack(problem: Statement, y: Multipliers) -> tuple[Matrix, float]:
     if problem.basis is None:
         return S, error
     Q, whole = problem.basis, norm_bound(S)
-    product = (gamma(float(np.max(count, initial=0.0)) + 2) + gamma(Q.n + 2) + 4 * UNIT) * Q.magnitude * whole
+    product = Q.of_product(abs(S), gamma(float(np.max(count, initial=0.0)) + 2))
     reduced = problem.restrict(S)
     return reduced, error * (1 + Q.defect) + product + 2.5 * Q.defect * (1 + Q.defect) * whole
 
@@ -187,6 +187,27 @@ def linear_change(problem: Statement, V: Array, reach: float) -> float:
     product = float(np.linalg.norm(problem.cost @ V))
     product += gamma(count + 4) * float(np.linalg.norm(absolute_row_sums(problem.cost, lengths)))
     return (2 * reach * product + reach**2 * norm_bound(problem.cost)) * (1 + 1e-9)
+
+
+def turned_change(
+    problem: Statement, V: Array, turned: float, reach: float, nu: tuple[Array, ...], missed: Array
+) -> float:
+    """An upper bound on <C, V D V'> for a D with |D| <= ``turned`` that makes up for what equalities miss.
+
+    That is <S, V D V'> + nu'(A(VV') - b) with any multipliers nu; |A(VV') - b| <= ``missed``. V may be off by
+    ``reach``. There are no terms, and no regulariser.
+    """
+    if not problem.cost.data.any():
+        return 0.0
+    none = problem.no_multipliers
+    S, sizes = problem.slack(replace(none, equalities=nu)), slack_sizes(problem, none, nu)
+    lengths, steps = np.sqrt(np.einsum("ir,ir->i", V, V)), V.shape[1] + SUM
+    error = gamma(steps + problem.n) * float(np.linalg.norm(sizes)) * float(np.max(lengths, initial=0.0))
+    SV = np.asarray(S @ V)
+    size, long = float(np.linalg.norm(SV)), float(np.linalg.norm(V))
+    whole = float(np.linalg.norm(V.T @ SV)) + long * error + gamma(problem.n + 2) * long * size
+    whole += 2 * reach * (size + error) + reach**2 * float(np.max(sizes, initial=0.0))
+    return (turned * whole + float(np.abs(np.concatenate(nu)) @ missed)) * (1 + 1e-6)
 
 
 def slack_sizes(problem: Statement, y: Multipliers, nu: tuple[Array, ...]) -> Array:

@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 import npkl_models as nm
-from npkl_models.interior import interior, path
+from npkl_models.interior import interior
+from npkl_models.interior import schur as systems
 from npkl_models.interior.path import Iterate
 from npkl_models.interior.values import values_of
 from npkl_models.linalg import dense, raised_cholesky
@@ -58,8 +59,8 @@ def test_a_direction_solves_the_linear_equations_of_the_values(name, advanced, m
 
 def test_refinements_make_up_for_an_inexact_factor(monkeypatch):
     """With a factor that is off by one per cent three of them leave a millionth of a per cent."""
-    exact = path.raised_cholesky
-    monkeypatch.setattr(path, "raised_cholesky", lambda *H: (1.005 * exact(*H)[0], True))
+    exact = systems.raised_cholesky
+    monkeypatch.setattr(systems, "raised_cholesky", lambda *H: (1.005 * exact(*H)[0], True))
     now, first, final = directions("equalities", 0, monkeypatch)
     box = now.values.box
     for d, least, most in ((first, 1e-4, np.inf), (final, 0.0, 1e-6)):
@@ -148,7 +149,7 @@ def test_a_factorisation_begins_afresh_after_each_failure():
     root = np.linalg.cholesky(A)
     x = np.linalg.solve(root.T, np.array([0.0, 0.0, 1.0]))
     H = A - (1 + 1e-11) / (x @ A @ x) * np.outer(A @ x, A @ x)  # one eigenvalue just below zero
-    factor, _ = raised_cholesky(np.asfortranarray(H), path.RAISED)
+    factor, _ = raised_cholesky(np.asfortranarray(H), systems.RAISED)
     L = np.tril(factor)
     np.testing.assert_allclose(L @ L.T, H, atol=1e-6)
 

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 import npkl_models as nm
 from npkl_models.interior import path
+from npkl_models.interior import schur as systems
 from npkl_models.interior.path import Iterate
 from npkl_models.interior.values import values_of
 from npkl_models.linalg import dense, raised_cholesky
@@ -237,4 +238,4 @@ def test_out_of_range_or_singular_is_said():
     with pytest.raises(np.linalg.LinAlgError, match="singular"):
         path._inverse(np.diag([1.0, 0.0]))
     with pytest.raises(np.linalg.LinAlgError, match="definite"):
-        raised_cholesky(np.asfortranarray(np.array([[1.0, 2.0], [2.0, 1.0]])), path.RAISED)
+        raised_cholesky(np.asfortranarray(np.array([[1.0, 2.0], [2.0, 1.0]])), systems.RAISED)

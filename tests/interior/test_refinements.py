@@ -7,6 +7,7 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.interior import path
+from npkl_models.interior import schur as systems
 from npkl_models.interior.path import Direction, Iterate
 from npkl_models.interior.values import values_of
 from npkl_models.linalg import dense
@@ -20,10 +21,10 @@ FREE, HELD = nm.Problem(COST, HINGE), nm.Problem(COST - 4 * np.eye(N), HINGE, UN
 
 def corrected(problem, ratio, amiss, monkeypatch):
     """The largest miss of the corrected direction, and whether its dS is that of its dy; a solve leaves ``ratio``."""
-    now, seen, exact = Iterate(values_of(problem)), [], path.raised_cholesky
+    now, seen, exact = Iterate(values_of(problem)), [], systems.raised_cholesky
     now.amiss = amiss
     with monkeypatch.context() as patch:
-        patch.setattr(path, "raised_cholesky", lambda *H: ((1 - ratio) ** -0.5 * exact(*H)[0], True))
+        patch.setattr(systems, "raised_cholesky", lambda *H: ((1 - ratio) ** -0.5 * exact(*H)[0], True))
         patch.setattr(Iterate, "_centring", lambda self, d, mu: 0.3)
         patch.setattr(Iterate, "_go", lambda self, d: seen.append(d))
         now.advance()

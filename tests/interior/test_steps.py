@@ -7,6 +7,7 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.interior import interior, path, steps, symmetry
+from npkl_models.interior import schur as systems
 from npkl_models.interior.path import Iterate
 from npkl_models.interior.values import values_of
 from npkl_models.linalg import raised_cholesky
@@ -119,11 +120,11 @@ def test_small_algebra():
     np.testing.assert_allclose(np.tril(L) @ np.tril(L).T, A)
     np.testing.assert_allclose(path._inverse(L), np.linalg.inv(A), rtol=1e-9)
     for H, wanted in ((A, A), (np.ones((2, 2)), np.ones((2, 2))), (np.diag([1.0, 0.0]), np.eye(2))):
-        factor, lower = raised_cholesky(np.asfortranarray(H.copy()), path.RAISED)
+        factor, lower = raised_cholesky(np.asfortranarray(H.copy()), systems.RAISED)
         assert lower
         np.testing.assert_allclose(np.tril(factor) @ np.tril(factor).T, wanted, atol=1e-7)
     with pytest.raises(np.linalg.LinAlgError):
-        raised_cholesky(np.asfortranarray(np.array([[1.0, 5.0], [5.0, 1.0]])), path.RAISED)
+        raised_cholesky(np.asfortranarray(np.array([[1.0, 5.0], [5.0, 1.0]])), systems.RAISED)
     with pytest.raises(np.linalg.LinAlgError):
         path._inverse(np.zeros((2, 2)))
 

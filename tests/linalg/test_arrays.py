@@ -77,3 +77,14 @@ def test_absolute_row_sums(form):
     np.testing.assert_array_equal(linalg.absolute_row_sums(S, x), [0, 4021, 0, 800, 0])
     empty = np.zeros((3, 3)) if form == "dense" else sp.csr_array((3, 3)).asformat(form)
     np.testing.assert_array_equal(linalg.absolute_row_sums(empty), np.zeros(3))
+
+
+@pytest.mark.parametrize("size", [1, 7, 60])
+def test_the_norm_of_a_matrix_without_negative_entries(size):
+    rng = np.random.default_rng(size)
+    A = np.exp(4 * rng.normal(size=(size, size))) * (rng.random((size, size)) < 0.3)
+    A = A + A.T
+    exact = np.linalg.norm(A, 2)
+    assert exact * (1 - 1e-12) <= linalg.nonnegative_norm(lambda d: A @ d, size) <= 1.2 * exact
+    assert linalg.nonnegative_norm(lambda d: 0 * d, size) == 0.0
+    assert linalg.nonnegative_norm(lambda d: d * np.inf, size) == np.inf

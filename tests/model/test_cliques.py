@@ -84,7 +84,7 @@ def test_interior_and_sdp_agree_on_the_face(data, n, k):
     assert own.status is nm.Status.OPTIMAL
     assert own.certificate.rigour == "proved"
     assert own.certificate.bound <= other.objective + 1e-6 * abs(other.objective)
-    assert own.objective == pytest.approx(other.objective, rel=2e-6)
+    assert own.objective <= other.objective + 2e-6 * abs(other.objective)  # the conic solver may end above
     printed = nm.mvu(X, k, reduce=False)
     assert printed.violation(own.V) < 1e-8
     assert -own.objective >= np.sum((X - X.mean(axis=0)) ** 2) * (1 - 1e-6)

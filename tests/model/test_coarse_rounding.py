@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import npkl_models as nm
+from npkl_models.model import basis as bases
 from npkl_models.model import rounding
 
 N, U, LEAST = 4, 2.0**-10, 2.0**-6
@@ -19,6 +20,7 @@ Y = ((np.array([-1.5, 0.25]), np.array([0.5, -2.0])), (np.array([3.0, -1.0, 2.0]
 @pytest.fixture(autouse=True)
 def coarse(monkeypatch):
     monkeypatch.setattr(rounding, "UNIT", U)
+    monkeypatch.setattr(bases, "UNIT", U)
     monkeypatch.setattr(rounding, "TINY", LEAST)
     monkeypatch.setattr(rounding, "gamma", lambda k: k * U)
 
@@ -81,8 +83,11 @@ def test_the_error_of_a_slack_is_that_of_its_longest_and_largest_row(rows, insid
         return
     np.testing.assert_allclose(S, basis.Q.T @ whole @ basis.Q, atol=1e-12)
     norm = np.abs(whole).sum(axis=1).max()
-    product = (max(count) + 2 + N + 2 + 4) * U * basis.magnitude * norm
-    assert found == near(error * 1.25 + product + 2.5 * 0.25 * 1.25 * norm)
+    own = (N + 2) * U / (1 - (N + 2) * U)  # of a sum over the rows
+    sizes = np.linalg.norm(np.abs(basis.Q).T @ np.abs(whole) @ np.abs(basis.Q), 2)
+    product = (own + (max(count) + 2 + 4) * U) * sizes
+    rest = found - error * 1.25 - 2.5 * 0.25 * 1.25 * norm
+    assert product <= rest <= 1.002 * product
 
 
 def test_an_empty_slack_has_the_error_of_underflow_alone():
