@@ -22,8 +22,9 @@ from npkl_models.answer.solution import Solution
 from npkl_models.applications.embedding import coordinates, held, scree
 from npkl_models.errors import ProblemError, SolverError
 from npkl_models.formulations import mve
-from npkl_models.formulations.volume import turned
-from npkl_models.linalg import Array
+from npkl_models.formulations.volume import along, turned
+from npkl_models.linalg import Array, dense
+from npkl_models.model.graph import check_points
 from npkl_models.problem import Problem
 from npkl_models.routes import get_backend
 
@@ -39,7 +40,7 @@ class VolumeRun:
     size : int
         d.
     objectives : ndarray of shape (k,)
-        Of the kernels, by `volume_objective`: they do not rise.
+        Of the kernels, by `volume_objective`, or `printed_objective`: they do not rise.
     held : ndarray of shape (k,)
         The share of the trace of each that its first d eigenvalues hold.
     settled : bool
@@ -74,9 +75,15 @@ def volume_objective(problem: Problem, V: Array, size: int) -> float:
     return float(values[size:].sum() - values[:size].sum()) + losses
 
 
+def printed_objective(problem: Problem, V: Array) -> float:
+    """- tr(K^2) / 2 and what the distances cost: what the steps of ``printed`` make fall."""
+    losses = sum(term.value(z) for term, z in zip(problem.terms, problem.values(V), strict=True))
+    return losses - 0.5 * float(np.sum((V.T @ V) ** 2))
+
+
 def minimum_volume(
     X: Any, size: int = 2, *, max_steps: int = 30, tol: float = 1e-4, backend: str = "auto",
-    options: dict[str, Any] | None = None, **formulation: Any,
+    options: dict[str, Any] | None = None, printed: bool = False, **formulation: Any,
 ) -> VolumeRun:  # fmt: skip
     """Steps of `mve`, each along the leading eigenvectors of the last kernel.
 
@@ -84,6 +91,10 @@ def minimum_volume(
     minimises a function that lies above the objective and touches it at the last kernel, so that the
     objective cannot rise by more than the gap of the step (majorisation; Shaw & Jebara, AISTATS 2007,
     theorem 1).
+
+    With ``printed`` each step minimises - tr(K K0), K0 the last kernel itself and at first that of the points
+    (Zhuang, Tsang & Hoi, JMLR 12, 2011, eq. (32)). That function lies above - tr(K^2) / 2 but for a constant
+    and touches it at the last kernel: the steps make tr K^2 grow, whatever d is.
 
     Parameters
     ----------
@@ -96,6 +107,8 @@ def minimum_volume(
     backend : str
     options : dict, optional
         Of `Problem.solve`.
+    printed : bool
+        K0 as it is printed; with exact distances or a bound, without which tr K^2 grows for ever.
     **formulation
         Further arguments of `mve`: n_neighbors, C, bound, metric, components; ``directions`` are those of the
         first step.
@@ -107,18 +120,22 @@ def minimum_volume(
     Raises
     ------
     ProblemError
-        For ``max_steps`` below 1 or a ``tol`` that is not positive.
+        For ``max_steps`` below 1, a ``tol`` that is not positive, or ``printed`` without C = inf or a bound.
     SolverError
         If the first step has no kernel.
     """
     if not (max_steps >= 1 and tol > 0):
         raise ProblemError(f"max_steps must be >= 1 and tol > 0, got {max_steps!r} and {tol!r}")
+    if printed and not (formulation.get("C") == np.inf or formulation.get("bound") is not None):
+        raise ProblemError("printed=True needs C=numpy.inf or a bound: else tr K^2 grows without end")
     given, best = dict(options or {}), None
     warm = backend != "auto" and "start" in get_backend(backend).option_names
     objectives: list[float] = []
     shares: list[float] = []
     settled = False
     problem = mve(X, size, **formulation)
+    if printed:
+        problem = along(problem, dense(check_points(X)))
     while len(objectives) < max_steps and not settled:
         solution = problem.solve(backend, **given)
         if solution.V is None:
@@ -126,7 +143,7 @@ def minimum_volume(
                 raise SolverError(f"no kernel: {solution.status} - {solution.status.value}")
             break
         V = np.asarray(solution.V)
-        value = volume_objective(problem, V, size)
+        value = printed_objective(problem, V) if printed else volume_objective(problem, V, size)
         fall = objectives[-1] - value if objectives else np.inf
         settled = fall <= tol * problem.size(value)
         if fall < 0:  # the gap of the step is larger than what there was to gain
@@ -134,7 +151,7 @@ def minimum_volume(
         best = solution
         objectives.append(value)
         shares.append(held(V, size))
-        problem = turned(problem, _leading(V, size))
+        problem = along(problem, V) if printed else turned(problem, _leading(V, size))
         if warm:
             given["start"] = solution
     assert best is not None

@@ -84,3 +84,20 @@ def test_what_cannot_be_is_refused():
         minimum_volume(X, 2, max_steps=0)
     line = np.arange(12.0)[:, None]
     assert minimum_volume(line, 2, n_neighbors=2, max_steps=3).coordinates.shape == (12, 2)
+
+
+def test_steps_along_the_kernel_itself_make_its_square_grow():
+    """Eq. (32) of Zhuang, Tsang & Hoi: the fixed point is the best kernel of its own direction."""
+    X = noisy_arc()
+    run = minimum_volume(X, 1, n_neighbors=4, C=np.inf, backend="interior", tol=1e-7, max_steps=60, printed=True)
+    assert run.settled
+    assert run.solution.certificate.certifies(1e-6)
+    assert np.all(np.diff(run.objectives) <= 0)
+    K = run.solution.V @ run.solution.V.T
+    assert run.objectives[-1] == pytest.approx(-0.5 * np.sum(K**2))
+    assert run.solution.objective == pytest.approx(-np.sum(K * K), rel=1e-3)
+    bounded = minimum_volume(X, 1, n_neighbors=4, C=1.0, bound=3e4, backend="simple_npkl", printed=True)
+    assert bounded.settled
+    assert np.sum(scree(bounded.solution.V) ** 2) <= 3e4 * (1 + 1e-9)
+    with pytest.raises(nm.ProblemError, match="bound"):
+        minimum_volume(X, 1, C=20.0, printed=True)
