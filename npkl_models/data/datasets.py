@@ -15,7 +15,6 @@ True
 
 from __future__ import annotations
 
-import gzip
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ import numpy as np
 from npkl_models.data import synthetic
 from npkl_models.data.readers import fetch, read_csv, read_libsvm
 from npkl_models.errors import NPKLError, ProblemError, unknown
+from npkl_models.files.gate import text_of
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import generator
 
@@ -214,9 +214,8 @@ def _bundled(key: str, source: Source) -> Dataset:
     folders = spec.submodule_search_locations if spec is not None else None
     path = Path(folders[0], "datasets", "data", source.bundled) if folders else Path()
     if path.is_file():
-        with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
-            header = 0 if path.suffix == ".gz" else 1  # digits has none
-            table = np.loadtxt(lines, delimiter=",", skiprows=header)
+        header = 0 if path.suffix == ".gz" else 1  # digits has none
+        table = np.loadtxt(text_of(path).splitlines()[header:], delimiter=",")
         X, y = table[:, :-1], table[:, -1]
     else:
         from sklearn import datasets as bundled

@@ -33,6 +33,8 @@ ITERATIONS = 100
 LOOK = 0.3  # of tol: the gap of the iterate at which its factor is certified
 AGAIN = 0.1  # and again when that has fallen by this factor
 STALLED = 12  # iterations without a smaller gap
+OPEN = 0.1  # gap from which on it is progress that objective and bound come nearer to each other
+CLIMB = 25  # iterations that they may go apart before: multipliers far from zero are reached so
 FAR = 1e9  # objectives so much larger than the first ones: one of the two problems has no solution
 RATE = 2.5e10  # operations of dense algebra in a second
 USUAL = 20  # iterations
@@ -88,6 +90,7 @@ class _Run:
         self.center: Multipliers | None = None  # the first dual feasible iterate, far from the boundary
         self.threshold = LOOK * options.tol
         self.smallest, self.at = np.inf, 0
+        self.apart = np.inf  # objective and bound of the last iterate
         self.size = problem.size(self.iterate.objective())
         self.one = LEAST * iteration_seconds(problem)
         watch.expect(self.one)
@@ -132,8 +135,9 @@ class _Run:
         self.watch.record(iteration, objective, np.nan if now.rho else bound, gap, now.values.order)
         if now.rho or now.amiss > MET:  # objective and bound may cross, and then say nothing
             self.smallest, self.at = np.inf, iteration
-        elif gap < 0.9 * self.smallest:
-            self.smallest, self.at = gap, iteration
+        elif gap < 0.9 * self.smallest or (gap > OPEN and abs(objective - bound) < 0.5 * self.apart):
+            self.smallest, self.at = min(gap, self.smallest), iteration
+        self.apart = abs(objective - bound)
         if now.rho == 0.0 and gap <= self.threshold:
             found = self._look()
             if self.watch.suffices(found):
@@ -143,7 +147,7 @@ class _Run:
             return Status.INFEASIBLE
         if objective < -FAR * self.size:
             return Status.UNBOUNDED
-        if iteration - self.at >= STALLED:
+        if iteration - self.at >= (STALLED if gap <= OPEN else CLIMB):
             return self._finally(Status.INACCURATE)
         return self.watch.heed(None)
 

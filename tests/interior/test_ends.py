@@ -85,13 +85,20 @@ def test_ends_beyond_all_measure_say_that_there_is_no_solution():
 
 
 def test_a_run_without_progress_ends_with_a_last_look():
-    """Twelve iterations after the last smaller gap; values that are amiss, or an infeasible dual, excuse it."""
-    for kind, wanted in (({}, Status.INACCURATE), ({"suffices": True}, Status.OPTIMAL)):
-        run = run_at(1.0, 0.0, **kind)
-        for iteration in range(1, 13):
-            assert run._after(iteration) is None
-        assert run._after(13) is wanted
-        assert run.looks == [1]
+    """Twelve iterations after the last smaller gap, 25 where it is wide; values that are amiss, or an
+    infeasible dual, excuse it."""
+    for bound, most in ((0.0, 25), (0.9, 12)):
+        for kind, wanted in (({}, Status.INACCURATE), ({"suffices": True}, Status.OPTIMAL)):
+            run = run_at(1.0, bound, **kind)
+            for iteration in range(1, most + 1):
+                assert run._after(iteration) is None
+            assert run._after(most + 1) is wanted
+            assert run.looks == [1]
+    run = run_at(1.0, -1e3)
+    for iteration in range(1, 6):  # objective and bound come nearer, from far
+        run.iterate.bound = lambda bound=-1e3 * 2.5**-iteration: bound
+        assert run._after(iteration) is None
+        assert run.at == iteration
     for kind in ({"rho": 0.5}, {"amiss": 1.0}):
         run = run_at(1.0, 0.0, **kind)
         assert all(run._after(iteration) is None for iteration in range(1, 30))

@@ -138,6 +138,15 @@ def test_distances_that_nearly_depend_on_each_other(n, k, draw):
     assert problem.violation(solution.V) < 1e-12
 
 
+@pytest.mark.parametrize(("seed", "points", "freedom"), [(3, 100, 2.0), (4, 40, 1.2), (1, 60, 1.2)])
+def test_multipliers_far_from_zero_are_reached(seed, points, freedom):
+    """Distances of very different lengths: objective and bound go apart for twenty iterations first."""
+    X = np.random.default_rng(seed).standard_t(freedom, size=(points, 6))
+    X = (X - X.mean(axis=0)) / np.sqrt(np.mean(np.sum((X - X.mean(axis=0)) ** 2, axis=1)))
+    problem = nm.mve(X, 2, n_neighbors=5, C=np.inf, components="connect")
+    assert problem.solve("interior").is_optimal(1e-6)
+
+
 @pytest.mark.parametrize("loss", SEPARABLE.values(), ids=lambda loss: loss.name)
 def test_a_box_is_the_conjugate_of_its_loss(loss):
     t, w = np.array([1.0, -1.0, 1.0]), np.array([0.5, 2.0, 30.0])
