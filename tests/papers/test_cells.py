@@ -80,3 +80,17 @@ def test_the_reading_of_pages_finds_what_is_wrong():
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
 def test_no_cell_without_its_draws(page):
     assert [word for table in tables(page.read_text()) for word in wrong(*table)] == []
+
+
+def test_there_is_a_verdict_for_each_of_forty_claims(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "examples" / "papers"))
+    import claims
+    import run
+    from claim import Verdict
+
+    every = [claim for own in claims.CLAIMS.values() for claim in own]
+    assert len(every) >= 40
+    assert {claim.item for claim in every} <= set(run.ITEMS)
+    assert all(claim.judge({}) is None for claim in every if claim.item != "kml.figure2")
+    words = [Verdict(held, 4, "").word for held in range(5)]
+    assert words == ["no", "no", "in part", "in part", "yes"]
