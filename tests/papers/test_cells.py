@@ -91,6 +91,6 @@ def test_there_is_a_verdict_for_each_of_forty_claims(monkeypatch):
     every = [claim for own in claims.CLAIMS.values() for claim in own]
     assert len(every) >= 40
     assert {claim.item for claim in every} <= set(run.ITEMS)
-    assert all(claim.judge({}) is None for claim in every if claim.item != "kml.figure2")
+    assert all(claims.judged(claim, {}) is None for claim in every)
     words = [Verdict(held, 4, "").word for held in range(5)]
     assert words == ["no", "no", "in part", "in part", "yes"]
