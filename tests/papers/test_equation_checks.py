@@ -56,7 +56,10 @@ def test_pcp_is_equation_1_of_kl_admm_with_the_targets_of_2(kernel):
 def test_npkl_is_equation_3_of_bcdkl_with_the_losses_of_figure_1(kernel, loss):
     printed = np.trace(L @ kernel) + GAMMA * sum(LOSS[loss](t * kernel[i, j]) for i, j, t in SIGNED)
     bound = {"row_norm": 100.0} if loss == "linear" else {}
-    assert nm.npkl(L, PAIRS, loss=loss, gamma=GAMMA, **bound).objective(kernel) == pytest.approx(printed)
+    problem = nm.npkl(L, PAIRS, loss=loss, gamma=GAMMA, **bound)
+    assert problem.objective(kernel) == pytest.approx(printed, rel=1e-12)
+    V = np.random.default_rng(0).normal(size=(N, 4))  # the kernel's factor: (10)
+    assert problem.objective_of_factor(V) == pytest.approx(printed, rel=1e-9)
 
 
 @pytest.mark.parametrize("loss", LOSS)
