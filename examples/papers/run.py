@@ -17,6 +17,7 @@ from typing import Any
 
 import bcdkl
 import claims
+import equations
 import kl_admm
 import kml
 import simple_npkl
@@ -90,9 +91,11 @@ def write_docs(folder: Path) -> None:
         write_text(pages / f"{paper.__name__}.md", page(paper, folder))
     titles = {paper.__name__: paper.SOURCE for paper in PAPERS}
     write_text(pages / "claims.md", claims.page(titles, lambda name: shown_of(ITEMS[name], folder)))
+    write_text(pages / "equations.md", equations.page())
     links = "\n".join(f"- [{paper.SOURCE}](papers/{paper.__name__}.md)" for paper in PAPERS)
     links += "\n- [What the papers claim, and what holds here](papers/claims.md)"
-    names = "\n".join(f"papers/{name}" for name in (*titles, "claims"))
+    links += "\n- [From equation to API](papers/equations.md)"
+    names = "\n".join(f"papers/{name}" for name in (*titles, "claims", "equations"))
     toctree = f"```{{toctree}}\n:hidden:\n\n{names}\n```"
     write_text(DOCS / "papers.md", f"{HEAD}\n{links}\n\n{toctree}\n")
 
