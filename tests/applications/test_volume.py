@@ -89,7 +89,9 @@ def test_what_cannot_be_is_refused():
 def test_steps_along_the_kernel_itself_make_its_square_grow():
     """Eq. (32) of Zhuang, Tsang & Hoi: the fixed point is the best kernel of its own direction."""
     X = noisy_arc()
-    run = minimum_volume(X, 1, n_neighbors=4, C=np.inf, backend="interior", tol=1e-7, max_steps=60, printed=True)
+    run = minimum_volume(
+        X, 1, n_neighbors=4, C=np.inf, backend="interior", tol=1e-7, max_steps=60, printed=True
+    )
     assert run.settled
     assert run.solution.certificate.certifies(1e-6)
     assert np.all(np.diff(run.objectives) <= 0)

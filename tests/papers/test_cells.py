@@ -9,7 +9,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs" / "papers").glob("*.md"))
-MEASURED = re.compile(r"^[+-]?(?:none|[\d.,e+-]+)(?P<spread> ± [\d.e+-]+)? \((?P<draws>\d+)(?:, \d+ (?:cut|failed))*\)$")
+MEASURED = re.compile(
+    r"^[+-]?(?:none|[\d.,e+-]+)(?P<spread> ± [\d.e+-]+)? \((?P<draws>\d+)(?:, \d+ (?:cut|failed))*\)$"
+)
 
 
 @pytest.fixture
@@ -28,7 +30,9 @@ def runs(method, values, **more):
 def test_a_row_has_the_draws_that_all_methods_have(cells):
     found = runs("one", [1.0, 2.0, 6.0]) | runs("two", [2.0, 2.0])
     notes = cells.Notes()
-    row = cells.Row(found, {m: f"iris, {m}, " for m in ("one", "two", "three")}, notes, lambda m: f"{m} is slow")
+    row = cells.Row(
+        found, {m: f"iris, {m}, " for m in ("one", "two", "three")}, notes, lambda m: f"{m} is slow"
+    )
     assert row.cells("x") == ["1.5 ± 0.7 (2)", "2.0 ± 0.0 (2)", "- [a]"]
     assert notes.text() == "No run: [a] three is slow."
     assert row.difference("two", "one", "x") == "+0.5 ± 0.5 (2)"
@@ -67,7 +71,9 @@ def wrong(heads, rows):
                 yield f"{row[0]}, {head}: an empty cell without its reason"
             if found:
                 counts.setdefault(row[0], set()).add(int(found["draws"]))
-    yield from (f"{name}: rows of unequal draws {sorted(own)}" for name, own in counts.items() if len(own) > 1)
+    yield from (
+        f"{name}: rows of unequal draws {sorted(own)}" for name, own in counts.items() if len(own) > 1
+    )
 
 
 def test_the_reading_of_pages_finds_what_is_wrong():
