@@ -81,6 +81,7 @@ class _Run:
     scaling: Array | None = None  # T of the kernel T K T', of which the iterate has K
     highest: Certificate | None = None  # that with the best bound, of an iterate that was looked at
     gap = np.inf  # of the last iterate
+    apart = np.inf  # its objective and bound
 
     def __init__(self, problem: Statement, options: InteriorOptions, watch: Watch) -> None:
         self.problem, self.options, self.watch = problem, options, watch
@@ -89,7 +90,7 @@ class _Run:
         self.best: list[Certificate] = []
         self.center: Multipliers | None = None  # the first dual feasible iterate, far from the boundary
         self.threshold = LOOK * options.tol
-        self.smallest, self.at, self.apart = np.inf, 0, np.inf
+        self.smallest, self.at = np.inf, 0
         self.size = problem.size(self.iterate.objective())
         self.one = LEAST * iteration_seconds(problem)
         watch.expect(self.one)
@@ -149,7 +150,7 @@ class _Run:
     def _stalled(self, iteration: int, gap: float, apart: float) -> bool:
         """Whether too many iterations have gained nothing."""
         nearer, self.apart = gap > OPEN and apart < 0.5 * self.apart, apart
-        if self.iterate.rho or self.iterate.amiss > MET:  # objective and bound may cross, and then say nothing
+        if self.iterate.rho or self.iterate.amiss > MET:  # objective and bound may cross
             self.smallest, self.at = np.inf, iteration
         elif nearer or gap < 0.9 * self.smallest:
             self.smallest, self.at = min(gap, self.smallest), iteration
