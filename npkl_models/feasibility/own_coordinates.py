@@ -49,12 +49,8 @@ class Inside:
 
 def inside(problem: Statement, V: Array) -> Inside | None:
     """The feasible kernel by a few steps in the coordinates of V, with proof; None where there is none."""
-    equal = EqualityMap(problem)
-    kinds = all(isinstance(part.functional, SquaredDistances) for part in problem.equalities)
-    plain = kinds and not problem.terms and problem.regularizer.vacuous
-    s = problem.order
-    fits = V.shape[1] == s <= ORDER and 0 < equal.size <= min(DENSE, s * (s + 1) // 2)
-    if not (plain and fits and in_range(V)):
+    equal, s = EqualityMap(problem), problem.order
+    if not _serves(problem, V, equal.size):
         return None
     W = problem.drop(V)
     for k in range(STEPS):
@@ -71,16 +67,22 @@ def inside(problem: Statement, V: Array) -> Inside | None:
             return Inside(V, 1.001 * size, turned, missed)
         if met:
             break
-        if not np.isfinite(F / rows.lengths).all():  # two points all but coincide that are to be apart
-            return None
-        D = -rows.back(rows.solve(F) * rows.lengths)
-        if not float(np.max(np.abs(D))) < FARTHEST:
+        D = -rows.back(rows.solve(F) * rows.lengths) if np.isfinite(F / rows.lengths).all() else None
+        if D is None or not float(np.max(np.abs(D))) < FARTHEST:  # points that coincide are to be apart
             return None
         values, vectors = np.linalg.eigh(0.5 * (D + D.T))
         if not values[0] > -ROOM:
             break
         W = W @ (vectors * np.sqrt(1 + values))
     return None
+
+
+def _serves(problem: Statement, V: Array, count: int) -> bool:
+    """Whether the problem has distances alone, as many as kernels leave room for, and V is square."""
+    kinds = all(isinstance(part.functional, SquaredDistances) for part in problem.equalities)
+    plain = kinds and not problem.terms and problem.regularizer.vacuous
+    s = problem.order
+    return plain and V.shape[1] == s <= ORDER and 0 < count <= min(DENSE, s * (s + 1) // 2) and in_range(V)
 
 
 def _edges(problem: Statement, W: Array) -> tuple[Twofold, Array]:
