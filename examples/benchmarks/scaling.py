@@ -82,7 +82,10 @@ def main() -> None:
                     done = subprocess.run(command, env=one, capture_output=True, text=True, check=False)
                     row = {"benchmark": "scaling", "n": n, "loss": loss, "gamma": gamma, "draw": draw}
                     if done.returncode:
-                        print(json.dumps(row | {"failed": done.stderr.strip().splitlines()[-1][:100]}), flush=True)
+                        print(
+                            json.dumps(row | {"failed": done.stderr.strip().splitlines()[-1][:100]}),
+                            flush=True,
+                        )
                         break
                     found = json.loads(done.stdout.splitlines()[-1])
                     if before is not None:
