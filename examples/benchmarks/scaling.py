@@ -82,13 +82,16 @@ def main() -> None:
                     done = subprocess.run(command, env=one, capture_output=True, text=True, check=False)
                     row = {"benchmark": "scaling", "n": n, "loss": loss, "gamma": gamma, "draw": draw}
                     if done.returncode:
-                        report(**row, failed=done.stderr.strip().splitlines()[-1][:100])
+                        print(
+                            json.dumps(row | {"failed": done.stderr.strip().splitlines()[-1][:100]}),
+                            flush=True,
+                        )
                         break
                     found = json.loads(done.stdout.splitlines()[-1])
                     if before is not None:
                         times, larger = found["seconds"] / before[1], n / before[0]
                         found["exponent"] = round(math.log(times) / math.log(larger), 2)
-                    report(**row, **found)
+                    print(json.dumps(row | found), flush=True)
                     before = n, max(found["seconds"], 1e-3)
 
 

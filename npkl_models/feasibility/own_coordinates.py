@@ -20,10 +20,12 @@ from npkl_models.linalg.exact_products import inner_products
 from npkl_models.linalg.nearly_dependent import Rows
 from npkl_models.linalg.twofold import ROUNDOFF, Twofold, add, exact_sum, multiply, total, twofold
 from npkl_models.model.functionals import SquaredDistances
+from npkl_models.model.rounding import in_range
 from npkl_models.model.statement import Statement
 
 STEPS = 3
 ROUNDED = 1e-12  # of the largest distance: no step makes less of what is missed
+FARTHEST = 1e8  # an entry of D, with which no step is taken
 LENGTH = 1e-2  # of D, that is short enough
 ROOM = 0.9  # largest part of the way to the boundary that a step may go
 CLEAR = 1e-9  # squared distance of a row from the span of others that its Gram matrix proves
@@ -47,11 +49,8 @@ class Inside:
 
 def inside(problem: Statement, V: Array) -> Inside | None:
     """The feasible kernel by a few steps in the coordinates of V, with proof; None where there is none."""
-    equal = EqualityMap(problem)
-    kinds = all(isinstance(part.functional, SquaredDistances) for part in problem.equalities)
-    plain = kinds and not problem.terms and problem.regularizer.vacuous
-    s = problem.order
-    if not (plain and V.shape[1] == s <= ORDER and equal.size <= min(DENSE, s * (s + 1) // 2)):
+    equal, s = EqualityMap(problem), problem.order
+    if not _serves(problem, V, equal.size):
         return None
     W = problem.drop(V)
     for k in range(STEPS):
@@ -68,12 +67,22 @@ def inside(problem: Statement, V: Array) -> Inside | None:
             return Inside(V, 1.001 * size, turned, missed)
         if met:
             break
-        D = -rows.back(rows.solve(F) * rows.lengths)
+        D = -rows.back(rows.solve(F) * rows.lengths) if np.isfinite(F / rows.lengths).all() else None
+        if D is None or not float(np.max(np.abs(D))) < FARTHEST:  # points that coincide are to be apart
+            return None
         values, vectors = np.linalg.eigh(0.5 * (D + D.T))
         if not values[0] > -ROOM:
             break
         W = W @ (vectors * np.sqrt(1 + values))
     return None
+
+
+def _serves(problem: Statement, V: Array, count: int) -> bool:
+    """Whether the problem has distances alone, as many as kernels leave room for, and V is square."""
+    kinds = all(isinstance(part.functional, SquaredDistances) for part in problem.equalities)
+    plain = kinds and not problem.terms and problem.regularizer.vacuous
+    s = problem.order
+    return plain and V.shape[1] == s <= ORDER and 0 < count <= min(DENSE, s * (s + 1) // 2) and in_range(V)
 
 
 def _edges(problem: Statement, W: Array) -> tuple[Twofold, Array]:

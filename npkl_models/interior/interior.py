@@ -81,6 +81,7 @@ class _Run:
     scaling: Array | None = None  # T of the kernel T K T', of which the iterate has K
     highest: Certificate | None = None  # that with the best bound, of an iterate that was looked at
     gap = np.inf  # of the last iterate
+    apart = np.inf  # its objective and bound
 
     def __init__(self, problem: Statement, options: InteriorOptions, watch: Watch) -> None:
         self.problem, self.options, self.watch = problem, options, watch
@@ -90,7 +91,6 @@ class _Run:
         self.center: Multipliers | None = None  # the first dual feasible iterate, far from the boundary
         self.threshold = LOOK * options.tol
         self.smallest, self.at = np.inf, 0
-        self.apart = np.inf  # objective and bound of the last iterate
         self.size = problem.size(self.iterate.objective())
         self.one = LEAST * iteration_seconds(problem)
         watch.expect(self.one)
@@ -133,11 +133,7 @@ class _Run:
             self.center = now.values.multipliers(now.y)
         gap = self.gap = abs(objective - bound) / self.problem.size(objective, bound)
         self.watch.record(iteration, objective, np.nan if now.rho else bound, gap, now.values.order)
-        if now.rho or now.amiss > MET:  # objective and bound may cross, and then say nothing
-            self.smallest, self.at = np.inf, iteration
-        elif gap < 0.9 * self.smallest or (gap > OPEN and abs(objective - bound) < 0.5 * self.apart):
-            self.smallest, self.at = min(gap, self.smallest), iteration
-        self.apart = abs(objective - bound)
+        stalled = self._stalled(iteration, gap, abs(objective - bound))
         if now.rho == 0.0 and gap <= self.threshold:
             found = self._look()
             if self.watch.suffices(found):
@@ -147,9 +143,18 @@ class _Run:
             return Status.INFEASIBLE
         if objective < -FAR * self.size:
             return Status.UNBOUNDED
-        if iteration - self.at >= (STALLED if gap <= OPEN else CLIMB):
+        if stalled:
             return self._finally(Status.INACCURATE)
         return self.watch.heed(None)
+
+    def _stalled(self, iteration: int, gap: float, apart: float) -> bool:
+        """Whether too many iterations have gained nothing."""
+        nearer, self.apart = gap > OPEN and apart < 0.5 * self.apart, apart
+        if self.iterate.rho or self.iterate.amiss > MET:  # objective and bound may cross
+            self.smallest, self.at = np.inf, iteration
+        elif nearer or gap < 0.9 * self.smallest:
+            self.smallest, self.at = min(gap, self.smallest), iteration
+        return iteration - self.at >= (STALLED if gap <= OPEN else CLIMB)
 
     def _finally(self, status: Status) -> Status:
         """The last point is certified, whatever it is worth."""

@@ -31,6 +31,7 @@ from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 
 EXACT = 2e7  # products in Q W up to which it is formed with twice the digits (a 20th without equalities)
+SMALLEST = 1e-30  # and its inverse: sizes of which squares of products are far from the ends of the range
 SUM = 64  # units of roundoff in a sum of numpy (pairwise) and in each of its terms
 
 
@@ -201,13 +202,21 @@ def turned_change(
         return 0.0
     none = problem.no_multipliers
     S, sizes = problem.slack(replace(none, equalities=nu)), slack_sizes(problem, none, nu)
-    lengths, steps = np.sqrt(np.einsum("ir,ir->i", V, V)), V.shape[1] + SUM
-    error = gamma(steps + problem.n) * float(np.linalg.norm(sizes)) * float(np.max(lengths, initial=0.0))
+    if not (in_range(V) and in_range(sizes)):
+        return math.inf
+    lengths = np.sqrt(np.einsum("ir,ir->i", V, V))
+    steps = V.shape[1] + SUM + 2 * problem.n + len(problem.parts)
+    error = gamma(steps) * float(np.linalg.norm(sizes)) * float(np.max(lengths, initial=0.0))
     SV = np.asarray(S @ V)
     size, long = float(np.linalg.norm(SV)), float(np.linalg.norm(V))
     whole = float(np.linalg.norm(V.T @ SV)) + long * error + gamma(problem.n + 2) * long * size
     whole += 2 * reach * (size + error) + reach**2 * float(np.max(sizes, initial=0.0))
     return (turned * whole + float(np.abs(np.concatenate(nu)) @ missed)) * (1 + 1e-6)
+
+
+def in_range(A: Array) -> bool:
+    """Whether the largest number is such that norms of products lose nothing that matters to underflow."""
+    return SMALLEST <= float(np.max(np.abs(A), initial=0.0)) <= 1 / SMALLEST
 
 
 def slack_sizes(problem: Statement, y: Multipliers, nu: tuple[Array, ...]) -> Array:

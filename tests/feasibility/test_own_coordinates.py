@@ -103,3 +103,33 @@ def test_exact_unfolding_where_objective_and_bound_cross_and_stresses_are_nearly
     assert solution.certificate.rigour == "proved"
     assert solution.certificate.feasible
     assert solution.certificate.relative_gap <= 1e-6
+
+
+def test_sizes_whose_squares_underflow_prove_nothing_here():
+    """Distances of 1e-289, and a subnormal entry that keeps the problem from other units."""
+    B, (i, j) = complement(5), np.triu_indices(5, 1)
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        turn = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+        V = B.Q @ (turn * np.sqrt(np.geomspace(1, 10.0 ** -rng.integers(0, 9), 4))) * 2.0**-480
+        C = -4 * np.eye(5)
+        C[0, 1] = C[1, 0] = 3 * 2.0**-1074
+        value = ((V[i] - V[j]) ** 2).sum(axis=1) * (1 + (seed % 2) * 1e-9 * rng.normal(size=10))
+        problem = nm.Problem(C, (), nm.Equality(nm.SquaredDistances(5, (i, j)), value), basis=B)
+        given = problem.no_multipliers if seed % 4 < 2 else None
+        found = nm.certify(problem, V, given, kind="factor")
+        assert not found.feasible or found.upper >= found.bound
+    none = problem.no_multipliers.equalities
+    assert rounding.turned_change(problem, V, 1e-3, 0.0, none, np.zeros(10)) == np.inf
+
+
+@pytest.mark.parametrize("apart", [1e-60, 1e-80, 1e-120, 1e-155])
+def test_points_that_all_but_coincide_and_are_to_be_apart(apart):
+    """There is no way to feasibility that a proof could follow: the certificate says so."""
+    V = np.diag([1.0, 2.0, 3.0, 4.0])
+    V[1] = V[0]
+    V[1, 1] = apart
+    problem = nm.Problem(-np.eye(4), (), nm.Equality(nm.SquaredDistances(4, ([0, 0], [1, 2])), [1.0, 1.0]))
+    with np.errstate(all="ignore"):  # as a certificate has it
+        assert inside(problem, V) is None
+    nm.certify(problem, V, kind="factor")
