@@ -9,15 +9,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.cluster import kmeans_plusplus
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from npkl_models.applications.estimators.side import collected
 from npkl_models.applications.metric.kernels import axes_of, in_chunks, landmark_kernel, number
 from npkl_models.applications.metric.weights import eigenvalue_weights, local_weights
-from npkl_models.errors import ProblemError
+from npkl_models.errors import ProblemError, chosen
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.linalg.owned import whole_number
+
+LANDMARKS = ("random", "kmeans++")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -32,7 +35,10 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     ----------
     n_landmarks : int or None
         None makes every point one: the basic algorithm, cubic in their number. The points of similar pairs
-        come first, then others at random; where those are more than ``n_landmarks``, some of them are drawn.
+        come first, then others; where those are more than ``n_landmarks``, some of them are drawn.
+    landmarks : {"random", "kmeans++"}
+        How the others are chosen: at random, as in the paper, or far from each other (Arthur & Vassilvitskii
+        2007), which takes points and not a kernel.
     kernel : {"rbf", "poly", "linear", "precomputed"} or callable
         ``callable(x, y)`` of two points. "precomputed": X is the kernel, (n, n) in `fit` and (m, n) for new
         points.
@@ -98,6 +104,7 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     """
 
     n_landmarks: int | None = field(default=100, kw_only=False)
+    landmarks: str = "random"
     kernel: str | Callable[[Array, Array], float] = "rbf"
     gamma: float | str = "auto"
     degree: float = 3
@@ -126,7 +133,7 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         none = np.zeros((0, 2), dtype=np.intp)
         similar = none if self.pairs_ is None else self.pairs_.must_link
         apart = none if self.pairs_ is None or not self.dissimilar else self.pairs_.cannot_link
-        self.landmarks_ = self._landmarks(points.shape[0], similar)
+        self.landmarks_ = self._landmarks(points, similar)
         self._kernel = landmark_kernel(
             points, self.landmarks_, self.kernel, self.gamma, self.degree, self.coef0
         )
@@ -232,16 +239,25 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             value = getattr(self, name)
             if value is not None or name != "n_landmarks":
                 whole_number(value, name, least)
+        chosen("landmarks", self.landmarks, LANDMARKS)
+        if self.landmarks != "random" and self.kernel == "precomputed":
+            raise ProblemError('landmarks="kmeans++" needs points, and kernel="precomputed" has none')
         for name in ("prior", "epsilon", "regularization", "degree", "coef0"):
             number(name, getattr(self, name), -np.inf if name == "coef0" else 0.0)
 
-    def _landmarks(self, n: int, similar: Index) -> Index:
-        """Points of the similar pairs first, then the others, each in an order drawn at random."""
-        rng = check_random_state(self.random_state)
+    def _landmarks(self, points: Any, similar: Index) -> Index:
+        """Points of the similar pairs first, then others as ``landmarks`` says."""
+        rng, n = check_random_state(self.random_state), points.shape[0]
         paired = np.unique(similar)
         others = np.setdiff1d(np.arange(n), paired)
-        order = np.concatenate([rng.permutation(paired), rng.permutation(others)]).astype(np.intp)
-        return np.sort(order[: n if self.n_landmarks is None else int(self.n_landmarks)])
+        most = n if self.n_landmarks is None else int(self.n_landmarks)
+        first = rng.permutation(paired)[:most]
+        left = min(most - first.size, others.size)
+        if self.landmarks == "random" or left in (0, others.size):
+            added = rng.permutation(others)[:left]
+        else:
+            added = others[np.unique(kmeans_plusplus(points[others], left, random_state=rng)[1])]
+        return np.sort(np.concatenate([first, added])).astype(np.intp)
 
     def _first_weights(self, points: Any) -> Matrix:
         return in_chunks(lambda rows: self._weights(self._kernel(rows), self._own), points)
