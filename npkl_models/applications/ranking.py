@@ -1,0 +1,160 @@
+"""Who is similar to whom, and which groups their neighbours are in, by the values of a learnt kernel.
+
+Examples
+--------
+>>> import npkl_models as nm
+>>> from npkl_models.applications.ranking import similar_points
+>>> data = nm.datasets.load("iris")
+>>> pairs = nm.Pairs.from_labels(data.y, n_must=90, n_cannot=90, random_state=0)
+>>> solution = nm.pcp(nm.laplacian(data.X, n_neighbors=5, shift=0.1), pairs).solve()
+>>> found = similar_points(solution, 0, count=5)
+>>> bool((data.y[found.index] == data.y[0]).all())
+True
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from npkl_models.answer.solution import Solution, factor_of
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array, Index
+from npkl_models.linalg.owned import whole_number
+
+
+class Ranking(NamedTuple):
+    """Points or groups, the best first, and their scores.
+
+    Attributes
+    ----------
+    index : ndarray of int, shape (k,)
+    score : ndarray of shape (k,)
+    """
+
+    index: Index
+    score: Array
+
+
+def similar_points(
+    given: Solution | ArrayLike, point: int, count: int = 10, *, known: ArrayLike = ()
+) -> Ranking:
+    """The points j with the largest K_ij: suggestions of friends.
+
+    Parameters
+    ----------
+    given : Solution or array_like
+        An answer; or a kernel (n x n); or, thin, a factor V (n x r) of one.
+    point : int
+        i.
+    count : int
+        How many; fewer where there are no more.
+    known : array_like of int
+        Points that are left out, as i itself is: friends already.
+
+    Returns
+    -------
+    Ranking
+        The score is K_ij; of equal ones the lower index comes first.
+
+    Raises
+    ------
+    ProblemError
+        For a point or a count that cannot be.
+
+    Notes
+    -----
+    Zhuang, Tsang & Hoi, JMLR 12, 2011, section 7.5.3, who propose it for users of a platform of pictures.
+
+    Examples
+    --------
+    >>> from npkl_models.applications.ranking import similar_points
+    >>> similar_points([[1.0], [0.9], [-1.0], [0.5]], 0, count=2).index
+    array([1, 3])
+    """
+    values = _row(given, point)
+    out = np.zeros(values.size, dtype=bool)
+    out[_indices(known, values.size, "known")] = True
+    out[point] = True
+    return _first(values, np.flatnonzero(~out), whole_number(count, "count", 1))
+
+
+def voted_groups(
+    given: Solution | ArrayLike, membership: Any, point: int, count: int = 5, *, n_neighbors: int = 10
+) -> Ranking:
+    """The groups that most of the most similar points belong to: suggestions of groups.
+
+    Parameters
+    ----------
+    given : Solution or array_like
+        As in `similar_points`.
+    membership : array_like or sparse of shape (n, g)
+        Which points belong to which groups: 1 or 0. Groups that the point is in are left out.
+    point : int
+    count : int
+        How many groups; fewer where there are no more.
+    n_neighbors : int
+        How many points vote.
+
+    Returns
+    -------
+    Ranking
+        The score is the number of votes; of equal ones the lower index comes first.
+
+    Raises
+    ------
+    ProblemError
+        For a point or a number that cannot be, or a membership of another shape or other values.
+
+    Notes
+    -----
+    Zhuang, Tsang & Hoi, JMLR 12, 2011, section 7.5.3.
+
+    Examples
+    --------
+    >>> from npkl_models.applications.ranking import voted_groups
+    >>> V, member = [[1.0], [0.9], [-1.0], [0.5]], [[0, 0], [1, 0], [0, 1], [1, 1]]
+    >>> voted_groups(V, member, 0, n_neighbors=2)
+    Ranking(index=array([0, 1]), score=array([2., 1.]))
+    """
+    whole_number(n_neighbors, "n_neighbors", 1)
+    near, n = similar_points(given, point, n_neighbors), len(_row(given, point))
+    shape = np.shape(membership)
+    if len(shape) != 2 or shape[0] != n:
+        raise ProblemError(f"membership must be of shape ({n}, g) and of 0 and 1, got shape {shape}")
+    table = sp.csr_array(membership, dtype=float)
+    if not np.isin(table.data, (0, 1)).all():
+        raise ProblemError(f"membership must be of 0 and 1, got up to {np.abs(table.data).max()}")
+    votes = np.asarray(table[near.index].sum(axis=0), dtype=float).ravel()
+    member = np.asarray(table[[point]].sum(axis=0)).ravel() > 0
+    return _first(votes, np.flatnonzero(~member), whole_number(count, "count", 1))
+
+
+def _row(given: Solution | ArrayLike, point: int) -> Array:
+    """K_i (n,)."""
+    A = factor_of(given) if isinstance(given, Solution) else np.asarray(given, dtype=float)
+    if A.ndim != 2 or A.shape[1] > A.shape[0] or not np.isfinite(A).all():
+        raise ProblemError(
+            f"a kernel must have shape (n, n), a factor (n, r), both of finite numbers, got {A.shape}"
+        )
+    i = _indices([point], A.shape[0], "point")[0]
+    square = not isinstance(given, Solution) and A.shape[0] == A.shape[1]
+    out: Array = A[i] if square else A @ A[i]
+    return out
+
+
+def _indices(given: ArrayLike, n: int, name: str) -> Index:
+    found = np.asarray(given)
+    if found.size and not (
+        np.issubdtype(found.dtype, np.integer) and found.ndim == 1 and np.all((found >= 0) & (found < n))
+    ):
+        raise ProblemError(f"{name} must be integers from 0 to {n - 1}, got {given!r}")
+    return found.astype(np.intp)
+
+
+def _first(score: Array, among: Index, count: int) -> Ranking:
+    best = among[np.argsort(-score[among], kind="stable")[:count]]
+    return Ranking(best, score[best])
