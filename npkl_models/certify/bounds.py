@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -53,6 +54,12 @@ class Demand:
     random_state: int | None
     quick: bool
     inside: Interior | None = None  # a strictly feasible dual point that a solver found
+    deadline: float = np.inf  # of `time.perf_counter`: runs of Lanczos end then with what they have
+
+    @property
+    def late(self) -> bool:
+        """Whether the deadline has passed."""
+        return time.perf_counter() > self.deadline
 
     def __post_init__(self) -> None:
         chosen("eigenvalue method", self.method, METHODS)
@@ -70,7 +77,8 @@ class Demand:
         trace = max(float(np.sum(W**2)), tau, 1e-12)
         accuracy = min(0.5 * self.tol * problem.size(2 * objective) / trace, self.tol * norm_bound(S))
         rng = fresh(self.random_state, S, W)
-        return Query(self.method, accuracy, self.failure_probability, rng, self.quick)
+        asked = (self.method, accuracy, self.failure_probability, rng, self.quick)
+        return Query(*asked, deadline=self.deadline)
 
 
 def bound_from(

@@ -145,7 +145,7 @@ def around_low_vectors(
         vector = last.found.vector
         scaling = -AMPLY * (last.found.estimate + problem.regularizer.shift) / floor
         local = 0 < scaling < 1 and is_local(vector[:, None])[0]
-        if not local or enough(problem, objective, best.bound, demand):
+        if not local or demand.late or enough(problem, objective, best.bound, demand):
             break
         y = _scaled_near(problem, y, np.abs(vector) > SUPPORT * np.abs(vector).max(), 1 - scaling)
         last = bound_from(problem, y, V, objective, upper, share)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -64,6 +65,12 @@ class Query:
     quick: bool = False  # give up on a sharp bound as soon as an eigenvalue below ``-accuracy`` is found
     price: Array | None = None  # (n,), what it costs to raise each diagonal entry of S by one
     allowance: float = 0.0  # what all of that may cost, raises by the same amount at all points included
+    deadline: float = np.inf  # of `time.perf_counter`: Lanczos ends then with the bound that it has
+
+    @property
+    def late(self) -> bool:
+        """Whether the deadline has passed."""
+        return time.perf_counter() > self.deadline
 
     def __post_init__(self) -> None:
         chosen("eigenvalue method", self.method, METHODS)

@@ -166,7 +166,7 @@ def by_lanczos(
     X, estimate = run.combine(found.coefficients[:, :1]), float(found.values[0])
     vector = X[:, 0]
     beaten = local and held.whole(found.lower) < -query.accuracy and bool(is_local(X)[0])
-    hint = vector if beaten else None
+    hint = vector if beaten and not query.late else None
     if held.size and held.inner[0] < estimate:
         estimate, vector = float(held.inner[0]), held.lowest()
     if not np.isfinite(found.lower):
@@ -182,6 +182,8 @@ class _Stop:
         self.held, self.query, self.component, self.hopes = held, query, component, local
 
     def __call__(self, found: Ritz, run: Recurrence) -> bool:
+        if self.query.late:
+            return True
         accuracy, whole = self.query.accuracy, self.held.whole
         theta, residual = float(found.values[0]), float(found.residuals[0])
         if self.query.method == "cholesky" and residual <= max(0.5 * ROUGH * theta, accuracy):

@@ -43,7 +43,7 @@ def by_elimination(S: Matrix, Q: Array, hint: Array, query: Query, steps: int) -
         if query.quick and attempt and held.whole(work.upper) < -work.accuracy:
             return _unfinished(work.T, work.W)
         found, run, bound = work.search(held, attempt)
-        if bound >= -work.accuracy or found.last:
+        if bound >= -work.accuracy or found.last or query.late:
             break
         if not work.learn(found, run, first=not attempt):
             return _unfinished(work.T, work.W)
@@ -102,7 +102,7 @@ class _Work:
         def stop(found: Ritz, run: Recurrence) -> bool:
             below = found.values < self.low
             seen = bool(found.values[0] < level) and bool(np.all(_settled(found, self.low)[below]))
-            return seen or held.whole(found.lower) >= -self.accuracy
+            return seen or held.whole(found.lower) >= -self.accuracy or self.query.late
 
         start = held.remove(self.T.within(self.rng.standard_normal(self.T.shape[0])))
         limit = min(self.steps, self.dimension - held.size)

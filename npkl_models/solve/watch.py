@@ -32,6 +32,7 @@ INTERRUPTED = "interrupted from the keyboard"
 LOG_EVERY = 1.0  # seconds
 KEPT = 4  # certificates
 LATE = 0.5  # of a certificate's seconds: with less left, only a quick one is tried
+GRACE = 0.25  # of the limit: what a certificate may be late before its runs of Lanczos are cut
 KEPT_BACK = 0.5  # of the limit: what is kept at most for a certificate that is only predicted
 BROKEN = (np.linalg.LinAlgError, ArithmeticError)  # how numbers out of range show themselves
 
@@ -136,7 +137,8 @@ class Watch:
         if units is not None:
             problem, now = units.whole, units.point(now)
             y = None if y is None else units.multipliers(y)
-        demand = Demand(method, self.options.tol, self._budget.next(), self.seed, quick, self._inside)
+        asked = (method, self.options.tol, self._budget.next(), self.seed, quick, self._inside)
+        demand = Demand(*asked, deadline=self.deadline + GRACE * (self.options.time_limit or 0.0))
         found = prove(problem, now, y, kind, demand)
         self.work += certificate_seconds(problem)
         self._proof = max(self._proof, self.seconds - began)

@@ -186,3 +186,19 @@ def test_a_floor_of_a_positive_definite_matrix(low):
     G = (Q * np.concatenate([[low], np.linspace(0.5, 2, 59)])) @ Q.T
     assert 0.4 * low <= eigenvalue_floor(0.5 * (G + G.T)) <= low
     assert eigenvalue_floor(np.diag([1.0, -1.0])) == 0.0
+
+
+def test_a_run_that_is_cut_has_a_bound_that_holds():
+    """Every step has one: at a deadline that has passed the first look ends the run."""
+    n = 800
+    path = sp.diags_array([np.full(n - 1, -1.0), np.full(n, 2.0), np.full(n - 1, -1.0)], offsets=(-1, 0, 1))
+    least = 2 - 2 * np.cos(np.pi / (n + 1))
+    whole, cut = (
+        bounds.min_eigenvalue(
+            sp.csr_array(path), query=Query("lanczos", 1e-9, random_state=0, deadline=deadline)
+        )
+        for deadline in (np.inf, 0.0)
+    )
+    assert cut.rigour == "probable"
+    assert cut.lower <= whole.lower <= least
+    assert cut.lower < -0.01
