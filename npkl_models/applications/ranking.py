@@ -8,7 +8,7 @@ Examples
 >>> pairs = nm.Pairs.from_labels(data.y, n_must=90, n_cannot=90, random_state=0)
 >>> solution = nm.pcp(nm.laplacian(data.X, n_neighbors=5, shift=0.1), pairs).solve()
 >>> found = similar_points(solution, 0, count=5)
->>> bool((data.y[found.index] == data.y[0]).all())
+>>> bool((data.y[found.best] == data.y[0]).all())
 True
 """
 
@@ -31,11 +31,11 @@ class Ranking(NamedTuple):
 
     Attributes
     ----------
-    index : ndarray of int, shape (k,)
+    best : ndarray of int, shape (k,)
     score : ndarray of shape (k,)
     """
 
-    index: Index
+    best: Index
     score: Array
 
 
@@ -72,7 +72,7 @@ def similar_points(
     Examples
     --------
     >>> from npkl_models.applications.ranking import similar_points
-    >>> similar_points([[1.0], [0.9], [-1.0], [0.5]], 0, count=2).index
+    >>> similar_points([[1.0], [0.9], [-1.0], [0.5]], 0, count=2).best
     array([1, 3])
     """
     values = _row(given, point)
@@ -118,7 +118,7 @@ def voted_groups(
     >>> from npkl_models.applications.ranking import voted_groups
     >>> V, member = [[1.0], [0.9], [-1.0], [0.5]], [[0, 0], [1, 0], [0, 1], [1, 1]]
     >>> voted_groups(V, member, 0, n_neighbors=2)
-    Ranking(index=array([0, 1]), score=array([2., 1.]))
+    Ranking(best=array([0, 1]), score=array([2., 1.]))
     """
     whole_number(n_neighbors, "n_neighbors", 1)
     near, n = similar_points(given, point, n_neighbors), len(_row(given, point))
@@ -128,7 +128,7 @@ def voted_groups(
     table = sp.csr_array(membership, dtype=float)
     if not np.isin(table.data, (0, 1)).all():
         raise ProblemError(f"membership must be of 0 and 1, got up to {np.abs(table.data).max()}")
-    votes = np.asarray(table[near.index].sum(axis=0), dtype=float).ravel()
+    votes = np.asarray(table[near.best].sum(axis=0), dtype=float).ravel()
     member = np.asarray(table[[point]].sum(axis=0)).ravel() > 0
     return _first(votes, np.flatnonzero(~member), whole_number(count, "count", 1))
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from problems import side_information
 
 import npkl_models as nm
 from npkl_models.applications.ranking import similar_points, voted_groups
@@ -19,27 +18,27 @@ def test_the_largest_values_of_a_row_without_itself_and_friends():
         order = [j for j in np.argsort(-K[i], kind="stable") if j not in (i, 3)]
         for given in (V, K):
             found = similar_points(given, i, 5, known=[3])
-            assert found.index.tolist() == order[:5]
+            assert found.best.tolist() == order[:5]
             np.testing.assert_allclose(found.score, K[i, order[:5]])
-    assert similar_points(V, 0, 50).index.size == 11
+    assert similar_points(V, 0, 50).best.size == 11
 
 
 def test_votes_of_the_neighbours_for_groups_that_are_new():
     for i in range(12):
-        near = similar_points(K, i, 4).index
+        near = similar_points(K, i, 4).best
         votes = MEMBER[near].sum(axis=0)
         for table in (MEMBER, sp.csr_array(MEMBER)):
             found = voted_groups(V, table, i, 4, n_neighbors=4)
-            assert set(found.index) == set(np.flatnonzero(MEMBER[i] == 0))
-            assert found.score.tolist() == votes[found.index].tolist()
+            assert set(found.best) == set(np.flatnonzero(MEMBER[i] == 0))
+            assert found.score.tolist() == votes[found.best].tolist()
             assert (np.diff(found.score) <= 0).all()
 
 
 def test_a_solution_finds_its_class():
-    L, pairs = side_information("iris")
-    solution = nm.pcp(L, pairs).solve("bcd")
-    y = nm.datasets.load("iris").y
-    assert np.mean([(y[similar_points(solution, i, 5).index] == y[i]).mean() for i in range(150)]) > 0.9
+    data = nm.datasets.load("iris")
+    y, pairs = data.y, nm.Pairs.from_labels(data.y, 90, 90, 0)
+    solution = nm.pcp(nm.laplacian(data.X, 5, shift=0.1), pairs).solve("bcd")
+    assert np.mean([(y[similar_points(solution, i, 5).best] == y[i]).mean() for i in range(150)]) > 0.9
 
 
 @pytest.mark.parametrize(
