@@ -117,9 +117,9 @@ class Basis(Owner):
         return nonnegative_norm(lambda d: A.T @ (A @ d), self.size)
 
     def of_product(self, sizes: Matrix, within: float) -> float:
-        """An upper bound on the norm of what rounding does to Q'SQ, by the ``sizes`` |S| (n x n).
+        """An upper bound on the norm of what rounding does to Q'SQ, by the ``sizes`` of S (n x n).
 
-        An entry of Q'(SQ) is off by the rounding of two sums, relative to that of |Q|'|S||Q|: over the
+        An entry of Q'(SQ) is off by the rounding of two sums, relative to that of ``|Q|'|S||Q|``: over the
         rows of S, to be no more than ``within``, and over the entries of its column.
         """
         A, own = self._sizes, self._rounding
