@@ -128,7 +128,7 @@ def page(paper: Any, folder: Path) -> str:
     numbered = "\n".join(f"{k}. `{way}`" for k, way in enumerate(ways, 1))
     lines.insert(
         1,
-        f"Part of [the papers, re-run](../papers.md). The number beside each command says how, when and where:\n\n{numbered}",
+        f"Part of [the papers, re-run](../papers.md). A cell has its number of draws in brackets. The number beside each command says how, when and where:\n\n{numbered}",
     )
     return "\n\n".join(lines) + "\n"
 

@@ -126,16 +126,12 @@ def minimum_volume(
     """
     if not (max_steps >= 1 and tol > 0):
         raise ProblemError(f"max_steps must be >= 1 and tol > 0, got {max_steps!r} and {tol!r}")
-    if printed and not (formulation.get("C") == np.inf or formulation.get("bound") is not None):
-        raise ProblemError("printed=True needs C=numpy.inf or a bound: else tr K^2 grows without end")
     given, best = dict(options or {}), None
     warm = backend != "auto" and "start" in get_backend(backend).option_names
     objectives: list[float] = []
     shares: list[float] = []
     settled = False
-    problem = mve(X, size, **formulation)
-    if printed:
-        problem = along(problem, dense(check_points(X)))
+    problem = _first_step(X, size, printed, formulation)
     while len(objectives) < max_steps and not settled:
         solution = problem.solve(backend, **given)
         if solution.V is None:
@@ -156,6 +152,16 @@ def minimum_volume(
             given["start"] = solution
     assert best is not None
     return VolumeRun(best, size, np.array(objectives), np.array(shares), settled)
+
+
+def _first_step(X: Any, size: int, printed: bool, formulation: dict[str, Any]) -> Problem:
+    """Along the principal components of the points, or along their kernel."""
+    problem = mve(X, size, **formulation)
+    if not printed:
+        return problem
+    if not (formulation.get("C") == np.inf or formulation.get("bound") is not None):
+        raise ProblemError("printed=True needs C=numpy.inf or a bound: else tr K^2 grows without end")
+    return along(problem, dense(check_points(X)))
 
 
 def _leading(V: Array, size: int) -> Array:
