@@ -1,5 +1,6 @@
 """The cells of the papers' pages: draws counted, the same draws in a row, no spread of one draw."""
 
+import importlib
 import re
 import sys
 from pathlib import Path
@@ -19,12 +20,21 @@ MEASURED = re.compile(
 
 
 @pytest.fixture
-def cells(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "examples" / "papers"))
-    import cells
+def scripts(monkeypatch):
+    """The modules of the papers' folder by name; those of other folders have the same names."""
+    folder = ROOT / "examples" / "papers"
+    names = {path.stem for path in folder.glob("*.py")}
+    others = {name: sys.modules.pop(name) for name in names & set(sys.modules)}
+    monkeypatch.syspath_prepend(str(folder))
+    yield importlib.import_module
+    for name in [name for name in sys.modules if name.split(".")[0] in names | {"equations"}]:
+        del sys.modules[name]
+    sys.modules.update(others)
 
-    yield cells
-    sys.modules.pop("cells")
+
+@pytest.fixture
+def cells(scripts):
+    return scripts("cells")
 
 
 def runs(method, values, **more):
@@ -92,12 +102,8 @@ def test_no_cell_without_its_draws(page):
     assert [word for table in tables(page.read_text()) for word in wrong(*table)] == []
 
 
-def test_there_is_a_verdict_for_each_of_forty_claims(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "examples" / "papers"))
-    import claims
-    import run
-    from claim import Verdict
-
+def test_there_is_a_verdict_for_each_of_forty_claims(scripts):
+    claims, run, Verdict = scripts("claims"), scripts("run"), scripts("claim").Verdict
     every = [claim for own in claims.CLAIMS.values() for claim in own]
     assert len(every) >= 40
     assert {claim.item for claim in every} <= set(run.ITEMS)

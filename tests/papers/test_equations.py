@@ -20,15 +20,16 @@ SOLVE = re.compile(r'^solve\("(?P<backend>\w+)"(?P<options>(?:, \w+=[^,)]+)*)\)$
 @pytest.fixture(scope="module")
 def equations():
     """The package, and the list of scripts; their short names are given back afterwards."""
-    before, path = set(sys.modules), list(sys.path)
+    names, path = {one.stem for one in FOLDER.glob("*.py")}, list(sys.path)
+    others = {name: sys.modules.pop(name) for name in names & set(sys.modules)}  # of other folders
     sys.path.insert(0, str(FOLDER))
     try:
         yield importlib.import_module("equations"), importlib.import_module("run")
     finally:
         sys.path[:] = path
-        for name in set(sys.modules) - before:
-            if str(FOLDER) in str(getattr(sys.modules[name], "__file__", "")):
-                del sys.modules[name]
+        for name in [name for name in sys.modules if name.split(".")[0] in names | {"equations"}]:
+            del sys.modules[name]
+        sys.modules.update(others)
 
 
 def rows(equations):
