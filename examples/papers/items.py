@@ -55,23 +55,9 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
-def spread(values: Sequence[float], digits: int = 1) -> str:
-    """Mean and standard deviation, or a dash."""
-    kept = [value for value in values if value is not None and np.isfinite(value)]
-    return f"{np.mean(kept):.{digits}f} ± {np.std(kept):.{digits}f}" if kept else "-"
-
-
 def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
     """The power of a fit by least squares in logarithms."""
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
-
-
-def of(results: Results, prefix: str) -> list[Any]:
-    """The results whose key is ``prefix`` and one word more (the repetition)."""
-    return [
-        one for key, one in results.items()
-        if key.startswith(prefix) and ", " not in key[len(prefix) :] and isinstance(one, dict)
-    ]  # fmt: skip
 
 
 def save(draw: Callable[[Results, Any], None], results: Results, path: Path) -> None:

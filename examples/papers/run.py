@@ -2,7 +2,8 @@
 
 ``python run.py --list`` names them all; ``python run.py kl_admm.table2`` runs one; ``python run.py --quick``
 the small sets with two repetitions, ``--all`` everything. Runs are kept in ``--folder`` as they end, and are
-not begun again after a crash; ``--fresh`` forgets them. ``--docs`` writes docs/papers.md and a page for each paper from what is kept.
+not begun again after a crash; ``--fresh`` forgets them. ``--docs`` writes docs/papers.md and a page for each
+paper from what is kept.
 """
 
 from __future__ import annotations

@@ -50,8 +50,9 @@ def knn_affinity(
     metric : str
         Any metric of `sklearn.neighbors.NearestNeighbors`.
     search : {"auto", "exact", "approximate"}
-        "exact" is scikit-learn's search, or a tree of scipy; "approximate" is faiss for Euclidean distances,
-        else pynndescent (extra ``neighbors``; both seeded). "auto" takes the latter, where it is installed,
+        "exact" is by a tree of scipy for Euclidean distances in up to 15 dimensions, else by scikit-learn;
+        "approximate" is by faiss for Euclidean distances, else by pynndescent (extra ``neighbors``; both
+        seeded). "auto" takes the latter, where it is installed,
         from 50,000 points in five dimensions or more on, or 10,000 in 50 or more.
     progress : bool, optional
         Whether to show a progress bar; None shows one on a terminal from 20,000 points on.

@@ -13,9 +13,9 @@ from npkl_models.presolve.faces import complement
 from npkl_models.presolve.stresses import unstressed
 
 
-@pytest.mark.parametrize("draw", [0, 2])
+@pytest.mark.parametrize("draw", [0, 1, 2])
 def test_the_printed_problem_is_optimal_where_no_kernel_could_be_shown(draw):
-    """Of 200 points: draws that are certified on every BLAS kernel tried; draw 1 is not on Haswell's."""
+    """Of 200 points: draws whose points have hidden semidefinite stresses, and singular values of 1e-5."""
     X = swiss_roll(200, random_state=draw, even=True)[0]
     problem = nm.mvu(X, 4, components="connect")
     solution = problem.solve("interior")
@@ -24,7 +24,9 @@ def test_the_printed_problem_is_optimal_where_no_kernel_could_be_shown(draw):
     assert found.feasible
     assert found.rigour == "proved"
     assert found.relative_gap <= 1e-6
-    assert nm.mvu(X, 4, components="connect", reduce=False).violation(solution.V) <= 1e-9
+    own = problem.violation(solution.V)
+    assert own <= 1e-8  # a kernel without any is proved to exist nearby
+    assert nm.mvu(X, 4, components="connect", reduce=False).violation(solution.V) <= own + 1e-11
     flat = X - X.mean(axis=0)
     assert found.upper <= -np.sum(flat**2)  # the points themselves have these distances
 

@@ -79,12 +79,12 @@ def test_every_formulation_has_its_command(arguments, tmp_path, capsys):
 
 
 def test_default_command_adds_a_subset_for_the_interior_point(tmp_path, capsys):
-    """iris, pcp, every backend: SCS at full size, Clarabel on 40 points."""
+    """iris, pcp, every backend: SCS at full size, Clarabel on 60 points."""
     target = tmp_path / "table.json"
     assert main(["crosscheck", "--json", str(target)]) == 0
     data = json.loads(target.read_text())
     assert data["problem"]["n"] == 150
-    assert data["subset"]["problem"]["n"] == 40
+    assert data["subset"]["problem"]["n"] == 60
     assert {row["backend"] for row in data["rows"]} == set(REGISTRY)
     assert data["agrees"]
     assert data["subset"]["agrees"]

@@ -170,12 +170,3 @@ def test_the_module_is_the_command():
         [sys.executable, "-m", "npkl_models", "--version"], capture_output=True, text=True, check=True
     )
     assert found.stdout.strip()
-
-
-def test_results_of_a_method_are_not_those_of_one_with_a_longer_name(monkeypatch):
-    monkeypatch.syspath_prepend(str(PAPERS.parent))
-    from items import of
-
-    found = {"iris, bcd, 0": {"a": 1}, "iris, bcd, printed, 0": {"a": 2}, "iris, bcd, 1": None}
-    assert of(found, "iris, bcd, ") == [{"a": 1}]
-    assert of(found, "iris, bcd, printed, ") == [{"a": 2}]

@@ -92,11 +92,32 @@ def test_a_tree_finds_what_scikit_learn_finds(monkeypatch):
     from npkl_models.model import neighbors
 
     X = np.random.default_rng(1).normal(size=(300, 6))
-    slow = neighbors.nearest_neighbors(X, 5)
-    monkeypatch.setattr(neighbors, "BAR_FROM", 100)
-    quick = neighbors.nearest_neighbors(X, 5, progress=False)
-    np.testing.assert_array_equal(quick[1], slow[1])
-    np.testing.assert_allclose(quick[0], slow[0], rtol=1e-12)
+    assert neighbors._suits_a_tree(X, "euclidean")
+    by_tree = neighbors.nearest_neighbors(X, 5)
+    asked = []
+
+    def other(*given):
+        asked.append(1)
+        return neighbors._asked_of_sklearn(*given, "euclidean")
+
+    monkeypatch.setattr(neighbors, "_asked_of_a_tree", other)
+    found = neighbors.nearest_neighbors(X, 5)
+    assert asked
+    np.testing.assert_array_equal(by_tree[1], found[1])
+    np.testing.assert_allclose(by_tree[0], found[0], rtol=1e-12)
+
+
+def test_among_points_at_equal_distances_neighbours_are_as_near():
+    """Of a lattice scipy and scikit-learn may name others, at the same distances; duplicates are no trouble."""
+    from npkl_models.model import neighbors
+
+    X = np.argwhere(np.ones((7, 7, 3))).astype(float)
+    X = np.concatenate([X, X[:5], X[:5]])
+    distance, index = neighbors.nearest_neighbors(X, 6)
+    np.testing.assert_allclose(distance, brute(X, 6))
+    assert np.all(index != np.arange(len(X))[:, None])
+    again = neighbors.nearest_neighbors(X.copy(), 6)
+    np.testing.assert_array_equal(index, again[1])
 
 
 def test_neighbours_are_kept_in_a_folder_by_the_contents_of_the_points(tmp_path, monkeypatch):

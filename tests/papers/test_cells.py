@@ -62,6 +62,12 @@ def test_one_draw_has_no_spread_and_cuts_are_counted(cells):
     assert cells.said(np.arange(3.0), 2) == "1.00 ± 1.00 (3)"
 
 
+def test_results_of_a_method_are_not_those_of_one_with_a_longer_name(cells):
+    found = {"iris, bcd, 0": {"a": 1}, "iris, bcd, printed, 0": {"a": 2}, "iris, bcd, 1": None}
+    assert cells.draws(found, "iris, bcd, ") == {0: {"a": 1}}
+    assert cells.draws(found, "iris, bcd, printed, ") == {0: {"a": 2}}
+
+
 def tables(text):
     """Each table as its heads and its rows."""
     for block in re.findall(r"(?:^\|.*\|\n)+", text, re.M):
@@ -110,3 +116,24 @@ def test_there_is_a_verdict_for_each_of_forty_claims(scripts):
     assert all(claims.judged(claim, {}) is None for claim in every)
     words = [Verdict(held, 4, "").word for held in range(5)]
     assert words == ["no", "no", "in part", "in part", "yes"]
+
+
+@pytest.mark.parametrize(("higher", "held"), [("bcd", 1), ("simple_npkl", 0)])
+def test_a_claim_is_judged_by_the_figures(scripts, higher, held):
+    """Accuracies of two methods on the same draws: the claim holds where its method is above."""
+    values = {"bcd": [90.0, 80.0], "simple_npkl": [90.0, 80.0]}
+    values[higher] = [91.0, 84.0]
+    found = {
+        f"iris, squared_hinge, {method}, {seed}": {"accuracy": value}
+        for method, of in values.items() for seed, value in enumerate(of)
+    }  # fmt: skip
+    verdict = scripts("claims_bcdkl").losses3(found, "bcd", "simple_npkl", "accuracy", ["squared_hinge"])
+    assert (verdict.held, verdict.cases) == (held, 1)
+    assert ("not iris (squared_hinge)" in verdict.figure) == (not held)
+
+
+@pytest.mark.parametrize(("objective", "word"), [([3.0, 2.0, 2.0], "yes"), ([3.0, 2.0, 2.1], "no")])
+def test_a_rise_of_the_printed_descent_is_seen(scripts, objective, word):
+    run = {"objective": objective, "iteration": [0, 1, 2], "final": objective[-1]}
+    found = {"iris, pcp": {"bcd, printed": run}}
+    assert scripts("claims_bcdkl").monotone(found).word == word
