@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -99,9 +100,16 @@ class MissingDependencyError(NPKLError, ImportError):
 
 
 def unknown(kind: str, got: object, known: Iterable[str]) -> UnsupportedError:
-    """Error for a name that does not exist, listing the ones that do."""
-    listing = ", ".join(sorted(map(str, known)))
-    return UnsupportedError(f"unknown {kind} {got!r}; known are: {listing}")
+    """Error for a name that does not exist, with the one that was probably meant and all that do exist."""
+    names = sorted(map(str, known))
+    return UnsupportedError(f"unknown {kind} {got!r}{meant(got, names)}; known are: {', '.join(names)}")
+
+
+def meant(got: object, known: Iterable[str]) -> str:
+    """Such as " (did you mean 'iris'?)", for a name that is nearly one of those that exist; else nothing."""
+    plain = {name.lower().replace("-", "_"): name for name in known}
+    near = get_close_matches(str(got).lower().replace("-", "_"), plain, n=1)
+    return f" (did you mean {plain[near[0]]!r}?)" if near else ""
 
 
 def chosen(kind: str, got: object, known: Iterable[str]) -> str:
@@ -126,5 +134,5 @@ def optional(module: str, wanting: str, extra: str) -> Any:
     except ImportError as error:
         package = module.split(".")[0]
         raise MissingDependencyError(
-            f"{wanting} needs {package}; install it with: pip install npkl_models[{extra}]"
+            f'{wanting} needs {package}; install it with: pip install "npkl_models[{extra}]"'
         ) from error

@@ -175,6 +175,7 @@ class Solution(Owner):
     def summary(self) -> str:
         """At most eight lines: status and advice, objective, certificate, rank, times, who was tried.
 
+        The last line of an answer with a kernel says in plain words what is proved of it.
         ``message`` has the solver's and the choice's own words in full.
         """
         lines = [f"{self.backend}: {self.status} - {self.status.value}"]
@@ -187,6 +188,8 @@ class Solution(Owner):
             lines.append(
                 words if len(words) <= WORDS else f"{words[:WORDS].rsplit(' ', 1)[0]} ... (message has all)"
             )
+        if self.V is not None:
+            lines.append(self.certificate.plainly)
         return "\n".join(lines)
 
     def save(self, path: str | Path) -> Path:

@@ -136,6 +136,21 @@ class Certificate(Owner):
     def __str__(self) -> str:
         return ", ".join(line.removeprefix("certificate: ") for line in self.lines())
 
+    @property
+    def plainly(self) -> str:
+        """What is proved, as a sentence for a reader who does not know what a certificate is."""
+        if not np.isfinite(self.bound):
+            return "In plain words: nothing is proved of how good this kernel is."
+        sure = {"proved": "This is proved", "probable": "This holds"}.get(self.rigour, "This is an estimate")
+        if self.rigour == "probable":
+            sure += f" but for a chance of {self.failure_probability:.0e}"
+        if not self.feasible or not np.isfinite(self.gap):
+            below = self.bound - 1e-7 * abs(self.bound)  # the digits shown are of a bound, too
+            return f"In plain words: no kernel has an objective below {below:.8g}. {sure}."
+        whose = "that of the kernel that was judged" if self.moved > 0 else "this one's"
+        more = f"{1.05 * self.gap:.1e}"  # so that no digit is rounded down
+        return f"In plain words: no kernel has an objective lower than {whose} by more than {more}. {sure}."
+
     def lines(self) -> list[str]:
         """What is proved, in two or three lines."""
         label: str = self.rigour

@@ -16,6 +16,7 @@ from npkl_models._first import STATUS, end_at_once
 from npkl_models._version import __version__
 from npkl_models.cli.console import printer
 from npkl_models.cli.parser import others, points, problems
+from npkl_models.cli.parser.shared import Parser
 from npkl_models.errors import NPKLError
 
 USAGE = 2
@@ -62,7 +63,7 @@ def main(arguments: Sequence[str] | None = None, ready: Callable[[], None] = lam
 
 def parser() -> argparse.ArgumentParser:
     """The parser of the whole command; its ``run`` names module and function of what was asked for."""
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog="npkl", description="Non-parametric kernel learning: exact and fast solvers, compared."
     )
     made.add_argument("--version", action="version", version=__version__)

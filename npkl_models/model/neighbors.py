@@ -56,7 +56,7 @@ def _searched(X: Any, count: int, metric: str, search: str, progress: bool | Non
         if search == "approximate":
             raise MissingDependencyError(
                 "approximate neighbours need faiss or pynndescent; install them with: "
-                "pip install npkl_models[neighbors]"
+                'pip install "npkl_models[neighbors]"'
             )
     return _exact(X, count, metric, shown)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import shlex
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -76,7 +76,7 @@ class Recipe(Fields):
         return {name: getattr(self, name) for name in self.used}
 
     def _refuse_idle(self, given: Iterable[str]) -> None:
-        refuse_idle(f"{self.formulation} on {self.data}", self.used, given)
+        refuse_idle(f"{self.formulation} on {self.data}", self.used, given, _takers)
 
     def made(self, files: Mapping[str, Path] | None = None) -> Made:
         """The problem with its lines of code; ``files`` as `make` has them."""
@@ -125,8 +125,23 @@ def fields_of(formulation: str, data: str) -> tuple[str, ...]:
     return tuple(name for name, field in FIELDS.items() if not field.of or about & set(field.of))
 
 
-def refuse_idle(subject: str, used: Collection[str], given: Iterable[str]) -> None:
-    """Raise an error if a field is given that is not among those ``used``."""
+def refuse_idle(
+    subject: str, used: Collection[str], given: Iterable[str],
+    elsewhere: Callable[[Collection[str]], str] = lambda idle: "",
+) -> None:  # fmt: skip
+    """Raise an error if a field is given that is not ``used``; the error says where ``elsewhere`` it is."""
     idle = [name for name in given if name not in used]
     if idle:
-        raise ProblemError(f"the fields of {subject} must be among {', '.join(used)}, got {', '.join(idle)}")
+        raise ProblemError(
+            f"the fields of {subject} must be among {', '.join(used)}, got {', '.join(idle)}{elsewhere(idle)}"
+        )
+
+
+def _takers(idle: Collection[str]) -> str:
+    """Which formulations take the fields that this one fixes or does not have."""
+    words = []
+    for name in idle:
+        takers = [form for form in sorted(FORMULATIONS) if name in fields_of(form, "iris")]
+        if 0 < len(takers) < len(FORMULATIONS):
+            words.append(f"{name} is a choice in {', '.join(takers)} and fixed, or absent, here")
+    return f" ({'; '.join(words)})" if words else ""

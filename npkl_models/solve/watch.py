@@ -29,6 +29,13 @@ from npkl_models.solve.options import Options
 
 logger = logging.getLogger("npkl_models")
 INTERRUPTED = "interrupted from the keyboard"
+CLOCK = "iteration %d, %.0f s"
+COLUMNS = (
+    "objective %.10g",
+    "bound %.10g",
+    "residual %.1e",
+    "rank %d",
+)  # of a line; unknown ones are left out
 LOG_EVERY = 1.0  # seconds
 KEPT = 4  # certificates
 LATE = 0.5  # of a certificate's seconds: with less left, only a quick one is tried
@@ -179,7 +186,8 @@ class Watch:
         self.rows.append(row)
         if self.started + row.seconds - self._logged >= LOG_EVERY:
             self._logged = self.started + row.seconds
-            self.log("iteration %d, %.0f s: objective %.10g, bound %.10g, residual %.1e, rank %d", *row[:6])
+            known = [(words, x) for words, x in zip(COLUMNS, row[2:6], strict=True) if np.isfinite(x)]
+            self.log(", ".join([CLOCK, *(words for words, _ in known)]), *row[:2], *(x for _, x in known))
         return row
 
     def log(self, words: str, *numbers: Any) -> None:

@@ -44,7 +44,7 @@ def refused(capsys, *arguments):
 @pytest.mark.parametrize("command", ["solve", "crosscheck", "explain", "path"])
 def test_what_a_formulation_does_not_use_is_refused(command, arguments, idle, capsys):
     said = refused(capsys, command, *arguments)
-    assert said.endswith(f"got {idle}")
+    assert f"got {idle}" in said
 
 
 @pytest.mark.parametrize("command", ["solve", "crosscheck", "explain", "path"])
@@ -203,7 +203,31 @@ def test_an_answer_to_be_kept_must_be_given(saved, tmp_path, capsys):
 
 def test_a_reduced_problem_takes_no_other_basis(capsys):
     said = refused(capsys, "solve", "--formulation", "hard_pcp", "--n-basis", "5")
-    assert said.endswith("got n_basis")
+    assert "got n_basis" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["solv"], "did you mean 'solve'?"),
+        (["solve", "--gama", "3"], "did you mean '--gamma'?"),
+        (["solve", "--formulation", "pcd"], "did you mean 'pcp'?"),
+        (["solve", "--data", "irsi"], "did you mean 'iris'?"),
+        (["backends", "burer-monteir"], "did you mean 'burer_monteiro'?"),
+    ],
+)
+def test_what_was_meant_is_said(words, hint, capsys):
+    try:
+        status = main(words)
+    except SystemExit as left:
+        status = left.code
+    assert status == 2
+    assert hint in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_a_field_that_is_fixed_names_the_formulations_that_leave_it_open(capsys):
+    said = refused(capsys, "solve", "--formulation", "pcp", "--loss", "hinge")
+    assert "loss is a choice in npkl, simple_npkl and fixed, or absent, here" in said
 
 
 def test_every_field_of_every_formulation_is_taken(capsys):

@@ -173,7 +173,11 @@ def test_a_comparison_is_the_table_of_the_library(client):
     ("action", "body", "message"),
     [
         ("describe", {"form": {"gamma": "-1"}}, "gamma must be positive and finite, got -1"),
-        ("describe", {"form": {"data": "irs"}}, "unknown data set 'irs'; known are: a1a"),
+        (
+            "describe",
+            {"form": {"data": "irs"}},
+            "unknown data set 'irs' (did you mean 'iris'?); known are: a1a",
+        ),
         ("describe", {"form": {"formulation": "npkl", "loss": "linear"}}, "give row_norm=b"),
         ("describe", {}, "the request must be as the page makes it"),
         ("run", {"form": {"n_neighbors": 1.5}}, "n_neighbors must be an integer"),
@@ -364,4 +368,4 @@ def test_without_its_packages_the_command_says_which_extra_brings_them(monkeypat
             without.setitem(sys.modules, f"{package}.applications", None)
             assert main(["explore", "--no-browser"]) == 2
         said = " ".join(capsys.readouterr().err.split())
-        assert f"npkl explore needs {package}; install it with: pip install npkl_models[explore]" in said
+        assert f'npkl explore needs {package}; install it with: pip install "npkl_models[explore]"' in said

@@ -297,7 +297,10 @@ def test_two_backends_of_one_name_are_not_one_row(small):
 @pytest.mark.parametrize(
     ("stated", "message"),
     [
-        ({"losses": ("smoth",)}, "unknown name in losses 'smoth'; known are: any, hinge"),
+        (
+            {"losses": ("smoth",)},
+            r"unknown name in losses 'smoth' \(did you mean 'smooth'\?\); known are: any, hinge",
+        ),
         ({"losses": "any"}, "losses must be a tuple of names, got 'any'"),
         ({"regularizers": ("nothing",)}, "unknown name in regularizers"),
         ({"functionals": ("pairs",)}, "unknown name in functionals"),

@@ -32,11 +32,11 @@ BAD = [
     ("tol", "1", "tol must be between 0 and 1, got 1.0"),
     ("tol", "0", "tol must be between 0 and 1, got 0.0"),
     ("time_limit", "0", "time_limit must be positive and finite, got 0.0"),
-    ("formulation", "pcq", "unknown formulation 'pcq'; known are: colored_mvu"),
-    ("loss", "hing", "unknown loss 'hing'; known are: hinge"),
+    ("formulation", "pcq", "unknown formulation 'pcq' (did you mean 'pcp'?); known are: colored_mvu"),
+    ("loss", "hing", "unknown loss 'hing' (did you mean 'hinge'?); known are: hinge"),
     ("rigour", "some", "unknown rigour 'some'; known are: probable, proved"),
-    ("backend", "bcq", "unknown backend 'bcq'; known are: admm"),
-    ("data", "irs", "unknown data set 'irs'; known are: a1a"),
+    ("backend", "bcq", "unknown backend 'bcq' (did you mean 'bcd'?); known are: admm"),
+    ("data", "irs", "unknown data set 'irs' (did you mean 'iris'?); known are: a1a"),
 ]
 
 
@@ -82,7 +82,7 @@ def test_idle_fields_are_refused_in_the_same_words(capsys):
     with pytest.raises(nm.ProblemError) as error:
         Form.of({"loss": "hinge"}, {})
     assert str(error.value) in said
-    assert said.endswith("got loss")
+    assert "got loss (loss is a choice in npkl" in said
 
 
 def test_the_page_asks_for_what_the_formulation_uses():

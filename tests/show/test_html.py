@@ -17,6 +17,7 @@ def test_summaries_have_at_most_eight_lines(small, kind):
     assert len(lines) <= 8
     assert max(map(len, lines)) <= 220
     assert str(solution.status) in lines[0]
+    assert lines[-1].startswith("In plain words: no kernel has an objective")
     for shown in (solution, solution.certificate, solution.problem):
         assert shown._repr_html_().startswith("<div>")
 

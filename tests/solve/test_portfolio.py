@@ -162,7 +162,7 @@ def test_only_those_that_know_the_options_are_tried(small):
     assert any("interior has no option rank" in why for why in declined)
     assert problem.solve(rank=4).backend in costs
     assert problem.solve(solver="SCS").backend in ("sdp", "sdp_dual")
-    with pytest.raises(nm.UnsupportedError, match="unknown option 'rnk'; known are: callback"):
+    with pytest.raises(nm.UnsupportedError, match=r"'rnk' \(did you mean 'rank'\?\); known are: callback"):
         problem.solve(rnk=4)
 
 

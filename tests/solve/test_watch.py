@@ -75,3 +75,12 @@ def test_a_late_run_without_a_bound_falls_back_to_the_last_point_that_had_one(sm
     clock.expect(0.0)
     clock._proof = 0.0
     assert run.claim(nm.Status.TIME_LIMIT).certificate is not run.last
+
+
+def test_a_line_of_progress_has_only_what_is_known(small, caplog, monkeypatch):
+    monkeypatch.setattr(watch, "LOG_EVERY", -1.0)
+    with caplog.at_level("INFO", logger="npkl_models"):
+        small("pcp").solve("bcd", max_iter=3)
+    lines = [record.getMessage() for record in caplog.records if "iteration" in record.getMessage()]
+    assert lines
+    assert not [line for line in lines if "nan" in line]

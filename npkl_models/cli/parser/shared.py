@@ -3,15 +3,39 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
-from npkl_models.errors import NPKLError
+from npkl_models.errors import NPKLError, meant
 from npkl_models.recipe.fields import FIELDS, Field
 
 
 class _Formatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
     """Defaults are shown, examples stay as they are."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Says which command, option or choice was probably meant by one that does not exist."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """None is unknown to a command: it says so itself, with its own usage."""
+        found, strange = super().parse_known_args(args, namespace)
+        if strange and self._subparsers is None:
+            self.error(f"unrecognized arguments: {' '.join(strange)}")
+        return found, strange
+
+    def error(self, message: str) -> NoReturn:
+        """End with usage, message and hint."""
+        choice = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        strange = re.search(r"unrecognized arguments: (-[\w-]+)", message)
+        hint = ""
+        if choice:
+            hint = meant(choice[1], re.findall(r"[\w.-]+", choice[2]))
+        elif strange:
+            options = [option for option in self._option_string_actions if option.startswith("--")]
+            hint = meant(strange[1], options)
+        super().error(message + hint)
 
 
 def parser_of(
