@@ -3,6 +3,10 @@
 from . import applications, formulations
 from .answer.history import History, Iterate
 from .answer.solution import Solution, Status
+from .applications.estimators import NPKLClustering, NPKLKernel
+from .applications.held_out import PairFolds
+from .applications.metric import KernelMetricLearner
+from .applications.unfolding import MVE, MVU, SPE, ColoredMVU
 from .certify.certificate import Certificate
 from .certify.prove import certify
 from .crosscheck.run import crosscheck
@@ -46,11 +50,15 @@ __version__: str
 
 __all__ = [
     "LOSSES",
+    "MVE",
+    "MVU",
     "REGULARIZERS",
+    "SPE",
     "Backend",
     "Basis",
     "Certificate",
     "Claim",
+    "ColoredMVU",
     "Cost",
     "CrossCheck",
     "CvxSupport",
@@ -64,14 +72,18 @@ __all__ = [
     "History",
     "Iterate",
     "IterativeOptions",
+    "KernelMetricLearner",
     "Linear",
     "Loss",
     "LossTerm",
     "MissingDependencyError",
     "Multipliers",
+    "NPKLClustering",
     "NPKLError",
+    "NPKLKernel",
     "NoRegularizer",
     "Options",
+    "PairFolds",
     "Pairs",
     "Path",
     "Plan",

@@ -13,7 +13,10 @@ from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix, psd_factor
 
 
-def kernel_kmeans(kernel: Any, n_clusters: int, n_init: int = 20, random_state: int | None = 0) -> Index:
+def kernel_kmeans(
+    kernel: Any, n_clusters: int, n_init: int = 20, random_state: int | None = 0,
+    sample_weight: Array | None = None,
+) -> Index:  # fmt: skip
     """Kernel k-means: k-means on the rows of a factor V, since ||v_i - v_j||^2 is the distance in K = V V'.
 
     Parameters
@@ -24,6 +27,8 @@ def kernel_kmeans(kernel: Any, n_clusters: int, n_init: int = 20, random_state: 
     n_init : int
         Restarts, of which the best is kept.
     random_state : int
+    sample_weight : ndarray of shape (n,), optional
+        How much each point counts; one by default.
 
     Returns
     -------
@@ -43,7 +48,8 @@ def kernel_kmeans(kernel: Any, n_clusters: int, n_init: int = 20, random_state: 
     V = as_rows(kernel)
     if not 1 <= n_clusters <= len(V):
         raise ProblemError(f"n_clusters must be between 1 and n = {len(V)}, got {n_clusters}")
-    labels = KMeans(n_clusters, n_init=n_init, random_state=random_state).fit_predict(V)
+    model = KMeans(n_clusters, n_init=n_init, random_state=random_state)
+    labels = model.fit_predict(V, sample_weight=sample_weight)
     return np.asarray(labels, dtype=np.intp)
 
 

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from npkl_models.applications.clustering import kernel_kmeans
-from npkl_models.applications.suggest import cosines, open_pairs
+from npkl_models.applications.held_out import PairFolds, ranked_rightly, share_met
 from npkl_models.errors import ProblemError, SolverError, chosen
 from npkl_models.formulations import pcp
-from npkl_models.linalg import Array, Index, Matrix
-from npkl_models.linalg.owned import Seed, generator
+from npkl_models.linalg import Array, Matrix
+from npkl_models.linalg.owned import Seed
 from npkl_models.model.graph import check_points, laplacian
 from npkl_models.model.pairs import Pairs
 from npkl_models.problem import Problem
@@ -173,7 +173,7 @@ def select_setting(
     10.0
     """
     grid = grid or Grid()
-    parts = _folds(pairs, folds, generator(random_state))
+    parts = list(PairFolds(folds, random_state).split(pairs))
     settings = grid.settings()
     judge = partial(_score, np.asarray(check_points(X)), grid, n_clusters)
     tasks = {
@@ -205,35 +205,8 @@ def _pcp(L: Matrix, pairs: Pairs, gamma: float) -> Problem:
     return pcp(L, pairs, gamma=gamma)
 
 
-def _folds(pairs: Pairs, folds: int, rng: np.random.Generator) -> list[tuple[Pairs, Index, Array]]:
-    """For each fold: the other pairs, and the held-out ones (m x 2) with their signs."""
-    kinds = (pairs.must_link, pairs.cannot_link)
-    if not isinstance(folds, (int, np.integer)) or folds < 2 or min(map(len, kinds)) < folds:
-        raise ProblemError(
-            f"pairs must be at least as many of each kind as folds, and folds at least 2; got "
-            f"{len(kinds[0])} must-links, {len(kinds[1])} cannot-links and {folds} folds"
-        )
-    weights = np.split(pairs.confidence, [len(kinds[0])])
-    place = [rng.permutation(len(kind)) % folds for kind in kinds]
-    out = []
-    for fold in range(folds):
-        kept = [kind[at != fold] for kind, at in zip(kinds, place, strict=True)]
-        confidence = np.concatenate([w[at != fold] for w, at in zip(weights, place, strict=True)])
-        train = Pairs(pairs.n, kept[0], kept[1], confidence)
-        group = train.groups()[1]
-        out_of = [kind[at == fold] for kind, at in zip(kinds, place, strict=True)]
-        held = [ends[open_pairs(ends, group, train.cannot_link)] for ends in out_of]
-        if not all(map(len, held)):
-            raise ProblemError(
-                f"pairs must not all follow from each other, got none left of a kind in fold {fold}"
-            )
-        sign = np.repeat([1.0, -1.0], [len(part) for part in held])
-        out.append((train, np.concatenate(held), sign))
-    return out
-
-
 def _score(
-    X: Array, grid: Grid, n_clusters: int | None, setting: Setting, train: Pairs, held: Index, sign: Array
+    X: Array, grid: Grid, n_clusters: int | None, setting: Setting, train: Pairs, held: Pairs
 ) -> float:  # fmt: skip
     """Of one fold in one setting."""
     solution = setting.problem(X, train, grid.build).solve(**grid.solving)
@@ -242,9 +215,5 @@ def _score(
     if not solution.certificate.relative_gap <= TOLERATED:
         raise SolverError(f"{setting} was solved to a gap of {solution.certificate.relative_gap:.1e} only")
     if n_clusters is not None:
-        clusters = kernel_kmeans(solution, n_clusters, RESTARTS)
-        met = (clusters[held[:, 0]] == clusters[held[:, 1]]) == (sign > 0)
-        return float(0.5 * (met[sign > 0].mean() + met[sign < 0].mean()))
-    from sklearn.metrics import roc_auc_score
-
-    return float(roc_auc_score(sign > 0, cosines(solution.V, held)))
+        return share_met(kernel_kmeans(solution, n_clusters, RESTARTS), held)
+    return ranked_rightly(solution.V, held)

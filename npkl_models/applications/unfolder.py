@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from npkl_models.answer.solution import Solution
 from npkl_models.applications.embedding import coordinates, scree
-from npkl_models.applications.estimators.base import SolvedEstimator
+from npkl_models.applications.estimators.solved import SolvedEstimator
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import whole_number
@@ -33,7 +34,11 @@ class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SolvedEstimato
     n_neighbors: int = 6
     metric: str = "euclidean"
     backend: str = "auto"
-    options: dict[str, Any] | None = None
+    options: Mapping[str, object] | None = None
+
+    def _said(self) -> dict[str, Any]:
+        """The options of the solve."""
+        return dict(self.options or {})
 
     @abstractmethod
     def _solved(self, X: Array, y: Any) -> Solution:

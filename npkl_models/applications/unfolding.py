@@ -86,7 +86,7 @@ class MVU(Unfolder):
         problem = mvu(
             X, self.n_neighbors_, self.metric, components=self.components, weight=self.nu, angles=self.angles
         )
-        return problem.solve(self.backend, **(self.options or {}))
+        return problem.solve(self.backend, **self._said())
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -125,7 +125,7 @@ class ColoredMVU(Unfolder):
 
     C: float = 1.0
     bound: float | None = None
-    label_kernel: Callable[[Any], ArrayLike] | None = None
+    label_kernel: Callable[[ArrayLike], ArrayLike] | None = None
 
     def _solved(self, X: Array, y: Any) -> Solution:
         labels = y if self.label_kernel is None else self.label_kernel(y)
@@ -133,7 +133,7 @@ class ColoredMVU(Unfolder):
             X, labels, n_neighbors=self.n_neighbors_, C=self.C, bound=self.bound, metric=self.metric,
             components="connect",
         )  # fmt: skip
-        return problem.solve(self.backend, **(self.options or {}))
+        return problem.solve(self.backend, **self._said())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -183,7 +183,7 @@ class MVE(Unfolder):
 
     def _solved(self, X: Array, y: Any) -> Solution:
         self.run_ = minimum_volume(
-            X, self.n_components, max_steps=self.max_steps, backend=self.backend, options=self.options,
+            X, self.n_components, max_steps=self.max_steps, backend=self.backend, options=self._said(),
             n_neighbors=self.n_neighbors_, C=self.C, metric=self.metric, components="connect",
         )  # fmt: skip
         return self.run_.solution
@@ -237,6 +237,6 @@ class SPE(Unfolder):
     def _solved(self, X: Array, y: Any) -> Solution:
         W = neighborhood(X, self.n_neighbors_, self.metric, "connect").graph
         self.run_ = structure_preserving(
-            W, C=self.C, bound=self.bound, tol=self.tol, backend=self.backend, options=self.options
+            W, C=self.C, bound=self.bound, tol=self.tol, backend=self.backend, options=self._said()
         )
         return self.run_.solution

@@ -139,7 +139,8 @@ def load(name: str, data_home: str | Path | None = None, **generator: Any) -> Da
     data_home : path, optional
         Folder to look into before anything else; default is the environment variable NPKL_DATA_HOME.
     **generator
-        For a synthetic set: n, random_state and what its generator takes.
+        For a synthetic set n, random_state and what its generator takes. Of any other set n is the number of
+        points that are drawn (`Dataset.subset`), with random_state 0 if none is said.
 
     Raises
     ------
@@ -152,8 +153,8 @@ def load(name: str, data_home: str | Path | None = None, **generator: Any) -> Da
     --------
     >>> import npkl_models as nm
     >>> data = nm.datasets.load("wine")
-    >>> data.n, data.X.shape[1]
-    (178, 13)
+    >>> data.n, data.X.shape[1], nm.datasets.load("wine", n=60).n
+    (178, 13, 60)
     """
     key = str(name).replace("-", "_").lower()  # what is no text is no name, either
     if key not in SOURCES:
@@ -162,8 +163,18 @@ def load(name: str, data_home: str | Path | None = None, **generator: Any) -> Da
     if source.generate is not None:
         X, y = source.generate(**generator)
         return Dataset(key, X, y, "generated")
-    if generator:
-        raise ProblemError(f"{key} is not a synthetic set, got options {sorted(generator)}")
+    some = {name: generator.pop(name) for name in ("n", "random_state") if name in generator}
+    if generator or set(some) == {"random_state"}:
+        raise ProblemError(
+            f"options of {key}, which is not generated, must be n and random_state (of a subset), got "
+            f"{sorted(generator | some)}"
+        )
+    whole = _whole(key, source, data_home)
+    return whole.subset(**some) if some else whole
+
+
+def _whole(key: str, source: Source, data_home: str | Path | None) -> Dataset:
+    """All points of a set that is not generated."""
     folder = Path(data_home) if data_home else _folder_from_environment()
     found = None if folder is None else _from_folder(key, source, folder)
     if found is not None:

@@ -130,14 +130,22 @@ class Pairs(Owner):
 
     @classmethod
     def from_arrays(cls, pairs: ArrayLike, y: ArrayLike, n: int) -> Pairs:
-        """From (m, 2) indices and signs y (+1 must-link, -1 cannot-link)."""
-        table, sign = whole_array(pairs, "pairs of shape (m, 2)"), real_array(y, "y").ravel()
-        if table.ndim != 2 or table.shape != (sign.size, 2) or not np.isin(sign, (-1, 1)).all():
+        """From (m, 2) indices and signs y: +1 or True for a must-link, -1, 0 or False for a cannot-link.
+
+        Raises
+        ------
+        ProblemError
+            For other shapes or values, also where y has both -1 and 0.
+        """
+        table, given = whole_array(pairs, "pairs of shape (m, 2)"), np.asarray(y)
+        sign = real_array(given.astype(float) if given.dtype == bool else given, "y").ravel()
+        known = any(np.isin(sign, values).all() for values in ((-1, 1), (0, 1)))
+        if table.ndim != 2 or table.shape != (sign.size, 2) or not known:
             raise ProblemError(
-                "pairs must have shape (m, 2) and y must hold m values +1 or -1, "
-                f"got shapes {table.shape} and {sign.shape}"
+                "pairs must have shape (m, 2) and y must hold m values +1 or -1 (or True and False, or 1 "
+                f"and 0), got shapes {table.shape} and {sign.shape}, values {np.unique(sign)[:5].tolist()}"
             )
-        return cls(n, table[sign == 1], table[sign == -1])
+        return cls(n, table[sign == 1], table[sign < 1])
 
     def __len__(self) -> int:
         return len(self.must_link) + len(self.cannot_link)

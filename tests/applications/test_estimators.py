@@ -1,6 +1,7 @@
 """The estimators keep scikit-learn's contract, and take side information in every form."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -20,11 +21,13 @@ import npkl_models as nm
 from npkl_models.applications.estimators import (
     NPKLClustering,
     NPKLKernel,
-    base,
     landmark_pairs,
     models,
+    solved,
     spanning_pairs,
 )
+from npkl_models.applications.estimators.scales import UnscaledWarning
+from npkl_models.applications.held_out import cross_val_pairs
 
 WINE = nm.datasets.load("wine")
 X = StandardScaler().fit_transform(WINE.X)
@@ -34,7 +37,13 @@ BOTH = pytest.mark.parametrize("kind", [NPKLClustering, NPKLKernel])
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks([NPKLClustering(), NPKLKernel(backend="bcd")])
+@parametrize_with_checks(
+    [NPKLClustering(), NPKLKernel(backend="bcd"), NPKLKernel(n_components=3, backend="bcd")],
+    expected_failed_checks=lambda estimator: {
+        f"check_sample_weight_equivalence_on_{kind}_data": "the graph is that of the points, whatever they weigh"
+        for kind in ("dense", "sparse")
+    },
+)
 def test_the_contract_of_scikit_learn(estimator, check):
     check(estimator)
 
@@ -81,7 +90,7 @@ def test_clusters_of_new_points_never_need_the_rows_of_all(monkeypatch):
         held.append(len(rows))
         return pairwise_distances_argmin(rows, centres)
 
-    monkeypatch.setattr(base, "CHUNK", 50)
+    monkeypatch.setattr(solved, "CHUNK", 50)
     monkeypatch.setattr(models, "pairwise_distances_argmin", counted)
     np.testing.assert_array_equal(model.predict(X), expected)
     assert held == [50, 50, 50, 28]
@@ -243,3 +252,100 @@ def test_names_that_are_wrong_are_said():
         NPKLKernel().fit(frame, must_link=[("b", "b")])
     with pytest.raises(nm.ProblemError, match="n_landmarks must be"):
         NPKLKernel(n_landmarks=1).fit(X)
+
+
+# ------------------------------------------------------------------------------ pairs, weights, scores, scales
+
+
+def test_pairs_with_confidences_are_taken_as_they_are():
+    pairs = nm.Pairs.from_labels(WINE.y, 30, 30, random_state=1)
+    sure = nm.Pairs(pairs.n, pairs.must_link, pairs.cannot_link, np.linspace(0.1, 1.0, len(pairs)))
+    model = NPKLClustering(3).fit(X, pairs=sure)
+    np.testing.assert_array_equal(model.pairs_.weights, sure.weights)
+    both = NPKLClustering(3).fit(X, pairs=sure, must_link=sure.must_link)  # a confidence of one each
+    assert len(both.pairs_) == len(sure)
+    np.testing.assert_array_equal(both.pairs_.weights[: len(sure.must_link)], 1.0)
+    with pytest.raises(nm.ProblemError, match="without y_pairs, got pairs over 178 points and y_pairs"):
+        NPKLClustering(3).fit(X, pairs=sure, y_pairs=sure.sign)
+    with pytest.raises(nm.ProblemError, match="over the 20 points of X"):
+        NPKLClustering(3).fit(X[:20], pairs=sure)
+
+
+@pytest.mark.parametrize("signs", [[1, -1, 1], [True, False, True], [1.0, 0.0, 1.0]])
+def test_signs_are_of_any_sort(signs):
+    found = NPKLKernel().fit(X, pairs=[(0, 1), (0, 100), (2, 3)], y_pairs=signs).pairs_
+    assert found.must_link.tolist() == [[0, 1], [2, 3]]
+    assert found.cannot_link.tolist() == [[0, 100]]
+
+
+def test_signs_must_be_of_one_sort():
+    with pytest.raises(nm.ProblemError, match="values \\[-1.0, 0.0, 1.0\\]"):
+        NPKLKernel().fit(X, pairs=[(0, 1), (0, 100), (2, 3)], y_pairs=[1, -1, 0])
+
+
+def test_weights_of_points_are_those_of_k_means_and_of_pairs():
+    weight = np.ones(len(X))
+    weight[:20], weight[30] = 4.0, 0.0
+    model = NPKLClustering(3).fit(X, must_link=[(0, 1), (0, 60), (30, 40)], sample_weight=weight)
+    assert model.pairs_.must_link.tolist() == [[0, 1], [0, 60]]  # a pair of a point without weight is none
+    assert model.pairs_.weights.tolist() == [4.0, 2.0]
+    for label, centre in enumerate(model.cluster_centers_):
+        of = model.labels_ == label
+        wanted = np.average(model.factor_[of], axis=0, weights=weight[of])
+        np.testing.assert_allclose(centre, wanted, atol=1e-10)
+    same = NPKLClustering(3).fit(X, **SIDE, sample_weight=np.ones(len(X)))
+    np.testing.assert_array_equal(same.labels_, NPKLClustering(3).fit(X, **SIDE).labels_)
+
+
+def test_scores_are_of_pairs_or_of_classes():
+    model = NPKLClustering(3).fit(X, **SIDE)
+    held = nm.Pairs.from_labels(WINE.y, 50, 50, random_state=9)
+    met = model.labels_[held.i] == model.labels_[held.j]
+    assert model.score(X, pairs=held) == pytest.approx(0.5 * (met[:50].mean() + 1 - met[50:].mean()))
+    assert model.score(X, must_link=held.must_link) == pytest.approx(met[:50].mean())
+    every = model.labels_[:, None] == model.labels_
+    same = (WINE.y[:, None] == WINE.y) & ~np.eye(len(X), dtype=bool)
+    wanted = 0.5 * (every[same].mean() + 1 - every[WINE.y[:, None] != WINE.y].mean())
+    assert model.score(X, WINE.y) == pytest.approx(wanted)
+    with pytest.raises(nm.ProblemError, match="score must be given pairs, or two known classes"):
+        model.score(X, np.full(len(X), -1))
+    assert NPKLKernel().fit(X, **SIDE).score(X, pairs=held) > 0.95
+
+
+def test_pairs_are_cross_validated():
+    pairs = nm.Pairs.from_labels(WINE.y, 60, 60, random_state=0)
+    scores = cross_val_pairs(NPKLClustering(3), X, pairs, nm.PairFolds(4))
+    assert scores.shape == (4,)
+    assert scores.mean() > 0.85
+    turned = nm.Pairs(pairs.n, pairs.cannot_link, pairs.must_link)
+    assert cross_val_pairs(NPKLClustering(3), X, turned).mean() < 0.7  # what is false is not confirmed
+
+
+def test_the_number_of_features_is_the_same_at_every_fit():
+    wide, narrow = (NPKLKernel(n_components=size).fit(X, **SIDE) for size in (40, 2))
+    assert wide.transform(X).shape == (178, 40)
+    assert narrow.transform(X).shape == (178, 2)
+    own = NPKLKernel().fit(X, **SIDE).factor_
+    np.testing.assert_allclose(wide.factor_[:, : own.shape[1]], own)
+    assert not wide.factor_[:, own.shape[1] :].any()
+    with pytest.raises(nm.ProblemError, match="n_components must be an integer >= 1"):
+        NPKLKernel(n_components=0).fit(X, **SIDE)
+
+
+def test_unlike_scales_are_said_once_and_only_where_they_matter():
+    with pytest.warns(UnscaledWarning, match=r"feature 12 makes 99.8% of the squared distances") as said:
+        NPKLClustering(3).fit(WINE.X, **SIDE)
+    assert len(said) == 1
+    assert said[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        NPKLClustering(3).fit(X, **SIDE)
+        NPKLClustering(3, metric="correlation").fit(WINE.X, **SIDE)
+        NPKLClustering(3).fit(nm.datasets.load("iris").X)
+
+
+def test_estimators_are_at_hand():
+    assert nm.NPKLClustering is NPKLClustering
+    assert nm.NPKLKernel is NPKLKernel
+    for name in ("KernelMetricLearner", "MVU", "ColoredMVU", "MVE", "SPE", "PairFolds"):
+        assert getattr(nm, name).__name__ == name

@@ -5,7 +5,7 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
-from npkl_models.applications.selection import Grid, Setting, _folds, select_setting
+from npkl_models.applications.selection import Grid, Setting, select_setting
 
 WINE = nm.datasets.load("wine")
 
@@ -37,11 +37,11 @@ def test_held_out_pairs_that_follow_from_others_are_not_counted():
     must = [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (6, 7), (8, 9), (10, 11)]
     cannot = [(0, 3), (1, 4), (2, 6), (5, 8), (7, 10), (3, 10)]
     pairs = nm.Pairs(12, must, cannot)
-    for train, held, sign in _folds(pairs, 2, np.random.default_rng(0)):
+    for train, held in nm.PairFolds(2).split(pairs):
         implied = train.closure()
         known = {tuple(pair) for pair in np.concatenate([implied.must_link, implied.cannot_link]).tolist()}
-        assert not known & {tuple(sorted(pair)) for pair in held.tolist()}
-        assert set(sign.tolist()) == {1.0, -1.0}
+        assert not known & set(zip(held.i.tolist(), held.j.tolist(), strict=True))
+        assert set(held.sign.tolist()) == {1.0, -1.0}
         given = {tuple(pair) for pair in np.concatenate([train.must_link, train.cannot_link]).tolist()}
         assert given <= {tuple(sorted(pair)) for pair in must + cannot}
 

@@ -131,8 +131,12 @@ def test_bad_data_calls(tmp_path):
     for name in (None, 3, ["wine"]):
         with pytest.raises(nm.UnsupportedError, match="unknown data set"):
             nm.datasets.load(name)
-    with pytest.raises(nm.ProblemError, match="not a synthetic set"):
-        datasets.load("iris", n=3)
+    with pytest.raises(
+        nm.ProblemError, match="options of iris, which is not generated, must be n and random"
+    ):
+        datasets.load("iris", noise=3)
+    with pytest.raises(nm.ProblemError, match="random_state"):
+        datasets.load("iris", random_state=3)
     (tmp_path / "bad.csv").write_text("a,b,label\n1,2\n")
     with pytest.raises((nm.ProblemError, ValueError)):
         read_csv(tmp_path / "bad.csv")
@@ -155,3 +159,10 @@ def test_the_two_copies_of_iris_are_told_apart(paper_data, monkeypatch):
     assert np.flatnonzero((uci.X != bundled.X).any(axis=1)).tolist() == [34, 37]
     assert "iris" in uci.origin
     assert bundled.origin == "scikit-learn"
+
+
+def test_some_points_of_a_set_are_drawn():
+    few = datasets.load("wine", n=60)
+    assert (few.n, few.X.shape) == (60, (60, 13))
+    np.testing.assert_array_equal(few.X, datasets.load("wine").subset(60).X)
+    assert not np.array_equal(few.X, datasets.load("wine", n=60, random_state=1).X)

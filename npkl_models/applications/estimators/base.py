@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from npkl_models.answer.extension import extend
-from npkl_models.answer.solution import Solution, Status
-from npkl_models.applications.estimators.side import collected, landmark_pairs
-from npkl_models.certify.certificate import Certificate
-from npkl_models.errors import ProblemError, SolverError, chosen
+from npkl_models.applications.estimators.scales import warn_of_scales
+from npkl_models.applications.estimators.side import collected, every_pair, landmark_pairs, weighed
+from npkl_models.applications.estimators.solved import SolvedEstimator
+from npkl_models.errors import ProblemError, chosen
 from npkl_models.formulations import hard_pcp, npkl, pcp, simple_npkl
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.model.graph import graph_width, knn_affinity, laplacian
@@ -29,7 +25,6 @@ from npkl_models.model.pairs import Pairs
 from npkl_models.problem import Problem
 from npkl_models.routes import get_backend
 
-CHUNK = 5_000  # new points at a time
 DENSE_LIMIT = 10_000  # points of the kernel that an estimator gives out as a matrix
 NEGLIGIBLE = 1e-7  # eigenvalue of the kernel, relative to the largest, that the factor leaves out
 LOOSE = 0.1  # of n^2: tr K^2 of ten clusters of one size, in which K_ij = 1; with n no K_ij could be near 1
@@ -47,57 +42,6 @@ FORMULATIONS: dict[str, Build] = {
 """What an estimator can be asked to solve, by name."""
 
 
-class SolvedEstimator(BaseEstimator):  # type: ignore[misc]
-    """Base of the estimators that solve a problem over points and their graph."""
-
-    n_neighbors: int
-    metric: str
-
-    solution_: Solution
-    n_neighbors_: int
-
-    @property
-    def certificate_(self) -> Certificate:
-        """What is proved of the kernel."""
-        check_is_fitted(self, "solution_")
-        return self.solution_.certificate
-
-    def _neighbors(self, n: int) -> int:
-        """``n_neighbors``, or all other points where there are fewer."""
-        if self.metric == "precomputed":
-            raise ProblemError("metric must be one of points, got 'precomputed'")
-        if not self.n_neighbors >= 1:
-            raise ProblemError(f"n_neighbors must be an integer >= 1, got {self.n_neighbors!r}")
-        return min(int(self.n_neighbors), n - 1)
-
-    def _keep(self, solution: Solution, points: Any, stacklevel: int = 3) -> Array:
-        """Keep points and solution, with a warning where it is not certified; returns the factor."""
-        self.solution_, self._points = solution, points
-        status = f"{solution.status} - {solution.status.value}"
-        if solution.V is None:
-            raise SolverError(f"no kernel: {status}")
-        if solution.status is not Status.OPTIMAL:
-            words = f"the kernel is not certified optimal: {status}"
-            warnings.warn(words, ConvergenceWarning, stacklevel=stacklevel)  # where `fit` is called
-        return solution.V
-
-    def _placed(
-        self, new: Any, rows: Array, combined: Callable[[Any, Array, Index], Array]
-    ) -> Iterator[Array]:
-        """Rows for new points, as ``combined`` makes them of distances and neighbours; of old ones their own.
-
-        Some thousand at a time: there is no matrix of all new by all old points.
-        """
-        index = NearestNeighbors(n_neighbors=self.n_neighbors_, metric=self.metric).fit(self._points)
-        for at in range(0, new.shape[0], CHUNK):
-            some = new[at : at + CHUNK]
-            distance, near = index.kneighbors(some)
-            part = combined(some, distance, near)
-            same = _equal(some, self._points[near[:, 0]])
-            part[same] = rows[near[same, 0]]
-            yield part
-
-
 @dataclass(eq=False, repr=False, kw_only=True)
 class KernelEstimator(SolvedEstimator):
     """Base of the estimators: the parameters that they share; its subclasses say what comes of the factor."""
@@ -111,20 +55,20 @@ class KernelEstimator(SolvedEstimator):
     metric: str = "euclidean"
     backend: str = "auto"
     tol: float = 1e-6
-    options: dict[str, Any] | None = None
-    random_state: Any = 0
+    options: Mapping[str, object] | None = None
+    random_state: int | np.random.RandomState | None = 0
 
     @abstractmethod
     def _apart(self) -> int:
         """How many landmarks are kept apart without side information."""
 
-    def _finish(self, seed: int) -> None:
+    def _finish(self, seed: int, weight: Array | None) -> None:
         """What is done with the kernel once it is found."""
 
     def fit(
         self, X: Any, y: ArrayLike | None = None, *, must_link: ArrayLike | None = None,
-        cannot_link: ArrayLike | None = None, pairs: ArrayLike | None = None,
-        y_pairs: ArrayLike | None = None,
+        cannot_link: ArrayLike | None = None, pairs: ArrayLike | Pairs | None = None,
+        y_pairs: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
     ) -> Self:  # fmt: skip
         """Learn the kernel, and form the clusters of an estimator that has some.
 
@@ -137,7 +81,11 @@ class KernelEstimator(SolvedEstimator):
             Integers are positions of rows, whatever the index of X is. Anything else (strings, dates) is
             looked up in the index of a DataFrame, which must be unique.
         pairs, y_pairs : array_like of shape (m, 2) and (m,), optional
-            Pairs and their signs, +1 for must-links and -1 for cannot-links, as in metric-learn.
+            Pairs and their signs, +1 for must-links and -1 for cannot-links, as in metric-learn; or True and
+            False, or 1 and 0. ``pairs`` may be `Pairs` instead, with confidences, and without ``y_pairs``.
+        sample_weight : array_like of shape (n,), optional
+            Not negative. A point counts so much in k-means, and a pair so much more as the geometric mean of
+            the weights of its two points. The graph is that of the points, whatever their weights.
 
         Returns
         -------
@@ -148,19 +96,67 @@ class KernelEstimator(SolvedEstimator):
         index = X.index if hasattr(X, "iloc") else None
         points = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
         n = points.shape[0]
+        warn_of_scales(points, getattr(self, "feature_names_in_", None), self.metric, stacklevel=3)
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, points, ensure_non_negative=True)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         given = collected(n, index, y, must_link, cannot_link, pairs, y_pairs)
         self.supervised_ = given is not None
-        self.pairs_ = landmark_pairs(points, apart, seed) if given is None else given
+        found = landmark_pairs(points, apart, seed, weight) if given is None else given
+        self.pairs_ = found if weight is None else weighed(found, weight)
         self.n_neighbors_ = self._neighbors(n)
         self.width_ = graph_width(points, self.n_neighbors_, self.sigma, self.metric)
         width = self.width_ if np.isfinite(self.width_) else "binary"
         S = knn_affinity(points, self.n_neighbors_, width, self.metric)
         L = laplacian(S, shift=self.shift)
         solution = self._problem(L, self.pairs_).solve(self.backend, **self._solving(seed))
-        self.factor_ = _principal(self._keep(solution, points))
-        self._finish(seed)
+        self.factor_ = self._shaped(_principal(self._keep(solution, points)))
+        self._finish(seed, weight)
         return self
+
+    def score(
+        self, X: Any, y: ArrayLike | None = None, *, must_link: ArrayLike | None = None,
+        cannot_link: ArrayLike | None = None, pairs: ArrayLike | Pairs | None = None,
+        y_pairs: ArrayLike | None = None,
+    ) -> float:  # fmt: skip
+        """How well pairs of points are told, from 0 to 1; they should be none that `fit` was given.
+
+        Of clusters the mean of two shares: must-links within a cluster, cannot-links across. Of a kernel the
+        area under the curve: how often a must-link has a larger cosine than a cannot-link.
+
+        Parameters
+        ----------
+        X : array_like, sparse or DataFrame of shape (m, d)
+            Points of the training set or others.
+        y : array_like of shape (m,), optional
+            Known classes, -1 where unknown: every pair of known ones is told (of at most 1,000 points, evenly
+            spaced among them).
+        must_link, cannot_link, pairs, y_pairs
+            As in `fit`, of rows of this X.
+
+        Raises
+        ------
+        ProblemError
+            If nothing is given to tell.
+        """
+        index = X.index if hasattr(X, "iloc") else None
+        count = X.shape[0] if hasattr(X, "shape") else len(X)
+        if y is not None and all(one is None for one in (must_link, cannot_link, pairs, y_pairs)):
+            held = every_pair(y, count)
+        else:
+            held = collected(count, index, y, must_link, cannot_link, pairs, y_pairs)
+        if held is None:
+            raise ProblemError("score must be given pairs, or two known classes in y, got none")
+        return self._told(X, held)
+
+    @abstractmethod
+    def _told(self, X: Any, held: Pairs) -> float:
+        """The score of pairs of points."""
+
+    def _shaped(self, factor: Array) -> Array:
+        """The factor in as many columns as are wanted."""
+        return factor
 
     def _problem(self, L: Matrix, pairs: Pairs) -> Problem:
         if callable(self.formulation):
@@ -216,9 +212,3 @@ def _principal(V: Array) -> Array:
     out: Array = U[:, :kept] * s[:kept]
     largest = out[np.argmax(np.abs(out), axis=0), np.arange(kept)]
     return out * np.where(largest < 0, -1.0, 1.0)
-
-
-def _equal(A: Any, B: Any) -> Index:
-    """Which rows are the same numbers."""
-    different = abs(A - B).sum(axis=1) if sp.issparse(A) else (A != B).any(axis=1)
-    return np.flatnonzero(np.asarray(different).ravel() == 0)

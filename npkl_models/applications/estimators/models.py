@@ -12,8 +12,10 @@ from sklearn.metrics import pairwise_distances_argmin
 
 from npkl_models.applications.clustering import kernel_kmeans, membership
 from npkl_models.applications.estimators.base import KernelEstimator
+from npkl_models.applications.held_out import ranked_rightly, share_met
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
+from npkl_models.model.pairs import Pairs
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -80,8 +82,8 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     the training width (`npkl_models.answer.extension.extend`), and the cluster whose centre is nearest; each
     point by itself. A point of the training set keeps its own row.
 
-    Pairs say positions in X, so they cannot be split: under `GridSearchCV` say the classes that are known by
-    y, and -1 for the others.
+    Pairs say positions in X, so rows cannot be split with them: under `GridSearchCV` say the classes that are
+    known by y, and -1 for the others; `npkl_models.applications.held_out.cross_val_pairs` splits the pairs.
 
     Examples
     --------
@@ -105,13 +107,18 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
             raise ProblemError(f"n_clusters must be an integer >= 1, got {self.n_clusters!r}")
         return self.n_clusters
 
-    def _finish(self, seed: int) -> None:
-        self.labels_ = kernel_kmeans(self.factor_, self.n_clusters, self.n_init, seed)
+    def _finish(self, seed: int, weight: Array | None) -> None:
+        self.labels_ = kernel_kmeans(self.factor_, self.n_clusters, self.n_init, seed, weight)
         member = membership(self.labels_, self.n_clusters)
-        size = np.maximum(np.asarray(member.sum(axis=1)).ravel(), 1.0)
-        self.cluster_centers_ = (member @ self.factor_) / size[:, None]
+        if weight is not None:
+            member = member * weight
+        size = np.asarray(member.sum(axis=1)).ravel()
+        self.cluster_centers_ = (member @ self.factor_) / np.where(size > 0, size, 1.0)[:, None]
 
-    def fit_predict(self, X: Any, y: ArrayLike | None = None, **side: ArrayLike | None) -> Index:
+    def _told(self, X: Any, held: Pairs) -> float:
+        return share_met(self.predict(X), held)
+
+    def fit_predict(self, X: Any, y: ArrayLike | None = None, **side: Any) -> Index:
         """The labels that `fit` forms; ``side`` is what it takes by keyword."""
         return self.fit(X, y, **side).labels_
 
@@ -127,6 +134,9 @@ class NPKLKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
 
     Parameters
     ----------
+    n_components : int, optional
+        Number of features, the same at every fit: the leading axes of the kernel, and zeros where there are
+        fewer. By default there are as many as the kernel has rank, which differs from fit to fit.
     n_landmarks : int
         Where there is no side information: so many points, the nearest to the centres of k-means, are not
         to be linked.
@@ -158,12 +168,24 @@ class NPKLKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
     True
     """
 
+    n_components: int | None = None
     n_landmarks: int = 2
 
     def _apart(self) -> int:
         if not self.n_landmarks >= 2:
             raise ProblemError(f"n_landmarks must be an integer >= 2, got {self.n_landmarks!r}")
         return self.n_landmarks
+
+    def _shaped(self, factor: Array) -> Array:
+        if self.n_components is None:
+            return factor
+        if not (isinstance(self.n_components, (int, np.integer)) and self.n_components >= 1):
+            raise ProblemError(f"n_components must be an integer >= 1 or None, got {self.n_components!r}")
+        missing = max(self.n_components - factor.shape[1], 0)
+        return np.pad(factor[:, : self.n_components], ((0, 0), (0, missing)))
+
+    def _told(self, X: Any, held: Pairs) -> float:
+        return ranked_rightly(self.transform(X), held)
 
     def transform(self, X: Any) -> Array:
         """Rows of the factor for points: of a training point its own, of others those of their neighbours.
@@ -178,7 +200,7 @@ class NPKLKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
         """
         return np.concatenate(list(self._extended(X)))
 
-    def fit_transform(self, X: Any, y: ArrayLike | None = None, **side: ArrayLike | None) -> Array:
+    def fit_transform(self, X: Any, y: ArrayLike | None = None, **side: Any) -> Array:
         """`fit`, and the rows of the training points; ``side`` is what it takes by keyword."""
         return self.fit(X, y, **side).factor_
 

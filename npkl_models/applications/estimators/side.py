@@ -17,6 +17,7 @@ from npkl_models.linalg import Array, Index
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.sampling import labelled
 
+EVERY = 1_000  # points of which every pair is scored
 RESTARTS = 10  # of the k-means that finds landmarks
 
 
@@ -67,7 +68,7 @@ def spanning_pairs(y: ArrayLike) -> Pairs:
     return Pairs(known.size, place_of[must], place_of[cannot])
 
 
-def landmark_pairs(X: Any, count: int, random_state: int) -> Pairs:
+def landmark_pairs(X: Any, count: int, random_state: int, sample_weight: Array | None = None) -> Pairs:
     """Cannot-links between every two of the points that are nearest to the centres of k-means.
 
     What stands in for side information where none is given: without any pair the smoothest kernel is that of
@@ -80,6 +81,8 @@ def landmark_pairs(X: Any, count: int, random_state: int) -> Pairs:
     count : int
         Number of landmarks, from 2.
     random_state : int
+        Of k-means.
+    sample_weight : ndarray of shape (n,), optional
         Of k-means.
 
     Raises
@@ -97,7 +100,8 @@ def landmark_pairs(X: Any, count: int, random_state: int) -> Pairs:
     n = X.shape[0]
     if not 1 <= count <= n:
         raise ProblemError(f"landmarks (a cluster each) must be between 1 and n = {n}, got {count}")
-    model = KMeans(max(count, 2), n_init=RESTARTS, random_state=random_state).fit(X)
+    model = KMeans(max(count, 2), n_init=RESTARTS, random_state=random_state)
+    model.fit(X, sample_weight=sample_weight)
     points = np.unique(pairwise_distances_argmin(model.cluster_centers_, X))
     if len(points) < 2:
         raise ProblemError("X must have at least two different points where no pairs are given, got one")
@@ -107,32 +111,83 @@ def landmark_pairs(X: Any, count: int, random_state: int) -> Pairs:
 
 def collected(
     n: int, index: Any, y: ArrayLike | None, must_link: ArrayLike | None, cannot_link: ArrayLike | None,
-    pairs: ArrayLike | None, y_pairs: ArrayLike | None,
+    pairs: ArrayLike | Pairs | None, y_pairs: ArrayLike | None,
 ) -> Pairs | None:  # fmt: skip
     """All that was given, as one set of pairs; None where nothing was, or all points are unlabelled.
 
-    ``index`` is that of a DataFrame, or None.
+    ``index`` is that of a DataFrame, or None. A pair that is given twice has the larger confidence.
     """
+    parts = [_of_classes(y, n), _of_pairs(n, index, pairs, y_pairs)]
+    if must_link is not None or cannot_link is not None:
+        linked = [_positions(must_link, "must_link", index), _positions(cannot_link, "cannot_link", index)]
+        parts.append(Pairs(n, *linked) if any(map(len, linked)) else None)
+    given = [part for part in parts if part is not None]
+    return _united(given) if given else None
+
+
+def _of_pairs(n: int, index: Any, pairs: ArrayLike | Pairs | None, y_pairs: ArrayLike | None) -> Pairs | None:
+    """`Pairs` as they are, or a table of pairs with their signs."""
+    if isinstance(pairs, Pairs):
+        if y_pairs is not None or pairs.n != n:
+            raise ProblemError(
+                f"pairs that are Pairs must be over the {n} points of X and come without y_pairs, got pairs "
+                f"over {pairs.n} points{'' if y_pairs is None else ' and y_pairs'}"
+            )
+        return pairs
     if (pairs is None) != (y_pairs is None):
         raise ProblemError(
             "pairs and y_pairs must be given together, "
             f"got {'y_pairs' if pairs is None else 'pairs'} without the other"
         )
-    parts = [_of_classes(y, n)]
-    if must_link is not None or cannot_link is not None:
-        linked = [_positions(must_link, "must_link", index), _positions(cannot_link, "cannot_link", index)]
-        parts.append(Pairs(n, *linked) if any(map(len, linked)) else None)
-    if pairs is not None and y_pairs is not None:
-        table = _positions(pairs, "pairs", index)
-        parts.append(Pairs.from_arrays(table, y_pairs, n) if len(table) else None)
-    given = [part for part in parts if part is not None]
-    if not given:
+    if pairs is None or y_pairs is None:
         return None
-    return Pairs(
-        n,
-        np.concatenate([part.must_link for part in given]),
-        np.concatenate([part.cannot_link for part in given]),
-    )
+    table = _positions(pairs, "pairs", index)
+    return Pairs.from_arrays(table, y_pairs, n) if len(table) else None
+
+
+def _united(parts: list[Pairs]) -> Pairs:
+    """One set of pairs; of one that is in several, the largest confidence."""
+    if len(parts) == 1:
+        return parts[0]
+    n = parts[0].n
+    if all(part.weights is None for part in parts):
+        return Pairs(
+            n,
+            np.concatenate([part.must_link for part in parts]),
+            np.concatenate([part.cannot_link for part in parts]),
+        )
+    kinds, weights = [], []
+    for sign in (1.0, -1.0):
+        ends = [np.stack([part.i, part.j], axis=1)[part.sign == sign] for part in parts]
+        confidence = np.concatenate([part.confidence[part.sign == sign] for part in parts])
+        distinct, which = np.unique(np.concatenate(ends), axis=0, return_inverse=True)
+        largest = np.zeros(len(distinct))
+        np.maximum.at(largest, which.ravel(), confidence)
+        kinds.append(distinct)
+        weights.append(largest)
+    return Pairs(n, kinds[0], kinds[1], np.concatenate(weights))
+
+
+def every_pair(y: ArrayLike, n: int) -> Pairs | None:
+    """All pairs of the points whose class is known, or of 1,000 of them; None where fewer than two are."""
+    if _of_classes(y, n) is None:
+        return None
+    known, label = labelled(y)
+    place = np.flatnonzero(known)
+    some = np.linspace(0, max(len(place) - 1, 0), min(len(place), EVERY)).astype(np.intp)
+    one, other = np.triu_indices(len(some), k=1)
+    same = label[some][one] == label[some][other]
+    ends = np.stack([place[some][one], place[some][other]], axis=1)
+    return Pairs(n, ends[same], ends[~same])
+
+
+def weighed(pairs: Pairs, sample_weight: Array) -> Pairs:
+    """Each confidence times the geometric mean of the weights of its two points; without weight, no pair."""
+    weight = pairs.confidence * np.sqrt(sample_weight[pairs.i] * sample_weight[pairs.j])
+    kept, ends = weight > 0, np.stack([pairs.i, pairs.j], axis=1)
+    if not kept.any():
+        raise ProblemError("sample_weight must leave at least one pair, got a weight of 0 in each")
+    return Pairs(pairs.n, ends[kept & (pairs.sign > 0)], ends[kept & (pairs.sign < 0)], weight[kept])
 
 
 def _of_classes(y: ArrayLike | None, n: int) -> Pairs | None:

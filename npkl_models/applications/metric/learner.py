@@ -115,7 +115,7 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     dissimilar: bool = True
     regularization: float = 0.1
     epsilon: float = 1e-8
-    random_state: Any = 0
+    random_state: int | np.random.RandomState | None = 0
 
     def fit(
         self, X: Any, y: ArrayLike | None = None, *, must_link: ArrayLike | None = None,

@@ -1,0 +1,78 @@
+"""What estimators with a certified answer share: the answer, what is proved of it, places of new points."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.validation import check_is_fitted
+
+from npkl_models.answer.solution import Solution, Status
+from npkl_models.certify.certificate import Certificate
+from npkl_models.errors import ProblemError, SolverError
+from npkl_models.linalg import Array, Index
+
+CHUNK = 5_000  # new points at a time
+
+
+class SolvedEstimator(BaseEstimator):  # type: ignore[misc]
+    """Base of the estimators that solve a problem over points and their graph."""
+
+    n_neighbors: int
+    metric: str
+
+    solution_: Solution
+    n_neighbors_: int
+
+    @property
+    def certificate_(self) -> Certificate:
+        """What is proved of the kernel."""
+        check_is_fitted(self, "solution_")
+        return self.solution_.certificate
+
+    def _neighbors(self, n: int) -> int:
+        """``n_neighbors``, or all other points where there are fewer."""
+        if self.metric == "precomputed":
+            raise ProblemError("metric must be one of points, got 'precomputed'")
+        if not self.n_neighbors >= 1:
+            raise ProblemError(f"n_neighbors must be an integer >= 1, got {self.n_neighbors!r}")
+        return min(int(self.n_neighbors), n - 1)
+
+    def _keep(self, solution: Solution, points: Any, stacklevel: int = 3) -> Array:
+        """Keep points and solution, with a warning where it is not certified; returns the factor."""
+        self.solution_, self._points = solution, points
+        status = f"{solution.status} - {solution.status.value}"
+        if solution.V is None:
+            raise SolverError(f"no kernel: {status}")
+        if solution.status is not Status.OPTIMAL:
+            words = f"the kernel is not certified optimal: {status}"
+            warnings.warn(words, ConvergenceWarning, stacklevel=stacklevel)  # where `fit` is called
+        return solution.V
+
+    def _placed(
+        self, new: Any, rows: Array, combined: Callable[[Any, Array, Index], Array]
+    ) -> Iterator[Array]:
+        """Rows for new points, as ``combined`` makes them of distances and neighbours; of old ones their own.
+
+        Some thousand at a time: there is no matrix of all new by all old points.
+        """
+        index = NearestNeighbors(n_neighbors=self.n_neighbors_, metric=self.metric).fit(self._points)
+        for at in range(0, new.shape[0], CHUNK):
+            some = new[at : at + CHUNK]
+            distance, near = index.kneighbors(some)
+            part = combined(some, distance, near)
+            same = _equal(some, self._points[near[:, 0]])
+            part[same] = rows[near[same, 0]]
+            yield part
+
+
+def _equal(A: Any, B: Any) -> Index:
+    """Which rows are the same numbers."""
+    different = abs(A - B).sum(axis=1) if sp.issparse(A) else (A != B).any(axis=1)
+    return np.flatnonzero(np.asarray(different).ravel() == 0)

@@ -1,0 +1,151 @@
+"""Pairs that are held out: folds of pairs, and how well a model tells those that it has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from npkl_models.applications.suggest import cosines, open_pairs
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array, Index, Mask
+from npkl_models.linalg.owned import Seed, generator
+from npkl_models.model.pairs import Pairs
+
+
+@dataclass(frozen=True)
+class PairFolds:
+    """Splits pairs into folds, must-links and cannot-links each by themselves.
+
+    Held-out pairs that follow from the other folds (two points in a chain of must-links, or in two chains
+    that a cannot-link keeps apart) would be no test, and are left out.
+
+    Parameters
+    ----------
+    n_splits : int
+        From 2, and at most the number of pairs of either kind.
+    random_state : int or Generator
+        Which pairs are in which fold.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> from npkl_models.applications.held_out import PairFolds
+    >>> pairs = nm.Pairs(8, [(0, 1), (2, 3)], [(0, 4), (5, 6)])
+    >>> for train, held in PairFolds(2).split(pairs):
+    ...     print(len(train), len(held))
+    2 2
+    2 2
+    """
+
+    n_splits: int = 3
+    random_state: Seed = 0
+
+    def split(self, pairs: Pairs) -> Iterator[tuple[Pairs, Pairs]]:
+        """For each fold: the pairs of the others, and those that are held out.
+
+        Raises
+        ------
+        ProblemError
+            If there are fewer pairs of a kind than folds, or a fold has none that does not follow.
+        """
+        kinds = (pairs.must_link, pairs.cannot_link)
+        folds = self.n_splits
+        if not isinstance(folds, (int, np.integer)) or folds < 2 or min(map(len, kinds)) < folds:
+            raise ProblemError(
+                f"pairs must be at least as many of each kind as folds, and folds at least 2; got "
+                f"{len(kinds[0])} must-links, {len(kinds[1])} cannot-links and {folds} folds"
+            )
+        rng = generator(self.random_state)
+        place = [rng.permutation(len(kind)) % folds for kind in kinds]
+        for fold in range(folds):
+            yield _parted(pairs, np.concatenate(place) == fold, fold)
+
+
+def _parted(pairs: Pairs, out: Mask, fold: int) -> tuple[Pairs, Pairs]:
+    """The pairs that stay, and of those that are out the ones that do not follow from them."""
+    train = _some(pairs, ~out)
+    ends = np.stack([pairs.i, pairs.j], axis=1)
+    held = out.copy()
+    held[out] = open_pairs(ends[out], train.groups()[1], train.cannot_link)
+    if not all((held & (pairs.sign == sign)).any() for sign in (1.0, -1.0)):
+        raise ProblemError(
+            f"pairs must not all follow from each other, got none left of a kind in fold {fold}"
+        )
+    return train, _some(pairs, held)
+
+
+def _some(pairs: Pairs, kept: Mask) -> Pairs:
+    ends, must = np.stack([pairs.i, pairs.j], axis=1), pairs.sign > 0
+    return Pairs(pairs.n, ends[kept & must], ends[kept & ~must], pairs.confidence[kept])
+
+
+def share_met(labels: ArrayLike, pairs: Pairs) -> float:
+    """The mean of two shares: must-links within a cluster, cannot-links across; of one kind alone, its share.
+
+    Two clusters drawn by chance, and one cluster of all points, have a half.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> from npkl_models.applications.held_out import share_met
+    >>> share_met([0, 0, 1, 1], nm.Pairs(4, [(0, 1), (1, 2)], [(0, 3)]))
+    0.75
+    """
+    of: Index = np.asarray(labels)
+    met = (of[pairs.i] == of[pairs.j]) == (pairs.sign > 0)
+    return float(np.mean([met[pairs.sign == sign].mean() for sign in np.unique(pairs.sign)]))
+
+
+def ranked_rightly(V: Array, pairs: Pairs) -> float:
+    """The share of couples, a must-link and a cannot-link, of which the must-link has the larger cosine.
+
+    The area under the curve of K_ij / sqrt(K_ii K_jj).
+
+    Raises
+    ------
+    ProblemError
+        If there are no pairs of one kind.
+    """
+    from sklearn.metrics import roc_auc_score
+
+    if not (len(pairs.must_link) and len(pairs.cannot_link)):
+        raise ProblemError(f"pairs to rank must be of both kinds, got {pairs}")
+    ends = np.stack([pairs.i, pairs.j], axis=1)
+    return float(roc_auc_score(pairs.sign > 0, cosines(V, ends)))
+
+
+def cross_val_pairs(estimator: Any, X: Any, pairs: Pairs, folds: PairFolds | None = None) -> Array:
+    """Scores of an estimator on pairs that it was not given, one of each fold.
+
+    Parameters
+    ----------
+    estimator : NPKLClustering, NPKLKernel or the like
+        Has ``fit(X, pairs=...)`` and ``score(X, pairs=...)``; a clone of it is fitted in each fold.
+    X : array_like of shape (n, d)
+    pairs : Pairs
+    folds : PairFolds, optional
+        Three by default.
+
+    Returns
+    -------
+    ndarray of shape (folds,)
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> from npkl_models.applications.held_out import cross_val_pairs
+    >>> iris = nm.datasets.load("iris")
+    >>> pairs = nm.Pairs.from_labels(iris.y, 60, 60, random_state=0)
+    >>> bool(cross_val_pairs(nm.NPKLKernel(), iris.X, pairs).mean() > 0.9)
+    True
+    """
+    from sklearn.base import clone
+
+    parts = (folds or PairFolds()).split(pairs)
+    return np.array(
+        [clone(estimator).fit(X, pairs=train).score(X, pairs=held) for train, held in parts], dtype=float
+    )
