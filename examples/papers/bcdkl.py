@@ -41,7 +41,7 @@ SIMPLE = (
 )
 NOT_PRINTED = "the paper's B is 100 n on the adult sets: the next column"
 SETTINGS = (
-    f"Draws: {DRAWS} of all methods on the small sets, on the adult sets as the cells say; the paper has 20. gamma = {GAMMA:g} and shift "
+    f"Draws: as the cells say, the same of all methods of a row; the paper has 20. gamma = {GAMMA:g} and shift "
     f"{SHIFT:g}, of which the paper says nothing. As printed: epsilon = 1e-5, at most 1,000 sweeps (adult sets: 800), r the largest with "
     f'r (r + 1) / 2 <= m, B = 100 on the small sets and 100 n on the adult sets; and at most {PATIENCE:g} s, which is ours: "cut" counts the runs '
     f"that ended there, at {LIMIT:g} s for other methods. SDPLR, the paper's third method, is not here: no binary of it is among the packages "

@@ -35,6 +35,16 @@ class Notes:
         return "No run: " + "; ".join(lines) + "." if self.reasons else ""
 
 
+def not_here(name: str) -> str:
+    """The reason of a cell whose runs were not asked for, or have failed."""
+    return f"{name} is not among the runs that are kept"
+
+
+def paragraphs(*parts: str) -> str:
+    """Those that hold anything."""
+    return "\n\n".join(part for part in parts if part)
+
+
 def draws(found: Mapping[str, Any], prefix: str) -> dict[int, Mapping[str, Any]]:
     """The runs whose key is ``prefix`` and a seed, by seed."""
     return {

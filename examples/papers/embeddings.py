@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from cells import Notes, Row, said
+from cells import Notes, Row, not_here, paragraphs, said
 from common import GENERATED, LIMIT, known, load, seeds
 from items import Cells, Item, Results, table
 from sklearn.decomposition import PCA
@@ -99,18 +99,18 @@ def table8(quick: bool) -> Cells:
 DRAWS = 10  # of all methods
 
 
-def rows_of(found: Results, methods: Sequence[str]) -> Iterator[tuple[str, Row]]:
+def rows_of(found: Results, methods: Sequence[str], notes: Notes) -> Iterator[tuple[str, Row]]:
     """The sets that were run."""
     for name in THEIRS8:
-        row = Row(found, {m: f"{name}, {m}, " for m in methods}, Notes(), str)
+        row = Row(found, {m: f"{name}, {m}, " for m in methods}, notes, not_here)
         if row:
             yield name, row
 
 
 def show8(found: Results) -> str:
     """Accuracies, and how much the dual gains or loses on the same draws."""
-    rows, methods = [], ("KPCA", *METHODS)
-    for name, row in rows_of(found, methods):
+    rows, methods, notes = [], ("KPCA", *METHODS), Notes()
+    for name, row in rows_of(found, methods, notes):
         for method, theirs in zip(methods, THEIRS8[name].split(), strict=True):
             other = method.replace("dual", "exact")
             apart = row.difference(method, other, "accuracy") if other != method else "the other route"
@@ -121,13 +121,13 @@ def show8(found: Results) -> str:
         "nothing and on which what B means depends. The last column has the standard error of the difference draw by draw. "
         "Ionosphere and Australian are not in the data folder."
     )
-    return table(("set", "method", "theirs", "ours", "dual less exact"), rows) + f"\n\n{note}"
+    return paragraphs(table(("set", "method", "theirs", "ours", "dual less exact"), rows), notes.text(), note)
 
 
 def show9(found: Results) -> str:
     """CPU seconds, and how far the objectives of the two routes are apart."""
-    rows = []
-    for name, row in rows_of(found, [*METHODS]):
+    rows, notes = [], Notes()
+    for name, row in rows_of(found, [*METHODS], notes):
         theirs = dict(zip(METHODS, THEIRS9[name].split(), strict=True))
         for kind in ("MVE", "SPE"):
             exact, dual = f"{kind}, exact", f"{kind}, dual"
@@ -149,7 +149,7 @@ def show9(found: Results) -> str:
         "objectives apart, at most",
     )
     note = "CPU seconds. MVE: five steps of either route. SPE: rounds to a gap of 1e-4 over all triplets, with either."
-    return table(columns, rows) + f"\n\n{note}"
+    return paragraphs(table(columns, rows), notes.text(), note)
 
 
 SOLVERS = {

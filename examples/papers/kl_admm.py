@@ -256,7 +256,7 @@ def show_convergence(found: Results) -> str:
     for name, one in found.items():
         excess = np.array(one["objective"]) / one["optimum"] - 1
         near = [
-            int(np.argmax(excess < level)) + 1 if (excess < level).any() else "-"
+            int(np.argmax(excess < level)) + 1 if (excess < level).any() else "not reached"
             for level in (1e-1, 1e-2, 1e-3)
         ]
         rows.append((name, f"{one['optimum']:.4f}", *near))

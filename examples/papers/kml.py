@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from cells import Notes, Row
+from cells import Notes, Row, not_here, paragraphs
 from common import seeds
 from items import Cells, Item, Results, table
 from kml_figures import (
@@ -120,9 +120,9 @@ def table2(quick: bool) -> Cells:
 
 def show_sets(found: Results, what: str, theirs: dict[str, str], digits: int, remark: str = "") -> str:
     """A row for each set and method."""
-    rows = []
+    rows, notes = [], Notes()
     for name in theirs:
-        row = Row(found, {method: f"{name}, {method}, " for method in METHODS}, Notes(), str)
+        row = Row(found, {method: f"{name}, {method}, " for method in METHODS}, notes, not_here)
         printed = dict(zip(("input", "RBF", "RCA", "paper's"), theirs[name].split(", "), strict=True))
         for method, cell in zip(METHODS, cells_of(row, what, digits), strict=True) if row else ():
             rows.append((name, method, printed.get(method, "-"), cell, less_input(row, method, what, digits)))
@@ -130,12 +130,8 @@ def show_sets(found: Results, what: str, theirs: dict[str, str], digits: int, re
         "Digits are those of MNIST's test images, about 1,000 each; theirs 2,000 each of the training images, which are not in the folder. "
         "The last column has the standard error of the difference draw by draw. " + remark
     )
-    return (
-        table(
-            ("set", "method", "theirs", "J" if what == "J" else "Rand index", "less that of the input"), rows
-        )
-        + f"\n\n{note}"
-    )
+    columns = ("set", "method", "theirs", "J" if what == "J" else "Rand index", "less that of the input")
+    return paragraphs(table(columns, rows), notes.text(), note)
 
 
 def classify(name: str, share: float, method: str, seed: int) -> dict[str, Any]:
@@ -171,10 +167,12 @@ def table4(quick: bool) -> Cells:
 
 def show4(found: Results) -> str:
     """Accuracies."""
-    rows, below, base = [], [], []
+    rows, below, base, notes = [], [], [], Notes()
     for name in THEIRS4:
         for share, theirs in zip(SHARES, THEIRS4[name], strict=True):
-            row = Row(found, {method: f"{name}, {share}, {method}, " for method in CLASSIFIERS}, Notes(), str)
+            row = Row(
+                found, {method: f"{name}, {share}, {method}, " for method in CLASSIFIERS}, notes, not_here
+            )
             printed = dict(zip(CLASSIFIERS, theirs.split(", "), strict=False))
             if row:
                 below.append(
@@ -182,7 +180,11 @@ def show4(found: Results) -> str:
                 )
                 base.append(np.mean(row.values("input", "accuracy")))
             for method, cell in zip(CLASSIFIERS, row.cells("accuracy", 3), strict=True) if row else ():
-                apart = "-" if method == "input" else row.difference(method, "input", "accuracy", 3)
+                apart = (
+                    "the input itself"
+                    if method == "input"
+                    else row.difference(method, "input", "accuracy", 3)
+                )
                 rows.append((f"{name}, {share:.0%}", method, printed.get(method, "-"), cell, apart))
     note = (
         f"One nearest neighbour (theirs is not stated; their MNIST accuracy of the raw digits, .28 of five classes, is below any "
@@ -193,9 +195,8 @@ def show4(found: Results) -> str:
         f"one neighbour is right in {min(base):.0%} to {max(base):.0%} (theirs: 28 to 76 %) there is less to gain, and a kernel from chains of pairs shrinks what separates the classes. "
         "What was tried: landmarks 100 to 500, the dissimilar pairs, the prior."
     )
-    return (
-        table(("set, labels", "method", "theirs", "accuracy", "less that of the input"), rows) + f"\n\n{note}"
-    )
+    columns = ("set, labels", "method", "theirs", "accuracy", "less that of the input")
+    return paragraphs(table(columns, rows), notes.text(), note)
 
 
 ITEMS = (

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from cells import Notes, Row, draws, said
+from cells import Notes, Row, draws, not_here, paragraphs, said
 from common import seeds
 from items import Cells, Results, exponent, table
 from kml_runs import (
@@ -43,9 +43,9 @@ def figure4(quick: bool) -> Cells:
 
 def show_figure4(found: Results) -> str:
     """J and Rand index."""
-    rows, below = [], 0
+    rows, below, notes = [], 0, Notes()
     for name in UCI:
-        row = Row(found, {method: f"{name}, {method}, " for method in METHODS}, Notes(), str)
+        row = Row(found, {method: f"{name}, {method}, " for method in METHODS}, notes, not_here)
         if not row:
             continue
         columns = (cells_of(row, "J", 2), cells_of(row, "rand", 3))
@@ -59,10 +59,8 @@ def show_figure4(found: Results) -> str:
         "What was tried: the prior and dissimilar pairs, which are in the table, and other widths (Table 1). Ionosphere "
         "is not in the folder, LLMA has no code that could be run."
     )
-    return (
-        table(("set", "pairs", "method", "J", "Rand index", "Rand index less the input's"), rows)
-        + f"\n\n{note}"
-    )
+    columns = ("set", "pairs", "method", "J", "Rand index", "Rand index less the input's")
+    return paragraphs(table(columns, rows), notes.text(), note)
 
 
 def draw_figure4(found: Results, figure: Any) -> None:
@@ -94,12 +92,19 @@ def figure3(quick: bool) -> Cells:
     }  # fmt: skip
 
 
+def few_pairs(count: str) -> str:
+    """Of a number of pairs."""
+    return not_here(f"{count} pairs")
+
+
 def show_figure3(found: Results) -> str:
     """In numbers."""
-    rows, falls = [], []
+    rows, falls, notes = [], [], Notes()
     for name in ("01", "13", "012", "3456"):
         for method in METHODS[2:]:
-            row = Row(found, {str(count): f"{name}, {count}, {method}, " for count in COUNTS}, Notes(), str)
+            row = Row(
+                found, {str(count): f"{name}, {count}, {method}, " for count in COUNTS}, notes, few_pairs
+            )
             if row:
                 rows.append((name, method, *row.cells("J", 2)))
                 if method == "paper's" and all(row.runs.values()):
@@ -110,10 +115,8 @@ def show_figure3(found: Results) -> str:
         "which the formula weighs by their inverse, are no longer those of the classes. What was tried: landmarks from max(100, 2 |S|), as here, to 500; "
         "the prior of the third row; dissimilar pairs, the last, which fall less."
     )
-    return (
-        table(("digits", "method", *(f"{count} pairs" for count in COUNTS)), rows)
-        + f"\n\n{note if falls else ''}"
-    )
+    columns = ("digits", "method", *(f"{count} pairs" for count in COUNTS))
+    return paragraphs(table(columns, rows), notes.text(), note if falls else "")
 
 
 def draw_figure3(found: Results, figure: Any) -> None:
@@ -159,10 +162,10 @@ def landmarks(quick: bool) -> Cells:
 
 def show_landmarks(found: Results) -> str:
     """Random ones beside spread ones."""
-    rows = []
+    rows, notes = [], Notes()
     for name in ("xor", "01", "3456"):
         for count in SPARSE:
-            row = Row(found, {how: f"{name}, {count}, {how}, " for how in HOW}, Notes(), str)
+            row = Row(found, {how: f"{name}, {count}, {how}, " for how in HOW}, notes, not_here)
             if row:
                 rows.append(
                     (f"{name}, {count}", *row.cells("J", 2), row.difference("kmeans++", "random", "J", 2))
@@ -171,7 +174,7 @@ def show_landmarks(found: Results) -> str:
         f"J of the paper's kernel; beside the points of the {PAIRS} pairs so many landmarks, at random as in the paper or far from each other "
         '(`landmarks="kmeans++"`). The last column has the standard error of the difference draw by draw.'
     )
-    return table(("set, landmarks", *HOW, "kmeans++ less random"), rows) + f"\n\n{note}"
+    return paragraphs(table(("set, landmarks", *HOW, "kmeans++ less random"), rows), notes.text(), note)
 
 
 def seconds(n: int, landmarks: int | None) -> dict[str, Any]:
