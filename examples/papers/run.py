@@ -8,6 +8,9 @@ paper from what is kept.
 
 from __future__ import annotations
 
+import one_thread  # noqa: F401  before numpy
+
+# isort: split
 import argparse
 import os
 import shutil
