@@ -124,8 +124,8 @@ def page(paper: Any, folder: Path) -> str:
         how = f"`python examples/papers/run.py {item.name}` ({ways.index(way) + 1})"
         lines.append(f"## {item.title}\n\n{how}\n\n{shown(item, found)}")
         if item.draw is not None and found:
-            save(item.draw, found, DOCS / "images" / "papers" / f"{item.name}.svg")
-            lines.append(f"![{item.title}](../images/papers/{item.name}.svg)")
+            save(item.draw, found, DOCS / "images" / "papers" / f"{item.name}.png")
+            lines.append(f"![{item.title}](../images/papers/{item.name}.png)")
     left = [f"- {item.title}: {item.reason}" for item in paper.ITEMS if item.reason]
     if left:
         lines.append("## Not re-run\n\n" + "\n".join(left))
