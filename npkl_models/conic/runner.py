@@ -14,7 +14,7 @@ import npkl_models.interrupts as interrupts
 from npkl_models.answer.solution import Status
 from npkl_models.certify.certificate import Certificate
 from npkl_models.conic.chunks import SolverBroke, in_chunks, only_the_solver
-from npkl_models.conic.solvers import ConicOptions, choose_solver, solver_arguments
+from npkl_models.conic.solvers import SCS_ITERATION, ConicOptions, choose_solver, solver_arguments
 from npkl_models.linalg import Array, psd_factor, symmetrize
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
@@ -25,7 +25,6 @@ from npkl_models.solve.watch import INTERRUPTED, Watch
 if TYPE_CHECKING:
     import cvxpy as cp
 
-ITERATION_SECONDS = 1e-9  # of SCS, times order^3
 LOOK = 10.0  # certificates of a factor: what one of a dense kernel takes
 PATIENCE, FALLEN = 5_000, 0.5  # iterations, and the share of its gap, by which a run has to fall in them
 
@@ -70,10 +69,11 @@ class ConicRun:
     """One solve: the solver's stretches, the best certificate so far, and when to stop."""
 
     def __init__(
-        self, problem: Statement, program: cp.Problem, options: ConicOptions, reader: Reader, watch: Watch
-    ) -> None:
+        self, problem: Statement, program: cp.Problem, options: ConicOptions, reader: Reader, watch: Watch,
+        done: int = 0,
+    ) -> None:  # fmt: skip
         self.problem, self.program, self.options = problem, program, options
-        self.reader, self.watch = reader, watch
+        self.reader, self.watch, self.done = reader, watch, done  # iterations of a solver before this one
         self.best: Certificate | None = None
         self.lowest = 0.0
         self.still = Standstill()
@@ -98,10 +98,12 @@ class ConicRun:
         found = self._certificate()
         if found is None:
             return None
-        self.watch.record(iterations, found.objective, found.bound, found.relative_gap, found.point.shape[1])
+        self.watch.record(
+            self.done + iterations, found.objective, found.bound, found.relative_gap, found.point.shape[1]
+        )
         if found.certifies(self.options.tol):
             return Status.OPTIMAL
-        stop = self.watch.heed(found.point, iterations * ITERATION_SECONDS * self.problem.order**3)
+        stop = self.watch.heed(found.point, iterations * SCS_ITERATION * self.problem.order**3)
         if stop is None and self.still.reached(iterations, found.relative_gap):
             self.watch.trouble = f"the gap has not been halved since iteration {self.still.at}"
             return Status.INACCURATE
@@ -180,12 +182,12 @@ class ConicRun:
             found = None
         return Claim(
             None if found is None else found.point, None if found is None else found.multipliers, status,
-            self.reader.value(outcome.value), outcome.iterations, outcome.message,
+            self.reader.value(outcome.value), self.done + outcome.iterations, outcome.message,
             self.lowest, found,
         )  # fmt: skip
 
     def _iterations(self) -> int:
-        return self.watch.rows[-1].iteration if self.watch.rows else 0
+        return self.watch.rows[-1].iteration - self.done if self.watch.rows else 0
 
 
 def _status_of(program: cp.Problem) -> Status:

@@ -1,5 +1,7 @@
 """What conic solvers say, and what becomes of it."""
 
+import re
+
 import numpy as np
 import pytest
 from problems import side_information
@@ -72,3 +74,28 @@ def test_quadratic_penalties_through_every_version_of_cvxpy(solver, seed):
     assert found.status is nm.Status.OPTIMAL
     assert found.certificate.certifies(1e-6)
     assert found.objective == pytest.approx(reference.objective, rel=2e-6)
+
+
+def of_forty():
+    data = nm.datasets.load("iris", n=40)
+    pairs = nm.Pairs.from_labels(data.y, 24, 24, random_state=0)
+    return nm.pcp(nm.laplacian(data.X, 5, shift=0.1), pairs)
+
+
+def test_scs_has_a_try_where_clarabel_would_take_long():
+    problem = of_forty()
+    quick, sure = problem.solve("sdp"), problem.solve("sdp", solver="CLARABEL")
+    assert quick.message.startswith("SCS")
+    assert "CLARABEL" not in quick.message
+    assert quick.status is sure.status is nm.Status.OPTIMAL
+    assert abs(quick.objective - sure.objective) <= 1e-6 * problem.reference
+    assert problem.solve("sdp", tol=1e-8).message.startswith("CLARABEL")  # of which SCS is not asked
+
+
+def test_clarabel_follows_where_the_try_is_not_certified(monkeypatch):
+    monkeypatch.setattr("npkl_models.conic.sdp.tries_scs", lambda order, options: 3)
+    found = of_forty().solve("sdp")
+    assert found.status is nm.Status.OPTIMAL
+    assert re.match("SCS: .*; CLARABEL: ", found.message)
+    assert found.iterations > 3
+    assert (np.diff(found.history.iteration) > 0).all()
