@@ -2,7 +2,7 @@
 
 ``python run.py --list`` names them all; ``python run.py kl_admm.table2`` runs one; ``python run.py --quick``
 the small sets with two repetitions, ``--all`` everything. Runs are kept in ``--folder`` as they end, and are
-not begun again after a crash; ``--fresh`` forgets them. ``--docs`` writes docs/papers.md and a page for each
+not begun again after a crash; ``--fresh`` forgets them. ``--docs`` writes docs/lab/papers.md and a page for each
 paper from what is kept.
 """
 
@@ -36,6 +36,7 @@ from npkl_models.task_cache import Failure, sweep
 
 HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs"
+LAB = DOCS / "lab"  # the laboratory's book
 PAPERS = (kl_admm, simple_npkl, thesis, bcdkl, kml)
 ITEMS: dict[str, Item] = {item.name: item for paper in PAPERS for item in paper.ITEMS}
 
@@ -89,7 +90,7 @@ def listing() -> str:
 
 def write_docs(folder: Path) -> None:
     """A page for each paper with its pictures, from what was shown last; items that were not run are left out."""
-    pages = DOCS / "papers"
+    pages = LAB / "papers"
     pages.mkdir(exist_ok=True)
     for paper in PAPERS:
         write_text(pages / f"{paper.__name__}.md", page(paper, folder))
@@ -101,7 +102,7 @@ def write_docs(folder: Path) -> None:
     links += "\n- [From equation to API](papers/equations.md)"
     names = "\n".join(f"papers/{name}" for name in (*titles, "claims", "equations"))
     toctree = f"```{{toctree}}\n:hidden:\n\n{names}\n```"
-    write_text(DOCS / "papers.md", f"{HEAD}\n{links}\n\n{toctree}\n")
+    write_text(LAB / "papers.md", f"{HEAD}\n{links}\n\n{toctree}\n")
 
 
 def shown_of(item: Item, folder: Path) -> dict[str, Any]:
@@ -125,7 +126,7 @@ def page(paper: Any, folder: Path) -> str:
         lines.append(f"## {item.title}\n\n{how}\n\n{shown(item, found)}")
         if item.draw is not None and found:
             save(item.draw, found, DOCS / "images" / "papers" / f"{item.name}.png")
-            lines.append(f"![{item.title}](../images/papers/{item.name}.png)")
+            lines.append(f"![{item.title}](../../images/papers/{item.name}.png)")
     left = [f"- {item.title}: {item.reason}" for item in paper.ITEMS if item.reason]
     if left:
         lines.append("## Not re-run\n\n" + "\n".join(left))

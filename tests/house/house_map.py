@@ -1,6 +1,6 @@
 """The map of the house from the rooms' own docstrings; ``python tests/house/derived.py`` writes it into the documents.
 
-docs/design.md gets every room with its files, CONTRIBUTING.md the rooms alone.
+docs/lab/design.md gets every room with its files, CONTRIBUTING.md the rooms alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FLOORS = {
 """Imports may only point to a lower floor, or stay in the same room."""
 
 BEGIN, END = "<!-- the map: python tests/house/derived.py -->", "<!-- its end -->"
-DOCUMENTS = {"docs/design.md": True, "CONTRIBUTING.md": False}  # whether with files
+DOCUMENTS = {"docs/lab/design.md": True, "CONTRIBUTING.md": False}  # whether with files
 
 
 def summary(path: Path) -> str:

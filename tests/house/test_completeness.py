@@ -45,8 +45,8 @@ def test_every_backend_has_its_page_with_its_options(name):
 
 @pytest.mark.parametrize("name", PRINTED)
 def test_every_printed_algorithm_has_its_options_in_the_documents(name):
-    page = (DOCS / "printed.md").read_text()
-    assert f"```{{include}} generated/options_{name}.md\n```" in page
+    page = (DOCS / "lab" / "printed.md").read_text()
+    assert f"```{{include}} ../generated/options_{name}.md\n```" in page
     assert f"`{name}`" in (DOCS / "backends" / "index.md").read_text()
 
 

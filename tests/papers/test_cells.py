@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
-    path for path in sorted((ROOT / "docs" / "papers").glob("*.md"))
+    path for path in sorted((ROOT / "docs" / "lab" / "papers").glob("*.md"))
     if path.stem == "equations" or "number of draws in brackets" in path.read_text()
 ]  # fmt: skip
 """Those that say that a cell counts its draws, as `examples/papers/run.py --docs` writes them."""

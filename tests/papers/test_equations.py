@@ -13,7 +13,7 @@ import npkl_models as nm
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "examples" / "papers"
-PAGE = ROOT / "docs" / "papers" / "equations.md"
+PAGE = ROOT / "docs" / "lab" / "papers" / "equations.md"
 SOLVE = re.compile(r'^solve\("(?P<backend>\w+)"(?P<options>(?:, \w+=[^,)]+)*)\)$')
 
 

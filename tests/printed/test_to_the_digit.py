@@ -2,7 +2,7 @@
 those algorithms gave when they were options of the production solvers. Equal distances are told apart here: which of
 two equally near points is a neighbour differs from one scikit-learn to the next.
 
-The tables of docs/papers are made of such runs. A run is its objectives after the first, the tenth and the last
+The tables of docs/lab/papers are made of such runs. A run is its objectives after the first, the tenth and the last
 iteration, and their number; they are the same to the last bit on one machine, and to rounding on all.
 """
 

@@ -6,7 +6,7 @@ from equations.row import CHECKS, Paper, Row, counted
 
 TESTS = "tests/printed/test_bcdkl.py"
 RUN = "examples/papers/run.py"
-PAGE = "docs/papers/bcdkl.md"
+PAGE = "docs/lab/papers/bcdkl.md"
 PRINTED = 'solve("printed_bcdkl")'
 ROWS_OF = "npkl_models.lowrank.rows.minimise.minimise_rows"
 BY_DUAL = "npkl_models.printed.rows.minimise_rows_by_dual"
@@ -56,7 +56,7 @@ ROWS = (
     Row("(30)", "The row problem with the linear loss.", (ROWS_OF,), LINEAR, "1e-7"),
     Row("(31)", "Its solution.", (ROWS_OF,), LINEAR, "1e-7"),
     Row("Algorithm 1", "BCDKL.", (PRINTED, "npkl_models.printed.bcdkl"), (f"{TESTS}::test_the_printed_algorithm_descends_to_the_optimum", f"{TESTS}::test_labelled_rows_come_first_or_alone",
-        "tests/printed/test_to_the_digit.py::test_the_iterates_are_those_of_the_papers_pages", "docs/printed.md"), "optimum to 1e-4 at epsilon 1e-5", "The production solver `bcd` differs in order, rank, extrapolation and, for the hinge, in method."),
+        "tests/printed/test_to_the_digit.py::test_the_iterates_are_those_of_the_papers_pages", "docs/lab/printed.md"), "optimum to 1e-4 at epsilon 1e-5", "The production solver `bcd` differs in order, rank, extrapolation and, for the hinge, in method."),
     Row("Definition 1", "Strictly quasi-convex in a variable.", (), (), "", "Not needed: a hypothesis of Proposition 2."),
     Row("Proposition 2", "Limit points of block coordinate descent, from another paper.", (), (f"{TESTS}::test_the_printed_row_program_stalls_and_says_so", "docs/hinge_stall.md"), "",
         "Not needed as a name: a statement. Its source asks for a continuously differentiable function, which the text leaves out, and promises critical points, not minima."),

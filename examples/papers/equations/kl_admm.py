@@ -6,7 +6,7 @@ from equations.row import CHECKS, Paper, Row, counted
 
 TESTS = "tests/printed/test_kl_admm.py"
 RUN = "examples/papers/run.py"
-PAGE = "docs/papers/kl_admm.md"
+PAGE = "docs/lab/papers/kl_admm.md"
 PRINTED = 'solve("printed_kl_admm")'
 LAGRANGIAN = "npkl_models.printed.lagrangian"
 
@@ -41,7 +41,7 @@ ROWS = (
     Row("(15)", "The penalty doubles or halves as the residuals ask, not below ten.", ("npkl_models.lowrank.admm.ADMMEngine.balance", 'solve("printed_kl_admm", rho=100.0, rho_floor=10.0)'),
         (f"{CHECKS}::test_the_penalty_moves_as_equation_15_says",), "exact", "Not in print: where the objective grows a thousandfold the floor is doubled and the run begun again."),
     Row("Algorithm 1", "KL-ADMM.", (PRINTED, "npkl_models.printed.kl_admm"),
-        (f"{TESTS}::test_a_small_epsilon_ends_at_the_optimum", "tests/printed/test_to_the_digit.py::test_the_iterates_are_those_of_the_papers_pages", "docs/printed.md"),
+        (f"{TESTS}::test_a_small_epsilon_ends_at_the_optimum", "tests/printed/test_to_the_digit.py::test_the_iterates_are_those_of_the_papers_pages", "docs/lab/printed.md"),
         "optimum of an exact solver to 1e-5 at epsilon 1e-7", "The production solver `admm` differs in start, penalty, relaxation and end."),
     Row("Lemma 1", "Steps go to zero if the multipliers are bounded and have a finite path.", ('solve("printed_kl_admm", checks=True)', f"{LAGRANGIAN}.Checks"),
         (f"{TESTS}::test_lemma_1_holds_with_half_its_constant_and_not_with_the_printed_one",), "its inequality at every iterate, to 1e-9",

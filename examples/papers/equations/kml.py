@@ -6,7 +6,7 @@ from equations.row import CHECKS, Paper, Row, counted
 
 TESTS = "tests/applications/test_metric.py"
 RUN = "examples/papers/run.py"
-PAGE = "docs/papers/kml.md"
+PAGE = "docs/lab/papers/kml.md"
 LEARNER = "npkl_models.applications.metric.KernelMetricLearner"
 PAIR = "npkl_models.applications.metric"
 ALL = (f"{TESTS}::test_with_all_points_as_landmarks_it_is_the_basic_algorithm",)

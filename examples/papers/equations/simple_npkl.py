@@ -7,7 +7,7 @@ from equations.row import CHECKS, Paper, Row, counted
 PRINTED_TESTS = "tests/printed/test_simple_npkl.py"
 DUAL_TESTS = "tests/spectral/test_dual.py"
 RUN = "examples/papers/run.py"
-PAGE = "docs/papers/simple_npkl.md"
+PAGE = "docs/lab/papers/simple_npkl.md"
 PRINTED = 'solve("printed_simple_npkl")'
 DUAL = "npkl_models.spectral.concave.Dual"
 TRACE_POWER = "npkl_models.TracePower"
@@ -54,7 +54,7 @@ ROWS = (
         "The text that we have shows a minus before B in the kernel that follows it; (14) has none."),
     Row("(26)", "The squared hinge with a penalty.", ("npkl_models.simple_npkl",), (f"{CHECKS}::test_simple_npkl_is_equations_12_21_and_26",), "1e-10"),
     Row("Algorithm 1", "SimpleNPKL: closed form, gradient, step, and so on.", (PRINTED, 'solve("simple_npkl")'), (f"{PRINTED_TESTS}::test_the_steps_of_prop_6_lead_to_the_optimum_and_never_down",
-        f"{PRINTED_TESTS}::test_truncated_kernels_are_feasible_and_bounded_from_below", "docs/printed.md"), "optimum to 1e-4; bounds on the right side, 1e-9",
+        f"{PRINTED_TESTS}::test_truncated_kernels_are_feasible_and_bounded_from_below", "docs/lab/printed.md"), "optimum to 1e-4; bounds on the right side, 1e-9",
         "The criterion is not stated: 51 steps, where its tables end. The production solver ascends otherwise and closes the gap."),
     Row("Proposition 4", "Rank of some solution of a linear semidefinite program.", ('solve("printed_simple_npkl", eigenpairs="pataki")', "npkl_models.spectral.concave.printed_rank"),
         (f"{PRINTED_TESTS}::test_the_rank_of_prop_4", f"{PRINTED_TESTS}::test_a_rank_that_is_too_small_leaves_the_gap_open"), "exact",

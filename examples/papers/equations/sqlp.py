@@ -7,7 +7,7 @@ from equations.row import CHECKS, Paper, Row, counted
 TESTS = "tests/printed/test_sqlp.py"
 REDUCED = "tests/conic/test_reduced.py"
 RUN = "examples/papers/run.py"
-PAGE = "docs/papers/thesis.md"
+PAGE = "docs/lab/papers/thesis.md"
 PRINTED = 'solve("printed_sqlp")'
 SMOOTH = (f"{CHECKS}::test_smoothness_is_the_trace_with_either_laplacian",)
 HARD = ("tests/model/test_formulations.py::test_hard_pcp_is_solved_exactly",)
@@ -59,9 +59,9 @@ ROWS = (
     Row("Theorem 5", "The bound as a second-order cone.", ("npkl_models.conic.reduced.write_sqlp",), (f"{CHECKS}::test_theorem_5_of_the_thesis_on_points_inside_and_outside",), "200 random points"),
     Row("(3.21)-(3.25)", "The semidefinite-quadratic-linear program.", (PRINTED, 'solve("sqlp")', "npkl_models.conic.reduced.write_sqlp"), (*SAME, f"{TESTS}::test_it_counts_the_unknowns_of_vec", f"{REDUCED}::test_backends_agree_in_a_basis"),
         "printed and production form to 2e-6", "SDPT3 solves it in the thesis; here a solver of CVXPY. The production form is scaled."),
-    Row("Table 3.1", "Time, iterations and rank of A, Swiss roll.", (f"{RUN} thesis.table3_1", "npkl_models.reg_mvu"), (PAGE, f"{TESTS}::test_ranks_of_squared_distances", "docs/printed.md"), "ranks exact against brute force",
+    Row("Table 3.1", "Time, iterations and rank of A, Swiss roll.", (f"{RUN} thesis.table3_1", "npkl_models.reg_mvu"), (PAGE, f"{TESTS}::test_ranks_of_squared_distances", "docs/lab/printed.md"), "ranks exact against brute force",
         "The printed ranks lie between ours in the whole and in the half matrix; the roll of the thesis is another sample. That is open."),
-    Row("Table 3.2", "The same, USPS.", (f"{RUN} thesis.table3_2", "npkl_models.reg_pcp"), (PAGE, f"{TESTS}::test_the_reference_optimum_on_usps", "tests/model/test_graph.py::test_the_width_of_the_thesis", "docs/printed.md"), "reference optimum to 2e-3; rank 100 at s = 10",
+    Row("Table 3.2", "The same, USPS.", (f"{RUN} thesis.table3_2", "npkl_models.reg_pcp"), (PAGE, f"{TESTS}::test_the_reference_optimum_on_usps", "tests/model/test_graph.py::test_the_width_of_the_thesis", "docs/lab/printed.md"), "reference optimum to 2e-3; rank 100 at s = 10",
         "At s = 60, 80 and 100 the printed ranks are 8 to 12 above ours; at 80 and 100 they are above the number of rows that A has."),
     Row("Figure 3.1", "The Swiss roll.", (f"{RUN} thesis.figure3_1", "npkl_models.data.synthetic.swiss_roll"), (PAGE,), "drawn on the page", "Another sample of it."),
     Row("Figure 3.2", "Time against size, Swiss roll.", (f"{RUN} thesis.table3_1",), (PAGE,), "exponents on the page"),
