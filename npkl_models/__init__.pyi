@@ -16,12 +16,12 @@ from .errors import (
     UnsupportedError,
     WriteError,
 )
-from .formulations import colored_mvu, hard_pcp, mve, mvu, npkl, pcp, reg_mvu, reg_pcp, simple_npkl, spe
+from .formulations import colored_mvu, hard_pcp, mve, mvu, npkl, pcp, psde, reg_mvu, reg_pcp, simple_npkl, spe
 from .model.basis import Basis
 from .model.eigenbasis import eigenbasis
 from .model.functionals import DistanceDifferences, Entries, Functional, SquaredDistances, TotalSum
 from .model.graph import knn_affinity, laplacian
-from .model.losses import LOSSES, Hinge, Linear, Loss, SharedSlack, Square, SquaredHinge
+from .model.losses import LOSSES, Hinge, Linear, Loss, SharedSlack, Square, SquaredExcess, SquaredHinge
 from .model.pairs import Pairs
 from .model.regularizer import Regularizer
 from .model.regularizers import REGULARIZERS, NoRegularizer, RowNormBound, TracePower
@@ -87,6 +87,7 @@ __all__ = [
     "SolverError",
     "Square",
     "SquaredDistances",
+    "SquaredExcess",
     "SquaredHinge",
     "Status",
     "Takes",
@@ -115,6 +116,7 @@ __all__ = [
     "mvu",
     "npkl",
     "pcp",
+    "psde",
     "reg_mvu",
     "reg_pcp",
     "register",

@@ -67,10 +67,17 @@ def instances() -> dict[str, Problem]:
         "reg_pcp": nm.reg_pcp(nm.eigenbasis(nm.laplacian(wine.X, n_neighbors=8), 12), of_wine),
         "mvu": nm.mvu(np.column_stack([angle * np.cos(angle), angle * np.sin(angle)]), n_neighbors=2),
         "reg_mvu": nm.reg_mvu(swiss_roll(600, random_state=2)[0], n_neighbors=6, n_basis=12, nu=100.0),
+        "psde": nm.psde(ring_of_views(40), C=50.0),
         "spe": nm.spe(nm.knn_affinity(swiss_roll(60, random_state=0)[0], 4, sigma="binary"), C=2.0),
         "mve": nm.mve(swiss_roll(80, random_state=0)[0], 2, n_neighbors=6, C=100.0),
         "colored_mvu": nm.colored_mvu(of_wine_X, wine.y, n_neighbors=5, bound=float(wine.n)),
     }
+
+
+def ring_of_views(n: int) -> nm.Pairs:
+    """Neighbours on a ring are similar, points five steps apart are not."""
+    i = np.arange(n)
+    return nm.Pairs(n, np.stack([i, (i + 1) % n], axis=1), np.stack([i, (i + 5) % n], axis=1))
 
 
 def form(problem: Problem) -> str:

@@ -4,7 +4,7 @@ Examples
 --------
 >>> import npkl_models as nm
 >>> sorted(nm.formulations.FORMULATIONS)
-['colored_mvu', 'hard_pcp', 'mve', 'mvu', 'npkl', 'pcp', 'reg_mvu', 'reg_pcp', 'simple_npkl', 'spe']
+['colored_mvu', 'hard_pcp', 'mve', 'mvu', 'npkl', 'pcp', 'psde', 'reg_mvu', 'reg_pcp', 'simple_npkl', 'spe']
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable
 from npkl_models.formulations.colored import colored_mvu
 from npkl_models.formulations.nonparametric import npkl, simple_npkl
 from npkl_models.formulations.propagation import hard_pcp, pcp, reg_pcp
+from npkl_models.formulations.similarity import psde
 from npkl_models.formulations.structure import spe
 from npkl_models.formulations.unfolding import mvu, reg_mvu
 from npkl_models.formulations.volume import mve
@@ -27,6 +28,7 @@ __all__ = [
     "mvu",
     "npkl",
     "pcp",
+    "psde",
     "reg_mvu",
     "reg_pcp",
     "simple_npkl",
@@ -35,6 +37,6 @@ __all__ = [
 
 FORMULATIONS: dict[str, Callable[..., Problem]] = {
     builder.__name__: builder
-    for builder in (colored_mvu, npkl, simple_npkl, pcp, hard_pcp, reg_pcp, spe, mvu, reg_mvu, mve)
+    for builder in (colored_mvu, npkl, simple_npkl, pcp, hard_pcp, reg_pcp, psde, spe, mvu, reg_mvu, mve)
 }
 """All of them by name."""

@@ -214,7 +214,8 @@ def test_every_field_of_every_formulation_is_taken(capsys):
     }  # fmt: skip
     for name in FORMULATIONS:
         used = [key for key in fields_of(name, "iris") if key in given]
-        words = [word for key in used for word in (f"--{key.replace('_', '-')}", given[key])]
+        own = given | ({"loss": "hinge"} if name == "psde" else {})
+        words = [word for key in used for word in (f"--{key.replace('_', '-')}", own[key])]
         if name in ("mvu", "reg_mvu"):
             words += ["--data", "swiss_roll"]
         assert main(["explain", "--formulation", name, *words]) == 0, capsys.readouterr().err
