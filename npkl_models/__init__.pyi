@@ -16,7 +16,20 @@ from .errors import (
     UnsupportedError,
     WriteError,
 )
-from .formulations import colored_mvu, hard_pcp, mve, mvu, npkl, pcp, psde, reg_mvu, reg_pcp, simple_npkl, spe
+from .formulations import (
+    colored_mvu,
+    hard_pcp,
+    kernel_completion,
+    mve,
+    mvu,
+    npkl,
+    pcp,
+    psde,
+    reg_mvu,
+    reg_pcp,
+    simple_npkl,
+    spe,
+)
 from .model.basis import Basis
 from .model.eigenbasis import eigenbasis
 from .model.functionals import DistanceDifferences, Entries, Functional, SquaredDistances, TotalSum
@@ -110,6 +123,7 @@ __all__ = [
     "equivalent_penalty",
     "formulations",
     "hard_pcp",
+    "kernel_completion",
     "knn_affinity",
     "laplacian",
     "mve",

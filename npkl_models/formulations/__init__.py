@@ -2,9 +2,11 @@
 
 Examples
 --------
+>>> from pprint import pprint
 >>> import npkl_models as nm
->>> sorted(nm.formulations.FORMULATIONS)
-['colored_mvu', 'hard_pcp', 'mve', 'mvu', 'npkl', 'pcp', 'psde', 'reg_mvu', 'reg_pcp', 'simple_npkl', 'spe']
+>>> pprint(sorted(nm.formulations.FORMULATIONS), width=100, compact=True)
+['colored_mvu', 'hard_pcp', 'kernel_completion', 'mve', 'mvu', 'npkl', 'pcp', 'psde', 'reg_mvu',
+ 'reg_pcp', 'simple_npkl', 'spe']
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from npkl_models.formulations.colored import colored_mvu
+from npkl_models.formulations.completion import kernel_completion
 from npkl_models.formulations.nonparametric import npkl, simple_npkl
 from npkl_models.formulations.propagation import hard_pcp, pcp, reg_pcp
 from npkl_models.formulations.similarity import psde
@@ -24,6 +27,7 @@ __all__ = [
     "FORMULATIONS",
     "colored_mvu",
     "hard_pcp",
+    "kernel_completion",
     "mve",
     "mvu",
     "npkl",
@@ -37,6 +41,19 @@ __all__ = [
 
 FORMULATIONS: dict[str, Callable[..., Problem]] = {
     builder.__name__: builder
-    for builder in (colored_mvu, npkl, simple_npkl, pcp, hard_pcp, reg_pcp, psde, spe, mvu, reg_mvu, mve)
+    for builder in (
+        colored_mvu,
+        kernel_completion,
+        npkl,
+        simple_npkl,
+        pcp,
+        hard_pcp,
+        reg_pcp,
+        psde,
+        spe,
+        mvu,
+        reg_mvu,
+        mve,
+    )
 }
 """All of them by name."""
