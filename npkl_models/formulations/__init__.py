@@ -5,8 +5,8 @@ Examples
 >>> from pprint import pprint
 >>> import npkl_models as nm
 >>> pprint(sorted(nm.formulations.FORMULATIONS), width=100, compact=True)
-['colored_mvu', 'hard_pcp', 'kernel_completion', 'mve', 'mvu', 'npkl', 'pcp', 'psde', 'reg_mvu',
- 'reg_pcp', 'simple_npkl', 'spe']
+['colored_mvu', 'hard_pcp', 'kernel_completion', 'locally_rigid', 'mve', 'mvu', 'npkl', 'pcp',
+ 'psde', 'reg_mvu', 'reg_pcp', 'simple_npkl', 'spe']
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from npkl_models.formulations.colored import colored_mvu
 from npkl_models.formulations.completion import kernel_completion
 from npkl_models.formulations.nonparametric import npkl, simple_npkl
 from npkl_models.formulations.propagation import hard_pcp, pcp, reg_pcp
+from npkl_models.formulations.rigid import locally_rigid
 from npkl_models.formulations.similarity import psde
 from npkl_models.formulations.structure import spe
 from npkl_models.formulations.unfolding import mvu, reg_mvu
@@ -28,6 +29,7 @@ __all__ = [
     "colored_mvu",
     "hard_pcp",
     "kernel_completion",
+    "locally_rigid",
     "mve",
     "mvu",
     "npkl",
@@ -49,6 +51,7 @@ FORMULATIONS: dict[str, Callable[..., Problem]] = {
         pcp,
         hard_pcp,
         reg_pcp,
+        locally_rigid,
         psde,
         spe,
         mvu,

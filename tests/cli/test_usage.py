@@ -216,7 +216,7 @@ def test_every_field_of_every_formulation_is_taken(capsys):
         used = [key for key in fields_of(name, "iris") if key in given]
         own = given | ({"loss": "hinge"} if name == "psde" else {})
         words = [word for key in used for word in (f"--{key.replace('_', '-')}", own[key])]
-        if name in ("mvu", "reg_mvu"):
+        if name in ("conformal_eigenmaps", "locally_rigid", "mvu", "reg_mvu"):
             words += ["--data", "swiss_roll"]
         assert main(["explain", "--formulation", name, *words]) == 0, capsys.readouterr().err
 
