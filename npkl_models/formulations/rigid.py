@@ -58,7 +58,8 @@ def locally_rigid(
     Raises
     ------
     ProblemError
-        For a graph in parts, unless they are to be connected; for too few neighbours or too small a basis for the dimension.
+        For a graph in parts, unless they are to be connected; for too few neighbours or too small a basis
+        for the dimension.
 
     Notes
     -----

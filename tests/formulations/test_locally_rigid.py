@@ -91,4 +91,4 @@ def test_what_does_not_place_a_point_is_refused():
         nm.locally_rigid(np.concatenate([X, X + 50.0]), 5, 5)
     joined = nm.locally_rigid(np.concatenate([X, X + 50.0]), 5, 5, components="connect")
     assert joined.name == "locally_rigid, 2 parts of the graph joined"
-    assert joined.solve("interior").objective < 1e-7 * joined.reference
+    assert joined.solve("interior").objective < 1e-6  # of squares of distances near 5,000
