@@ -18,6 +18,7 @@ from .errors import (
 )
 from .formulations import (
     colored_mvu,
+    conformal_eigenmaps,
     hard_pcp,
     kernel_completion,
     locally_rigid,
@@ -33,7 +34,15 @@ from .formulations import (
 )
 from .model.basis import Basis
 from .model.eigenbasis import eigenbasis
-from .model.functionals import DistanceDifferences, Entries, Functional, SquaredDistances, TotalSum
+from .model.functionals import (
+    DistanceCombinations,
+    DistanceDifferences,
+    Entries,
+    Functional,
+    SquaredDistances,
+    TotalSum,
+    Trace,
+)
 from .model.graph import knn_affinity, laplacian
 from .model.losses import LOSSES, Hinge, Linear, Loss, SharedSlack, Square, SquaredExcess, SquaredHinge
 from .model.pairs import Pairs
@@ -68,6 +77,7 @@ __all__ = [
     "Cost",
     "CrossCheck",
     "CvxSupport",
+    "DistanceCombinations",
     "DistanceDifferences",
     "Engine",
     "EnginePlan",
@@ -106,6 +116,7 @@ __all__ = [
     "Status",
     "Takes",
     "TotalSum",
+    "Trace",
     "TracePower",
     "UnsupportedError",
     "Watch",
@@ -117,6 +128,7 @@ __all__ = [
     "choose_backend",
     "colored_mvu",
     "compile",
+    "conformal_eigenmaps",
     "crosscheck",
     "datasets",
     "eigenbasis",

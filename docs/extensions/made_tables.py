@@ -70,6 +70,7 @@ def instances() -> dict[str, Problem]:
         "reg_mvu": nm.reg_mvu(swiss_roll(600, random_state=2)[0], n_neighbors=6, n_basis=12, nu=100.0),
         "kernel_completion": nm.kernel_completion(known_affinities(iris.X, 5), penalty=0.01),
         "locally_rigid": nm.locally_rigid(np.random.default_rng(0).uniform(size=(150, 2)), 8, 6),
+        "conformal_eigenmaps": nm.conformal_eigenmaps(swiss_roll(150, random_state=2)[0], 6, 10),
         "psde": nm.psde(ring_of_views(40), C=50.0),
         "spe": nm.spe(nm.knn_affinity(swiss_roll(60, random_state=0)[0], 4, sigma="binary"), C=2.0),
         "mve": nm.mve(swiss_roll(80, random_state=0)[0], 2, n_neighbors=6, C=100.0),

@@ -5,8 +5,8 @@ Examples
 >>> from pprint import pprint
 >>> import npkl_models as nm
 >>> pprint(sorted(nm.formulations.FORMULATIONS), width=100, compact=True)
-['colored_mvu', 'hard_pcp', 'kernel_completion', 'locally_rigid', 'mve', 'mvu', 'npkl', 'pcp',
- 'psde', 'reg_mvu', 'reg_pcp', 'simple_npkl', 'spe']
+['colored_mvu', 'conformal_eigenmaps', 'hard_pcp', 'kernel_completion', 'locally_rigid', 'mve',
+ 'mvu', 'npkl', 'pcp', 'psde', 'reg_mvu', 'reg_pcp', 'simple_npkl', 'spe']
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 from npkl_models.formulations.colored import colored_mvu
 from npkl_models.formulations.completion import kernel_completion
+from npkl_models.formulations.conformal import conformal_eigenmaps
 from npkl_models.formulations.nonparametric import npkl, simple_npkl
 from npkl_models.formulations.propagation import hard_pcp, pcp, reg_pcp
 from npkl_models.formulations.rigid import locally_rigid
@@ -27,6 +28,7 @@ from npkl_models.problem import Problem
 __all__ = [
     "FORMULATIONS",
     "colored_mvu",
+    "conformal_eigenmaps",
     "hard_pcp",
     "kernel_completion",
     "locally_rigid",
@@ -46,6 +48,7 @@ FORMULATIONS: dict[str, Callable[..., Problem]] = {
     for builder in (
         colored_mvu,
         kernel_completion,
+        conformal_eigenmaps,
         npkl,
         simple_npkl,
         pcp,

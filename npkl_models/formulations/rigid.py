@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
-from npkl_models.formulations.neighborhood import neighborhood
+from npkl_models.formulations.neighborhood import neighborhood, pairs_within
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.linalg.owned import whole_number
 from npkl_models.model.basis import Basis
@@ -134,10 +134,9 @@ def _laid_out(points: Any, members: Index, dimension: int, metric: str) -> Array
     """Places (n, k, dimension) of each row's members from its first one, by their distances alone."""
     n, size = members.shape
     a, b = np.triu_indices(size, 1)
-    ends = np.sort(np.stack([members[:, a].ravel(), members[:, b].ravel()], axis=1), axis=1)
-    pairs, place = np.unique(ends, axis=0, return_inverse=True)
+    pairs, place = pairs_within(members)
     D = np.zeros((n, size, size))
-    D[:, a, b] = D[:, b, a] = (distances_of(points, pairs, metric) ** 2)[place.ravel()].reshape(n, a.size)
+    D[:, a, b] = D[:, b, a] = (distances_of(points, pairs, metric) ** 2)[place]
     mean = D.mean(axis=1, keepdims=True)
     B = -0.5 * (D - mean - mean.transpose(0, 2, 1) + mean.mean(axis=2, keepdims=True))
     values, vectors = np.linalg.eigh(B)

@@ -17,8 +17,8 @@ FOLDER_VARIABLE = "NPKL_DATA_HOME"
 """The variable that names the data folder."""
 
 FORMULATIONS = (
-    "colored_mvu", "hard_pcp", "kernel_completion", "locally_rigid", "mve", "mvu", "npkl", "pcp", "psde",
-    "reg_mvu", "reg_pcp", "simple_npkl", "spe",
+    "colored_mvu", "conformal_eigenmaps", "hard_pcp", "kernel_completion", "locally_rigid", "mve", "mvu",
+    "npkl", "pcp", "psde", "reg_mvu", "reg_pcp", "simple_npkl", "spe",
 )  # fmt: skip
 """Of `npkl_models.formulations`, sorted."""
 

@@ -32,6 +32,7 @@ RECIPES = [
     Recipe(formulation="spe", n_neighbors=4, n=20),
     Recipe(formulation="kernel_completion", n_neighbors=4, penalty=0.1, n=20),
     Recipe(formulation="locally_rigid", n_neighbors=8, data="swiss_roll", n=60, n_basis=5),
+    Recipe(formulation="conformal_eigenmaps", n_neighbors=6, data="swiss_roll", n=60, n_basis=5),
     Recipe(formulation="psde", loss="hinge", gamma=3, bound=9, n=20),
 ]
 
