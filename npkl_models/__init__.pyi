@@ -20,12 +20,35 @@ from .errors import (
     UnsupportedError,
     WriteError,
 )
-from .formulations import colored_mvu, hard_pcp, mve, mvu, npkl, pcp, reg_mvu, reg_pcp, simple_npkl, spe
+from .formulations import (
+    colored_mvu,
+    conformal_eigenmaps,
+    hard_pcp,
+    kernel_completion,
+    locally_rigid,
+    mve,
+    mvu,
+    npkl,
+    pcp,
+    psde,
+    reg_mvu,
+    reg_pcp,
+    simple_npkl,
+    spe,
+)
 from .model.basis import Basis
 from .model.eigenbasis import eigenbasis
-from .model.functionals import DistanceDifferences, Entries, Functional, SquaredDistances, TotalSum
+from .model.functionals import (
+    DistanceCombinations,
+    DistanceDifferences,
+    Entries,
+    Functional,
+    SquaredDistances,
+    TotalSum,
+    Trace,
+)
 from .model.graph import knn_affinity, laplacian
-from .model.losses import LOSSES, Hinge, Linear, Loss, SharedSlack, Square, SquaredHinge
+from .model.losses import LOSSES, Hinge, Linear, Loss, SharedSlack, Square, SquaredExcess, SquaredHinge
 from .model.pairs import Pairs
 from .model.regularizer import Regularizer
 from .model.regularizers import REGULARIZERS, NoRegularizer, RowNormBound, TracePower
@@ -62,6 +85,7 @@ __all__ = [
     "Cost",
     "CrossCheck",
     "CvxSupport",
+    "DistanceCombinations",
     "DistanceDifferences",
     "Engine",
     "EnginePlan",
@@ -99,10 +123,12 @@ __all__ = [
     "SolverError",
     "Square",
     "SquaredDistances",
+    "SquaredExcess",
     "SquaredHinge",
     "Status",
     "Takes",
     "TotalSum",
+    "Trace",
     "TracePower",
     "UnsupportedError",
     "Watch",
@@ -114,6 +140,7 @@ __all__ = [
     "choose_backend",
     "colored_mvu",
     "compile",
+    "conformal_eigenmaps",
     "crosscheck",
     "datasets",
     "eigenbasis",
@@ -121,12 +148,15 @@ __all__ = [
     "equivalent_penalty",
     "formulations",
     "hard_pcp",
+    "kernel_completion",
     "knn_affinity",
     "laplacian",
+    "locally_rigid",
     "mve",
     "mvu",
     "npkl",
     "pcp",
+    "psde",
     "reg_mvu",
     "reg_pcp",
     "register",

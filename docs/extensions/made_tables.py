@@ -51,6 +51,7 @@ def _write(name: str, text: str) -> None:
 def instances() -> dict[str, Problem]:
     """One of each formulation, as its page shows it."""
     from npkl_models.data.synthetic import swiss_roll
+    from npkl_models.formulations.completion import known_affinities
 
     iris, wine = datasets.load("iris"), datasets.load("wine")
     pairs = nm.Pairs.from_labels(iris.y, n_must=90, n_cannot=90, random_state=0)
@@ -67,10 +68,20 @@ def instances() -> dict[str, Problem]:
         "reg_pcp": nm.reg_pcp(nm.eigenbasis(nm.laplacian(wine.X, n_neighbors=8), 12), of_wine),
         "mvu": nm.mvu(np.column_stack([angle * np.cos(angle), angle * np.sin(angle)]), n_neighbors=2),
         "reg_mvu": nm.reg_mvu(swiss_roll(600, random_state=2)[0], n_neighbors=6, n_basis=12, nu=100.0),
+        "kernel_completion": nm.kernel_completion(known_affinities(iris.X, 5), penalty=0.01),
+        "locally_rigid": nm.locally_rigid(np.random.default_rng(0).uniform(size=(150, 2)), 8, 6),
+        "conformal_eigenmaps": nm.conformal_eigenmaps(swiss_roll(150, random_state=2)[0], 6, 10),
+        "psde": nm.psde(ring_of_views(40), C=50.0),
         "spe": nm.spe(nm.knn_affinity(swiss_roll(60, random_state=0)[0], 4, sigma="binary"), C=2.0),
         "mve": nm.mve(swiss_roll(80, random_state=0)[0], 2, n_neighbors=6, C=100.0),
         "colored_mvu": nm.colored_mvu(of_wine_X, wine.y, n_neighbors=5, bound=float(wine.n)),
     }
+
+
+def ring_of_views(n: int) -> nm.Pairs:
+    """Neighbours on a ring are similar, points five steps apart are not."""
+    i = np.arange(n)
+    return nm.Pairs(n, np.stack([i, (i + 1) % n], axis=1), np.stack([i, (i + 5) % n], axis=1))
 
 
 def form(problem: Problem) -> str:

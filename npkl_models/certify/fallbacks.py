@@ -30,7 +30,7 @@ from npkl_models.model import rounding
 from npkl_models.model.basis import Basis
 from npkl_models.model.conjugates import projected
 from npkl_models.model.facts import cost_floor, squares
-from npkl_models.model.functionals import DistanceDifferences, SquaredDistances
+from npkl_models.model.functionals import DISTANCES
 from npkl_models.model.pairs import components
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
@@ -105,7 +105,7 @@ def _centred(problem: Statement) -> tuple[Basis, float] | None:
         first = np.zeros(part.functional.size, dtype=np.intp)
         first[t.owner] = t.row
         edges += [np.stack([first[t.owner], t.row], axis=1), np.stack([first[t.owner], t.column], axis=1)]
-        if not isinstance(part.functional, (SquaredDistances, DistanceDifferences)):
+        if not isinstance(part.functional, DISTANCES):
             seen[t.row] = seen[t.column] = True
     rows = np.split(problem.cost.data, problem.cost.indptr[1:-1])
     seen |= np.array([math.fsum(row) != 0.0 for row in rows])

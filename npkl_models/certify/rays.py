@@ -18,7 +18,7 @@ from npkl_models.feasibility.kantorovich import exceeds
 from npkl_models.feasibility.residual import contradictory, nearest, random_factor, row_bound
 from npkl_models.linalg import Array
 from npkl_models.model.facts import squares
-from npkl_models.model.functionals import DistanceDifferences, SquaredDistances
+from npkl_models.model.functionals import DISTANCES
 from npkl_models.model.regularizers import NoRegularizer
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
@@ -72,14 +72,8 @@ def _without_losses(problem: Statement) -> Statement:
         return Statement(sp.csr_array((n, n)), (), problem.equalities, R, problem.basis)
     place = np.zeros(n, dtype=np.intp)
     place[used] = np.arange(used.size)
-    parts = [
-        replace(
-            part,
-            functional=type(part.functional)(used.size, tuple(place[i] for i in part.functional.indices)),
-        )
-        for part in problem.equalities
-    ]
-    shifts = all(isinstance(part.functional, (SquaredDistances, DistanceDifferences)) for part in parts)
+    parts = [replace(part, functional=part.functional.over(used.size, place)) for part in problem.equalities]
+    shifts = all(isinstance(part.functional, DISTANCES) for part in parts)
     shifted = shifts and not R.row_multipliers and used.size <= LARGEST  # any kernel may be centred
     basis = complement(used.size) if shifted else None
     return Statement(sp.csr_array((used.size, used.size)), (), parts, R, basis)

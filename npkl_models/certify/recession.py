@@ -186,11 +186,10 @@ def _parts(problem: Statement, held: list[tuple[Functional, Mask]]) -> list[Equa
     parts = []
     for f, mask in held:
         if mask.any():
-            part = type(f)(f.n, tuple(index[mask] for index in f.indices))
+            part = f.kept(mask)
             open_ = ~_vanishing(part, problem.basis)
             if open_.any():
-                indices = tuple(index[open_] for index in part.indices)
-                parts.append(Equality(type(f)(f.n, indices), 0.0))
+                parts.append(Equality(part.kept(open_), 0.0))
     return parts
 
 

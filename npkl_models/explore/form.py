@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from npkl_models.errors import ProblemError, chosen, unknown
 from npkl_models.formulations import FORMULATIONS
 from npkl_models.recipe.fields import FIELDS, LONGEST, PAGE, Field, Fields, short
 from npkl_models.recipe.names import BASIS
-from npkl_models.recipe.recipe import Recipe, fields_of
+from npkl_models.recipe.recipe import Recipe, fields_of, needs_basis
 from npkl_models.routes import backends
 
 CLUSTERS = Field(
@@ -81,9 +80,7 @@ def formulations() -> dict[str, dict[str, Any]]:
         name: {
             "fields": [*fields_of(name, ""), CLUSTERS.name],
             "about": (builder.__doc__ or "").strip().split("\n")[0],
-            "basis": str(BASIS)
-            if {"basis", "n_basis"} & {*inspect.signature(builder).parameters}
-            else "none",
+            "basis": str(BASIS) if needs_basis(name) else "none",
         }
         for name, builder in FORMULATIONS.items()
     }

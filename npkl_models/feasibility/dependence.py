@@ -44,8 +44,7 @@ def _reduced(problem: Statement) -> Statement | None:
         f, kept = part.functional, left[at : at + part.functional.size]
         at += f.size
         if kept.any():
-            same = type(f)(f.n, tuple(index[kept] for index in f.indices))
-            parts.append(Equality(same, part.value[kept], part.name))
+            parts.append(Equality(f.kept(kept), part.value[kept], part.name))
     stated = bool(parts or problem.terms)  # something must be left to state
     return replace(problem, equalities=tuple(parts)) if stated else None
 

@@ -268,7 +268,8 @@ def independence(problem: Statement, V: Array) -> float:
     square = lower - gamma(int(np.diff(J.indptr).max(initial=0)) + 4) * m
     if square <= 0:
         return 0.0
-    sizes = gamma(FORMING) * _derivative_sizes(equal, V)
+    summed = int(np.bincount(equal.triplets.owner).max())  # numbers in an entry of the derivative
+    sizes = gamma(FORMING + summed) * _derivative_sizes(equal, V)
     if problem.basis is not None:
         sizes += _derivative_sizes(equal, rounding.off_basis(problem, V)[:, None])
     own = float(np.linalg.norm(sizes / lengths)) * (1 + 1e-9)
@@ -283,7 +284,8 @@ def _off(problem: Statement, V: Array) -> float:
 def _residual(problem: Statement, V: Array) -> float:
     """An upper bound on |F| at the factor nearest to V in the range of the basis."""
     equal = EqualityMap(problem)
-    doubt = gamma(EVALUATION + V.shape[1]) * equal.sizes(V)
+    longest = max(part.functional.additions for part in problem.equalities)
+    doubt = gamma(EVALUATION + longest + V.shape[1]) * equal.sizes(V)
     if problem.basis is not None:
         off = rounding.off_basis(problem, V)
         changes = [part.functional.change_of_factor(V, off) for part in problem.equalities]

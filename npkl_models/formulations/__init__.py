@@ -2,9 +2,11 @@
 
 Examples
 --------
+>>> from pprint import pprint
 >>> import npkl_models as nm
->>> sorted(nm.formulations.FORMULATIONS)
-['colored_mvu', 'hard_pcp', 'mve', 'mvu', 'npkl', 'pcp', 'reg_mvu', 'reg_pcp', 'simple_npkl', 'spe']
+>>> pprint(sorted(nm.formulations.FORMULATIONS), width=100, compact=True)
+['colored_mvu', 'conformal_eigenmaps', 'hard_pcp', 'kernel_completion', 'locally_rigid', 'mve',
+ 'mvu', 'npkl', 'pcp', 'psde', 'reg_mvu', 'reg_pcp', 'simple_npkl', 'spe']
 """
 
 from __future__ import annotations
@@ -12,8 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from npkl_models.formulations.colored import colored_mvu
+from npkl_models.formulations.completion import kernel_completion
+from npkl_models.formulations.conformal import conformal_eigenmaps
 from npkl_models.formulations.nonparametric import npkl, simple_npkl
 from npkl_models.formulations.propagation import hard_pcp, pcp, reg_pcp
+from npkl_models.formulations.rigid import locally_rigid
+from npkl_models.formulations.similarity import psde
 from npkl_models.formulations.structure import spe
 from npkl_models.formulations.unfolding import mvu, reg_mvu
 from npkl_models.formulations.volume import mve
@@ -22,11 +28,15 @@ from npkl_models.problem import Problem
 __all__ = [
     "FORMULATIONS",
     "colored_mvu",
+    "conformal_eigenmaps",
     "hard_pcp",
+    "kernel_completion",
+    "locally_rigid",
     "mve",
     "mvu",
     "npkl",
     "pcp",
+    "psde",
     "reg_mvu",
     "reg_pcp",
     "simple_npkl",
@@ -35,6 +45,21 @@ __all__ = [
 
 FORMULATIONS: dict[str, Callable[..., Problem]] = {
     builder.__name__: builder
-    for builder in (colored_mvu, npkl, simple_npkl, pcp, hard_pcp, reg_pcp, spe, mvu, reg_mvu, mve)
+    for builder in (
+        colored_mvu,
+        kernel_completion,
+        conformal_eigenmaps,
+        npkl,
+        simple_npkl,
+        pcp,
+        hard_pcp,
+        reg_pcp,
+        locally_rigid,
+        psde,
+        spe,
+        mvu,
+        reg_mvu,
+        mve,
+    )
 }
 """All of them by name."""

@@ -93,6 +93,18 @@ def neighborhood(
     return Neighborhood(n, pairs, length**2, joined)
 
 
+def pairs_within(members: Index) -> tuple[Index, Index]:
+    """All pairs of members of a group, each once (p, 2), and the place there of those of each row (n, m).
+
+    A row of ``members`` (n, size) is a group; its m = size (size - 1) / 2 pairs are in the order of
+    `numpy.triu_indices`.
+    """
+    a, b = np.triu_indices(members.shape[1], 1)
+    ends = np.sort(np.stack([members[:, a].ravel(), members[:, b].ravel()], axis=1), axis=1)
+    pairs, place = np.unique(ends, axis=0, return_inverse=True)
+    return pairs, place.reshape(len(members), a.size)
+
+
 def _beside(n: int, pairs: Index, neighbor: Index) -> Index:
     """Pairs (k, 2) of neighbours of one point, those that are neighbours themselves left out."""
     a, b = np.triu_indices(neighbor.shape[1], 1)

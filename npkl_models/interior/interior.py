@@ -216,6 +216,8 @@ def cost_of(problem: Statement) -> Cost:
     """Dense algebra of the order, and of the number of multipliers."""
     s, n, m = float(problem.order), float(problem.n), _multipliers(problem)
     inner = 2 * n**2 if problem.basis is not None else 0.0
+    long = 3.0 * sum(part.functional.size * part.functional.additions for part in problem.parts)
+    inner += (long if problem.basis is None else min(long, s**2)) ** 2  # gathered before they are summed
     return Cost(0.02 + USUAL * iteration_seconds(problem), 8.0 * (11 * s**2 + 3 * m**2 + inner), sure=True)
 
 
@@ -247,7 +249,13 @@ TAKES = Takes(
     powers=Powers("tr K", lambda face: face.p == 1),
     basis="yes",
     equalities=True,
-    functionals=("entries", "squared distances", "distance differences"),
+    functionals=(
+        "entries",
+        "squared distances",
+        "distance differences",
+        "combinations of distances",
+        "trace",
+    ),
     beyond=quadratic_conjugates,
 )
 BACKEND = Backend(

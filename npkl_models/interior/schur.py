@@ -7,6 +7,9 @@ Wolkowicz 1996; Kojima, Shindoh & Hara 1997; Monteiro 1997.
 Where all values are squared distances, M_e = d d' with d = e_i - e_j, it is (d_e'K d_f)(d_e'Z d_f): the
 differences are taken before the product. Neighbours in a large kernel are nearly alike, and so are they in Z;
 a sum of the products would lose the digits of both.
+
+Values of many entries each (combinations of distances, a trace) over a small basis are a few numbers there:
+their coordinates in it.
 """
 
 from __future__ import annotations
@@ -28,12 +31,15 @@ EDGES = Loop("npkl_models.interior.compiled", "edges", 1.0)
 ENTRIES = Loop("npkl_models.interior.compiled", "entries", 1.5)
 IN_NUMPY = 4e-8  # seconds for a number of H
 RAISED = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)  # of H's diagonal, where rounding has made it indefinite
+MANY = 8  # entries of a value, on average, from which on it is its coordinates in a basis that are used
 BLOCK = 256  # rows of H that numpy gathers at a time
 
 
 def schur(values: Values, K: Array, Z: Array) -> Array:
     """H (m x m), symmetric positive semidefinite, in the order of columns."""
     t = values.incidence
+    if values.Q is not None and t.owner.size > max(MANY * t.size, values.order**2):
+        return _bordered(values, _by_coordinates(values.coordinates, K, Z), K, Z)
     row, column, ends = t.row, t.column, values.edges
     near: tuple[Array, Array]
     if values.Q is not None:
@@ -55,10 +61,24 @@ def schur(values: Values, K: Array, Z: Array) -> Array:
             (np.ones(t.owner.size), (t.owner, np.arange(t.owner.size))), shape=(t.size, t.owner.size)
         )
         H = np.asarray(owner @ (owner @ H).T)
+    return _bordered(values, H, K, Z)
+
+
+def _bordered(values: Values, H: Array, K: Array, Z: Array) -> Array:
+    """With a row for the bound on the trace, if there is one."""
     if values.trace:
         across = values.of_product(K, Z)
         H = np.block([[H, across[:-1, None]], [across[None, :-1], across[-1:, None]]])
     return H.T  # the same numbers, in the order that LAPACK overwrites
+
+
+def _by_coordinates(A: Array, K: Array, Z: Array) -> Array:
+    """A P A' with P_ab = <E_a, K E_b Z> in the basis of `svec`, for values of many entries each."""
+    i, j = np.triu_indices(len(K))
+    unit = np.where(i == j, 1.0, np.sqrt(2.0))
+    P = _blocks(i, j, unit, K, Z)
+    H: Array = A @ P @ A.T
+    return 0.5 * (H + H.T)
 
 
 def inverse_of(values: Values, H: Array, of_K: Array, of_S: Array) -> Callable[[Array], Array]:

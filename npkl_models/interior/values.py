@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from npkl_models.interior.pattern import Pattern
 from npkl_models.linalg import Array, Index, Mask, Matrix, dense, symmetrize
 from npkl_models.model.conjugates import Box, parts_of
+from npkl_models.model.functional import svec_rows
 from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.statement import Statement
@@ -75,6 +76,12 @@ class Values:
         """Where the triplets stand in a K that is written row by row."""
         t = self.incidence
         return np.asarray(self.points[t.row] * self.order + self.points[t.column])
+
+    @cached_property
+    def coordinates(self) -> Array:
+        """The values of U, as `svec` has it, on a basis: a row for each (m, s(s+1)/2)."""
+        assert self.Q is not None
+        return svec_rows(self.incidence, self.Q)
 
     def adjoint(self, y: Array) -> Matrix:
         """sum y_e M_e (order x order), sparse without a basis."""

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from npkl_models.linalg import UNIT, Array, Mask
 from npkl_models.model import rounding
-from npkl_models.model.functionals import Entries, Functional, SquaredDistances, TotalSum
+from npkl_models.model.functionals import Entries, Functional, SquaredDistances, TotalSum, Trace
 from npkl_models.model.statement import Statement
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 from npkl_models.proof.eigenbound import Query
@@ -90,12 +90,13 @@ def _floor_of(problem: Statement, held: list[Mask]) -> float:
 def trace_bound(problem: Statement, upper: float) -> float:
     """A proved upper bound on the trace of every optimal kernel, inf if there is none.
 
-    From the regulariser; from equalities on the diagonal; from C >= delta I with non-negative losses, where
-    delta tr K <= ``upper``; from square losses w_i (K_ii - t_i)^2 on the whole diagonal, where tr K <= sum t
-    + sqrt(sum 1/w * upper) by Cauchy-Schwarz. ``upper`` is an upper bound on the optimum: the objective of a
-    feasible point and its rounding, inf without one.
+    From the regulariser; from an equality for the trace, or on the diagonal; from C >= delta I with
+    non-negative losses, where delta tr K <= ``upper``; from square losses w_i (K_ii - t_i)^2 on the whole
+    diagonal, where tr K <= sum t + sqrt(sum 1/w * upper) by Cauchy-Schwarz. ``upper`` is an upper bound on
+    the optimum: the objective of a feasible point and its rounding, inf without one.
     """
     bounds = [problem.regularizer.trace_bound(problem.n), float(np.sum(fixed_diagonal(problem)))]
+    bounds += [float(e.value[0]) for e in problem.equalities if isinstance(e.functional, Trace)]
     if upper < np.inf and all(term.loss.nonnegative for term in problem.terms):
         floor = cost_floor(problem) + problem.regularizer.shift
         if floor > 0:
@@ -147,4 +148,4 @@ def squares(f: Functional) -> Mask:
     """Which values are never negative on a PSD kernel: K_ii, squared distances, 1'K1."""
     if isinstance(f, Entries):
         return diagonal_of(f)
-    return np.full(f.size, isinstance(f, (SquaredDistances, TotalSum)))
+    return np.full(f.size, isinstance(f, (SquaredDistances, TotalSum, Trace)))

@@ -8,10 +8,10 @@ value on a factor, adjoint and restriction to a basis follow.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -90,6 +90,29 @@ class Functional(Owner, ABC):
         """M_e for typesetting, "" where it cannot be written in a line; delta_i is a unit vector."""
         return ""
 
+    @property
+    def additions(self) -> int:
+        """Terms of the sum that a value is, where they are more than a few."""
+        return 0
+
+    @property
+    def numbers(self) -> dict[str, Array | Index]:
+        """What it is made of beside the indices, as vectors by name."""
+        return {}
+
+    @classmethod
+    def made(cls, n: int, indices: Sequence[ArrayLike], numbers: Mapping[str, Array]) -> Self:
+        """The functional of these indices and `numbers`."""
+        return cls(n, indices)
+
+    def kept(self, mask: Mask) -> Self:
+        """Those of its values alone."""
+        return type(self)(self.n, tuple(index[mask] for index in self.indices))
+
+    def over(self, n: int, place: Index) -> Self:
+        """The same values of a kernel of n points, where each point of this one stands at its ``place``."""
+        return type(self)(n, tuple(place[index] for index in self.indices))
+
     @abstractmethod
     def triplets(self) -> Triplets:
         """The non-zeros of all M_e, one ordered index pair each."""
@@ -154,23 +177,27 @@ class Functional(Owner, ABC):
 
     def svec_operator(self, Q: Array) -> Array:
         """The matrix A (m x s(s+1)/2) with z = A svec(U) for K = Q U Q'; see `svec`."""
-        first, second = np.triu_indices(Q.shape[1])
-        scale = np.where(first == second, 0.5, np.sqrt(0.5))
-        t = self.incidence
-        out = np.zeros((self.size, first.size))
-        step = max(1, SVEC_CHUNK // first.size)
-        for start in range(0, t.owner.size, step):
-            part = slice(start, start + step)
-            left, right = Q[t.row[part]], Q[t.column[part]]
-            outer = left[:, first] * right[:, second] + left[:, second] * right[:, first]
-            outer *= t.coefficient[part, None]
-            here, place = np.unique(t.owner[part], return_inverse=True)
-            if here.size == outer.shape[0]:
-                out[t.owner[part]] += scale * outer
-                continue
-            gather = sp.csr_array((np.ones(place.size), (place, np.arange(place.size))))
-            out[here] += scale * (gather @ outer)
-        return out
+        return svec_rows(self.incidence, Q)
+
+
+def svec_rows(t: Incidence, Q: Array) -> Array:
+    """The matrix A (m x s(s+1)/2) of values of K = Q U Q' by their triplets; see `svec`."""
+    first, second = np.triu_indices(Q.shape[1])
+    scale = np.where(first == second, 0.5, np.sqrt(0.5))
+    out = np.zeros((t.size, first.size))
+    step = max(1, SVEC_CHUNK // first.size)
+    for start in range(0, t.owner.size, step):
+        part = slice(start, start + step)
+        left, right = Q[t.row[part]], Q[t.column[part]]
+        outer = left[:, first] * right[:, second] + left[:, second] * right[:, first]
+        outer *= t.coefficient[part, None]
+        here, place = np.unique(t.owner[part], return_inverse=True)
+        if here.size == outer.shape[0]:
+            out[t.owner[part]] += scale * outer
+            continue
+        gather = sp.csr_array((np.ones(place.size), (place, np.arange(place.size))))
+        out[here] += scale * (gather @ outer)
+    return out
 
 
 def svec(U: Array) -> Array:

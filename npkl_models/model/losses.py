@@ -15,31 +15,23 @@ from npkl_models.errors import ProblemError, chosen
 from npkl_models.linalg import Array
 from npkl_models.model.loss import CvxConstraints, CvxExpression, Loss, undeclared
 from npkl_models.model.shared_slack import SharedSlack
+from npkl_models.model.squared import Squared, SquaredExcess
 
-__all__ = ["LOSSES", "Hinge", "Linear", "Loss", "SharedSlack", "Square", "SquaredHinge", "get_loss"]
-
-
-class _Squared(Loss):
-    """What the squared losses share: f*(y) = t y + y^2 / (4 w) on its domain."""
-
-    squared = smooth = nonnegative = True
-    latex_conjugate = r"t y + \frac{y^2}{4 w}"
-    curvature = 2.0
-
-    def conjugate(self, y: Array, t: Array, w: Array) -> Array:
-        return 0.25 * (y / w) * y + y * t
-
-    def conjugate_derivative(self, y: Array, t: Array, w: Array) -> Array:
-        return y / (2 * w) + t
-
-    def cvxpy_conjugate(self, y: CvxExpression, t: Array, w: Array) -> tuple[CvxExpression, CvxConstraints]:
-        import cvxpy as cp
-
-        return cp.sum_squares(cp.multiply(0.5 / np.sqrt(w), y)) + y @ t, []
+__all__ = [
+    "LOSSES",
+    "Hinge",
+    "Linear",
+    "Loss",
+    "SharedSlack",
+    "Square",
+    "SquaredExcess",
+    "SquaredHinge",
+    "get_loss",
+]
 
 
 @dataclass(frozen=True)
-class Square(_Squared):
+class Square(Squared):
     """(z - t)^2.
 
     Examples
@@ -146,7 +138,7 @@ class Hinge(Loss):
 
 
 @dataclass(frozen=True)
-class SquaredHinge(_Squared):
+class SquaredHinge(Squared):
     """max(0, 1 - t z)^2, t = +1 or -1.
 
     Examples
@@ -249,7 +241,7 @@ class Linear(Loss):
 
 
 LOSSES: dict[str, Loss] = {
-    loss.name: loss for loss in (Square(), Hinge(), SquaredHinge(), Linear(), SharedSlack())
+    loss.name: loss for loss in (Square(), Hinge(), SquaredHinge(), SquaredExcess(), Linear(), SharedSlack())
 }
 
 

@@ -26,7 +26,6 @@ from npkl_models.linalg import (
 )
 from npkl_models.linalg.exact_products import inner_products
 from npkl_models.linalg.twofold import add, minus, twofold
-from npkl_models.model.functionals import TotalSum
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 
@@ -115,8 +114,7 @@ def objective(problem: Statement, V: Array, value: float) -> float:
     """An upper bound on the error of the objective at V V', or at what is nearest in the basis's range."""
     lengths = np.sqrt(np.einsum("ir,ir->i", V, V))
     steps = V.shape[1] + 8 + float(np.max(np.diff(problem.cost.indptr), initial=0))
-    if any(isinstance(term.functional, TotalSum) for term in problem.terms):
-        steps += problem.n  # a running sum
+    steps += max((term.functional.additions for term in problem.terms), default=0)  # running sums
     off, sums = off_basis(problem, V), absolute_row_sums(problem.cost, lengths)
     error = gamma(steps + SUM) * float(lengths @ sums)
     moved = bool(off.any())
@@ -171,7 +169,7 @@ def sensitivity(problem: Statement, V: Array, reach: float, nu: tuple[Array, ...
         total += float(np.sum(np.maximum(np.abs(own - low), np.abs(high - own)) * change))
     for part, own in zip(problem.equalities, nu, strict=True):
         f = part.functional
-        miss = np.abs(f.value_of_factor(V) - part.value) + gamma(steps) * f.size_of_factor(V)
+        miss = np.abs(f.value_of_factor(V) - part.value) + gamma(steps + f.additions) * f.size_of_factor(V)
         total += float(np.sum(np.abs(own) * miss))
     if R.vacuous:
         return total * (1 + 1e-9)

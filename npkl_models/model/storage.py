@@ -43,6 +43,7 @@ def pack(
             raise ProblemError(f"only functionals in FUNCTIONALS can be saved, got {part.functional!r}")
         described: Header = {"kind": part.functional.kind, "name": part.name}
         arrays |= {f"part{k}.index{a}": index for a, index in enumerate(part.functional.indices)}
+        arrays |= {f"part{k}.number.{name}": own for name, own in part.functional.numbers.items()}
         if isinstance(part, LossTerm):
             if type(LOSSES.get(part.loss.name)) is not type(part.loss):
                 raise ProblemError(f"only losses in LOSSES can be saved, got {part.loss!r}")
@@ -74,7 +75,9 @@ def unpack(header: Header, data: Arrays) -> Header:
     terms, equalities = [], []
     for k, part in enumerate(header["parts"]):
         cls = FUNCTIONALS[part["kind"]]
-        functional: Functional = cls(n, tuple(data[f"part{k}.index{a}"] for a in range(cls.arity)))
+        head = f"part{k}.number."
+        numbers = {name.removeprefix(head): own for name, own in data.items() if name.startswith(head)}
+        functional = _functional(cls, n, tuple(data[f"part{k}.index{a}"] for a in range(cls.arity)), numbers)
         if "loss" in part:
             target, weight = data[f"part{k}.target"], data[f"part{k}.weight"]
             loss = _made(mapping(part["loss"], "a loss"), {name: type(one) for name, one in LOSSES.items()})
@@ -93,6 +96,19 @@ def unpack(header: Header, data: Arrays) -> Header:
         "cost": cost, "terms": terms, "equalities": equalities, "basis": basis, "name": text(header, "name"),
         "regularizer": _made(mapping(header["regularizer"], "a regulariser"), REGULARIZERS),
     }  # fmt: skip
+
+
+def _functional(
+    cls: type[Functional], n: int, indices: tuple[Any, ...], numbers: dict[str, Any]
+) -> Functional:
+    """A functional, with just the numbers that it has."""
+    try:
+        made = cls.made(n, indices, numbers)
+    except KeyError as missing:
+        raise ProblemError(f"{cls.kind} must have numbers by the name {missing}, got none") from None
+    if made.numbers.keys() != numbers.keys():
+        raise ProblemError(f"{cls.kind} must have the numbers {[*made.numbers]}, got {[*numbers]}")
+    return made
 
 
 def _made(described: Header, known: dict[str, Any]) -> Any:
@@ -124,6 +140,8 @@ def check(header: Header, archive: Archive) -> None:
         values = ("target", "weight") if "loss" in part else ("value",)
         names = [f"part{k}.{name}" for name in (*(f"index{a}" for a in range(arity)), *values)]
         sizes.append(_same(shapes, names, max(FEW, n**arity)))
+        for name in [name for name in shapes if name.startswith(f"part{k}.number.")]:
+            _same(shapes, [name], max(FEW, archive.numbers))
     _check_basis(shapes, n)
     _check_answer(shapes, n, sizes)
     if shapes:

@@ -70,7 +70,7 @@ class Split:
         place[self.anchored] = np.arange(self.anchored.size)
         terms = [
             LossTerm(
-                type(term.functional)(self.anchored.size, [place[i[kept]] for i in term.functional.indices]),
+                term.functional.kept(kept).over(self.anchored.size, place),
                 term.loss, term.target[kept], term.weight[kept], term.name,
             )
             for term, kept in zip(self.whole.terms, self.kept, strict=True)

@@ -102,12 +102,12 @@ def _statement(problem: Statement, part: _Part) -> Statement:
     terms: list[LossTerm] = []
     for term, kept in zip(problem.terms, part.terms, strict=True):
         if kept.any():
-            f = type(term.functional)(n, tuple(place[i[kept]] for i in term.functional.indices))
+            f = term.functional.kept(kept).over(n, place)
             terms.append(LossTerm(f, term.loss, term.target[kept], term.weight[kept], term.name))
     equalities = []
     for equal, kept in zip(problem.equalities, part.equalities, strict=True):
         if kept.any():
-            f = type(equal.functional)(n, tuple(place[i[kept]] for i in equal.functional.indices))
+            f = equal.functional.kept(kept).over(n, place)
             equalities.append(Equality(f, equal.value[kept], equal.name))
     if not (terms or equalities):  # a point is at the distance zero of itself
         terms = [LossTerm(SquaredDistances(n, ([0], [0])), "square", 0.0, name="nothing")]

@@ -137,9 +137,7 @@ def _part(equality: Equality, mask: Mask) -> Equality:
     f = equality.functional
     if mask.all():
         return equality
-    return replace(
-        equality, functional=type(f)(f.n, tuple(i[mask] for i in f.indices)), value=equality.value[mask]
-    )
+    return replace(equality, functional=f.kept(mask), value=equality.value[mask])
 
 
 def _is_centring(equality: Equality) -> bool:

@@ -135,7 +135,7 @@ class Fields:
     )
     n_neighbors: int = _asked(
         5, "neighbours of a point in the graph", "data", label="Neighbours", metavar="N", low=1,
-        of=("L", "basis", "W", "n_neighbors"),
+        of=("L", "basis", "W", "observed", "n_neighbors"),
         special=(Special(ESTIMATOR, 10, "the default of NPKLClustering, chosen for clusters"),),
     )  # fmt: skip
     shift: float = _asked(

@@ -11,6 +11,7 @@ from typing import Any
 from npkl_models.data import datasets, tables
 from npkl_models.errors import ProblemError
 from npkl_models.formulations import FORMULATIONS
+from npkl_models.formulations.completion import known_affinities
 from npkl_models.linalg import Index
 from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.graph import knn_affinity, laplacian
@@ -80,6 +81,7 @@ def make(asked: Fields, files: Mapping[str, Path]) -> Made:
         "W": lambda: script.do(
             "W", knn_affinity, "nm.knn_affinity", points, asked.n_neighbors, sigma="binary"
         ),
+        "observed": lambda: _affinities(script, points, asked),
         "labels_or_kernel": lambda: _classes(data, "labels"),
         "C": lambda: asked.gamma, "n_basis": lambda: size,
         "bound": lambda: float(n) if asked.bound is None and asked.penalty is None else asked.bound,
@@ -120,6 +122,13 @@ def _pairs(script: Script, asked: Fields, data: Shown, files: Mapping[str, Path]
     return script.do("pairs", draw, source, classes, count, count, random_state=asked.seed)
 
 
+def _affinities(script: Script, points: Shown, asked: Fields) -> Shown:
+    """Entries of the Gaussian kernel, of neighbours alone."""
+    source = known_affinities.__name__
+    script.imports.append(f"from {known_affinities.__module__} import {source}")
+    return script.do("observed", known_affinities, source, points, asked.n_neighbors)
+
+
 def _classes(data: Shown, what: str) -> Shown:
     if not data.value.y.size:
         raise ProblemError(
@@ -141,6 +150,8 @@ def _arguments(
                     f"parameters must be made of fields, got {key} of {name}; call it from Python"
                 )
             continue
+        if key == "basis" and one.default is None:
+            continue  # that it may have one is for Python: a graph for it is asked for nowhere
         value = makers[key]() if key in makers else getattr(asked, key)
         if one.default is inspect.Parameter.empty:
             given.append(value)

@@ -17,14 +17,15 @@ FOLDER_VARIABLE = "NPKL_DATA_HOME"
 """The variable that names the data folder."""
 
 FORMULATIONS = (
-    "colored_mvu", "hard_pcp", "mve", "mvu", "npkl", "pcp", "reg_mvu", "reg_pcp", "simple_npkl", "spe",
+    "colored_mvu", "conformal_eigenmaps", "hard_pcp", "kernel_completion", "locally_rigid", "mve", "mvu",
+    "npkl", "pcp", "psde", "reg_mvu", "reg_pcp", "simple_npkl", "spe",
 )  # fmt: skip
 """Of `npkl_models.formulations`, sorted."""
 
 ESTIMATED = ("hard_pcp", "npkl", "pcp", "simple_npkl")
 """Those of the estimators."""
 
-LOSSES = ("hinge", "linear", "shared_slack", "square", "squared_hinge")
+LOSSES = ("hinge", "linear", "shared_slack", "square", "squared_excess", "squared_hinge")
 """Of `npkl_models.LOSSES`, sorted."""
 
 BACKENDS = (

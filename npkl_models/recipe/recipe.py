@@ -116,6 +116,8 @@ class Recipe(Fields):
 def fields_of(formulation: str, data: str) -> tuple[str, ...]:
     """Names of the fields that a formulation has a use for, on a set or file of such a name."""
     about = set(inspect.signature(FORMULATIONS[formulation]).parameters)
+    if not needs_basis(formulation):
+        about.discard("basis")
     if "L" in about and "reduce" not in about:
         about.add("basis")  # which can be taken, if there is none yet
     if tables.is_csv(data):
@@ -123,6 +125,12 @@ def fields_of(formulation: str, data: str) -> tuple[str, ...]:
     elif not tables.is_file(data):
         about.add("set")
     return tuple(name for name, field in FIELDS.items() if not field.of or about & set(field.of))
+
+
+def needs_basis(formulation: str) -> bool:
+    """Whether it has a basis, of the size that is asked for or another."""
+    about = inspect.signature(FORMULATIONS[formulation]).parameters
+    return "n_basis" in about or ("basis" in about and about["basis"].default is inspect.Parameter.empty)
 
 
 def refuse_idle(

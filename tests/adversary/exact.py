@@ -20,6 +20,8 @@ def conjugate(name: str, y: float, t: float, w: float) -> Fraction | None:
         return Fraction(0) if y == -w * t else None
     if name == "shared_slack":
         return y * t if y >= 0 else None
+    if name == "squared_excess":
+        return y * y / (4 * w) + y * t if y >= 0 else None
     a = -t * y
     if a < 0 or (name == "hinge" and a > w):
         return None
@@ -33,6 +35,8 @@ def loss_value(name: str, z: Fraction, t: float, w: float) -> Fraction:
         return w * (z - t) ** 2
     if name == "linear":
         return -w * t * z
+    if name == "squared_excess":
+        return w * max(Fraction(0), z - t) ** 2
     short = max(Fraction(0), 1 - t * z)
     return w * (short if name == "hinge" else short**2)
 

@@ -227,7 +227,7 @@ def test_what_was_meant_is_said(words, hint, capsys):
 
 def test_a_field_that_is_fixed_names_the_formulations_that_leave_it_open(capsys):
     said = refused(capsys, "solve", "--formulation", "pcp", "--loss", "hinge")
-    assert "loss is a choice in npkl, simple_npkl and fixed, or absent, here" in said
+    assert "loss is a choice in npkl, psde, simple_npkl and fixed, or absent, here" in said
 
 
 def test_every_field_of_every_formulation_is_taken(capsys):
@@ -238,8 +238,9 @@ def test_every_field_of_every_formulation_is_taken(capsys):
     }  # fmt: skip
     for name in FORMULATIONS:
         used = [key for key in fields_of(name, "iris") if key in given]
-        words = [word for key in used for word in (f"--{key.replace('_', '-')}", given[key])]
-        if name in ("mvu", "reg_mvu"):
+        own = given | ({"loss": "hinge"} if name == "psde" else {})
+        words = [word for key in used for word in (f"--{key.replace('_', '-')}", own[key])]
+        if name in ("conformal_eigenmaps", "locally_rigid", "mvu", "reg_mvu"):
             words += ["--data", "swiss_roll"]
         assert main(["explain", "--formulation", name, *words]) == 0, capsys.readouterr().err
 

@@ -8,6 +8,7 @@ map of the house. So a loss, a formulation, a backend or an option is written in
 from __future__ import annotations
 
 import ast
+import pprint
 import re
 import subprocess
 import sys
@@ -21,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from house.house_map import DOCUMENTS, ROOT, with_map
 
 PACKAGE, PAGES = ROOT / "npkl_models", ROOT / "docs" / "formulations"
+WIDTH = 100  # of a list in an example
 BACKEND_ROOMS = ("lowrank", "spectral", "interior", "conic", "printed")
 BY = '"""{words}.\n\nWritten by ``python tests/house/derived.py``.\n"""\n\nfrom __future__ import annotations\n\n'
 
@@ -66,7 +68,7 @@ def formulations() -> str:
     every = builders()
     names = [name for found in every.values() for name in found]
     imports = "".join(f"from {module} import {', '.join(sorted(found))}\n" for module, found in every.items())
-    head = re.sub(r'>>> sorted.*?(?=""")', _example(names), head, flags=re.S)
+    head = re.sub(r'>>> pprint.*?(?=""")', _example(names), head, flags=re.S)
     return (
         f"{head}{imports}from npkl_models.problem import Problem\n\n{_all(['FORMULATIONS', *sorted(names)])}\n"
         "FORMULATIONS: dict[str, Callable[..., Problem]] = {\n"
@@ -80,7 +82,8 @@ def _all(names: list[str]) -> str:
 
 
 def _example(names: list[str]) -> str:
-    return f">>> sorted(nm.formulations.FORMULATIONS)\n{sorted(names)!r}\n"
+    listed = pprint.pformat(sorted(names), width=WIDTH, compact=True)
+    return f">>> pprint(sorted(nm.formulations.FORMULATIONS), width={WIDTH}, compact=True)\n{listed}\n"
 
 
 def stub() -> str:

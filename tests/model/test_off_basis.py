@@ -13,7 +13,14 @@ from npkl_models.feasibility.kantorovich import near
 from npkl_models.feasibility.restoration import restore
 from npkl_models.model import rounding
 from npkl_models.model.basis import Basis, centred_wavelets
-from npkl_models.model.functionals import DistanceDifferences, Entries, SquaredDistances, TotalSum
+from npkl_models.model.functionals import (
+    DistanceCombinations,
+    DistanceDifferences,
+    Entries,
+    SquaredDistances,
+    TotalSum,
+    Trace,
+)
 from npkl_models.model.rounding import off_basis
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Equality, LossTerm
@@ -25,6 +32,8 @@ FUNCTIONALS = (
     SquaredDistances(N, ([0, 1], [2, 4])),
     DistanceDifferences(N, ([0, 3], [1, 1], [2, 4])),
     TotalSum(N),
+    Trace(N),
+    DistanceCombinations(N, ([0, 1, 1], [2, 4, 3]), [[1.0, -0.3, 0.0], [0.2, 0.0, 5.0]]),
 )
 
 

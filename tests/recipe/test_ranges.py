@@ -11,6 +11,8 @@ from npkl_models.recipe.recipe import Recipe, fields_of
 ON_PAGE = {field.name for field in SHOWN}
 OF = {"p": "simple_npkl", "bound": "simple_npkl", "penalty": "simple_npkl", "nu": "reg_mvu"}
 
+IN_BASIS = ("conformal_eigenmaps", "locally_rigid", "reg_mvu", "reg_pcp")
+
 BAD = [
     ("n", "1", "n must be an integer >= 2, got 1"),
     ("n", "2.5", "n must be an integer, got '2.5'"),
@@ -89,7 +91,7 @@ def test_the_page_asks_for_what_the_formulation_uses():
     shown = {one["name"]: one for one in controls()}
     for name, about in formulations().items():
         assert set(about["fields"]) - {"clusters"} == set(fields_of(name, ""))
-        assert about["basis"] == ("20" if name in ("reg_pcp", "reg_mvu") else "none")
+        assert about["basis"] == ("20" if name in IN_BASIS else "none")
     assert shown["gamma"]["default"] == 1.0
     assert shown["time_limit"]["default"] == 60.0
     assert all(one["label"] for one in shown.values())

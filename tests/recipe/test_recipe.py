@@ -30,6 +30,10 @@ RECIPES = [
     Recipe(formulation="colored_mvu", n_neighbors=6, n=20, data="two_gaussians"),
     Recipe(formulation="mve", n_neighbors=4, data="swiss_roll", n=16),
     Recipe(formulation="spe", n_neighbors=4, n=20),
+    Recipe(formulation="kernel_completion", n_neighbors=4, penalty=0.1, n=20),
+    Recipe(formulation="locally_rigid", n_neighbors=8, data="swiss_roll", n=60, n_basis=5),
+    Recipe(formulation="conformal_eigenmaps", n_neighbors=6, data="swiss_roll", n=60, n_basis=5),
+    Recipe(formulation="psde", loss="hinge", gamma=3, bound=9, n=20),
 ]
 
 

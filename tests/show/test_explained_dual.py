@@ -34,6 +34,7 @@ DOMAINS = {  # the printed domain, as a test of y
     r"y \in \mathbb R": lambda y, t, w: np.ones_like(y, dtype=bool),
     r"-w \le t y \le 0": lambda y, t, w: (-w <= t * y) & (t * y <= 0),
     r"t y \le 0": lambda y, t, w: t * y <= 0,
+    r"y \ge 0": lambda y, t, w: y >= 0,
     "y = -w t": lambda y, t, w: y == -w * t,
 }
 CONJUGATES = {

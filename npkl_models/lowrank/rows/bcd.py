@@ -268,7 +268,8 @@ def _plan(problem: Statement, options: BCDOptions) -> BCDPlan:
 
 def _cost(problem: Statement) -> Cost:
     fast = installed() and compilable(problem)
-    return sweeping(problem, ROW_COMPILED if fast else ROW_NUMPY)
+    held = problem.cost.data.any()  # else losses alone hold a row, and its own program is ill-conditioned
+    return sweeping(problem, (ROW_COMPILED if fast else ROW_NUMPY) if held else ROW_LEFT)
 
 
 TAKES = Takes(

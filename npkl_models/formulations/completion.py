@@ -1,0 +1,191 @@
+"""Kernel matrix completion: the entries that are known, met as well as a kernel can."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from npkl_models.errors import ProblemError, instance
+from npkl_models.linalg import SKEW, Array, Index
+from npkl_models.linalg.owned import real_array, whole_array, whole_number
+from npkl_models.model.basis import Basis
+from npkl_models.model.functionals import Entries
+from npkl_models.model.graph import knn_affinity
+from npkl_models.model.regularizers import NoRegularizer, TracePower
+from npkl_models.model.terms import LossTerm
+from npkl_models.problem import Problem
+
+
+def kernel_completion(
+    observed: Any,
+    *,
+    weights: ArrayLike | None = None,
+    penalty: float | None = None,
+    basis: Basis | None = None,
+    n_points: int | None = None,
+) -> Problem:
+    r"""Kernel matrix completion.
+
+    .. math::
+
+        \min_{K \succeq 0} \sum_{(i,j) \in \Omega} w_{ij} (K_{ij} - k_{ij})^2
+        \quad \left[{} + G \operatorname{tr} K\right] \quad [K = QUQ']
+
+    Parameters
+    ----------
+    observed : array_like of shape (n, n), or tuple (i, j, values)
+        An array has NaN where an entry is not known. The tuple has three vectors of one length. An entry
+        that is known in one order, (i, j), is known in the other, and Omega holds both: off the diagonal
+        each known number counts twice.
+    weights : array_like, optional
+        w_ij, positive, one for each observed entry: of shape (n, n) with an array, else a vector. By default
+        one.
+    penalty : float, optional
+        G, positive: of many kernels that fit, one of small trace, so of low rank.
+    basis : Basis, optional
+        Q; any kernel will do without it.
+    n_points : int, optional
+        n, for a tuple; by default one more than its largest index.
+
+    Raises
+    ------
+    ProblemError
+        If nothing is observed; if an entry has two values, or two weights (named); for values or weights
+        that are not finite; for a basis of another number of points.
+
+    Notes
+    -----
+    Graepel, ICANN 2002, "Kernel matrix completion by semidefinite programming", with weights. Where all
+    entries are known, each with the weight one, the optimum is the part of the symmetric matrix k with
+    positive eigenvalues, and with a penalty that of k - (G / 2) I.
+
+    Of a point whose diagonal entry is not known, its other entries can be met as closely as one likes, by a
+    large diagonal: such a problem may have no smallest value. A penalty gives it one.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> import numpy as np
+    >>> nan = np.nan
+    >>> known = [[1.0, 0.8, nan], [0.8, 1.0, 0.6], [nan, nan, 1.0]]
+    >>> problem = nm.kernel_completion(known, penalty=1e-3)
+    >>> problem
+    Problem(kernel_completion: n=3, 5 entries square, regularizer=trace_power)
+    >>> problem.solve().is_optimal()
+    True
+    """
+    i, j, value, weight, n = _entries(observed, weights, n_points)
+    if basis is not None:
+        instance(basis, Basis, "basis", "eigenbasis(L, 10)")
+        if basis.n != n:
+            raise ProblemError(f"basis and entries must be over the same points, got {basis.n} and {n}")
+    regularizer = NoRegularizer() if penalty is None else TracePower(1, penalty=penalty)
+    term = LossTerm(Entries(n, (i, j)), "square", value, np.where(i == j, 1.0, 2.0) * weight, "entries")
+    return Problem(sp.csr_array((n, n)), term, (), regularizer, basis, "kernel_completion")
+
+
+def known_affinities(X: Any, n_neighbors: int = 5) -> tuple[Index, Index, Array]:
+    """The Gaussian kernel of points (n x d), known on the diagonal and for neighbours alone: (i, j, values).
+
+    The weights of `knn_affinity` are the entries of a kernel matrix of which the others were never worked
+    out.
+
+    Examples
+    --------
+    >>> from npkl_models.formulations.completion import known_affinities
+    >>> i, j, values = known_affinities([[0.0], [1.0], [3.0]], 1)
+    >>> i, j, values.round(3)
+    (array([0, 1, 2, 0, 1]), array([0, 1, 2, 1, 2]), array([1.   , 1.   , 1.   , 0.607, 0.135]))
+    """
+    S = sp.triu(knn_affinity(X, n_neighbors), k=1).tocoo()
+    own = np.arange(S.shape[0])
+    order = np.lexsort([S.col, S.row])
+    ends = (np.concatenate([own, end[order]]) for end in (S.row, S.col))
+    i, j = (end.astype(np.intp) for end in ends)
+    return i, j, np.concatenate([np.ones(own.size), S.data[order]])
+
+
+def _entries(
+    observed: Any, weights: ArrayLike | None, n_points: int | None
+) -> tuple[Index, Index, Array, Array, int]:
+    """Each known entry once, i <= j, with its value and its weight, and the number of points."""
+    if isinstance(observed, tuple):
+        i, j, value, n = _listed(observed, n_points)
+        weight = None if weights is None else real_array(weights, "weights of entries")
+        if weight is not None and weight.shape != value.shape:
+            raise ProblemError(f"weights of entries must have shape {value.shape}, got {weight.shape}")
+    else:
+        i, j, value, n = _of_array(observed, n_points)
+        weight = None if weights is None else real_array(weights, "weights of entries")
+        if weight is not None and weight.shape != (n, n):
+            raise ProblemError(f"weights of entries must have shape ({n}, {n}), got {weight.shape}")
+        weight = None if weight is None else weight[i, j]
+    weight = np.ones(value.size) if weight is None else weight
+    if not value.size:
+        raise ProblemError("observed must hold at least one entry, got none")
+    if not np.isfinite(value).all():
+        bad = np.flatnonzero(~np.isfinite(value))[:3]
+        raise ProblemError(f"observed entries must be finite, got {value[bad].tolist()} at {_at(i, j, bad)}")
+    if not (np.isfinite(weight).all() and (weight > 0).all()):
+        bad = np.flatnonzero(~(np.isfinite(weight) & (weight > 0)))[:3]
+        raise ProblemError(
+            f"weights of entries must be positive and finite, got {weight[bad].tolist()} at {_at(i, j, bad)}"
+        )
+    code = np.minimum(i, j) * n + np.maximum(i, j)
+    found, first, place = np.unique(code, return_index=True, return_inverse=True)
+    i, j = np.divmod(found, n)
+    return i, j, _one(value, first, place, i, j, "value"), _one(weight, first, place, i, j, "weight"), n
+
+
+def _listed(observed: tuple[Any, ...], n_points: int | None) -> tuple[Index, Index, Array, int]:
+    """Indices and values of a tuple, and the number of points."""
+    if len(observed) != 3:
+        raise ProblemError(f"a tuple of observed entries must be (i, j, values), got {len(observed)} parts")
+    i, j = (whole_array(part, "indices of observed entries") for part in observed[:2])
+    value = real_array(observed[2], "observed values")
+    if i.ndim != 1 or i.shape != j.shape or i.shape != value.shape:
+        raise ProblemError(
+            f"observed (i, j, values) must be vectors of one length, got shapes {i.shape}, {j.shape} and "
+            f"{value.shape}"
+        )
+    least = 1 + max(int(np.max(i, initial=0)), int(np.max(j, initial=0)))
+    n = max(least, 2) if n_points is None else whole_number(n_points, "n_points", 2)
+    if n < least or min(int(np.min(i, initial=0)), int(np.min(j, initial=0))) < 0:
+        wrong = np.flatnonzero((np.minimum(i, j) < 0) | (np.maximum(i, j) >= n))[:3]
+        raise ProblemError(f"indices of observed entries must lie in 0..{n - 1}, got {_at(i, j, wrong)}")
+    return i, j, value, n
+
+
+def _of_array(observed: Any, n_points: int | None) -> tuple[Index, Index, Array, int]:
+    """Indices and values of what is no NaN in an array, and the number of points."""
+    A = real_array(observed, "observed")
+    if A.ndim != 2 or A.shape[0] != A.shape[1] or A.shape[0] < 2:
+        raise ProblemError(
+            f"observed must have shape (n, n) with n >= 2, or be a tuple (i, j, values), got {A.shape}"
+        )
+    n = A.shape[0]
+    if n_points is not None and whole_number(n_points, "n_points", 2) != n:
+        raise ProblemError(f"n_points must be the {n} of the array, or be left out, got {n_points}")
+    i, j = np.nonzero(~np.isnan(A))
+    return i, j, A[i, j], n
+
+
+def _one(numbers: Array, first: Index, place: Index, i: Index, j: Index, what: str) -> Array:
+    """The number of each distinct entry; an error where there are two that rounding does not explain."""
+    own = numbers[first]
+    off = np.zeros(own.size)
+    np.maximum.at(off, place, np.abs(numbers - own[place]))
+    twofold = np.flatnonzero(off > SKEW * np.abs(numbers).max())
+    if twofold.size:
+        raise ProblemError(
+            f"an observed entry must have one {what} in both orders, got {twofold.size} with two that "
+            f"differ: {_at(i, j, twofold[:3])} by up to {off.max():.3g}"
+        )
+    return own
+
+
+def _at(i: Index, j: Index, which: Index) -> list[tuple[int, int]]:
+    return [(int(i[k]), int(j[k])) for k in which]

@@ -1,0 +1,135 @@
+"""Conformal eigenmaps: distances kept but for a scale of each point's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from npkl_models.errors import ProblemError
+from npkl_models.formulations.neighborhood import neighborhood, pairs_within
+from npkl_models.linalg import Array, Index
+from npkl_models.model.eigenbasis import eigenbasis
+from npkl_models.model.functionals import DistanceCombinations, SquaredDistances, Trace
+from npkl_models.model.graph import check_points, laplacian
+from npkl_models.model.neighbors import distances_of, nearest_neighbors
+from npkl_models.model.terms import Equality, LossTerm
+from npkl_models.problem import Problem
+
+
+def conformal_eigenmaps(
+    X: Any,
+    n_neighbors: int = 5,
+    n_basis: int = 10,
+    *,
+    metric: str = "euclidean",
+    components: str = "refuse",
+) -> Problem:
+    r"""Conformal eigenmaps.
+
+    .. math::
+
+        \min_{P \succeq 0,\; s \ge 0} \sum_i \sum_{(j,k) \in T_i}
+        \bigl(D_{jk} - s_i\, d_{jk}^2\bigr)^2 \quad\text{s.t.}\quad \operatorname{tr} K = 1, \quad K = QPQ'
+
+    with D the squared distances of K, T_i all pairs among point i and its neighbours, and Q the eigenvectors
+    2 to s + 1 of the unnormalised Laplacian of the graph, all of whose weights are one.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+    n_neighbors : int
+        k: T_i has k (k + 1) / 2 pairs. At least two, for a triangle.
+    n_basis : int
+        s.
+    metric : str
+        Of the distances d_jk.
+    components : {"refuse", "connect"}
+        As in `mvu`, for the graph of which Q is made.
+
+    Raises
+    ------
+    ProblemError
+        For a graph in parts, unless they are to be connected; for a single neighbour; for a point that
+        coincides with all its neighbours, which has no scale (named).
+
+    Notes
+    -----
+    Sha & Saul, ICML 2005, "Analysis and extension of spectral methods for nonlinear dimensionality
+    reduction". A map is conformal that keeps angles: near each point it is a similarity, with a scale of
+    that point's own.
+
+    The scales are no variables here. With z_i the distances of T_i in K and d_i the given ones, both squared,
+    the best s_i is d_i'z_i / d_i'd_i: not negative, as no distance is. What remains of the sum is the squared
+    length of (I - d_i d_i' / d_i'd_i) z_i, whose entries are sparse linear combinations of distances of K.
+
+    Without the trace K = 0 would be the best. A map that keeps all angles costs nothing, and then no gap is
+    small relative to the optimum: the bound, not the relative gap, says how near a solution is.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> import numpy as np
+    >>> angle = np.linspace(0.0, 4.0, 20)
+    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> problem = nm.conformal_eigenmaps(X, n_neighbors=3, n_basis=4)
+    >>> problem.order, problem.solve().is_optimal()
+    (4, True)
+    """
+    found = neighborhood(X, n_neighbors, metric, components)
+    if n_neighbors < 2:
+        raise ProblemError(
+            f"n_neighbors must be at least 2, for triangles whose angles are kept, got {n_neighbors}"
+        )
+    pairs, place, squared = _triangles(X, n_neighbors, metric)
+    term = LossTerm(_misfits(found.n, pairs, place, squared), "square", 0.0, name="angles")
+    basis = eigenbasis(laplacian(found.graph, normalized=False), n_basis, skip=1)
+    whole = Equality(Trace(found.n), 1.0, "trace")
+    cost = sp.csr_array((found.n, found.n))
+    return Problem(cost, term, whole, basis=basis, name=found.named("conformal_eigenmaps"))
+
+
+def scales(X: Any, V: Array, n_neighbors: int = 5, metric: str = "euclidean") -> Array:
+    """The best s_i (n,) of points X (n x d), embedded as the rows of V (n x r).
+
+    Examples
+    --------
+    >>> from npkl_models.formulations.conformal import scales
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(6, 2))
+    >>> scales(X, 3 * X, 2).round(9)
+    array([9., 9., 9., 9., 9., 9.])
+    """
+    pairs, place, squared = _triangles(X, n_neighbors, metric)
+    z = SquaredDistances(len(place), (pairs[:, 0], pairs[:, 1])).value_of_factor(V)[place]
+    d = squared[place]
+    out: Array = np.einsum("ie,ie->i", d, z) / np.einsum("ie,ie->i", d, d)
+    return out
+
+
+def _triangles(X: Any, n_neighbors: int, metric: str) -> tuple[Index, Index, Array]:
+    """Pairs (p, 2) of points that are in a neighbourhood, their places in each T_i (n, m), and their d^2."""
+    points = check_points(X)
+    neighbor = nearest_neighbors(points, n_neighbors, metric)[1]
+    pairs, place = pairs_within(np.column_stack([np.arange(points.shape[0]), neighbor]))
+    squared = distances_of(points, pairs, metric) ** 2
+    lost = np.flatnonzero(~squared[place].any(axis=1))
+    if lost.size:
+        raise ProblemError(
+            f"points must not coincide with all their neighbours, got {lost.size} that do: "
+            f"{lost[:5].tolist()}; raise n_neighbors, or leave repeated points out"
+        )
+    return pairs, place, squared
+
+
+def _misfits(n: int, pairs: Index, place: Index, squared: Array) -> DistanceCombinations:
+    """(I - dd'/d'd) z of each T_i, one after the other: what each distance is off after the best scaling."""
+    m = place.shape[1]
+    d = squared[place]
+    d = d / np.sqrt(np.einsum("ie,ie->i", d, d))[:, None]
+    blocks = np.eye(m) - d[:, :, None] * d[:, None, :]
+    rows = np.repeat(np.arange(n * m), m)
+    columns = np.broadcast_to(place[:, None, :], blocks.shape)
+    A = sp.coo_array((blocks.ravel(), (rows, columns.ravel())), shape=(n * m, len(pairs))).tocsr()
+    return DistanceCombinations(n, (pairs[:, 0], pairs[:, 1]), A)

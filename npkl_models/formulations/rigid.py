@@ -1,0 +1,156 @@
+"""Locally rigid embedding: a basis by how each point lies among its neighbours, then distances by squares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from npkl_models.errors import ProblemError
+from npkl_models.formulations.neighborhood import neighborhood, pairs_within
+from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg.owned import whole_number
+from npkl_models.model.basis import Basis
+from npkl_models.model.eigenbasis import eigenbasis
+from npkl_models.model.graph import check_points
+from npkl_models.model.neighbors import distances_of, nearest_neighbors
+from npkl_models.problem import Problem
+
+BESIDE = 1e-10  # share of the ones outside the coordinates: a point beside all its neighbours has none
+HALF = 0.5  # of a column's length: one that loses more of it with its mean is the constant
+RIDGE = 1e-3  # of the trace, where that is so (Roweis & Saul 2000)
+
+
+def locally_rigid(
+    X: Any,
+    n_neighbors: int = 6,
+    n_basis: int = 10,
+    *,
+    dimension: int = 2,
+    metric: str = "euclidean",
+    components: str = "refuse",
+) -> Problem:
+    r"""Locally rigid embedding.
+
+    .. math::
+
+        \min_{U \succeq 0} \sum_{(i,j) \in N}
+        \bigl((QUQ')_{ii} - 2 (QUQ')_{ij} + (QUQ')_{jj} - d_{ij}^2\bigr)^2
+
+    with Q orthogonal to the constant vector and spanned by the s vectors of the smallest eigenvalues of
+    (I - W)'(I - W); W says how each point lies among its neighbours.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+    n_neighbors : int
+        k, more than the dimension; (i, j) is in N if i is among the k neighbours of j or j among those of i.
+    n_basis : int
+        s, at least the dimension.
+    dimension : int
+        That in which each neighbourhood is laid out.
+    metric : str
+        Of the distances. Nothing else is asked of X.
+    components : {"refuse", "connect"}
+        As in `mvu`. Edges that join parts are in N; W, which asks for k neighbours, does without them.
+
+    Raises
+    ------
+    ProblemError
+        For a graph in parts, unless they are to be connected; for too few neighbours or too small a basis
+        for the dimension.
+
+    Notes
+    -----
+    Singer, PNAS 105(28), 2008, "A remark on global positioning from local distances".
+
+    Point i and its k neighbours are laid out by classical multidimensional scaling of their own distances in
+    the given dimension. With y_j the places of the neighbours from i, row i of W has the smallest weights
+    w that sum to one and have sum w_j y_j = 0: w = u / (u'u) with u what is left of the vector of ones
+    outside the span of the coordinates. A point beside all its neighbours, on a plane with none of them,
+    has no such weights; it takes those that minimise ``|sum w_j y_j|^2`` + 1e-3 ``|w|^2`` sum
+    ``|y_j|^2``.
+
+    Where the distances are those of points in that dimension, in general position, (I - W) times their
+    coordinates is zero. So the coordinates are in the range of Q, and the optimum is zero: what the graph
+    makes rigid is found exactly.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).uniform(size=(40, 2))
+    >>> solution = nm.locally_rigid(X, 6, 5).solve()
+    >>> solution.is_optimal(1e-6), solution.rank
+    (True, 2)
+    """
+    dimension = whole_number(dimension, "dimension", 1)
+    found = neighborhood(X, n_neighbors, metric, components)
+    size = whole_number(n_basis, "size of a basis", 1)
+    if n_neighbors <= dimension:
+        raise ProblemError(
+            f"n_neighbors must be more than the dimension, {dimension}, to say where a point is, got "
+            f"{n_neighbors}"
+        )
+    if not dimension <= size < found.n:
+        raise ProblemError(
+            f"n_basis must be from the dimension, {dimension}, to n - 1 = {found.n - 1}, got {n_basis}"
+        )
+    W = placing(X, n_neighbors, dimension, metric)
+    cost = sp.csr_array((found.n, found.n))
+    return Problem(cost, found.term(1.0), basis=_smooth(W, size), name=found.named("locally_rigid"))
+
+
+def placing(X: Any, n_neighbors: int, dimension: int, metric: str = "euclidean") -> Matrix:
+    """W (n x n) of points (n x d): each row the weights of the neighbours whose mean the point is.
+
+    Examples
+    --------
+    >>> from npkl_models.formulations.rigid import placing
+    >>> placing([[0.0], [1.0], [3.0]], 2, 1).toarray().round(3)
+    array([[ 0.   ,  1.5  , -0.5  ],
+           [ 0.667,  0.   ,  0.333],
+           [-2.   ,  3.   ,  0.   ]])
+    """
+    points = check_points(X)
+    n, k = points.shape[0], n_neighbors
+    neighbor = nearest_neighbors(points, k, metric)[1]
+    Y = _laid_out(points, np.column_stack([np.arange(n), neighbor]), dimension, metric)
+    ones = np.ones((n, k, 1))
+    u = (ones - Y @ (np.linalg.pinv(Y) @ ones))[:, :, 0]
+    inside = np.einsum("nk,nk->n", u, u)
+    beside = np.flatnonzero(inside <= BESIDE * k)
+    w = u / np.where(inside > 0, inside, 1.0)[:, None]
+    if beside.size:
+        G = Y[beside] @ Y[beside].transpose(0, 2, 1)
+        ridge = RIDGE * np.trace(G, axis1=1, axis2=2) + np.finfo(float).tiny
+        near = np.linalg.solve(G + ridge[:, None, None] * np.eye(k), ones[beside])[:, :, 0]
+        w[beside] = near / near.sum(axis=1, keepdims=True)
+    return sp.coo_array((w.ravel(), (np.repeat(np.arange(n), k), neighbor.ravel())), shape=(n, n)).tocsr()
+
+
+def _laid_out(points: Any, members: Index, dimension: int, metric: str) -> Array:
+    """Places (n, k, dimension) of each row's members from its first one, by their distances alone."""
+    n, size = members.shape
+    a, b = np.triu_indices(size, 1)
+    pairs, place = pairs_within(members)
+    D = np.zeros((n, size, size))
+    D[:, a, b] = D[:, b, a] = (distances_of(points, pairs, metric) ** 2)[place]
+    mean = D.mean(axis=1, keepdims=True)
+    B = -0.5 * (D - mean - mean.transpose(0, 2, 1) + mean.mean(axis=2, keepdims=True))
+    values, vectors = np.linalg.eigh(B)
+    values, vectors = values[:, -dimension:], vectors[:, :, -dimension:]
+    Z = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+    return Z[:, 1:] - Z[:, :1]
+
+
+def _smooth(W: Matrix, size: int) -> Basis:
+    """The vectors of the smallest eigenvalues of (I - W)'(I - W), the constant one left out."""
+    left = sp.csr_array(sp.eye_array(W.shape[0]) - W)
+    found = eigenbasis(sp.csr_array(left.T @ left), size + 1)  # with the constant, or what is as smooth
+    U, lengths, _ = np.linalg.svd(found.dense - found.dense.mean(axis=0), full_matrices=False)
+    U = U[:, lengths > HALF]
+    A = left @ U
+    Q = U @ np.linalg.eigh(A.T @ A)[1][:, :size]
+    return Basis(Q - Q.mean(axis=0))

@@ -1,0 +1,158 @@
+"""Pairwise similarity by an embedding: similar points near each other, dissimilar ones apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+from npkl_models.errors import ProblemError, chosen, instance
+from npkl_models.formulations.volume import ALIKE
+from npkl_models.linalg import UNIT, Array, Index, Matrix, norm_bound
+from npkl_models.linalg.owned import positive_number, real_array
+from npkl_models.model.basis import Basis, centred_wavelets
+from npkl_models.model.eigenbasis import eigenbasis
+from npkl_models.model.functionals import SquaredDistances
+from npkl_models.model.losses import Loss
+from npkl_models.model.pairs import Pairs
+from npkl_models.model.regularizers import NoRegularizer, TracePower
+from npkl_models.model.terms import LossTerm
+from npkl_models.problem import Problem
+
+SURE = 1e-9  # by so much C must be too small before it is refused: more than rounding does
+SLACKS = ("hinge", "squared_hinge")
+
+
+def psde(
+    pairs: Pairs,
+    *,
+    loss: str | Loss = "squared_hinge",
+    C: float = 1.0,
+    bound: float | None = None,
+    features: Any = None,
+) -> Problem:
+    r"""Pairwise semidefinite embedding of similarities.
+
+    .. math::
+
+        \max_{K \succeq 0,\; K \mathbf 1 = 0} \operatorname{tr} K
+        - C \sum_{(i,j) \text{ similar}} c_{ij} \max(0, D_{ij} - 1)^q
+        - C \sum_{(i,j) \text{ dissimilar}} c_{ij} \max(0, 1 - D_{ij})^q
+        \quad [\text{s.t. } \operatorname{tr} K^2 \le B]
+
+    with D the squared distances, q = 2 for the squared hinge and q = 1 for the hinge.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        Must-links are similar, cannot-links are dissimilar; c_ij are their confidences.
+    loss : {"squared_hinge", "hinge"}
+        What a pair costs that is too far apart or too near.
+    C : float
+        Weight of the pairs, positive.
+    bound : float, optional
+        B, positive.
+    features : array_like of shape (n, d) or Basis, optional
+        The parametric form: K = QYQ' with Q an orthonormal basis of the centred columns. Coordinates of the
+        points, or eigenvectors of a graph. By default any centred kernel will do.
+
+    Raises
+    ------
+    ProblemError
+        Without a bound, if the similar pairs leave points free to move apart for ever, or if C is so small
+        that the hinge does not hold them; for features of another number of points, or all of them constant.
+
+    Notes
+    -----
+    Globerson & Roweis, AISTATS 2007, with slack on the distances.
+
+    max(0, x) = max(0, -x) + x. So the hinge of a similar pair is that of a dissimilar pair plus D_ij - 1, and
+    with the hinge the problem is written with the cost CL - I, L the Laplacian of the similar pairs weighted
+    by c_ij, and hinges of one sign. Its objective is the negative of the formula above, plus the constant
+    C sum c_ij over the similar pairs. The hinges are not negative, and they do not grow where all distances
+    do. So the problem is unbounded if and only if CL - I has a negative eigenvalue on the range of Q.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> pairs = nm.Pairs(4, must_link=[(0, 1), (1, 2), (2, 3)], cannot_link=[(0, 3)])
+    >>> problem = nm.psde(pairs, C=10.0)
+    >>> problem
+    Problem(psde: n=4, 3 similar squared_excess, 1 dissimilar squared_hinge, regularizer=none, basis of 3)
+    >>> solution = problem.solve()
+    >>> solution.is_optimal(1e-6), solution.rank
+    (True, 1)
+    """
+    instance(pairs, Pairs, "pairs")
+    slack = chosen("loss of psde", loss.name if isinstance(loss, Loss) else loss, SLACKS)
+    weight = positive_number(C, "C") * pairs.confidence
+    basis = _centred(pairs) if features is None else _spanned(features, pairs.n)
+    must = len(pairs.must_link)
+    L = _laplacian(pairs.n, pairs.must_link, weight[:must])
+    if bound is None:
+        _refuse_unbounded(pairs, L, None if features is None else basis, slack)
+    regularizer = NoRegularizer() if bound is None else TracePower(2, bound=bound)
+    cost = sp.csr_array(L - sp.eye_array(pairs.n)) if slack == "hinge" else -sp.eye_array(pairs.n).tocsr()
+    of_similar = "hinge" if slack == "hinge" else "squared_excess"
+    terms = [
+        LossTerm(SquaredDistances(pairs.n, (links[:, 0], links[:, 1])), kind, 1.0, own, name)
+        for links, kind, own, name in (
+            (pairs.must_link, of_similar, weight[:must], "similar"),
+            (pairs.cannot_link, slack, weight[must:], "dissimilar"),
+        )
+        if len(links)
+    ]
+    return Problem(cost, terms, (), regularizer, basis, "psde")
+
+
+def _laplacian(n: int, links: Index, weight: Array) -> Matrix:
+    """The sum of weight (e_i - e_j)(e_i - e_j)' over all links (n x n)."""
+    return SquaredDistances(n, (links[:, 0], links[:, 1])).adjoint(weight)
+
+
+def _centred(pairs: Pairs) -> Basis:
+    """All centred vectors, in an order in which points of a pair are close."""
+    graph = _laplacian(pairs.n, np.stack([pairs.i, pairs.j], axis=1), np.ones(len(pairs)))
+    return centred_wavelets(reverse_cuthill_mckee(graph, symmetric_mode=True).astype(np.intp))
+
+
+def _spanned(features: Any, n: int) -> Basis:
+    """An orthonormal basis of the centred columns of the features."""
+    F = features.dense if isinstance(features, Basis) else real_array(features, "features")
+    if F.ndim != 2 or F.shape[0] != n or not np.isfinite(F).all():
+        raise ProblemError(f"features must have shape (n, d) with n = {n} and finite numbers, got {F.shape}")
+    U, s, _ = np.linalg.svd(F - F.mean(axis=0), full_matrices=False)
+    kept = s > ALIKE * max(float(s[0]), float(np.abs(F).max())) if s.size else np.zeros(0, dtype=bool)
+    if not kept.any():
+        raise ProblemError(f"features must tell points apart, got {F.shape[1]} columns that are all constant")
+    return Basis(U[:, kept] - U[:, kept].mean(axis=0))
+
+
+def _refuse_unbounded(pairs: Pairs, L: Matrix, basis: Basis | None, slack: str) -> None:
+    """Raise an error where points may move apart for ever, each step a gain."""
+    count, label = pairs.groups()
+    remedy = "give bound=B, which limits tr K^2"
+    if basis is None and count > 1:
+        sizes = np.sort(np.bincount(label))[::-1][:5].tolist()
+        raise ProblemError(
+            f"similar pairs must join all points, got {count} components (the largest hold {sizes} points) "
+            f"that could move apart without limit; add similar pairs, or {remedy}"
+        )
+    if basis is None:
+        values = eigenbasis(L, 1, skip=1).eigenvalues
+        least, doubt = float(values[0]) if values is not None else np.inf, 0.0
+    else:
+        least = float(np.linalg.eigvalsh(basis.dense.T @ (L @ basis.dense))[0])
+        doubt = 8 * (pairs.n + basis.size) * UNIT * norm_bound(L)
+        if least <= doubt:
+            raise ProblemError(
+                f"similar pairs must hold all directions of the features, got one of {basis.size} along "
+                f"which no similar points differ and others could move apart; take fewer, or {remedy}"
+            )
+    if slack == "hinge" and least + doubt < 1 - SURE:
+        raise ProblemError(
+            "C times the Laplacian of the similar pairs must be at least one for the hinge to hold all "
+            f"directions, got {least:.3g}; raise C by {1 / least:.3g} times or more, or {remedy}"
+        )

@@ -1,0 +1,220 @@
+"""Squared distances in feature space: each by itself, differences of two, and linear combinations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array, Index, Mask, Matrix
+from npkl_models.linalg.owned import owned_sparse, real_matrix
+from npkl_models.model.functional import Functional, Triplets
+
+
+class SquaredDistances(Functional):
+    """z_e = K[i, i] + K[j, j] - 2 K[i, j], the squared distance in feature space.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> import numpy as np
+    >>> nm.SquaredDistances(3, ([0, 0], [1, 2])).value_of_factor(np.array([[0.0], [1.0], [3.0]]))
+    array([1., 9.])
+    """
+
+    kind = "squared distances"
+    arity = 2
+    latex = r"K_{ii} + K_{jj} - 2 K_{ij}"
+    latex_matrix = r"(\delta_i - \delta_j) (\delta_i - \delta_j)'"
+
+    def triplets(self) -> Triplets:
+        i, j = self.indices
+        return _distance(i, j, 1.0)
+
+    def value_of_factor(self, V: Array) -> Array:
+        """||v_i - v_j||^2, however far from zero the points are."""
+        apart = V[self.indices[0]] - V[self.indices[1]]
+        return np.einsum("er,er->e", apart, apart)
+
+    def size_of_factor(self, V: Array) -> Array:
+        return self.value_of_factor(V)
+
+    def change_of_factor(self, V: Array, off: Array) -> Array:
+        both = off[self.indices[0]] + off[self.indices[1]]
+        out: Array = both * (2 * np.sqrt(self.value_of_factor(V)) + both) * (1 + 1e-9)
+        return out
+
+    def scale_of_factor(self, V: Array) -> Array:
+        return super().size_of_factor(V)  # of points that should coincide: how long their rows are
+
+
+class DistanceDifferences(Functional):
+    """z_e = D_ij - D_ik with D the squared distances (a relative comparison).
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> import numpy as np
+    >>> z = nm.DistanceDifferences(3, ([0], [1], [2]))  # is 0 nearer to 1 than to 2?
+    >>> V = np.array([[0.0], [1.0], [3.0]])
+    >>> z.value_of_factor(V)
+    array([-8.])
+    """
+
+    kind = "distance differences"
+    arity = 3
+    latex = r"D_{ij} - D_{ik}"
+    latex_matrix = (
+        r"(\delta_i - \delta_j) (\delta_i - \delta_j)' - (\delta_i - \delta_k) (\delta_i - \delta_k)'"
+    )
+
+    def value_of_factor(self, V: Array) -> Array:
+        near, far = self._both(V)
+        return near - far
+
+    def size_of_factor(self, V: Array) -> Array:
+        near, far = self._both(V)
+        return near + far
+
+    def scale_of_factor(self, V: Array) -> Array:
+        return super().size_of_factor(V)
+
+    def change_of_factor(self, V: Array, off: Array) -> Array:
+        near, far = (side.change_of_factor(V, off) for side in self._sides)
+        return near + far
+
+    @property
+    def _sides(self) -> tuple[SquaredDistances, SquaredDistances]:
+        i, j, k = self.indices
+        return SquaredDistances(self.n, (i, j)), SquaredDistances(self.n, (i, k))
+
+    def _both(self, V: Array) -> tuple[Array, Array]:
+        near, far = (side.value_of_factor(V) for side in self._sides)
+        return near, far
+
+    def triplets(self) -> Triplets:
+        i, j, k = self.indices
+        parts = zip(_distance(i, j, 1.0), _distance(i, k, -1.0), strict=True)
+        return Triplets(*(np.concatenate(pair) for pair in parts))
+
+
+class DistanceCombinations(Functional):
+    """z = A D, with D the squared distances of some pairs of points and A a sparse matrix.
+
+    Parameters
+    ----------
+    n : int
+    indices : two array_like of int, shape (p,)
+        The pairs whose squared distances are combined.
+    combination : array_like or sparse of shape (m, p)
+        A: a row for each value.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> import numpy as np
+    >>> z = nm.DistanceCombinations(3, ([0, 0], [1, 2]), [[1.0, -0.5], [0.0, 2.0]])
+    >>> z.value_of_factor(np.array([[0.0], [1.0], [3.0]]))  # of the distances 1 and 9
+    array([-3.5, 18. ])
+    """
+
+    kind = "combinations of distances"
+    arity = 0  # no index names a point in each value
+    latex = r"\textstyle\sum_{(i,j)} a_{e,ij} D_{ij}"
+    latex_matrix = r"\textstyle\sum_{(i,j)} a_{e,ij} (\delta_i - \delta_j) (\delta_i - \delta_j)'"
+    distances: SquaredDistances
+    combination: Matrix
+
+    def __init__(self, n: int, indices: Sequence[ArrayLike], combination: ArrayLike | Matrix) -> None:
+        super().__init__(n)
+        distances = SquaredDistances(n, indices)
+        given = real_matrix(combination, f"the matrix of {self.kind}")
+        if given.ndim != 2 or given.shape[1] != distances.size:
+            raise ProblemError(
+                f"the matrix of {self.kind} must have a column for each of the {distances.size} distances, "
+                f"got shape {given.shape}"
+            )
+        A = owned_sparse(given)
+        if not np.isfinite(A.data).all():
+            raise ProblemError(f"the matrix of {self.kind} must be finite, got NaN or infinity")
+        object.__setattr__(self, "distances", distances)
+        object.__setattr__(self, "combination", A)
+
+    @property
+    def size(self) -> int:
+        return int(self.combination.shape[0])
+
+    @property
+    def additions(self) -> int:
+        return int(np.max(np.diff(self.combination.indptr), initial=0))
+
+    @property
+    def numbers(self) -> dict[str, Array | Index]:
+        A, (i, j) = self.combination, self.distances.indices
+        return {"i": i, "j": j, "start": A.indptr, "column": A.indices, "entry": A.data}
+
+    @classmethod
+    def made(cls, n: int, indices: Sequence[ArrayLike], numbers: Mapping[str, Array]) -> Self:
+        parts = (numbers["entry"], numbers["column"], numbers["start"])
+        shape = (numbers["start"].size - 1, numbers["i"].size)
+        try:
+            A = sp.csr_array(parts, shape=shape)
+            A.check_format()
+        except ValueError as error:
+            raise ProblemError(f"the matrix of {cls.kind} must be a sparse one by rows: {error}") from None
+        return cls(n, (numbers["i"], numbers["j"]), A)
+
+    def kept(self, mask: Mask) -> Self:
+        A = sp.csr_array(self.combination[np.flatnonzero(mask)])
+        used = np.unique(A.indices)
+        i, j = self.distances.indices
+        return type(self)(self.n, (i[used], j[used]), A[:, used])
+
+    def over(self, n: int, place: Index) -> Self:
+        i, j = self.distances.indices
+        return type(self)(n, (place[i], place[j]), self.combination)
+
+    def triplets(self) -> Triplets:
+        A = self.combination.tocoo()
+        i, j = (end[A.col] for end in self.distances.indices)
+        owner: Index = A.row.astype(np.intp)
+        return Triplets(
+            np.tile(owner, 3),
+            np.concatenate([i, j, i]),
+            np.concatenate([i, j, j]),
+            np.concatenate([A.data, A.data, -2 * A.data]),
+        )
+
+    def value_of_factor(self, V: Array) -> Array:
+        return np.asarray(self.combination @ self.distances.value_of_factor(V))
+
+    def size_of_factor(self, V: Array) -> Array:
+        return np.asarray(abs(self.combination) @ self.distances.value_of_factor(V))
+
+    def scale_of_factor(self, V: Array) -> Array:
+        return np.asarray(abs(self.combination) @ self.distances.scale_of_factor(V))
+
+    def change_of_factor(self, V: Array, off: Array) -> Array:
+        each = self.distances.change_of_factor(V, off)
+        return np.asarray(abs(self.combination) @ each) * (1 + 1e-9)
+
+    def operator(self, Q: Matrix | None = None) -> Matrix:
+        product = self.combination @ self.distances.operator(Q)
+        return sp.csr_array(product) if sp.issparse(product) else product
+
+    def svec_operator(self, Q: Array) -> Array:
+        return np.asarray(self.combination @ self.distances.svec_operator(Q))
+
+
+def _distance(i: Index, j: Index, sign: float) -> Triplets:
+    owner, one = np.arange(i.size), np.ones(i.size)
+    return Triplets(
+        np.tile(owner, 3),
+        np.concatenate([i, j, i]),
+        np.concatenate([i, j, j]),
+        sign * np.concatenate([one, one, -2 * one]),
+    )

@@ -1,0 +1,76 @@
+"""What the squared losses share, and the square of what a value is above its target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from npkl_models.linalg import Array
+from npkl_models.model.loss import CvxConstraints, CvxExpression, Loss
+
+
+class Squared(Loss):
+    """A squared loss: f*(y) = t y + y^2 / (4 w) on its domain."""
+
+    squared = smooth = nonnegative = True
+    latex_conjugate = r"t y + \frac{y^2}{4 w}"
+    curvature = 2.0
+
+    def conjugate(self, y: Array, t: Array, w: Array) -> Array:
+        return 0.25 * (y / w) * y + y * t
+
+    def conjugate_derivative(self, y: Array, t: Array, w: Array) -> Array:
+        return y / (2 * w) + t
+
+    def cvxpy_conjugate(self, y: CvxExpression, t: Array, w: Array) -> tuple[CvxExpression, CvxConstraints]:
+        import cvxpy as cp
+
+        return cp.sum_squares(cp.multiply(0.5 / np.sqrt(w), y)) + y @ t, []
+
+
+@dataclass(frozen=True)
+class SquaredExcess(Squared):
+    """max(0, z - t)^2, t any number: a value may be small at no cost.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> import numpy as np
+    >>> nm.SquaredExcess().value(np.array([0.5, 3.0]), np.array([1.0, 1.0]))
+    array([0., 4.])
+    """
+
+    name = "squared_excess"
+    latex = r"\max(0, z - t)^2"
+    latex_domain = r"y \ge 0"
+    quadratic = sign_targets = False
+
+    def value(self, z: Array, t: Array) -> Array:
+        return np.maximum(0.0, z - t) ** 2
+
+    def derivative(self, z: Array, t: Array) -> Array:
+        return 2 * np.maximum(0.0, z - t)
+
+    def second_derivative(self, z: Array, t: Array) -> Array:
+        return np.where(z > t, 2.0, 0.0)
+
+    def project(self, y: Array, t: Array, w: Array) -> Array:
+        return np.maximum(y, 0.0)
+
+    def rescaled(self, t: Array, w: Array, unit: float) -> tuple[Array, Array]:
+        return t / unit, w * unit * unit
+
+    def prox(self, x: Array, t: Array, step: Array) -> Array:
+        return np.where(x <= t, x, (x + 2 * step * t) / (1 + 2 * step))
+
+    def prox_slope(self, x: Array, t: Array, step: Array) -> Array:
+        return np.where(x <= t, 1.0, 1 / (1 + 2 * step))
+
+    def cvxpy_value(self, z: CvxExpression, t: Array) -> CvxExpression:
+        import cvxpy as cp
+
+        return cp.square(cp.pos(z - t))
+
+    def cvxpy_conjugate(self, y: CvxExpression, t: Array, w: Array) -> tuple[CvxExpression, CvxConstraints]:
+        return super().cvxpy_conjugate(y, t, w)[0], [y >= 0]
