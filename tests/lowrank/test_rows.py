@@ -10,11 +10,12 @@ from scipy.optimize import minimize
 
 import npkl_models as nm
 from npkl_models.linalg import compile
-from npkl_models.lowrank.edges import EdgeModel, structure
+from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.rows import bcd, sweeps
 from npkl_models.lowrank.rows.layout import PairTables, color_classes, color_graph
 from npkl_models.lowrank.rows.minimise import RowProblem, minimise_rows, solve_quadratic
 from npkl_models.lowrank.rows.sweeps import Extrapolation
+from npkl_models.lowrank.structure import structure
 from npkl_models.printed.rows import minimise_rows_by_dual
 
 
