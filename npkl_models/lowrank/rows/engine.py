@@ -35,6 +35,8 @@ SMALL = 1e-14  # the same once a column was added: one that starts small is not 
 FADING = 1e-4  # the same before Newton steps, for which columns that fade away are a null space
 NEAR = 1e-3  # the residual at which Newton steps are better than sweeps
 TRIAL, GAINED = 20, 0.5  # Newton steps after which so much of the residual may be left, else sweeps go on
+TRIAL_APART = 200  # the same on distances, where they take longer to gain, and sweeps that are slow stay so
+LATE = 1.0  # of tol: on distances a certificate that does not suffice looks for a Slater point, which is dear
 SETTLED = 1e-13  # a primal residual, relative to the objective, that is rounding
 PROGRESS = 0.5  # multipliers must shrink the primal residual by this factor, else beta grows
 
@@ -58,6 +60,7 @@ class BCDEngine(FactorEngine):
         self.grown = False
         self.before_newton: tuple[Array, float, float, int] | None = None  # V, objective, residual; steps
         self.newton = options.newton
+        self.first_look = LATE if pairs.distances else self.first_look
         zero = np.zeros((problem.n, 1))
         self.constant = problem.objective_of_factor(zero) - self.model.losses(pairs.pair_values(zero))
         self.restart(V)
@@ -156,7 +159,7 @@ class BCDEngine(FactorEngine):
             return
         V, objective, residual, steps = self.before_newton
         self.before_newton = V, objective, residual, steps + 1
-        if steps + 1 < TRIAL:
+        if steps + 1 < (TRIAL_APART if self.pairs.distances else TRIAL):
             return
         lower = self.objective < objective
         self.before_newton = self.V.copy(), self.objective, self.residual, 0
