@@ -21,7 +21,7 @@ from npkl_models.lowrank.factor.rank import FactorEngine, starting_factor
 from npkl_models.lowrank.factor.spectral_term import SpectralTerm
 from npkl_models.lowrank.options import ADMMOptions, BCDOptions, BurerMonteiroOptions
 from npkl_models.lowrank.rows import bcd
-from npkl_models.lowrank.rows.bcd import BCDEngine
+from npkl_models.lowrank.rows.engine import BCDEngine
 from npkl_models.lowrank.rows.layout import PairTables, Table
 from npkl_models.lowrank.rows.minimise import shifted_solve
 from npkl_models.lowrank.structure import Structure, structure
