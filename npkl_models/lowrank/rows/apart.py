@@ -4,8 +4,8 @@ The row problem of point i with neighbours p_j, all other rows held, is
 
     minimise over v:  mu0/2 ||v||^2 + g'v + sum_j f_j(||v - p_j||^2)
 
-With f_j(z) = h_j/2 z^2 + l_j z (exact for the square loss) let v = m + u, where m = sum h_j p_j / sum h_j is the
-weighted mean of the neighbours and e_j = p_j - m. Then z_j = ||u||^2 - 2 e_j'u + ||e_j||^2, and of its
+With f_j(z) = h_j/2 z^2 + l_j z (exact for the square loss) let v = m + u, where m = sum h_j p_j / sum h_j is
+the weighted mean of the neighbours and e_j = p_j - m. Then z_j = ||u||^2 - 2 e_j'u + ||e_j||^2, and of its
 square the term -4 ||u||^2 e_j'u is the only one of third order. Summed with the weights h_j it is zero,
 since sum h_j e_j = 0. What is left is the row problem of entries,
 
@@ -28,9 +28,10 @@ import numpy as np
 
 from npkl_models.linalg import Array, Mask
 from npkl_models.lowrank.edges import EdgeModel
-from npkl_models.lowrank.rows.minimise import INNER_STEPS, RowProblem, solve_quadratic
+from npkl_models.lowrank.rows.minimise import RowProblem, solve_quadratic
 from npkl_models.lowrank.tolerances import ROUNDING
 
+PIECES = 4  # tried in turn; each goes down, and to end a row that its neighbours move again gains little
 STILL = 1e-9  # of the size of a row: a step after which there is none
 SAFE = 1e-6  # of mu0: how small a multiple of the identity a row without curvature may have
 
@@ -43,7 +44,7 @@ def minimise_apart(rows: RowProblem, model: EdgeModel, v: Array) -> Array:
         return _step(rows, z, slope, h, v)
     v, most = v.copy(), model.steepest()
     active = np.arange(len(v))
-    for _ in range(INNER_STEPS):
+    for _ in range(PIECES):
         now = rows if active.size == len(v) else rows.take(active)
         old = v[active]
         z = now.values(old)

@@ -3,9 +3,10 @@
 Source: Hu & Kwok, IEEE TNNLS 26(9), 2015, algorithm 1; squared distances and centred kernels, which their
 conclusions name (coloured MVU, minimum volume embedding), by the rows of `apart`.
 
-Squared distances do not change under V -> V - 1m', and tr(CK) = tr(HCHK) for a centred K, H = I - 11'/n. So over
-all centred kernels the objective at V V' is that of the cost HCH at any translate of V, which no basis has
-to see: free rows are swept with HCH, and centred.
+Centred kernels need no basis here. Squared distances are the same at V and at V - 1m', and so is tr(HCHK)
+with H = I - 11'/n, as H1 = 0; it is tr(CK) where K is centred. So with HCH for C the objective f of free
+rows has f(V) = f(HV), which is the problem's own at the centred kernel HV(HV)': the infimum over free rows is
+that over centred kernels, and centring a minimiser gives one. It needs every value to be a distance.
 """
 
 from __future__ import annotations

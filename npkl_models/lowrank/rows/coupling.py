@@ -3,10 +3,10 @@
 Coloured MVU has the cost -HYH with Y of as many columns as there are classes, minimum volume embedding I - 2P
 with P of the wanted dimension; and over all centred kernels any cost C is worth HCH, H = I - 11'/n. So
 the cost of a sweep is A + W diag(mu) W' with a sparse A, and rows that share no entry of A and no pair are
-tied by the second part alone. In a step over the rows I of V it is replaced by an upper bound: its tangent at
-the present rows and delta ||V_I - now||^2, where delta is the largest eigenvalue of W_I diag(mu_+) W_I'. Equal
-at the present rows and nowhere less, the bound makes the rows of I independent of each other through W, and
-what lowers it lowers the objective by no less (majorise, then minimise: Hunter & Lange 2004).
+tied by the second part alone. In a step over the rows I of V it is replaced by an upper bound: its tangent
+at the present rows and delta ||V_I - now||^2, where delta is the largest eigenvalue of W_I diag(mu_+) W_I'.
+Equal at the present rows and nowhere less, the bound leaves the rows of I free of each other, and what lowers
+it lowers the objective by no less (majorise, then minimise: Hunter & Lange, Am. Stat. 58, 2004).
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ class Coupling:
 def cost_of_rows(problem: Statement) -> Matrix | LowRankUpdate:
     """The cost that sweeps of distances work with: HCH over centred kernels, of low rank where it is."""
     C, n = problem.cost, problem.n
-    A, W, mu = C, np.zeros((n, 0)), np.zeros(0)
+    A: Matrix = C
+    W: Array = np.zeros((n, 0))
+    mu: Array = np.zeros(0)
     if C.nnz > DENSE_SHARE * n * n:
         found = _low_rank(dense(C))
         if found is not None:

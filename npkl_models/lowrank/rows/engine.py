@@ -12,7 +12,7 @@ import numpy as np
 
 from npkl_models.linalg import Array, LowRankUpdate, Matrix, aligned, frobenius
 from npkl_models.linalg.threads import threaded
-from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY, iteration_seconds
+from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY, apart_seconds, iteration_seconds
 from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
 from npkl_models.lowrank.factor.rank import FactorEngine, drop_null_columns
@@ -36,7 +36,7 @@ FADING = 1e-4  # the same before Newton steps, for which columns that fade away 
 NEAR = 1e-3  # the residual at which Newton steps are better than sweeps
 TRIAL, GAINED = 20, 0.5  # Newton steps after which so much of the residual may be left, else sweeps go on
 TRIAL_APART = 200  # the same on distances, where they take longer to gain, and sweeps that are slow stay so
-LATE = 1.0  # of tol: on distances a certificate that does not suffice looks for a Slater point, which is dear
+LATE = 1.0  # of tol: on distances a certificate that does not suffice seeks a Slater point, which is dear
 SETTLED = 1e-13  # a primal residual, relative to the objective, that is rounding
 PROGRESS = 0.5  # multipliers must shrink the primal residual by this factor, else beta grows
 
@@ -100,7 +100,10 @@ class BCDEngine(FactorEngine):
 
     def take_over(self, measured: tuple[float, float] | None) -> None:
         """Objective and residual after a sweep: as it measured them itself, or evaluated."""
-        self.work += iteration_seconds(self.problem, self.V.shape[1], PRODUCTS, self.row_seconds)
+        if self.pairs.apart is not None:
+            self.work += apart_seconds(self.problem.n, self.row_seconds)
+        else:
+            self.work += iteration_seconds(self.problem, self.V.shape[1], PRODUCTS, self.row_seconds)
         self.work += ROW_LEFT * self.sweeper.left
         if measured is None:
             self.merit = self._evaluate()

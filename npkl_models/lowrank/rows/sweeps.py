@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from npkl_models.errors import MissingDependencyError, UnsupportedError
 from npkl_models.linalg import Array, Index, Matrix, without_diagonal
 from npkl_models.linalg.compile import Loop, available
-from npkl_models.lowrank.cost import ROW_COMPILED, factor_cost
+from npkl_models.lowrank.cost import ROW_COMPILED, apart_cost, factor_cost
 from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.rows.layout import PairTables, Table, color_classes, color_graph
 from npkl_models.lowrank.rows.minimise import RowProblem, measure, minimise_rows
@@ -176,6 +176,8 @@ def numpy_seconds(problem: Statement) -> float:
 
 def sweeping(problem: Statement, row: float) -> Cost:
     """What block coordinate descent is predicted to cost, with so many seconds for a row."""
+    if any(isinstance(term.functional, SquaredDistances) for term in problem.terms):
+        return apart_cost(problem, row)
     return factor_cost(problem, 60, kinked=2.0, row=row)
 
 
