@@ -8,6 +8,7 @@ from npkl_models.feasibility.equality_map import MOST
 from npkl_models.linalg import norm_bound
 from npkl_models.lowrank.factor.centred_system import BLOCKS, FLOPS, restorable
 from npkl_models.lowrank.factor.rank import auto_rank
+from npkl_models.lowrank.tolerances import DENSE_SHARE
 from npkl_models.model.diagnosis import diagonal_weight
 from npkl_models.model.facts import fact
 from npkl_models.model.functionals import SquaredDistances
@@ -26,7 +27,7 @@ APART_SWEEPS = 12.0  # of them, times the root of n (examples/benchmarks/distanc
 APART_STIFF = 30.0  # stiffness from which on Newton steps follow sweeps of distances
 APART_PIECES = 4.0  # times as long with losses of several pieces
 AFTER_SWEEPS = 0.5  # of the dense ones, by then of fewer columns
-DENSE_SHARE, DENSE_STEPS = 0.2, 10.0  # entries that fill blocks of distances; factorisations of them all
+DENSE_STEPS = 10.0  # factorisations of blocks of distances that a dense cost fills
 SMOOTHING = 20  # products to estimate the floor
 WIDE, WIDER = (1.05, 2.0), 20.0  # powers whose optimal kernels have many small eigenvalues; times as long
 RESTORATION = 1e-10  # seconds, times the cube of the number of equalities
@@ -56,15 +57,22 @@ def factor_cost(
         seconds *= float(np.clip(stiff**STIFFNESS, *SPREAD_STIFF))
         if restorable(problem) and problem.order * float(rank) ** 2 <= BLOCKS:
             seconds = min(seconds, RESTORED * problem.n * iterations / USUAL_ITERATIONS)
-            if _is_dense(problem):
-                seconds += DENSE_STEPS * (problem.order * float(rank)) ** 3 / (3 * FLOPS)
+            seconds += DENSE_STEPS * dense_step(problem)
     seconds += RESTORATION * min(held, MOST) ** 3  # to a point that meets the equalities
     held_bytes = 8.0 * (40 * problem.n * rank + 8 * entries) + proof_bytes(problem.n)
     return Cost(seconds, held_bytes, anytime=True)
 
 
-def _is_dense(problem: Statement) -> bool:
+def dense_cost(problem: Statement) -> bool:
+    """Whether so many entries of C are stored that its factors are full."""
     return bool(problem.cost.nnz > DENSE_SHARE * float(problem.n) ** 2)
+
+
+def dense_step(problem: Statement) -> float:
+    """Seconds of a factorisation of blocks of distances that a dense C fills; 0 where C is sparse."""
+    if not dense_cost(problem):
+        return 0.0
+    return (problem.order * float(auto_rank(problem))) ** 3 / (3 * FLOPS)
 
 
 def apart_cost(problem: Statement, row: float) -> Cost:
@@ -73,7 +81,7 @@ def apart_cost(problem: Statement, row: float) -> Cost:
     seconds = sweeps * apart_seconds(problem.n, row)
     seconds *= 1.0 if all(term.loss.quadratic for term in problem.terms) else APART_PIECES
     if (stiffness(problem) or 0.0) > APART_STIFF:
-        seconds += newton.seconds * (AFTER_SWEEPS if _is_dense(problem) else 1.0)
+        seconds += newton.seconds * (AFTER_SWEEPS if dense_cost(problem) else 1.0)
     return Cost(seconds, newton.bytes, anytime=True)
 
 

@@ -15,12 +15,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Index, LowRankUpdate, Matrix, dense, frobenius
+from npkl_models.lowrank.cost import dense_cost
 from npkl_models.model.statement import Statement
 
-DENSE_SHARE = 0.2  # of all entries: a cost with more of them is tried as one of low rank
 COLUMNS = 40  # of the random matrix that finds the range, and so twice the largest rank
 FOUND = 1e-13  # of the size of C: what low rank may leave out
-SAME = 1e-12  # of the size of C: a row sum that is zero
+CENTRED_ALREADY = 1e-12  # of the size of C: a row sum that is zero
 
 
 class Coupling:
@@ -52,7 +52,7 @@ def cost_of_rows(problem: Statement) -> Matrix | LowRankUpdate:
     A: Matrix = C
     W: Array = np.zeros((n, 0))
     mu: Array = np.zeros(0)
-    if C.nnz > DENSE_SHARE * n * n:
+    if dense_cost(problem):
         found = _low_rank(dense(C))
         if found is not None:
             A, W, mu = found.S, found.W, found.mu
@@ -95,10 +95,10 @@ def _centred(C: Matrix, W: Array, mu: Array) -> tuple[Array, Array]:
     n = len(W)
     a = np.asarray(C @ np.ones(n)) / n
     a -= 0.5 * float(a.mean())
-    if float(np.max(np.abs(a))) * n <= SAME * frobenius(C.data):
+    if float(np.max(np.abs(a))) * n <= CENTRED_ALREADY * frobenius(C.data):
         return W, mu
     one = np.ones(n)
-    flat = float(np.ptp(a)) <= SAME * float(np.max(np.abs(a)))
+    flat = float(np.ptp(a)) <= CENTRED_ALREADY * float(np.max(np.abs(a)))
     wide = np.column_stack([W, one]) if flat else np.column_stack([W, one, a])
     core = np.zeros((wide.shape[1], wide.shape[1]))
     core[: mu.size, : mu.size] = np.diag(mu)

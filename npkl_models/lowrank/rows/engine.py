@@ -12,7 +12,7 @@ import numpy as np
 
 from npkl_models.linalg import Array, LowRankUpdate, Matrix, aligned, frobenius
 from npkl_models.linalg.threads import threaded
-from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY, apart_seconds, iteration_seconds
+from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY, apart_seconds, dense_step, iteration_seconds
 from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
 from npkl_models.lowrank.factor.rank import FactorEngine, drop_null_columns
@@ -36,6 +36,7 @@ FADING = 1e-4  # the same before Newton steps, for which columns that fade away 
 NEAR = 1e-3  # the residual at which Newton steps are better than sweeps
 TRIAL, GAINED = 20, 0.5  # Newton steps after which so much of the residual may be left, else sweeps go on
 TRIAL_APART = 200  # the same on distances, where they take longer to gain, and sweeps that are slow stay so
+CHEAP = 0.05  # seconds of a Newton step of distances, for which sweeps are not to go on down to NEAR
 LATE = 1.0  # of tol: on distances a certificate that does not suffice seeks a Slater point, which is dear
 SETTLED = 1e-13  # a primal residual, relative to the objective, that is rounding
 PROGRESS = 0.5  # multipliers must shrink the primal residual by this factor, else beta grows
@@ -60,6 +61,7 @@ class BCDEngine(FactorEngine):
         self.grown = False
         self.before_newton: tuple[Array, float, float, int] | None = None  # V, objective, residual; steps
         self.newton = options.newton
+        self.far = pairs.distances and dense_step(problem) < CHEAP  # Newton steps are good from anywhere
         self.first_look = LATE if pairs.distances else self.first_look
         zero = np.zeros((problem.n, 1))
         self.constant = problem.objective_of_factor(zero) - self.model.losses(pairs.pair_values(zero))
@@ -137,7 +139,7 @@ class BCDEngine(FactorEngine):
         self.sweeps += 1
         if self.sweeps % PATIENCE:
             return
-        slow = self.residual > SLOW * self.residual_then and (self.residual < NEAR or self.pairs.distances)
+        slow = self.residual > SLOW * self.residual_then and (self.residual < NEAR or self.far)
         self.residual_then = self.residual
         if slow and self.newton:
             logger.info("sweep %d: sweeps have become slow, Newton steps take over", self.sweeps)
