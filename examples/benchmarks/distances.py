@@ -1,9 +1,9 @@
 """Soft distances by rows and by other solvers: seconds, gap, status, and who has found the last digits.
 
-``python distances.py [N ...] [--sets S,S] [--weights W,W] [--backends B,B] [--draws D] [--limit S]``. Each
-has a problem of its own: what a certificate has found out about one is not found again. "bcd" is timed with
-its loops compiled, "bcd_numpy" without. Every line is the median of the draws in seconds, and their worst
-gap; "newton" counts the draws that Newton steps ended.
+``python distances.py [N ...] [--sets S,S] [--weights W,W] [--backends B,B] [--draws D] [--limit S]``.
+Each run has a problem of its own: what a certificate has found out about one is not found again. "bcd" is
+timed with its loops compiled, "bcd_numpy" without. Every line is the median of the draws in seconds, and
+their worst gap; "newton" counts the draws that Newton steps ended.
 """
 
 import argparse

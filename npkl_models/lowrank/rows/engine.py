@@ -37,7 +37,7 @@ NEAR = 1e-3  # the residual at which Newton steps are better than sweeps
 TRIAL, GAINED = 20, 0.5  # Newton steps after which so much of the residual may be left, else sweeps go on
 TRIAL_APART = 200  # the same on distances, where they take longer to gain, and sweeps that are slow stay so
 CHEAP = 0.05  # seconds of a Newton step of distances, for which sweeps are not to go on down to NEAR
-LATE = 1.0  # of tol: on distances a certificate that does not suffice seeks a Slater point, which is dear
+LATE = 0.03  # of tol: on distances a certificate that does not suffice seeks a Slater point, which is dear
 SETTLED = 1e-13  # a primal residual, relative to the objective, that is rounding
 PROGRESS = 0.5  # multipliers must shrink the primal residual by this factor, else beta grows
 
