@@ -8,6 +8,7 @@ from npkl_models.feasibility.equality_map import MOST
 from npkl_models.linalg import norm_bound
 from npkl_models.lowrank.factor.centred_system import BLOCKS, FLOPS, restorable
 from npkl_models.lowrank.factor.rank import auto_rank
+from npkl_models.lowrank.factor.restored import FILLED
 from npkl_models.lowrank.tolerances import DENSE_SHARE
 from npkl_models.model.diagnosis import diagonal_weight
 from npkl_models.model.facts import fact
@@ -57,7 +58,8 @@ def factor_cost(
         seconds *= float(np.clip(stiff**STIFFNESS, *SPREAD_STIFF))
         if restorable(problem) and problem.order * float(rank) ** 2 <= BLOCKS:
             seconds = min(seconds, RESTORED * problem.n * iterations / USUAL_ITERATIONS)
-            seconds += DENSE_STEPS * dense_step(problem)
+            if problem.cost.nnz * rank**2 <= FILLED:
+                seconds += DENSE_STEPS * dense_step(problem)
     seconds += RESTORATION * min(held, MOST) ** 3  # to a point that meets the equalities
     held_bytes = 8.0 * (40 * problem.n * rank + 8 * entries) + proof_bytes(problem.n)
     return Cost(seconds, held_bytes, anytime=True)
