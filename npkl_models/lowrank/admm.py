@@ -15,15 +15,16 @@ import numpy as np
 from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array, frobenius, norm_bound
 from npkl_models.lowrank.cost import ROW_NUMPY, factor_cost, iteration_seconds
-from npkl_models.lowrank.edges import EdgeModel, Structure, structure
+from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
 from npkl_models.lowrank.factor.rank import FactorEngine, starting_factor
 from npkl_models.lowrank.factor.spectral_term import SpectralTerm
 from npkl_models.lowrank.options import ADMMOptions, BCDOptions, BurerMonteiroOptions
 from npkl_models.lowrank.rows import bcd
-from npkl_models.lowrank.rows.bcd import BCDEngine
+from npkl_models.lowrank.rows.engine import BCDEngine
 from npkl_models.lowrank.rows.layout import PairTables, Table
 from npkl_models.lowrank.rows.minimise import shifted_solve
+from npkl_models.lowrank.structure import Structure, structure
 from npkl_models.lowrank.tolerances import INEXACT
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers

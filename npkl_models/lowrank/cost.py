@@ -6,8 +6,10 @@ import numpy as np
 
 from npkl_models.feasibility.equality_map import MOST
 from npkl_models.linalg import norm_bound
-from npkl_models.lowrank.factor.centred_system import BLOCKS, restorable
+from npkl_models.lowrank.factor.centred_system import BLOCKS, FLOPS, restorable
 from npkl_models.lowrank.factor.rank import auto_rank
+from npkl_models.lowrank.factor.restored import FILLED
+from npkl_models.lowrank.tolerances import DENSE_SHARE
 from npkl_models.model.diagnosis import diagonal_weight
 from npkl_models.model.facts import fact
 from npkl_models.model.functionals import SquaredDistances
@@ -21,6 +23,12 @@ SENSITIVITY = 0.25  # iterations grow with this power of it (examples/benchmarks
 SPREAD = (0.3, 30.0)  # by how much at least and at most
 STIFFNESS, SPREAD_STIFF = 0.6, (0.1, 1000.0)  # the same of stiff distances (Swiss rolls, 60 to 2,000 points)
 RESTORED, USUAL_ITERATIONS = 4.5e-3, 300  # seconds per point where lengths are restored (the same, to 5,000)
+APART_SWEEP, APART_ROW = 1.3e-3, 4e-6  # seconds of a sweep of distances, and of each of its rows, compiled
+APART_SWEEPS = 12.0  # of them, times the root of n (examples/benchmarks/distances.py, 60 to 1,000 points)
+APART_STIFF = 30.0  # stiffness from which on Newton steps follow sweeps of distances
+APART_PIECES = 4.0  # times as long with losses of several pieces
+AFTER_SWEEPS = 0.5  # of the dense ones, by then of fewer columns
+DENSE_STEPS = 10.0  # factorisations of blocks of distances that a dense cost fills
 SMOOTHING = 20  # products to estimate the floor
 WIDE, WIDER = (1.05, 2.0), 20.0  # powers whose optimal kernels have many small eigenvalues; times as long
 RESTORATION = 1e-10  # seconds, times the cube of the number of equalities
@@ -50,9 +58,38 @@ def factor_cost(
         seconds *= float(np.clip(stiff**STIFFNESS, *SPREAD_STIFF))
         if restorable(problem) and problem.order * float(rank) ** 2 <= BLOCKS:
             seconds = min(seconds, RESTORED * problem.n * iterations / USUAL_ITERATIONS)
+            if problem.cost.nnz * rank**2 <= FILLED:
+                seconds += DENSE_STEPS * dense_step(problem)
     seconds += RESTORATION * min(held, MOST) ** 3  # to a point that meets the equalities
     held_bytes = 8.0 * (40 * problem.n * rank + 8 * entries) + proof_bytes(problem.n)
     return Cost(seconds, held_bytes, anytime=True)
+
+
+def dense_cost(problem: Statement) -> bool:
+    """Whether so many entries of C are stored that its factors are full."""
+    return bool(problem.cost.nnz > DENSE_SHARE * float(problem.n) ** 2)
+
+
+def dense_step(problem: Statement) -> float:
+    """Seconds of a factorisation of blocks of distances that a dense C fills; 0 where C is sparse."""
+    if not dense_cost(problem):
+        return 0.0
+    return (problem.order * float(auto_rank(problem))) ** 3 / (3 * FLOPS)
+
+
+def apart_cost(problem: Statement, row: float) -> Cost:
+    """Of sweeps over rows of squared distances, and of the Newton steps that follow where these are stiff."""
+    newton, sweeps = factor_cost(problem, USUAL_ITERATIONS), APART_SWEEPS * problem.n**0.5
+    seconds = sweeps * apart_seconds(problem.n, row)
+    seconds *= 1.0 if all(term.loss.quadratic for term in problem.terms) else APART_PIECES
+    if (stiffness(problem) or 0.0) > APART_STIFF:
+        seconds += newton.seconds * (AFTER_SWEEPS if dense_cost(problem) else 1.0)
+    return Cost(seconds, newton.bytes, anytime=True)
+
+
+def apart_seconds(n: int, row: float) -> float:
+    """Of a sweep of distances; ``row`` is that of other sweeps, compiled or not."""
+    return (APART_SWEEP + APART_ROW * n) * row / ROW_COMPILED
 
 
 def iteration_seconds(problem: Statement, rank: int, products: float, row: float = 0.0) -> float:

@@ -1,4 +1,4 @@
-"""What a low-rank solver needs to know of a problem on entries: pairs, diagonal, smooth models.
+"""Smooth models of the losses of the pairs of a `Structure`.
 
 `EdgeModel` is the only place where a loss meets a row solver: values, derivatives and curvatures on
 any subset of the pairs. Losses with a kink are made smooth by their Moreau envelope, shifted by multipliers:
@@ -15,8 +15,8 @@ from functools import cached_property
 import numpy as np
 
 from npkl_models.linalg import Array, Index
+from npkl_models.lowrank.structure import Block, Structure
 from npkl_models.model.conjugates import Box
-from npkl_models.model.incidence import Incidence
 from npkl_models.model.losses import Loss
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
@@ -69,78 +69,6 @@ class Within(Convex):
     def prox(self, x: Array, beta: float) -> tuple[Array, Array, Array]:
         inside = (self.lower < x) & (x < self.upper)
         return np.clip(x, self.lower, self.upper), np.zeros_like(x), inside.astype(float)
-
-
-@dataclass(frozen=True)
-class Block:
-    """A stretch of pairs that share a loss, and where they come from."""
-
-    loss: Loss
-    term: int
-    start: int
-    stop: int
-    source: Index  # position of each pair in its term
-
-    @property
-    def part(self) -> slice:
-        """Which of the pairs these are."""
-        return slice(self.start, self.stop)
-
-
-@dataclass(frozen=True, eq=False)
-class Structure:
-    """Pairs i < j, and a quadratic b_i s + a_i s^2 in each s = K_ii."""
-
-    n: int
-    i: Index
-    j: Index
-    target: Array
-    weight: Array
-    blocks: tuple[Block, ...]
-    linear: Array  # b
-    quadratic: Array  # a
-
-    @property
-    def size(self) -> int:
-        """Number of pairs."""
-        return int(self.i.size)
-
-    @cached_property
-    def incidence(self) -> Incidence:
-        """The pairs as a map of kernels."""
-        return Incidence.entries(self.i, self.j, self.n)
-
-    def pair_values(self, V: Array, U: Array | None = None) -> Array:
-        """v_i'u_j of each pair (u = v by default)."""
-        return self.incidence.of_product(V, V if U is None else U)
-
-    def diagonal_value(self, V: Array) -> float:
-        """sum_i b_i s_i + a_i s_i^2, up to a constant the loss on the diagonal."""
-        s = np.einsum("ir,ir->i", V, V)
-        return float(self.linear @ s + self.quadratic @ s**2)
-
-
-def structure(problem: Statement) -> Structure:
-    """Split the terms of a problem on entries into pairs and diagonal."""
-    linear, quadratic = np.zeros(problem.n), np.zeros(problem.n)
-    blocks: list[Block] = []
-    parts: list[tuple[Index, Index, Array, Array]] = []
-    at = 0
-    for k, term in enumerate(problem.terms):
-        i, j = term.functional.indices
-        own, off = np.flatnonzero(i == j), np.flatnonzero(i != j)
-        zero = np.zeros(own.size)
-        np.add.at(linear, i[own], term.weight[own] * term.loss.derivative(zero, term.target[own]))
-        np.add.at(quadratic, i[own], 0.5 * term.weight[own] * term.loss.curvature)
-        if off.size:
-            blocks.append(Block(term.loss, k, at, at + off.size, off))
-            parts.append((i[off], j[off], term.target[off], term.weight[off]))
-            at += off.size
-    i, j, target, weight = (
-        np.concatenate(column) if parts else np.zeros(0, dtype=np.intp if a < 2 else float)
-        for a, column in enumerate(zip(*parts, strict=True) if parts else [()] * 4)
-    )
-    return Structure(problem.n, i, j, target, weight, tuple(blocks), linear, quadratic)
 
 
 class EdgeModel:
@@ -199,6 +127,10 @@ class EdgeModel:
         kappa, shift = np.where(fixed, 0.0, kappa), np.where(fixed, box.lower, shift)
         return kappa, shift, box.lower, box.upper
 
+    def steepest(self) -> Array:
+        """The largest second derivative of each pair's model."""
+        return self.ramps()[0]
+
     @cached_property
     def _box(self) -> Box:
         pairs, parts = self.pairs, []
@@ -243,12 +175,3 @@ class EdgeModel:
     def _block(self, block: Block, z: Array, which: Index) -> Derivatives:
         f = WeightedLoss(block.loss, self.pairs.target[which], self.pairs.weight[which])
         return f.smoothed(z, self.y[which], self.beta)
-
-
-def unbounded_rows(problem: Statement) -> str | None:
-    """Why the row problems have no minimum; None if they have."""
-    pairs = structure(problem)
-    curved = problem.cost.diagonal() + pairs.linear > 0
-    if problem.regularizer.row_multipliers or bool(np.all(curved | (pairs.quadratic > 0))):
-        return None
-    return "needs a positive cost or a square loss on every diagonal entry, else rows are unbounded"

@@ -13,6 +13,7 @@ from npkl_models.linalg import UNIT, Array, Index, Matrix, dense, gamma, nonnega
 from npkl_models.linalg.owned import Owner, frozen, owned_sparse, real_array, real_matrix, shelled
 
 ACCEPTED = 1e-8  # defect of what may be given
+CENTRED = 64 * UNIT  # sums of the columns that are zero, over the number of points
 STRAIGHT = 1e-13  # defect above which the columns are orthonormalised
 
 
@@ -96,6 +97,12 @@ class Basis(Owner):
         rows = np.flatnonzero(np.diff(self.Q.indptr))
         label[rows], share[rows] = self.Q.indices, self.Q.data
         return label, share
+
+    @cached_property
+    def centring(self) -> bool:
+        """Whether it spans all vectors whose entries sum to zero, and no others."""
+        sums = np.asarray(self.Q.sum(axis=0)).ravel()
+        return self.size == self.n - 1 and float(np.linalg.norm(sums)) <= CENTRED * self.n
 
     @cached_property
     def _sizes(self) -> Matrix:

@@ -16,10 +16,11 @@ import numpy as np
 from npkl_models.certify.points import recover_multipliers
 from npkl_models.errors import UnsupportedError, chosen
 from npkl_models.linalg import Array, frobenius
-from npkl_models.lowrank.edges import Structure, structure
 from npkl_models.lowrank.factor.rank import starting_factor
 from npkl_models.lowrank.options import BCDOptions, positive
 from npkl_models.lowrank.rows import bcd
+from npkl_models.lowrank.rows.engine import BCDEngine
+from npkl_models.lowrank.structure import Structure, structure
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.printed import PrintedFactorOptions
@@ -69,7 +70,7 @@ class BCDKLOptions(SweepOptions):
         chosen("unlabelled", self.unlabelled, UPDATES)
 
 
-class BCDKLEngine(bcd.BCDEngine):
+class BCDKLEngine(BCDEngine):
     """Algorithm 1, a sweep at a time."""
 
     def __init__(

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 from npkl_models.linalg import Array
 from npkl_models.lowrank.admm import ADMMEngine
-from npkl_models.lowrank.edges import Structure, structure
 from npkl_models.lowrank.factor.rank import random_factor, starting_factor
 from npkl_models.lowrank.options import ADMMOptions, positive
+from npkl_models.lowrank.structure import Structure, structure
 from npkl_models.model.statement import Statement
 from npkl_models.printed import PrintedFactorOptions
 from npkl_models.printed.lagrangian import Checks

@@ -15,7 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.linalg import UNIT, Array, frobenius
-from npkl_models.lowrank.edges import EdgeModel, Structure
+from npkl_models.lowrank.edges import EdgeModel
+from npkl_models.lowrank.structure import Structure
 from npkl_models.model.statement import Statement
 
 ROUNDING = 64 * UNIT  # times the terms of the Lagrangian and the points: a difference that is none

@@ -17,9 +17,10 @@ from scipy.sparse.linalg import SuperLU
 
 from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array, Index, Mask, Matrix, symmetric_lu
-from npkl_models.lowrank.edges import EdgeModel, Structure
+from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.rows.minimise import RowProblem
 from npkl_models.lowrank.rows.sweeps import Sweeper, choose_kernel
+from npkl_models.lowrank.structure import Structure
 from npkl_models.model.functionals import Entries
 from npkl_models.model.statement import Statement
 

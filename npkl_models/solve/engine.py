@@ -56,6 +56,7 @@ class Engine(ABC):
     note: str = ""  # what the solution's message should say of this run
     work: float = 0.0  # counted of its iterations, in seconds of the reference machine; 0 is not counted
     measured: Mapping[str, float] = {}  # further columns of the history
+    first_look: float = FIRST_LOOK  # times tol: no certificate while the residual is above it
     met: bool | None = None  # whether the source's own criterion holds; None where the certificate decides
 
     @abstractmethod
@@ -134,7 +135,7 @@ class _Run:
         self.problem, self.engine, self.watch = problem, engine, watch
         self.tol = watch.options.tol
         self.last: Certificate | None = None
-        self.threshold = FIRST_LOOK * self.tol
+        self.threshold = engine.first_look * self.tol
         self.best, self.best_at, self.level = np.inf, 0, np.inf
         self.rest = 0  # no look before this iteration
         self.worked = 0.0  # by the engine, when it was looked at last
@@ -206,7 +207,7 @@ class _Run:
 
     def _look_if_settled(self, iteration: int) -> tuple[Status | None, float]:
         engine = self.engine
-        rested = iteration >= self.rest and engine.residual <= FIRST_LOOK * self.tol
+        rested = iteration >= self.rest and engine.residual <= engine.first_look * self.tol
         settled = rested and (engine.residual <= self.threshold or self._due())
         falls = engine.objective < self.level - FALLING * self.tol * self.problem.size(engine.objective)
         if engine.residual < 0.9 * self.best or falls:
@@ -270,5 +271,5 @@ class _Run:
         return stuck or gained > WORTH * self.tol * self.problem.size(self.engine.objective)
 
     def _begin_again(self, iteration: int, rest: int, threshold: float = np.inf) -> None:
-        self.threshold, self.rest = min(FIRST_LOOK * self.tol, threshold), iteration + rest
+        self.threshold, self.rest = min(self.engine.first_look * self.tol, threshold), iteration + rest
         self.best, self.best_at = np.inf, iteration

@@ -57,7 +57,8 @@ class Takes:
         "none", "row norm", "trace power", a name in `REGULARIZERS`, or "any".
     powers : Powers
         Of a trace power.
-    basis : {"no", "yes", "required"}
+    basis : {"no", "centred", "yes", "required"}
+        "centred" is that of all centred vectors, and none besides.
     equalities : bool
     functionals : tuple of str
         Kinds, or "any".
@@ -76,7 +77,7 @@ class Takes:
     diagonal: tuple[str, ...] = ("any",)
     regularizers: tuple[str, ...] = ()
     powers: Powers = Powers()
-    basis: Literal["no", "yes", "required"] = "no"
+    basis: Literal["no", "centred", "yes", "required"] = "no"
     equalities: bool = False
     functionals: tuple[str, ...] = ("any",)
     beyond: Callable[[Statement], str | None] = _nothing_more
@@ -86,8 +87,8 @@ class Takes:
             "losses": {*FACES, *LOSSES}, "diagonal": {*FACES, *LOSSES}, "functionals": {"any", *FUNCTIONALS},
             "regularizers": {"any", "none", "row norm", "trace power", *REGULARIZERS},
         }  # fmt: skip
-        if self.basis not in ("no", "yes", "required"):
-            raise UnsupportedError(f"basis must be 'no', 'yes' or 'required', got {self.basis!r}")
+        if self.basis not in ("no", "centred", "yes", "required"):
+            raise UnsupportedError(f"basis must be 'no', 'centred', 'yes' or 'required', got {self.basis!r}")
         for field, names in known.items():
             stated = getattr(self, field)
             if isinstance(stated, str) or not isinstance(stated, tuple):
@@ -102,6 +103,8 @@ class Takes:
             return "needs a basis, K = Q U Q'; see Problem.with_basis and eigenbasis"
         if self.basis == "no" and problem.basis is not None:
             return "works on the rows of V, not in a basis"
+        if self.basis == "centred" and problem.basis is not None and not problem.basis.centring:
+            return "works on the rows of V, in no basis but that of all centred vectors"
         if problem.equalities and not self.equalities:
             return "has no hard equalities"
         for part in (*problem.terms, *problem.equalities):

@@ -13,11 +13,11 @@ import pytest
 import npkl_models as nm
 from npkl_models.cli.main import main
 from npkl_models.linalg.compile import Loop, available, clock
-from npkl_models.lowrank.edges import structure
 from npkl_models.lowrank.factor.rank import starting_factor
 from npkl_models.lowrank.options import BCDOptions
-from npkl_models.lowrank.rows.bcd import BCDEngine
+from npkl_models.lowrank.rows.engine import BCDEngine
 from npkl_models.lowrank.rows.sweeps import COLOURED
+from npkl_models.lowrank.structure import structure
 from npkl_models.solve.watch import Watch
 
 compiled_here = pytest.mark.skipif(not available(), reason="numba is not installed")

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.lowrank.edges import structure
-from npkl_models.lowrank.rows.bcd import BETA_GROWTH, BCDEngine, BCDOptions
+from npkl_models.lowrank.options import BCDOptions
+from npkl_models.lowrank.rows.engine import BETA_GROWTH, BCDEngine
+from npkl_models.lowrank.structure import structure
 from npkl_models.solve import engine as engines
 from npkl_models.solve.options import IterativeOptions
 from npkl_models.solve.watch import Watch

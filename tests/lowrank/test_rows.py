@@ -10,11 +10,12 @@ from scipy.optimize import minimize
 
 import npkl_models as nm
 from npkl_models.linalg import compile
-from npkl_models.lowrank.edges import EdgeModel, structure
+from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.rows import bcd, sweeps
 from npkl_models.lowrank.rows.layout import PairTables, color_classes, color_graph
 from npkl_models.lowrank.rows.minimise import RowProblem, minimise_rows, solve_quadratic
 from npkl_models.lowrank.rows.sweeps import Extrapolation
+from npkl_models.lowrank.structure import structure
 from npkl_models.printed.rows import minimise_rows_by_dual
 
 
@@ -275,7 +276,7 @@ def test_a_forced_kernel_says_what_it_cannot_do(small):
 def test_newton_steps_that_lose_what_the_sweeps_had_are_taken_back(monkeypatch):
     """After TRIAL of them; the sweeps then go on to the end, without another attempt."""
     from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
-    from npkl_models.lowrank.rows import bcd
+    from npkl_models.lowrank.rows import engine
 
     taken = []
 
@@ -284,13 +285,13 @@ def test_newton_steps_that_lose_what_the_sweeps_had_are_taken_back(monkeypatch):
         self.residual = 1.0
 
     monkeypatch.setattr(BurerMonteiroEngine, "iterate", useless)
-    monkeypatch.setattr(bcd, "PATIENCE", 5)
-    monkeypatch.setattr(bcd, "NEAR", 1.0)
-    monkeypatch.setattr(bcd, "SLOW", 1e-9)  # whatever they gain
+    monkeypatch.setattr(engine, "PATIENCE", 5)
+    monkeypatch.setattr(engine, "NEAR", 1.0)
+    monkeypatch.setattr(engine, "SLOW", 1e-9)  # whatever they gain
     data = nm.datasets.load("iris")
     problem = nm.pcp(nm.laplacian(data.X, 5, shift=0.1), nm.Pairs.from_labels(data.y, 90, 90, 0))
     found = problem.solve("bcd")
     assert found.status is nm.Status.OPTIMAL
-    assert len(taken) == bcd.TRIAL
+    assert len(taken) == engine.TRIAL
     assert len({id(engine) for engine in taken}) == 1
     assert "Newton" not in found.message

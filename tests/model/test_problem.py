@@ -93,7 +93,10 @@ def test_basis_restricts_the_problem():
     assert nm.certify(problem, solution.K).certifies(1e-6)
     full = nm.pcp(L, pairs).solve("bcd")
     assert solution.objective >= full.certificate.bound
-    assert problem.compatible_backends()["bcd"] == "works on the rows of V, not in a basis"
+    assert (
+        problem.compatible_backends()["bcd"]
+        == "works on the rows of V, in no basis but that of all centred vectors"
+    )
 
 
 def good():

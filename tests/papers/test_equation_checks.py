@@ -10,8 +10,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import npkl_models as nm
 from npkl_models.applications.metric import KernelMetricLearner, local_weights
-from npkl_models.lowrank.edges import EdgeModel, structure
+from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.rows.minimise import RowProblem, minimise_rows, shifted_solve
+from npkl_models.lowrank.structure import structure
 from npkl_models.printed.kl_admm import KLADMMOptions, KLADMMPlan
 from npkl_models.printed.lagrangian import Lagrangian
 from npkl_models.printed.rows import FreeRows, minimise_rows_by_dual

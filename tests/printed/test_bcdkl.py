@@ -9,8 +9,9 @@ from problems import side_information
 
 import npkl_models as nm
 from npkl_models.linalg.compile import available
-from npkl_models.lowrank.edges import EdgeModel, structure
+from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.rows import sweeps
+from npkl_models.lowrank.structure import structure
 from npkl_models.printed.bcdkl import BCDKLOptions, BCDKLPlan
 from npkl_models.printed.rows import FreeRows, ShuffledSweeper, labelled, level_sets
 

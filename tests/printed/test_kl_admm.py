@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.lowrank.edges import EdgeModel, structure
+from npkl_models.lowrank.edges import EdgeModel
+from npkl_models.lowrank.structure import structure
 from npkl_models.printed.kl_admm import KLADMMOptions, KLADMMPlan
 from npkl_models.printed.lagrangian import Lagrangian
 

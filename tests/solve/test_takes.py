@@ -69,7 +69,7 @@ def test_equalities_and_distances_are_pinned(small):
     basis = nm.eigenbasis(L, 8)
     sets = {
         "equalities": {"burer_monteiro", "hybrid", "interior", "sdp", "sdp_dual"},
-        "distances": {"burer_monteiro", "hybrid", "interior", "sdp", "sdp_dual"},
+        "distances": {"bcd", "burer_monteiro", "hybrid", "interior", "sdp", "sdp_dual"},
         "equalities in a basis": {
             "burer_monteiro",
             "hybrid",

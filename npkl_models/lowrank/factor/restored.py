@@ -28,6 +28,7 @@ RAISED, LOWERED, HELD_BACK = (
 TRIALS, LENGTHS, SHORTER = 6, 4, 0.4  # values of tau, and for each lengths of the step, that are tried
 SHORT = 0.3
 RESTORATIONS = 3
+FILLED = 3e7  # entries of C, times r^2: of a dense C whose blocks fill more a factorisation is out of reach
 COARSE = 60  # steps of `Newton` at most before
 SLOW = 1e-4  # of the objective: a step of `Newton` that lowers it by less is the last one
 
@@ -50,7 +51,9 @@ class RestoredNewton:
 
     def step(self, f: FactorObjective, point: Point) -> Point:
         self.count += 1
-        if (self.system is None and self.count <= COARSE) or point.W.size * point.W.shape[1] > BLOCKS:
+        r = point.W.shape[1]
+        large = point.W.size * r > BLOCKS or f.problem.cost.nnz * r**2 > FILLED
+        if large or (self.system is None and self.count <= COARSE):
             new = self.coarse.step(f, point)
             self.count = COARSE if point.value - new.value < SLOW * abs(new.value) else self.count
             return new

@@ -60,7 +60,7 @@ def _norm2(mu: float, G: Array, k: int, L: Array) -> tuple[float, float]:  # pra
 
 
 @compiled
-def _rational_step(now: float, norm2: float, falls: float, line: Line) -> float:  # pragma: no cover
+def rational_step(now: float, norm2: float, falls: float, line: Line) -> float:  # pragma: no cover
     """The step to the root of the model t^2 norm2 / (t + d)^2 = line(now + d), t = -2 norm2 / falls.
 
     The model has the value and the slope of ||v||^2 at ``now``, and is exact for a single eigenvalue
@@ -95,7 +95,7 @@ def _root(
             low = now
         else:
             high = now
-        step = _rational_step(now, norm2, falls, line)
+        step = rational_step(now, norm2, falls, line)
         if abs(step) <= LAST * now or high - low <= NARROW * high:
             return now + step, True
         now = now + step

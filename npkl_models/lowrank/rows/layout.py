@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from npkl_models.linalg import Index, Mask, Matrix, without_diagonal
-from npkl_models.lowrank.edges import Structure
+from npkl_models.lowrank.structure import Structure
 
 SPLIT_ABOVE = 256  # a batch larger than this is cut by degree, so that little padding is computed
 

@@ -11,7 +11,7 @@ the square loss, a Newton step for piecewise quadratic ones) the minimiser solve
 
 one secular equation in mu, as in a trust region (`secular`). Its left-hand side is handled through the
 smaller of the two Gram matrices P'HP (r x r) and H^(1/2) P P' H^(1/2) (k x k), the
-Sherman-Morrison-Woodbury way.
+Sherman-Morrison-Woodbury way. Pairs whose value is a distance, ||v - p_j||^2, are those of `apart`.
 """
 
 from __future__ import annotations
@@ -40,6 +40,24 @@ class RowProblem:
     pairs: Index  # (b, k)
     valid: Mask  # (b, k)
     radius: float | None = None
+    apart: Mask | None = None  # (b, k), which of the values are ||v - p_j||^2; None where none is
+
+    def values(self, v: Array) -> Array:
+        """The value (b, k) of each pair at v (b, r)."""
+        z = np.einsum("bkr,br->bk", self.P, v)
+        if self.apart is None:
+            return z
+        off = v[:, None] - self.P
+        return np.where(self.apart, np.einsum("bkr,bkr->bk", off, off), z)
+
+    def pulled(self, slope: Array, v: Array) -> Array:
+        """The gradient (b, r) of the values, times slopes."""
+        slope = np.where(self.valid, slope, 0.0)
+        if self.apart is None:
+            return np.einsum("bkr,bk->br", self.P, slope)
+        far = np.where(self.apart, 2 * slope, 0.0)
+        toward = np.einsum("bkr,bk->br", self.P, np.where(self.apart, -far, slope))
+        return toward + far.sum(axis=1)[:, None] * v
 
     def value(self, v: Array, f: Array) -> Array:
         """Objective (b,) at v (b, r) with the losses f (b, k) at P v."""
@@ -52,6 +70,7 @@ class RowProblem:
         return RowProblem(
             self.mu0[which], self.quartic[which], self.g[which], self.P[which],
             self.pairs[which], self.valid[which], self.radius,
+            None if self.apart is None else self.apart[which],
         )  # fmt: skip
 
 
@@ -101,11 +120,10 @@ def measure(rows: RowProblem, model: EdgeModel, old: Array, new: Array) -> tuple
     """
     size = np.einsum("br,br->b", old, old)
     gradient = (rows.mu0 + 4 * rows.quartic * size)[:, None] * old + rows.g
-    z, none = np.einsum("bkr,br->bk", rows.P, old), np.zeros(rows.pairs.shape)
+    z, none = rows.values(old), np.zeros(rows.pairs.shape)
     f, slope, _ = model.evaluate(z, rows.pairs) if rows.pairs.shape[1] else (none, none, none)
-    gradient += np.einsum("bkr,bk->br", rows.P, np.where(rows.valid, slope, 0.0))
-    z_new = np.einsum("bkr,br->bk", rows.P, new)
-    f_new = model.evaluate(z_new, rows.pairs)[0] if rows.pairs.shape[1] else none
+    gradient += rows.pulled(slope, old)
+    f_new = model.evaluate(rows.values(new), rows.pairs)[0] if rows.pairs.shape[1] else none
     steep = float(np.sum(gradient**2))
     if rows.radius is not None:
         across = np.einsum("br,br->b", gradient, old)

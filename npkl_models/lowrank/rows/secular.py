@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from npkl_models.linalg import Array
+from npkl_models.linalg import Array, Mask
 
 STEPS = 60
 INNER = 8
@@ -120,7 +120,7 @@ def secular_root(system: System, mu0: Array, quartic: Array, radius: float | Non
     mu = np.maximum(mu0, low)
     if bool(np.any(curved)):
         reach = np.maximum(2 * np.maximum(mu0 - low, 0), np.cbrt(8 * quartic * total)) + 1e-300
-        found = _root(system, low, low + reach, mu0 + 4 * quartic * s_old, slope, -slope * mu0)
+        found = _root(system, low, low + reach, mu0 + 4 * quartic * s_old, slope, -slope * mu0, curved)
         mu = np.where(curved, found, mu)
     if radius is None:
         return mu
@@ -130,15 +130,20 @@ def secular_root(system: System, mu0: Array, quartic: Array, radius: float | Non
         return mu
     reach = np.sqrt(total) / radius + 1e-300
     level = np.full(len(mu), radius**2)
-    found = _root(system, low, low + reach, mu, np.zeros_like(mu), level)
+    found = _root(system, low, low + reach, mu, np.zeros_like(mu), level, outside)
     return np.where(outside, np.maximum(found, mu), mu)
 
 
-def _root(system: System, low: Array, high: Array, start: Array, slope: Array, level: Array) -> Array:
-    """Root in [low, high] of the decreasing function s(mu) - slope mu - level, safeguarded."""
+def _root(
+    system: System, low: Array, high: Array, start: Array, slope: Array, level: Array, asked: Mask
+) -> Array:
+    """Root in [low, high] of the decreasing function s(mu) - slope mu - level, safeguarded.
+
+    Of the rows that are ``asked`` for; the others are left anywhere.
+    """
     a, b = low.copy(), high.copy()
     mu = np.clip(start, a + 1e-3 * (b - a), b)
-    going = np.ones(len(mu), dtype=bool)
+    going = asked.copy()
     for _ in range(STEPS):
         s, ds = system.norm2(mu)
         above = s - slope * mu - level > 0

@@ -11,16 +11,19 @@ import scipy.sparse as sp
 from npkl_models.errors import MissingDependencyError, UnsupportedError
 from npkl_models.linalg import Array, Index, Matrix, without_diagonal
 from npkl_models.linalg.compile import Loop, available
-from npkl_models.lowrank.cost import ROW_COMPILED, factor_cost
-from npkl_models.lowrank.edges import EdgeModel, Structure
+from npkl_models.lowrank.cost import ROW_COMPILED, apart_cost, factor_cost
+from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.rows.layout import PairTables, Table, color_classes, color_graph
 from npkl_models.lowrank.rows.minimise import RowProblem, measure, minimise_rows
+from npkl_models.lowrank.structure import Structure
 from npkl_models.model.conjugates import quadratic_conjugates
+from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.statement import Statement
 from npkl_models.solve.cost import Cost
 
 SWEEP = Loop("npkl_models.lowrank.rows.compiled", "sweep", 4.0)
 SWEEP_BY_PIECES = Loop("npkl_models.lowrank.rows.compiled_pieces", "sweep_by_pieces", 7.0)
+SWEEP_APART = Loop("npkl_models.lowrank.rows.compiled_apart", "sweep_apart", 5.0)
 IN_NUMPY = 8.0  # times as long as compiled: the median of iris, wine and Gaussians of 100 to 2,000 points
 COLOURED = 2_000  # points up to which compiled sweeps follow the colours, and so give what numpy gives
 
@@ -29,12 +32,14 @@ class Sweeper:
     """Order of the points, coloured from a seed, and the kernel that minimises over their rows in it."""
 
     def __init__(
-        self, problem: Statement, pairs: Structure, model: EdgeModel, compiled: bool, random_state: int | None
-    ) -> None:
+        self, problem: Statement, pairs: Structure, model: EdgeModel, compiled: bool,
+        random_state: int | None, cost: Matrix | None = None,
+    ) -> None:  # fmt: skip
         self.pairs, self.model = pairs, model
         self.radius: float | None = problem.regularizer.row_radius
-        self.mu0 = 2 * (problem.cost.diagonal() + pairs.linear)
-        self.off = without_diagonal(problem.cost)
+        cost = problem.cost if cost is None else cost
+        self.mu0 = 2 * (cost.diagonal() + pairs.linear)
+        self.off = without_diagonal(cost)
         self.incidence = PairTables(pairs)
         self.compiled = compiled
         self.order: Index = np.arange(problem.n)
@@ -129,25 +134,39 @@ class Sweeper:
         return minimise_rows(rows, self.model, v)
 
 
+def loop_of(problem: Statement) -> Loop | None:
+    """The compiled sweep that takes the losses: slopes linear between two ends, straight on distances."""
+    if quadratic_conjugates(problem) is not None:
+        return None
+    straight = all(term.loss.quadratic for term in problem.terms)
+    apart = [isinstance(term.functional, SquaredDistances) for term in problem.terms]
+    if any(apart):
+        return SWEEP_APART if straight and all(apart) else None
+    return SWEEP if straight else SWEEP_BY_PIECES
+
+
 def compilable(problem: Statement) -> bool:
-    """Whether compiled code takes the losses: their slopes are linear between two ends."""
-    return quadratic_conjugates(problem) is None
+    """Whether compiled code takes the losses."""
+    return loop_of(problem) is not None
 
 
 def check_kernel(kernel: str, able: bool) -> None:
     """Refuse compiled code where it does not take the losses (``able``), or cannot be had."""
     if kernel == "numba" and not able:
-        raise UnsupportedError("kernel='numba' takes losses with slopes linear between two ends; use 'auto'")
+        raise UnsupportedError(
+            "kernel='numba' takes losses with slopes linear between two ends, and on squared distances only "
+            "squares and linear losses without entries beside them; use 'auto'"
+        )
     if kernel == "numba" and not available():
         raise MissingDependencyError("kernel='numba' needs numba; install it with: pip install numba")
 
 
 def choose_kernel(problem: Statement, kernel: str, limit: float | None) -> bool:
     """Whether rows are updated by compiled code: where it takes the losses and is worth its compilation."""
-    if kernel == "numpy" or not compilable(problem):
+    loop = loop_of(problem)
+    if kernel == "numpy" or loop is None:
         return False
-    straight = all(term.loss.quadratic for term in problem.terms)
-    return kernel == "numba" or (SWEEP if straight else SWEEP_BY_PIECES).worth(numpy_seconds(problem), limit)
+    return kernel == "numba" or loop.worth(numpy_seconds(problem), limit)
 
 
 def numpy_seconds(problem: Statement) -> float:
@@ -157,6 +176,8 @@ def numpy_seconds(problem: Statement) -> float:
 
 def sweeping(problem: Statement, row: float) -> Cost:
     """What block coordinate descent is predicted to cost, with so many seconds for a row."""
+    if any(isinstance(term.functional, SquaredDistances) for term in problem.terms):
+        return apart_cost(problem, row)
     return factor_cost(problem, 60, kinked=2.0, row=row)
 
 

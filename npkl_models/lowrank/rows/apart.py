@@ -1,0 +1,104 @@
+"""Exact minimisation over one row of V whose pairs are squared distances, for many rows at once.
+
+The row problem of point i with neighbours p_j, all other rows held, is
+
+    minimise over v:  mu0/2 ||v||^2 + g'v + sum_j f_j(||v - p_j||^2)
+
+With f_j(z) = h_j/2 z^2 + l_j z (exact for the square loss) let v = m + u, where m = sum h_j p_j / sum h_j is
+the weighted mean of the neighbours and e_j = p_j - m. Then z_j = ||u||^2 - 2 e_j'u + ||e_j||^2, and of its
+square the term -4 ||u||^2 e_j'u is the only one of third order. Summed with the weights h_j it is zero,
+since sum h_j e_j = 0. What is left is the row problem of entries,
+
+    mu/2 ||u||^2 + a ||u||^4 + 1/2 sum_j 4 h_j (e_j'u)^2 - c'u,
+    a = sum h_j / 2,  mu = mu0 + 2 sum k_j,  c = -g - mu0 m + 2 sum k_j e_j,  k_j = h_j ||e_j||^2 + l_j,
+
+whose minimiser one secular equation finds, the global one (`minimise`). A loss on K_ii is a distance to
+the point zero, and a pair whose value is an entry, p_j'v = p_j'u + p_j'm, stays what it is.
+
+A loss of several pieces is replaced by the piece it stands on; this may lead up, as a row of distances is not
+convex. There it is replaced by the quadratic of its largest curvature with the same value and slope, which is
+nowhere below it: no step goes up, and a row stays only where it is stationary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from npkl_models.linalg import Array, Mask
+from npkl_models.lowrank.edges import EdgeModel
+from npkl_models.lowrank.rows.minimise import RowProblem, solve_quadratic
+from npkl_models.lowrank.tolerances import ROUNDING
+
+PIECES = 4  # tried in turn; each goes down, and to end a row that its neighbours move again gains little
+STILL = 1e-9  # of the size of a row: a step after which there is none
+SAFE = 1e-6  # of mu0: how small a multiple of the identity a row without curvature may have
+
+
+def minimise_apart(rows: RowProblem, model: EdgeModel, v: Array) -> Array:
+    """Minimise every row problem of the batch, starting from v (b, r); never goes up."""
+    z = rows.values(v)
+    f, slope, h = model.evaluate(z, rows.pairs)
+    if model.quadratic:
+        return _step(rows, z, slope, h, v)
+    v, most = v.copy(), model.steepest()
+    active = np.arange(len(v))
+    for _ in range(PIECES):
+        now = rows if active.size == len(v) else rows.take(active)
+        old = v[active]
+        z = now.values(old)
+        f, slope, h = model.evaluate(z, now.pairs)
+        h = np.where(_coercive(now, z, slope, h, old)[:, None], h, most[now.pairs])
+        new, before = _step(now, z, slope, h, old), now.value(old, f)
+        worse = np.flatnonzero(_value(now, model, new) > before)
+        if worse.size:
+            part = now.take(worse)
+            new[worse] = _step(part, z[worse], slope[worse], most[part.pairs], old[worse])
+            after = _value(part, model, new[worse])
+            up = worse[after > before[worse] + ROUNDING * (np.abs(after) + np.abs(before[worse]))]
+            new[up] = old[up]
+        v[active] = new
+        moved = np.einsum("br,br->b", new - old, new - old)
+        active = active[moved > STILL**2 * np.einsum("br,br->b", new, new)]
+        if not active.size:
+            break
+    return v
+
+
+def _value(rows: RowProblem, model: EdgeModel, v: Array) -> Array:
+    return rows.value(v, model.evaluate(rows.values(v), rows.pairs)[0])
+
+
+def _coercive(rows: RowProblem, z: Array, slope: Array, h: Array, v: Array) -> Mask:
+    """Whether the quadratic model of each row has a minimum."""
+    apart = np.zeros_like(rows.valid) if rows.apart is None else rows.apart & rows.valid
+    bent = np.any(apart & (h > 0), axis=1) | (rows.quartic > 0)
+    level = rows.mu0 + 2 * np.sum(np.where(apart, slope - h * z, 0.0), axis=1)
+    held: Mask = bent | (level > SAFE * np.abs(rows.mu0))
+    return held
+
+
+def _step(rows: RowProblem, z: Array, slope: Array, h: Array, old: Array) -> Array:
+    """The minimiser with the losses h/2 z^2 + l z of the same slope at z."""
+    apart = np.zeros_like(rows.valid) if rows.apart is None else rows.apart
+    h = np.where(rows.valid, h, 0.0)
+    level = np.where(rows.valid, slope, 0.0) - h * z  # l
+    weight = np.where(apart, 0.5 * h, 0.0)
+    quartic = rows.quartic + weight.sum(axis=1)
+    share = weight / np.where(quartic > 0, quartic, 1.0)[:, None]
+    m = np.einsum("bk,bkr->br", share, rows.P)  # K_ii pulls toward zero
+    e = np.where(apart[:, :, None], rows.P - m[:, None], rows.P)
+    size, own = np.einsum("bkr,bkr->bk", e, e), np.einsum("br,br->b", m, m)
+    k = np.where(apart, h * size + level, 0.0)
+    beside = np.where(apart, 0.0, h * np.einsum("bkr,br->bk", e, m) + level)
+    mu0 = rows.mu0 + 2 * k.sum(axis=1) + 4 * rows.quartic * own
+    c = np.einsum("bkr,bk->br", e, 2 * k - beside) - rows.g
+    c -= (rows.mu0 + 4 * rows.quartic * own)[:, None] * m
+    bends = np.where(apart, 4 * h, h)
+    if np.any(rows.quartic > 0):
+        e = np.concatenate([e, m[:, None]], axis=1)
+        bends = np.concatenate([bends, 8 * rows.quartic[:, None]], axis=1)
+    shifted = replace(rows, mu0=mu0, quartic=quartic, g=-c, P=e, apart=None)
+    u: Array = solve_quadratic(shifted, bends, c, old - m)
+    return u + m

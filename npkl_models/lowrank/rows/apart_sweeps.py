@@ -1,0 +1,105 @@
+"""Passes over the rows where values are squared distances, with the part of the cost that ties all rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from npkl_models.linalg import Array, Index, LowRankUpdate, Mask, Matrix
+from npkl_models.lowrank.edges import EdgeModel
+from npkl_models.lowrank.rows.apart import minimise_apart
+from npkl_models.lowrank.rows.coupling import Coupling, cost_of_rows
+from npkl_models.lowrank.rows.layout import Table, color_classes, color_graph
+from npkl_models.lowrank.rows.minimise import RowProblem, measure
+from npkl_models.lowrank.rows.sweeps import COLOURED, SWEEP_APART, Sweeper
+from npkl_models.lowrank.structure import Structure
+from npkl_models.model.statement import Statement
+
+STRETCHES = 8  # of the points of a pass without colours: the coupling is taken up to date before each
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Rows between which the coupling is bounded (`coupling`), and how much the bound bends."""
+
+    points: Index
+    mu0: Array  # (n,), the bend included
+    delta: float
+    tables: list[tuple[Table, Matrix]]  # of points that do not interact; none where the pass is compiled
+
+
+class ApartSweeper(Sweeper):
+    """Sweeps of `apart`, whose rows are otherwise tied by the cost of `cost_of_rows` alone."""
+
+    def __init__(
+        self, problem: Statement, pairs: Structure, model: EdgeModel, compiled: bool, random_state: int | None
+    ) -> None:
+        self.cost = cost_of_rows(problem)
+        tied = isinstance(self.cost, LowRankUpdate)
+        self.coupling = Coupling(self.cost) if tied else None
+        self.apart: Mask = np.zeros(0, dtype=bool) if pairs.apart is None else pairs.apart
+        self.groups: list[Group] = []
+        super().__init__(problem, pairs, model, compiled, random_state, self.cost.S if tied else self.cost)
+
+    def begin(self, random_state: int | None) -> None:
+        """Colours, or in a compiled pass over many rows stretches of the points in their own order."""
+        count = self.order.size
+        if self.compiled and count > COLOURED:
+            classes = np.array_split(self.order, STRETCHES)
+        else:
+            classes = color_classes(color_graph(self.interactions(), random_state))
+        self.order = np.concatenate(classes)
+        if self.compiled and self.coupling is None:
+            classes = [self.order]
+        self.groups = [self._group(points) for points in classes]
+        self.classes = [group.tables for group in self.groups]
+
+    def _group(self, points: Index) -> Group:
+        delta = 0.0 if self.coupling is None else self.coupling.bend(points)
+        tables = [] if self.compiled else self.incidence.tables(points)
+        laid = [(table, self.off[table.points]) for table in tables]
+        return Group(points, self.mu0 + 2 * delta, delta, laid)
+
+    def run(self, V: Array) -> tuple[float, float]:
+        """One pass, in place: how much the smooth model fell, and the norm of the gradients met."""
+        measured, fixed, self.left = np.zeros(2), np.zeros_like(V), 0
+        for group in self.groups:
+            points, before = group.points, None
+            if self.coupling is not None:
+                before = V[points]
+                fixed[points] = 2 * (self.coupling.pull(points, V) - group.delta * before)
+            if self.compiled:
+                self._compiled_group(group, V, fixed, measured)
+            for table, C_off in group.tables:
+                measured += self._rows_of(group, V, table, C_off, fixed)
+            if self.coupling is not None and before is not None:
+                measured[0] += self.coupling.saved(points, V[points] - before, group.delta)
+        return float(measured[0]), float(np.sqrt(measured[1]))
+
+    def _compiled_group(self, group: Group, V: Array, fixed: Array, measured: Array) -> None:
+        held, off, at = self.incidence, self.off, 0
+        _, level, curve = self.model.evaluate(np.zeros(self.pairs.size))
+        indptr, indices = (index.astype(np.intp, copy=False) for index in (off.indptr, off.indices))
+        pairs = np.append(held.start, held.neighbor.size), held.neighbor, curve[held.pair], level[held.pair]
+        cost = (indptr, indices, off.data)
+        while at < group.points.size:
+            stopped = SWEEP_APART(group.points, at, V, cost, pairs, group.mu0, fixed, measured)
+            if stopped < 0:
+                break
+            self.left += 1
+            point = group.points[stopped : stopped + 1]
+            measured += self._rows_of(group, V, held.tables(point)[0], off[point], fixed)
+            at = stopped + 1
+
+    def _rows_of(
+        self, group: Group, V: Array, table: Table, C_off: Matrix, fixed: Array
+    ) -> tuple[float, float]:
+        points = table.points
+        rows = RowProblem(
+            group.mu0[points], self.pairs.quadratic[points], 2 * (C_off @ V) + fixed[points],
+            V[table.neighbor], table.pair, table.valid, None, self.apart[table.pair] & table.valid,
+        )  # fmt: skip
+        old = V[points]
+        new = V[points] = minimise_apart(rows, self.model, old)
+        return measure(rows, self.model, old, new)

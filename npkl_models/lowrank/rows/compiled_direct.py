@@ -1,0 +1,101 @@
+"""The secular equation of one row with as many pairs as columns, compiled: from M = W'W itself, r x r.
+
+From WW' it would be lost to rounding, since c is then all but within the range of W' and mu is as small
+beside M as the losses are stiff. M is in the first r rows of G, below the diagonal, and c in row r. `L` holds
+factors of mu I + M, v(mu) in row r, and in row r + 1 what L^-1 makes of it. When this file is changed, touch
+`compiled_apart` too: numba's cache of a function watches its own file alone.
+"""
+
+from __future__ import annotations
+
+from npkl_models.linalg import Array
+from npkl_models.linalg.compile import compiled, inlined
+from npkl_models.lowrank.rows.compiled_secular import Row, rational_step, solve_row
+from npkl_models.lowrank.rows.secular import LAST, NARROW, STEPS, TINY_SHIFT
+
+
+@inlined
+def curvature(W: Array, k: int, G: Array, r: int) -> None:  # pragma: no cover
+    """Set G to M and c, which is row k of W."""
+    for a in range(r):
+        for b in range(a + 1):
+            total = 0.0
+            for j in range(k):
+                total += W[j, a] * W[j, b]
+            G[a, b] = total
+        G[r, a] = W[k, a]
+
+
+@compiled
+def _norm2_directly(mu: float, G: Array, r: int, L: Array) -> tuple[float, float]:  # pragma: no cover
+    """||v||^2 and its derivative -2 v'(mu I + M)^-1 v."""
+    solve_row(mu, G, r, L)
+    size, inner = 0.0, 0.0
+    for j in range(r):
+        size += L[r, j] * L[r, j]
+        total = L[r, j]
+        for m in range(j):
+            total -= L[j, m] * L[r + 1, m]
+        L[r + 1, j] = total
+        inner += total * total * L[j, j]
+    return size, -2 * inner
+
+
+@inlined
+def shift_directly(own: Row, i: int, V: Array, G: Array, L: Array) -> float:  # pragma: no cover
+    """The mu of a row, 0 where it is not positive; as `compiled_secular.shift_of` finds it."""
+    mu0, quartic, _ = own
+    r = V.shape[1]
+    if quartic == 0.0:
+        return max(mu0, 0.0)
+    size, old = 0.0, 0.0
+    for a in range(r):
+        size += G[r, a] * G[r, a]
+        old += V[i, a] * V[i, a]
+    if size == 0.0:
+        return 0.0
+    line = (0.25 / quartic, mu0, 0.0)
+    low, high = 0.0, max(2 * max(mu0, 0.0), (8 * quartic * size) ** (1 / 3)) + 1e-300
+    now = min(max(mu0 + 4 * quartic * old, 1e-3 * high), high)
+    for _ in range(STEPS):
+        norm2, falls = _norm2_directly(now, G, r, L)
+        if norm2 - line[0] * (now - mu0) > 0:
+            low = now
+        else:
+            high = now
+        step = rational_step(now, norm2, falls, line)
+        if abs(step) <= LAST * now or high - low <= NARROW * high:
+            now = now + step
+            return now if now >= TINY_SHIFT else 0.0
+        now = now + step
+        if not low < now < high:
+            now = 0.5 * (low + high)
+    return 0.0
+
+
+@inlined
+def replace_directly(
+    i: int, V: Array, mu: float, own: Row, G: Array, L: Array
+) -> tuple[float, float]:  # pragma: no cover
+    """Set row i to v(mu); returns how much the objective fell, and the squared gradient at the old row."""
+    mu0, quartic, _ = own
+    r = V.shape[1]
+    solve_row(mu, G, r, L)
+    old, new = 0.0, 0.0
+    for a in range(r):
+        old += V[i, a] * V[i, a]
+        new += L[r, a] * L[r, a]
+    level = mu0 + 4 * quartic * old
+    gain, steep = 0.0, 0.0
+    for a in range(r):
+        before, after = 0.0, 0.0
+        for b in range(r):
+            bend = G[a, b] if b <= a else G[b, a]
+            before += bend * V[i, b]
+            after += bend * L[r, b]
+        gain += (0.5 * before - G[r, a]) * V[i, a] - (0.5 * after - G[r, a]) * L[r, a]
+        pulled = level * V[i, a] + before - G[r, a]
+        steep += pulled * pulled
+    for a in range(r):
+        V[i, a] = L[r, a]
+    return gain + 0.5 * mu0 * (old - new) + quartic * (old * old - new * new), steep

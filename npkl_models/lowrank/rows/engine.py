@@ -1,0 +1,247 @@
+"""Block coordinate descent on the rows of V, a colour class at a time.
+
+Source: Hu & Kwok, IEEE TNNLS 26(9), 2015, algorithm 1. Points of one colour do not
+interact, so updating them at once is the same as one after the other. Beyond the source: soft K_ii terms
+by a secular equation, losses with kinks by the method of multipliers (the source's row programs stall, see
+`npkl_models.printed.bcdkl`), extrapolation, and a certificate that tells when to stop.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from npkl_models.linalg import Array, LowRankUpdate, Matrix, aligned, frobenius
+from npkl_models.linalg.threads import threaded
+from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY, apart_seconds, dense_step, iteration_seconds
+from npkl_models.lowrank.edges import EdgeModel
+from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
+from npkl_models.lowrank.factor.rank import FactorEngine, drop_null_columns
+from npkl_models.lowrank.options import BCDOptions, BurerMonteiroOptions
+from npkl_models.lowrank.rows.apart_sweeps import ApartSweeper
+from npkl_models.lowrank.rows.sweeps import Extrapolation, Sweeper, choose_kernel
+from npkl_models.lowrank.structure import Structure
+from npkl_models.lowrank.tolerances import INEXACT, PATIENCE, SLOW
+from npkl_models.model.incidence import Adjoint
+from npkl_models.model.statement import Statement
+from npkl_models.model.terms import Multipliers
+from npkl_models.solve.watch import logger
+
+BETA_GROWTH = 2.0
+BETA_MAX = 1e4
+ROW_LEFT = 3e-3  # seconds of the program of a row that compiled code leaves to numpy
+PRODUCTS = 3.0  # in a sweep, the evaluation after it included
+NARROW_EVERY, DEAD = 20, 1e-9  # sweeps; share of the largest eigenvalue
+SMALL = 1e-14  # the same once a column was added: one that starts small is not one that fades
+FADING = 1e-4  # the same before Newton steps, for which columns that fade away are a null space
+NEAR = 1e-3  # the residual at which Newton steps are better than sweeps
+TRIAL, GAINED = 20, 0.5  # Newton steps after which so much of the residual may be left, else sweeps go on
+TRIAL_APART = 200  # the same on distances, where they take longer to gain, and sweeps that are slow stay so
+CHEAP = 0.05  # seconds of a Newton step of distances, for which sweeps are not to go on down to NEAR
+LATE = 0.03  # of tol: on distances a certificate that does not suffice seeks a Slater point, which is dear
+SETTLED = 1e-13  # a primal residual, relative to the objective, that is rounding
+PROGRESS = 0.5  # multipliers must shrink the primal residual by this factor, else beta grows
+
+
+class BCDEngine(FactorEngine):
+    """Sweeps over the colour classes."""
+
+    def __init__(self, problem: Statement, pairs: Structure, options: BCDOptions, V: Array) -> None:
+        self.problem, self.pairs, self.options = problem, pairs, options
+        self.model = EdgeModel(pairs, beta=float(np.max(pairs.weight, initial=1.0)))
+        self.radius = problem.regularizer.row_radius
+        self.sweeper = self.make_sweeper()
+        self.cost: Matrix | LowRankUpdate = threaded(problem.cost)
+        if isinstance(self.sweeper, ApartSweeper) and isinstance(self.sweeper.cost, LowRankUpdate):
+            self.cost = self.sweeper.cost
+        self.row_seconds = ROW_COMPILED if self.sweeper.compiled else ROW_NUMPY
+        self.adjoint = Adjoint(pairs.incidence)
+        self.extrapolation = Extrapolation() if options.extrapolation else None
+        self.primal_then = np.inf  # at the last step of the multipliers
+        self.row_multipliers: Array | None = None
+        self.grown = False
+        self.before_newton: tuple[Array, float, float, int] | None = None  # V, objective, residual; steps
+        self.newton = options.newton
+        self.far = pairs.distances and dense_step(problem) < CHEAP  # Newton steps are good from anywhere
+        self.first_look = LATE if pairs.distances else self.first_look
+        zero = np.zeros((problem.n, 1))
+        self.constant = problem.objective_of_factor(zero) - self.model.losses(pairs.pair_values(zero))
+        self.restart(V)
+
+    def make_sweeper(self) -> Sweeper:
+        """Who passes over the rows."""
+        own = self.options
+        compiled = choose_kernel(self.problem, own.kernel, own.time_limit)
+        passes = Sweeper if self.pairs.apart is None else ApartSweeper
+        return passes(self.problem, self.pairs, self.model, compiled, own.random_state)
+
+    def restart(self, V: Array) -> None:
+        self.V = self.centred(aligned(V))
+        self.finisher = self.before_newton = None  # sweeps leave a saddle sooner
+        self.sweeps, self.residual_then = 0, np.inf
+        if self.extrapolation is not None:
+            self.extrapolation.clear()
+        self.merit = self._evaluate()
+
+    def centred(self, V: Array) -> Array:
+        """V with the mean of its rows taken off where the kernels are to be centred; nothing else sees it."""
+        if self.problem.basis is not None:
+            V -= V.mean(axis=0)
+        return V
+
+    def grow(self, direction: Array) -> bool:
+        grows = super().grow(direction)
+        self.grown |= grows
+        return grows
+
+    def iterate(self) -> None:
+        if self.finisher is not None:
+            self.follow(self.finisher)
+            self._return_if_worse()
+        else:
+            self._sweep()
+
+    def take_over(self, measured: tuple[float, float] | None) -> None:
+        """Objective and residual after a sweep: as it measured them itself, or evaluated."""
+        if self.pairs.apart is not None:
+            self.work += apart_seconds(self.problem.n, self.row_seconds)
+        else:
+            self.work += iteration_seconds(self.problem, self.V.shape[1], PRODUCTS, self.row_seconds)
+        self.work += ROW_LEFT * self.sweeper.left
+        if measured is None:
+            self.merit = self._evaluate()
+        else:
+            self._follow_sweep(*measured)
+
+    def _sweep(self) -> None:
+        measured = self.sweeper.run(self.V)
+        self.centred(self.V)
+        self.take_over(measured)
+        if self.extrapolation is not None:
+            trial = self.extrapolation.propose(self.V)
+            if trial is not None:
+                self._try(self.problem.regularizer.rescale(trial))
+        if not self.model.smooth:
+            self._update_multipliers()
+        self._switch_if_slow()
+        if self.options.rank == "auto" and self.sweeps % NARROW_EVERY == 0 and self.finisher is None:
+            self._narrow()
+
+    def _narrow(self) -> None:
+        """Leave columns out that have died away: many are good at the beginning, few at the end."""
+        V = drop_null_columns(self.V, SMALL if self.grown else DEAD)
+        if V.shape[1] < self.V.shape[1]:
+            self.V = aligned(V)
+            if self.extrapolation is not None:
+                self.extrapolation.clear()
+            self.merit = self._evaluate()
+
+    def _switch_if_slow(self) -> None:
+        self.sweeps += 1
+        if self.sweeps % PATIENCE:
+            return
+        slow = self.residual > SLOW * self.residual_then and (self.residual < NEAR or self.far)
+        self.residual_then = self.residual
+        if slow and self.newton:
+            logger.info("sweep %d: sweeps have become slow, Newton steps take over", self.sweeps)
+            self.before_newton = self.V.copy(), self.objective, self.residual, 0
+            y, V = self.multipliers(), self.V
+            if self.options.rank == "auto":
+                V = drop_null_columns(V, SMALL if self.grown else FADING)
+            method = "auto" if self.pairs.distances and self.problem.basis is not None else "newton"
+            self.finisher = BurerMonteiroEngine(self.problem, BurerMonteiroOptions(method=method), V)
+            if not self.finisher.f.smooth:
+                self.finisher.follow_on(y, self.model.beta)
+            self.note = "last digits by Newton steps"
+
+    def _return_if_worse(self) -> None:
+        """Go back to the sweeps for good if the last Newton steps have not gained on what was before.
+
+        Near a point whose Hessian is all but singular along many directions (many cannot-links, few
+        must-links) they take hundreds of products each, and lose what the sweeps had or stay where they are.
+        The point with the smaller objective is kept.
+        """
+        if self.before_newton is None:
+            return
+        V, objective, residual, steps = self.before_newton
+        self.before_newton = V, objective, residual, steps + 1
+        if steps + 1 < (TRIAL_APART if self.pairs.distances else TRIAL):
+            return
+        lower = self.objective < objective
+        self.before_newton = self.V.copy(), self.objective, self.residual, 0
+        if self.residual > GAINED * residual:
+            self.before_newton = None
+            V = self.V if lower else V
+            logger.info("sweep %d: Newton steps gain nothing, sweeps go on", self.sweeps)
+            self.finisher, self.newton, self.note = None, False, ""
+            self.V = aligned(V)
+            self.merit = self._evaluate()
+
+    def _follow_sweep(self, fall: float, gradient: float) -> None:
+        """What a sweep has measured of itself, in place of an evaluation."""
+        self.merit -= fall
+        self.objective, primal = self.merit + self.constant, 0.0
+        if not self.model.smooth:
+            z = self.pairs.pair_values(self.V)
+            value, y, _ = self.model.evaluate(z)
+            self.objective += self.model.losses(z) - float(np.sum(value))
+            primal = self.model.primal_residual(y)
+        size = self.problem.size(2 * self.objective)
+        self.smooth_residual = 0.5 * gradient * frobenius(self.V) / size
+        self.primal_residual = primal / size
+        self.residual = self.smooth_residual + self.primal_residual
+        self.evaluated = False
+
+    def multipliers(self) -> Multipliers:
+        if self.finisher is not None:
+            return self.finisher.multipliers()
+        if not self.evaluated:
+            self.merit = self._evaluate()
+        own = self.model.derivative(self.pairs.pair_values(self.V))
+        return self.model.multipliers(self.problem, self.V, own, self.row_multipliers)
+
+    def _try(self, V: Array) -> None:
+        """Keep an extrapolated point if the merit falls."""
+        kept, merit = (self.V, self.objective, self.residual, self.evaluated), self.merit
+        self.V = aligned(V)
+        self.merit = self._evaluate()
+        if not self.merit < merit:
+            self.V, self.objective, self.residual, self.evaluated = kept
+            self.merit = merit
+
+    def _evaluate(self) -> float:
+        """Set objective and residual at V; return the smooth merit that sweeps decrease."""
+        V, pairs = self.V, self.pairs
+        CV = self.cost @ V
+        z = pairs.pair_values(V)
+        value, y, _ = self.model.evaluate(z) if z.size else (z, z, z)
+        merit = float(np.sum(V * CV)) + pairs.diagonal_value(V) + float(np.sum(value))
+        self.objective = merit + self.constant if self.model.smooth else self.problem.objective_of_factor(V)
+        s = np.einsum("ir,ir->i", V, V)
+        SV = CV + (pairs.linear + 2 * pairs.quadratic * s)[:, None] * V
+        if z.size:
+            SV = SV + self.adjoint(y) @ V
+        self.row_multipliers = None
+        if self.radius is not None:
+            pull = -np.einsum("ir,ir->i", SV, V) / self.radius**2
+            tight = s >= self.radius**2 * (1 - 1e-9)
+            self.row_multipliers = np.where(tight, np.maximum(pull, 0.0), 0.0)
+            SV = SV + self.row_multipliers[:, None] * V
+        size = self.problem.size(2 * self.objective)
+        self.smooth_residual = frobenius(SV) * frobenius(V) / size
+        self.primal_residual = self.model.primal_residual(y) / size
+        self.residual = self.smooth_residual + self.primal_residual
+        self.evaluated = True
+        return merit
+
+    def _update_multipliers(self) -> None:
+        """Once the smooth model is nearly stationary, move the multipliers; beta grows when they lag."""
+        primal = self.primal_residual
+        if primal <= SETTLED or self.smooth_residual > max(1e-10, INEXACT * min(primal, 1.0)):
+            return
+        self.model.update_multipliers(self.pairs.pair_values(self.V))
+        if primal > PROGRESS * self.primal_then and self.model.beta < BETA_MAX:
+            self.model.beta *= BETA_GROWTH
+        self.primal_then = primal
+        if self.extrapolation is not None:
+            self.extrapolation.clear()
+        self.merit = self._evaluate()

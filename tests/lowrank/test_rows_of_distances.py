@@ -1,0 +1,276 @@
+"""bcd on squared distances: exact rows, sweeps that never rise, centred kernels, low-rank costs, refusals."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from problems import SEPARABLE
+from scipy.optimize import minimize
+
+import npkl_models as nm
+from npkl_models.linalg import LowRankUpdate, dense
+from npkl_models.linalg.compile import available
+from npkl_models.lowrank.edges import EdgeModel
+from npkl_models.lowrank.options import BCDOptions
+from npkl_models.lowrank.rows.apart import minimise_apart
+from npkl_models.lowrank.rows.apart_sweeps import ApartSweeper
+from npkl_models.lowrank.rows.bcd import BCDPlan
+from npkl_models.lowrank.rows.coupling import Coupling, cost_of_rows
+from npkl_models.lowrank.rows.minimise import RowProblem, measure
+from npkl_models.lowrank.structure import structure
+from npkl_models.model.basis import centred_wavelets
+
+N = 24
+KERNELS = ("numpy", "numba") if available() else ("numpy",)
+
+
+def points(n=N, seed=0):
+    angle = np.linspace(0.0, 4.0, n)
+    noise = 0.05 * np.random.default_rng(seed).normal(size=(n, 3))
+    return np.column_stack([np.cos(angle), np.sin(angle), 0.3 * (np.arange(n) % 3)]) + noise
+
+
+def embedding(kind, n=N, weight=10.0):
+    X, labels = points(n), np.arange(n) * 3 // n
+    if kind == "mvu":
+        return nm.mvu(X, 4, weight=weight)
+    if kind == "printed mvu":
+        return nm.mvu(X, 4, weight=weight, reduce=False)
+    if kind == "colored":
+        return nm.colored_mvu(X, labels, n_neighbors=4, C=weight)
+    if kind == "signs":
+        return nm.colored_mvu(X, np.outer(X[:, 0], X[:, 0]), n_neighbors=4, C=weight)
+    if kind == "mve":
+        return nm.mve(X, 2, n_neighbors=4, C=weight)
+    raise ValueError(kind)
+
+
+def far_apart(loss, n=N, entries=False, basis=False):
+    """Points on a graph, some pairs of which are to be far from each other (targets +1), others near."""
+    rng = np.random.default_rng(1)
+    L = nm.laplacian(points(n), 4, shift=0.2)
+    i = np.arange(n // 2)
+    target = np.where(rng.random(i.size) < 0.7, 1.0, -1.0)
+    terms = [nm.LossTerm(nm.SquaredDistances(n, (i, i + n // 2)), loss, target, 1.0)]
+    if entries:
+        every = np.arange(n)
+        terms += [
+            nm.LossTerm(nm.Entries(n, (i, (i + 3) % n)), loss, target, 0.5),
+            nm.LossTerm(nm.Entries(n, (every, every)), "square", 1.0, 0.5),
+        ]
+    own = centred_wavelets(np.arange(n)) if basis else None
+    return nm.Problem(L, tuple(terms), basis=own)
+
+
+EMBEDDINGS = ("mvu", "printed mvu", "colored", "signs", "mve")
+OTHERS = {
+    **{loss: lambda loss=loss: far_apart(loss) for loss in ("square", "hinge", "squared_hinge")},
+    "centred hinge": lambda: far_apart("hinge", basis=True),
+    "linear beside entries": lambda: far_apart("linear", entries=True),
+    "square beside entries": lambda: far_apart("square", entries=True),
+    "squared hinge beside entries": lambda: far_apart("squared_hinge", entries=True),
+}
+
+
+def batch(loss, seed, b=4, k=3, r=5, entries=True, quartic=True):
+    rng = np.random.default_rng(seed)
+    count = b * k
+    near = nm.SquaredDistances(2 * count, (2 * np.arange(count), 2 * np.arange(count) + 1))
+    sign = np.where(rng.random(count) < 0.5, -1.0, 1.0)
+    problem = nm.Problem(
+        sp.eye_array(2 * count).tocsr(), nm.LossTerm(near, loss, sign, rng.uniform(0.5, 2, count))
+    )
+    model = EdgeModel(structure(problem), beta=3.0)
+    model.y = model.derivative(rng.normal(size=count)) * (not model.smooth)
+    apart = rng.random((b, k)) < (0.6 if entries else 2.0)
+    apart[:, 0] = True
+    valid = rng.random((b, k)) < 0.8
+    valid[:, 0] = True
+    rows = RowProblem(
+        rng.uniform(4.0, 6.0, b), rng.uniform(0.2, 1, b) if quartic else np.zeros(b), rng.normal(size=(b, r)),
+        rng.normal(size=(b, k, r)), np.arange(count).reshape(b, k), valid, None, apart & valid,
+    )  # fmt: skip
+    return rows, model, rng
+
+
+def row_value(rows, model, v):
+    return rows.value(v, model.evaluate(rows.values(v), rows.pairs)[0])
+
+
+@pytest.mark.parametrize("k", [1, 3, 7])
+@pytest.mark.parametrize(
+    "more", [{}, {"entries": False}, {"quartic": False}, {"entries": False, "quartic": False}]
+)
+def test_a_row_with_squares_is_minimised_exactly_in_one_step(k, more):
+    """The secular equation about the mean of the neighbours, against a general minimiser from many starts."""
+    rows, model, rng = batch("square", k, k=k, **more)
+    rows = replace(rows, mu0=rows.mu0 - 5.5)  # of either sign
+    start = rng.normal(size=rows.g.shape)
+    mine = row_value(rows, model, minimise_apart(rows, model, start))
+    for b in range(len(mine)):
+        one = rows.take(np.array([b]))
+
+        def objective(x, one=one):
+            return float(row_value(one, model, x[None])[0])
+
+        best = min(minimize(objective, rng.normal(size=start.shape[1])).fun for _ in range(12))
+        assert mine[b] <= best + 1e-6 * (1 + abs(best))
+
+
+@pytest.mark.parametrize("loss", SEPARABLE)
+@pytest.mark.parametrize("seed", range(8))
+def test_a_step_over_rows_never_goes_up_and_says_how_far_down(loss, seed):
+    rows, model, rng = batch(loss, seed)
+    old = rng.normal(size=rows.g.shape)
+    new = minimise_apart(rows, model, old)
+    fall = row_value(rows, model, old) - row_value(rows, model, new)
+    assert np.all(fall >= -1e-12)
+    measured, steep = measure(rows, model, old, new)
+    assert measured == pytest.approx(fall.sum(), rel=1e-9)
+    h, gradient = 1e-6, np.zeros_like(old)
+    for a in range(old.shape[1]):
+        off = np.zeros_like(old)
+        off[:, a] = h
+        gradient[:, a] = (row_value(rows, model, old + off) - row_value(rows, model, old - off)) / (2 * h)
+    assert steep == pytest.approx(np.sum(gradient**2), rel=1e-4)
+
+
+@pytest.mark.parametrize("kind", EMBEDDINGS)
+@pytest.mark.parametrize("n", [N, 90])
+def test_the_cost_of_the_rows_is_the_centred_cost(kind, n):
+    problem = embedding("mvu" if kind == "printed mvu" else kind, n)
+    H = np.eye(n) - 1 / n
+    found = cost_of_rows(problem)
+    np.testing.assert_allclose(
+        dense(found), H @ dense(problem.cost) @ H, atol=1e-10 * np.abs(problem.cost).max()
+    )
+    if isinstance(found, LowRankUpdate):
+        assert found.S.nnz <= n
+        assert found.mu.size <= 4
+    else:
+        assert np.abs(problem.cost.sum(axis=1)).max() < 1e-9
+
+
+def test_a_cost_of_full_rank_or_off_centre_is_taken_as_it_is():
+    rng = np.random.default_rng(0)
+    G = rng.normal(size=(50, 50))
+    near = nm.LossTerm(nm.SquaredDistances(50, (np.arange(49), np.arange(1, 50))), "square", 1.0)
+    H = np.eye(50) - 1 / 50
+    for C in (G + G.T, sp.random_array((50, 50), density=0.05, rng=rng) + sp.eye_array(50)):
+        C = sp.csr_array(C + C.T)
+        free, centred = nm.Problem(C, near), nm.Problem(C, near, basis=centred_wavelets(np.arange(50)))
+        np.testing.assert_allclose(dense(cost_of_rows(free)), dense(C), atol=1e-13)
+        np.testing.assert_allclose(dense(cost_of_rows(centred)), H @ dense(C) @ H, atol=1e-11)
+
+
+def test_the_bound_of_the_coupling_is_nowhere_below_it():
+    rng = np.random.default_rng(0)
+    found = cost_of_rows(embedding("mvu"))
+    tied, mine = Coupling(found), np.arange(0, N, 3)
+    V, D = rng.normal(size=(N, 4)), np.zeros((N, 4))
+    D[mine] = rng.normal(size=(mine.size, 4))
+    delta = tied.bend(mine)
+    N_ = (found.W * found.mu) @ found.W.T
+    change = np.sum((V + D) * (N_ @ (V + D))) - np.sum(V * (N_ @ V))
+    bound = 2 * np.sum(tied.pull(mine, V) * D[mine]) + delta * np.sum(D**2)
+    assert tied.saved(mine, D[mine], delta) == pytest.approx(bound - change)
+    assert bound >= change
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kind", EMBEDDINGS)
+@pytest.mark.parametrize("weight", [0.1, 1000.0])
+def test_no_sweep_rises_and_each_measures_itself(kind, kernel, weight):
+    problem = embedding("mvu" if kind == "printed mvu" else kind, weight=weight)
+    engine = BCDPlan(problem, BCDOptions(rank=5, kernel=kernel, extrapolation=False, newton=False)).engine()
+    assert isinstance(engine.sweeper, ApartSweeper)
+    last = engine.objective
+    for _ in range(30):
+        engine.iterate()
+        followed = engine.objective
+        engine.merit = engine._evaluate()
+        assert engine.objective == pytest.approx(followed, rel=1e-9, abs=1e-9)
+        assert engine.objective == pytest.approx(problem.objective_of_factor(engine.V), rel=1e-9, abs=1e-9)
+        assert engine.objective <= last + 1e-10 * abs(last)
+        np.testing.assert_allclose(engine.V.mean(axis=0), 0, atol=1e-10 * np.abs(engine.V).max())
+        last = engine.objective
+
+
+@pytest.mark.skipif(not available(), reason="numba is not installed")
+@pytest.mark.parametrize("kind", ["mvu", "colored", "mve"])
+@pytest.mark.parametrize("r", [2, 8])
+def test_numpy_and_compiled_sweeps_are_the_same(kind, r):
+    start = np.random.default_rng(0).normal(size=(N, r))
+    engines = [
+        BCDPlan(embedding(kind), BCDOptions(start=start, rank=r, kernel=kernel)).engine()
+        for kernel in KERNELS
+    ]
+    for sweep in range(10):
+        measured = [engine.sweeper.run(engine.V) for engine in engines]
+        np.testing.assert_allclose(engines[1].V, engines[0].V, rtol=1e-8, atol=1e-9, err_msg=str(sweep))
+        assert measured[0] == pytest.approx(measured[1], rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.skipif(not available(), reason="numba is not installed")
+def test_a_long_compiled_pass_goes_in_stretches(monkeypatch):
+    from npkl_models.lowrank.rows import apart_sweeps
+
+    monkeypatch.setattr(apart_sweeps, "COLOURED", 10)
+    solution = embedding("mve").solve("bcd", kernel="numba")
+    engine = BCDPlan(embedding("mve"), BCDOptions(kernel="numba")).engine()
+    assert len(engine.sweeper.groups) == apart_sweeps.STRETCHES
+    assert solution.status is nm.Status.OPTIMAL
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kind", EMBEDDINGS)
+@pytest.mark.parametrize("weight", [0.1, 10.0])
+def test_embeddings_are_certified_and_agree_with_the_exact_program(kind, weight, kernel):
+    problem = embedding(kind, weight=weight)
+    found, exact = problem.solve("bcd", kernel=kernel), problem.solve("interior")
+    assert found.status is nm.Status.OPTIMAL, found.summary()
+    assert exact.status is nm.Status.OPTIMAL
+    assert abs(found.objective - exact.objective) <= found.certificate.gap + exact.certificate.gap
+    assert found.objective >= exact.certificate.bound - 1e-9 * abs(exact.certificate.bound)
+    np.testing.assert_allclose(found.V.sum(axis=0), 0, atol=1e-8 * np.abs(found.V).max())
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_other_losses_are_certified_and_agree_with_the_exact_program(kind):
+    problem = OTHERS[kind]()
+    found, exact = problem.solve("bcd"), problem.solve("interior")
+    assert found.status is nm.Status.OPTIMAL, found.summary()
+    assert abs(found.objective - exact.objective) <= found.certificate.gap + exact.certificate.gap
+
+
+def test_what_is_too_stiff_for_sweeps_is_not_called_optimal():
+    """Sweeps alone, a few of them: the status is that of the certificate; Newton steps finish it."""
+    problem = embedding("mvu", weight=1e6)
+    cut = problem.solve("bcd", newton=False, max_iter=300)
+    assert cut.status is not nm.Status.OPTIMAL
+    assert cut.certificate.bound <= cut.objective
+    whole = problem.solve("bcd")
+    assert whole.status is nm.Status.OPTIMAL
+    assert "Newton" in whole.message
+    assert cut.certificate.bound <= whole.objective + whole.certificate.gap
+
+
+@pytest.mark.parametrize(
+    ("problem", "reason"),
+    [
+        (lambda: far_apart("square", entries=True, basis=True), "needs squared distances alone in a basis"),
+        (lambda: far_apart("square").with_basis(nm.eigenbasis(far_apart("square").cost, 5)), "in no basis but"),
+        (lambda: replace(far_apart("square"), regularizer=nm.RowNormBound(1.0)), "without row norms"),
+        (lambda: replace(far_apart("hinge"), cost=-far_apart("hinge").cost), "needs a square loss on a distance"),
+        (lambda: nm.mvu(points(), 4, reduce=False), "has no hard equalities"),
+        (lambda: nm.colored_mvu(points(), np.arange(N) % 2, bound=9.0), "takes no regulariser or row norms"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_has_its_reason(problem, reason):
+    assert reason in problem().compatible_backends()["bcd"]
+
+
+def test_compiled_code_says_which_distances_it_takes():
+    with pytest.raises(nm.UnsupportedError, match="squares and linear losses without entries"):
+        far_apart("hinge").solve("bcd", kernel="numba")
