@@ -196,7 +196,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 HEAD = """# The papers, re-run
 
-Written by `python examples/papers/run.py --docs` from runs of `--quick` (small sets, two draws; minutes) and `--all` (all sets; hours on two cores with `--jobs 2`).
+Written by `python examples/papers/run.py --docs` from runs of `--quick` (small sets, two draws; ten minutes on two cores with `--jobs 2`) and `--all` (all sets; hours). The number beside a command
+says which of the two its runs are. **Those of --quick are a first look**: two draws decide little; the tables that are not run in whole yet say --quick.
 A cell says its number of draws in brackets; the papers have 20, KML 10. All methods of a row have the same draws; ± is a standard deviation, that of a difference draw by draw a standard error; one draw has none; "cut" counts runs that ended at a time limit.
 With NPKL_DATA_HOME iris is UCI's, without it scikit-learn's (they differ in rows 34 and 37). What the defaults do otherwise than the papers: [as printed](printed.md).
 A page for each paper:
