@@ -20,12 +20,15 @@ from npkl_models.lowrank.options import BCDOptions, BurerMonteiroOptions
 from npkl_models.lowrank.rows.apart_sweeps import ApartSweeper
 from npkl_models.lowrank.rows.sweeps import Extrapolation, Sweeper, choose_kernel
 from npkl_models.lowrank.structure import Structure
-from npkl_models.lowrank.tolerances import INEXACT, PATIENCE, SLOW
+from npkl_models.lowrank.tolerances import PATIENCE, SLOW
 from npkl_models.model.incidence import Adjoint
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.watch import logger
 
+BETA_FIRST = 0.3  # of the largest weight
+EARLY = 1.5  # multipliers move once the smooth model is solved to so many times their own residual: five times
+# sooner than before Newton steps, which are exact where sweeps are slow
 BETA_GROWTH = 2.0
 BETA_MAX = 1e4
 ROW_LEFT = 3e-3  # seconds of the program of a row that compiled code leaves to numpy
@@ -47,7 +50,8 @@ class BCDEngine(FactorEngine):
 
     def __init__(self, problem: Statement, pairs: Structure, options: BCDOptions, V: Array) -> None:
         self.problem, self.pairs, self.options = problem, pairs, options
-        self.model = EdgeModel(pairs, beta=float(np.max(pairs.weight, initial=1.0)))
+        first = BETA_FIRST * float(np.max(pairs.weight, initial=1.0))
+        self.model = EdgeModel(pairs, beta=first)
         self.radius = problem.regularizer.row_radius
         self.sweeper = self.make_sweeper()
         self.cost: Matrix | LowRankUpdate = threaded(problem.cost)
@@ -236,7 +240,7 @@ class BCDEngine(FactorEngine):
     def _update_multipliers(self) -> None:
         """Once the smooth model is nearly stationary, move the multipliers; beta grows when they lag."""
         primal = self.primal_residual
-        if primal <= SETTLED or self.smooth_residual > max(1e-10, INEXACT * min(primal, 1.0)):
+        if primal <= SETTLED or self.smooth_residual > max(1e-10, EARLY * min(primal, 1.0)):
             return
         self.model.update_multipliers(self.pairs.pair_values(self.V))
         if primal > PROGRESS * self.primal_then and self.model.beta < BETA_MAX:
