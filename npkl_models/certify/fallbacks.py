@@ -77,7 +77,7 @@ def bound_of_centred(
         return None
     Q, off = blind
     y = projected(problem, y)
-    size = float(np.max(rounding.slack_sizes(problem, y, y.equalities)))
+    size = float(np.max(rounding.slack_sizes(problem, y, y.equalities)[0]))
     lowered = 4 * off * size  # what a range that is rounded may cost the slack; more than a unit of C
     if not np.isfinite(lowered):
         return None

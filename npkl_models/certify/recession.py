@@ -16,7 +16,7 @@ from npkl_models.feasibility.dependence import without_dependent
 from npkl_models.feasibility.kantorovich import near
 from npkl_models.feasibility.newton import newton
 from npkl_models.feasibility.restoration import restore
-from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Mask, dense, gamma, symmetrize
+from npkl_models.linalg import DENSE_SPECTRUM, Array, Mask, dense, gamma, symmetrize
 from npkl_models.model import rounding
 from npkl_models.model.basis import Basis
 from npkl_models.model.conjugates import projected
@@ -139,23 +139,22 @@ def _falls(problem: Statement, D: Array, still: float) -> bool:
     if found is None:
         return False
     D, reach = found
-    rate = float(np.sum(D * (problem.cost @ D))) + problem.regularizer.shift * float(np.sum(D**2))
-    size = np.asarray(abs(problem.cost).sum(axis=1)).ravel() + problem.regularizer.shift
-    length = float(np.linalg.norm(D))
-    for term, (_, zero) in zip(problem.terms, held[len(problem.equalities) :], strict=True):
-        z = np.where(zero, 0.0, term.functional.value_of_factor(D))
-        low, high = term.domain
-        doubt = (64 + 8 * D.shape[1]) * UNIT * term.functional.size_of_factor(D)
-        doubt = np.where(zero, 0.0, doubt + 4 * reach * length + 2 * reach**2)
+    length, shift = float(np.linalg.norm(D)), problem.regularizer.shift
+    rate = float(np.sum(D * (problem.cost @ D))) + shift * length**2
+    size = np.asarray(abs(problem.cost).sum(axis=1)).ravel() + shift
+    off = reach + rounding.off_basis(problem, D)
+    for term, (f, zero) in zip(problem.terms, held[len(problem.equalities) :], strict=True):
+        z, (low, high) = np.where(zero, 0.0, f.value_of_factor(D)), term.domain
+        doubt = gamma(64 + 8 * D.shape[1] + f.additions) * f.size_of_factor(D)
+        doubt = np.where(zero, 0.0, doubt + f.change_of_factor(D, off))
         if bool(np.any(((z + doubt > 0) & np.isinf(high)) | ((z - doubt < 0) & np.isinf(low)))):
             return False
         rate += term.loss.recession(z, term.target, term.weight)
-        may = ((z - doubt < 0) & np.isfinite(low), (z + doubt > 0) & np.isfinite(high))  # be its sign
+        may = (z - doubt < 0) & np.isfinite(low), (z + doubt > 0) & np.isfinite(high)  # be its sign
         slope = np.maximum(*(np.where(m, np.abs(end), 0.0) for m, end in zip(may, (low, high), strict=True)))
-        size = size + term.functional.row_sizes(slope)[0]
-    scale = float(np.max(size))
-    change = scale * (2 * reach * length + reach**2)
-    return bool(rate < -CLEAR_FALL * scale * length**2 - 2 * change)
+        size = size + f.row_sizes(slope)[0]
+    least = CLEAR_FALL * length**2 + 2 * (2 * reach * length + reach**2)
+    return bool(rate < -float(np.max(size)) * least)
 
 
 def _exactly_still(
@@ -201,16 +200,8 @@ def _without_faint_rows(D: Array) -> Array:
 
 def _within_rows(problem: Statement, D: Array, parts: list[Equality]) -> tuple[Array, float] | None:
     """Values that are squares of a'w, w = Q'D, vanish on the null space of independent rows a."""
-    rows: list[Array] = []
-    Q = problem.Q
-    for part in parts:
-        f = part.functional
-        if isinstance(f, SquaredDistances):
-            rows.append(Q[f.indices[0]] - Q[f.indices[1]])
-        else:
-            rows.append(Q[f.indices[0]] if isinstance(f, Entries) else np.sum(Q, axis=0, keepdims=True))
-    A = np.concatenate(rows)
-    A = A / np.maximum(np.linalg.norm(A, axis=1), 1e-300)[:, None]
+    A = np.vstack([_squared_rows(part.functional, problem.Q) for part in parts])
+    A /= np.maximum(np.linalg.norm(A, axis=1), 1e-300)[:, None]
     sigma = np.linalg.svd(A, compute_uv=False)
     doubt = 16 * gamma(A.shape[1] + 16) * A.shape[0]
     if A.shape[0] >= A.shape[1] or not sigma[-1] > 1e3 * doubt:
@@ -219,6 +210,15 @@ def _within_rows(problem: Statement, D: Array, parts: list[Equality]) -> tuple[A
     W = W - np.linalg.pinv(A) @ (A @ W)
     left = float(np.linalg.norm(A @ W)) + doubt * float(np.linalg.norm(W))
     return problem.lift(W), 2 * left / (float(sigma[-1]) - doubt)
+
+
+def _squared_rows(f: Functional, Q: Array) -> Array:
+    """Rows a such that the values are sums of squares (a'w)^2, w = Q'D, each row in one of them."""
+    if isinstance(f, SquaredDistances):
+        return np.subtract(*(Q[index] for index in f.indices))
+    if isinstance(f, Entries):
+        return Q[f.indices[0]]
+    return np.sum(Q, axis=0, keepdims=True) if isinstance(f, TotalSum) else Q  # of a trace all of them
 
 
 def _vanishing(f: Functional, basis: Basis | None) -> Mask:

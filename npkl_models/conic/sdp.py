@@ -108,7 +108,10 @@ class SDPPlan:
         rest = replace(options, time_limit=None if options.time_limit is None else max(watch.left, LEAST))
         sure = ConicRun(self.problem, self.model.problem, rest, reader, watch, quick.iterations).claim(order)
         better = found is None or (sure.certificate is not None and sure.certificate.gap <= found.gap)
-        return replace(sure if better else quick, message=f"{quick.message}; {sure.message}")
+        ended = sure.status in (Status.STOPPED, Status.TIME_LIMIT)  # by who waits, whosever point is kept
+        status = sure.status if better or ended else quick.status
+        message = f"{quick.message}; {sure.message}"
+        return replace(sure if better else quick, status=status, iterations=sure.iterations, message=message)
 
     def _kernel(self) -> Array | None:
         U = self.model.unknown.value

@@ -19,6 +19,7 @@ from npkl_models.model.terms import Equality
 
 MOST = 120  # equalities that are eliminated
 WIDE = 60  # points of an equality on 1'K1, which has a number for each two of them
+WORK = 3e5  # equalities times the numbers in all of them; they fill up, and have more digits with each step
 SMALL = 6  # largest basis over which equalities are written out
 
 Row = dict[tuple[int, int], Fraction]
@@ -54,6 +55,8 @@ def _eliminated(problem: Statement) -> list[tuple[Row, Fraction]]:
     m = sum(part.functional.size for part in problem.equalities)
     total = any(isinstance(part.functional, TotalSum) for part in problem.equalities)
     if m > MOST or (total and problem.n > WIDE):
+        return []
+    if m * sum(part.functional.incidence.owner.size for part in problem.equalities) > WORK:
         return []
     pivots: dict[tuple[int, int], tuple[Row, Fraction]] = {}
     out: list[tuple[Row, Fraction]] = []

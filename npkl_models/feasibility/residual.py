@@ -9,11 +9,12 @@ from scipy.optimize import minimize
 
 from npkl_models.feasibility.equality_map import EqualityMap, largest
 from npkl_models.linalg import Array, gram_eigenvalues
-from npkl_models.model.functionals import Entries, SquaredDistances
+from npkl_models.model.functionals import DistanceDifferences, Entries, SquaredDistances, TotalSum, Trace
 from npkl_models.model.statement import Statement
 
 ITERATIONS = 500  # of L-BFGS
 LITTLE = 1e-9  # largest residual, relative to the data, that is rounding at all
+NAMED = (Entries, SquaredDistances, DistanceDifferences, TotalSum, Trace)  # by their indices alone
 
 
 def nearest(problem: Statement, W: Array) -> Array:
@@ -39,10 +40,12 @@ def row_bound(problem: Statement) -> float:
 
 
 def contradictory(problem: Statement) -> bool:
-    """Whether one value of the kernel must have two values."""
+    """Whether one value of the kernel must have two values, of those that indices name."""
     known: dict[tuple[object, ...], float] = {}
     for part in problem.equalities:
         f = part.functional
+        if type(f) not in NAMED:
+            continue
         symmetric = isinstance(f, (Entries, SquaredDistances))
         ends = np.sort(np.stack(f.indices), axis=0) if symmetric else np.array(f.indices)
         columns = ends.T.tolist() if len(f.indices) else [[]]

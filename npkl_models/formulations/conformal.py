@@ -103,8 +103,8 @@ def scales(X: Any, V: Array, n_neighbors: int = 5, metric: str = "euclidean") ->
     """
     pairs, place, squared = _triangles(X, n_neighbors, metric)
     z = SquaredDistances(len(place), (pairs[:, 0], pairs[:, 1])).value_of_factor(V)[place]
-    d = squared[place]
-    out: Array = np.einsum("ie,ie->i", d, z) / np.einsum("ie,ie->i", d, d)
+    d, unit = _in_units(squared[place])
+    out: Array = np.einsum("ie,ie->i", d, z) / np.einsum("ie,ie->i", d, d) / unit[:, 0]
     return out
 
 
@@ -123,11 +123,17 @@ def _triangles(X: Any, n_neighbors: int, metric: str) -> tuple[Index, Index, Arr
     return pairs, place, squared
 
 
+def _in_units(d: Array) -> tuple[Array, Array]:
+    """Rows in units of their largest number (n, 1), in which squares are in range; and these."""
+    unit = d.max(axis=1, keepdims=True)
+    return d / unit, unit
+
+
 def _misfits(n: int, pairs: Index, place: Index, squared: Array) -> DistanceCombinations:
     """(I - dd'/d'd) z of each T_i, one after the other: what each distance is off after the best scaling."""
     m = place.shape[1]
-    d = squared[place]
-    d = d / np.sqrt(np.einsum("ie,ie->i", d, d))[:, None]
+    d = _in_units(squared[place])[0]
+    d /= np.sqrt(np.einsum("ie,ie->i", d, d))[:, None]
     blocks = np.eye(m) - d[:, :, None] * d[:, None, :]
     rows = np.repeat(np.arange(n * m), m)
     columns = np.broadcast_to(place[:, None, :], blocks.shape)

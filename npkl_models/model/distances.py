@@ -139,8 +139,9 @@ class DistanceCombinations(Functional):
                 f"got shape {given.shape}"
             )
         A = owned_sparse(given)
-        if not np.isfinite(A.data).all():
-            raise ProblemError(f"the matrix of {self.kind} must be finite, got NaN or infinity")
+        big = float(np.max(np.abs(A.data), initial=0.0))
+        if not np.isfinite(2 * big):  # K_ij is times twice a number
+            raise ProblemError(f"the matrix of {self.kind} must be finite, and twice it, got {big!r}")
         object.__setattr__(self, "distances", distances)
         object.__setattr__(self, "combination", A)
 

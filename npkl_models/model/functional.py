@@ -153,9 +153,9 @@ class Functional(Owner, ABC):
         out = np.bincount(t.owner, np.abs(t.coefficient) * ends, self.size)
         return out.astype(float) * (1 + 1e-9)
 
-    def row_sizes(self, y: Array) -> tuple[Array, Array]:
-        """Row sums of ``sum_e abs(y_e) abs(M_e)``, and how many numbers they have (n,) each."""
-        return self.incidence.row_sums(np.asarray(y, dtype=float))
+    def row_sizes(self, y: Array, x: Array | None = None) -> tuple[Array, Array]:
+        """Row sums of ``sum_e abs(y_e) abs(M_e)`` (times diag(x)), and how many numbers they have (n,)."""
+        return self.incidence.row_sums(np.asarray(y, dtype=float), x)
 
     def adjoint(self, y: Array) -> Matrix:
         """sum_e y_e M_e as a symmetric sparse array (n x n)."""

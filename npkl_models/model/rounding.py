@@ -151,10 +151,9 @@ def sensitivity(problem: Statement, V: Array, reach: float, nu: tuple[Array, ...
     y = problem.derivatives(V)
     S = problem.slack(replace(y, equalities=nu))
     lengths, steps = np.sqrt(np.einsum("ir,ir->i", V, V)), V.shape[1] + SUM
-    size = abs(S)
-    error = gamma(steps + problem.n) * float(
-        np.linalg.norm(size @ lengths + slack_sizes(problem, y, nu) * lengths)
-    )
+    size, ends = abs(S), lengths + reach
+    sizes, count = slack_sizes(problem, y, nu, ends)
+    error = gamma(steps + problem.n + count) * float(np.linalg.norm(size @ ends + sizes))
     SV = np.asarray(S @ V)
     total = 2 * reach * (float(np.linalg.norm(problem.drop(SV))) + error) + reach**2 * norm_bound(size)
     if problem.basis is not None:  # what of the way there leaves its range
@@ -162,10 +161,11 @@ def sensitivity(problem: Statement, V: Array, reach: float, nu: tuple[Array, ...
         total += 2 * float(off @ np.linalg.norm(SV, axis=1)) + 2 * float(np.linalg.norm(off)) * error
     for term, own in zip(problem.terms, y.terms, strict=True):
         t = term.functional.triplets()
-        ends = (np.abs(t.coefficient) * (lengths[t.row] + lengths[t.column] + reach)) * reach
-        change = np.bincount(t.owner, weights=ends, minlength=term.functional.size).astype(float)
-        z = term.functional.value_of_factor(V)
-        low, high = term.subdifferential(z, change)
+        moved = (np.abs(t.coefficient) * (lengths[t.row] + lengths[t.column] + reach)) * reach
+        change = np.bincount(t.owner, weights=moved, minlength=term.functional.size).astype(float)
+        f = term.functional
+        doubt = gamma(steps + f.additions) * f.size_of_factor(V)
+        low, high = term.subdifferential(f.value_of_factor(V), change + doubt)
         total += float(np.sum(np.maximum(np.abs(own - low), np.abs(high - own)) * change))
     for part, own in zip(problem.equalities, nu, strict=True):
         f = part.functional
@@ -199,11 +199,11 @@ def turned_change(
     if not problem.cost.data.any():
         return 0.0
     none = problem.no_multipliers
-    S, sizes = problem.slack(replace(none, equalities=nu)), slack_sizes(problem, none, nu)
+    S, (sizes, count) = problem.slack(replace(none, equalities=nu)), slack_sizes(problem, none, nu)
     if not (in_range(V) and in_range(sizes)):
         return math.inf
     lengths = np.sqrt(np.einsum("ir,ir->i", V, V))
-    steps = V.shape[1] + SUM + 2 * problem.n + len(problem.parts)
+    steps = V.shape[1] + SUM + problem.n + count
     error = gamma(steps) * float(np.linalg.norm(sizes)) * float(np.max(lengths, initial=0.0))
     SV = np.asarray(S @ V)
     size, long = float(np.linalg.norm(SV)), float(np.linalg.norm(V))
@@ -217,12 +217,18 @@ def in_range(A: Array) -> bool:
     return SMALLEST <= float(np.max(np.abs(A), initial=0.0)) <= 1 / SMALLEST
 
 
-def slack_sizes(problem: Statement, y: Multipliers, nu: tuple[Array, ...]) -> Array:
-    """Row sums of |C| + sum |y_e| |M_e|: what rounding in the slack is relative to."""
-    size = absolute_row_sums(problem.cost)
+def slack_sizes(
+    problem: Statement, y: Multipliers, nu: tuple[Array, ...], x: Array | None = None
+) -> tuple[Array, float]:
+    """Row sums of |C| + sum |y_e| |M_e| (times diag(x)): what rounding in the slack is relative to.
+
+    And how many numbers a row of it is made of, at most.
+    """
+    size, count = absolute_row_sums(problem.cost, x), np.diff(problem.cost.indptr).astype(float)
     for part, own in zip(problem.parts, (*y.terms, *nu), strict=True):
-        size = size + part.functional.row_sizes(own)[0]
-    return size
+        one, more = part.functional.row_sizes(own, x)
+        size, count = size + one, count + more + 1
+    return size, float(np.max(count, initial=0.0))
 
 
 def raised(values: Array, by: float | Array) -> Array:

@@ -21,6 +21,7 @@ COSTS = (
     "rank_one",
     "cancelling",
 )
+FUNCTIONALS = (*("diagonal", "entries") * 2, "distances", "differences", "combinations", "trace", "total sum")
 POWERS = (1.0, 1.01, 1.5, 2.0, 2.0, 3.0, 4.0, 7.0)
 ODD_POWERS = (1 + 1e-12, 1.0001, 50.0, 1e5, 1e9)
 UNITS = [1.0] * 12 + [1e-7, 1e7, 1e-100, 1e100, 1e-150, 1e150]  # of cost and weights together
@@ -72,16 +73,34 @@ def cost(kind: str, n: int, rng: np.random.Generator, shape: str) -> np.ndarray:
 
 
 @st.composite
+def combinations(draw, p: int):
+    """A matrix of p columns that cancels, or with numbers of all sizes."""
+    m, rng = draw(st.integers(1, 4)), np.random.default_rng(draw(st.integers(0, 10**6)))
+    A = draw(st.sampled_from([1.0, 1.0, 1e-8, 1e8])) * rng.normal(size=(m, p))
+    if draw(st.booleans()):
+        A *= 10.0 ** rng.uniform(-8, 8, (m, p))
+    if draw(st.booleans()):
+        A = np.where(rng.random((m, p)) < 0.5, A, 0.0)
+    return (
+        A if draw(st.booleans()) else A - A[:, ::-1] * (1 + draw(st.sampled_from([0.0, 1e-16, 1e-15, 1e-9])))
+    )
+
+
+@st.composite
 def functionals(draw, n: int):
     """A few values of a kernel over n points."""
-    kind = draw(st.sampled_from(["diagonal", "diagonal", "entries", "entries", "distances", "differences"]))
+    kind = draw(st.sampled_from(FUNCTIONALS))
     m = draw(st.integers(1, 4))
     point = st.integers(0, n - 1)
     if kind == "diagonal":
         every = draw(st.booleans())
         i = list(range(n)) if every else draw(st.lists(point, min_size=1, max_size=3))
         return nm.Entries(n, (i, i))
+    if kind in ("trace", "total sum"):
+        return nm.Trace(n) if kind == "trace" else nm.TotalSum(n)
     columns = [draw(st.lists(point, min_size=m, max_size=m)) for _ in range(3)]
+    if kind == "combinations":  # pairs in both orders and of a point with itself, rows without a number
+        return nm.DistanceCombinations(n, columns[:2], draw(combinations(m)))
     if kind == "entries":
         return nm.Entries(n, tuple(columns[:2]))
     if kind == "distances":

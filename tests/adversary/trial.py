@@ -154,12 +154,11 @@ class Trial:
     def _words(self) -> str:
         P = self.problem
         parts = [
-            f"{type(t.functional).__name__}{[i.tolist() for i in t.functional.indices]} {t.loss.name} t={t.target.tolist()} w={t.weight.tolist()}"
+            f"{type(t.functional).__name__}{_given(t.functional)} {t.loss.name} t={t.target.tolist()} w={t.weight.tolist()}"
             for t in P.terms
         ]
         hard = [
-            f"{type(e.functional).__name__}{[i.tolist() for i in e.functional.indices]} = {e.value.tolist()}"
-            for e in P.equalities
+            f"{type(e.functional).__name__}{_given(e.functional)} = {e.value.tolist()}" for e in P.equalities
         ]
         basis = None if P.basis is None else P.basis.Q.tolist()
         return f"C={sp.csr_array(P.cost).toarray().tolist()}, terms={parts}, equalities={hard}, {P.regularizer}, basis={basis}"
@@ -169,3 +168,8 @@ def _quietly(call):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return call()
+
+
+def _given(functional) -> list:
+    """What it was made of."""
+    return [[i.tolist() for i in functional.indices], {k: a.tolist() for k, a in functional.numbers.items()}]

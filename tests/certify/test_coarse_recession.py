@@ -80,8 +80,8 @@ def test_values_without_end_must_not_grow():
 
 @pytest.mark.parametrize(("columns", "reach"), [(2, 0.0), (3, 0.0), (2, 0.03125)])
 def test_what_is_within_rounding_or_reach_of_a_bad_sign_is_bad(columns, reach, monkeypatch):
-    """(64 + 8 r) units of the size, and 4 reach |D| + 2 reach^2: a value must be beyond both."""
-    monkeypatch.setattr(recession, "UNIT", U)
+    """(64 + 8 r) units of the size, and what the reach may change: a value must be beyond both."""
+    monkeypatch.setattr(recession, "gamma", lambda k: k * U)
     f = nm.Entries(N, ([2], [3]))
 
     def point(share):
@@ -91,7 +91,8 @@ def test_what_is_within_rounding_or_reach_of_a_bad_sign_is_bad(columns, reach, m
 
     def beyond(share):
         D = point(share)
-        doubt = (64 + 8 * columns) * U * f.size_of_factor(D)[0] + 4 * reach + 2 * reach**2
+        doubt = (64 + 8 * columns) * U * f.size_of_factor(D)[0]
+        doubt += reach * np.linalg.norm(D[2:], axis=1).sum() + reach**2
         return f.value_of_factor(D)[0] / doubt
 
     for sign in (1.0, -1.0):  # the sign that may not be must be further than that from it

@@ -81,8 +81,8 @@ def test_a_short_direction_must_fall_as_clearly_as_a_long_one(monkeypatch):
 
 
 def test_a_sign_must_hold_in_all_that_is_within_reach(monkeypatch):
-    """K_01 = 1/2 along a unit direction may change by 4 r + 2 r^2: its sign is sure for r = 0.1 alone."""
-    D = np.array([[0.5**0.5], [0.5**0.5]])
+    """K_01 = 0.12 along (0.96, 0.125) may change by 1.085 r + r^2: its sign is sure for r = 0.1 alone."""
+    D = np.array([[0.96], [0.125]])
     problem = falling("squared_hinge", 1.0, f=OFF, cost=-100.0)
     for reach, falls in ((0.1, True), (0.15, False)):
         monkeypatch.setattr(recession, "_exactly_still", lambda p, D, held, r=reach: (D, r))

@@ -67,9 +67,9 @@ def test_independence_pays_for_forming_the_derivative(monkeypatch):
     problem = equal(CORNER)
     monkeypatch.setattr(kantorovich, "gamma", lambda k: 0.0)
     assert kantorovich.independence(problem, np.eye(3)[:, :1]) == pytest.approx(2 * 0.95**0.5)
-    monkeypatch.setattr(kantorovich, "gamma", lambda k: 0.01 if k == kantorovich.FORMING else 0.0)
+    monkeypatch.setattr(kantorovich, "gamma", lambda k: 0.01 if k == kantorovich.FORMING + 1 else 0.0)
     assert kantorovich.independence(problem, np.eye(3)[:, :1]) == pytest.approx(2 * (0.95**0.5 - 0.01))
-    monkeypatch.setattr(kantorovich, "gamma", lambda k: 2.0 if k == kantorovich.FORMING else 0.0)
+    monkeypatch.setattr(kantorovich, "gamma", lambda k: 2.0 if k == kantorovich.FORMING + 1 else 0.0)
     assert kantorovich.independence(problem, np.eye(3)[:, :1]) == 0.0
 
 
@@ -140,7 +140,7 @@ def test_what_a_penalty_grows_by_is_its_own_difference():
 
 
 def test_the_slope_of_the_objective_pays_for_the_rounding_of_the_slack(monkeypatch):
-    """2 r |S V| + r^2 |S|, and 2 r units of what S V is the sum of, twice: formed and multiplied."""
+    """2 r |S V| + r^2 |S|, and 2 r units of what S V is the sum of within r, twice: formed and multiplied."""
     problem = equal(ACROSS, cost=np.diag([1.0, 2.0, 0.0]))
     V, r = np.diag([2.0, 3.0, 0.0]), 0.25
     sharp = 2 * r * np.hypot(2, 6) + r**2 * 2
@@ -149,7 +149,8 @@ def test_the_slope_of_the_objective_pays_for_the_rounding_of_the_slack(monkeypat
     assert found == pytest.approx(sharp, rel=1e-8)
     monkeypatch.setattr(rounding, "gamma", lambda k: k * 1e-3)
     more = rounding.sensitivity(problem, V, r, (np.zeros(1),)) - found
-    assert more == pytest.approx(2 * r * (3 + 64 + 3) * 1e-3 * 2 * np.hypot(2, 6), rel=1e-6)
+    steps = 3 + 64 + 3 + (1 + 1 + 1)  # a row of the slack has a number of the cost and one of the equality
+    assert more == pytest.approx(2 * r * steps * 1e-3 * 2 * np.hypot(2 + r, 2 * (3 + r)), rel=1e-6)
 
 
 def test_a_bound_on_the_trace_is_rounded_upwards():

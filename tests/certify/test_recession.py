@@ -29,6 +29,28 @@ def test_rows_of_a_basis_that_are_equal():
     assert problem.solve().status is nm.Status.UNBOUNDED
 
 
+@pytest.mark.parametrize("size", [2, 3])
+def test_a_trace_over_a_basis_is_held_in_all_directions(size):
+    """It was taken for 1'K1, which holds one direction alone."""
+    Q = nm.Basis(np.linalg.qr(np.random.default_rng(0).normal(size=(4, size)))[0])
+    assert not unbounded(nm.Problem(-np.eye(4), (), nm.Equality(nm.Trace(4), 1.0), basis=Q))
+    assert unbounded(nm.Problem(-np.eye(4), (), nm.Equality(nm.TotalSum(4), 1.0), basis=Q))
+
+
+def test_what_a_way_off_costs_a_value_grows_with_its_coefficients(monkeypatch):
+    """A value of coefficients of 1e8 may have the other sign within 1e-9, and then it is charged."""
+    off, D = 1e-9, np.array([[0.0], [1.0], [0.0]])
+    f = nm.DistanceCombinations(3, ([0, 0], [1, 2]), [[-1e-2, 1e18]])
+    term = nm.LossTerm(f, "squared_excess", 0.0)
+    problem = nm.Problem(np.diag([0.0, -1.0, 0.0]), term)
+    monkeypatch.setattr(recession, "_exactly_still", lambda problem, D, held: (D, 0.0))
+    assert recession._falls(problem, D, 1e-13)
+    monkeypatch.setattr(recession, "_exactly_still", lambda problem, D, held: (D, off))
+    near = D + np.array([[0.0], [0.0], [off]])
+    assert f.value_of_factor(D) < 0 < f.value_of_factor(near)
+    assert not recession._falls(problem, D, 1e-13)
+
+
 def cases():
     n = 5
     Q = np.linalg.qr(np.random.default_rng(0).normal(size=(n, 3)))[0]

@@ -7,6 +7,7 @@ import pytest
 from problems import side_information
 
 import npkl_models as nm
+from npkl_models.conic.runner import ConicRun, Outcome
 
 
 @pytest.mark.parametrize("p", [2.5])
@@ -99,3 +100,23 @@ def test_clarabel_follows_where_the_try_is_not_certified(monkeypatch):
     assert re.match("SCS: .*; CLARABEL: ", found.message)
     assert found.iterations > 3
     assert (np.diff(found.history.iteration) > 0).all()
+
+
+@pytest.mark.parametrize("ended", [nm.Status.STOPPED, nm.Status.TIME_LIMIT])
+def test_what_ends_the_second_solver_is_said_whosever_point_is_kept(ended, monkeypatch):
+    """An interrupt or the clock was called ITERATION_LIMIT, the status of the try."""
+    monkeypatch.setattr("npkl_models.conic.sdp.tries_scs", lambda order, options: 3)
+    first = ConicRun._run
+
+    def run(self, solver):
+        if solver == "SCS":
+            return first(self, solver)
+        if ended is nm.Status.STOPPED:
+            raise KeyboardInterrupt
+        return Outcome(ended, 0, "CLARABEL: user_limit")
+
+    monkeypatch.setattr(ConicRun, "_run", run)
+    found = of_forty().solve("sdp")
+    assert found.status is ended
+    assert found.V is not None
+    assert found.iterations == 3

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse
 
 import npkl_models as nm
+from npkl_models.feasibility import dependence
 from npkl_models.feasibility.dependence import linearly_contradictory, without_dependent
 
 N = 4
@@ -69,6 +70,19 @@ def test_a_sum_over_many_points_is_left_to_others():
     n = 3_000
     parts = (nm.Equality(nm.TotalSum(n), 1.0), nm.Equality(nm.TotalSum(n), 2.0))
     assert not linearly_contradictory(nm.Problem(scipy.sparse.eye_array(n), (), parts))
+
+
+def test_long_combinations_are_left_to_others():
+    """Fractions of ever more digits took minutes."""
+    n = 30
+    pairs, rng = np.triu_indices(n, 1), np.random.default_rng(0)
+    X = rng.normal(size=(n, 2))
+    f = nm.DistanceCombinations(n, pairs, rng.normal(size=(100, pairs[0].size)))
+    problem = nm.Problem(np.eye(n), (), nm.Equality(f, f.value_of_factor(X)))
+    assert dependence._eliminated(problem) == []
+    few = nm.DistanceCombinations(n, pairs, rng.normal(size=(5, pairs[0].size)))
+    found = dependence._eliminated(nm.Problem(np.eye(n), (), nm.Equality(few, few.value_of_factor(X))))
+    assert [bool(row) for row, _ in found] == [True] * 5
 
 
 def test_equalities_that_follow_from_others_are_left_out():

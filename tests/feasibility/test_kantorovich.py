@@ -5,6 +5,7 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.certify import certificate, points
+from npkl_models.certify.rays import infeasible
 from npkl_models.feasibility import analytic_centre, kantorovich, newton, residual, restoration
 from npkl_models.feasibility.equality_map import EqualityMap, largest, outer
 from npkl_models.model.regularizers import NoRegularizer
@@ -149,6 +150,21 @@ def test_what_contradicts_itself():
     assert residual.contradictory(problem_of(entry(0, 1, 1.0), entry(1, 0, 2.0)))
     assert not residual.contradictory(problem_of(entry(0, 1, 1.0), entry(1, 0, 1.0)))
     assert not residual.contradictory(problem_of(entry(0, 1, 1.0), entry(1, 2, 2.0), APART))
+
+
+def test_values_that_no_index_names_do_not_contradict_each_other():
+    """Two combinations have the same (no) indices: that was taken for one value asked for twice."""
+    apart = ([0, 0, 1], [1, 2, 2])
+    one, other, both = (
+        nm.Equality(nm.DistanceCombinations(N, apart, A), value)
+        for A, value in (([[1.0, 0, 0]], 1.0), ([[0, 1.0, 0]], 2.0), ([[1.0, 0, 0], [0, 1.0, 0]], [1.0, 2.0]))
+    )
+    for parts in ((one, other), (both,)):
+        problem = nm.Problem(np.eye(N), (), parts)
+        assert not residual.contradictory(problem)
+        assert not infeasible(problem)
+        assert problem.solve().is_optimal()
+    assert residual.contradictory(problem_of(*(nm.Equality(nm.Trace(N), v) for v in (1.0, 2.0))))
 
 
 def test_kantorovich_has_its_closed_form():

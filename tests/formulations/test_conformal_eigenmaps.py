@@ -120,3 +120,13 @@ def test_what_has_no_angles_is_refused():
     assert joined.name == "conformal_eigenmaps, 2 parts of the graph joined"
     with pytest.raises(nm.ProblemError, match="size must be at least 1"):
         nm.conformal_eigenmaps(X, 4, 20)
+
+
+@pytest.mark.parametrize("unit", [2.0**-270, 2.0**270])
+def test_angles_have_no_unit(unit):
+    """The squares of squared distances were out of range, and then nothing was scaled."""
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    one, other = (nm.conformal_eigenmaps(scale * X, 5, 4, components="connect") for scale in (1.0, unit))
+    A, B = (problem.terms[0].functional.combination.toarray() for problem in (one, other))
+    np.testing.assert_allclose(A, B, atol=1e-12)
+    np.testing.assert_allclose(scales(unit * X, unit * X, 5), 1.0)

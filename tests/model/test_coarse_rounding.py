@@ -45,6 +45,17 @@ def rows_of(problem, y):
     return size, count
 
 
+def made_of(problem, y, nu):
+    """|C| + sum |y_e| |M_e|."""
+    S = np.abs(problem.cost.toarray())
+    for part, own in zip(problem.parts, (*y.terms, *nu), strict=True):
+        t = part.functional.triplets()
+        half = np.abs(t.coefficient * np.asarray(own)[t.owner]) / 2
+        np.add.at(S, (t.row, t.column), half)
+        np.add.at(S, (t.column, t.row), half)
+    return S
+
+
 def near(value):
     return pytest.approx(value, rel=1e-12, abs=0)
 
@@ -153,16 +164,21 @@ def test_the_sensitivity_is_the_sum_of_what_may_change(R, inside):
     y = problem.derivatives(W)
     S = problem.slack(nm.Multipliers(y.terms, nu)).toarray()
     lengths, steps = np.linalg.norm(W, axis=1), 2 + 64
-    sizes = np.abs(COST).sum(axis=1) + rows_of(problem, nm.Multipliers(y.terms, nu))[0]
-    np.testing.assert_allclose(rounding.slack_sizes(problem, y, nu), sizes)
-    error = (steps + N) * U * np.linalg.norm(np.abs(S) @ lengths + sizes * lengths)
+    sizes, count = rows_of(problem, nm.Multipliers(y.terms, nu))
+    sizes, count = sizes + np.abs(COST).sum(axis=1), max(count + np.diff(problem.cost.indptr))
+    np.testing.assert_allclose(rounding.slack_sizes(problem, y, nu)[0], sizes)
+    assert rounding.slack_sizes(problem, y, nu)[1] == count
+    error = (
+        (steps + N + count) * U * np.linalg.norm((np.abs(S) + made_of(problem, y, nu)) @ (lengths + reach))
+    )
     total = 2 * reach * (np.linalg.norm(problem.drop(S @ W)) + error)
     total += reach**2 * np.abs(S).sum(axis=1).max()
     for term, own in zip(problem.terms, y.terms, strict=True):
         t, change = term.functional.triplets(), np.zeros(term.functional.size)
         for e, i, j, c in zip(t.owner, t.row, t.column, t.coefficient, strict=True):
             change[e] += abs(c) * (lengths[i] + lengths[j] + reach) * reach
-        ends = term.loss.subdifferential(term.functional.value_of_factor(W), term.target, term.weight, change)
+        wide = change + steps * U * term.functional.size_of_factor(W)
+        ends = term.loss.subdifferential(term.functional.value_of_factor(W), term.target, term.weight, wide)
         for k in range(own.size):
             total += max(abs(own[k] - ends[0][k]), abs(ends[1][k] - own[k])) * change[k]
     miss = np.abs(EQUAL.functional.value_of_factor(W) - EQUAL.value)

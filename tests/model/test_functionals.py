@@ -80,8 +80,11 @@ def test_combinations_and_trace_pay_for_the_rounding_of_their_sums():
 def test_a_combination_is_what_it_says():
     with pytest.raises(nm.ProblemError, match=r"a column for each of the 2 distances, got shape \(1, 3\)"):
         nm.DistanceCombinations(3, ([0, 0], [1, 2]), np.ones((1, 3)))
-    with pytest.raises(nm.ProblemError, match="must be finite, got NaN"):
-        nm.DistanceCombinations(3, ([0], [1]), [[np.nan]])
+    for bad in (np.nan, np.inf, 1e308):  # the last one has no double
+        with pytest.raises(
+            nm.ProblemError, match=f"must be finite, and twice it, got {bad}".replace("+", ".")
+        ):
+            nm.DistanceCombinations(3, ([0], [1]), [[bad]])
 
 
 def test_combinations_and_trace_are_saved_and_read(tmp_path):

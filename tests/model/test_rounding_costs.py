@@ -97,9 +97,30 @@ def test_the_slack_is_as_near_as_is_said(seed):
                 for v, Ms in zip((*y.terms, *y.equalities), matrices(problem), strict=True))  # fmt: skip
     rows = np.abs(problem.cost.toarray()).sum(axis=1) + sizes
     assert N * UNIT * rows.max() * 0.9 <= error <= (N + 12) * UNIT * rows.max() * 1.01
-    np.testing.assert_allclose(rounding.slack_sizes(problem, y, y.equalities), rows, rtol=1e-12)
+    np.testing.assert_allclose(rounding.slack_sizes(problem, y, y.equalities)[0], rows, rtol=1e-12)
     assert rounding.multiplier_sizes(problem, y) == pytest.approx(sizes.max(), rel=1e-12)
     assert rounding.multiplier_sizes(problem, y) >= sizes.max()
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_change_pays_for_every_number_in_the_slack(sign):
+    """A combination of 20,000 equal distances: the slack is zero in memory, and not in truth."""
+    many, share = 20_000, 0.1
+    ends = np.zeros(many, dtype=int), np.ones(many, dtype=int)
+    f = nm.DistanceCombinations(2, ends, np.full((1, many), share))
+    term = nm.LossTerm(f, "linear", -1.0)
+    free = nm.Problem(np.zeros((2, 2)), term)
+    V, reach = np.array([[1.0], [0.0]]), 2.0**-10
+    problem = nm.Problem(-free.slack(free.derivatives(V)).toarray(), term)
+    assert not problem.slack(problem.derivatives(V)).toarray().any()
+    C = [[Fraction(x) for x in row] for row in problem.cost.toarray().tolist()]
+
+    def objective(x):  # of the factor (x, 0)
+        return C[0][0] * x * x + many * Fraction(share) * x * x
+
+    change = objective(1 + sign * Fraction(reach)) - objective(1)
+    assert change != 0
+    assert change <= rounding.sensitivity(problem, V, reach, ())
 
 
 def test_rows_count_among_the_sizes():
