@@ -27,8 +27,10 @@ from npkl_models.model.terms import Multipliers
 from npkl_models.solve.watch import logger
 
 BETA_FIRST = 0.3  # of the largest weight
-EARLY = 1.5  # multipliers move once the smooth model is solved to so many times their own residual: five times
-# sooner than before Newton steps, which are exact where sweeps are slow
+EARLY = (
+    1.5  # multipliers move once the smooth model is solved to so many times their own residual: sooner than
+)
+# before Newton steps (`INEXACT`), which are exact where sweeps are slow
 BETA_GROWTH = 2.0
 BETA_MAX = 1e4
 ROW_LEFT = 3e-3  # seconds of the program of a row that compiled code leaves to numpy
