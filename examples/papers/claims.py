@@ -23,16 +23,22 @@ def judged(claim: Claim, found: Results) -> Verdict | None:
     return claim.judge(found) if found else None
 
 
-def page(titles: Mapping[str, str], kept: Callable[[str], Results]) -> str:
-    """The page of all claims; ``kept(item)`` gives an item's results, empty if it was not run."""
-    lines, counts = [], {"yes": 0, "in part": 0, "no": 0}
+def page(titles: Mapping[str, str], kept: Callable[[str], Results], in_whole: Callable[[str], bool]) -> str:
+    """The page of all claims.
+
+    ``kept(item)`` gives an item's results, empty if it was not run, and ``in_whole(item)`` says whether they are
+    those of --all.
+    """
+    lines, counts, first_looks = [], {"yes": 0, "in part": 0, "no": 0}, 0
     for paper, claims in CLAIMS.items():
         out = []
         for claim in claims:
             verdict = judged(claim, kept(claim.item))
             if verdict is not None:
                 counts[verdict.word] += 1
-                command = f"`python examples/papers/run.py {claim.item}`"
+                whole = in_whole(claim.item)
+                first_looks += not whole
+                command = f"`python examples/papers/run.py {claim.item}{'' if whole else ' --quick'}`"
                 out.append((claim.where, claim.words, verdict.word, verdict.figure, command))
         if out:
             lines.append(
@@ -43,4 +49,9 @@ def page(titles: Mapping[str, str], kept: Callable[[str], Results]) -> str:
         "papers' pages show: yes if it holds in every case, no if in fewer than half. Settings differ from the papers' where those pages say so. "
         f"Of {sum(counts.values())} claims {counts['yes']} hold, {counts['in part']} hold in part, {counts['no']} do not."
     )
+    if first_looks:
+        head += (
+            f" **{first_looks} of these verdicts are first looks**: their command says --quick, small sets and two draws, "
+            "of which a method is level with another more often than of twenty."
+        )
     return "\n\n".join([head, *lines]) + "\n"

@@ -95,7 +95,12 @@ def write_docs(folder: Path) -> None:
     for paper in PAPERS:
         write_text(pages / f"{paper.__name__}.md", page(paper, folder))
     titles = {paper.__name__: paper.SOURCE for paper in PAPERS}
-    write_text(pages / "claims.md", claims.page(titles, lambda name: shown_of(ITEMS[name], folder)))
+    write_text(
+        pages / "claims.md",
+        claims.page(
+            titles, lambda name: shown_of(ITEMS[name], folder), lambda name: whole(ITEMS[name], folder)
+        ),
+    )
     write_text(pages / "equations.md", equations.page())
     links = "\n".join(f"- [{paper.SOURCE}](papers/{paper.__name__}.md)" for paper in PAPERS)
     links += "\n- [What the papers claim, and what holds here](papers/claims.md)"
@@ -109,6 +114,12 @@ def shown_of(item: Item, folder: Path) -> dict[str, Any]:
     """The results of an item that were shown last; none if it was not run."""
     summary = kept_in(item, folder) / "shown" / f"{item.name}.json"
     return dict(json_of(summary)["results"]) if summary.is_file() else {}
+
+
+def whole(item: Item, folder: Path) -> bool:
+    """Whether the results that were shown last are those of --all."""
+    summary = kept_in(item, folder) / "shown" / f"{item.name}.json"
+    return summary.is_file() and str(json_of(summary)["how"]).startswith("--all")
 
 
 def page(paper: Any, folder: Path) -> str:
