@@ -137,8 +137,9 @@ class Pairs(Owner):
         ProblemError
             For other shapes or values, also where y has both -1 and 0.
         """
-        table, given = whole_array(pairs, "pairs of shape (m, 2)"), np.asarray(y)
-        sign = real_array(given.astype(float) if given.dtype == bool else given, "y").ravel()
+        table = whole_array(pairs, "pairs of shape (m, 2)")
+        flags = all(isinstance(one, (bool, np.bool_)) for one in np.asarray(y, dtype=object).ravel())
+        sign = real_array(np.asarray(y, dtype=float) if flags else y, "y").ravel()
         known = any(np.isin(sign, values).all() for values in ((-1, 1), (0, 1)))
         if table.ndim != 2 or table.shape != (sign.size, 2) or not known:
             raise ProblemError(
