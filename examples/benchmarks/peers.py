@@ -16,6 +16,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -29,24 +30,12 @@ from matrix import problem
 import npkl_models as nm
 from npkl_models.data.sdpa import SDPAFile, as_sdpa
 
+sys.path.append(str(Path(__file__).parents[1] / "papers"))  # last: its other modules have namesakes here
+import sdplr
+
 FORMS = (
     "hard_pcp", "min_trace", "row_linear", "pcp", "pcp:100", "hinge", "hinge:100", "squared_hinge:100", "mvu",
 )  # fmt: skip
-SDPLR_PARAMETERS = """Input type : 1
-Feasibility tolerance : {tol}
-Centrality tolerance : 1.0e-1
-Penalty factor increase : 2.0
-Rank reduction : 0
-Time limit : {cap}
-Print level : 0
-Dimension threshold for dense matrices : 10
-Density threshold for dense matrices : 0.75
-Number of LBFGS vectors : 4
-Rank tolerance : 2.2204460492503131e-16
-Duality gap tolerance : 1.0e-3
-Check dual bound : -1
-Dual bound type : 1
-"""
 
 
 def stated(name: str, form: str, draw: int) -> nm.Problem:
@@ -109,17 +98,6 @@ def of_sdpa(path: Path, order: int) -> tuple[np.ndarray, np.ndarray]:
     return np.array(numbers[: order**2], dtype=float).reshape(order, order), x
 
 
-def of_sdplr(path: Path, order: int) -> tuple[np.ndarray, np.ndarray]:
-    """A factor of the first block, and x, of SDPLR."""
-    with path.open() as file:
-        count = int(file.readline().split()[-1])
-        x = np.array([float(file.readline()) for _ in range(count)])
-        head = file.readline().split()
-        rank = int(head[-1])
-        numbers = np.array([float(file.readline()) for _ in range(order * rank)])
-    return numbers.reshape(rank, order).T, x
-
-
 def _symmetric(entries: np.ndarray, order: int) -> np.ndarray:
     K = np.zeros((order, order))
     i, j = entries[:, 0].astype(int) - 1, entries[:, 1].astype(int) - 1
@@ -153,9 +131,9 @@ def runs(folder: Path, given: argparse.Namespace) -> dict[str, tuple]:
     }
     for tol in ("1e-4", "1e-5", "1e-6", "1e-7"):
         parameters = folder / f"sdplr{tol}"
-        parameters.write_text(SDPLR_PARAMETERS.format(tol=tol, cap=int(given.cap)))
+        parameters.write_text(sdplr.PARAMETERS.format(tol=tol, limit=int(given.cap)))
         command = [given.sdplr, data, str(parameters), "none", str(out)]
-        found[f"sdplr {tol}"] = (command, lambda order: of_sdplr(out, order))
+        found[f"sdplr {tol}"] = (command, lambda order: sdplr.answer_of(out, order))
     found["lorads"] = ([given.lorads, data], None)
     return found
 

@@ -22,7 +22,7 @@ from npkl_models.data.sdpa import as_sdpa
 
 BINARY = "NPKL_SDPLR"  # the environment variable
 PARAMETERS = """Input type : 1
-Feasibility tolerance : 1.0e-5
+Feasibility tolerance : {tol}
 Centrality tolerance : 1.0e-1
 Penalty factor increase : 2.0
 Rank reduction : 0
@@ -43,13 +43,13 @@ def binary() -> str | None:
     return shutil.which(os.environ.get(BINARY, ""))
 
 
-def factor_of(path: Path, order: int) -> np.ndarray:
-    """The factor (order x rank) of the first block: after the multipliers, column by column."""
+def answer_of(path: Path, order: int) -> tuple[np.ndarray, np.ndarray]:
+    """The factor (order x rank) of the first block, written column by column, and the multipliers before it."""
     with path.open() as file:
-        for _ in range(int(file.readline().split()[-1])):
-            file.readline()
+        x = np.array([float(file.readline()) for _ in range(int(file.readline().split()[-1]))])
         rank = int(file.readline().split()[-1])
-        return np.array([float(file.readline()) for _ in range(order * rank)]).reshape(rank, order).T
+        V = np.array([float(file.readline()) for _ in range(order * rank)]).reshape(rank, order).T
+    return V, x
 
 
 def run(problem: nm.Problem, y: np.ndarray, seed: int, limit: float, restarts: int) -> dict[str, Any]:
@@ -57,13 +57,13 @@ def run(problem: nm.Problem, y: np.ndarray, seed: int, limit: float, restarts: i
     with tempfile.TemporaryDirectory() as at:
         folder = Path(at)
         as_sdpa(problem).write(folder / "p.dat-s")
-        (folder / "parameters").write_text(PARAMETERS.format(limit=int(limit)))
+        (folder / "parameters").write_text(PARAMETERS.format(tol="1.0e-5", limit=int(limit)))
         command = [str(binary()), "p.dat-s", "parameters", "none", "p.out"]
         began = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(command, cwd=folder, capture_output=True, timeout=4 * limit, check=False)
         ended = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds = ended.ru_utime + ended.ru_stime - began.ru_utime - began.ru_stime
-        V = problem.lift(factor_of(folder / "p.out", problem.order))
+        V = problem.lift(answer_of(folder / "p.out", problem.order)[0])
     found = nm.certify(problem, V, kind="factor")
     clusters = kernel_kmeans(V, int(y.max()) + 1, restarts, random_state=seed)
     return {

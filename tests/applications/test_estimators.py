@@ -328,8 +328,9 @@ def test_the_number_of_features_is_the_same_at_every_fit():
     own = NPKLKernel().fit(X, **SIDE).factor_
     np.testing.assert_allclose(wide.factor_[:, : own.shape[1]], own)
     assert not wide.factor_[:, own.shape[1] :].any()
-    with pytest.raises(nm.ProblemError, match="n_components must be an integer >= 1"):
-        NPKLKernel(n_components=0).fit(X, **SIDE)
+    for wrong in (0, True, 2.5):
+        with pytest.raises(nm.ProblemError, match="n_components must be an integer >= 1"):
+            NPKLKernel(n_components=wrong).fit(X, **SIDE)
 
 
 def test_unlike_scales_are_said_once_and_only_where_they_matter():
@@ -342,6 +343,13 @@ def test_unlike_scales_are_said_once_and_only_where_they_matter():
         NPKLClustering(3).fit(X, **SIDE)
         NPKLClustering(3, metric="correlation").fit(WINE.X, **SIDE)
         NPKLClustering(3).fit(nm.datasets.load("iris").X)
+
+
+def test_points_whose_squares_overflow_are_refused_in_words():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(nm.ProblemError):
+            NPKLClustering(3).fit(X * 1e200, **SIDE)
 
 
 def test_estimators_are_at_hand():

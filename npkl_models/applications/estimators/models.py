@@ -15,6 +15,7 @@ from npkl_models.applications.estimators.base import KernelEstimator
 from npkl_models.applications.held_out import ranked_rightly, share_met
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
+from npkl_models.linalg.owned import whole_number
 from npkl_models.model.pairs import Pairs
 
 
@@ -179,10 +180,9 @@ class NPKLKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
     def _shaped(self, factor: Array) -> Array:
         if self.n_components is None:
             return factor
-        if not (isinstance(self.n_components, (int, np.integer)) and self.n_components >= 1):
-            raise ProblemError(f"n_components must be an integer >= 1 or None, got {self.n_components!r}")
-        missing = max(self.n_components - factor.shape[1], 0)
-        return np.pad(factor[:, : self.n_components], ((0, 0), (0, missing)))
+        wanted = whole_number(self.n_components, "n_components", 1)
+        missing = max(wanted - factor.shape[1], 0)
+        return np.pad(factor[:, :wanted], ((0, 0), (0, missing)))
 
     def _told(self, X: Any, held: Pairs) -> float:
         return ranked_rightly(self.transform(X), held)

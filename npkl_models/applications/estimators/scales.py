@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-METRICS = ("euclidean", "sqeuclidean", "l2", "minkowski", "manhattan", "cityblock", "l1")
+METRICS = ("euclidean", "sqeuclidean", "l2", "minkowski")  # whose squares are sums over the features
 FEW, SHARE = 5.0, 0.2  # features, and share of all, that count: fewer than both is said
 
 
@@ -25,11 +25,12 @@ def warn_of_scales(points: Any, names: Any, metric: str, stacklevel: int) -> Non
     """
     if sp.issparse(points) or metric not in METRICS:
         return
-    variance = np.var(points, axis=0)
-    largest = float(variance.max(initial=0.0))
-    if not 0 < largest < np.inf:
+    with np.errstate(over="ignore", invalid="ignore"):  # such points are refused by the graph, in words
+        variance = np.var(points, axis=0)
+        whole = float(variance.sum())
+    if not 0 < whole < np.inf:
         return
-    share = variance / variance.sum()
+    share = variance / whole
     count = 1.0 / float(np.sum(share**2))
     if count < min(FEW, SHARE * share.size):
         first = int(np.argmax(share))
