@@ -1,9 +1,10 @@
 """When bcd moves the multipliers of a hinge: ``python hinge_steps.py [--early 1.5] [--first 0.3]``.
 
-Hinges at gamma = 1, 10 and 100, shift 0.1, 0.01 and 0.001, 5 neighbours of standardised points (``--data``),
-by bcd with other settings of `EARLY` and `BETA_FIRST` (`npkl_models.lowrank.rows.engine`); a line of JSON for
-each gamma with the sweeps and CPU seconds of all problems, and how many are not certified. ``--gaussians 2000``
-takes two Gaussians in ten dimensions, 10 neighbours, of so many points and the draws 3 and 4.
+Hinges at gamma = 1, 10 and 100, shift 0.1, 0.01 and 0.001, 5 neighbours of standardised points
+(``--data``; NPKL_DATA_HOME has them), by bcd with other settings of `EARLY` and `BETA_FIRST` in
+`npkl_models.lowrank.rows.engine`. A line of JSON for each gamma has the sweeps and CPU seconds of
+all problems, and how many are not certified. ``--gaussians 2000`` takes two Gaussians in ten
+dimensions, 10 neighbours, of so many points and the draws 3 and 4.
 """
 
 import argparse
