@@ -17,8 +17,9 @@ extensions = [
     "myst_parser",
     "local_mathjax",
     "made_tables",
+    "cells",
 ]
-myst_enable_extensions = ["dollarmath", "amsmath"]
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
 myst_heading_anchors = 3
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
@@ -26,7 +27,7 @@ autosummary_generate = True
 templates_path = ["templates"]
 default_role = "py:obj"  # single backticks of docstrings are links
 autodoc_typehints = "none"
-exclude_patterns = ["_build", "generated", "extensions", "templates", "**/*.ipynb"]
+exclude_patterns = ["_build", "_cells", "generated", "extensions", "templates", "**/*.ipynb"]
 html_theme = "furo"
 html_title = "npkl_models"
 html_static_path = ["static"]

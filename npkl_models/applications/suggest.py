@@ -27,7 +27,7 @@ def suggest_pairs(
     cannot-links; the nearest to that are asked for. A pair that was given, or that follows from those that
     were, is not, and the points that must-links join count as one.
 
-    That is better than random pairs on some sets and worse on others (measured in docs/applications.md).
+    That is better than random pairs on some sets and worse on others (measured in docs/lab/applications.md).
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from npkl_models.cli import output
 from npkl_models.cli.arguments import asked
 from npkl_models.cli.console import new_table, printer, say
 from npkl_models.crosscheck.run import crosscheck
-from npkl_models.crosscheck.table import COLUMNS, CrossCheck, cells
+from npkl_models.crosscheck.table import COLUMNS, LEFT, CrossCheck, cells
 from npkl_models.files.atomic import write_json
 from npkl_models.problem import Problem
 from npkl_models.recipe.recipe import Recipe
@@ -82,7 +82,7 @@ def _show(console: Console, found: CrossCheck, title: str, named: bool) -> None:
     shown = COLUMNS if console.width >= WIDE else NARROW_COLUMNS
     table = new_table(title)
     for name in shown:
-        left = name in ("backend", "status", "verdict")
+        left = name in LEFT
         table.add_column(name, justify="left" if left else "right", no_wrap=name != "verdict")
     declined = {name: why for name, why in found.problem.compatible_backends().items() if why and not named}
     for row in (row for row in found.rows if row.backend not in declined):

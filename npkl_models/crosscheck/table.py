@@ -52,7 +52,7 @@ class Row:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CrossCheck:
-    """The table of a cross-check; prints as Markdown.
+    """The table of a cross-check; prints as columns of text.
 
     Attributes
     ----------
@@ -103,7 +103,18 @@ class CrossCheck:
         return "\n".join("| " + " | ".join(line) + " |" for line in table)
 
     def __str__(self) -> str:
-        return f"{self.headline()}\n\n{self.to_markdown()}"
+        shown = [COLUMNS.index(name) for name in TEXT_COLUMNS]
+        lines = [COLUMNS, *(cells(row) for row in self.rows if row.ran)]
+        width = [max(len(line[k]) for line in lines) for k in shown]
+        text = [
+            "  ".join(
+                f"{line[k]:<{w}}" if COLUMNS[k] in LEFT else f"{line[k]:>{w}}"
+                for k, w in zip(shown, width, strict=True)
+            ).rstrip()
+            for line in lines
+        ]
+        left = [f"{row.backend}: {row.verdict}" for row in self.rows if not row.ran]
+        return "\n".join([*text, *left, self.headline()])
 
     def __repr__(self) -> str:
         agree = "all agree" if self.agrees else "NOT all agree"
@@ -158,6 +169,8 @@ COLUMNS = (
     "backend", "status", "objective", "difference", "certified gap", "rigour", "min eig K",
     "rank", "iterations", "seconds", "|K - K ref|", "verdict",
 )  # fmt: skip
+TEXT_COLUMNS = ("backend", "status", "objective", "certified gap", "rigour", "rank", "seconds", "verdict")
+LEFT = ("backend", "status", "verdict")  # columns of words; numbers stand at the right
 
 
 def cells(row: Row) -> tuple[str, ...]:

@@ -156,10 +156,11 @@ def _mark(text: str) -> str:
 
 
 def _is_header(rows: list[list[str]]) -> bool:
-    """Whether the first row names the columns: no number, or few, and above numbers."""
+    """Whether the first row names the columns: it has few numbers, or 0, 1, 2, ... as pandas writes them."""
     given = [cell for cell in rows[0] if cell]
     meant = [cell for cell in given if number_of(cell) is not None or MEANT.fullmatch(cell)]
-    if 2 * len(meant) >= len(given):
+    counted = [cell for cell in given if cell.isdecimal()] == [str(k) for k in range(len(meant))]
+    if len(meant) == len(given) or (2 * len(meant) >= len(given) and not counted):
         return False
     if not any(number_of(cell) is not None for cell in given):
         return True

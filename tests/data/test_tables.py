@@ -61,7 +61,7 @@ def test_a_mistyped_first_line_is_no_header(tmp_path, first):
 
 
 @pytest.mark.parametrize(
-    "header", ["a,b,c", "2001,height,width", "x1,x2,x3", "1st,2nd,3rd", '"a, b","c;d",e']
+    "header", ["a,b,c", "2001,height,width", "x1,x2,x3", "1st,2nd,3rd", "0,1,kind", '"a, b","c;d",e']
 )
 def test_a_header_is_one(tmp_path, header):
     found = read_points(table(tmp_path, f"{header}\n1,2,3\n4,5,6\n"))
