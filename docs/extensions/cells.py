@@ -1,9 +1,9 @@
 """Each code block of a page is run when the site is built, and its output or picture follows it.
 
-The blocks of a page run in order, in one namespace, in an empty folder. Their outputs are kept by content in
-``docs/_cells``: a page runs again when its blocks or the library have changed. The tests run every page afresh
-and leave the outputs there, so a build of the site after the tests runs no page again. A Jupyter kernel for each
-of 40 pages would take minutes, most of them for starting and importing.
+The blocks of a page run in order, in one namespace, in an empty folder. Their outputs are kept by content
+in ``docs/_cells``: a page runs again when its blocks or the library have changed. The tests run every page
+afresh and leave the outputs there, so a build after the tests runs no page again. A Jupyter kernel
+for each of 40 pages would take minutes, most of them for starting and importing.
 """
 
 import contextlib

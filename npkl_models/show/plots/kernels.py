@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from npkl_models.answer.solution import Solution, factor_of
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, dense, gram_eigenvalues
-from npkl_models.show.plots.style import BLUE, DIVERGING, VERMILLION, axes, classes, evenly, small_legend
+from npkl_models.show.plots.style import BLUE, DIVERGING, VERMILION, axes, classes, evenly, small_legend
 
 LARGEST = 2_000  # rows that are drawn one by one; of more points, as many evenly chosen ones
 QUANTILE = 0.995  # of |K_ij|: where the colours end
@@ -122,7 +122,7 @@ def joint_spectrum(solution: Solution, ax: Any = None) -> Any:
     )
     tall = _drawn(of_slack)
     negative = of_slack < -1e-10 * max(1.0, float(np.abs(of_slack).max()))
-    style = {"color": VERMILLION, "marker": "x", "markersize": 5, "linestyle": "none"}
+    style = {"color": VERMILION, "marker": "x", "markersize": 5, "linestyle": "none"}
     ax.plot(index[~negative], tall[~negative], **style, label="dual slack S")
     if negative.any():
         hollow = style | {"marker": "D", "markerfacecolor": "none"}

@@ -19,7 +19,7 @@ from npkl_models.show.plots.style import (
     FAINT,
     MARKERS,
     PALETTE,
-    VERMILLION,
+    VERMILION,
     axes,
     classes,
     evenly,
@@ -156,7 +156,7 @@ def clusters(solution: Solution, labels: ArrayLike, pairs: Pairs | None = None, 
     X = layout(solution)
     kinds = (
         ("must-link", pairs.must_link, BLUE, "solid"),
-        ("cannot-link", pairs.cannot_link, VERMILLION, "dashed"),
+        ("cannot-link", pairs.cannot_link, VERMILION, "dashed"),
     )  # fmt: skip
     for name, ends, color, style in kinds:
         words = f"{len(ends)} {name}{'s' if len(ends) > 1 else ''}"
@@ -208,7 +208,7 @@ def pair_multipliers(solution: Solution, positions: ArrayLike | None = None, ax:
     ax = axes(ax, 5.2, 4.4)
     _lines(ax, X, graph_edges(solution.problem, True), color=FAINT, linewidth=0.4, alpha=0.35)
     largest = float(np.abs(y).max(initial=0.0)) or 1.0
-    kinds = ((held, BLUE, "-", "held together"), (~held, VERMILLION, "--", "kept apart"))
+    kinds = ((held, BLUE, "-", "held together"), (~held, VERMILION, "--", "kept apart"))
     for kind, color, style, name in kinds:
         shown = kind & (np.abs(y) > LEAST * largest)
         order = np.argsort(np.abs(y[shown]))

@@ -12,10 +12,10 @@ from npkl_models.answer.solution import Solution
 from npkl_models.errors import ProblemError, optional
 from npkl_models.linalg import Index
 
-BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, YELLOW = (
+BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B8A800",
 )  # fmt: skip
-PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION, YELLOW)
+PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW)
 """Colours that a colour-blind reader tells apart (Okabe & Ito 2008; the yellow darkened for white paper)."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Mask
-from npkl_models.show.plots.style import BLUE, FAINT, SMALLEST, VERMILLION, axes, small_legend
+from npkl_models.show.plots.style import BLUE, FAINT, SMALLEST, VERMILION, axes, small_legend
 
 FOOT = 1e-6  # of the largest score: where the axis of an audit begins
 
@@ -76,7 +76,7 @@ def crosscheck(check: Tabled, ax: Any = None) -> Any:
     agree = [row.verdict == "agrees" for row in ran]
     bars = ax.barh(
         height, [gap - SMALLEST for gap in gaps], left=SMALLEST, height=0.6,
-        color=[BLUE if good else VERMILLION for good in agree],
+        color=[BLUE if good else VERMILION for good in agree],
     )  # fmt: skip
     for bar, y, row, gap, good in zip(bars, height, ran, gaps, agree, strict=True):
         words = f"{row.rigour}, {row.seconds:.2g} s" + ("" if good else f", {row.verdict}")
@@ -158,10 +158,10 @@ def audit(found: Audited, flipped: ArrayLike | None = None, share: float = 0.1, 
     for name, own, marker in (("must-link", found.must, "o"), ("cannot-link", ~found.must, "v")):
         ax.scatter(place[own], height[own], s=14, color=BLUE, marker=marker, linewidths=0, label=name)
         hit = own & wrong
-        ax.scatter(place[hit], height[hit], s=30, color=VERMILLION, marker=marker, linewidths=0, zorder=3)
+        ax.scatter(place[hit], height[hit], s=30, color=VERMILION, marker=marker, linewidths=0, zorder=3)
     if wrong.any():
         words = f"wrong: {int(wrong[:top].sum())} of {int(wrong.sum())} in the top {100 * share:.0f} %"
-        ax.scatter([], [], s=30, color=VERMILLION, linewidths=0, label=words)
+        ax.scatter([], [], s=30, color=VERMILION, linewidths=0, label=words)
     ax.set_yscale("log")
     ax.set_xlabel("pair, the most suspicious first")
     ax.set_ylabel("score")

@@ -1,0 +1,103 @@
+"""The user's book reads aloud: sentences of a length, no riddles, British spelling, no laboratory in it."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cells import RESULT, cells
+from house_style import AMERICAN, MOST, NOTEBOOK, RIDDLES, ROOT, found, pages, prose, sentences
+
+PAGES = pages()
+HOW_TO = sorted((ROOT / "docs" / "how_to").glob("*.md"))
+TASKS = [page for page in HOW_TO if page.stem != "index"]
+CODE = 30  # lines until a how-to has made its result
+SPELLING = "numer,coo,fro,nd,ot,te,hist,equil"  # Numer. Math.; names of formats, norms and variables
+# Of proselint: quotes and dots are those of code, headings repeat the first words below, the rest is taste.
+TASTE = ("typography", "lexical_illusions", "weasel_words", "cliches", "misc.but")
+
+
+def named(page):
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_no_sentence_is_too_long_to_read_aloud(page):
+    long = [f"{named(page)}:{one.line}: {one.words} words: {one.text}" for one in sentences(page)]
+    long = [text for one, text in zip(sentences(page), long, strict=True) if one.words > MOST]
+    assert not long, "\n".join(long)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_no_riddle_and_one_spelling(page):
+    assert not (hits := found(page, RIDDLES | AMERICAN)), "\n".join(hits)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if "docs" in page.parts], ids=named)
+def test_the_laboratory_stays_in_its_own_book(page):
+    assert not (hits := found(page, NOTEBOOK, page.read_text())), "\n".join(hits)
+
+
+@pytest.mark.parametrize("page", TASKS, ids=named)
+def test_a_how_to_begins_with_its_result_and_answers_five_questions(page):
+    text = page.read_text()
+    first = text.splitlines()[:24]
+    assert sum(line.startswith("- **") and "?**" in line for line in first) >= 5
+    if page.stem != "extend":  # it shows files of the package
+        assert RESULT in first
+        code = next(cell.text for cell in cells(text) if cell.runs)
+        assert len(code.splitlines()) <= CODE
+        assert re.search(r"^## Why", text, re.M) or page.stem == "teach"
+
+
+def test_every_how_to_is_on_the_list():
+    listed = (ROOT / "docs" / "how_to" / "index.md").read_text()
+    assert all(f"({page.name})" in listed and f"\n{page.stem}\n" in listed for page in TASKS)
+
+
+def test_words_are_spelt_as_in_a_dictionary():
+    skipped = "*.json,*.ipynb,*/_build,*/_cells,*/generated,*/auto_examples,*/static,*.csv"
+    command = [sys.executable, "-m", "codespell_lib", f"--ignore-words-list={SPELLING}", f"--skip={skipped}"]
+    where = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs", "npkl_models")]
+    ran = subprocess.run([*command, *map(str, where)], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_proselint_has_no_complaint(tmp_path):
+    names = {f"{number}.md": page for number, page in enumerate(PAGES)}
+    for name, page in names.items():
+        (tmp_path / name).write_text(prose(page.read_text()), encoding="utf-8")
+    command = [Path(sys.executable).parent / "proselint", "check", *names]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    said = re.findall(r"^\S*?(\d+\.md):(\d+):\d+: ([\w.]+): (.*)", ran.stdout, re.M)
+    complaints = [
+        f"{named(names[name])}:{line}: {rule}: {words}"
+        for name, line, rule, words in said
+        if not rule.startswith(TASTE)
+    ]
+    assert not ran.stderr
+    assert not complaints, "\n".join(complaints)
+
+
+@pytest.mark.parametrize(
+    ("text", "rules", "hits"),
+    [
+        ("Both are said at once, whose end it must not delay.", RIDDLES, 3),
+        ("The status is named by the judge.", RIDDLES, 1),
+        ("We minimize the color of neighbors.", AMERICAN, 1),
+        ("The table was measured with a clock.", NOTEBOOK, 1),
+        ("The library decides the status.", RIDDLES | AMERICAN | NOTEBOOK, 0),
+    ],
+)
+def test_the_rules_find_what_they_are_for(text, rules, hits):
+    assert len(found(ROOT / "README.md", rules, text)) == hits
+
+
+def test_sentences_are_counted_as_a_reader_would(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# A heading\n\nOne `name of code` here. Two formulas $a + b$\nare on this line.\n\n"
+        "```python\nnot = prose\n```\n\n- **An item?** It has two.\n- Another item\n"
+    )
+    assert [one.words for one in sentences(page)] == [3, 7, 2, 3, 2]
