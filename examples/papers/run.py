@@ -3,7 +3,7 @@
 ``python run.py --list`` names them all; ``python run.py kl_admm.table2`` runs one; ``python run.py --quick``
 the small sets with two repetitions, ``--all`` everything. Runs are kept in ``--folder`` as they end, and are
 not begun again after a crash; ``--fresh`` forgets them. ``--docs`` writes docs/lab/papers.md and a page for each
-paper from what is kept.
+paper from what is kept, and the runs behind them into docs/lab/papers/runs, from which it writes them again.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import one_thread  # noqa: F401  before numpy
 
 # isort: split
 import argparse
+import gzip
+import json
 import os
 import shutil
 import sys
@@ -37,6 +39,7 @@ from npkl_models.task_cache import Failure, sweep
 HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs"
 LAB = DOCS / "lab"  # the laboratory's book
+RUNS = LAB / "papers" / "runs"  # what the pages were written from
 PAPERS = (kl_admm, simple_npkl, thesis, bcdkl, kml)
 ITEMS: dict[str, Item] = {item.name: item for paper in PAPERS for item in paper.ITEMS}
 
@@ -91,7 +94,7 @@ def listing() -> str:
 def write_docs(folder: Path) -> None:
     """A page for each paper with its pictures, from what was shown last; items that were not run are left out."""
     pages = LAB / "papers"
-    pages.mkdir(exist_ok=True)
+    archive(folder)
     for paper in PAPERS:
         write_text(pages / f"{paper.__name__}.md", page(paper, folder))
     titles = {paper.__name__: paper.SOURCE for paper in PAPERS}
@@ -110,16 +113,30 @@ def write_docs(folder: Path) -> None:
     write_text(LAB / "papers.md", f"{HEAD}\n{links}\n\n{toctree}\n")
 
 
+def recorded(item: Item, folder: Path) -> dict[str, Any]:
+    """What was shown last of an item, {"how", "results"}: from the folder, else from the repository."""
+    for place in (kept_in(item, folder) / "shown" / f"{item.name}.json", RUNS / f"{item.name}.json.gz"):
+        if place.is_file():
+            return dict(json_of(place))
+    return {"how": "", "results": {}}
+
+
 def shown_of(item: Item, folder: Path) -> dict[str, Any]:
     """The results of an item that were shown last; none if it was not run."""
-    summary = kept_in(item, folder) / "shown" / f"{item.name}.json"
-    return dict(json_of(summary)["results"]) if summary.is_file() else {}
+    return dict(recorded(item, folder)["results"])
 
 
 def whole(item: Item, folder: Path) -> bool:
     """Whether the results that were shown last are those of --all."""
-    summary = kept_in(item, folder) / "shown" / f"{item.name}.json"
-    return summary.is_file() and str(json_of(summary)["how"]).startswith("--all")
+    return str(recorded(item, folder)["how"]).startswith("--all")
+
+
+def archive(folder: Path) -> None:
+    """The runs behind the pages go into the repository, so that another machine can write the pages, too."""
+    RUNS.mkdir(parents=True, exist_ok=True)
+    for item in (item for item in ITEMS.values() if recorded(item, folder)["results"]):
+        text = json.dumps(recorded(item, folder), separators=(",", ":"))
+        (RUNS / f"{item.name}.json.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
 def page(paper: Any, folder: Path) -> str:
@@ -127,11 +144,10 @@ def page(paper: Any, folder: Path) -> str:
     lines: list[str] = [f"# {paper.SOURCE}, re-run"]
     ways: list[str] = []
     for item in paper.ITEMS:
-        summary = kept_in(item, folder) / "shown" / f"{item.name}.json"
-        if item.reason or not summary.is_file():
-            continue
-        kept = json_of(summary)
+        kept = recorded(item, folder)
         found, way = kept["results"], kept["how"]
+        if item.reason or not way:
+            continue
         ways += [way] if way not in ways else []
         how = f"`python examples/papers/run.py {item.name}` ({ways.index(way) + 1})"
         lines.append(f"## {item.title}\n\n{how}\n\n{shown(item, found)}")
