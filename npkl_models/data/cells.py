@@ -78,7 +78,7 @@ class Cells:
             label = self.names[k] if self.names else f"{k} (counted from 0)"
             return (
                 f"; {self.column(k)} holds text: if these are the classes say --labels {label}, else leave "
-                "it out or write its categories as columns of 0 and 1"
+                "it out or write its categories as columns of 0 and 1, as pandas.get_dummies does"
             )
         return ""
 
