@@ -121,73 +121,84 @@ class Fields:
     """What a recipe says. A field is written here and nowhere else."""
 
     data: str = _asked(
-        "iris", f"one of {', '.join(DATASETS)}; or a file .csv, .npz or .libsvm; or a saved problem", "data",
+        "iris", f"a set ({', '.join(DATASETS)}), a file (.csv, .npz or .libsvm) or a saved problem", "data",
         label="Set", metavar="NAME|FILE",
     )  # fmt: skip
     labels: str | None = _asked(
-        None, "column of the classes in a csv: name, number or none", "data", metavar="COLUMN", of=("csv",)
-    )
+        None, "the column of a csv that holds the classes: its name, its number, or none", "data",
+        metavar="COLUMN", of=("csv",),
+    )  # fmt: skip
     data_home: str | None = _asked(
-        None, f"data folder; else ${FOLDER_VARIABLE}", "data", metavar="DIR", of=("set",)
-    )
+        None, f"the folder of data sets; the default is ${FOLDER_VARIABLE}", "data", metavar="DIR",
+        of=("set",),
+    )  # fmt: skip
     n: int | None = _asked(
-        None, "only N points, drawn at random", "data", label="Points", empty="all", metavar="N", low=2
+        None, "use only N points, drawn at random", "data", label="Points", empty="all", metavar="N", low=2
     )
     n_neighbors: int = _asked(
-        5, "neighbours of a point in the graph", "data", label="Neighbours", metavar="N", low=1,
+        5, "neighbours of each point in the graph", "data", label="Neighbours", metavar="N", low=1,
         of=("L", "basis", "W", "observed", "n_neighbors"),
         special=(Special(ESTIMATOR, 10, "the default of NPKLClustering, chosen for clusters"),),
     )  # fmt: skip
     shift: float = _asked(
-        0.1, "on the Laplacian's diagonal", "data", label="Shift δ", low=0, closed=True, of=("L", "basis")
-    )
+        0.1, "number that is added to the Laplacian's diagonal", "data", label="Shift δ", low=0, closed=True,
+        of=("L", "basis"),
+    )  # fmt: skip
     pairs: float | str = _asked(
-        0.6, "must-links and cannot-links drawn from the classes, each this times n; or a csv with two "
-        "columns of point numbers from 0 (must-links), a third saying must or cannot, 1 or -1", "pairs",
+        0.6, "a share: draw so many times n must-links, and as many cannot-links, from the classes; or a csv "
+        "of pairs: two row numbers that begin at 0, then must or cannot (or 1 or -1)", "pairs",
         label="Each kind, × n", metavar="SHARE|FILE", low=0, of=("pairs",),
     )  # fmt: skip
-    seed: int = _asked(0, "of pairs, subset and starts", "pairs", label="Seed", low=0)
-    formulation: str = _asked("pcp", "what is solved", "problem", label="Formulation", choices=FORMULATIONS)
+    seed: int = _asked(0, "seed of all that is drawn: pairs, points, starts", "pairs", label="Seed", low=0)
+    formulation: str = _asked(
+        "pcp", "the problem to solve", "problem", label="Formulation", choices=FORMULATIONS
+    )
     loss: str = _asked(
-        "squared_hinge", "where the formulation leaves it open", "problem", label="Loss", choices=LOSSES,
-        of=("loss",),
+        "squared_hinge", "loss of the pairs, for a formulation that leaves it open", "problem", label="Loss",
+        choices=LOSSES, of=("loss",),
     )  # fmt: skip
     gamma: float = _asked(
-        1.0, "weight of the pairs (C for simple_npkl)", "problem", label="Weight γ (or C)", low=0,
+        1.0, "weight of the pairs (C of simple_npkl)", "problem", label="Weight γ (or C)", low=0,
         of=("gamma", "C"),
         special=(Special(ESTIMATOR, 100.0, "the default of NPKLClustering, chosen for clusters"),),
     )  # fmt: skip
     row_norm: float | None = _asked(
-        None, "row-norm bound, for npkl", "problem", label="Row norm b", metavar="b", low=0, of=("row_norm",)
-    )
+        None, "bound on the row norms, for npkl", "problem", label="Row norm b", metavar="b", low=0,
+        of=("row_norm",),
+    )  # fmt: skip
     p: float = _asked(
-        2.0, "power of the trace regulariser", "problem", label="Power p", low=1, closed=True, of=("p",)
+        2.0, "power p of the regulariser tr K^p", "problem", label="Power p", low=1, closed=True, of=("p",)
     )
     bound: float | None = _asked(
-        None, "tr K^p <= B; n where neither this nor a penalty is given", "problem", label="Bound B",
-        empty="n", metavar="B", low=0, of=("bound",),
+        None, "bound B of tr K^p <= B; n if neither a bound nor a penalty is given", "problem",
+        label="Bound B", empty="n", metavar="B", low=0, of=("bound",),
     )  # fmt: skip
     penalty: float | None = _asked(
-        None, "G/p tr K^p instead", "problem", label="or penalty G", metavar="G", low=0, of=("penalty",)
-    )
+        None, "penalty G: add G/p tr K^p instead of a bound", "problem", label="or penalty G", metavar="G",
+        low=0, of=("penalty",),
+    )  # fmt: skip
     nu: float = _asked(
         1.0, "weight of the distances, for reg_mvu", "problem", label="Weight ν", low=0, of=("nu",)
     )
     n_basis: int | None = _asked(
-        None, f"K = QUQ' over S eigenvectors; {BASIS} where it needs some", "problem", label="Basis size",
-        metavar="S", low=1, of=("basis", "n_basis"),
+        None, f"restrict K = QUQ' to S eigenvectors; {BASIS} for a formulation that needs a basis", "problem",
+        label="Basis size", metavar="S", low=1, of=("basis", "n_basis"),
     )  # fmt: skip
     backend: str = _asked(
-        "auto", f"auto, {', '.join((*BACKENDS, *PRINTED))}", "solver", label="Backend", metavar="NAME"
+        "auto", f"the solver: auto, {', '.join((*BACKENDS, *PRINTED))}", "solver", label="Backend",
+        metavar="NAME",
+    )  # fmt: skip
+    tol: float = _asked(
+        1e-6, "stop when the proved relative gap is below TOL", "solver", label="Relative gap", low=0, high=1
     )
-    tol: float = _asked(1e-6, "target of the relative gap", "solver", label="Relative gap", low=0, high=1)
     time_limit: float | None = _asked(
-        None, "seconds", "solver", label="Seconds at most", metavar="S", low=0,
+        None, "seconds that the solver may take", "solver", label="Seconds at most", metavar="S", low=0,
         special=(Special(PAGE, 60.0, "somebody waits in front of it"),),
     )  # fmt: skip
     rigour: str | None = _asked(
-        None, "how the bound must be known, where the backend asks", "solver", choices=("proved", "probable")
-    )
+        None, "require a proved bound, or accept one with a stated failure probability", "solver",
+        choices=("proved", "probable"),
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         for name, field in FIELDS.items():

@@ -22,47 +22,67 @@ LABEL_EXAMPLES = """examples:
 def add_cluster(commands: Any) -> None:
     """Add ``npkl cluster``."""
     parser = parser_of(
-        commands, "cluster", "labels for points, by a kernel learnt from pairs",
-        "Learn a kernel from points and pairs, cluster by k-means on it, write the labels. Exit status: 0 if "
-        "the kernel is certified optimal, 1 if not, 2 on bad usage.", CLUSTER_EXAMPLES,
-    )  # fmt: skip
+        commands,
+        "cluster",
+        "cluster the rows of a table by a kernel learnt from pairs",
+        "Learn a kernel from points and pairs, form clusters by k-means on the kernel, and write the labels. "
+        "The exit status is 0 if the kernel is certified optimal, 1 if not, and 2 on bad usage.",
+        CLUSTER_EXAMPLES,
+    )
     _add_points(parser)
     parser.add_argument(
-        "--pairs", dest="links", metavar="FILE",
-        help="csv with two columns of point numbers from 0 (must-links), a third saying must or cannot, 1 or "
-        "-1; without it the points nearest to the centres of k-means are kept apart",
-    )  # fmt: skip
+        "--pairs",
+        dest="links",
+        metavar="FILE",
+        help="csv of pairs: two row numbers that begin at 0, then must or cannot (or 1 or -1); without "
+        "pairs, the "
+        "points nearest to the centres of k-means are kept apart",
+    )
     parser.add_argument("--k", type=int, required=True, metavar="K", help="number of clusters")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the labels: .csv, one a line")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the labels: .csv, one in each line")
     parser.add_argument(
-        "--plot", type=Path, metavar="FILE",
-        help="draw the clusters and the pairs: .png, .svg or .pdf (needs the extra plot)",
-    )  # fmt: skip
+        "--plot",
+        type=Path,
+        metavar="FILE",
+        help="draw the clusters and the pairs: .png, .svg or .pdf (needs the extra 'plot')",
+    )
 
 
 def add_label(commands: Any) -> None:
     """Add ``npkl label``."""
     parser = parser_of(
-        commands, "label", "asks which rows belong together, and writes the answers",
-        "Show two rows at a time, those that the kernel is least sure of, and ask whether they belong "
-        "together. Every answer is written at once; leave by q, Ctrl-D or Ctrl-C, and run the same line to "
-        "go on. Exit status: 0 if the last kernel is certified optimal (or there is none), 1 if not, 2 on "
-        "bad usage.", LABEL_EXAMPLES,
-    )  # fmt: skip
+        commands,
+        "label",
+        "ask which rows belong together, and write the answers",
+        "Show the two rows that the kernel is least sure of, and ask whether they belong together. "
+        "The command "
+        "writes every answer at once. Leave with q, Ctrl-D or Ctrl-C, and run the same line to go on. The "
+        "exit status is 0 if the last kernel is certified optimal (or there is none), 1 if not, and 2 on "
+        "bad usage.",
+        LABEL_EXAMPLES,
+    )
     _add_points(parser)
     parser.add_argument(
-        "--pairs", dest="links", type=Path, required=True, metavar="FILE",
-        help="csv with the answers, read first where it is there: two point numbers from 0, must or cannot",
-    )  # fmt: skip
-    parser.add_argument("--every", type=int, default=5, metavar="N", help="answers between two solves")
+        "--pairs",
+        dest="links",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="csv of the answers, read first if it exists: two row numbers that begin at 0, then must "
+        "or cannot",
+    )
+    parser.add_argument("--every", type=int, default=5, metavar="N", help="solve again after N answers")
 
 
 def _add_points(parser: argparse.ArgumentParser) -> None:
     """Add the points."""
-    data = f"a file .csv, .npz or .libsvm, or one of {', '.join(DATASETS)}"
+    data = f"a file (.csv, .npz or .libsvm), or a set: {', '.join(DATASETS)}"
     parser.add_argument("data", metavar="FILE|NAME", help=data)
     parser.add_argument(
-        "--scaling", default="standard", choices=SCALINGS, help="of the columns, before the graph"
+        "--scaling",
+        default="standard",
+        choices=SCALINGS,
+        help="how the columns are scaled before the graph is made",
     )
     add_fields(parser, "labels", "data_home", "n_neighbors", "shift", "seed", place=ESTIMATOR)
     add_fields(parser, "formulation", choices=ESTIMATED, place=ESTIMATOR)

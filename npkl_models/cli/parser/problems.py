@@ -34,78 +34,114 @@ REPORT_EXAMPLES = """examples:
 def add_solve(commands: Any) -> None:
     """Add ``npkl solve``."""
     parser = parser_of(
-        commands, "solve", "solve one problem and print what is proved",
-        "Solve one problem. Exit status: 0 if certified optimal, 1 if not, 2 on bad usage.", SOLVE_EXAMPLES,
+        commands,
+        "solve",
+        "solve one problem and print what is proved",
+        "Solve one problem and print what is proved. The exit status is 0 if the answer is "
+        "certified optimal, 1 "
+        "if not, and 2 on bad usage.",
+        SOLVE_EXAMPLES,
         run="problems.solve",
-    )  # fmt: skip
+    )
     add_fields(parser, *PROBLEM, *SOLVER)
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the answer: .npz (all) or .json")
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="write the answer: .npz (everything) or .json"
+    )
 
 
 def add_crosscheck(commands: Any) -> None:
     """Add ``npkl crosscheck``."""
     parser = parser_of(
-        commands, "crosscheck", "solve one problem by every backend and compare the answers",
-        "Solve one problem by every backend that takes it and compare. Exit status: 0 if all agree, 1 if one "
-        "does not, 2 on bad usage.", CROSSCHECK_EXAMPLES,
-    )  # fmt: skip
+        commands,
+        "crosscheck",
+        "solve one problem with every backend and compare the answers",
+        "Solve one problem with every backend that can take it, and compare the answers. The exit "
+        "status is 0 "
+        "if all agree, 1 if one does not, and 2 on bad usage.",
+        CROSSCHECK_EXAMPLES,
+    )
     add_fields(parser, *PROBLEM)
     add = parser.add_argument
     _add_backends(parser)
     add("--json", type=Path, metavar="FILE", help="write the table as JSON")
-    add("--resume", type=Path, metavar="DIR", help="keep each answer there, and do not solve it again")
+    add(
+        "--resume",
+        type=Path,
+        metavar="DIR",
+        help="keep each answer in this folder, and do not solve again what is there",
+    )
     add("--report", type=Path, metavar="FILE", help="write the table as an HTML page")
 
 
 def add_path(commands: Any) -> None:
     """Add ``npkl path``."""
     parser = parser_of(
-        commands, "path", "solve along a parameter, warm-started",
-        "Solve for several values of a parameter. Exit status: 0 if all are certified, else 1.",
+        commands,
+        "path",
+        "solve along a parameter, each from the answer before",
+        "Solve for several values of a parameter. The exit status is 0 if all answers are certified, else 1.",
         PATH_EXAMPLES,
-    )  # fmt: skip
+    )
     add_fields(parser, *PROBLEM, *SOLVER)
     add = parser.add_argument
     add(
-        "--parameter", default="weight", choices=PATH_PARAMETERS,
-        help="weight multiplies all weights (gamma)",
-    )  # fmt: skip
+        "--parameter",
+        default="weight",
+        choices=PATH_PARAMETERS,
+        help="what changes along the path; weight multiplies all weights (gamma)",
+    )
     add(
-        "--values", default="0.01:100:9", metavar="A:B:N",
-        help="N values from A to B, evenly in logarithms; or A,B,C",
-    )  # fmt: skip
-    add("--jobs", type=jobs, default=1, help="processes, each with a stretch of the path")
+        "--values",
+        default="0.01:100:9",
+        metavar="A:B:N",
+        help="N values from A to B, evenly spaced in logarithms; or a list A,B,C",
+    )
+    add("--jobs", type=jobs, default=1, help="processes; each solves a part of the path")
     add("--out", type=Path, metavar="FILE", help="write the table as JSON")
-    add("--plot", type=Path, metavar="FILE", help="draw it: .png, .svg or .pdf (needs the extra plot)")
+    add(
+        "--plot", type=Path, metavar="FILE", help="draw the path: .png, .svg or .pdf (needs the extra 'plot')"
+    )
 
 
 def add_explain(commands: Any) -> None:
     """Add ``npkl explain``."""
     parser = parser_of(
-        commands, "explain", "print a problem, its dual, and its compiled forms",
-        "Print the problem, its dual, the conditions of optimality, what may be wrong with it, and cones and "
-        "sizes by each backend.", EXPLAIN_EXAMPLES, run="problems.explain",
-    )  # fmt: skip
+        commands,
+        "explain",
+        "print a problem, its dual and its compiled forms",
+        "Print the problem, its dual, the conditions of optimality and likely mistakes. Then print "
+        "the cones and "
+        "sizes that each backend makes of the problem.",
+        EXPLAIN_EXAMPLES,
+        run="problems.explain",
+    )
     add_fields(parser, *PROBLEM)
-    parser.add_argument("--latex", action="store_true", help="formulas for typesetting")
-    parser.add_argument("--page", type=Path, metavar="FILE", help="all of it and an answer as one HTML page")
+    parser.add_argument("--latex", action="store_true", help="print the formulas as LaTeX")
+    parser.add_argument(
+        "--page", type=Path, metavar="FILE", help="write all of this with an answer as one HTML page"
+    )
 
 
 def add_report(commands: Any) -> None:
     """Add ``npkl report``."""
     parser = parser_of(
-        commands, "report", "cross-check a problem and write one HTML page",
-        "Solve one problem by every backend and write tables, figures, versions and machine as one page that "
-        "needs nothing else. Exit status as crosscheck's.", REPORT_EXAMPLES, run="crosscheck.report",
-    )  # fmt: skip
+        commands,
+        "report",
+        "cross-check a problem and write one HTML page",
+        "Solve one problem with every backend, and write tables, pictures, versions and machine as "
+        "one page. The "
+        "page needs no other file. The exit status is that of npkl crosscheck.",
+        REPORT_EXAMPLES,
+        run="crosscheck.report",
+    )
     add_fields(parser, *PROBLEM)
-    parser.add_argument("page", type=Path, help="the file to write, .html")
+    parser.add_argument("page", type=Path, help="the page to write: .html")
     _add_backends(parser)
 
 
 def _add_backends(parser: argparse.ArgumentParser) -> None:
     """Add what is compared, and how."""
-    words = f"of {', '.join(BACKENDS)}, or sdp[SCS], all by default; as printed {', '.join(PRINTED)}"
+    words = f"some of {', '.join(BACKENDS)}, sdp[SCS]; all by default; as printed: {', '.join(PRINTED)}"
     parser.add_argument("--backends", type=lambda text: text.split(","), metavar="A,B", help=words)
     add_fields(parser, "tol")
-    parser.add_argument("--jobs", type=jobs, default=1, help="processes")
+    parser.add_argument("--jobs", type=jobs, default=1, help="number of processes")

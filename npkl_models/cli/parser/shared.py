@@ -12,7 +12,10 @@ from npkl_models.recipe.fields import FIELDS, Field
 
 
 class _Formatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
-    """Defaults are shown, examples stay as they are."""
+    """Shows the defaults that there are; examples stay as they are."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        return action.help if action.default is None else super()._get_help_string(action)
 
 
 class Parser(argparse.ArgumentParser):
