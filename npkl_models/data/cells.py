@@ -158,15 +158,20 @@ def _mark(text: str) -> str:
 def _is_header(rows: list[list[str]]) -> bool:
     """Whether the first row names the columns: it has few numbers, or 0, 1, 2, ... as pandas writes them."""
     given = [cell for cell in rows[0] if cell]
-    meant = [cell for cell in given if number_of(cell) is not None or MEANT.fullmatch(cell)]
-    counted = [cell for cell in given if cell.isdecimal()] == [str(k) for k in range(len(meant))]
-    if len(meant) == len(given) or (2 * len(meant) >= len(given) and not counted):
+    if not _names(given):
         return False
     if not any(number_of(cell) is not None for cell in given):
         return True
     below = rows[1] if len(rows) > 1 else []
     named = [k for k, cell in enumerate(rows[0]) if cell and number_of(cell) is None]
     return 2 * sum(k < len(below) and number_of(below[k]) is not None for k in named) > len(named)
+
+
+def _names(given: list[str]) -> bool:
+    """Whether most cells are meant as names, or all that are numbers count the columns from 0."""
+    meant = [cell for cell in given if number_of(cell) is not None or MEANT.fullmatch(cell)]
+    counted = [cell for cell in given if cell.isdecimal()] == [str(k) for k in range(len(meant))]
+    return len(meant) < len(given) and (2 * len(meant) < len(given) or counted)
 
 
 def _without_row_names(cells: Cells, wanted: bool) -> Cells:
