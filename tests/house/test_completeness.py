@@ -21,6 +21,10 @@ PRINTED = nm.backends("printed")
 EVERY = BACKENDS | PRINTED
 
 
+QUESTIONS = ("What it does", "When to use it", "When not", "What it needs", "What you get")
+"""That the first screen of a backend's page answers."""
+
+
 def choices(option):
     """Choices of an option of ``npkl crosscheck``."""
     commands = next(a for a in parser()._actions if isinstance(a.choices, dict)).choices
@@ -38,9 +42,10 @@ def test_every_backend_has_its_page_with_its_options(name):
     page = (DOCS / "backends" / f"{name}.md").read_text()
     assert f"```{{include}} ../generated/options_{name}.md\n```" in page
     assert f"{name}" in (DOCS / "backends" / "index.md").read_text()
-    assert all(
-        f"| {row} |" in page for row in ("algorithm", "an iteration costs", "choose it", "beside its source")
-    )
+    first = page.split("## ")[0]
+    assert all(f"**{question}.**" in first for question in QUESTIONS)
+    assert re.search(r"^\*\*What (it|an iteration) costs\.\*\*", first, re.M)
+    assert "## What differs from the source" in page
 
 
 @pytest.mark.parametrize("name", PRINTED)
