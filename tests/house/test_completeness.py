@@ -23,6 +23,7 @@ EVERY = BACKENDS | PRINTED
 
 QUESTIONS = ("What it does", "When to use it", "When not", "What it needs", "What you get")
 """That the first screen of a backend's page answers."""
+FORMULATION_QUESTIONS = ("What it models", "When to use it", "When not", "What it needs", "What comes back")
 
 
 def choices(option):
@@ -96,3 +97,5 @@ def test_every_formulation_is_in_the_documents():
         page = (DOCS / "formulations" / f"{name}.md").read_text()
         assert f"```{{include}} ../generated/form_{name}.md\n```" in page
         assert all(part in page for part in ("Source", "## The dual", "![", "```python"))
+        first = page.split("```python")[0].split("\n## ")[0]
+        assert all(f"**{question}.**" in first for question in FORMULATION_QUESTIONS), name
