@@ -21,6 +21,11 @@ PRINTED = nm.backends("printed")
 EVERY = BACKENDS | PRINTED
 
 
+QUESTIONS = ("What it does", "When to use it", "When not", "What it needs", "What you get")
+"""That the first screen of a backend's page answers."""
+FORMULATION_QUESTIONS = ("What it models", "When to use it", "When not", "What it needs", "What comes back")
+
+
 def choices(option):
     """Choices of an option of ``npkl crosscheck``."""
     commands = next(a for a in parser()._actions if isinstance(a.choices, dict)).choices
@@ -38,9 +43,10 @@ def test_every_backend_has_its_page_with_its_options(name):
     page = (DOCS / "backends" / f"{name}.md").read_text()
     assert f"```{{include}} ../generated/options_{name}.md\n```" in page
     assert f"{name}" in (DOCS / "backends" / "index.md").read_text()
-    assert all(
-        f"| {row} |" in page for row in ("algorithm", "an iteration costs", "choose it", "beside its source")
-    )
+    first = page.split("## ")[0]
+    assert all(f"**{question}.**" in first for question in QUESTIONS)
+    assert re.search(r"^\*\*What (it|an iteration) costs\.\*\*", first, re.M)
+    assert "## What differs from the source" in page
 
 
 @pytest.mark.parametrize("name", PRINTED)
@@ -91,3 +97,5 @@ def test_every_formulation_is_in_the_documents():
         page = (DOCS / "formulations" / f"{name}.md").read_text()
         assert f"```{{include}} ../generated/form_{name}.md\n```" in page
         assert all(part in page for part in ("Source", "## The dual", "![", "```python"))
+        first = page.split("```python")[0].split("\n## ")[0]
+        assert all(f"**{question}.**" in first for question in FORMULATION_QUESTIONS), name
