@@ -30,9 +30,9 @@ RIDDLES = {
     r"\bin a sentence\b$": "say what the sentence says",
 }
 NOTEBOOK = {
-    r"\b(was|were|been|being) (tried|measured)\b": "belongs to the laboratory's book",
+    r"\b(was|were|been) tried\b|\bmeasured (with|by|on|in)\b": "belongs to the laboratory's book",
     r"\bexamples/benchmarks\b": "measurements belong to the laboratory's book",
-    r"^\|.*\bseconds\b.*\|$": "a table of timings belongs to the laboratory's book",
+    r"^\|.*\| *(CPU )?seconds *\|": "a table of timings belongs to the laboratory's book",
 }
 AMERICAN = {
     r"\b(min|max|opt|normal|regular|standard|factor|general|recogn|visual|summar|central|penal|character)iz(e|ed|es|ing|ation|er)\b": "British spelling: -ise",

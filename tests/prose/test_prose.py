@@ -31,7 +31,8 @@ def test_no_sentence_is_too_long_to_read_aloud(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_no_riddle_and_one_spelling(page):
-    assert not (hits := found(page, RIDDLES | AMERICAN)), "\n".join(hits)
+    rules = RIDDLES if page.stem == "bibliography" else RIDDLES | AMERICAN  # titles are as they are in print
+    assert not (hits := found(page, rules)), "\n".join(hits)
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "docs" in page.parts], ids=named)
