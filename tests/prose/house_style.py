@@ -30,7 +30,7 @@ RIDDLES = {
     r"\bin a sentence\b$": "say what the sentence says",
 }
 NOTEBOOK = {
-    r"\b(was|were|been) tried\b|\bmeasured (with|by|on|in)\b": "belongs to the laboratory's book",
+    r"\b(was|were|been) tried\b|\bmeasured (with|by|on)\b": "belongs to the laboratory's book",
     r"\bexamples/benchmarks\b": "measurements belong to the laboratory's book",
     r"^\|.*\| *(CPU )?seconds *\|": "a table of timings belongs to the laboratory's book",
 }

@@ -12,6 +12,9 @@ from house_style import AMERICAN, MOST, NOTEBOOK, RIDDLES, ROOT, found, pages, p
 PAGES = pages()
 HOW_TO = sorted((ROOT / "docs" / "how_to").glob("*.md"))
 TASKS = [page for page in HOW_TO if page.stem != "index"]
+LISTS = ("index", "glossary", "explore")
+ASKED = [page for page in PAGES if "docs" in page.parts and page.stem not in LISTS]
+FIRST = 45  # lines that a reader sees first
 CODE = 30  # lines until a how-to has made its result
 SPELLING = "numer,coo,fro,nd,ot,te,hist,equil"  # Numer. Math.; names of formats, norms and variables
 # Of proselint: quotes and dots are those of code, headings repeat the first words below, the rest is taste.
@@ -50,6 +53,12 @@ def test_a_how_to_begins_with_its_result_and_answers_five_questions(page):
         code = next(cell.text for cell in cells(text) if cell.runs)
         assert len(code.splitlines()) <= CODE
         assert re.search(r"^## Why", text, re.M) or page.stem == "teach"
+
+
+@pytest.mark.parametrize("page", ASKED, ids=named)
+def test_the_first_screen_answers_five_questions(page):
+    first = "\n".join(page.read_text().splitlines()[:FIRST])
+    assert len(re.findall(r"^(?:- )?\*\*[^*]+[.?]\*\*", first, re.M)) >= 5
 
 
 def test_every_how_to_is_on_the_list():
