@@ -59,7 +59,8 @@ class Attempt(NamedTuple):
 class Iterate(NamedTuple):
     """One line of a history; also what a callback sees, with the current factor V.
 
-    ``more`` has what the backend measures beyond, by the names of `History.columns`.
+    ``more`` has what the backend measures beyond, by the names of `History.columns`; ``backend`` is the name
+    of the one that runs, which a callback is told.
 
     Examples
     --------
@@ -80,6 +81,7 @@ class Iterate(NamedTuple):
     rank: int
     V: Array | None = None
     more: Mapping[str, float] = {}
+    backend: str = ""
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,4 +1,4 @@
-"""``npkl export`` and ``npkl explore``: a problem for other solvers, and the page."""
+"""``npkl export``: a problem for other solvers, and their answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from npkl_models.cli.console import say
 from npkl_models.crosscheck.outside import judge_sdpa
 from npkl_models.data.sdpa import from_sdpa, to_sdpa
 from npkl_models.errors import ProblemError
-from npkl_models.explore.server import serve
 from npkl_models.problem import Problem
 
 
@@ -38,14 +37,3 @@ def export(options: argparse.Namespace) -> int:
     if options.out is not None:
         output.write(options.out, found)
     return output.status_of(found)
-
-
-def explore(options: argparse.Namespace) -> int:
-    """Serve a local page for exploring formulations until interrupted; returns the exit status."""
-
-    def announce(address: str) -> None:
-        say(f"npkl explore is at {address}")
-        say("Ctrl-C ends it.")
-
-    serve(options.port, browser=not options.no_browser, announce=announce)
-    return 0

@@ -1,8 +1,8 @@
-"""Answers as the page gets them: numbers for its own drawings, figures, and the code of what is shown."""
+"""Answers as the page gets them: numbers for its own drawings, and figures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -16,17 +16,17 @@ from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
 from npkl_models.certify.bracket import bracket
 from npkl_models.crosscheck.table import COLUMNS, CrossCheck, cells
 from npkl_models.errors import ProblemError, chosen
+from npkl_models.explore.envelope import Envelope, grid, proved_gaps
 from npkl_models.explore.form import Form
-from npkl_models.files.atomic import finite
+from npkl_models.explore.optimality import LARGEST, Point
 from npkl_models.linalg import Array, Index
 from npkl_models.path import Path
+from npkl_models.problem import Problem
 from npkl_models.recipe.made import Made
 from npkl_models.show.page import svg
 
 FEW = 2  # clusters, where neither the form nor the data say how many
 SHOWN = 400  # rows of a history that are sent
-LARGEST = 2_000  # order of a slack whose spectrum the page waits for
-CLUSTERING = "from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans"
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Answer:
     @cached_property
     def clusters(self) -> Index:
         """By kernel k-means."""
-        count = self.form.clusters or _classes(self.made) or FEW
-        return kernel_kmeans(self.solution, min(count, self.made.problem.n), self.restarts)
+        count = groups(self.made, self.form)
+        return kernel_kmeans(self.solution, count, self.restarts)
 
     @property
     def accuracy(self) -> float | None:
@@ -64,8 +64,20 @@ class Answer:
         return out | {
             "objective": one.objective, "bound": found.bound, "upper": found.upper, "gap": found.relative_gap,
             "rigour": found.rigour, "certificate": str(found), "bracket": bracket(found), "rank": one.rank,
-            "trace": one.trace, "sizes": np.bincount(self.clusters).tolist(), "accuracy": self.accuracy,
+            "trace": one.trace,
         }  # fmt: skip
+
+    def clustered(self) -> dict[str, Any]:
+        """What k-means makes of the kernel; it takes longer than the answer where that is quick."""
+        return {"sizes": np.bincount(self.clusters).tolist(), "accuracy": self.accuracy}
+
+    def optimality(self) -> dict[str, Any]:
+        """The numbers of primal, dual and conditions at the certificate's point and multipliers."""
+        if self.solution.V is None or self.made.problem.order > LARGEST:
+            return {}
+        found = self.solution.certificate
+        numbers = Point.of(self.made.problem, found.point, found.multipliers).numbers()
+        return numbers | {"bound": found.bound, "gap": found.objective - found.bound}
 
     def figure(self, name: str, by: str, width: int, dark: bool) -> str:
         """One of `FIGURES` as SVG, so many pixels wide.
@@ -98,40 +110,6 @@ FIGURES: dict[str, tuple[str, Draw]] = {
 """Words and drawing function of each figure of an answer."""
 
 
-def solve_code(made: Made, form: Form) -> str:
-    """The program that solves and clusters."""
-    known = made.labels is not None
-    count = form.clusters or _classes(made) or FEW
-    tail = [f"solution = problem.solve({_solving(form)})", "print(solution.summary())"]
-    tail.append(f"clusters = kernel_kmeans(solution, {min(count, made.problem.n)})")
-    if known:
-        tail.append("print(cluster_accuracy(data.y, clusters))")
-    return made.script.code(
-        *tail, imports=(CLUSTERING if known else CLUSTERING.replace("cluster_accuracy, ", ""),)
-    )
-
-
-def path_code(made: Made, form: Form, span: tuple[float, float, int]) -> str:
-    """The program that follows gamma."""
-    low, high, count = span
-    return made.script.code(
-        f"gammas = np.geomspace({low!r}, {high!r}, {count})",
-        f"weights = gammas / {form.recipe.gamma!r}",
-        f"path = nm.regularization_path(problem, 'weight', weights, {_solving(form)})",
-        "print(path.objective, path.relative_gap, path.rank)",
-        imports=("import numpy as np",),
-    )
-
-
-def compare_code(made: Made, form: Form, backends: Sequence[str]) -> str:
-    """The program that compares backends."""
-    return made.script.code(
-        f"backends = {list(backends)!r}",
-        f"check = nm.crosscheck(problem, backends, {form.recipe.solving_words(*backends)})",
-        "print(check)",
-    )
-
-
 def path_numbers(path: Path, answers: Sequence[Answer], gamma: float) -> dict[str, Any]:
     """What is shown along a path; ``gamma`` is the weight at the parameter's value 1."""
     return {
@@ -140,6 +118,17 @@ def path_numbers(path: Path, answers: Sequence[Answer], gamma: float) -> dict[st
         "accuracy": [one.accuracy for one in answers], "status": [one.status.name for one in path.solutions],
         "backend": path.solutions[0].backend,
         "bracket": [bracket(one.certificate) for one in path.solutions],
+    }  # fmt: skip
+
+
+def between_numbers(problem: Problem, found: Envelope, gamma: float) -> dict[str, Any]:
+    """What a path proves of the weights between its own: both bounds, which kernel is best, and its gap."""
+    weights = grid(found.weights)
+    upper, best = found.upper(weights)
+    lower = found.lower(weights)
+    return {
+        "gamma": weights * gamma, "upper": upper, "lower": lower, "best": best,
+        "gap": proved_gaps(problem, weights, upper, lower), "worst": float(np.max(found.worst, initial=0.0)),
     }  # fmt: skip
 
 
@@ -159,23 +148,8 @@ def thinned(history: History) -> dict[str, Array]:
     return {name: history[name][kept] for name in history.columns}
 
 
-def plain(value: Any) -> Any:
-    """The same for JSON: lists for arrays and tuples, None for what is no finite number."""
-    if isinstance(value, Mapping):
-        return {key: plain(one) for key, one in value.items()}
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if isinstance(value, (list, tuple)):
-        return [plain(one) for one in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return finite(value)
-
-
-def _solving(form: Form) -> str:
-    return f"{form.recipe.backend!r}, {form.recipe.solving_words()}"
-
-
-def _classes(made: Made) -> int:
+def groups(made: Made, form: Form) -> int:
+    """How many clusters are asked for, at most one for each point."""
     known = made.labels
-    return 0 if known is None else int(np.unique(known).size)
+    classes = 0 if known is None else int(np.unique(known).size)
+    return min(form.clusters or classes or FEW, made.problem.n)

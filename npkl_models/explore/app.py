@@ -13,9 +13,9 @@ from importlib.resources import files
 from typing import Any
 
 from npkl_models.errors import NPKLError, ProblemError, optional
-from npkl_models.explore.answers import plain
 from npkl_models.explore.form import number_of
 from npkl_models.explore.jobs import Job
+from npkl_models.explore.plain import plain
 from npkl_models.explore.requests import (
     MOST_FILE,
     MOST_FORM,
@@ -27,14 +27,33 @@ from npkl_models.explore.requests import (
     names_of,
 )
 from npkl_models.explore.session import Session
-from npkl_models.recipe.fields import short
+from npkl_models.recipe.fields import LONGEST, short
 
 logger = logging.getLogger("npkl_models")
 POLL, BEAT = 0.05, 10.0  # seconds between looks for events, and between signs of life
+KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 STATIC = {
-    "index.html": "text/html", "style.css": "text/css", "app.js": "text/javascript",
-    "charts.js": "text/javascript", "dom.js": "text/javascript",
+    one.name: KINDS[one.name[one.name.rindex(".") :]]
+    for one in files("npkl_models.explore").joinpath("static").iterdir() if "." in one.name
 }  # fmt: skip
+"""The files of the page, by name, with their types."""
+
+
+def _owner(given: Any) -> str:
+    found = given.get("owner", "")
+    return found[:LONGEST] if isinstance(found, str) else ""
+
+
+ACTIONS: dict[str, Callable[[Session, Any, Any], Any]] = {
+    "describe": lambda session, form, _: session.describe(form),
+    "run": lambda session, form, given: session.run(form, _owner(given)),
+    "path": lambda session, form, given: session.follow(
+        form, field_of(given, "low"), field_of(given, "high"), field_of(given, "count"), _owner(given)
+    ),
+    "compare": lambda session, form, given: session.compare(form, names_of(given, "backends"), _owner(given)),
+    "step": lambda session, form, given: session.step(form, _owner(given)),
+    "race": lambda session, form, given: session.race(form, names_of(given, "backends"), _owner(given)),
+}
 
 
 async def aside(work: Callable[[], Any]) -> Any:
@@ -72,8 +91,10 @@ def make_app(token: str, hosts: tuple[str, ...], session: Session | None = None)
         routing.Route("/", web.static, methods=get),
         routing.Route("/static/{name}", web.static, methods=get),
         routing.Route("/api/choices", web.choices, methods=get),
+        routing.Route("/api/state", web.state, methods=get),
         routing.Route("/api/stop", web.stop, methods=post),
         routing.Route("/api/upload", web.upload, methods=post),
+        routing.Route("/api/jobs/{key}", web.job, methods=get),
         routing.Route("/api/jobs/{key}/events", web.events, methods=get),
         routing.Route("/api/jobs/{key}/figure/{name}", web.figure, methods=get),
         routing.Route("/api/{action}", web.act, methods=post),
@@ -100,9 +121,19 @@ class Web:
         """All that can be chosen."""
         return await self._asked(self.session.choices)
 
-    async def stop(self, _: Any) -> Any:
-        """Stop the job that runs."""
-        return self._respond.JSONResponse({"stopping": self.session.jobs.stop()})
+    async def state(self, _: Any) -> Any:
+        """What runs, which also says that the server is there."""
+        return self._respond.JSONResponse(self.session.state())
+
+    async def job(self, request: Any) -> Any:
+        """What a job is."""
+        return await self._asked(partial(self.session.job, request.path_params["key"]))
+
+    async def stop(self, request: Any) -> Any:
+        """Stop the job that runs, or the one that is named if it runs."""
+        return self._respond.JSONResponse(
+            {"stopping": self.session.jobs.stop(request.query_params.get("key"))}
+        )
 
     async def upload(self, request: Any) -> Any:
         """A file, as the body of the request."""
@@ -117,26 +148,18 @@ class Web:
     async def act(self, request: Any) -> Any:
         """Describe the problem, or begin a job."""
         name = request.path_params["action"]
-        actions: dict[str, Callable[[Any, Any], Any]] = {
-            "describe": lambda form, _: self.session.describe(form),
-            "run": lambda form, _: self.session.run(form),
-            "path": lambda form, given: self.session.follow(
-                form, *(field_of(given, key) for key in ("low", "high", "count"))
-            ),
-            "compare": lambda form, given: self.session.compare(form, names_of(given, "backends")),
-        }
         try:
             body = await body_of(request, MOST_FORM)
         except TooLarge as error:
             return self._failed(error, 413)
-        if name not in actions:
+        if name not in ACTIONS:
             return self._failed(
-                ProblemError(f"the request must be one of {', '.join(actions)}, got {short(name)}")
+                ProblemError(f"the request must be one of {', '.join(ACTIONS)}, got {short(name)}")
             )
 
         def work() -> Any:
             given, form = form_of(body)
-            return actions[name](form, given)
+            return ACTIONS[name](self.session, form, given)
 
         return await self._asked(work)
 

@@ -1,4 +1,4 @@
-"""What the page asks for: a recipe, files of the reader's own, and a number of clusters."""
+"""What the page asks for: a recipe, files of the reader's own, and fields that only the page has."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any
 
 from npkl_models.data import datasets
 from npkl_models.errors import ProblemError, chosen, unknown
+from npkl_models.explore.mistakes import changer
 from npkl_models.formulations import FORMULATIONS
 from npkl_models.recipe.fields import FIELDS, LONGEST, PAGE, Field, Fields, short
+from npkl_models.recipe.made import Made
 from npkl_models.recipe.names import BASIS
 from npkl_models.recipe.recipe import Recipe, fields_of, needs_basis
 from npkl_models.routes import backends
@@ -18,7 +20,19 @@ from npkl_models.routes import backends
 CLUSTERS = Field(
     "clusters", "int | None", None, "of kernel k-means", "solver", label="Clusters", empty="as classes", low=1
 )
-SHOWN = (*(one for one in FIELDS.values() if one.label), CLUSTERS)
+WRONG = Field(
+    "wrong", "float | None", None, "of the drawn pairs, which get the wrong kind", "pairs",
+    label="Wrong on purpose, share", low=0, high=0.5, of=("pairs",),
+)  # fmt: skip
+RANK = Field(
+    "rank", "int | None", None, "columns of the factor", "solver", label="Rank r", empty="auto", low=1
+)
+MAX_ITER = Field(
+    "max_iter", "int | None", None, "at most", "solver", label="Iterations at most", empty="auto", low=1
+)
+OWN = (WRONG, RANK, MAX_ITER, CLUSTERS)
+"""Fields of the page alone."""
+SHOWN = (*(one for one in FIELDS.values() if one.label), *OWN)
 FILES = {"data": "data_file", "pairs": "pairs_file"}
 """For each field that may be a file, the one with the key of an upload instead."""
 
@@ -28,9 +42,12 @@ class Form:
     """The page's fields, checked."""
 
     recipe: Recipe
-    clusters: int | None
     files: Mapping[str, Path]
     """Where the uploaded files of the recipe are."""
+    clusters: int | None = None
+    wrong: float | None = None
+    rank: int | None = None
+    max_iter: int | None = None
 
     @classmethod
     def of(cls, given: Mapping[str, Any], uploads: Mapping[str, Path]) -> Form:
@@ -51,20 +68,47 @@ class Form:
             chosen("data set", data.read(own.get("data", data.default))[:LONGEST], datasets.names())
         if "pairs" not in files and isinstance(FIELDS["pairs"].read(own.get("pairs", 1)), str):
             raise ProblemError(f"pairs must be a finite number, got {short(own['pairs'])}")
-        return cls(Recipe.from_dict(own, PAGE), CLUSTERS.read(given.get(CLUSTERS.name)), files)
+        if files:
+            own.setdefault("n", None)  # a file is taken as a whole
+        mine = {one.name: one.read(given.get(one.name)) for one in OWN}
+        return cls(Recipe.from_dict(own, PAGE), files, **mine)
 
     @property
-    def problem_alone(self) -> tuple[Recipe, Mapping[str, Path]]:
+    def problem_alone(self) -> tuple[Recipe, Mapping[str, Path], float | None]:
         """The part of it that says the problem, not the solve."""
         plain = Fields()
-        return replace(
-            self.recipe, backend=plain.backend, tol=plain.tol, time_limit=plain.time_limit
-        ), self.files
+        recipe = replace(self.recipe, backend=plain.backend, tol=plain.tol, time_limit=plain.time_limit)
+        return recipe, self.files, self.wrong
+
+    def made(self) -> Made:
+        """The problem, with its lines of code."""
+        if self.wrong and "pairs" in self.files:
+            raise ProblemError(
+                "wrong pairs must be among pairs that are drawn from classes, got a file of pairs"
+            )
+        change = changer(self.wrong, self.recipe.seed) if self.wrong else None
+        return self.recipe.made(self.files, change)
+
+    def solving(self, *backends: str) -> dict[str, Any]:
+        """What is said of the solve, as keywords of `Problem.solve`, for its own backend or for others."""
+        given = {"rank": self.rank, "max_iter": self.max_iter}
+        return self.recipe.solving(*backends) | {key: one for key, one in given.items() if one is not None}
+
+    def solving_words(self, *backends: str) -> str:
+        """The same as it is written."""
+        return ", ".join(f"{key}={value!r}" for key, value in self.solving(*backends).items())
+
+    def command(self) -> str:
+        """The command that solves the same problem, or a line that says why there is none."""
+        without = [one.name for one in OWN if one is not CLUSTERS and getattr(self, one.name) is not None]
+        if without:
+            return f"# npkl solve has no option for {', '.join(without)}: take the code in Python"
+        return self.recipe.command()
 
 
 def controls() -> list[dict[str, Any]]:
     """The fields for the page, each with its label, choices and default."""
-    names = {"data": datasets.names(), "backend": ["auto", *backends()]}
+    names = {"data": datasets.names(), "backend": ["auto", *backends(), *backends("printed")]}
     return [
         {
             "name": one.name, "label": one.label, "part": one.part, "whole": one.whole, "empty": one.empty,
@@ -78,12 +122,17 @@ def formulations() -> dict[str, dict[str, Any]]:
     """Each formulation with the fields that it has a use for, its first line, and the size of its basis."""
     return {
         name: {
-            "fields": [*fields_of(name, ""), CLUSTERS.name],
+            "fields": _fields(name),
             "about": (builder.__doc__ or "").strip().split("\n")[0],
             "basis": str(BASIS) if needs_basis(name) else "none",
         }
         for name, builder in FORMULATIONS.items()
     }
+
+
+def _fields(formulation: str) -> list[str]:
+    used = fields_of(formulation, "")
+    return [*used, *(one.name for one in OWN if not one.of or set(one.of) & set(used))]
 
 
 def number_of(name: str, value: Any, whole: bool = False) -> Any:

@@ -24,10 +24,15 @@ class Stopped(Exception):
 
 
 class Job:
-    """One piece of work: its events so far, and the ``answer`` that it leaves, None until then."""
+    """One piece of work: its events so far, and the ``answer`` that it leaves, None until then.
 
-    def __init__(self, kind: str) -> None:
+    ``owner`` is the tab that has begun it, ``form`` what it was begun with. The next job ends a
+    ``yielding`` one.
+    """
+
+    def __init__(self, kind: str, owner: str = "", form: Event | None = None, yielding: bool = False) -> None:
         self.key, self.kind = secrets.token_hex(6), kind
+        self.owner, self.form, self.yielding = owner, form or {}, yielding
         self.answer: Any = None
         self.ended = threading.Event()
         self._stop = threading.Event()
@@ -54,11 +59,17 @@ class Job:
         """Whether it has been asked to end."""
         return self._stop.is_set()
 
+    def due(self) -> bool:
+        """Whether it is time to tell something again."""
+        now = time.perf_counter()
+        if now - self._last < EVERY:
+            return False
+        self._last = now
+        return True
+
     def watch(self, row: Iterate) -> bool:
         """A solver's callback: tell of an iterate now and then; True stops the run."""
-        now = time.perf_counter()
-        if now - self._last >= EVERY:
-            self._last = now
+        if self.due():
             self.tell("iterate", **row._replace(V=None, more={})._asdict())
         return self._stop.is_set()
 
@@ -77,8 +88,9 @@ class Jobs:
 
     @property
     def running(self) -> Job | None:
-        """The one that has not ended."""
-        return next((job for job in self._known.values() if not job.ended.is_set()), None)
+        """The one that has not ended; of two, the one that waits for the other."""
+        every = [job for job in self._known.values() if not job.ended.is_set()]
+        return every[-1] if every else None
 
     def get(self, key: str) -> Job:
         """A job by its key; a `ProblemError` if it is not among the last few."""
@@ -86,26 +98,34 @@ class Jobs:
             raise ProblemError(f"the answer {key!r} is no longer kept; run it again")
         return self._known[key]
 
-    def begin(self, kind: str, work: Callable[[Job], None]) -> Job:
+    def begin(
+        self, kind: str, work: Callable[[Job], None], owner: str = "", form: Event | None = None,
+        yielding: bool = False,
+    ) -> Job:  # fmt: skip
         """Start work in a thread of its own; a `ProblemError` if another job has not ended."""
         with self._lock:
             running = self.running
-            if running is not None:
+            if running is not None and not running.yielding:
                 raise ProblemError(f"one thing at a time: a {running.kind} is still running; stop it first")
-            job = Job(kind)
+            if running is not None:
+                running.stop()
+            job = Job(kind, owner, form, yielding)
             self._known = dict([*self._known.items()][1 - KEPT :]) | {job.key: job}
-        threading.Thread(target=_run, args=(job, work), daemon=True).start()
+        threading.Thread(target=_run, args=(job, work, running), daemon=True).start()
         return job
 
-    def stop(self) -> bool:
-        """Ask the running job to end; whether there was one."""
+    def stop(self, key: str | None = None) -> bool:
+        """Ask the running job to end, if it is the one of that key; whether there was one."""
         running = self.running
-        if running is not None:
-            running.stop()
-        return running is not None
+        if running is None or key not in (None, running.key):
+            return False
+        running.stop()
+        return True
 
 
-def _run(job: Job, work: Callable[[Job], None]) -> None:
+def _run(job: Job, work: Callable[[Job], None], before: Job | None = None) -> None:
+    if before is not None:
+        before.ended.wait()  # what it has imported and compiled is there then
     try:
         work(job)
     except Exception as error:  # of a backend or formulation from elsewhere too; the page goes on

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import signal
 import socket
@@ -9,49 +10,73 @@ import threading
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
 
 from npkl_models.errors import ProblemError, optional
-from npkl_models.explore.app import make_app
-from npkl_models.explore.session import Session
 from npkl_models.interrupts import forget
 
 HOST = "127.0.0.1"
 PACKAGES = ("uvicorn", "starlette", "matplotlib")
 QUEUE = 128  # connections that wait until the server takes them
 GRACE = 1  # seconds for open streams when the page is closed down
-OPENED_AFTER = 0.5  # seconds, when the server answers
+LONGEST_STATE = 2_000  # characters
 
 
-def serve(port: int = 0, browser: bool = True, announce: Callable[[str], None] | None = None) -> None:
+def serve(
+    port: int = 0, browser: bool = True, announce: Callable[[str], None] | None = None, state: str = ""
+) -> None:
     """Serve the page until interrupted.
 
     ``port`` 0 takes a free one; a `ProblemError` if another is taken, or is none. ``announce`` is told the
-    address, with its token. A `MissingDependencyError` without starlette, uvicorn or matplotlib.
+    address, with its token. ``state`` is what the page's "Copy link" gives, without a token: the form that
+    the page opens with. A `MissingDependencyError` without starlette, uvicorn or matplotlib.
     """
     uvicorn, *_ = (optional(name, "npkl explore", "explore") for name in PACKAGES)
-    token, session = secrets.token_urlsafe(24), Session()
+    fragment = fragment_of(state)
+    token = secrets.token_urlsafe(24)
     listening = _listen(port)
     port = listening.getsockname()[1]
-    address = f"http://{HOST}:{port}/?token={token}"
-    app = make_app(token, (f"{HOST}:{port}", f"localhost:{port}"), session)
-    config = uvicorn.Config(
-        app, log_level="warning", access_log=False, timeout_graceful_shutdown=GRACE, lifespan="off"
-    )
+    address = f"http://{HOST}:{port}/?token={token}{fragment}"
     listening.listen(QUEUE)  # so that who reads the address at once is not refused
+    session: Any = None
     try:
         if announce is not None:
             announce(address)
-        if browser:
-            timer = threading.Timer(OPENED_AFTER, webbrowser.open, (address,))
-            timer.daemon = True
-            timer.start()
+        if browser:  # which starts while the rest is imported
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+        session, app = _page(token, (f"{HOST}:{port}", f"localhost:{port}"), not fragment)
+        config = uvicorn.Config(
+            app, log_level="critical", access_log=False, timeout_graceful_shutdown=GRACE, lifespan="off"
+        )
         with _ended_in_order():
             uvicorn.Server(config).run(sockets=[listening])
     except KeyboardInterrupt:
         forget()  # it is how the page is ended
     finally:
-        session.close()
+        if session is not None:
+            session.close()
         listening.close()
+
+
+def fragment_of(state: str) -> str:
+    """The state of a page as the end of its address, "" for none; a `ProblemError` if it is none."""
+    words = state.strip().removeprefix("#")
+    fields = [part.partition("=") for part in words.split("&")] if words else []
+    plain = len(words) <= LONGEST_STATE and re.fullmatch(r"[\w.~%+=&-]*", words, re.ASCII)
+    if not plain or not all(name and equal for name, equal, _ in fields) or "token" in words:
+        raise ProblemError(
+            f"the state to open must be as the page copies it, name=value&name=value, got {state[:100]!r}"
+        )
+    return f"#{words}" if words else ""
+
+
+def _page(token: str, hosts: tuple[str, ...], begin: bool) -> tuple[Any, Any]:
+    """The session and the application, whose imports take longest; the first run begins at once."""
+    session = import_module("npkl_models.explore.session").Session()
+    if begin:
+        session.open()
+    return session, import_module("npkl_models.explore.app").make_app(token, hosts, session)
 
 
 @contextmanager

@@ -2,91 +2,79 @@
 
 from __future__ import annotations
 
-import itertools
-import re
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path as File
-from typing import Any, cast
-
-import numpy as np
+from typing import Any
 
 from npkl_models._version import __version__
-from npkl_models.crosscheck.run import crosscheck
-from npkl_models.data.tables import read_pairs, read_points
-from npkl_models.errors import NPKLError, ProblemError, chosen
-from npkl_models.explore import answers
+from npkl_models.errors import NPKLError, ProblemError
+from npkl_models.explore import answers, codes, failures, optimality
 from npkl_models.explore.answers import Answer
 from npkl_models.explore.form import Form, controls, formulations, number_of
 from npkl_models.explore.jobs import Job, Jobs
-from npkl_models.explore.requests import MOST_FILE
-from npkl_models.files.atomic import write_bytes
-from npkl_models.path import regularization_path
-from npkl_models.problem import Problem
-from npkl_models.recipe.fields import LONGEST, short
+from npkl_models.explore.tasks import Tasks
+from npkl_models.explore.uploads import Uploads
 from npkl_models.recipe.made import Made
 from npkl_models.routes import backends as known_backends
 from npkl_models.solve.choice import choose_backend
 
-KINDS = ("points", "pairs")  # of files
-FEWER = 5  # restarts of k-means along a path
-LONGEST_NAME = 120  # bytes of a file's name
-MOST_POINTS = 2**31  # that a file of pairs may name before its points are known
+GRACE = 2.0  # seconds that a job has to end when the page is closed
 MOST_VALUES = 60  # along a path
 
 
 class Session:
-    """One reader's session: uploads, the problem asked for last, and jobs."""
+    """One server's session: uploads, the problem asked for last, and jobs.
+
+    ``owner`` is the name of a tab, which tells the tabs of a browser apart; it is no secret.
+    """
 
     def __init__(self) -> None:
-        self.jobs = Jobs()
-        self._folder = File(tempfile.mkdtemp(prefix="npkl_explore_"))
-        self._uploads: dict[str, File] = {}
-        self._count = itertools.count(1)
+        self.jobs, self.uploads = Jobs(), Uploads()
+        self.opening: str | None = None
         self._last: tuple[Any, Made] | None = None
 
     def close(self) -> None:
-        """Stop what runs, and delete the uploads."""
+        """Stop what runs, wait for it a little, and delete the uploads."""
+        running = self.jobs.running
         self.jobs.stop()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        if running is not None:
+            running.ended.wait(GRACE)  # a process that ends within compiled code aborts
+        self.uploads.close()
+
+    def open(self, given: Mapping[str, Any] | None = None) -> None:
+        """Begin the run that a page without a state of its own shows first; any other job ends it."""
+        form = Form.of(given or {}, {})
+        tasks = Tasks(form, self._made)
+        self.opening = self.jobs.begin("run", tasks.run, form=dict(given or {}), yielding=True).key
 
     def choices(self) -> dict[str, Any]:
         """All that can be chosen, and the form as it is at first."""
-        running = self.jobs.running
         return {
             "version": __version__, "fields": controls(), "formulations": formulations(),
             "backends": {name: backend.summary for name, backend in known_backends().items()},
+            "printed": {name: backend.summary for name, backend in known_backends("printed").items()},
             "figures": {name: words for name, (words, _) in answers.FIGURES.items()},
-            "running": None if running is None else running.kind,
+            "failures": failures.told(), "opening": self.opening, **self.state(),
         }  # fmt: skip
 
+    def state(self) -> dict[str, Any]:
+        """What runs, and for which tab."""
+        running = self.jobs.running
+        if running is None or running.yielding:
+            return {"running": None, "key": None, "owner": None}
+        return {"running": running.kind, "key": running.key, "owner": running.owner}
+
+    def job(self, key: str) -> dict[str, Any]:
+        """What a job is, for a page that is loaded again."""
+        found = self.jobs.get(key)
+        return {"kind": found.kind, "form": found.form, "ended": found.ended.is_set()}
+
     def upload(self, name: str, content: bytes, kind: str = "points") -> dict[str, Any]:
-        """Keep a file of points, which is read at once, or of pairs, which is read with the points."""
-        if len(content) > MOST_FILE:
-            raise ProblemError(f"a file must have at most {MOST_FILE >> 20} MiB, got {len(content) >> 20}")
-        chosen("kind of file", kind[:LONGEST], KINDS)
-        base = File(name.replace("\\", "/")).name
-        if not base.isprintable() or base.startswith(".") or not 0 < len(base.encode()) <= LONGEST_NAME:
-            raise ProblemError(f"a file must have a name of 1 to {LONGEST_NAME} bytes, got {short(name)}")
-        key = f"{next(self._count)}"
-        path = self._folder / key / base
-        path.parent.mkdir()
-        try:
-            write_bytes(path, content)
-            about = _about_pairs(path) if kind == "pairs" else _about_points(path)
-        except Exception as error:
-            shutil.rmtree(path.parent, ignore_errors=True)
-            if isinstance(error, NPKLError | OSError):
-                raise ProblemError(self.words(error)) from error
-            raise
-        self._uploads[key] = path
-        return {"key": key, "about": f"{base}: {about}"}
+        """Keep a file, see `Uploads.keep`."""
+        return self.uploads.keep(name, content, kind)
 
     def describe(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The problem in words and code, which backends take it, and which one "auto" would choose."""
-        form = Form.of(given, self._uploads)
+        form = Form.of(given, self.uploads.files)
         made = self._made(form)
         explained = made.problem.explain()
         declined = {name: reason for name, reason in made.problem.compatible_backends().items() if reason}
@@ -96,28 +84,20 @@ class Session:
             auto = str(error)
         return {
             "title": made.title, "text": explained.text, "latex": explained.latex, "n": made.problem.n,
-            "declined": declined, "auto": auto, "code": answers.solve_code(made, form),
-            "command": f"{form.recipe.command()}\n",
+            "formulas": optimality.formulas(made.problem), "declined": declined, "auto": auto,
+            "code": codes.solve_code(made, form), "command": f"{form.command()}\n",
             "weighted": bool(made.problem.terms), "findings": [str(one) for one in made.problem.diagnose()],
         }  # fmt: skip
 
-    def run(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def run(self, given: Mapping[str, Any], owner: str = "") -> dict[str, Any]:
         """Begin to solve."""
-        form = Form.of(given, self._uploads)
+        return self._begin("run", self._tasks(given).run, given, owner)
 
-        def work(job: Job) -> None:
-            made = self._made(form)
-            job.tell("problem", title=made.title, text=made.problem.explain().text)
-            recipe = form.recipe
-            solution = made.problem.solve(recipe.backend, callback=job.watch, **recipe.solving())
-            job.answer = Answer(made, form, solution)
-            job.tell("answer", **job.answer.numbers(), code=answers.solve_code(made, form))
-
-        return {"key": self.jobs.begin("run", work).key}
-
-    def follow(self, given: Mapping[str, Any], low: Any, high: Any, count: Any) -> dict[str, Any]:
+    def follow(
+        self, given: Mapping[str, Any], low: Any, high: Any, count: Any, owner: str = ""
+    ) -> dict[str, Any]:
         """Begin to follow gamma from ``low`` to ``high`` in ``count`` steps of one factor."""
-        form = Form.of(given, self._uploads)
+        tasks = self._tasks(given)
         low, high = number_of("the first gamma", low), number_of("the last gamma", high)
         count = number_of("the number of values", count, whole=True)
         if not (0 < low < high and 2 <= count <= MOST_VALUES):
@@ -125,47 +105,21 @@ class Session:
                 f"a path must go from a positive gamma to a larger one in 2 to {MOST_VALUES} values, "
                 f"got {low:g} to {high:g} in {count}"
             )
+        return self._begin("path", lambda job: tasks.follow(job, (low, high, count)), given, owner)
 
-        def work(job: Job) -> None:
-            made = self._made(form)
-            if not made.problem.terms:
-                raise ProblemError(f"{made.problem.name} has no losses whose weight could be changed")
-
-            def watch(row: Any) -> bool:
-                job.check()
-                return job.watch(row)
-
-            recipe, gammas = form.recipe, np.geomspace(low, high, count)
-            path = regularization_path(
-                made.problem, "weight", (gammas / recipe.gamma).tolist(), recipe.backend, callback=watch,
-                **recipe.solving(),
-            )  # fmt: skip
-            problems = [cast(Problem, one.problem) for one in path.solutions]
-            made_of = [replace(made, problem=problem) for problem in problems]
-            found = [Answer(own, form, one, FEWER) for own, one in zip(made_of, path.solutions, strict=True)]
-            numbers = answers.path_numbers(path, found, recipe.gamma)
-            job.answer = found
-            job.tell("path", **numbers, code=answers.path_code(made, form, (low, high, count)))
-
-        return {"key": self.jobs.begin("path", work).key}
-
-    def compare(self, given: Mapping[str, Any], backends: Sequence[str]) -> dict[str, Any]:
+    def compare(self, given: Mapping[str, Any], backends: Sequence[str], owner: str = "") -> dict[str, Any]:
         """Begin a cross-check."""
-        form = Form.of(given, self._uploads)
+        tasks = self._tasks(given)
+        return self._begin("comparison", lambda job: tasks.compare(job, backends), given, owner)
 
-        def work(job: Job) -> None:
-            made = self._made(form)
+    def step(self, given: Mapping[str, Any], owner: str = "") -> dict[str, Any]:
+        """Begin to solve with every iterate kept, and to judge the iterates."""
+        return self._begin("step-through", self._tasks(given).step, given, owner)
 
-            def progress(label: str) -> None:
-                job.check()
-                job.tell("progress", text=f"{label} is running")
-
-            how = form.recipe.solving(*backends)
-            check = crosscheck(made.problem, list(backends), progress=progress, callback=job.watch, **how)
-            job.answer = check
-            job.tell("table", **answers.table(check), code=answers.compare_code(made, form, backends))
-
-        return {"key": self.jobs.begin("comparison", work).key}
+    def race(self, given: Mapping[str, Any], backends: Sequence[str], owner: str = "") -> dict[str, Any]:
+        """Begin to solve by two backends, one after the other."""
+        tasks = self._tasks(given)
+        return self._begin("race", lambda job: tasks.race(job, backends), given, owner)
 
     def figure(self, key: str, name: str, index: int, how: Mapping[str, Any]) -> str:
         """A figure of a run, of one answer of a path, or of a comparison."""
@@ -177,28 +131,25 @@ class Session:
         width = number_of("width", how.get("width", 480), whole=True)
         return found.figure(name, how.get("by", "classes"), width, how.get("dark") == "1")
 
+    def words(self, error: Exception) -> str:
+        """What an error says, files by their names only."""
+        return self.uploads.words(error)
+
+    def _tasks(self, given: Mapping[str, Any]) -> Tasks:
+        return Tasks(Form.of(given, self.uploads.files), self._made)
+
+    def _begin(self, kind: str, work: Any, given: Mapping[str, Any], owner: str) -> dict[str, Any]:
+        job: Job = self.jobs.begin(kind, work, owner=owner, form=dict(given))
+        return {"key": job.key}
+
     def _made(self, form: Form) -> Made:
         """The problem of the form, which is kept until another one is asked for."""
         asked = form.problem_alone
         last = self._last  # of whichever thread has set it
         if last is None or last[0] != asked:
             try:
-                last = asked, form.recipe.made(form.files)
+                last = asked, form.made()
             except ProblemError as error:
                 raise ProblemError(self.words(error)) from error
             self._last = last
         return last[1]
-
-    def words(self, error: Exception) -> str:
-        """What an error says, files by their names only."""
-        return re.sub(rf"{re.escape(str(self._folder))}([/\\]\d+[/\\]|[/\\]?)", "", str(error))
-
-
-def _about_points(path: File) -> str:
-    data = read_points(path)
-    return f"{data.n} points, {data.X.shape[1]} features, {np.unique(data.y).size or 'no'} classes"
-
-
-def _about_pairs(path: File) -> str:
-    pairs = read_pairs(path, MOST_POINTS)
-    return f"{len(pairs.must_link)} must-links, {len(pairs.cannot_link)} cannot-links"

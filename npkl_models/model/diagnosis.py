@@ -15,6 +15,7 @@ from npkl_models.model.statement import Statement
 from npkl_models.proof.bounds import min_eigenvalue
 
 SCALE_RATIO = 1e6
+ROUNDED = 1e-10  # of the largest entry: what an eigenvalue of zero may be by rounding
 
 
 @dataclass(frozen=True)
@@ -68,12 +69,13 @@ def _disconnection(problem: Statement) -> Iterator[Finding]:
     graph = sp.coo_array(problem.cost)
     off = graph.row != graph.col
     edges = np.stack([graph.row[off], graph.col[off]], axis=1)
-    count, _ = components(problem.n, edges)
-    if count > 1:
+    count, label = components(problem.n, edges)
+    flat = _singular(problem, count, label)
+    if flat:
         yield Finding(
             "disconnection",
-            f"the graph of the cost matrix falls into {count} components; its null space has at "
-            "least that dimension if it is a Laplacian",
+            f"the graph of the cost matrix falls into {count} components, and the matrix is singular on "
+            f"{flat} of them; its null space has at least dimension {flat}",
         )
     lonely = _reached_by_nothing(problem, edges)
     if lonely:
@@ -82,6 +84,21 @@ def _disconnection(problem: Statement) -> Iterator[Finding]:
             f"{lonely} points are reached by no loss term and no constraint, not even through the "
             "graph; their part of the kernel is not determined by the data",
         )
+
+
+def _singular(problem: Statement, count: int, label: Index) -> int:
+    """On how many components the smallest eigenvalue of the cost matrix is zero but for rounding."""
+    C = sp.csr_array(problem.cost)
+    tiny = ROUNDED * float(abs(C).max() or 1.0)
+    if count == 1 or min_eigenvalue(C).estimate > tiny:
+        return 0
+    sizes = np.bincount(label, minlength=count)
+    alone = sizes[label] == 1
+    found = int(np.sum(np.abs(C.diagonal()[alone]) <= tiny))
+    for k in np.flatnonzero(sizes > 1):
+        own = np.flatnonzero(label == k)
+        found += abs(min_eigenvalue(sp.csr_array(C[own][:, own])).estimate) <= tiny
+    return int(found)
 
 
 def _reached_by_nothing(problem: Statement, edges: Index) -> int:

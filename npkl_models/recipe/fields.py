@@ -133,8 +133,9 @@ class Fields:
         of=("set",),
     )  # fmt: skip
     n: int | None = _asked(
-        None, "use only N points, drawn at random", "data", label="Points", empty="all", metavar="N", low=2
-    )
+        None, "use only N points, drawn at random", "data", label="Points", empty="all", metavar="N", low=2,
+        special=(Special(PAGE, 60, "the first answer is there at once"),),
+    )  # fmt: skip
     n_neighbors: int = _asked(
         5, "neighbours of each point in the graph", "data", label="Neighbours", metavar="N", low=1,
         of=("L", "basis", "W", "observed", "n_neighbors"),

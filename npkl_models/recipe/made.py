@@ -50,6 +50,10 @@ class Script:
         return "\n".join([*head, "", *self.lines, *more]) + "\n"
 
 
+Change = Callable[[Script, Shown], Shown]
+"""A step more, which makes other pairs of the ones that are drawn."""
+
+
 @dataclass(frozen=True)
 class Made:
     """A problem, the classes of its points (None without any), how it was made, and in words of what."""
@@ -60,8 +64,11 @@ class Made:
     title: str
 
 
-def make(asked: Fields, files: Mapping[str, Path]) -> Made:
-    """The problem that is asked for; ``files`` of "data" or "pairs" are where they lie, if elsewhere."""
+def make(asked: Fields, files: Mapping[str, Path], change: Change | None = None) -> Made:
+    """The problem that is asked for; ``files`` of "data" or "pairs" are where they lie, if elsewhere.
+
+    ``change`` is a step more, which makes other pairs of them.
+    """
     script = Script()
     data = _data(script, asked, files)
     points, n = Shown(data.value.X, f"{data.text}.X"), data.value.n
@@ -74,9 +81,13 @@ def make(asked: Fields, files: Mapping[str, Path]) -> Made:
             )
         return made["L"]
 
+    def pairs() -> Shown:
+        found = _pairs(script, asked, data, files)
+        return found if change is None else change(script, found)
+
     size = min(BASIS, n - 2) if asked.n_basis is None else asked.n_basis
     makers: dict[str, Callable[[], Any]] = {
-        "X": lambda: points, "L": graph, "pairs": lambda: _pairs(script, asked, data, files),
+        "X": lambda: points, "L": graph, "pairs": pairs,
         "basis": lambda: script.do("basis", eigenbasis, "nm.eigenbasis", graph(), size),
         "W": lambda: script.do(
             "W", knn_affinity, "nm.knn_affinity", points, asked.n_neighbors, sigma="binary"

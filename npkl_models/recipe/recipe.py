@@ -14,7 +14,7 @@ from npkl_models.errors import ProblemError, unknown
 from npkl_models.formulations import FORMULATIONS
 from npkl_models.problem import Problem
 from npkl_models.recipe.fields import FIELDS, LONGEST, Fields
-from npkl_models.recipe.made import Made, make
+from npkl_models.recipe.made import Change, Made, make
 from npkl_models.routes import get_backend
 
 
@@ -78,9 +78,9 @@ class Recipe(Fields):
     def _refuse_idle(self, given: Iterable[str]) -> None:
         refuse_idle(f"{self.formulation} on {self.data}", self.used, given, _takers)
 
-    def made(self, files: Mapping[str, Path] | None = None) -> Made:
-        """The problem with its lines of code; ``files`` as `make` has them."""
-        return make(self, files or {})
+    def made(self, files: Mapping[str, Path] | None = None, change: Change | None = None) -> Made:
+        """The problem with its lines of code; ``files`` and ``change`` as `make` has them."""
+        return make(self, files or {}, change)
 
     def problem(self) -> Problem:
         """The problem."""

@@ -77,14 +77,36 @@ def explain_dual(problem: Statement) -> Dual:
     return Dual("\n".join(lines), latex, slack, definitions, _conditions(problem, ys))
 
 
+def dual_summands(problem: Statement) -> list[tuple[str, str]]:
+    """What the dual objective is the sum of, what is zero left out: a name, and LaTeX."""
+    ys, nus = _letters("y", len(problem.terms)), _letters(r"\nu", len(problem.equalities))
+    found = []
+    for term, y in zip(problem.terms, ys, strict=True):
+        paid = put(term.loss.latex_conjugate, _marks(term, f"{y}_e"))
+        if paid != "0":
+            found.append((f"conjugates of the {term.name}", tidy(_conjugates(term, paid))))
+    for part, nu in zip(problem.equalities, nus, strict=True):
+        if paid := _of_values(part, nu):
+            found.append((f"values of the {part.name}", f"- {paid}"))
+    support, _ = problem.regularizer.latex_dual
+    if support:
+        of = "S" if problem.basis is None else "Q'SQ"
+        found.append(("support of the regulariser", tidy(f"- {support.replace('S', of)}")))
+    return found
+
+
+def _conjugates(term: LossTerm, paid: str) -> str:
+    total = rf"\sum_{{e \le {term.functional.size}}}"
+    return rf"- {total} {paid}" if " + " not in paid else rf"- {total} \bigl({paid}\bigr)"
+
+
 def _paid(problem: Statement, ys: list[str], nus: list[str]) -> tuple[list[str], list[str], list[str]]:
     """Conjugates and equalities: their summands, the domains, and both in words."""
     sums, rules, lines = [], [], []
     for term, y in zip(problem.terms, ys, strict=True):
         paid = put(term.loss.latex_conjugate, _marks(term, f"{y}_e"))
         if paid != "0":
-            total = rf"\sum_{{e \le {term.functional.size}}}"
-            sums.append(rf"- {total} {paid}" if " + " not in paid else rf"- {total} \bigl({paid}\bigr)")
+            sums.append(_conjugates(term, paid))
         rules.append(put(term.loss.latex_domain, _marks(term, f"{y}_e")))
         what = f"the {term.loss.name} loss, f*({plain(y)}), of {term.functional.size} {term.name}"
         total = "0" if paid == "0" else f"sum_e ({plain(paid)})"

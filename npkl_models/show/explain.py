@@ -46,24 +46,17 @@ class Explanation:
 
 def explain(problem: Statement) -> Explanation:
     """Describe what is minimised, over what, subject to what."""
-    sums = [r"\langle C, K \rangle"] if problem.cost.nnz else []
+    sums = [latex for _, latex in summands(problem)]
     lines = [
         f"{problem.name or 'problem'}: learn a positive semidefinite kernel K over {problem.n} points.",
-        f"minimise <C, K>, C sparse with {problem.cost.nnz} entries," if sums else "minimise",
+        f"minimise <C, K>, C sparse with {problem.cost.nnz} entries," if problem.cost.nnz else "minimise",
     ]
     for term in problem.terms:
-        z = term.functional.latex
-        weight, target = number(term.weight, "w"), number(term.target, "t")
-        body = put(term.loss.latex, {"z": f"({z})" if " " in z else z, "t": target})
-        total = rf"\sum_{{e \le {term.functional.size}}}"
-        before = constant(term.weight) is not None
-        sums.append(tidy(rf"{weight} {total} {body}") if before else rf"{total} {weight} {body}")
         kind = f"{term.loss.name} loss of {term.functional.size} {term.functional.kind}"
         lines.append(f"  + {kind} ({term.name}), weight {_range(term.weight)}, {_targets(term.target)},")
     rules = [r"K \succeq 0"]
     R = problem.regularizer
     if not R.vacuous and not R.constrains:
-        sums.append(R.latex)
         lines.append(f"  + {R.words},")
     for part in problem.equalities:
         rules.append(
@@ -80,6 +73,23 @@ def explain(problem: Statement) -> Explanation:
     objective = " + ".join(sums).replace("+ -", "- ") or "0"
     latex = tidy(rf"\min_{{K}} \; {objective} \quad \text{{s.t. }} " + COMMA.join(rules))
     return Explanation("\n".join(lines), latex, problem)
+
+
+def summands(problem: Statement) -> list[tuple[str, str]]:
+    """What the objective is the sum of: a name, and LaTeX."""
+    found = [("cost", r"\langle C, K \rangle")] if problem.cost.nnz else []
+    for term in problem.terms:
+        z = term.functional.latex
+        weight, target = number(term.weight, "w"), number(term.target, "t")
+        body = put(term.loss.latex, {"z": f"({z})" if " " in z else z, "t": target})
+        total = rf"\sum_{{e \le {term.functional.size}}}"
+        before = constant(term.weight) is not None
+        latex = tidy(rf"{weight} {total} {body}") if before else rf"{total} {weight} {body}"
+        found.append((f"losses of the {term.name}", latex))
+    R = problem.regularizer
+    if not R.vacuous and not R.constrains:
+        found.append(("regulariser", R.latex))
+    return found
 
 
 def _range(values: Array) -> str:

@@ -223,7 +223,7 @@ class Watch:
         if shown is not None:
             shown.flags.writeable = False
         try:
-            return bool(callback(self.rows[-1]._replace(V=shown)))
+            return bool(callback(self.rows[-1]._replace(V=shown, backend=self.label)))
         except Exception as error:
             self._of_callback = error
             raise

@@ -30,7 +30,9 @@ def test_every_block_of_the_page_runs(page):
     """What came of it is kept, and drawn by a build of the site after the tests."""
     outputs = run(page)
     if "lab" not in page.parts and page.name != "README.md":
-        assert all(one.text or one.pictures for one in outputs), "every block of the user's book shows something"
+        assert all(one.text or one.pictures for one in outputs), (
+            "every block of the user's book shows something"
+        )
     for cell in code(page):
         assert cell.runs or len(cell.text.splitlines()[0]) > len(UNRUN) + 5, (page.name, cell.line)
 

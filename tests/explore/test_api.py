@@ -111,7 +111,8 @@ def test_choices_are_those_of_the_library(client):
     assert choices.keys() == {"data", "formulation", "loss", "backend"}
     assert set(choices["loss"]) == set(nm.LOSSES)
     assert set(choices["formulation"]) == set(nm.formulations.FORMULATIONS)
-    assert choices["backend"] == ["auto", *nm.backends()]
+    assert choices["backend"] == ["auto", *nm.backends(), *nm.backends("printed")]
+    assert set(found["printed"]) == set(nm.backends("printed"))
     assert choices["data"] == nm.datasets.names()
 
 
@@ -133,8 +134,12 @@ def test_a_run_tells_its_way_and_shows_its_pictures(client):
     assert answer["bound"] <= answer["upper"]
     assert answer["gap"] <= 1e-6
     assert answer["rigour"] in ("proved", "probable")
-    assert sum(answer["sizes"]) == 40
-    assert 0 < answer["accuracy"] <= 1
+    (clusters,) = of_kind(found, "clusters")
+    assert sum(clusters["sizes"]) == 40
+    assert 0 < clusters["accuracy"] <= 1
+    numbers = of_kind(found, "conditions")[-1]["numbers"]
+    assert numbers["gap"] == pytest.approx(answer["objective"] - answer["bound"])
+    assert of_kind(found, "iterate")[0]["backend"] == "admm"
     assert "<svg" in answer["bracket"]
     assert len(answer["history"]["objective"]) == len(answer["history"]["seconds"])
     assert found[-1]["kind"] == "end"
@@ -312,13 +317,13 @@ def test_bad_files(client, session, name, content, kind, message):
         return
     assert reply.status_code == 400
     assert message in reply.json()["error"]
-    assert str(session._folder) not in reply.text
+    assert str(session.uploads.folder) not in reply.text
 
 
 def test_the_desk_leaves_no_files(tmp_path):
     session = Session()
     session.upload("x.csv", b"a,label\n1,2\n2,3\n")
-    folder = session._folder
+    folder = session.uploads.folder
     assert list(folder.rglob("x.csv"))
     session.close()
     assert not folder.exists()
@@ -338,7 +343,6 @@ def test_the_command_prints_the_address(monkeypatch, capsys):
     uvicorn = pytest.importorskip("uvicorn")
     opened, served = [], []
     monkeypatch.setattr(server.webbrowser, "open", opened.append)
-    monkeypatch.setattr(server, "OPENED_AFTER", 0.0)
 
     def run(self, sockets):
         served.extend(sockets)

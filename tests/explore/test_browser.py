@@ -1,87 +1,11 @@
 """A click path through the page in a browser without a head, at two widths, by mouse and by keyboard."""
 
 import re
-import shutil
-import socket
-import threading
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from npkl_models.explore.app import make_app
-from npkl_models.explore.session import Session
-
-pytest.importorskip("matplotlib")
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed")
-
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-WAIT = 60_000  # milliseconds; nothing waits so long unless it is broken
-WIDTHS = (360, 1440)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """Chromium: the system's, or the one that playwright has brought."""
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    with playwright.sync_playwright() as control:
-        own = control.chromium.executable_path
-        if found is None and not Path(own).is_file():
-            pytest.skip(f"no browser is installed: none of {', '.join(NAMES)}, and playwright has none")
-        opened = control.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
-@pytest.fixture(scope="module")
-def address():
-    """The page, served from a thread."""
-    listening = socket.socket()
-    listening.bind(("127.0.0.1", 0))
-    host = f"127.0.0.1:{listening.getsockname()[1]}"
-    session = Session()
-    config = uvicorn.Config(
-        make_app("key", (host,), session), log_level="error", lifespan="off", timeout_graceful_shutdown=1
-    )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield f"http://{host}/?token=key"
-    server.should_exit = True
-    thread.join(10)
-    session.close()
-    listening.close()
-
-
-@pytest.fixture
-def opened(browser, address):
-    """Opens the page at a width; what the console complains of is an error of the test."""
-    pages, complaints = [], []
-
-    def at(width, **how):
-        page = browser.new_page(viewport={"width": width, "height": 900}, **how)
-        page.set_default_timeout(WAIT)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
-        page.goto(address)
-        page.locator("#words:not(:empty)").wait_for()
-        pages.append(page)
-        return page
-
-    at.complaints = complaints
-    yield at
-    for page in pages:
-        page.close()
-    assert complaints == []
-
-
-def fits(page):
-    wide, inner = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
-    assert wide <= inner
+from explore.pages import WIDTHS, answered, fits
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -94,7 +18,8 @@ def test_click_path(opened, width, tmp_path):
     assert page.locator("#nu").is_hidden()
     assert page.locator("#row_norm").is_visible()
     page.click("#run")
-    page.locator("#verdict_status", has_text="OPTIMAL").wait_for()
+    answered(page)
+    assert page.inner_text("#verdict_status") == "OPTIMAL"
     page.locator("#figures svg").nth(5).wait_for()
     assert page.locator("#live_gap svg path").count() > 3
     assert "≤ optimum ≤" in page.inner_text("#inequality")
@@ -143,7 +68,9 @@ def test_the_keyboard_alone_will_do(opened):
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     page.fill("#n", "40")
     page.keyboard.press("Enter")
-    page.locator("#verdict_status", has_text="OPTIMAL").wait_for()
+    page.locator("#title", has_text="40 points").wait_for()
+    answered(page)
+    assert page.inner_text("#verdict_status") == "OPTIMAL"
     page.focus("#tab_one")
     page.keyboard.press("ArrowRight")
     assert page.evaluate("document.activeElement.id") == "tab_path"
@@ -184,14 +111,15 @@ def test_errors_stand_as_the_library_words_them(opened):
 def test_escape_stops_a_run(opened):
     page = opened(1440, color_scheme="dark")
     page.select_option("#data", "digits")
+    page.fill("#n", "")
     page.fill("#tol", "1e-14")
     page.select_option("#backend", "admm")
     page.locator("#title", has_text="digits, 1797 points").wait_for()
     page.click("#run")
-    page.locator("#status", has_text="iteration").wait_for()
+    page.locator("#status", has_text="admm is running").wait_for()
     page.keyboard.press("Escape")
     page.locator("#status", has_text=re.compile("STOPPED|was stopped")).wait_for()
-    assert page.is_enabled("#run")
+    page.locator("#run:enabled").wait_for()
 
 
 def test_a_file_of_ones_own(opened, tmp_path):
@@ -204,7 +132,8 @@ def test_a_file_of_ones_own(opened, tmp_path):
     page.set_input_files("#data_upload", file)
     page.locator("#data_about", has_text="40 points, 2 features, 2 classes").wait_for()
     page.locator("#title", has_text="mine, 40 points (uploaded)").wait_for()
+    assert page.input_value("#n") == ""
     page.click("#run")
-    page.locator("#verdict_status", has_text="OPTIMAL").wait_for()
+    answered(page)
     page.click("#tab_program")
     assert "tables.read_points('mine.csv')" in page.inner_text("#code")

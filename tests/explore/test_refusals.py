@@ -145,7 +145,7 @@ def test_refused_files_are_not_kept(client, session, name, content, kind):
     began = time.perf_counter()
     body = bomb() if content is None else content
     refused(client.post("/api/upload", content=body, params={"token": TOKEN, "name": name, "kind": kind}))
-    assert not list(session._folder.iterdir())
+    assert not list(session.uploads.folder.iterdir())
     assert content is not None or time.perf_counter() - began < 60
 
 

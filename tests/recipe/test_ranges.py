@@ -4,7 +4,7 @@ import pytest
 from commands import status
 
 import npkl_models as nm
-from npkl_models.explore.form import SHOWN, Form, controls, formulations
+from npkl_models.explore.form import OWN, SHOWN, Form, controls, formulations
 from npkl_models.recipe.fields import FIELDS
 from npkl_models.recipe.recipe import Recipe, fields_of
 
@@ -66,7 +66,8 @@ def test_every_default_is_accepted(capsys, name):
     if name in ON_PAGE:
         given = {"formulation": formulation, name: "" if value is None else str(value)}
         limit = None if name == "time_limit" else 60
-        assert Form.of(given, {}).recipe == Recipe(formulation=formulation, time_limit=limit)
+        n = None if name == "n" else 60
+        assert Form.of(given, {}).recipe == Recipe(formulation=formulation, time_limit=limit, n=n)
     if value is not None:
         command = "solve" if FIELDS[name].part == "solver" else "explain"
         given = {"formulation": formulation, "n": 30} | more | {name: value}
@@ -90,7 +91,9 @@ def test_idle_fields_are_refused_in_the_same_words(capsys):
 def test_the_page_asks_for_what_the_formulation_uses():
     shown = {one["name"]: one for one in controls()}
     for name, about in formulations().items():
-        assert set(about["fields"]) - {"clusters"} == set(fields_of(name, ""))
+        of_page = {field.name for field in OWN}
+        assert set(about["fields"]) - of_page == set(fields_of(name, ""))
+        assert ("wrong" in about["fields"]) == ("pairs" in fields_of(name, ""))
         assert about["basis"] == ("20" if name in IN_BASIS else "none")
     assert shown["gamma"]["default"] == 1.0
     assert shown["time_limit"]["default"] == 60.0

@@ -34,7 +34,8 @@ def add_explore(commands: Any) -> None:
     add = parser.add_argument
     add("--port", type=int, default=0, metavar="N", help="port on 127.0.0.1; the default is a free port")
     add("--no-browser", action="store_true", help="print the address and do not open a browser")
-    parser.set_defaults(run="others.explore")
+    add("--open", default="", metavar="STATE", help="the form to open with, as the page copies it")
+    parser.set_defaults(run="explore.explore")
 
 
 def add_backends(commands: Any) -> None:

@@ -1,15 +1,6 @@
 // Line charts as SVG: axes with their quantities, lines, hollow markers, a dashed line where one stands.
 
-import { number } from "/static/dom.js?token={{token}}";
-
-const SPACE = "http://www.w3.org/2000/svg";
-
-function shape(tag, attributes, text = null) {
-  const made = document.createElementNS(SPACE, tag);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  if (text !== null) made.textContent = text;
-  return made;
-}
+import { number, shape } from "/static/dom.js?token={{token}}";
 
 function ticks(low, high, log, wanted) {
   if (log) {
@@ -70,7 +61,7 @@ export function chart(place, series, how) {
   const all = points.flat();
   const picture = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": how.words ?? `${how.y} against ${how.x}` });
   place.replaceChildren(picture);
-  const [x0, x1] = all.length ? span(all.map((p) => p[0]), how.logX) : [0, 1];
+  const [x0, x1] = how.spanX ? span(how.spanX, false) : all.length ? span(all.map((p) => p[0]), how.logX) : [0, 1];
   let [y0, y1] = all.length ? span(all.map((p) => p[1]), how.logY) : [0, 1];
   if (how.range && all.length) [y0, y1] = span(how.range, false);
   if (how.zero) y0 = Math.min(y0, 0);

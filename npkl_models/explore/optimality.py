@@ -1,0 +1,134 @@
+"""Primal and dual side by side: each summand as a formula, its number at a point, and what is open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from npkl_models.linalg import Array, Matrix, gram_eigenvalues
+from npkl_models.model.statement import Statement
+from npkl_models.model.terms import Multipliers
+from npkl_models.show.dual import dual_summands, explain_dual
+from npkl_models.show.explain import explain, summands
+from npkl_models.show.page import mathml
+
+ROUNDED = 1e-9  # of the largest eigenvalue: what is taken for zero
+LARGEST = 2_000
+"""Order of a slack whose spectrum is computed for the page."""
+
+FENCHEL = r"\sum_e f_e(z_e) + f_e^*(y_e) - y_e z_e = 0"
+
+
+@dataclass(frozen=True)
+class Point:
+    """The numbers of a kernel V V' and of multipliers y: all summands, and what each condition leaves open.
+
+    Attributes
+    ----------
+    primal, dual : tuple of float
+        In the order of `npkl_models.show.explain.summands` and `npkl_models.show.dual.dual_summands`.
+    objective, bound : float
+        Their sums; the bound is minus infinity where y is not feasible.
+    violation : float
+        Of the constraints by the kernel, see `Statement.violation`.
+    fenchel : tuple of float
+        For each loss term sum f(z) + f*(y) - yz, which is zero at an optimum and never negative.
+    complementarity : float
+        tr(SK), with R(K) + R*(-S) of a regulariser and what the multipliers of rows leave open.
+    min_eigenvalue : float
+        Of the slack S, restricted to the basis if there is one.
+    """
+
+    primal: tuple[float, ...]
+    dual: tuple[float, ...]
+    objective: float
+    bound: float
+    violation: float
+    fenchel: tuple[float, ...]
+    complementarity: float
+    min_eigenvalue: float
+
+    @classmethod
+    def of(cls, problem: Statement, V: Array, y: Multipliers | Sequence[Array]) -> Point:
+        """The numbers at V (n x r) and y.
+
+        The gap ``objective - bound`` is the sum of ``fenchel`` and ``complementarity``, but for rounding and
+        for what equalities miss.
+        """
+        y = problem.as_multipliers(y)
+        S, zs, R = problem.slack(y), problem.values(V), problem.regularizer
+        spectrum = _spectrum(problem, S)
+        losses = [term.value(z) for term, z in zip(problem.terms, zs, strict=True)]
+        paid = [term.conjugate(own) for term, own in zip(problem.terms, y.terms, strict=True)]
+        products = [float(np.sum(own * z)) for own, z in zip(y.terms, zs, strict=True)]
+        fixed = [float(np.sum(e.value * nu)) for e, nu in zip(problem.equalities, y.equalities, strict=True)]
+        linear = float(np.sum(V * (problem.cost @ V)))
+        penalty = 0.0 if R.vacuous or R.bounds else R.value(gram_eigenvalues(V))
+        tiny = ROUNDED * (1.0 + float(np.abs(spectrum).max(initial=0.0)))
+        support = R.support(np.where(np.abs(spectrum) <= tiny, 0.0, -spectrum), problem.n)
+        rows = 0.0 if y.rows is None else R.trace_bound(1) * float(np.sum(y.rows))
+        summed = [linear] if problem.cost.nnz else []
+        summed += losses + ([penalty] if not R.vacuous and not R.constrains else [])
+        touching = float(np.sum(V * (S @ V))) + (penalty + support if np.isfinite(support) else 0.0)
+        if y.rows is not None:
+            touching += rows - float(np.sum(y.rows * np.einsum("ir,ir->i", V, V)))
+        return cls(
+            tuple(summed), _told(problem, paid, fixed, support + rows), linear + sum(losses) + penalty,
+            -sum(paid) - sum(fixed) - support - rows, problem.violation(V),
+            tuple(f + c - p for f, c, p in zip(losses, paid, products, strict=True)),
+            touching, float(spectrum[0]) if spectrum.size else 0.0,
+        )  # fmt: skip
+
+    def numbers(self) -> dict[str, Any]:
+        """For the page."""
+        return {
+            "primal": list(self.primal), "dual": list(self.dual), "objective": self.objective,
+            "bound": self.bound, "gap": self.objective - self.bound, "violation": self.violation,
+            "fenchel": list(self.fenchel), "complementarity": self.complementarity,
+            "min_eigenvalue": self.min_eigenvalue,
+        }  # fmt: skip
+
+
+def formulas(problem: Statement) -> dict[str, Any]:
+    """Primal, dual and conditions as MathML, in the order of the numbers of a `Point`."""
+    explained, dual = explain(problem), explain_dual(problem)
+    first, *slopes, last = dual.conditions
+    S = "S" if problem.basis is None else "Q'SQ"
+    eigenvalue = rf"\lambda_{{\min}}({S})"
+    cone = bool(problem.regularizer.latex_dual[1]) and not problem.regularizer.shift
+    return {
+        "cone": cone, "primal": mathml(explained.latex), "dual": mathml(dual.latex),
+        "slack": mathml(dual.slack),
+        "primal_terms": _named(summands(problem)), "dual_terms": _named(dual_summands(problem)),
+        "feasibility": mathml(first[1]), "slopes": _named(slopes), "fenchel": mathml(FENCHEL),
+        "complementarity": mathml(last[1]), "eigenvalue": mathml(eigenvalue),
+        "product": mathml(r"\operatorname{tr}(SK)"), "definitions": _named(dual.definitions),
+    }  # fmt: skip
+
+
+def live(problem: Statement, V: Array) -> dict[str, Any]:
+    """The numbers of an iterate, y being the slopes of the losses at its values."""
+    return Point.of(problem, V, problem.derivatives(V)).numbers()
+
+
+def _named(entries: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
+    return [{"name": name, "formula": mathml(latex)} for name, latex in entries]
+
+
+def _spectrum(problem: Statement, S: Matrix) -> Array:
+    reduced = problem.restrict(S)
+    return np.linalg.eigvalsh(reduced.toarray() if hasattr(reduced, "toarray") else reduced)
+
+
+def _told(
+    problem: Statement, paid: Sequence[float], fixed: Sequence[float], support: float
+) -> tuple[float, ...]:
+    """The numbers of the dual's summands that have a formula."""
+    names = [name for name, _ in dual_summands(problem)]
+    known = {f"conjugates of the {t.name}": -one for t, one in zip(problem.terms, paid, strict=True)}
+    known |= {f"values of the {e.name}": -one for e, one in zip(problem.equalities, fixed, strict=True)}
+    known["support of the regulariser"] = -support
+    return tuple(known[name] for name in names)

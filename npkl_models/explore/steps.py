@@ -1,0 +1,146 @@
+"""One solver step by step: objective, bound, rank and the low eigenvector of the slack, for each iterate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from npkl_models.answer.history import Iterate
+from npkl_models.certify.prove import certify
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array, numerical_rank
+from npkl_models.model.statement import Statement
+
+MOST_POINTS = 300
+SHOWN = 60  # iterates; of more, the first ones and then fewer and fewer
+FIRST = 20
+KEPT = 3_000  # factors that are kept while the solver runs
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """An iterate, judged: what its certificate says, and where the points lie by its kernel.
+
+    Attributes
+    ----------
+    row : Iterate
+    objective, bound, min_eigenvalue : float
+        Of the certificate of the iterate; the eigenvalue is the smallest of its slack.
+    rigour : str
+    rank : int
+    columns : int
+        Of the factor.
+    direction : ndarray of shape (n,)
+        The eigenvector of that eigenvalue.
+    places : ndarray of shape (n, 2)
+        The points by the two largest directions of the factor.
+    """
+
+    row: Iterate
+    objective: float
+    bound: float
+    min_eigenvalue: float
+    rigour: str
+    rank: int
+    columns: int
+    direction: Array
+    places: Array
+
+
+class Recorder:
+    """A solver's callback that keeps the factors, so that they are judged when the solver has ended."""
+
+    def __init__(self, problem: Statement, ask: Callable[[Iterate], bool]) -> None:
+        self.problem, self._ask = problem, ask
+        self.rows: list[Iterate] = []
+        self.blind = 0  # iterates without a factor
+
+    def __call__(self, row: Iterate) -> bool:
+        """Keep a copy of the factor; what the page's own callback says."""
+        if row.V is None or len(row.V) != self.problem.n:
+            self.blind += 1
+        elif len(self.rows) < KEPT:
+            self.rows.append(row._replace(V=row.V.copy()))
+        return self._ask(row)
+
+    def judged(self, final: Array | None, progress: Callable[[int, int], None]) -> list[Step]:
+        """The steps that are shown, the last one first turned so that all lie alike.
+
+        ``final`` is the factor of the answer, whose step ends the list.
+        """
+        if not self.rows:
+            raise ProblemError(
+                "a solver that is stepped through must show a factor at each iteration, got "
+                f"{self.blind} iterations without one; take bcd, burer_monteiro, hybrid or admm"
+            )
+        rows = [self.rows[k] for k in shown(len(self.rows))]
+        if final is not None:
+            rows.append(rows[-1]._replace(V=np.array(final)))
+        found: list[Step] = []
+        for k, row in enumerate(rows):
+            progress(k + 1, len(rows))
+            found.append(_judged(self.problem, row, found[-1] if found else None))
+        return found
+
+
+def shown(count: int) -> list[int]:
+    """Which of so many iterates are shown: the first ones, then ever fewer, and the last."""
+    if count <= SHOWN:
+        return list(range(count))
+    later = np.geomspace(FIRST, count - 1, SHOWN - FIRST).round().astype(int)
+    return sorted({*range(FIRST), *later.tolist(), count - 1})
+
+
+def refuse_large(problem: Statement) -> None:
+    """A `ProblemError` for more points than are stepped through."""
+    if problem.n > MOST_POINTS:
+        raise ProblemError(f"the steps of a solver are shown for up to {MOST_POINTS} points, got {problem.n}")
+
+
+def numbers(steps: list[Step], labels: Any) -> dict[str, Any]:
+    """The steps for the page; the points are in the order of their classes."""
+    n = len(steps[0].direction)
+    order = np.arange(n) if labels is None else np.argsort(np.asarray(labels), kind="stable")
+    best = np.fmax.accumulate([one.bound if np.isfinite(one.bound) else -np.inf for one in steps])
+    return {
+        "iteration": [one.row.iteration for one in steps], "seconds": [one.row.seconds for one in steps],
+        "objective": [one.objective for one in steps], "bound": [one.bound for one in steps],
+        "best": best, "min_eigenvalue": [one.min_eigenvalue for one in steps],
+        "rigour": [one.rigour for one in steps], "rank": [one.rank for one in steps],
+        "columns": [one.columns for one in steps], "backend": steps[0].row.backend,
+        "direction": [_short(one.direction[order]) for one in steps],
+        "places": [_short(one.places[order]) for one in steps],
+        "labels": None if labels is None else np.unique(np.asarray(labels)[order], return_inverse=True)[1],
+    }  # fmt: skip
+
+
+def _judged(problem: Statement, row: Iterate, before: Step | None) -> Step:
+    V = np.asarray(row.V)
+    found = certify(problem, V, kind="factor")
+    direction, places = np.array(found.direction), _places(V)
+    if before is not None:
+        if direction @ before.direction < 0:
+            direction = -direction
+        u, _, w = np.linalg.svd(places.T @ before.places)
+        places = places @ (u @ w)
+    return Step(
+        row, found.objective, found.bound, found.min_eigenvalue, found.rigour, numerical_rank(V), V.shape[1],
+        direction, places,
+    )  # fmt: skip
+
+
+def _places(V: Array) -> Array:
+    centred = V - V.mean(axis=0)
+    u, s, _ = np.linalg.svd(centred, full_matrices=False)
+    places = np.zeros((len(V), 2))
+    places[:, : min(2, s.size)] = (u * s)[:, :2]
+    return places
+
+
+def _short(values: Array) -> list[Any]:
+    """Four digits beside the largest: enough for a picture."""
+    size = float(np.abs(values).max(initial=0.0)) or 1.0
+    return np.round(values / size, 4).tolist()

@@ -1,0 +1,70 @@
+"""Files of the reader's own, kept in a temporary folder until the page is closed."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from npkl_models.data.tables import read_pairs, read_points
+from npkl_models.errors import NPKLError, ProblemError, chosen
+from npkl_models.explore.requests import MOST_FILE
+from npkl_models.files.atomic import write_bytes
+from npkl_models.recipe.fields import LONGEST, short
+
+KINDS = ("points", "pairs")  # of files
+LONGEST_NAME = 120  # bytes of a file's name
+MOST_POINTS = 2**31  # that a file of pairs may name before its points are known
+
+
+class Uploads:
+    """Files by key."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="npkl_explore_"))
+        self.files: dict[str, Path] = {}
+        self._count = itertools.count(1)
+
+    def close(self) -> None:
+        """Delete them."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def keep(self, name: str, content: bytes, kind: str = "points") -> dict[str, str]:
+        """Keep a file of points, which is read at once, or of pairs, which is read with the points."""
+        if len(content) > MOST_FILE:
+            raise ProblemError(f"a file must have at most {MOST_FILE >> 20} MiB, got {len(content) >> 20}")
+        chosen("kind of file", kind[:LONGEST], KINDS)
+        base = Path(name.replace("\\", "/")).name
+        if not base.isprintable() or base.startswith(".") or not 0 < len(base.encode()) <= LONGEST_NAME:
+            raise ProblemError(f"a file must have a name of 1 to {LONGEST_NAME} bytes, got {short(name)}")
+        key = f"{next(self._count)}"
+        path = self.folder / key / base
+        path.parent.mkdir()
+        try:
+            write_bytes(path, content)
+            about = _about_pairs(path) if kind == "pairs" else _about_points(path)
+        except Exception as error:
+            shutil.rmtree(path.parent, ignore_errors=True)
+            if isinstance(error, NPKLError | OSError):
+                raise ProblemError(self.words(error)) from error
+            raise
+        self.files[key] = path
+        return {"key": key, "about": f"{base}: {about}"}
+
+    def words(self, error: Exception) -> str:
+        """What an error says, files by their names only."""
+        return re.sub(rf"{re.escape(str(self.folder))}([/\\]\d+[/\\]|[/\\]?)", "", str(error))
+
+
+def _about_points(path: Path) -> str:
+    data = read_points(path)
+    return f"{data.n} points, {data.X.shape[1]} features, {np.unique(data.y).size or 'no'} classes"
+
+
+def _about_pairs(path: Path) -> str:
+    pairs = read_pairs(path, MOST_POINTS)
+    return f"{len(pairs.must_link)} must-links, {len(pairs.cannot_link)} cannot-links"
