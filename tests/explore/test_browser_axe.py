@@ -18,10 +18,14 @@ def serious(page):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", WIDTHS)
-def test_nothing_serious_is_found(opened, width, scheme):
-    page = opened(width, color_scheme=scheme)
+LOOKS = [(width, scheme) for width in WIDTHS for scheme in ("light", "dark")]
+CROSSED = [LOOKS[1], LOOKS[2]]  # each width and each scheme once
+
+
+@pytest.mark.parametrize("looks", [CROSSED, pytest.param(LOOKS, marks=pytest.mark.slow)], ids=["two", "all"])
+def test_nothing_serious_is_found(opened, looks):
+    """The page is filled once, and looked at in each width and scheme."""
+    page = opened(WIDTHS[-1])
     page.locator("#figures svg").nth(5).wait_for()
     page.click("#share")
     page.click("#tab_steps")
@@ -34,15 +38,22 @@ def test_nothing_serious_is_found(opened, width, scheme):
     page.fill("#count", "2")
     page.click("#follow")
     page.locator("#path_figures svg").nth(1).wait_for()
-    for tab in TABS:
-        page.click(f"#tab_{tab}")
-        assert serious(page) == [], tab
+    look_at(page, looks, *TABS)
     page.click("#tab_fail")
     page.click("#fail_pairs")
     page.locator("#audit_table td").first.wait_for()
     page.locator("#run:enabled").wait_for()
-    assert serious(page) == [], "audit"
+    look_at(page, looks, "fail")
     page.fill("#gamma", "-1")
     page.locator("#error", has_text="gamma must be positive").wait_for()
-    assert serious(page) == [], "error"
+    look_at(page, looks, "fail")
     opened.complaints.clear()  # the refused request
+
+
+def look_at(page, looks, *tabs):
+    for width, scheme in looks:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
+        for tab in tabs:
+            page.click(f"#tab_{tab}")
+            assert serious(page) == [], (width, scheme, tab)
