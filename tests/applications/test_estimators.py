@@ -307,7 +307,7 @@ def test_scores_are_of_pairs_or_of_classes():
     same = (WINE.y[:, None] == WINE.y) & ~np.eye(len(X), dtype=bool)
     wanted = 0.5 * (every[same].mean() + 1 - every[WINE.y[:, None] != WINE.y].mean())
     assert model.score(X, WINE.y) == pytest.approx(wanted)
-    with pytest.raises(nm.ProblemError, match="score must be given pairs, or two known classes"):
+    with pytest.raises(nm.ProblemError, match="score must be given pairs, or two points of known class in y"):
         model.score(X, np.full(len(X), -1))
     assert NPKLKernel().fit(X, **SIDE).score(X, pairs=held) > 0.95
 
