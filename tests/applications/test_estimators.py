@@ -233,7 +233,7 @@ def test_large_kernels_are_not_made(monkeypatch):
         ({}, {"must_link": [(0, 500)]}, "must index points 0..177"),
         ({}, {"must_link": [("a", "b")]}, "without a DataFrame"),
         ({}, {"must_link": ["a"]}, "shape"),
-        ({}, {"must_link": [(0, 1)], "cannot_link": [(1, 0)]}, "both lists"),
+        ({}, {"must_link": [(0, 1)], "cannot_link": [(1, 0)]}, "both a must-link and a cannot-link"),
         ({}, {"y": np.arange(178) / 7}, "continuous"),
         ({}, {"y": [0, 1]}, "y must have"),
     ],
