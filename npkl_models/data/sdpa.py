@@ -128,7 +128,7 @@ def from_sdpa(path: str | Path) -> Statement:
             lines.append(line[1:].strip())
         if not lines or lines[0] != MARK:
             raise ProblemError(
-                f"{path} must be a file that to_sdpa wrote, got one without a problem in its comments"
+                f"{path} must be a file that to_sdpa wrote, got a file without a problem in its comments"
             )
         try:
             data = base64.b64decode("".join(lines[1:]), validate=True)
