@@ -23,7 +23,7 @@ class NPKLError(Exception):
 
 
 class ProblemError(NPKLError, ValueError):
-    """The data of a problem contradict themselves or the mathematics.
+    """The data of a problem are inconsistent, or not valid mathematically.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class ProblemError(NPKLError, ValueError):
 
 
 class OutOfRangeError(ProblemError, ArithmeticError):
-    """A point whose objective is beyond all floating-point numbers.
+    """The objective of a point is too large for a floating-point number.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class OutOfRangeError(ProblemError, ArithmeticError):
 
 
 class UnsupportedError(NPKLError, ValueError):
-    """A backend, option or name does not exist, or cannot take this problem.
+    """A backend, option or name does not exist, or does not support this problem.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class UnsupportedError(NPKLError, ValueError):
 
 
 class SolverError(NPKLError, RuntimeError):
-    """A solver broke down in a way that left no point to return.
+    """A solver broke down and returned no point.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class SolverError(NPKLError, RuntimeError):
 
 
 class WriteError(NPKLError, OSError):
-    """A file could not be written; the text names it, and what was there before is unchanged.
+    """A file could not be written; the message names it, and an older file of this name is unchanged.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class WriteError(NPKLError, OSError):
 
 
 class MissingDependencyError(NPKLError, ImportError):
-    """An optional package is needed; the text says how to install it.
+    """An optional package is missing; the message tells how to install it.
 
     Examples
     --------
@@ -100,20 +100,20 @@ class MissingDependencyError(NPKLError, ImportError):
 
 
 def unknown(kind: str, got: object, known: Iterable[str]) -> UnsupportedError:
-    """Error for a name that does not exist, with the one that was probably meant and all that do exist."""
+    """The error for an unknown name; it names the name that was probably meant, and all known names."""
     names = sorted(map(str, known))
     return UnsupportedError(f"unknown {kind} {got!r}{meant(got, names)}; known are: {', '.join(names)}")
 
 
 def meant(got: object, known: Iterable[str]) -> str:
-    """Such as " (did you mean 'iris'?)", for a name that is nearly one of those that exist; else nothing."""
+    """A hint such as " (did you mean 'iris'?)" if the name is close to a known name, else an empty string."""
     plain = {name.lower().replace("-", "_"): name for name in known}
     near = get_close_matches(str(got).lower().replace("-", "_"), plain, n=1)
     return f" (did you mean {plain[near[0]]!r}?)" if near else ""
 
 
 def chosen(kind: str, got: object, known: Iterable[str]) -> str:
-    """The name itself, if it is one of those that exist."""
+    """The name itself if it is known; otherwise raise an error that lists all known names."""
     names = list(known)
     if not isinstance(got, str) or got not in names:
         raise unknown(kind, got, names)
@@ -121,14 +121,14 @@ def chosen(kind: str, got: object, known: Iterable[str]) -> str:
 
 
 def instance(got: object, kind: type, what: str, example: str = "") -> None:
-    """Raise a ProblemError unless the value is of that class."""
+    """Raise a ProblemError unless the value is an instance of the given class."""
     if not isinstance(got, kind):
         such = f" such as {example}" if example else ""
         raise ProblemError(f"{what} must be a {kind.__name__}{such}, got {type(got).__name__}")
 
 
 def optional(module: str, wanting: str, extra: str) -> Any:
-    """An optional module, or the error that says which extra of ours brings it."""
+    """Import an optional module, or raise an error that names the extra of this library with the module."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -29,7 +29,7 @@ STRETCHES = 1  # of the path for each process
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Path:
-    """Solutions along a parameter, in ascending order of its values.
+    """Solutions of a problem for several values of a parameter, in ascending order of the values.
 
     Examples
     --------
@@ -54,26 +54,26 @@ class Path:
 
     @property
     def objective(self) -> Array:
-        """Objective of each solution."""
+        """The objective of each solution."""
         return np.array([solution.objective for solution in self.solutions])
 
     @property
     def relative_gap(self) -> Array:
-        """Certified relative gap of each."""
+        """The certified relative gap of each solution."""
         return np.array([solution.certificate.relative_gap for solution in self.solutions])
 
     @property
     def rank(self) -> Array:
-        """Rank of each."""
+        """The rank of each solution."""
         return np.array([solution.rank for solution in self.solutions])
 
     @property
     def iterations(self) -> Array:
-        """Iterations of each."""
+        """The number of iterations of each solution."""
         return np.array([solution.iterations for solution in self.solutions])
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame, a row per value (needs the extra ``frame``)."""
+        """The path as a pandas DataFrame, with a row for each value (needs the extra ``frame``)."""
         pd = optional("pandas", "to_frame", "frame")
         columns = ("objective", "relative_gap", "rank", "iterations")
         return pd.DataFrame({name: getattr(self, name) for name in columns}, index=self.values).rename_axis(
@@ -90,30 +90,35 @@ def regularization_path(
     Parameters
     ----------
     problem : Problem
+        The problem.
     parameter : {"bound", "penalty", "p", "weight"}
-        B, G or p of tr K^p; or a factor on the weights of all losses (C, gamma).
+        Parameter that varies: B, G or p of tr K^p, or a factor on the weights of all losses (C, gamma).
     values : sequence of float
+        Values of the parameter.
     backend : str
-        "auto" chooses once, for the problem as given; along weights, burer_monteiro in place of bcd where a
-        loss has a kink (half the time on a1a: its Newton steps gain more from a start).
+        Solver. "auto" chooses once, for the problem as given. For "weight" and a loss with a kink, "auto"
+        takes burer_monteiro instead of bcd, since its Newton steps gain more from a warm start (half the time
+        on a1a).
     n_jobs : int
-        Processes, each with a stretch of the path that is warm-started within; on a cluster inside
-        ``joblib.parallel_config``.
+        Number of processes. Each process solves neighbouring values with warm starts. On a cluster, call
+        inside ``joblib.parallel_config``.
     folder : path, optional
-        Where each solution is kept when it is there (by problem and options); those that are there are not
-        solved again.
+        Folder of a cache: solutions are stored there by problem and options, and stored solutions are not
+        computed again.
     **options
-        Of the backend.
+        Options of the backend.
 
     Returns
     -------
     Path
+        The solutions.
 
     Notes
     -----
-    Weights are solved from the largest down, since a kernel of too high a rank is a better start than one of
-    too low a rank; other parameters from the value nearest to the problem's own, up and down. Each solve is
-    warm-started by the one beside it where the backend takes a start.
+    Weights are solved from the largest to the smallest, since a kernel of too high a rank is a better start
+    than a kernel of too low a rank. Other parameters are solved from the value nearest to the problem's own
+    value, upwards and downwards. If the backend supports it, each solve is a warm start from the neighbouring
+    solution.
 
     Examples
     --------
@@ -145,7 +150,7 @@ def regularization_path(
 
 @dataclass(frozen=True)
 class _Stretch:
-    """Neighbouring values, solved in one process."""
+    """A job that solves neighbouring values in one process."""
 
     problem: Problem
     parameter: str
@@ -155,7 +160,7 @@ class _Stretch:
     own: float
 
     def __call__(self, grid: Array) -> list[Solution]:
-        """The largest weight first, else the value nearest to the problem's own; from there on beside it."""
+        """Solve the largest weight, or the value nearest to the problem's own, first; then the neighbours."""
         takes_start = "start" in get_backend(self.backend).option_names
         falling = self.parameter == "weight"
         first = grid.size - 1 if falling else int(np.argmin(np.abs(grid - self.own)))
@@ -196,11 +201,13 @@ def _choose(problem: Problem, parameter: str, options: Any) -> str:
 
 
 def with_parameter(problem: Problem, parameter: str, value: float) -> Problem:
-    """The problem with another value of a parameter of `regularization_path`."""
+    """The problem with another value of a parameter, as in `regularization_path`."""
     chosen("parameter", parameter, PARAMETERS)
     if parameter == "weight":
         if not problem.terms:
-            raise ProblemError(f"weight must be of losses, got {problem.name or 'a problem'} without any")
+            raise ProblemError(
+                f"weight must be for a problem with losses, got {problem.name or 'a problem'} without losses"
+            )
         if value <= 0:
             raise ProblemError(f"weight must be positive, got {value}")
         return replace(problem, terms=tuple(replace(t, weight=value * t.weight) for t in problem.terms))

@@ -34,19 +34,22 @@ class Problem(Statement):
     Parameters
     ----------
     cost : sparse or dense matrix of shape (n, n)
-        C, symmetric and finite; a graph Laplacian in most problems.
+        Cost matrix C, symmetric and finite; a graph Laplacian in most problems.
     terms : sequence of LossTerm
-        At least one.
+        Loss terms; the sequence may be empty if there are equalities.
     equalities : sequence of Equality
+        Equality constraints.
     regularizer : Regularizer
+        Regulariser R.
     basis : Basis, optional
-        Restricts K to Q U Q' with U (s x s) PSD.
+        Basis that restricts K to QUQ', with U (s x s) PSD.
     name : str
+        Name of the problem in texts.
 
     Raises
     ------
     ProblemError
-        If the parts do not fit each other; the text says which.
+        If the parts do not fit together; the message names them.
 
     Examples
     --------
@@ -57,7 +60,7 @@ class Problem(Statement):
     """
 
     def compatible_backends(self) -> dict[str, str | None]:
-        """None for each backend that takes this problem, else the reason why not."""
+        """For each backend, None if it supports this problem, else the reason why it does not."""
         return compatible(self)
 
     @overload
@@ -65,7 +68,7 @@ class Problem(Statement):
     @overload
     def compile(self, backend: Backend, **options: Any) -> Program: ...
     def compile(self, backend: str | Backend = "auto", **options: Any) -> Program:
-        """A program that solves this problem by that backend; see `npkl_models.compile`."""
+        """Compile this problem to a program of the given backend; see `npkl_models.compile`."""
         return compiled(self, backend, **options)
 
     @overload
@@ -75,7 +78,7 @@ class Problem(Statement):
     @overload
     def solve(self, backend: Backend, **options: Any) -> Solution: ...
     def solve(self, backend: str | Backend | Portfolio = "auto", **options: Any) -> Solution:
-        """Solve by that backend; see `npkl_models.solve`."""
+        """Solve this problem with the given backend; see `npkl_models.solve`."""
         return solve(self, backend, **options)
 
     def to_cvxpy(self) -> Any:
@@ -83,19 +86,19 @@ class Problem(Statement):
         return to_cvxpy(self)
 
     def explain(self) -> Explanation:
-        """The problem in words and in LaTeX; its ``dual``, and its ``forms`` by each backend."""
+        """Explain the problem in words and LaTeX, with its ``dual`` and its ``forms`` in each backend."""
         return explain(self)
 
     def dual(self) -> Dual:
-        """The dual problem with these numbers, and the conditions of optimality."""
+        """The dual problem with the numbers of this problem, and the conditions of optimality."""
         return explain_dual(self)
 
     def handout(self, path: str | Path, solution: Solution | None = None, labels: Any = None) -> Path:
-        """Write all of it on one HTML page: primal, dual, conditions, compiled forms, an answer, pictures."""
+        """Write an HTML page with primal, dual, conditions of optimality, compiled forms, solution, plots."""
         return write_handout(self, path, solution, labels)
 
     def diagnose(self) -> tuple[Finding, ...]:
-        """Contradictions, disconnection, unboundedness and bad scaling, in words."""
+        """Report contradictions, disconnected graphs, unboundedness and bad scaling, in words."""
         return diagnose(self)
 
     def to_sdpa(self, path: str | Path) -> Path:

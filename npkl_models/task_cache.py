@@ -37,7 +37,7 @@ MISSING = object()  # no result, where None may be one
 
 @dataclass(frozen=True)
 class Failure:
-    """A task that raised an error: the error in a line, and where it was raised."""
+    """The failure of a task: its error in one line, and the traceback."""
 
     error: str
     trace: str
@@ -47,26 +47,25 @@ def sweep(
     tasks: Mapping[str, Task], n_jobs: int = 1, folder: str | Path | None = None,
     progress: Callable[[str, int, int], None] | None = None, about: str = "",
 ) -> dict[str, Any]:  # fmt: skip
-    """Run tasks, in processes or on whatever cluster joblib is configured for.
+    """Run tasks in processes, or on the cluster that joblib is configured for.
 
     Parameters
     ----------
     tasks : mapping of str to callable
-        Functions without arguments, such as `functools.partial`; they must be picklable. Each returns a
-        `Solution` or what JSON can hold.
+        Functions without arguments by key, such as `functools.partial` objects. They must be picklable. Each
+        returns a `Solution` or a value that JSON can hold.
     n_jobs : int
-        Processes; -1 for all cores. Inside ``joblib.parallel_config(backend="dask")`` (or "ray", ...) the
-        tasks run on that cluster, whose scheduler begins those of a lost worker anew.
+        Number of processes; -1 is one for each core. Inside ``joblib.parallel_config(backend="dask")`` (or
+        "ray", ...) the tasks run on that cluster, whose scheduler restarts the tasks of a lost worker.
     folder : path, optional
-        Where every result is written as soon as there is one, by the process that has it (on a cluster, a
-        folder that all workers see). A task whose result is there is not run again; one that failed is, and
-        one whose file is torn, is of another task, key or problem, or says OPTIMAL of numbers that are not.
-        A result that cannot be written is returned all the same, and the log says so.
+        Folder of a cache, on a cluster a folder that all workers see. Each process writes its results there
+        at once. A task with a stored result is not run again. A task is run again if it failed, if its file
+        is damaged or belongs to another task, key or problem, or if the file says OPTIMAL but its numbers do
+        not prove it. A result that cannot be written is still returned, with a line in the log.
     progress : callable, optional
-        Told (key, done, all) whenever a task has ended.
+        Function that is called with (key, done, all) whenever a task has ended.
     about : str
-        What the tasks are about beyond their keys and the problems that they hold: a file that was written
-        about something else is not taken.
+        Description of the tasks beyond their keys and problems. A file with another description is not used.
 
     Returns
     -------
@@ -99,7 +98,7 @@ def sweep(
 
 
 def place_of(folder: str | Path | None, problem: Problem, **options: Any) -> Path | None:
-    """A folder of a problem's and its options' own inside another: no answer is taken for one of another.
+    """The folder inside ``folder`` for one problem and its options, so that results are not mixed up.
 
     Raises
     ------

@@ -18,7 +18,7 @@ _tied = threading.Event()
 
 
 def spread(function: Callable[..., Any], given: Iterable[tuple[Any, ...]], n_jobs: int) -> Iterator[Any]:
-    """The results of calls, in whatever order they end, by processes or the cluster that joblib is set to.
+    """The results of calls in the order in which they end, by processes or by the cluster set in joblib.
 
     ``function`` and the arguments of each call must be picklable; ``n_jobs`` -1 means all cores.
 
@@ -42,14 +42,14 @@ def spread(function: Callable[..., Any], given: Iterable[tuple[Any, ...]], n_job
 
 
 def processors(n_jobs: int) -> int:
-    """How many processes are meant."""
+    """The number of processes that ``n_jobs`` stands for."""
     from joblib import cpu_count
 
     return n_jobs if n_jobs > 0 else int(cpu_count())
 
 
 def configured() -> bool:
-    """Whether joblib was told to use a backend of its user's."""
+    """Whether the user has set a backend of joblib."""
     from joblib.parallel import get_active_backend
 
     backend, _ = get_active_backend()

@@ -13,32 +13,32 @@ SYMMETRIC = 1e-8  # of the largest entry: what a kernel may lack of symmetry
 
 
 def coordinates(given: Solution | ArrayLike, size: int = 2) -> Array:
-    """The points along the leading eigenvectors of the centred kernel, each as long as its eigenvalue says.
+    """Coordinates of the points along the leading eigenvectors of the centred kernel.
 
     Parameters
     ----------
     given : Solution or array_like
-        An answer; or a kernel (n x n); or, thin, a factor V (n x r) of one.
+        A solution, a kernel (n x n), or a factor V (n x r) with r < n.
     size : int
-        d, the number of coordinates, at least 1.
+        Number d of coordinates, at least 1.
 
     Returns
     -------
     ndarray of shape (n, d)
-        Column k has the squared length lambda_k; its entry of largest size is positive, the first of several.
-        Columns beyond the rank are zero.
+        The coordinates. Column k has the squared length lambda_k, the k-th eigenvalue. The first of its
+        largest entries is positive. Columns beyond the rank are zero.
 
     Raises
     ------
     ProblemError
-        For a kernel that is not symmetric, numbers that are not finite, or ``size`` below 1.
+        If a kernel is not symmetric, if numbers are not finite, or if ``size`` is below 1.
     SolverError
-        For a solution without a point.
+        If a solution has no kernel.
 
     Notes
     -----
     Torgerson 1952 (classical scaling); Scholkopf, Smola & Muller, Neural Computation 10, 1998. Negative
-    eigenvalues of a kernel that is no such thing count as zero.
+    eigenvalues, which only an invalid kernel has, count as zero.
 
     Examples
     --------
@@ -66,12 +66,13 @@ def principal(given: Solution | ArrayLike) -> tuple[Array, Array]:
     A = np.asarray(given, dtype=float)
     if A.ndim != 2 or A.shape[1] > A.shape[0] or not np.isfinite(A).all():
         raise ProblemError(
-            f"a kernel must have shape (n, n), a factor (n, r), both of finite numbers, got {A.shape}"
+            "a kernel must have shape (n, n), a factor (n, r), and all numbers must be finite, "
+            f"got shape {A.shape}"
         )
     if A.shape[0] > A.shape[1]:
         return _of_factor(A)
     if np.abs(A - A.T).max() > SYMMETRIC * np.abs(A).max():
-        raise ProblemError("a kernel must be symmetric, got one that is not")
+        raise ProblemError("a kernel must be symmetric, got a matrix that is not")
     K = A - A.mean(axis=0)
     K = K - K.mean(axis=1)[:, None]
     values, vectors = np.linalg.eigh(0.5 * (K + K.T))

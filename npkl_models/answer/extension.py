@@ -17,31 +17,33 @@ from npkl_models.model.graph import check_points, graph_width, knn_affinity, lap
 def extend(V: Array, affinity: Any, among_new: Any = None, shift: float = 0.0) -> Array:
     """Rows of V for new points: the minimiser of the Laplacian energy with the old rows fixed.
 
-    With S_NO the affinities of new to old points, S_NN those among the new ones and D the new points' total
-    affinity, the rows solve ((D + shift D) - S_NN) V_N = S_NO V, one sparse solve. That is the fixed
-    point of the iteration (17) of Hu & Kwok (IEEE TNNLS 26, 2015, section III-E) for the unnormalised
-    Laplacian, in which the old points' degrees do not change.
+    Let S_NO be the affinities between new and old points, S_NN the affinities among new points, and D the
+    total affinities of the new points. The rows solve ((D + shift D) - S_NN) V_N = S_NO V, a sparse linear
+    system. They are the fixed point of the iteration (17) of Hu & Kwok (IEEE TNNLS 26, 2015, section III-E)
+    for the unnormalised Laplacian, in which the degrees of old points do not change.
 
     Parameters
     ----------
     V : ndarray of shape (n, r)
+        Factor of the kernel of the old points.
     affinity : array_like or sparse of shape (m, n)
-        Non-negative affinities of m new points to the n old ones; every new point must be joined to an old
-        one, perhaps through other new points.
+        Non-negative affinities between m new points and the n old points. Every new point must be joined to
+        an old point, directly or through other new points.
     among_new : array_like or sparse of shape (m, m), optional
         Symmetric affinities among the new points.
     shift : float
-        Relative shift of the Laplacian; pulls the new rows towards zero.
+        Relative shift of the Laplacian; it draws the new rows towards zero.
 
     Returns
     -------
     ndarray of shape (m, r)
+        One row for each new point.
     """
     A = _affinity(affinity, "affinity")
     m = A.shape[0]
     if A.shape[1] != V.shape[0]:
         raise ProblemError(
-            f"affinity must have a column for each of the {V.shape[0]} old points, got {A.shape}"
+            f"affinity must have a column for each of the {V.shape[0]} old points, got shape {A.shape}"
         )
     B = sp.csr_array((m, m)) if among_new is None else _affinity(among_new, "among_new")
     if B.shape != (m, m) or abs(B - B.T).sum() > 1e-10 * max(1.0, abs(B).sum()):
@@ -59,36 +61,40 @@ def extend_points(
     V: Array, X: Any, X_new: Any, n_neighbors: int = 5, shift: float = 0.0, sigma: float | str = "auto",
     metric: str = "euclidean", steps: int | None = None,
 ) -> Array:  # fmt: skip
-    """Rows of V for new points as Hu & Kwok print it: L_OO V_O = -L_OI V_I with the normalised Laplacian.
+    """Rows of V for new points as printed by Hu & Kwok: L_OO V_O = -L_OI V_I with the normalised Laplacian.
 
-    The graph is that of all points, old and new, with the width that `knn_affinity` finds on the old
-    ones alone; so the degrees of old points change, other than in `extend`. Points that are joined to no
-    old one, not even through others, get rows of zeros.
+    The graph contains all points, old and new; its width is the one that `knn_affinity` finds for the old
+    points alone. Unlike in `extend`, the degrees of old points change. With a shift, points that are not
+    joined to an old point, directly or through other points, get rows of zeros.
 
     Source: IEEE TNNLS 26(9), 2015, section III-E and eq. (17).
 
     Parameters
     ----------
     V : ndarray of shape (n, r)
+        Factor of the kernel of the old points.
     X : array_like or sparse of shape (n, d)
-        The points that V belongs to.
+        The old points, to which V belongs.
     X_new : array_like or sparse of shape (m, d)
+        The new points.
     n_neighbors, sigma, metric
-        As in `knn_affinity`, when the Laplacian of the problem was made.
+        Parameters of `knn_affinity`; use the values with which the Laplacian of the problem was made.
     shift : float
-        The source's delta; without one every new point must be joined to an old one.
+        Shift of the Laplacian (delta in the source). If it is 0, every new point must be joined to an old
+        point.
     steps : int, optional
-        Take so many steps of the iteration (17) from zero, in place of the solution that it converges to.
+        Number of steps of the iteration (17) from zero. None solves for the limit of the iteration.
 
     Returns
     -------
     ndarray of shape (m, r)
+        One row for each new point.
     """
     old, new = check_points(X), check_points(X_new, least=1)
     if old.shape[0] != V.shape[0] or old.shape[1] != new.shape[1]:
         raise ProblemError(
-            f"X must have the {V.shape[0]} rows of V and X_new as many columns as X, "
-            f"got {old.shape} and {new.shape}"
+            f"X must have {V.shape[0]} rows like V, and X_new must have as many columns as X, "
+            f"got shapes {old.shape} and {new.shape}"
         )
     if steps is not None and not (isinstance(steps, (int, np.integer)) and steps >= 1):
         raise ProblemError(f"steps must be an integer >= 1 or None, got {steps!r}")
@@ -116,7 +122,7 @@ def _require_joined(to_old: Any, among_new: Any) -> None:
     reached = np.bincount(labels, weights=own, minlength=labels.max(initial=0) + 1) > 0
     if not reached[labels].all():
         lonely = np.flatnonzero(~reached[labels])[:5].tolist()
-        raise ProblemError(f"every new point must be joined to an old one, got none for {lonely}")
+        raise ProblemError(f"every new point must be joined to an old point, got no such edge for {lonely}")
 
 
 def _affinity(values: Any, name: str) -> Any:

@@ -15,37 +15,37 @@ from npkl_models.linalg.owned import Owner, owned
 
 
 class Status(Enum):
-    """Outcome of a solve; the text is the advice.
+    """Status of a solution; the value of each member is a sentence with advice.
 
     Examples
     --------
     >>> import npkl_models as nm
     >>> nm.Status.ITERATION_LIMIT.value
-    'stopped at max_iter: raise it, or start from this solution'
+    'stopped at max_iter: raise max_iter, or start from this solution'
     """
 
     OPTIMAL = "certified optimal within the tolerance"
     LOCALLY_SOLVED = (
-        "stationary, but not certified within the tolerance: raise the rank or lower tol, "
+        "stationary, but not certified within the tolerance: raise the rank, "
         "and look at certificate.min_eigenvalue"
     )
     INACCURATE = (
-        "the solver stopped with a point that its certificate does not confirm within the "
-        "tolerance: ask the solver for more accuracy or use another"
+        "the solver stopped at a point that the certificate does not confirm within the "
+        "tolerance: ask the solver for more accuracy, or use another solver"
     )
     INFEASIBLE = "the constraints contradict each other: see problem.diagnose()"
     UNBOUNDED = "the objective has no lower bound: add a regulariser with a bound"
-    ITERATION_LIMIT = "stopped at max_iter: raise it, or start from this solution"
-    TIME_LIMIT = "stopped at time_limit: raise it, or start from this solution"
-    STOPPED = "stopped by the callback or from the keyboard; this is the best point so far"
-    FAILED = "the solver broke down: see the message, and try another backend"
+    ITERATION_LIMIT = "stopped at max_iter: raise max_iter, or start from this solution"
+    TIME_LIMIT = "stopped at time_limit: raise time_limit, or start from this solution"
+    STOPPED = "stopped by the callback or from the keyboard; the solution is the best point so far"
+    FAILED = "the solver broke down: read solution.message, and try another backend"
 
     def __str__(self) -> str:
         return self.name
 
 
 class Attempt(NamedTuple):
-    """A backend that was tried: for how long, how it ended, and the relative gap that was certified."""
+    """The record of a backend that was tried: its name, seconds, status and certified relative gap."""
 
     backend: str
     seconds: float
@@ -57,10 +57,10 @@ class Attempt(NamedTuple):
 
 
 class Iterate(NamedTuple):
-    """One line of a history; also what a callback sees, with the current factor V.
+    """One row of a history; a callback receives an iterate with the current factor V.
 
-    ``more`` has what the backend measures beyond, by the names of `History.columns`; ``backend`` is the name
-    of the one that runs, which a callback is told.
+    ``more`` holds further measurements of the backend, by the names of `History.columns`. ``backend`` is the
+    name of the backend that runs; only a callback receives it.
 
     Examples
     --------
@@ -86,13 +86,14 @@ class Iterate(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class History(Owner):
-    """Columns over the iterations; ``bound`` is nan where none was computed.
+    """The history of a run: columns of numbers over the iterations.
 
     Attributes
     ----------
     iteration, seconds, objective, bound, residual, rank : ndarray
+        Standard columns; ``bound`` is nan in iterations without a bound.
     more : mapping of str to ndarray
-        What the backend measures beyond, nan where it did not: admm's residuals, for instance.
+        Further columns of the backend, such as the residuals of admm; nan where nothing was measured.
 
     Examples
     --------
@@ -125,7 +126,7 @@ class History(Owner):
 
     @classmethod
     def of(cls, rows: Sequence[Iterate]) -> History:
-        """From the iterates in order."""
+        """Make a history from iterates in their order."""
         if not rows:
             return cls()
         table = np.array([row[:6] for row in rows], dtype=float)
@@ -136,11 +137,11 @@ class History(Owner):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of all columns."""
+        """The names of all columns."""
         return (*STANDARD, *self.more)
 
     def __getitem__(self, name: str) -> Array:
-        """The column of that name."""
+        """The column with the given name."""
         chosen("column of this history", name, self.columns)
         return getattr(self, name) if name in STANDARD else self.more[name]
 
@@ -151,12 +152,12 @@ class History(Owner):
         return f"History({len(self)} rows)"
 
     def pack(self) -> dict[str, Array]:
-        """The columns as arrays of a file."""
+        """The columns as arrays for a file."""
         return {f"{STORED}{name}": self[name] for name in self.columns}
 
     @classmethod
     def unpack(cls, data: Mapping[str, Array]) -> History:
-        """What `pack` made."""
+        """Restore a history from the arrays of `pack`."""
         found = {name.removeprefix(STORED): data[name] for name in data if name.startswith(STORED)}
         own = {name: found.pop(name) for name in STANDARD}
         return cls(**own, more=found)

@@ -36,35 +36,39 @@ WORDS = 160  # of a message that a summary shows
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution(Owner):
-    """A point, what its solver claims of it, and what is proved of it.
+    """The solution of a problem: a kernel, the status of the run, and a certificate.
 
     Attributes
     ----------
     problem : Problem
+        The problem that was solved.
     backend : str
+        Name of the backend.
     status : Status
-        OPTIMAL only if the certificate confirms it.
+        Status of the solution; OPTIMAL only if the certificate confirms it.
     V : ndarray of shape (n, r) or None
-        Factor of the kernel, K = V V'; None if the solver left no point.
+        Factor of the kernel, K = VV'; None if the solver returned no kernel.
     objective : float
-        Recomputed from V, never taken over from the solver.
+        Objective, recomputed from V and never taken from the solver.
     reported_objective : float
-        The solver's own number.
+        Objective that the solver reported.
     multipliers : Multipliers or None
-        The solver's dual point.
+        Dual point of the solver.
     iterations : int
+        Number of iterations.
     build_time, solve_time : float
-        Seconds to set the program up, and to solve it, certificate included.
+        Seconds to set up the program, and seconds to solve it, certificate included.
     history : History
+        History of the run.
     message : str
-        The solver's words, or the reason for the backend.
+        Message of the solver, or the reason for the choice of the backend.
     kernel_min_eigenvalue : float
-        Smallest eigenvalue of the kernel as the solver left it, before the repair that cut its
-        negative part; 0 for a factor.
+        Smallest eigenvalue of the solver's kernel before its negative part was cut off; 0 if the solver
+        works on a factor.
     attempts : tuple of Attempt
-        Who was tried, if the choice of the backend was left to the library.
+        Record of the backends that were tried, if the library chose the backend.
     known_certificate : Certificate or None
-        The one that was made while solving; ask for ``certificate``, which makes it where it is missing.
+        Certificate from the solve, if there is one. Use ``certificate``, which computes a missing one.
 
     Examples
     --------
@@ -105,29 +109,29 @@ class Solution(Owner):
 
     @cached_property
     def certificate(self) -> Certificate:
-        """The proof of how good this point is; computed on first use unless the solver did."""
+        """The certificate of this solution; it is computed on first use unless the solve has made it."""
         if self.known_certificate is not None:
             return self.known_certificate
         return certify(self.problem, factor_of(self, "point to certify"), self.multipliers, kind="factor")
 
     @property
     def K(self) -> Array:
-        """The kernel V V' (n x n)."""
+        """The kernel VV' (n x n) as a dense array."""
         return self.dense()
 
     def dense(self, force: bool = False) -> Array:
-        """The kernel V V' as an n x n array; above 20,000 points only with ``force=True``."""
+        """The kernel VV' as an n x n array; more than 20,000 points need ``force=True``."""
         V = factor_of(self)
         if self.problem.n > DENSE_LIMIT and not force:
             raise ProblemError(
                 f"a dense kernel of {self.problem.n} points takes {8e-9 * self.problem.n**2:.1f} GB; "
-                "work with V, or call dense(force=True)"
+                "use the factor V, or call dense(force=True)"
             )
         return V @ V.T
 
     @property
     def U(self) -> Array:
-        """U (s x s) of K = Q U Q' for a problem with a basis."""
+        """The matrix U (s x s) of K = QUQ', for a problem with a basis."""
         if self.problem.basis is None or self.V is None:
             raise ProblemError("U exists only for a solved problem with a basis")
         W = self.problem.basis.Q.T @ self.V
@@ -135,12 +139,12 @@ class Solution(Owner):
 
     @property
     def rank(self) -> int:
-        """Numerical rank of the kernel (eigenvalues above 1e-7 of the largest)."""
+        """The numerical rank of the kernel: the number of eigenvalues above 1e-7 of the largest."""
         return 0 if self.V is None else numerical_rank(self.V)
 
     @property
     def trace(self) -> float:
-        """Tr K."""
+        """The trace of the kernel."""
         return 0.0 if self.V is None else float(np.sum(gram_eigenvalues(self.V)))
 
     def is_optimal(self, tol: float = 1e-6) -> bool:
@@ -148,14 +152,14 @@ class Solution(Owner):
         return self.V is not None and self.certificate.certifies(tol)
 
     def extend(self, affinity_to_new_points: Any, among_new: Any = None, shift: float = 0.0) -> Array:
-        """Rows of V for new points, from their affinities (m x n); see `npkl_models.answer.extension`."""
+        """Rows of V for new points from their affinities (m x n); see `npkl_models.answer.extension`."""
         return extend(factor_of(self, "factor to extend"), affinity_to_new_points, among_new, shift)
 
     def extend_points(
         self, X: Any, X_new: Any, n_neighbors: int = 5, shift: float = 0.0, sigma: float | str = "auto",
         steps: int | None = None,
     ) -> Array:  # fmt: skip
-        """Rows of V for new points (m x d) as Hu & Kwok (2015) print it.
+        """Rows of V for new points (m x d) by the method printed in Hu & Kwok (2015).
 
         See `extend_points` in `npkl_models.answer.extension`.
         """
@@ -173,10 +177,10 @@ class Solution(Owner):
         return f"<div><strong>{html.escape(head)}</strong><br>{drawn}<table>{rows}</table></div>"
 
     def summary(self) -> str:
-        """At most eight lines: status and advice, objective, certificate, rank, times, who was tried.
+        """A summary of at most eight lines: status, advice, objective, certificate, rank, times and message.
 
-        The last line of an answer with a kernel says in plain words what is proved of it.
-        ``message`` has the solver's and the choice's own words in full.
+        If there is a kernel, the last line states in plain words what is proved. ``message`` contains the
+        messages of solver and choice in full.
         """
         lines = [f"{self.backend}: {self.status} - {self.status.value}"]
         if self.V is not None:
@@ -193,11 +197,11 @@ class Solution(Owner):
         return "\n".join(lines)
 
     def save(self, path: str | Path) -> Path:
-        """Write problem and answer to one .npz file (arrays and JSON, no pickle), whole or not at all."""
+        """Write problem and solution to one .npz file (arrays and JSON, no pickle); never a partial file."""
         return write(path, *self.pack())
 
     def pack(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """A JSON header and arrays from which `unpack` makes the answer again."""
+        """A JSON header and arrays from which `unpack` restores the solution."""
         header, arrays = self.problem.pack()
         arrays |= packed_arrays(self.V, self.multipliers, self.history)
         header["attempts"] = [[a.backend, a.seconds, a.status.name, a.gap] for a in self.attempts]
@@ -208,22 +212,22 @@ class Solution(Owner):
 
     @staticmethod
     def load(path: str | Path) -> Solution:
-        """Read back what `save` wrote, and judge it again.
+        """Read a solution that `save` wrote, and verify its status.
 
-        The objective is computed from V. A status that says more than that a run was cut off is kept only if
-        it is proved once more of the numbers in the file, which takes as long as a certificate.
+        The objective is recomputed from V. The statuses OPTIMAL, INFEASIBLE and UNBOUNDED are kept only if
+        they are proved again from the numbers in the file, which takes as long as a certificate.
 
         Raises
         ------
         ProblemError
-            For any file that is not as `save` wrote it; the text names it and says what is wrong.
+            If the file is not as `save` wrote it. The message names the file and the defect.
         """
         with gate(path, "a saved solution"):
             return Solution.unpack(*read(path, "backend"))
 
     @staticmethod
     def unpack(header: dict[str, Any], data: dict[str, Any]) -> Solution:
-        """The answer that `pack` took apart, judged again."""
+        """Restore a solution from the header and arrays of `pack`, and verify its status."""
         problem = kind().unpack(header, data)
         own = unpacked(header, data, problem)
         tried = tuple(Attempt(a, t, _status(s), gap) for a, t, s, gap in attempts(header))
@@ -236,7 +240,7 @@ class Solution(Owner):
 
 
 def factor_of(solution: Solution, wanted: str = "kernel") -> Array:
-    """The factor V of an answer, or a SolverError that says what is wanted and why there is none."""
+    """The factor V of a solution; a SolverError names what was wanted if there is no factor."""
     if solution.V is None:
         raise SolverError(f"{solution.backend} left no {wanted} (status {solution.status})")
     return solution.V
@@ -256,9 +260,9 @@ def _status(name: str) -> Status:
 
 
 def _judged_again(said: Solution, objective: float | None, tol: float) -> Solution:
-    """A loaded answer with the status that is proved of its numbers, and words if that is another one.
+    """A loaded solution with the status that its numbers prove; a changed status is explained in the message.
 
-    ``objective`` is the one in the file, where a checksum stands for it.
+    ``objective`` is the objective in the file, if a checksum protects it.
     """
     if said.status in CUT_OFF:
         return said
@@ -281,6 +285,6 @@ def _is_near(one: float, other: float | None) -> bool:
 
 
 def _degraded(said: Solution, why: str) -> Solution:
-    words = f"the file says {said.status}, of which its numbers are no proof: {why}"
+    words = f"the file says {said.status}, but its numbers do not prove this status: {why}"
     status = Status.FAILED if said.V is None else Status.INACCURATE
     return replace(said, status=status, message="; ".join(part for part in (said.message, words) if part))

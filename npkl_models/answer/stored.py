@@ -88,5 +88,5 @@ def _history(data: dict[str, Array]) -> History:
         raise ProblemError(f"the history must have the columns {', '.join(STANDARD)}, got none of {missing}")
     odd = [name for name in data if name.startswith(STORED) and data[name].dtype.kind not in "fiu"]
     if odd:
-        raise ProblemError(f"columns of the history must be numbers, got others in {odd}")
+        raise ProblemError(f"columns of the history must be numbers, got other types in {odd}")
     return History.unpack(data)

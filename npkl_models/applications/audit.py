@@ -1,12 +1,12 @@
 """Which pairs fight the graph and the other pairs: the ones to look at first when some may be wrong.
 
-The optimal value as a function of a pair's weight w is concave, since it is a minimum of linear functions,
-and its slope is the loss of that pair at the optimum. So to leave the pair out lowers the optimum by the
-integral of its loss from weight 0 to w: at least w loss(z), with z the value that the kernel has, and at
-most w loss(z0), with z0 the value that it would have without the pair. Where the value answers in
-proportion to the multiplier, a square or an active squared hinge makes it w sqrt(loss(z) loss(z0)) exactly;
-that is the score. z0 is not computed, which would be a solve for each pair, but guessed: the value between
-the neighbours of the two points.
+The optimum as a function of a pair's weight w is concave, since it is a minimum of linear functions. Its
+slope is the loss of the pair at the optimum. So leaving out the pair lowers the optimum by the integral of
+its loss from weight 0 to w. The integral is at least w loss(z), with z the value of the kernel, and at most
+w loss(z0), with z0 the value without the pair. If the value responds in proportion to the multiplier, the
+integral for a square or an active squared hinge is exactly w sqrt(loss(z) loss(z0)). This number is the
+score. An exact z0 would take a solve for each pair; it is estimated by the value between the neighbours of
+the two points.
 """
 
 from __future__ import annotations
@@ -28,23 +28,26 @@ SHOWN = 10  # rows of the table that is printed
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Audit:
-    """Pairs in the order of their score, the most suspicious first.
+    """The pairs of a solved problem in the order of their score, the most suspicious pair first.
 
     Attributes
     ----------
     pairs : ndarray of int, shape (m, 2)
+        The pairs (i, j).
     must : ndarray of bool, shape (m,)
         Whether a pair is a must-link.
     value : ndarray of shape (m,)
-        z_e = K_ij.
+        The value z_e = K_ij of each pair.
     expected : ndarray of shape (m,)
-        The value between the neighbours of i and those of j.
+        The value between the mean of i's neighbours and the mean of j's neighbours.
     multiplier : ndarray of shape (m,)
-        y_e, the slope of the weighted loss: negative where a pair draws its points together.
+        The multiplier y_e, which is the slope of the weighted loss: negative if the pair draws its points
+        together.
     loss : ndarray of shape (m,)
-        Its share of the objective; without it the optimum is lower by at least that.
+        The weighted loss of each pair. Without the pair, the optimum is lower by at least this number.
     score : ndarray of shape (m,)
-        The estimate of how much lower; 0 for pairs that are kept, or kept more than asked for.
+        An estimate of how much lower the optimum is without the pair; 0 for a pair whose value meets its
+        target or goes beyond it.
     """
 
     pairs: Index
@@ -56,7 +59,7 @@ class Audit:
     score: Array
 
     def suspects(self, share: float = 0.1) -> Index:
-        """The pairs at the top, a share of all; fewer where fewer have a score.
+        """The given share of the pairs with the highest scores; pairs with a score of 0 are left out.
 
         Examples
         --------
@@ -104,24 +107,25 @@ class Audit:
 
 
 def audit_pairs(solution: Solution) -> Audit:
-    """Rank the pairs of a solved problem by how much they fight the graph and the other pairs.
+    """Rank the pairs of a solved problem by how much they contradict the graph and the other pairs.
 
     Parameters
     ----------
     solution : Solution
-        Of a problem whose pairs have a loss. Weights of 1 to 10 tell most: where one believes the pairs more,
-        the kernel is bent until they agree.
+        The solution of a problem whose pairs have a loss. Weights from 1 to 10 are best for an audit: with
+        larger weights the kernel is bent until it agrees with the pairs.
 
     Returns
     -------
     Audit
+        The pairs with their scores, the most suspicious pair first.
 
     Raises
     ------
     ProblemError
-        If no pair has a loss: `hard_pcp` keeps all, whatever they cost.
+        If no pair has a loss, as in `hard_pcp`, where all pairs are constraints.
     SolverError
-        For a solution without a point.
+        If the solution has no kernel.
 
     Examples
     --------
@@ -141,7 +145,7 @@ def audit_pairs(solution: Solution) -> Audit:
     known = [part for part in parts if part is not None]
     if not known:
         raise ProblemError(
-            f"pairs must have a loss to be audited, got {solution.problem.name or 'a problem'} without one"
+            f"pairs must have a loss to be audited, got {solution.problem.name or 'a problem'} without a loss"
         )
     pairs, must, z, z0, y, loss, score = (np.concatenate(part) for part in zip(*known, strict=True))
     order = np.lexsort((-loss, -score))
@@ -149,7 +153,7 @@ def audit_pairs(solution: Solution) -> Audit:
 
 
 def _of_term(term: LossTerm, V: Array, rows: Array) -> tuple[Array, ...] | None:
-    """The columns of an audit for the pairs of a term; None for one that has none."""
+    """The columns of an audit for the pairs of a term; None if the term has no pairs."""
     if not isinstance(term.functional, Entries):
         return None
     ends = np.stack(term.functional.indices, axis=1)
@@ -167,7 +171,7 @@ def _of_term(term: LossTerm, V: Array, rows: Array) -> tuple[Array, ...] | None:
 
 
 def _between_neighbours(cost: Matrix, V: Array) -> Array:
-    """For each point the mean of its neighbours' rows, weighted by the graph; its own if it has none."""
+    """For each point the mean row of its neighbours, weighted by the graph; without neighbours its own."""
     C = sp.coo_array(cost)
     joined = (C.row != C.col) & (C.data < 0)
     A = sp.csr_array((-C.data[joined], (C.row[joined], C.col[joined])), shape=C.shape)

@@ -17,22 +17,25 @@ def kernel_kmeans(
     kernel: Any, n_clusters: int, n_init: int = 20, random_state: int | None = 0,
     sample_weight: Array | None = None,
 ) -> Index:  # fmt: skip
-    """Kernel k-means: k-means on the rows of a factor V, since ||v_i - v_j||^2 is the distance in K = V V'.
+    """Kernel k-means: k-means on the rows of a factor V, whose distances are those of the kernel K = VV'.
 
     Parameters
     ----------
     kernel : Solution, or ndarray of shape (n, r) or (n, n)
         A solution, a factor, or a symmetric kernel matrix.
     n_clusters : int
+        Number of clusters.
     n_init : int
-        Restarts, of which the best is kept.
+        Number of restarts; the best restart is kept.
     random_state : int
+        Seed of k-means.
     sample_weight : ndarray of shape (n,), optional
-        How much each point counts; one by default.
+        Weight of each point; one by default.
 
     Returns
     -------
     ndarray of int, shape (n,)
+        Cluster of each point.
 
     Examples
     --------
@@ -54,7 +57,7 @@ def kernel_kmeans(
 
 
 def cluster_accuracy(labels: ArrayLike, clusters: ArrayLike) -> float:
-    """Share of the pairs of points on which two partitions agree: the papers' accuracy, the Rand index.
+    """The Rand index, the papers' accuracy: the share of pairs of points on which two partitions agree.
 
     Zhuang, Tsang & Hoi, JMLR 12, 2011, section 7.2 (Hoi, Jin & Lyu 2007; Rand 1971).
 
@@ -70,10 +73,12 @@ def cluster_accuracy(labels: ArrayLike, clusters: ArrayLike) -> float:
 
 
 def as_rows(kernel: Any) -> Array:
-    """Rows whose distances are those of a solution, a factor, or a kernel matrix (n x n)."""
+    """Rows that have the distances of the kernel of a solution, a factor, or a kernel matrix (n x n)."""
     if isinstance(kernel, Solution):
         if kernel.V is None:
-            raise ProblemError("a solution without a point has no kernel to cluster; see its status")
+            raise ProblemError(
+                f"a solution must have a kernel to cluster, got none; its status is {kernel.status}"
+            )
         return kernel.V
     A = np.asarray(kernel, dtype=float)
     if A.ndim != 2 or not np.isfinite(A).all():
@@ -83,6 +88,6 @@ def as_rows(kernel: Any) -> Array:
 
 
 def membership(group: Index, count: int) -> Matrix:
-    """Which points are in each of so many groups: ones in a sparse matrix, groups by points."""
+    """A sparse matrix, groups by points, with a one where a point is in a group."""
     n = group.size
     return sp.csr_array((np.ones(n), (group, np.arange(n))), shape=(count, n))

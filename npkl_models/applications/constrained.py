@@ -1,8 +1,8 @@
 """Constrained k-means: the pairs are kept while clusters are formed.
 
-Wagstaff, Cardie, Rogers & Schroedl, ICML 2001: in each round points go, one after the other, to the nearest
-centre to which no pair forbids them. Must-links are contracted first, so that only cannot-links remain; which
-points can be served depends on their order, and there may be none that serves all.
+Wagstaff, Cardie, Rogers & Schroedl, ICML 2001: in each round, points go one after the other to the nearest
+centre that no pair forbids. Must-links are contracted first, so that only cannot-links remain. Whether every
+point finds a centre depends on the order of the points; there may be no order in which all do.
 """
 
 from __future__ import annotations
@@ -25,17 +25,18 @@ ASSIGN = Loop("npkl_models.applications.assign", "assign", 1.5)
 
 @dataclass(frozen=True)
 class Constrained:
-    """What constrained k-means found.
+    """The result of constrained k-means.
 
     Attributes
     ----------
     labels : ndarray of int, shape (n,)
+        Cluster of each point.
     violated : int
-        Cannot-links that are not kept; must-links always are. 0 unless every restart failed.
+        Number of cannot-links that are violated; 0 unless every restart failed. Must-links are always kept.
     inertia : float
-        The sum of squared distances to the centres.
+        Sum of the squared distances of points to their centres.
     restarts, failed : int
-        How many there were, and how many ended at a point that no cluster could take.
+        Number of restarts, and number of restarts that violate a cannot-link.
     """
 
     labels: Index
@@ -54,31 +55,34 @@ def constrained_kmeans(
     kernel: Any, n_clusters: int, pairs: Pairs, n_init: int = 20, max_iter: int = 300,
     random_state: int | None = 0,
 ) -> Constrained:  # fmt: skip
-    """COP-KMeans on a solution, a factor or a kernel matrix.
+    """Constrained k-means (COP-KMeans) on a solution, a factor or a kernel matrix.
 
     Parameters
     ----------
     kernel : Solution, or ndarray of shape (n, r) or (n, n)
+        A solution, a factor, or a symmetric kernel matrix.
     n_clusters : int
+        Number of clusters.
     pairs : Pairs
-        Over the same points.
+        Must-links and cannot-links over the same points.
     n_init : int
-        Restarts, each with centres by k-means++ and an order of its own.
+        Number of restarts, each with its own centres (by k-means++) and its own order of the points.
     max_iter : int
-        Rounds of each.
+        Largest number of rounds of a restart.
     random_state : int, optional
+        Seed of centres and orders.
 
     Returns
     -------
     Constrained
-        The best restart that keeps all pairs. Where none does (the greedy assignment may fail although a
-        feasible one exists; to find one is NP-hard) the one that breaks the fewest cannot-links, and
-        ``violated`` says how many.
+        The best restart that keeps all pairs. If no restart keeps all pairs: the restart that violates the
+        fewest cannot-links, with their number in ``violated``. The greedy assignment may fail although a
+        partition that keeps all pairs exists; the search for one is NP-hard.
 
     Raises
     ------
     ProblemError
-        If must-links and cannot-links contradict each other, so that no partition keeps them.
+        If must-links and cannot-links contradict each other, so that no partition keeps all pairs.
 
     Examples
     --------
@@ -98,7 +102,8 @@ def constrained_kmeans(
     chains = pairs.contradictions()
     if chains:
         raise ProblemError(
-            f"must-links join the points of {len(chains)} cannot-links, for example by {chains[0]}"
+            f"pairs must not contradict each other, but must-links join the points of {len(chains)} "
+            f"cannot-links, for example by the chain {chains[0]}"
         )
     count, group = pairs.groups()
     gather = membership(group, count)

@@ -29,7 +29,7 @@ from npkl_models.model.neighbors import nearest_neighbors
 
 
 def scree(given: Solution | ArrayLike) -> Array:
-    """Eigenvalues of the centred kernel, the largest first: what each coordinate holds of the variance.
+    """Eigenvalues of the centred kernel, the largest first: n times the variance along each coordinate.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def scree(given: Solution | ArrayLike) -> Array:
     Returns
     -------
     ndarray of shape (k,)
-        All of a kernel, min(n, r) of a factor.
+        All n eigenvalues if a kernel is given; min(n, r) eigenvalues if a factor is given.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def scree(given: Solution | ArrayLike) -> Array:
 
 
 def held(given: Solution | ArrayLike, size: int = 2) -> float:
-    """The share of the trace of the centred kernel that its first eigenvalues hold; 1 for a kernel of zero.
+    """The share of the first eigenvalues in the trace of the centred kernel; 1 for the zero kernel.
 
     Examples
     --------
@@ -66,21 +66,23 @@ def held(given: Solution | ArrayLike, size: int = 2) -> float:
 
 
 def neighborhood_preservation(X: Any, Z: ArrayLike, n_neighbors: int = 5, metric: str = "euclidean") -> float:
-    """The share of the nearest neighbours of the points that are nearest neighbours of their images, too.
+    """The share of the points' nearest neighbours that are nearest neighbours in the embedding, too.
 
     Parameters
     ----------
     X : array_like or sparse of shape (n, d)
-        Points, of which ``metric`` says the distances.
+        The points.
     Z : array_like of shape (n, s)
-        Their images.
+        The embedding of the points; its distances are Euclidean.
     n_neighbors : int
-        1 to n - 1, of either.
+        Number of neighbours of each point, from 1 to n - 1.
+    metric : str
+        Metric of the distances between the points in X.
 
     Returns
     -------
     float
-        Between 0 and 1; (n_neighbors / (n - 1)) by chance.
+        The share, between 0 and 1; a random embedding has n_neighbors / (n - 1) on average.
 
     Examples
     --------
@@ -103,15 +105,17 @@ def neighborhood_preservation(X: Any, Z: ArrayLike, n_neighbors: int = 5, metric
 
 
 def knn_accuracy(Z: ArrayLike, labels: ArrayLike, n_neighbors: int = 1) -> float:
-    """The share of points whose class most of their nearest neighbours have, each left out in its turn.
+    """Leave-one-out accuracy of the nearest-neighbour classifier: the share of points that it gets right.
 
     Parameters
     ----------
     Z : array_like of shape (n, s)
+        The embedding.
     labels : array_like of shape (n,)
+        Class of each point.
     n_neighbors : int
-        1 to n - 1. Of classes with as many neighbours the one whose neighbours are nearer, by the sum of
-        their ranks, is said.
+        Number of neighbours that vote, from 1 to n - 1. If two classes have equally many votes, the class
+        with the smaller sum of ranks (the nearer neighbours) wins.
 
     Examples
     --------
@@ -127,9 +131,9 @@ def knn_accuracy(Z: ArrayLike, labels: ArrayLike, n_neighbors: int = 1) -> float
 
 
 def trustworthiness(X: Any, Z: ArrayLike, n_neighbors: int = 5, metric: str = "euclidean") -> float:
-    """Whether points that are near in the image were near before: scikit-learn's score, from 0 to 1.
+    """Trustworthiness, from 0 to 1: whether points that are near in the embedding are near in X, too.
 
-    Venna & Kaski, ICANN 2001; `sklearn.manifold.trustworthiness`, which wants fewer than n / 2 neighbours.
+    Venna & Kaski, ICANN 2001. `sklearn.manifold.trustworthiness` computes it and needs n_neighbors < n / 2.
 
     Examples
     --------
@@ -145,18 +149,23 @@ def trustworthiness(X: Any, Z: ArrayLike, n_neighbors: int = 5, metric: str = "e
 
 
 def kernel_pca(X: Any, size: int = 2, kernel: str = "rbf", **options: Any) -> Array:
-    """The baseline: coordinates by scikit-learn's `KernelPCA`, signs as in `coordinates`.
+    """Coordinates by kernel PCA of scikit-learn, as a baseline; signs are fixed as in `coordinates`.
 
     Parameters
     ----------
     X : array_like or sparse of shape (n, d)
+        The points.
     size : int
+        Number of coordinates.
     kernel : str
-        Of `sklearn.decomposition.KernelPCA`, to which further ``options`` go.
+        Kernel of `sklearn.decomposition.KernelPCA`.
+    **options
+        Further parameters of `sklearn.decomposition.KernelPCA`.
 
     Returns
     -------
     ndarray of shape (n, size)
+        One row for each point.
 
     Examples
     --------
@@ -182,7 +191,7 @@ def _images(Z: ArrayLike) -> Array:
 
 
 def _votes(Z: Array, y: Index, count: int, n_neighbors: int) -> Index:
-    """The class that the neighbours of each point say."""
+    """The class that the neighbours of each point vote for."""
     from sklearn.neighbors import NearestNeighbors
 
     if not 1 <= n_neighbors < len(Z):

@@ -18,17 +18,17 @@ from npkl_models.model.pairs import Pairs
 
 @dataclass(frozen=True)
 class PairFolds:
-    """Splits pairs into folds, must-links and cannot-links each by themselves.
+    """Splitter of pairs into folds; must-links and cannot-links are split separately.
 
-    Held-out pairs that follow from the other folds (two points in a chain of must-links, or in two chains
-    that a cannot-link keeps apart) would be no test, and are left out.
+    A held-out pair that follows from the other folds would be no test, so it is left out. Such a pair lies
+    within a chain of must-links, or between two chains that a cannot-link keeps apart.
 
     Parameters
     ----------
     n_splits : int
-        From 2, and at most the number of pairs of either kind.
+        Number of folds: at least 2, at most the number of must-links and the number of cannot-links.
     random_state : int or Generator
-        Which pairs are in which fold.
+        Seed of the assignment of pairs to folds.
 
     Examples
     --------
@@ -45,19 +45,20 @@ class PairFolds:
     random_state: Seed = 0
 
     def split(self, pairs: Pairs) -> Iterator[tuple[Pairs, Pairs]]:
-        """For each fold: the pairs of the others, and those that are held out.
+        """Yield for each fold the pairs to learn from and the pairs that are held out.
 
         Raises
         ------
         ProblemError
-            If there are fewer pairs of a kind than folds, or a fold has none that does not follow.
+            If there are fewer must-links or cannot-links than folds, or if all must-links or all cannot-links
+            of a fold follow from the other folds.
         """
         kinds = (pairs.must_link, pairs.cannot_link)
         folds = self.n_splits
         if not isinstance(folds, (int, np.integer)) or folds < 2 or min(map(len, kinds)) < folds:
             raise ProblemError(
-                f"pairs must be at least as many of each kind as folds, and folds at least 2; got "
-                f"{len(kinds[0])} must-links, {len(kinds[1])} cannot-links and {folds} folds"
+                "folds must be >= 2, and pairs must have at least one must-link and one cannot-link for each "
+                f"fold; got {len(kinds[0])} must-links, {len(kinds[1])} cannot-links and {folds} folds"
             )
         rng = generator(self.random_state)
         place = [rng.permutation(len(kind)) % folds for kind in kinds]
@@ -66,14 +67,15 @@ class PairFolds:
 
 
 def _parted(pairs: Pairs, out: Mask, fold: int) -> tuple[Pairs, Pairs]:
-    """The pairs that stay, and of those that are out the ones that do not follow from them."""
+    """The pairs to learn from, and the held-out pairs that do not follow from them."""
     train = _some(pairs, ~out)
     ends = np.stack([pairs.i, pairs.j], axis=1)
     held = out.copy()
     held[out] = open_pairs(ends[out], train.groups()[1], train.cannot_link)
     if not all((held & (pairs.sign == sign)).any() for sign in (1.0, -1.0)):
         raise ProblemError(
-            f"pairs must not all follow from each other, got none left of a kind in fold {fold}"
+            f"pairs must not all follow from each other, but all must-links or all cannot-links of fold "
+            f"{fold} follow from the other folds; use fewer folds or give other pairs"
         )
     return train, _some(pairs, held)
 
@@ -84,9 +86,10 @@ def _some(pairs: Pairs, kept: Mask) -> Pairs:
 
 
 def share_met(labels: ArrayLike, pairs: Pairs) -> float:
-    """The mean of two shares: must-links within a cluster, cannot-links across; of one kind alone, its share.
+    """The mean of two shares: must-links within a cluster, and cannot-links across clusters.
 
-    Two clusters drawn by chance, and one cluster of all points, have a half.
+    If the pairs are of one kind only, the result is the share of that kind. Two random clusters, and one
+    cluster of all points, score one half on average.
 
     Examples
     --------
@@ -101,38 +104,41 @@ def share_met(labels: ArrayLike, pairs: Pairs) -> float:
 
 
 def ranked_rightly(V: Array, pairs: Pairs) -> float:
-    """The share of couples, a must-link and a cannot-link, of which the must-link has the larger cosine.
+    """The probability that a must-link has a larger cosine than a cannot-link.
 
-    The area under the curve of K_ij / sqrt(K_ii K_jj).
+    This is the area under the ROC curve of K_ij / sqrt(K_ii K_jj).
 
     Raises
     ------
     ProblemError
-        If there are no pairs of one kind.
+        If there are no must-links or no cannot-links.
     """
     from sklearn.metrics import roc_auc_score
 
     if not (len(pairs.must_link) and len(pairs.cannot_link)):
-        raise ProblemError(f"pairs to rank must be of both kinds, got {pairs}")
+        raise ProblemError(f"pairs to rank must include must-links and cannot-links, got {pairs}")
     ends = np.stack([pairs.i, pairs.j], axis=1)
     return float(roc_auc_score(pairs.sign > 0, cosines(V, ends)))
 
 
 def cross_val_pairs(estimator: Any, X: Any, pairs: Pairs, folds: PairFolds | None = None) -> Array:
-    """Scores of an estimator on pairs that it was not given, one of each fold.
+    """Cross-validate an estimator on held-out pairs.
 
     Parameters
     ----------
     estimator : NPKLClustering, NPKLKernel or the like
-        Has ``fit(X, pairs=...)`` and ``score(X, pairs=...)``; a clone of it is fitted in each fold.
+        An estimator with ``fit(X, pairs=...)`` and ``score(X, pairs=...)``; a clone is fitted in each fold.
     X : array_like of shape (n, d)
+        The points.
     pairs : Pairs
+        The pairs that are split.
     folds : PairFolds, optional
-        Three by default.
+        The splitter; by default three folds.
 
     Returns
     -------
     ndarray of shape (folds,)
+        One score for each fold.
 
     Examples
     --------

@@ -22,24 +22,25 @@ GAMMA = 100.0  # weight of the pairs where only a cost is given: the estimators'
 TRIES = 50  # random pairs drawn for each that is wanted, before there is a kernel to ask
 
 Answer = int | None
-"""+1: the same; -1: different; 0 or None: not known."""
+"""An answer about two points: +1 (they belong together), -1 (they do not), 0 or None (not known)."""
 
 
 @dataclass(frozen=True)
 class Round:
-    """One solve of the loop.
+    """The record of one solve of a labelling loop.
 
     Attributes
     ----------
     pairs : int
-        How many there were.
+        Number of known pairs.
     seconds : float
-        Of the solve, layout and certificate included.
+        Time of the solve in seconds, layout and certificate included.
     warm : bool
-        Whether it began at the kernel before.
+        Whether the solve was a warm start from the last kernel.
     status : Status
+        Status of the solution.
     relative_gap : float
-        Certified; inf without a kernel.
+        Certified relative gap; inf if there is no kernel.
     """
 
     pairs: int
@@ -50,34 +51,36 @@ class Round:
 
 
 class Labelling:
-    """Pairs that are asked for, answered and learnt from, a round at a time.
+    """A labelling loop: suggest pairs, take the answers, and learn the kernel again, round by round.
 
     Parameters
     ----------
     build : matrix of shape (n, n) or callable
-        A graph Laplacian, for `pcp` with a weight of 100; or ``build(pairs)``, which makes a problem.
+        A graph Laplacian, from which `pcp` is built with a weight of 100; or a callable ``build(pairs)`` that
+        returns a `Problem`.
     pairs : Pairs or int
-        Those that are known; or the number of points, where none is.
+        The known pairs, or the number of points if no pair is known.
     backend : str
-        As in `Problem.solve`. A start is handed over where the backend takes one.
+        Solver, as in `Problem.solve`. If the solver supports it, each solve is a warm start.
     random_state : int
-        Of the pairs that are asked for before there is a kernel, of those that are looked at where there are
-        too many, and of the solve where the backend, asked for by name, takes a seed.
+        Seed of the random pairs before there is a kernel, and of the candidates of `suggest_pairs`. A
+        backend that was named and takes a seed gets it, too.
     **options
-        More of `Problem.solve`.
+        Further options of `Problem.solve`.
 
     Attributes
     ----------
     solution : Solution or None
-        The last kernel.
+        The last solution that has a kernel.
     rounds : list of Round
+        The record of all solves.
     skipped : list of (int, int)
-        Pairs without an answer, which are not asked for again.
+        Pairs whose answer was "not known"; they are not suggested again.
 
     Raises
     ------
     ProblemError
-        If the pairs that are known contradict each other.
+        If the known pairs contradict each other.
 
     Examples
     --------
@@ -121,16 +124,16 @@ class Labelling:
 
     @property
     def pairs(self) -> Pairs | None:
-        """All that is known, what was given first; None where nothing is."""
+        """The known pairs, those given at the start first; None if no pair is known."""
         return self._pairs
 
     def suggest(self, k: int = 1) -> Index:
-        """Pairs to ask for: of the last kernel by `suggest_pairs`, at random before there is one.
+        """Suggest k pairs: by `suggest_pairs` with the last kernel, or at random before the first kernel.
 
         Returns
         -------
         ndarray of int, shape (k, 2)
-            Fewer where pairs run out.
+            The pairs; fewer than k if not enough pairs are left.
         """
         k, known = whole_number(k, "k", 1), self.pairs
         if self.solution is None or self.solution.V is None or known is None:
@@ -138,26 +141,28 @@ class Labelling:
         return suggest_pairs(self.solution, k, random_state=self._rng(), known=known, exclude=self.skipped)
 
     def answer(self, i: int, j: int, sign: Answer) -> bool:
-        """Add an answer.
+        """Add the answer for a pair.
 
         Parameters
         ----------
         i, j : int
+            The two points.
         sign : {1, -1, 0, None}
-            The same, different, or not known: such a pair is not asked for again.
+            1: the points belong together. -1: they do not. 0 or None: not known; the pair is not suggested
+            again.
 
         Returns
         -------
         bool
-            Whether it says anything that was not known or implied.
+            Whether the answer is new, that is, neither known nor implied by known pairs.
 
         Raises
         ------
         ProblemError
-            If it contradicts what is known; it is not added.
+            If the answer contradicts the known pairs; it is then not added.
         """
         if sign not in (1, -1, 0, None):
-            raise ProblemError(f"an answer must be 1, -1, or 0 where it is not known, got {sign!r}")
+            raise ProblemError(f"an answer must be 1, -1, or 0 (not known), got {sign!r}")
         if not all(isinstance(end, (int, np.integer)) for end in (i, j)):
             raise ProblemError(f"a pair must be of two integers, got {i!r} and {j!r}")
         pair = (min(int(i), int(j)), max(int(i), int(j)))
@@ -175,16 +180,16 @@ class Labelling:
         return True
 
     def solve(self) -> Solution:
-        """Solve with all that is known, from the last kernel where there is one.
+        """Solve the problem with all known pairs; if the solver supports it, start at the last kernel.
 
         Raises
         ------
         ProblemError
-            If nothing is known yet.
+            If no pair is known yet.
         """
         known = self.pairs
         if known is None:
-            raise ProblemError("there must be an answer before there is a kernel, got none")
+            raise ProblemError("at least one pair must be known before a solve, got none; call answer first")
         problem = self._build(known) if callable(self._build) else pcp(self._build, known, gamma=GAMMA)
         options, last = dict(self.options), self.solution
         takes = () if self.backend == "auto" else get_backend(self.backend).option_names
@@ -201,18 +206,19 @@ class Labelling:
         return found
 
     def run(self, oracle: Callable[[int, int], Answer], rounds: int = 1, batch: int = 10) -> Solution | None:
-        """Ask an oracle: in each round a batch of pairs, then a solve.
+        """Let an oracle answer: each round asks for a batch of pairs, then solves.
 
         Parameters
         ----------
         oracle : callable
             ``oracle(i, j)`` returns an `Answer`.
         rounds, batch : int
+            Number of rounds, and number of pairs in a round.
 
         Returns
         -------
         Solution or None
-            The last one; None where nothing was known and nothing was answered.
+            The last solution; None if no pair was known and the oracle answered none.
         """
         if self.solution is None and self._count():
             self.solve()
@@ -229,11 +235,11 @@ class Labelling:
         return 0 if self._pairs is None else len(self._pairs)
 
     def _rng(self) -> np.random.Generator:
-        """A generator of its own for each state of the loop, so that it can be gone on with."""
+        """A generator that depends only on the loop's state, so that an interrupted loop can continue."""
         return np.random.default_rng((self.random_state, self._count(), len(self.skipped)))
 
     def _with(self, pair: tuple[int, int], sign: int) -> Pairs:
-        """What is known, and one pair more, whose weight is one."""
+        """The known pairs and one more pair, whose weight is one."""
         known = self._pairs
         if known is None:
             return Pairs(self.n, [pair] if sign > 0 else None, [pair] if sign < 0 else None)
@@ -245,7 +251,7 @@ class Labelling:
         return Pairs(self.n, must, np.concatenate([cannot, [pair]]), weights)
 
     def _told(self, i: int, j: int) -> int:
-        """What follows of a pair from those that are known; 0 if nothing does."""
+        """The sign of a pair that follows from the known pairs; 0 if no sign follows."""
         known = self.pairs
         if known is None:
             return 0
@@ -255,14 +261,14 @@ class Labelling:
         return 0 if open_pairs(np.array([[i, j]]), group, known.cannot_link)[0] else -1
 
     def _why_not(self, pair: tuple[int, int], sign: int) -> str:
-        """A sentence with what stands against an answer."""
+        """A sentence that names the known pairs that an answer contradicts."""
         known = self._pairs
         assert known is not None
         opposite = known.cannot_link if sign > 0 else known.must_link
         kind = "must-link" if sign > 0 else "cannot-link"
         if (opposite == pair).all(axis=1).any():
             other = "cannot-link" if sign > 0 else "must-link"
-            return f"{pair[0]} - {pair[1]} must not be on both lists: it is a {other} already"
+            return f"{pair[0]} - {pair[1]} must not be on both lists: the pair is a {other} already"
         chain = self._with(pair, sign).contradictions()[0]
         words = f"{pair[0]} - {pair[1]} must not be a {kind}: must-links"
         path = " - ".join(map(str, chain))
@@ -271,7 +277,7 @@ class Labelling:
         return f"{words} would join {path}, and {chain[0]} - {chain[-1]} is a cannot-link"
 
     def _drawn(self, k: int, known: Pairs | None) -> Index:
-        """Random pairs without a point in common, none of which is known, implied or was skipped."""
+        """Random pairs without a shared point; known, implied and skipped pairs are left out."""
         ends = np.sort(self._rng().integers(0, self.n, size=(TRIES * k + TRIES, 2)), axis=1)
         ends = ends[ends[:, 0] < ends[:, 1]]
         group = np.arange(self.n) if known is None else known.groups()[1]
@@ -284,6 +290,6 @@ def _refuse_contradictions(pairs: Pairs) -> None:
     if bad:
         chain = bad[0]
         raise ProblemError(
-            f"pairs that are known must not contradict each other, got the cannot-link {chain[0]} - "
+            f"known pairs must not contradict each other, got the cannot-link {chain[0]} - "
             f"{chain[-1]} and must-links that join {' - '.join(map(str, chain))}"
         )

@@ -27,12 +27,14 @@ from npkl_models.linalg.owned import whole_number
 
 
 class Ranking(NamedTuple):
-    """Points or groups, the best first, and their scores.
+    """Points or groups in the order of their scores, the best first.
 
     Attributes
     ----------
     best : ndarray of int, shape (k,)
+        Indices of the points or groups.
     score : ndarray of shape (k,)
+        Their scores.
     """
 
     best: Index
@@ -42,32 +44,32 @@ class Ranking(NamedTuple):
 def similar_points(
     given: Solution | ArrayLike, point: int, count: int = 10, *, known: ArrayLike = ()
 ) -> Ranking:
-    """The points j with the largest K_ij: suggestions of friends.
+    """The points j that are most similar to a point i, by K_ij; for example, suggestions of friends.
 
     Parameters
     ----------
     given : Solution or array_like
-        An answer; or a kernel (n x n); or, thin, a factor V (n x r) of one.
+        A solution, a kernel (n x n), or a factor V (n x r) with r < n.
     point : int
-        i.
+        Index of the point i.
     count : int
-        How many; fewer where there are no more.
+        Number of points; all other points if there are fewer.
     known : array_like of int
-        Points that are left out, as i itself is: friends already.
+        Points that are left out in addition to i, for example those that are friends already.
 
     Returns
     -------
     Ranking
-        The score is K_ij; of equal ones the lower index comes first.
+        The points and their scores K_ij. Of equal scores, the lower index comes first.
 
     Raises
     ------
     ProblemError
-        For a point or a count that cannot be.
+        If an index is no point, or if ``count`` is below 1.
 
     Notes
     -----
-    Zhuang, Tsang & Hoi, JMLR 12, 2011, section 7.5.3, who propose it for users of a platform of pictures.
+    Zhuang, Tsang & Hoi, JMLR 12, 2011, section 7.5.3, propose this ranking for users of a photo platform.
 
     Examples
     --------
@@ -85,29 +87,31 @@ def similar_points(
 def voted_groups(
     given: Solution | ArrayLike, membership: Any, point: int, count: int = 5, *, n_neighbors: int = 10
 ) -> Ranking:
-    """The groups that most of the most similar points belong to: suggestions of groups.
+    """The groups to which most of the similar points belong; for example, suggestions of groups.
 
     Parameters
     ----------
     given : Solution or array_like
-        As in `similar_points`.
+        A solution, a kernel or a factor, as in `similar_points`.
     membership : array_like or sparse of shape (n, g)
-        Which points belong to which groups: 1 or 0. Groups that the point is in are left out.
+        1 where a point belongs to a group, else 0. Groups of the point itself are left out.
     point : int
+        Index of the point.
     count : int
-        How many groups; fewer where there are no more.
+        Number of groups; all other groups if there are fewer.
     n_neighbors : int
-        How many points vote.
+        Number of similar points that vote.
 
     Returns
     -------
     Ranking
-        The score is the number of votes; of equal ones the lower index comes first.
+        The groups and their numbers of votes. Of equal numbers, the lower index comes first.
 
     Raises
     ------
     ProblemError
-        For a point or a number that cannot be, or a membership of another shape or other values.
+        If the index is no point, if a number is below 1, or if ``membership`` has another shape or other
+        values.
 
     Notes
     -----
@@ -134,11 +138,12 @@ def voted_groups(
 
 
 def _row(given: Solution | ArrayLike, point: int) -> Array:
-    """K_i (n,)."""
+    """Row i of the kernel, of shape (n,)."""
     A = factor_of(given) if isinstance(given, Solution) else np.asarray(given, dtype=float)
     if A.ndim != 2 or A.shape[1] > A.shape[0] or not np.isfinite(A).all():
         raise ProblemError(
-            f"a kernel must have shape (n, n), a factor (n, r), both of finite numbers, got {A.shape}"
+            "a kernel must have shape (n, n), a factor (n, r), and all numbers must be finite, "
+            f"got shape {A.shape}"
         )
     i = _indices([point], A.shape[0], "point")[0]
     square = not isinstance(given, Solution) and A.shape[0] == A.shape[1]

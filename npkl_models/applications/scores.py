@@ -13,23 +13,23 @@ from npkl_models.linalg import Array
 
 
 def weighted_rand_index(labels: ArrayLike, clusters: ArrayLike, drawn_from: str = "clusters") -> float:
-    """The Rand index with pairs of one part and pairs of two parts given equal chance, one half each.
+    """The Rand index in which pairs within a part and pairs across parts have weight one half each.
 
-    The plain index is high for nearly any partition into many clusters, since most pairs lie in two of them.
+    The plain index is high for nearly any partition into many clusters, since most pairs lie across clusters.
     Yeung, Chang & Dai, Neural Computation 2008, section 5.3.2, after Xing, Ng, Jordan & Russell, NIPS 2003.
 
     Parameters
     ----------
     labels, clusters : array_like of shape (n,)
-        The true partition and the one that is judged.
+        The true partition, and the partition that is judged.
     drawn_from : {"clusters", "labels"}
-        By which partition a pair counts as one of one part: by the judged one, as Xing et al. have it, or by
-        the true one.
+        The partition that decides whether a pair is within a part: "clusters", as in Xing et al., or
+        "labels".
 
     Returns
     -------
     float
-        Between 0 and 1. Where the partition has no pair of a kind, the other kind decides alone.
+        The index, between 0 and 1. If all pairs are within parts, or all across, that kind decides alone.
 
     Examples
     --------
@@ -51,20 +51,22 @@ def weighted_rand_index(labels: ArrayLike, clusters: ArrayLike, drawn_from: str 
 
 
 def separation(factor: ArrayLike, labels: ArrayLike) -> float:
-    """J: the mean distance of points of two classes over that of points of one class.
+    """The ratio J: mean distance between points of different classes over mean distance within a class.
 
-    Yeung, Chang & Dai, Neural Computation 2008, eq. (28). Distances are between the rows of a factor V of the
-    kernel (or of any coordinates), hence feature-space distances; computed in blocks, never as n x n at once.
+    Yeung, Chang & Dai, Neural Computation 2008, eq. (28). Distances of the rows of a factor V are distances
+    in the feature space of the kernel. They are computed in blocks; no n x n matrix is formed.
 
     Parameters
     ----------
     factor : array_like of shape (n, r)
+        A factor of the kernel, or any coordinates.
     labels : array_like of shape (n,)
+        Class of each point.
 
     Returns
     -------
     float
-        Inf where all points of each class coincide.
+        The ratio; inf if all points of each class coincide.
 
     Examples
     --------
@@ -81,7 +83,8 @@ def separation(factor: ArrayLike, labels: ArrayLike) -> float:
     counts = np.bincount(y)
     if counts.size < 2 or counts.max() < 2:
         raise ProblemError(
-            f"labels must have two classes, one of them of two points, got class sizes {counts.tolist()[:5]}"
+            "labels must have at least two classes, one of them with at least two points, "
+            f"got class sizes {counts.tolist()[:5]}"
         )
     within = total = 0.0
     at = 0
@@ -96,16 +99,16 @@ def separation(factor: ArrayLike, labels: ArrayLike) -> float:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two methods over the same repetitions.
+    """A comparison of two methods over the same repetitions.
 
     Attributes
     ----------
     mean, spread : tuple of float
-        Of each, the spread with n - 1.
+        Mean and standard deviation (with n - 1) of the results of each method.
     difference : float
-        First less second, on average.
+        Mean of the first method minus mean of the second.
     p_value : float
-        Two-sided, of a paired t-test; 1 where the repetitions are all equal.
+        Two-sided p-value of a paired t-test; 1 if all differences are zero, 0 if all are equal but not zero.
     """
 
     mean: tuple[float, float]
@@ -114,7 +117,7 @@ class Comparison:
     p_value: float
 
     def differs(self, level: float = 0.05) -> bool:
-        """Whether the difference is significant at a level."""
+        """Whether the difference is significant at the given level."""
         return self.p_value < level
 
     def __str__(self) -> str:
@@ -130,7 +133,7 @@ def compare(first: ArrayLike, second: ArrayLike) -> Comparison:
     Parameters
     ----------
     first, second : array_like of shape (k,)
-        At least two results each, in the same order.
+        Results of the two methods: at least two of each, in the same order.
 
     Examples
     --------

@@ -45,7 +45,7 @@ Build = Callable[[Matrix, Pairs, float], Problem]
 
 @dataclass(frozen=True)
 class Setting:
-    """What a problem is built with: weight, neighbours of the graph, shift of its Laplacian, scaling."""
+    """The parameters of a problem: weight of the pairs, neighbours, shift of the Laplacian, scaling."""
 
     gamma: float
     n_neighbors: int
@@ -53,7 +53,7 @@ class Setting:
     scaling: str
 
     def problem(self, X: ArrayLike, pairs: Pairs, build: Build | None = None) -> Problem:
-        """The problem of points and pairs in this setting, `pcp` by default."""
+        """Build the problem of points and pairs with these parameters; `pcp` by default."""
         points = SCALINGS[self.scaling](check_points(X))
         L = laplacian(points, self.n_neighbors, shift=self.shift)
         return (build or _pcp)(L, pairs, self.gamma)
@@ -61,13 +61,14 @@ class Setting:
 
 @dataclass(frozen=True)
 class Selection:
-    """Settings in the order of their score, the best first.
+    """Settings in the order of their scores, the best setting first.
 
     Attributes
     ----------
     settings : tuple of Setting
+        The settings.
     scores : ndarray of shape (settings, folds)
-        Of the held-out pairs of each fold; NaN where a solve failed.
+        Score of each setting on the held-out pairs of each fold; NaN if the solve failed.
     """
 
     settings: tuple[Setting, ...]
@@ -75,7 +76,7 @@ class Selection:
 
     @property
     def best(self) -> Setting:
-        """The setting with the best mean score; of equal ones the first that was asked for."""
+        """The setting with the best mean score; of equal scores, the setting that comes first in the grid."""
         return self.settings[0]
 
     def __str__(self) -> str:
@@ -90,16 +91,16 @@ class Selection:
 
 @dataclass(frozen=True)
 class Grid:
-    """The settings that are tried, all combinations, and how.
+    """A grid of settings, which contains all combinations of the given values.
 
     Parameters
     ----------
     gammas, neighbors, shifts, scalings : sequences
-        A scaling is "raw", "standard" or "minmax".
+        Values of each parameter. A scaling is "raw", "standard" or "minmax".
     build : callable, optional
-        ``build(L, pairs, gamma)`` makes the problem; `pcp` by default.
+        ``build(L, pairs, gamma)`` returns the problem; `pcp` by default.
     solving : dict
-        For `Problem.solve`; a gap of 1e-4 by default.
+        Arguments of `Problem.solve`; ``{"tol": 1e-4}`` by default.
 
     Examples
     --------
@@ -119,10 +120,10 @@ class Grid:
         for name in self.scalings:
             chosen("scaling", name, SCALINGS)
         if not self.settings():
-            raise ProblemError("a grid must have at least one value of each kind, got an empty one")
+            raise ProblemError("a grid must have at least one value of each parameter, got an empty sequence")
 
     def settings(self) -> list[Setting]:
-        """All of them."""
+        """All settings of the grid, each once."""
         every = product(self.gammas, self.neighbors, self.shifts, self.scalings)
         return list(dict.fromkeys(Setting(*one) for one in every))
 
@@ -133,33 +134,39 @@ def select_setting(
 ) -> Selection:  # fmt: skip
     """Choose a setting by cross-validation on the pairs.
 
-    In each fold the kernel is learnt from the other pairs; those of the fold that follow from them (a chain
-    of must-links, with at most one cannot-link in it) are not counted. The score is how well the kernel tells
-    the held-out must-links from the cannot-links: the area under the curve of K_ij / sqrt(K_ii K_jj); or,
-    with ``n_clusters``, the mean of the shares of both that k-means on the kernel meets.
+    For each fold, the kernel is learnt from the pairs of the other folds. Held-out pairs that follow from
+    these (by a chain of must-links with at most one cannot-link in it) do not count. The score is the area
+    under the ROC curve of K_ij / sqrt(K_ii K_jj), by which must-links are told from cannot-links. With
+    ``n_clusters``, k-means on the kernel is scored instead: the mean of the share of must-links within a
+    cluster and the share of cannot-links across clusters.
 
     Parameters
     ----------
     X : array_like of shape (n, d)
+        The points.
     pairs : Pairs
+        The pairs that are split into folds.
     grid : Grid, optional
+        The settings to try; `Grid()` by default.
     n_clusters : int, optional
-        Score by clusters.
+        Number of clusters; None scores the kernel instead of clusters.
     folds : int
+        Number of folds.
     random_state : int or Generator
-        Of the folds.
+        Seed of the assignment of pairs to folds.
     n_jobs, folder
-        As in `npkl_models.task_cache.sweep`; what is kept is of these points, pairs, folds, ways of solving,
-        and of the name of ``build``.
+        Number of processes, and folder of the cache, as in `npkl_models.task_cache.sweep`. The cache depends
+        on the points, the pairs, the folds, the arguments of the solve and the name of ``build``.
 
     Returns
     -------
     Selection
+        The settings and their scores.
 
     Raises
     ------
     ProblemError
-        If there are fewer pairs of a kind than folds.
+        If there are fewer must-links or cannot-links than folds.
     SolverError
         If no setting could be scored.
 
@@ -191,7 +198,7 @@ def select_setting(
 
 
 def _ranked(grid: Sequence[Setting], found: Sequence[Any]) -> Selection:
-    """The best first; a setting that failed in a fold last."""
+    """The settings in the order of their mean scores; settings that failed in a fold come last."""
     failures = [one for one in found if isinstance(one, Failure)]
     if len(failures) == len(found):
         raise SolverError(f"no setting could be scored: {failures[0].error}")
@@ -208,12 +215,14 @@ def _pcp(L: Matrix, pairs: Pairs, gamma: float) -> Problem:
 def _score(
     X: Array, grid: Grid, n_clusters: int | None, setting: Setting, train: Pairs, held: Pairs
 ) -> float:  # fmt: skip
-    """Of one fold in one setting."""
+    """The score of one fold with one setting."""
     solution = setting.problem(X, train, grid.build).solve(**grid.solving)
     if solution.V is None:
         raise SolverError(f"no kernel: {solution.status.value}")
     if not solution.certificate.relative_gap <= TOLERATED:
-        raise SolverError(f"{setting} was solved to a gap of {solution.certificate.relative_gap:.1e} only")
+        raise SolverError(
+            f"{setting} was solved only to a relative gap of {solution.certificate.relative_gap:.1e}"
+        )
     if n_clusters is not None:
         return share_met(kernel_kmeans(solution, n_clusters, RESTARTS), held)
     return ranked_rightly(solution.V, held)

@@ -34,23 +34,26 @@ NEW = 100  # triplets of a round, at most
 
 @dataclass(frozen=True)
 class StructureRun:
-    """What the rounds have found.
+    """The result of the rounds of `structure_preserving`.
 
     Attributes
     ----------
     solution : Solution
-        Of the last round's problem, which has ``triplets`` only.
+        The solution of the best round's problem, which has only ``triplets`` as constraints.
     triplets : ndarray of int, shape (m, 3)
-        (i, k, j): those of the last round.
+        Triplets (i, k, j) of the best round.
     objective : float
-        At its kernel, with the slack that all triplets need: an upper bound.
+        Objective of the best round's kernel with the slack that all triplets need. This is an upper bound on
+        the optimum of the problem with all triplets.
     bound : float
-        Certified, of a round: fewer constraints, so a lower bound on the whole.
+        The largest certified bound of all rounds. Each round has fewer constraints, so its bound holds for
+        the problem with all triplets, too.
     slack : float
-        The largest D_ik - D_ij of all triplets, zero if none is positive.
+        The largest D_ik - D_ij of all triplets at the best round's kernel; zero if none is positive.
     rounds : int
+        Number of rounds.
     settled : bool
-        Whether the gap of the two is below the tolerance.
+        Whether the relative gap between ``objective`` and ``bound`` is at most the tolerance.
 
     Examples
     --------
@@ -71,33 +74,39 @@ class StructureRun:
 
     @property
     def relative_gap(self) -> float:
-        """Of the whole problem, with all its triplets."""
+        """The relative gap of the problem with all triplets."""
         return relative_gap(self.solution.problem, self.objective, self.bound)
 
     def coordinates(self, size: int = 2) -> Array:
-        """The points along the first eigenvectors (n x size)."""
+        """The coordinates of the points along the first eigenvectors (n x size)."""
         return coordinates(self.solution, size)
 
     def preserved(self, W: Any, tol: float = 1e-6) -> bool:
-        """Whether each point's neighbours are nearer than all others, to ``tol`` of the largest distance."""
+        """Whether each point's neighbours are nearer than all other points, up to ``tol``.
+
+        Squared distances are compared; ``tol`` is relative to a bound on the largest squared distance.
+        """
         V = np.asarray(self.solution.V)
         largest = 4 * float(np.max(np.einsum("ir,ir->i", V - V.mean(axis=0), V - V.mean(axis=0))))
         return bool(np.all(most_violated(V, checked_graph(W))[1] <= tol * largest))
 
 
 def most_violated(V: Array, graph: Matrix) -> tuple[Index, Array]:
-    """For each point the triplet with its farthest neighbour and its nearest other, and D_ik - D_ij.
+    """For each point i its worst triplet (i, k, j): k is its farthest neighbour, j its nearest other point.
 
     Parameters
     ----------
     V : ndarray of shape (n, r)
+        Factor of the kernel.
     graph : sparse array of shape (n, n)
+        Weights of the graph.
 
     Returns
     -------
     triplets : ndarray of int, shape (m, 3)
-        Of the points that have neighbours and others.
+        One triplet for each point that has both neighbours and other points.
     values : ndarray of shape (m,)
+        The difference D_ik - D_ij of the squared distances of each triplet.
 
     Examples
     --------
@@ -132,34 +141,37 @@ def structure_preserving(
     W: Any, *, C: float = 1.0, bound: float | None = None, centred: bool = True, max_rounds: int = 100,
     tol: float = 1e-4, backend: str = "simple_npkl", options: dict[str, Any] | None = None,
 ) -> StructureRun:  # fmt: skip
-    """Structure preserving embedding with all its triplets, of which few are ever built.
+    """Structure preserving embedding with all triplets, of which only a few are ever built (cutting planes).
 
-    A round solves `spe` with the triplets at hand, keeps those with a multiplier, and adds for each point the
-    one that is violated most, as far as by more than the slack. No round's bound is lower than the last one's
-    but for their gaps, since what is left out has no multiplier; with the slack of all triplets the kernel
-    gives an upper bound.
+    Each round solves `spe` with the current triplets and keeps the triplets with a positive multiplier. It
+    then adds the most violated triplets, at most one for each point, if they are violated by more than the
+    slack. Dropped triplets have no multiplier, so the bounds of the rounds do not fall, apart from the gaps
+    of the solves. The kernel of a round, with the slack of all triplets, gives an upper bound.
 
     Parameters
     ----------
     W : array_like or sparse of shape (n, n)
         The graph.
     C, bound, centred
-        As in `spe`.
+        Weight of the slack, bound on tr K^2, and centring, as in `spe`.
     max_rounds : int
+        Largest number of rounds.
     tol : float
-        Relative gap of the whole problem at which to end.
+        Relative gap of the problem with all triplets at which the rounds end.
     backend : str
+        Solver, as in `Problem.solve`; it must support `spe`.
     options : dict, optional
-        Of `Problem.solve`.
+        Further options of `Problem.solve`.
 
     Returns
     -------
     StructureRun
+        The best kernel, its triplets and the bounds.
 
     Raises
     ------
     ProblemError
-        For ``max_rounds`` below 1 or a ``tol`` that is not positive.
+        If ``max_rounds`` is below 1 or ``tol`` is not positive.
     SolverError
         If a round has no kernel.
 

@@ -21,31 +21,32 @@ def suggest_pairs(
     solution: Solution, k: int, *, random_state: Seed = 0, known: Pairs | None = None,
     exclude: ArrayLike | None = None,
 ) -> Index:  # fmt: skip
-    """The pairs that a kernel is least sure of, no two of which have a point in common.
+    """Suggest the pairs that a kernel is least certain of; no two of these pairs share a point.
 
-    K_ij / sqrt(K_ii K_jj) is compared with what lies half-way between the targets of must-links and
-    cannot-links; the nearest to that are asked for. A pair that was given, or that follows from those that
-    were, is not, and the points that must-links join count as one.
+    The cosine K_ij / sqrt(K_ii K_jj) is compared with the value half-way between the targets of must-links
+    and cannot-links. The pairs nearest to that value are suggested. Known pairs, and pairs that follow from
+    known pairs, are left out. Points that must-links join count as one point.
 
-    That is better than random pairs on some sets and worse on others (measured in docs/lab/applications.md).
+    On some data sets these pairs are better than random pairs, on others worse; docs/lab/applications.md has
+    the measurements.
 
     Parameters
     ----------
     solution : Solution
-        Of a problem with pairs, by a loss or as constraints.
+        The solution of a problem with pairs, which have a loss or are constraints.
     k : int
-        How many. There may be fewer: points with pairs still to ask for run out.
+        Number of pairs. The result has fewer pairs if not enough candidates are left.
     random_state : int or Generator
-        Of the two million candidates that are drawn where there are more.
+        Seed of the draw of two million candidates, which is made if there are more pairs than that.
     known : Pairs, optional
-        Answers that came after the solve; those of the problem are known without.
+        Answers that came after the solve. The pairs of the problem need not be repeated here.
     exclude : array_like of shape (m, 2), optional
-        Pairs that are not to be asked for.
+        Pairs that must not be suggested.
 
     Returns
     -------
     ndarray of int, shape (k, 2)
-        The least certain first.
+        The pairs, the least certain pair first.
 
     Examples
     --------
@@ -62,7 +63,7 @@ def suggest_pairs(
     n = solution.problem.n
     if known is not None:
         if known.n != n:
-            raise ProblemError(f"known pairs must be over the {n} points, got pairs over {known.n}")
+            raise ProblemError(f"known pairs must be over the {n} points, got pairs over {known.n} points")
         must, cannot = np.concatenate([must, known.must_link]), np.concatenate([cannot, known.cannot_link])
     group = components(n, must)[1]
     ends = _candidates(n, generator(random_state))
@@ -73,11 +74,10 @@ def suggest_pairs(
 def first_apart(
     ends: Index, group: Index, cannot: Index, k: int, exclude: ArrayLike | None = None
 ) -> Index:  # fmt: skip
-    """The first k open pairs (m, 2), in their order, of which no two have a group in common.
+    """The first k open pairs of a list (m, 2), in their order, such that no two share a group.
 
-    ``group`` is the one of each point: those that must-links join count as one. What is taken of the first
-    pairs does not depend on those that follow: so the list is read as far as it takes, twice as far each
-    time.
+    ``group`` holds the group of each point; must-links join points into groups. The choice among the first
+    pairs does not depend on later pairs. So the list is read as far as necessary, twice as far each time.
     """
     count = len(group)
     left_out = np.sort(np.asarray([] if exclude is None else exclude, dtype=np.intp).reshape(-1, 2), axis=1)
@@ -93,13 +93,13 @@ def first_apart(
 
 
 def cosines(V: Array, ends: Index) -> Array:
-    """K_ij / sqrt(K_ii K_jj) of pairs (m, 2), from a factor."""
+    """The cosines K_ij / sqrt(K_ii K_jj) of pairs (m, 2), computed from a factor."""
     rows = V / np.maximum(np.linalg.norm(V, axis=1), 1e-300)[:, None]
     return np.einsum("er,er->e", rows[ends[:, 0]], rows[ends[:, 1]])
 
 
 def _given(solution: Solution) -> tuple[Index, Index, float]:
-    """Must-links, cannot-links, and the value that is neither's."""
+    """Must-links, cannot-links, and the value half-way between their targets."""
     must, cannot = [np.zeros((0, 2), dtype=np.intp)], [np.zeros((0, 2), dtype=np.intp)]
     targets: list[Array] = []
     terms = [(term.functional, term.target) for term in solution.problem.terms]
@@ -114,13 +114,13 @@ def _given(solution: Solution) -> tuple[Index, Index, float]:
     known = np.concatenate([*targets, np.zeros(0)])
     must.append(_shared(solution))
     if not known.size and not len(must[-1]):
-        raise ProblemError("a solution must be of a problem with pairs, got one without any")
+        raise ProblemError("a solution must be of a problem with pairs, got a problem without pairs")
     signed = bool((known < 0).any())
     return np.concatenate(must), np.concatenate(cannot), 0.0 if signed else 0.5
 
 
 def _shared(solution: Solution) -> Index:
-    """Pairs that join the points which a basis gives one row: those of must-links as constraints."""
+    """Pairs that join points with the same row of the basis; must-links as constraints have this form."""
     basis = solution.problem.basis
     if basis is None or not sp.issparse(basis.Q):
         return np.zeros((0, 2), dtype=np.intp)
@@ -140,16 +140,16 @@ def _candidates(n: int, rng: np.random.Generator) -> Index:
 
 
 def open_pairs(ends: Index, group: Index, cannot: Index) -> Mask:
-    """Which pairs do not follow from those that were given."""
+    """Which pairs do not follow from the known pairs."""
     count = int(group.max()) + 1
     codes = [np.sort(group[part], axis=1) @ np.array([count, 1]) for part in (ends, cannot)]
     return (group[ends[:, 0]] != group[ends[:, 1]]) & ~np.isin(codes[0], codes[1])
 
 
 def _apart(ends: Index, group: Index, k: int) -> Index:
-    """The first k of the pairs, in their order, of which no two have a group in common.
+    """The first k pairs, in their order, such that no two share a group.
 
-    In each round those pairs are taken that come first among the pairs of both their groups.
+    Each round takes the pairs that come first among all pairs of both their groups.
     """
     chosen = [np.zeros((0, 2), dtype=np.intp)]
     place = [np.zeros(0, dtype=np.intp)]

@@ -23,11 +23,11 @@ RIDGE = 1e-3  # of the trace of the Gram matrix of the neighbours, as Roweis & S
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SolvedEstimator):  # type: ignore[misc]
-    """Base of the transformers: its subclasses have the parameters and say what is solved.
+    """Base class of the unfolding transformers; each subclass adds parameters and solves its own problem.
 
-    A new point gets the combination of its neighbours' coordinates whose weights combine the neighbours
-    themselves to the point nearest to it (Saul & Roweis, JMLR 4, 2003, section 6); a point of the training
-    set keeps its own.
+    Weights with sum one are fitted so that the weighted mean of a new point's neighbours is as near to it as
+    possible. The same weights, applied to the neighbours' coordinates, give the coordinates of the new point
+    (Saul & Roweis, JMLR 4, 2003, section 6). A training point keeps its own coordinates.
     """
 
     n_components: int = field(default=2, kw_only=False)
@@ -42,7 +42,7 @@ class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SolvedEstimato
 
     @abstractmethod
     def _solved(self, X: Array, y: Any) -> Solution:
-        """The kernel of the points."""
+        """Solve the problem of the points."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the kernel and its leading coordinates.
@@ -50,18 +50,19 @@ class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SolvedEstimato
         Parameters
         ----------
         X : array_like or DataFrame of shape (n, d)
+            The points.
         y : array_like of shape (n,), optional
-            Labels, where the transformer asks for them.
+            Labels, if the transformer needs them.
 
         Returns
         -------
         Unfolder
-            Itself.
+            This transformer.
 
         Raises
         ------
         ProblemError
-            For parameters out of range.
+            If a parameter is out of range.
         SolverError
             If no kernel was found.
         """
@@ -69,20 +70,22 @@ class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SolvedEstimato
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
-        """`fit`, and the coordinates of the training points."""
+        """Call `fit` and return ``embedding_``, the coordinates of the training points."""
         self._learn(X, y)
         return self.embedding_
 
     def transform(self, X: Any) -> Array:
-        """Coordinates of points, those of training points as they are.
+        """Coordinates of points; a training point keeps its own coordinates.
 
         Parameters
         ----------
         X : array_like or DataFrame of shape (m, d)
+            Training points or new points.
 
         Returns
         -------
         ndarray of shape (m, n_components)
+            One row for each point.
         """
         check_is_fitted(self, "embedding_")
         new = validate_data(self, X, dtype=np.float64, reset=False)
@@ -112,7 +115,7 @@ class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SolvedEstimato
 
 
 def _barycentric(points: Array, new: Array, near: Index) -> Array:
-    """Weights (m, k), each row's sum one, that combine the neighbours to the point nearest to the new one."""
+    """Weights (m, k) with row sums one: the weighted mean of the neighbours is nearest to the new point."""
     apart = points[near] - new[:, None]
     G = np.einsum("mkd,mld->mkl", apart, apart)
     trace = np.einsum("mkk->m", G)

@@ -26,43 +26,48 @@ from npkl_models.linalg import Array
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class MVU(Unfolder):
-    """Maximum variance unfolding: distances of neighbours kept, all else as far apart as they allow.
+    """Maximum variance unfolding: keep the distances of neighbours and maximise the variance.
 
     Parameters
     ----------
     n_components : int
-        Coordinates; those beyond the rank of the kernel are zero.
+        Number of coordinates; coordinates beyond the rank of the kernel are zero.
     n_neighbors : int
-        Of the graph; all other points where there are fewer.
+        Number of neighbours of each point in the graph; all other points if there are fewer.
     nu : float
-        Weight of the distances; ``numpy.inf`` keeps them exactly, which is ill-conditioned beyond a few
-        hundred points. The multipliers grow with the square of the number of links from end to end, and a
-        distance gives by its multiplier over 2 nu.
+        Weight of the distances. ``numpy.inf`` keeps the distances exactly; that problem is ill-conditioned
+        beyond a few hundred points. With a finite weight, each squared distance is off by its multiplier
+        over 2 nu. The multipliers grow with the square of the number of links from end to end.
     components : {"connect", "refuse"}
-        What becomes of a graph in parts, as in `mvu`; ``solution_.problem.name`` says if edges were added.
+        Treatment of a disconnected graph, as in `mvu`: add edges between the components, or raise an error.
+        ``solution_.problem.name`` tells whether edges were added.
     angles : bool
         Whether distances between neighbours of one point are kept, too, as in `mvu`.
     metric : str
+        Metric of the graph, as in `mvu`; not "precomputed".
     backend : str
-        As in `Problem.solve`.
+        Solver, as in `Problem.solve`.
     options : dict, optional
         Further options of `Problem.solve`, for example ``{"tol": 1e-4, "time_limit": 60}``.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n, n_components)
+        Coordinates of the training points.
     eigenvalues_ : ndarray
-        Of the centred kernel, the largest first.
+        Eigenvalues of the centred kernel, the largest first.
     solution_ : Solution
+        The solution of the problem.
     certificate_ : Certificate
-        A `ConvergenceWarning` says when it proves less than ``tol``.
+        The proved bounds on the optimum. `fit` issues a `ConvergenceWarning` unless the status is OPTIMAL.
     n_neighbors_ : int
+        Number of neighbours that was used.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        Number and names of the features, as in scikit-learn.
 
     Notes
     -----
-    Weinberger, Sha & Saul, ICML 2004; for new points Saul & Roweis, JMLR 4, 2003, section 6.
+    Weinberger, Sha & Saul, ICML 2004; for new points, Saul & Roweis, JMLR 4, 2003, section 6.
 
     Examples
     --------
@@ -91,28 +96,30 @@ class MVU(Unfolder):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ColoredMVU(Unfolder):
-    """Coloured maximum variance unfolding: places that say the labels, as far as neighbours let them.
+    """Coloured maximum variance unfolding: coordinates that depend on the labels, while neighbours stay near.
 
     Parameters
     ----------
     n_components, n_neighbors, metric, backend, options
-        As in `MVU`; a graph in parts is connected.
+        Same as in `MVU`. Components of a disconnected graph are always joined by added edges.
     C : float
         Weight of the distances, as in `colored_mvu`.
     bound : float, optional
-        B of tr K^2 <= B; the graph alone bounds the kernel without one.
+        Number B of the constraint tr K^2 <= B. If None, only the graph limits the kernel.
     label_kernel : callable, optional
-        ``label_kernel(y)`` makes the kernel of the labels (n x n); by default y are classes, -1 none.
+        ``label_kernel(y)`` returns the kernel of the labels (n x n). By default, y contains classes, and -1
+        marks a point of unknown class.
 
     Attributes
     ----------
     embedding_, eigenvalues_, solution_, certificate_, n_neighbors_, n_features_in_, feature_names_in_
-        As in `MVU`.
+        Same as in `MVU`.
 
     Notes
     -----
-    Song, Smola, Borgwardt & Gretton, NIPS 20, 2008. The labels of the training points move them, those of new
-    points are not asked for: judge a classifier that follows on points that were held out.
+    Song, Smola, Borgwardt & Gretton, NIPS 20, 2008. The labels of training points influence their
+    coordinates; new points are placed without labels. Judge a classifier that uses these coordinates on
+    points that were held out.
 
     Examples
     --------
@@ -143,25 +150,25 @@ class ColoredMVU(Unfolder):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class MVE(Unfolder):
-    """Minimum volume embedding: the first eigenvalues grown, the others shrunk.
+    """Minimum volume embedding: increase the first eigenvalues of the kernel, and decrease the others.
 
     Parameters
     ----------
     n_components : int
-        d: the coordinates, and the eigenvalues that grow; fewer than there are points.
+        Number d of coordinates, which is also the number of eigenvalues that grow; less than n.
     n_neighbors, metric, backend, options
-        As in `MVU`; a graph in parts is connected.
+        Same as in `MVU`. Components of a disconnected graph are always joined by added edges.
     C : float
         Weight of the distances, as in `mve`.
     max_steps : int
-        Of `npkl_models.applications.volume.minimum_volume`.
+        Largest number of steps, as in `npkl_models.applications.volume.minimum_volume`.
 
     Attributes
     ----------
     run_ : VolumeRun
-        All steps.
+        The record of all steps.
     embedding_, eigenvalues_, solution_, certificate_, n_neighbors_, n_features_in_, feature_names_in_
-        As in `MVU`; the certificate is that of the last step, with its directions held.
+        Same as in `MVU`. Solution and certificate belong to the best step, whose directions were fixed.
 
     Notes
     -----
@@ -191,31 +198,32 @@ class MVE(Unfolder):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SPE(Unfolder):
-    """Structure preserving embedding of the graph of nearest neighbours: they are nearer than all others.
+    """Structure preserving embedding: each point's neighbours in the graph stay nearer than all other points.
 
     Parameters
     ----------
     n_components, metric, backend, options
-        As in `MVU`; the backend is one that takes `spe`.
+        Same as in `MVU`; the backend must support `spe`.
     n_neighbors : int
-        Of the graph, which must leave some points apart; a graph in parts is connected.
+        Number of neighbours of each point in the graph. Some points must be two edges apart. Components of
+        a disconnected graph are joined by added edges.
     C : float
         Weight of the slack, as in `spe`.
     bound : float, optional
-        B of tr K^2 <= B; n by default.
+        Number B of the constraint tr K^2 <= B; n by default.
     tol : float
-        Relative gap of the whole problem at which the rounds end.
+        Relative gap of the problem with all triplets at which the rounds end.
 
     Attributes
     ----------
     run_ : StructureRun
-        What the rounds have found; its gap is that of all triplets.
+        The result of the rounds; its gap refers to the problem with all triplets.
     embedding_, eigenvalues_, solution_, certificate_, n_neighbors_, n_features_in_, feature_names_in_
-        As in `MVU`; the certificate is that of the triplets of the last round.
+        Same as in `MVU`. Solution and certificate belong to the best round and cover only its triplets.
 
     Notes
     -----
-    Shaw & Jebara, ICML 2009. Of the points the graph alone is used.
+    Shaw & Jebara, ICML 2009. Only the graph of the points is used, not their distances.
 
     Examples
     --------

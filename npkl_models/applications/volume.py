@@ -31,20 +31,20 @@ from npkl_models.routes import get_backend
 
 @dataclass(frozen=True)
 class VolumeRun:
-    """The steps of a minimum volume embedding.
+    """The result of the steps of `minimum_volume`.
 
     Attributes
     ----------
     solution : Solution
-        Of the best step.
+        The solution of the best step.
     size : int
-        d.
+        Dimension d of the embedding.
     objectives : ndarray of shape (k,)
-        Of the kernels, by `volume_objective`, or `printed_objective`: they do not rise.
+        Objective of each step's kernel, by `volume_objective` or `printed_objective`; never increasing.
     held : ndarray of shape (k,)
-        The share of the trace of each that its first d eigenvalues hold.
+        Share of the first d eigenvalues in the trace of each step's centred kernel.
     settled : bool
-        Whether the last step gained less than the tolerance, and not the steps ran out.
+        Whether the last step gained less than the tolerance. False if the number of steps was the limit.
 
     Examples
     --------
@@ -61,14 +61,15 @@ class VolumeRun:
 
     @property
     def coordinates(self) -> Array:
-        """The points along the first d eigenvectors (n x d)."""
+        """The coordinates of the points along the first d eigenvectors (n x d)."""
         return coordinates(self.solution, self.size)
 
 
 def volume_objective(problem: Problem, V: Array, size: int) -> float:
-    """The other eigenvalues less the first d of them, and what the distances and the bound cost.
+    """The sum of all other eigenvalues, minus the sum of the first d, plus the losses of the distances.
 
-    The least over all directions of what `mve` minimises; a problem of any directions will do.
+    This is the minimum of the objective of `mve` over all directions. The directions of ``problem`` do not
+    matter.
     """
     values = scree(V)
     losses = sum(term.value(z) for term, z in zip(problem.terms, problem.values(V), strict=True))
@@ -76,7 +77,7 @@ def volume_objective(problem: Problem, V: Array, size: int) -> float:
 
 
 def printed_objective(problem: Problem, V: Array) -> float:
-    """- tr(K^2) / 2 and what the distances cost: what the steps of ``printed`` make fall."""
+    """The objective that the steps of ``printed=True`` lower: -tr(K^2) / 2 plus the losses of distances."""
     losses = sum(term.value(z) for term, z in zip(problem.terms, problem.values(V), strict=True))
     return losses - 0.5 * float(np.sum((V.T @ V) ** 2))
 
@@ -85,42 +86,48 @@ def minimum_volume(
     X: Any, size: int = 2, *, max_steps: int = 30, tol: float = 1e-4, backend: str = "auto",
     options: dict[str, Any] | None = None, printed: bool = False, **formulation: Any,
 ) -> VolumeRun:  # fmt: skip
-    """Steps of `mve`, each along the leading eigenvectors of the last kernel.
+    """Minimum volume embedding: steps of `mve`, each along the leading eigenvectors of the last kernel.
 
-    The sum of the d largest eigenvalues is the largest tr(P K) of all projectors P of rank d: each step
-    minimises a function that lies above the objective and touches it at the last kernel, so that the
-    objective cannot rise by more than the gap of the step (majorisation; Shaw & Jebara, AISTATS 2007,
+    The sum of the d largest eigenvalues is the maximum of tr(P K) over all projectors P of rank d. So each
+    step minimises a function that lies above the objective and touches it at the last kernel. The objective
+    therefore cannot rise by more than the gap of the step (majorisation; Shaw & Jebara, AISTATS 2007,
     theorem 1).
 
-    With ``printed`` each step minimises - tr(K K0), K0 the last kernel itself and at first that of the points
-    (Zhuang, Tsang & Hoi, JMLR 12, 2011, eq. (32)). That function lies above - tr(K^2) / 2 but for a constant
-    and touches it at the last kernel: the steps make tr K^2 grow, whatever d is.
+    With ``printed=True``, each step minimises -tr(K K0), where K0 is the last kernel, and at first the kernel
+    of the points (Zhuang, Tsang & Hoi, JMLR 12, 2011, eq. (32)). Up to a constant, this function lies above
+    -tr(K^2) / 2 and touches it at the last kernel. These steps increase tr K^2, whatever d is.
 
     Parameters
     ----------
     X : array_like of shape (n, d)
+        The points.
     size : int
-        d, the dimension that is wanted.
+        Dimension d of the embedding.
     max_steps : int
+        Largest number of steps.
     tol : float
-        A step that gains less than this share of the objective is the last.
+        Relative tolerance: the steps end once a step lowers the objective by less than this share.
     backend : str
+        Solver, as in `Problem.solve`.
     options : dict, optional
-        Of `Problem.solve`.
+        Further options of `Problem.solve`.
     printed : bool
-        K0 as it is printed; with exact distances or a bound, without which tr K^2 grows for ever.
+        Whether the steps are the printed ones, with K0. They need exact distances (C = inf) or a bound, since
+        tr K^2 would otherwise grow without limit.
     **formulation
-        Further arguments of `mve`: n_neighbors, C, bound, metric, components; ``directions`` are those of the
-        first step.
+        Further arguments of `mve`: n_neighbors, C, bound, metric, components, and directions (those of the
+        first step).
 
     Returns
     -------
     VolumeRun
+        The best kernel and the record of the steps.
 
     Raises
     ------
     ProblemError
-        For ``max_steps`` below 1, a ``tol`` that is not positive, or ``printed`` without C = inf or a bound.
+        If ``max_steps`` is below 1, ``tol`` is not positive, or ``printed=True`` comes without C = inf or a
+        bound.
     SolverError
         If the first step has no kernel.
     """
@@ -155,17 +162,17 @@ def minimum_volume(
 
 
 def _first_step(X: Any, size: int, printed: bool, formulation: dict[str, Any]) -> Problem:
-    """Along the principal components of the points, or along their kernel."""
+    """The problem of the first step: along the principal components of the points, or along their kernel."""
     problem = mve(X, size, **formulation)
     if not printed:
         return problem
     if not (formulation.get("C") == np.inf or formulation.get("bound") is not None):
-        raise ProblemError("printed=True needs C=numpy.inf or a bound: else tr K^2 grows without end")
+        raise ProblemError("printed=True needs C=numpy.inf or a bound; otherwise tr K^2 grows without limit")
     return along(problem, dense(check_points(X)))
 
 
 def _leading(V: Array, size: int) -> Array:
-    """The first eigenvectors of the centred kernel; where its rank ends any others."""
+    """The first eigenvectors of the centred kernel; beyond its rank, any other centred directions."""
     U, _, _ = np.linalg.svd(V - V.mean(axis=0), full_matrices=V.shape[1] <= size)
     centred = U - U.mean(axis=0)
     return np.linalg.qr(centred[:, : size + 1])[0][:, :size]

@@ -1,8 +1,8 @@
 """One certificate for every solver: a lower bound on the optimum, and the objective of a feasible point.
 
-For y in the domain of the conjugates, S = C + sum_e y_e M_e and ``-sum f*(y) - nu'b - R*(-S)``
-bounds the optimum from below. Where R* would be infinite because S is not quite PSD, y is repaired
-first. How the smallest eigenvalue of S is known decides the rigour of the bound.
+Let y be in the domain of the conjugates and S = C + sum_e y_e M_e. Then ``-sum f*(y) - nu'b - R*(-S)``
+bounds the optimum from below. If R* is infinite because S is not quite PSD, y is repaired first. The way in
+which the smallest eigenvalue of S is known decides the rigour of the bound.
 """
 
 from __future__ import annotations
@@ -27,56 +27,57 @@ from npkl_models.proof.eigenbound import Rigour
 
 @dataclass(frozen=True, repr=False)
 class Certificate(Owner):
-    """What is proved of a point.
+    """The proved bounds on the optimum, and the gap of a given point.
 
     Attributes
     ----------
     objective : float
-        At the judged point, which is the given one with its constraints restored.
+        Objective at the judged point, which is the given point with its constraints restored.
     upper : float
-        Upper bound on the optimum: that objective, what rounding may have hidden of it, and what it may
-        change on the way to the exactly feasible kernel that is proved to be near; inf where none is.
+        Upper bound on the optimum: the objective, plus what rounding may hide, plus the largest change on
+        the way to an exactly feasible kernel that is proved to be near. It is inf if no feasible kernel is
+        proved.
     bound : float
-        Lower bound on the optimum, -inf if none could be given.
+        Lower bound on the optimum; -inf if there is none.
     gap, relative_gap : float
-        ``upper - bound``, and that over ``reference + |upper| + |bound|`` with the problem's own
-        reference (`Problem.reference`) in place of the 1 of DIMACS error 5, which would depend on units;
-        inf without a bound, and for a point whose constraints could not be restored: its objective bounds
-        nothing.
+        ``upper - bound``, and this difference over ``reference + |upper| + |bound|``. The reference value of
+        the problem (`Problem.reference`) replaces the 1 of DIMACS error 5, which would depend on units. Both
+        gaps are inf if there is no bound, or if the constraints could not be restored.
     min_eigenvalue : float
         Best approximation of the smallest eigenvalue of the dual slack S before repair, plus the
-        subgradient of a trace-power regulariser (for p = 1 a multiple of I). Negative at a point
-        that is stationary but not optimal.
+        subgradient of a trace-power regulariser (for p = 1 a multiple of I). It is negative at a point that
+        is stationary but not optimal.
     rigour : {"proved", "probable", "estimated", "none"}
-        How the bound is known; only the first two count as certified.
+        How the bound is known; only "proved" and "probable" count as certified.
     repair : str
         How y was made feasible: "none needed", "shift", "scale", "rows", "equality shift", "distances",
-        "trace bound", "Slater point", "anchored points (...)", "regulariser" (the support absorbs it) or
-        "no repair applies"; "local shift" and so on where the diagonal was raised on a few points more than
-        on others, "local scale" where multipliers around a few points were scaled, before another repair or
-        alone.
+        "trace bound", "Slater point", "anchored points (...)", "regulariser" (the support function absorbs
+        the negative part) or "no repair applies". "local shift" and the like mean that the diagonal was
+        raised more on a few points than on others. "local scale" means that multipliers around a few points
+        were scaled, alone or before another repair.
     failure_probability : float
-        Of a "probable" bound.
+        Probability that a "probable" bound fails.
     violation : float
-        Of the constraints, by the point as it was given, relative to their data; see `Problem.violation`.
+        Violation of the constraints by the given point, relative to their data; see `Problem.violation`.
     point_min_eigenvalue : float
-        The smallest eigenvalue of a given kernel, if that was below zero by more than rounding.
+        Smallest eigenvalue of a given kernel, if it was below zero by more than rounding.
     moved : float
-        How far the kernel that was judged is from the given one, relative to that (Frobenius norm).
+        Distance of the judged kernel from the given kernel, relative to the given kernel (Frobenius norm).
     feasible : bool
-        Whether a kernel that meets all constraints exactly is proved to be within rounding of the judged one.
+        Whether a kernel that meets all constraints exactly is proved to be within rounding of the judged
+        kernel.
     seconds : float
-        Spent on the certificate.
+        Time of the certificate in seconds.
     multipliers : Multipliers
-        The repaired dual point, which anybody can check with `Problem.dual_bound` (where equalities left
-        no interior, with that of `npkl_models.presolve.faces.face_of`: the multipliers of what the face
-        meets are zero).
+        The repaired dual point, which anybody can check with `Problem.dual_bound`. If equalities leave no
+        interior, use the problem of `npkl_models.presolve.faces.face_of` for the check: the multipliers of
+        equalities that the face meets are zero.
     point : ndarray of shape (n, r)
-        A factor of the judged kernel.
+        Factor of the judged kernel.
     direction : ndarray of shape (n,)
         Unit vector whose Rayleigh quotient is `min_eigenvalue`; in the range of the basis if there is one.
     directions : ndarray of shape (n, m), optional
-        Low eigenvectors of the slack on few points each, where they stood in the way of a bound.
+        Low eigenvectors of the slack, on few points each, if they prevented a bound.
 
     Examples
     --------
@@ -122,7 +123,7 @@ class Certificate(Owner):
         object.__setattr__(self, "multipliers", self.multipliers.owned())
 
     def certifies(self, tol: float) -> bool:
-        """Whether the point is feasible and proved (or probably) optimal within ``tol``."""
+        """Whether the point is feasible, and proved or probable to be optimal within ``tol``."""
         if not isinstance(tol, Real) or not 0 < tol < 1:
             raise UnsupportedError(f"tol must be between 0 and 1, got {tol!r}")
         return self.feasible and self.rigour in CERTIFIED and abs(self.relative_gap) <= tol
@@ -138,7 +139,7 @@ class Certificate(Owner):
 
     @property
     def plainly(self) -> str:
-        """What is proved, as a sentence for a reader who does not know what a certificate is."""
+        """The result as a sentence for a reader who does not know certificates."""
         if not np.isfinite(self.bound):
             return "In plain words: nothing is proved of how good this kernel is."
         sure = {"proved": "This is proved", "probable": "This holds"}.get(self.rigour, "This is an estimate")
@@ -152,7 +153,7 @@ class Certificate(Owner):
         return f"In plain words: no kernel has an objective lower than {whose} by more than {more}. {sure}."
 
     def lines(self) -> list[str]:
-        """What is proved, in two or three lines."""
+        """The result in two or three lines."""
         label: str = self.rigour
         if self.rigour == "probable":
             label += f" (fails with probability {self.failure_probability:.0e})"
@@ -178,7 +179,7 @@ class Certificate(Owner):
 
 
 def outward(found: Certificate, units: Units) -> Certificate:
-    """The certificate of a problem in its own units, in those of the statement; bounds stay bounds."""
+    """Convert a certificate from the problem's own units to those of the statement; bounds stay bounds."""
     if units.same:
         return found
     upper, bound = units.above(found.upper), units.below(found.bound)
@@ -187,7 +188,7 @@ def outward(found: Certificate, units: Units) -> Certificate:
 
 
 def inward(found: Certificate, units: Units) -> Certificate:
-    """The certificate of a statement, to whoever works on the problem in its own units."""
+    """Convert a certificate from the units of the statement to the problem's own units."""
     if units.same:
         return found
     back = replace(units, cost=1 / units.cost, root=1 / units.root)
@@ -207,16 +208,17 @@ def _in_units(
 
 
 def of_itself(found: Certificate) -> Certificate:
-    """The same certificate, as one of the point that it judged."""
+    """The same certificate, restated for the judged point instead of the given point."""
     return replace(
         found, violation=0.0 if found.feasible else found.violation, moved=0.0, point_min_eigenvalue=0.0
     )
 
 
 def relative_gap(problem: Statement, objective: float, bound: float) -> float:
-    """``(objective - bound) / (reference + |objective| + |bound|)``, inf without a bound on either side.
+    """The relative gap ``(objective - bound) / (reference + |objective| + |bound|)``.
 
-    The reference is the problem's own (`Problem.reference`), in whatever units it is written.
+    The reference is `Problem.reference`, in the units of the problem. The relative gap is inf if one of the
+    two numbers is not finite.
     """
     if not (np.isfinite(objective) and np.isfinite(bound)):
         return float("inf")
@@ -231,23 +233,23 @@ FAILURE = 1e-6  # that any of a solve's certificates is wrong
 
 @dataclass
 class Budget:
-    """Look k may spend FAILURE / (k (k + 1)); the sum over all k is FAILURE."""
+    """A budget of failure probability: certificate k may spend FAILURE / (k (k + 1)); the sum is FAILURE."""
 
     looks: int = 0
 
     def next(self) -> float:
-        """What the next certificate may spend."""
+        """The failure probability that the next certificate may spend."""
         self.looks += 1
         return FAILURE / (self.looks * (self.looks + 1))
 
     @staticmethod
     def stated(found: Certificate) -> Certificate:
-        """The certificate with the probability that it shares with all others."""
+        """The certificate with the failure probability of all certificates together."""
         return replace(found, failure_probability=FAILURE) if found.rigour == "probable" else found
 
 
 def together(certificates: Iterable[Certificate]) -> tuple[float, float]:
-    """The best certified bound of one problem's points and their best objective, -inf and inf without any."""
+    """The best certified bound and the best feasible objective of several points; -inf and inf if none."""
     every = list(certificates)
     bounds = (one.bound for one in every if one.rigour in CERTIFIED)
     objectives = (one.objective for one in every if one.feasible)

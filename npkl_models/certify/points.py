@@ -66,7 +66,7 @@ def read_point(problem: Statement, point: Any, kind: str = "auto", root: float =
     if skew > ASYMMETRY * size:
         raise ProblemError(
             f"a kernel must be symmetric, got a square array with a difference of {skew:.1e} between (i, j) "
-            f"and (j, i), entries up to {size:.1e}; for a factor say kind='factor'"
+            f"and (j, i), entries up to {size:.1e}; for a factor use kind='factor'"
         )
     return _kernel(problem, A)
 

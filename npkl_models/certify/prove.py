@@ -1,6 +1,6 @@
 """From a point to its certificate: the feasible kernel near it above, a dual point below.
 
-The two sides are `restoration` and `bounds`; what came of them is a `Certificate`.
+`restoration` gives the upper bound and `bounds` the lower bound; a `Certificate` holds the results.
 """
 
 from __future__ import annotations
@@ -45,39 +45,41 @@ def certify(
     random_state: int | None = None,
     quick: bool = False,
 ) -> Certificate:
-    """Bound the optimum of a problem and the gap of a point, wherever the point came from.
+    """Certify a point from any source: bound the optimum of the problem and the gap of the point.
 
     Parameters
     ----------
     problem : Problem
+        The problem.
     point : Solution, or ndarray of shape (n, r) or (n, n)
-        A solution, a factor V or a kernel K. Its constraints are restored first (`restore`); the certificate
-        says how far that moved it.
+        A solution, a factor V or a kernel K. Constraints are restored first (`restore`), and the certificate
+        tells how far this moved the point.
     multipliers : Multipliers, optional
-        A dual point; without one it is taken from the solution or recovered from the point.
+        A dual point; by default it is taken from the solution or recovered from the point.
     kind : {"auto", "factor", "kernel"}
-        What an array is; "auto" takes an n x n array for a kernel, which must be symmetric, any other for
-        a factor.
+        Meaning of an array. "auto" treats an n x n array as a kernel, which must be symmetric, and any other
+        array as a factor.
     method : {"auto", "eigh", "cholesky", "lanczos", "ritz"}
-        How the smallest eigenvalue is bounded; see `npkl_models.proof.bounds.min_eigenvalue`.
+        Method that bounds the smallest eigenvalue; see `npkl_models.proof.bounds.min_eigenvalue`.
     tol : float
-        The relative gap that matters; iterative methods stop when it is reached.
+        Target of the relative gap; iterative methods stop once it is reached.
     failure_probability : float
-        Of a randomised bound.
+        Probability that a randomised bound may fail.
     random_state : int, optional
-        None draws the random starts afresh from the operating system. With a number they follow from it
-        and from the matrix that is tested, so that a run can be repeated.
+        Seed of the random starts. None takes the seed from the operating system. With a number, the starts
+        depend only on the number and on the tested matrix, so that a run can be repeated.
     quick : bool
-        Give up on a sharp bound as soon as it is clear that the point is not optimal.
+        Whether to give up a sharp bound as soon as it is clear that the point is not optimal.
 
     Returns
     -------
     Certificate
+        The bounds and the gap.
 
     Raises
     ------
     ProblemError
-        If the point has a wrong shape, is not finite, or is too large to have a finite objective; or if the
+        If the point has a wrong shape, is not finite, or is too large for a finite objective, or if the
         multipliers do not fit.
 
     Examples
@@ -102,7 +104,7 @@ def certify(
 def prove(
     problem: Statement, point: Any, multipliers: Multipliers | None, kind: str, demand: Demand
 ) -> Certificate:
-    """The certificate of a point as it is demanded."""
+    """The certificate of a point, made with the methods and the accuracy of a `Demand`."""
     raised = np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore")
     with raised, quiet_blas(problem.order):
         units = binary_units(problem)
@@ -126,7 +128,7 @@ def _certify(
         kind = "factor" if hasattr(point, "V") else kind
     point = getattr(point, "V", point)
     if point is None:
-        raise SolverError("a solution without a point has nothing to certify; see its status")
+        raise SolverError("a solution must have a kernel to be certified, got none; see its status")
     given = read_point(problem, point, kind, units.root)
     face = face_of(problem)
     inside = face.problem
@@ -184,7 +186,7 @@ def _both_sides(
 def _one_side(
     problem: Statement, y: Multipliers, V: Array, objective: float, upper: float, demand: Demand
 ) -> Dual:
-    """The bound of multipliers; where it is not met, that of parts of the problem, and that of signs."""
+    """The bound from the multipliers; if it does not suffice, also from parts of the problem and signs."""
     dual = around_low_vectors(problem, y, V, objective, upper, demand)
     if not (enough(problem, objective, dual.bound, demand) or demand.quick):
         held = bound_of_anchored(problem, y, V, demand)
@@ -201,7 +203,7 @@ def _one_side(
 def _with_more_rows(
     problem: Statement, V: Array, dual: Dual, objective: float, upper: float, demand: Demand
 ) -> Dual:
-    """Which rows are at their bound is told by what their multipliers gain: a solver may leave them below."""
+    """Try more rows as active, since a solver may leave rows below their bound that should be at it."""
     for active in ACTIVE[1:]:
         if enough(problem, objective, dual.bound, demand):
             break

@@ -31,11 +31,11 @@ def best_repair(
     problem: Statement, y: Multipliers, eps: float, upper: float, local: Array | None = None,
     inside: Interior | None = None, wanted: float = float("inf"),
 ) -> tuple[str, float, Multipliers]:  # fmt: skip
-    """(name, bound, multipliers) of the best repair; bound -inf if none applies.
+    """The name, bound and multipliers of the best repair; the bound is -inf if no repair applies.
 
-    With ``local`` the slack is known to be above -eps only after Diag(local) is added to it. ``inside`` is a
-    strictly feasible dual point that a solver found. A bound that is ``wanted`` or higher is not made better
-    by repairs that need more of the problem than its multipliers.
+    With ``local``, the slack is known to be above -eps only after Diag(local) is added to it. ``inside`` is a
+    strictly feasible dual point that a solver found. If a bound reaches ``wanted``, only the repairs in
+    `DIAGONAL` are still tried.
     """
     if eps == 0.0 and local is None:
         return "none needed", -paid(problem, y), y
@@ -55,7 +55,7 @@ def _best_of(
     repairs: Mapping[str, Callable[..., Repaired]], problem: Statement, y: Multipliers, eps: float | Array,
     upper: float, wanted: float, best: tuple[str, float, Multipliers],
 ) -> tuple[str, float, Multipliers]:  # fmt: skip
-    """The best of some repairs, and what is known."""
+    """The best of several repairs and of the best repair so far."""
     for name, repair in repairs.items():
         if best[1] < wanted or name in DIAGONAL:
             found = repair(problem, y, eps, upper)

@@ -34,21 +34,22 @@ class ConicOptions(Options):
     Parameters
     ----------
     solver : str, optional
-        Any solver with PSD cones that CVXPY finds; None takes CLARABEL up to order 60, SCS beyond. In sdp SCS
-        has a try from order 31 on, and CLARABEL follows where SCS's point is not certified. Over a basis
-        (sqlp, qsdp, scsdp) it is SCS, unless there are equalities. In sdp_dual it is CLARABEL beyond order 60
-        too where the slack's cliques are small.
+        Any solver with PSD cones that CVXPY finds. None takes CLARABEL up to order 60 and SCS beyond. In sdp,
+        SCS is tried first from order 31 on, and CLARABEL follows if SCS's point is not certified. Over a
+        basis (sqlp, qsdp, scsdp), None takes SCS unless there are equalities. In sdp_dual, None takes
+        CLARABEL beyond order 60, too, if the cliques of the slack are small.
     eps : float, optional
-        The solver's own tolerance; None is 0.03 ``tol``, so that the repaired and certified point usually
-        reaches ``tol``, and a thousandth of it over a basis.
+        Tolerance of the solver. None is 0.03 ``tol``, with which the repaired and certified point usually
+        reaches ``tol``; over a basis None is 0.001 ``tol``.
     solver_options : dict
-        Handed to the solver as they are.
+        Further options, which are passed to the solver unchanged.
 
     Notes
     -----
-    SCS is run in stretches. After each its point is certified and the callback is called; the run ends when
-    the gap is proved, whatever SCS thinks of its residuals, or INACCURATE when the certified gap has stood
-    still for as long as it took to come there. Other solvers are looked at once, at the end.
+    SCS is run in stretches. After each stretch its point is certified and the callback is called. The run
+    ends as soon as the gap is proved, whatever the residuals of SCS are. It ends as INACCURATE if the
+    certified gap has not improved for as long as it took to reach it. The points of other solvers are
+    certified only once, at the end.
     """
 
     solver: str | None = None
@@ -65,7 +66,7 @@ class ConicOptions(Options):
 
 
 def psd_solvers() -> list[str]:
-    """Installed solvers that take a PSD cone."""
+    """Installed solvers that support a PSD cone."""
     import cvxpy as cp
     from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC
 
@@ -79,7 +80,7 @@ def psd_solvers() -> list[str]:
 
 
 def default_solver(solver: str | None, order: int, cliques: float | None = None) -> str:
-    """The solver for a PSD unknown of that order; see `choose_solver`."""
+    """The solver for a PSD unknown of the given order; see `choose_solver`."""
     if solver:
         return solver.upper()
     quick = cliques is not None and CLARABEL_SECONDS * cliques**5 <= SCS_SECONDS * order**3
@@ -100,11 +101,11 @@ def tries_scs(order: int, options: ConicOptions) -> int:
 
 
 def choose_solver(solver: str | None, order: int, cliques: float | None = None) -> str:
-    """The same, memory permitting: what was asked for, or the default for a PSD cone of that order.
+    """The requested solver, or the default for a PSD cone of the given order, if memory suffices.
 
-    ``cliques`` is the order of one dense cone that costs Clarabel what the cliques of the sparse one do;
-    without, it cannot be decomposed. UnsupportedError if the solver is predicted to need more memory than
-    there is.
+    ``cliques`` is the order of a dense cone that costs Clarabel as much as the cliques of the sparse cone.
+    None means that the cone cannot be decomposed. An UnsupportedError is raised if the solver is predicted to
+    need more memory than there is.
     """
     chosen = default_solver(solver, order, cliques)
     need = predicted_bytes(chosen, order, cliques)
@@ -120,7 +121,7 @@ def choose_solver(solver: str | None, order: int, cliques: float | None = None) 
 
 
 def predicted_bytes(solver: str, order: int, cliques: float | None = None) -> float:
-    """Rough peak memory of a solve with one PSD cone of that order; see `choose_solver`."""
+    """Rough peak memory in bytes of a solve with one PSD cone of the given order; see `choose_solver`."""
     numbers = order * (order + 1) / 2
     if solver == "SCS":
         return SCS_FIXED + 8 * SCS_COPIES * numbers
@@ -131,18 +132,18 @@ def predicted_bytes(solver: str, order: int, cliques: float | None = None) -> fl
 
 
 def predicted_seconds(solver: str, order: int, cliques: float | None = None) -> float:
-    """Rough time of the same."""
+    """Rough time in seconds of a solve with one PSD cone of the given order."""
     return SCS_SECONDS * order**3 if solver == "SCS" else CLARABEL_SECONDS * (cliques or order) ** 5
 
 
 def solver_arguments(solver: str, options: ConicOptions) -> dict[str, Any]:
-    """Our options by the solver's own names."""
+    """The options of this library under the solver's own names."""
     out: dict[str, Any] = {}
     if solver not in _NAMES:
         if any(v is not None for v in (options.max_iter, options.time_limit, options.eps)):
             raise UnsupportedError(
-                f"eps, max_iter and time_limit are known for {', '.join(_NAMES)}, got {solver}; give "
-                "its own names in solver_options"
+                f"eps, max_iter and time_limit must be for one of {', '.join(_NAMES)}, got {solver}; use the "
+                "solver's own names in solver_options"
             )
         return dict(options.solver_options)
     tolerances, iterations, seconds = _NAMES[solver]
@@ -154,6 +155,6 @@ def solver_arguments(solver: str, options: ConicOptions) -> dict[str, Any]:
         out[iterations] = _SCS_ITERATIONS
     if options.time_limit is not None:
         if seconds is None:
-            raise UnsupportedError(f"{solver} takes no time_limit; give its own in solver_options")
+            raise UnsupportedError(f"{solver} takes no time_limit; use its own option in solver_options")
         out[seconds] = options.time_limit
     return out | options.solver_options

@@ -36,36 +36,39 @@ def crosscheck(
     without_basis: Solution | bool | None = None, folder: str | FilePath | None = None,
     **options: Unpack[AnyKeywords],
 ) -> CrossCheck:  # fmt: skip
-    """Solve a problem by several backends and compare the answers.
+    """Solve a problem with several backends, and compare the solutions.
 
     Parameters
     ----------
     problem : Problem
+        The problem.
     backends : str, Backend or sequence of them, optional
-        ``"sdp[SCS]"`` fixes a conic backend's solver. All that are registered by default; one that cannot
-        take the problem gets a row with its reason.
+        The backends; all registered backends by default. ``"sdp[SCS]"`` selects the solver of a conic
+        backend. A backend that does not support the problem gets a row with the reason.
     points : mapping of str to Solution or ndarray, optional
-        Answers from elsewhere by label, as `certify` takes them; they are judged in the same table.
+        Further points by label, in any form that `certify` accepts. They are judged in the same table.
     reference : str, optional
-        Label whose kernel the others are compared with; interior by default, or the smallest certified gap.
+        Label of the solution whose kernel all others are compared with. By default "interior" if it is
+        optimal, else the label with the smallest certified gap.
     n_jobs : int
-        Processes; or on a cluster, inside ``joblib.parallel_config``.
+        Number of processes; -1 is one for each core. On a cluster, call inside ``joblib.parallel_config``.
     agreement : float
         Largest relative difference from the best objective that still counts as agreement.
     progress : callable, optional
-        Called with each label before it is solved (with ``n_jobs=1``).
+        Function that is called with each label before its solve (only with ``n_jobs=1``).
     without_basis : Solution or bool, optional
-        For a problem in a basis: a solution of the same problem without it, or True to have it solved by
-        "auto". The table then says what the basis costs.
+        For a problem with a basis: a solution of the same problem without the basis, or True to solve that
+        problem with "auto". The table then shows what the basis costs.
     folder : path, optional
-        Where each answer is kept when it is there (by problem and options); those that are there are not
-        solved again, see `npkl_models.task_cache.sweep`.
+        Folder of a cache: solutions are stored there by problem and options, and stored solutions are not
+        computed again; see `npkl_models.task_cache.sweep`.
     **options
-        Handed to every backend that knows them.
+        Options that are passed to every backend that knows them.
 
     Returns
     -------
     CrossCheck
+        The table.
 
     Examples
     --------
@@ -88,7 +91,7 @@ def crosscheck(
     if not runs and not given:
         raise ProblemError("backends must name at least one backend, got none")
     if both := sorted(set(runs) & set(given)):
-        raise ProblemError(f"points must have labels of their own, got {both}")
+        raise ProblemError(f"points must have labels of their own, got names of backends: {both}")
     labels = [*runs, *given]
     if reference is not None:
         chosen("reference", reference, labels)
@@ -102,7 +105,7 @@ def _table(
     problem: Problem, outcomes: dict[str, Outcome], reference: str | None, agreement: float,
     restriction: Callable[[float], float],
 ) -> CrossCheck:  # fmt: skip
-    """The answers held against each other."""
+    """The table that compares the solutions."""
     solved = {k: x for k, x in outcomes.items() if isinstance(x, Solution) and x.V is not None}
     bound, objective = together(x.certificate for x in solved.values())
     if reference is None or reference not in solved:
@@ -114,16 +117,16 @@ def _table(
 
 
 def _refuse_other(problem: Problem, without_basis: Solution | bool | None) -> None:
-    """Raise a ProblemError where the basis has no cost that could be told."""
+    """Raise a ProblemError if ``without_basis`` is given and the cost of the basis cannot be computed."""
     if without_basis not in (None, False) and problem.basis is None:
-        raise ProblemError("without_basis is for a problem in a basis, got one without")
+        raise ProblemError("without_basis must be for a problem with a basis, got a problem without a basis")
     free = without_basis.problem if isinstance(without_basis, Solution) else None
     if free is not None and (free.basis is not None or free.n != problem.n):
         raise ProblemError("without_basis must be a solution of the same problem without its basis")
 
 
 def _restriction(problem: Problem, without_basis: Solution | bool | None, objective: float) -> float:
-    """The optimum in the basis less the proved bound without it, nan where that was not asked for."""
+    """The objective with the basis minus the bound without it; nan if ``without_basis`` is not given."""
     if without_basis is None or without_basis is False:
         return math.nan
     free = replace(problem, basis=None).solve() if without_basis is True else without_basis
@@ -134,7 +137,7 @@ Run = tuple[Backend, dict[str, Any]]
 
 
 def _runs(wanted: Any, options: dict[str, Any]) -> dict[str, Run]:
-    """Backend and options of each label; a bad name or value is an error at once, not a row."""
+    """Backend and options of each label; a wrong name or value raises an error and makes no row."""
     parsed: dict[str, Run] = {}
     if not isinstance(wanted, (str, Backend, Iterable)):
         raise ProblemError(f"backends must be names or Backends, got {wanted!r}")
@@ -142,7 +145,7 @@ def _runs(wanted: Any, options: dict[str, Any]) -> dict[str, Run]:
         backend, own = (one, {}) if isinstance(one, Backend) else _parse(one)
         label = one.name if isinstance(one, Backend) else one
         if parsed.get(label, (backend,))[0] is not backend:
-            raise ProblemError(f"two backends have the name {label!r}; give one of them another")
+            raise ProblemError(f"backends must have different names, got {label!r} twice; rename one of them")
         parsed[label] = backend, own
     names = {key for backend, _ in parsed.values() for key in backend.option_names}
     for key in options:
@@ -162,7 +165,7 @@ def _parse(label: str) -> Run:
     if solver is None:
         return backend, {}
     if "solver" not in backend.option_names:
-        raise ProblemError(f"{name} takes no solver in brackets, got {label!r}")
+        raise ProblemError(f"{name} accepts no solver in brackets, got {label!r}")
     return backend, {"solver": solver}
 
 
@@ -187,7 +190,7 @@ def _told(progress: Callable[[str], None], label: str, task: Callable[[], Outcom
 
 
 def _solve(problem: Problem, backend: Backend, options: dict[str, Any]) -> Outcome:
-    """The solution, or why there is none."""
+    """The solution, or the reason why there is none."""
     reason = backend.reason(problem)
     if reason is not None:
         return f"not run: {reason}"
@@ -203,7 +206,7 @@ def _solve(problem: Problem, backend: Backend, options: dict[str, Any]) -> Outco
 
 @dataclass(frozen=True)
 class _Scale:
-    """What the rows are measured by."""
+    """The bracket, agreement and kernel by which all rows are judged."""
 
     bound: float
     objective: float
@@ -234,7 +237,7 @@ def _row(label: str, found: Outcome, scale: _Scale) -> Row:
 
 
 def _distance(V: Array, W: Array | None) -> float:
-    """||VV' - WW'|| / ||WW'|| without forming either."""
+    """The relative distance ||VV' - WW'|| / ||WW'||; neither kernel is formed."""
     if W is None:
         return math.nan
     own, other = float(np.sum((V.T @ V) ** 2)), float(np.sum((W.T @ W) ** 2))

@@ -24,10 +24,10 @@ _PACKAGES = ("npkl_models", "numpy", "scipy", "cvxpy", "clarabel", "scs", "sciki
 
 @dataclass(frozen=True)
 class Row:
-    """What one backend did; numbers are nan where it did not run.
+    """The row of one backend in the table of a cross-check; numbers are nan if the backend did not run.
 
-    ``difference`` is the objective minus the best one, relative to 1 + its size;
-    ``kernel_distance`` is ||K - K_ref|| / ||K_ref|| in Frobenius norm.
+    ``difference`` is the objective minus the best objective, over the reference value of the problem plus
+    abs(best objective). ``kernel_distance`` is ||K - K_ref|| / ||K_ref|| in Frobenius norm.
     """
 
     backend: str
@@ -46,26 +46,29 @@ class Row:
 
     @property
     def ran(self) -> bool:
-        """Whether the backend left a point."""
+        """Whether the backend returned a point."""
         return math.isfinite(self.objective)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CrossCheck:
-    """The table of a cross-check; prints as columns of text.
+    """The table of a cross-check, which prints as columns of text.
 
     Attributes
     ----------
+    problem : Problem
+        The problem.
     rows : tuple of Row
+        One row for each backend or point.
     solutions : dict
-        Label to `Solution`, for the backends that ran.
+        `Solution` by label, for the backends that ran.
     reference : str
-        Label whose kernel the others are compared with.
+        Label of the solution whose kernel all others are compared with.
     bound, objective : float
-        The best proved bracket of the optimum over all backends.
+        Best certified bound and best feasible objective of all backends.
     restriction_error : float
-        What the basis costs at most: the best objective with it less the bound without it; nan where the
-        problem without the basis was not solved.
+        Upper bound on the cost of the basis: the best objective with the basis minus the bound without it.
+        It is nan if the problem without the basis was not solved.
 
     Examples
     --------
@@ -90,12 +93,12 @@ class CrossCheck:
 
     @property
     def agrees(self) -> bool:
-        """Whether at least one backend ran and all that ran agree."""
+        """Whether at least one backend ran, and all backends that ran agree."""
         tried = [row for row in self.rows if not row.verdict.startswith("not run")]
         return bool(tried) and all(row.verdict == "agrees" for row in tried)
 
     def to_markdown(self) -> str:
-        """A Markdown table."""
+        """The table in Markdown."""
         rows = [
             tuple(cell.replace("|", r"\|") for cell in line) for line in (COLUMNS, *map(cells, self.rows))
         ]
@@ -121,14 +124,17 @@ class CrossCheck:
         return f"CrossCheck({len(self.rows)} rows, {len(self.solutions)} answers, {agree})"
 
     def headline(self) -> str:
-        """The bracket of the optimum in a sentence."""
+        """The bounds on the optimum in a sentence."""
         line = f"{self.problem!r}: {self.bound:.9g} <= optimum <= {self.objective:.9g}"
         if math.isfinite(self.restriction_error):
             line += f"; the basis costs at most {self.restriction_error:.6g}"
         return line
 
     def to_json(self) -> str:
-        """{"problem", "versions", "bracket", "reference", "rows"}; null for what did not run."""
+        """The table as JSON; a number of a backend that did not run is null.
+
+        The keys are "problem", "versions", "bracket", "reference", "agrees", "restriction_error" and "rows".
+        """
         P = self.problem
         document = {
             "problem": {
@@ -144,16 +150,16 @@ class CrossCheck:
         return json.dumps(document, indent=2, default=_plain)
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame, a row per backend (needs the extra ``frame``)."""
+        """The table as a pandas DataFrame, with a row for each backend (needs the extra ``frame``)."""
         pd = optional("pandas", "to_frame", "frame")
         return pd.DataFrame([asdict(row) for row in self.rows]).set_index("backend")
 
     def plot(self, ax: Any = None) -> Any:
-        """Certified gap and seconds of each backend on matplotlib axes (needs the extra ``plot``)."""
+        """Plot certified gap and seconds of each backend on matplotlib axes (needs the extra ``plot``)."""
         return plot_crosscheck(self, ax)
 
     def report(self, path: str | Path, labels: Any = None, made: str = "") -> Path:
-        """Write one self-contained HTML page: tables, figures, versions, machine; ``made`` is code."""
+        """Write a self-contained HTML page: tables, figures, versions, machine, and the code ``made``."""
         return write_report(self, path, labels, made)
 
     def to_html(self) -> str:

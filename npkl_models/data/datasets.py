@@ -35,12 +35,12 @@ FOLDER_VARIABLE = "NPKL_DATA_HOME"
 
 
 class DatasetUnavailableError(NPKLError, OSError):
-    """The set is neither bundled nor in the data folder, and could not be downloaded."""
+    """A data set is neither bundled nor in the data folder, and could not be downloaded."""
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Points and classes: X (n x d), y (n,) integers from 0, and where they came from.
+    """A data set: points X (n x d), classes y (n,) as integers from 0, and the origin of the data.
 
     Examples
     --------
@@ -60,12 +60,12 @@ class Dataset:
         return len(self.X)
 
     def subset(self, n: int, random_state: int = 0) -> Dataset:
-        """``n`` of the points, drawn at random, in their order.
+        """A data set of ``n`` points that are drawn at random; they keep their order.
 
         Raises
         ------
         ProblemError
-            If there are fewer, or ``n`` is below 2.
+            If ``n`` is below 2 or above the number of points.
         """
         if not 2 <= n <= self.n:
             raise ProblemError(f"n must be between 2 and {self.n}, got {n}")
@@ -76,7 +76,7 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Source:
-    """Where a set can be had."""
+    """The places where a data set can be found."""
 
     file: str = ""  # stem of the file in a data folder
     bundled: str = ""  # file of scikit-learn's own data
@@ -118,7 +118,7 @@ SOURCES: dict[str, Source] = {
 
 
 def names() -> list[str]:
-    """All names that `load` knows.
+    """The names of all data sets that `load` knows.
 
     Examples
     --------
@@ -130,24 +130,24 @@ def names() -> list[str]:
 
 
 def load(name: str, data_home: str | Path | None = None, **generator: Any) -> Dataset:
-    """A data set by name.
+    """Load a data set by name.
 
     Parameters
     ----------
     name : str
-        One of `names`; "-" and "_" are the same.
+        Name from `names`; "-" and "_" are equivalent.
     data_home : path, optional
-        Folder to look into before anything else; default is the environment variable NPKL_DATA_HOME.
+        Folder that is searched first; by default the folder in the environment variable NPKL_DATA_HOME.
     **generator
-        For a synthetic set n, random_state and what its generator takes. Of any other set n is the number of
-        points that are drawn (`Dataset.subset`), with random_state 0 if none is said.
+        For a synthetic set: n, random_state and the other parameters of its generator. For any other set: n,
+        the number of points to draw (`Dataset.subset`), and random_state, 0 by default.
 
     Raises
     ------
     UnsupportedError
-        If the name is not known.
+        If the name is unknown.
     DatasetUnavailableError
-        If the set can be had nowhere; the text says where was looked and what to do.
+        If the set was not found; the message tells where it was searched for and what to do.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def load(name: str, data_home: str | Path | None = None, **generator: Any) -> Da
     some = {name: generator.pop(name) for name in ("n", "random_state") if name in generator}
     if generator or set(some) == {"random_state"}:
         raise ProblemError(
-            f"options of {key}, which is not generated, must be n and random_state (of a subset), got "
+            f"options of {key}, which is no synthetic set, must be n and random_state (of a subset), got "
             f"{sorted(generator | some)}"
         )
     whole = _whole(key, source, data_home)
@@ -174,7 +174,7 @@ def load(name: str, data_home: str | Path | None = None, **generator: Any) -> Da
 
 
 def _whole(key: str, source: Source, data_home: str | Path | None) -> Dataset:
-    """All points of a set that is not generated."""
+    """All points of a set that is not synthetic."""
     folder = Path(data_home) if data_home else _folder_from_environment()
     found = None if folder is None else _from_folder(key, source, folder)
     if found is not None:

@@ -92,11 +92,11 @@ class SDPAFile:
 
 
 def to_sdpa(problem: Statement, path: str | Path) -> Path:
-    """Write the problem in SDPA's sparse format, by custom with the suffix ``.dat-s``; returns the path.
+    """Write the problem in SDPA's sparse format, usually with the suffix ``.dat-s``, and return the path.
 
-    Its comments hold the problem itself, for `from_sdpa`. The minimum of its c'x is minus the problem's, up
-    to `SDPAFile.constant` (linear losses). An `UnsupportedError` says for which part the format has no
-    words.
+    The comments of the file contain the problem itself, for `from_sdpa`. The minimum of c'x is minus the
+    optimum of the problem, up to `SDPAFile.constant` (linear losses). If the format cannot express a part of
+    the problem, an `UnsupportedError` names the part.
     """
     path = Path(path)
     file = as_sdpa(problem)
@@ -106,7 +106,7 @@ def to_sdpa(problem: Statement, path: str | Path) -> Path:
 
 
 def embedded(problem: Statement) -> tuple[str, ...]:
-    """The problem as lines of text: what `Problem.save` writes, in base 64."""
+    """The problem as lines of text: the bytes that `Problem.save` writes, in base 64."""
     try:
         data = saved.to_bytes(*problem.pack())
     except ProblemError:  # a loss of somebody's own, which no file can hold
@@ -128,7 +128,7 @@ def from_sdpa(path: str | Path) -> Statement:
             lines.append(line[1:].strip())
         if not lines or lines[0] != MARK:
             raise ProblemError(
-                f"{path} must be a file that to_sdpa wrote, got one without a problem in its comments"
+                f"{path} must be a file that to_sdpa wrote, got a file without a problem in its comments"
             )
         try:
             data = base64.b64decode("".join(lines[1:]), validate=True)

@@ -72,7 +72,7 @@ def swiss_roll(
 
 
 def unrolled(X: Array) -> Array:
-    """Where points (n x 3) of a Swiss roll without noise are on its sheet (n x 2): along it, and across.
+    """Positions (n x 2) on the sheet of points (n x 3) of a Swiss roll without noise: along it, and across.
 
     Examples
     --------

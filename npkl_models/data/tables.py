@@ -55,12 +55,12 @@ def read_points(path: str | Path, label: str | None = None) -> Dataset:
     Returns
     -------
     Dataset
-        With an empty ``y`` where the file has no classes.
+        The data set; ``y`` is empty if the file has no classes.
 
     Raises
     ------
     ProblemError
-        If the file is not there, or not of such a kind; the text says where.
+        If the file does not exist or has another format. The message names the place of the defect.
     """
     path = Path(path)
     if not is_there(path):
@@ -83,7 +83,7 @@ def read_points(path: str | Path, label: str | None = None) -> Dataset:
 
 
 def column_names(path: str | Path, label: str | None = None) -> list[str]:
-    """The columns of a csv that `read_points` takes as points, by number where it has no header."""
+    """The names of the columns of a csv that `read_points` takes as points; numbers if there is no header."""
     cells = read_cells(Path(path))
     at = _label_column(cells, label)
     names = cells.names or [cells.column(k) for k in range(cells.width)]
@@ -91,9 +91,10 @@ def column_names(path: str | Path, label: str | None = None) -> list[str]:
 
 
 def write_pairs(path: str | Path, pairs: Pairs) -> None:
-    """Pairs as a csv that `read_pairs` reads, must-links first: as a whole or not at all.
+    """Write pairs as a csv that `read_pairs` reads, must-links first.
 
-    A file that is there is replaced by a complete one; if that cannot be written it stays as it was.
+    An existing file is replaced only by a complete file. If the new file cannot be written, the existing file
+    stays as it was.
     """
     kinds = ("must" if sign > 0 else "cannot" for sign in pairs.sign)
     lines = (f"{i},{j},{kind}" for i, j, kind in zip(pairs.i.tolist(), pairs.j.tolist(), kinds, strict=True))
@@ -101,15 +102,15 @@ def write_pairs(path: str | Path, pairs: Pairs) -> None:
 
 
 def read_pairs(path: str | Path, n: int) -> Pairs:
-    """Pairs from a csv: two columns of point numbers from 0, and a third that says what they are.
+    """Read pairs from a csv: two columns with the numbers of the points, from 0, and a third with the kind.
 
-    The third column holds 1, must or ml, or -1, cannot or cl; with two columns all pairs are must-links. A
-    header is passed over.
+    The third column holds 1, must or ml for a must-link, and -1, cannot or cl for a cannot-link. Without a
+    third column all pairs are must-links. A header is skipped.
 
     Raises
     ------
     ProblemError
-        With the line that is wrong.
+        If a line is invalid; the message names the line.
     """
     path = Path(path)
     if not is_there(path):

@@ -68,7 +68,7 @@ FAILURES = (
     ),
     Failure(
         "hinge", "Hinge stall", HINGE | {"backend": "printed_bcdkl", "rank": 8, "max_iter": 10},
-        "The objective falls for a few sweeps and then stands still, some per cent above the optimum. The "
+        "The objective falls for a few sweeps and then hardly moves, some per cent above the optimum. The "
         "certificate does not close.",
         "The algorithm minimises over one row of V at a time. The hinge loss has a kink, where no single row "
         "has a way down, although two rows together have one.",

@@ -47,9 +47,9 @@ def to_bytes(header: Header, arrays: Mapping[str, Any]) -> bytes:
 def read(path: str | Path, what: str, check: Check) -> tuple[Header, Arrays]:
     """Header and arrays of a file, named with or without its suffix; the header must have the key ``what``.
 
-    ``check`` is told the header and the shapes of the arrays; it raises an error before an array is read
-    that is none of theirs, or larger than they can need. A `ProblemError` if the file is not there, or not
-    as written.
+    ``check`` receives the header and the shapes of the arrays. It raises an error for an array that does not
+    belong to the header or is too large, before that array is read. A `ProblemError` is raised if the file
+    does not exist or is not as written.
     """
     found = next((p for p in (Path(path), with_suffix(path)) if is_there(p)), None)
     if found is None:

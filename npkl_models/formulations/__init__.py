@@ -62,4 +62,4 @@ FORMULATIONS: dict[str, Callable[..., Problem]] = {
         mve,
     )
 }
-"""All of them by name."""
+"""All formulations by name."""

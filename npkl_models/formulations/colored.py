@@ -29,7 +29,7 @@ def colored_mvu(
     metric: str = "euclidean",
     components: str = "refuse",
 ) -> Problem:
-    r"""Coloured maximum variance unfolding.
+    r"""Coloured maximum variance unfolding: the embedding that depends most on the labels.
 
     .. math::
 
@@ -44,29 +44,31 @@ def colored_mvu(
     Parameters
     ----------
     X : array_like of shape (n, d)
+        The points.
     labels_or_kernel : array_like of shape (n,) or (n, n)
-        Classes, of which -1, None and NaN are none: Y_ij is one where i and j are of one class, else zero. Or
-        Y itself, any symmetric matrix: ``np.outer(y, y)`` for real labels.
+        Classes: Y_ij is one if i and j have the same class, else zero; -1, None and NaN mark points of
+        unknown class. Or Y itself, any symmetric matrix, such as ``np.outer(y, y)`` for real labels.
     n_neighbors : int
+        Number of neighbours of each point, as in `mvu`.
     C : float
-        Weight of the distances, positive. With ``numpy.inf`` they are equalities, and neither a bound nor a
-        penalty is taken: the graph bounds K.
+        Weight of the distances, positive. ``numpy.inf`` makes the distances equalities; the graph then bounds
+        K, so neither bound nor penalty may be given.
     bound, penalty : float, optional
-        B or G, at most one of the two, positive.
+        Positive number B or G; at most one of the two may be given.
     metric, components : str
-        As in `mvu`.
+        Same as in `mvu`.
 
     Raises
     ------
     ProblemError
-        For labels of a single class, or a Y of another shape or not symmetric.
+        If the labels have a single class, or if Y has another shape or is not symmetric.
 
     Notes
     -----
     Song, Smola, Borgwardt & Gretton, NIPS 20, 2008, for the criterion; Zhuang, Tsang & Hoi, JMLR 12, 2011,
     section 6.1 and eq. (31), for this form. With a bound that binds, K = sqrt(B / tr A_+^2) A_+ with
-    A = HYH - sum y_ij M_ij at the multipliers y of the distances. Where the points are as
-    a whole does not matter: K is centred as the one of smallest norm, or (without a regulariser) by a basis.
+    A = HYH - sum y_ij M_ij at the multipliers y of the distances. A shift of all points changes no distance.
+    K is centred because a centred kernel has the smallest norm, or (without a regulariser) by a basis.
 
     For two classes of signs +1 and -1, H yy' H is twice the HYH of the classes.
 
@@ -87,7 +89,7 @@ def colored_mvu(
 
 
 def label_kernel(labels_or_kernel: Any, n: int) -> Array:
-    """Y (n x n): a given one, checked; or that of classes, one where two points are of the same."""
+    """The kernel Y (n x n) of the labels: the given matrix, checked, or the kernel of classes."""
     wanted = f"labels must have shape ({n},), or their kernel ({n}, {n}), got"
     try:
         given = labels_or_kernel.toarray() if sp.issparse(labels_or_kernel) else np.asarray(labels_or_kernel)
@@ -101,7 +103,7 @@ def label_kernel(labels_or_kernel: Any, n: int) -> Array:
     if not np.isfinite(Y).all():
         raise ProblemError("the kernel of the labels must be finite, got NaN or infinity")
     if np.abs(Y - Y.T).max() > SKEW * np.abs(Y).max():
-        raise ProblemError("the kernel of the labels must be symmetric, got one that is not")
+        raise ProblemError("the kernel of the labels must be symmetric, got a matrix that is not")
     return symmetrize(Y)
 
 

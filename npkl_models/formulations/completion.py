@@ -37,33 +37,34 @@ def kernel_completion(
     Parameters
     ----------
     observed : array_like of shape (n, n), or tuple (i, j, values)
-        An array has NaN where an entry is not known. The tuple has three vectors of one length. An entry
-        that is known in one order, (i, j), is known in the other, and Omega holds both: off the diagonal
-        each known number counts twice.
+        The known entries. An array has NaN for each unknown entry. A tuple has three vectors of one length.
+        An entry that is known in the order (i, j) is known in the order (j, i), too, and Omega contains both.
+        So each known number off the diagonal counts twice.
     weights : array_like, optional
-        w_ij, positive, one for each observed entry: of shape (n, n) with an array, else a vector. By default
-        one.
+        Positive weights w_ij of the observed entries: shape (n, n) if ``observed`` is an array, else a
+        vector. All weights are one by default.
     penalty : float, optional
-        G, positive: of many kernels that fit, one of small trace, so of low rank.
+        Positive number G. Of many kernels that fit, the penalty selects a kernel of small trace, and hence
+        of low rank.
     basis : Basis, optional
-        Q; any kernel will do without it.
+        Basis Q of the kernel; by default the kernel is not restricted.
     n_points : int, optional
-        n, for a tuple; by default one more than its largest index.
+        Number n of points, for a tuple; by default the largest index plus one.
 
     Raises
     ------
     ProblemError
-        If nothing is observed; if an entry has two values, or two weights (named); for values or weights
-        that are not finite; for a basis of another number of points.
+        If nothing is observed, if an entry has two values or two weights (the message names the entry), if
+        values or weights are not finite, or if the basis has another number of points.
 
     Notes
     -----
-    Graepel, ICANN 2002, "Kernel matrix completion by semidefinite programming", with weights. Where all
-    entries are known, each with the weight one, the optimum is the part of the symmetric matrix k with
-    positive eigenvalues, and with a penalty that of k - (G / 2) I.
+    Graepel, ICANN 2002, "Kernel matrix completion by semidefinite programming", with weights. If all entries
+    are known and all weights are one, the optimal kernel is the positive part of the symmetric matrix k. With
+    a penalty it is the positive part of k - (G / 2) I.
 
-    Of a point whose diagonal entry is not known, its other entries can be met as closely as one likes, by a
-    large diagonal: such a problem may have no smallest value. A penalty gives it one.
+    If a diagonal entry is unknown, a large value there lets the other entries of the point be met
+    arbitrarily closely. Such a problem may not attain its optimum; a penalty makes it attained.
 
     Examples
     --------
@@ -88,10 +89,9 @@ def kernel_completion(
 
 
 def known_affinities(X: Any, n_neighbors: int = 5) -> tuple[Index, Index, Array]:
-    """The Gaussian kernel of points (n x d), known on the diagonal and for neighbours alone: (i, j, values).
+    """The entries (i, j, values) of the Gaussian kernel of points (n x d), for neighbours and the diagonal.
 
-    The weights of `knn_affinity` are the entries of a kernel matrix of which the others were never worked
-    out.
+    The affinities of `knn_affinity` are entries of a kernel matrix whose other entries were not computed.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def _listed(observed: tuple[Any, ...], n_points: int | None) -> tuple[Index, Ind
 
 
 def _of_array(observed: Any, n_points: int | None) -> tuple[Index, Index, Array, int]:
-    """Indices and values of what is no NaN in an array, and the number of points."""
+    """Indices and values of the entries of an array that are not NaN, and the number of points."""
     A = real_array(observed, "observed")
     if A.ndim != 2 or A.shape[0] != A.shape[1] or A.shape[0] < 2:
         raise ProblemError(
@@ -168,21 +168,21 @@ def _of_array(observed: Any, n_points: int | None) -> tuple[Index, Index, Array,
         )
     n = A.shape[0]
     if n_points is not None and whole_number(n_points, "n_points", 2) != n:
-        raise ProblemError(f"n_points must be the {n} of the array, or be left out, got {n_points}")
+        raise ProblemError(f"n_points must be {n}, the order of the array, or None, got {n_points}")
     i, j = np.nonzero(~np.isnan(A))
     return i, j, A[i, j], n
 
 
 def _one(numbers: Array, first: Index, place: Index, i: Index, j: Index, what: str) -> Array:
-    """The number of each distinct entry; an error where there are two that rounding does not explain."""
+    """The number of each distinct entry; an error if an entry has two numbers that differ beyond rounding."""
     own = numbers[first]
     off = np.zeros(own.size)
     np.maximum.at(off, place, np.abs(numbers - own[place]))
     twofold = np.flatnonzero(off > SKEW * np.abs(numbers).max())
     if twofold.size:
         raise ProblemError(
-            f"an observed entry must have one {what} in both orders, got {twofold.size} with two that "
-            f"differ: {_at(i, j, twofold[:3])} by up to {off.max():.3g}"
+            f"an observed entry must have the same {what} in both orders, got {twofold.size} with two "
+            f"{what}s that differ by up to {off.max():.3g}: {_at(i, j, twofold[:3])}"
         )
     return own
 

@@ -26,46 +26,48 @@ def conformal_eigenmaps(
     metric: str = "euclidean",
     components: str = "refuse",
 ) -> Problem:
-    r"""Conformal eigenmaps.
+    r"""Conformal eigenmaps: neighbourhoods keep their shape, and each has a scale of its own.
 
     .. math::
 
         \min_{P \succeq 0,\; s \ge 0} \sum_i \sum_{(j,k) \in T_i}
         \bigl(D_{jk} - s_i\, d_{jk}^2\bigr)^2 \quad\text{s.t.}\quad \operatorname{tr} K = 1, \quad K = QPQ'
 
-    with D the squared distances of K, T_i all pairs among point i and its neighbours, and Q the eigenvectors
-    2 to s + 1 of the unnormalised Laplacian of the graph, all of whose weights are one.
+    with D the squared distances of K, and T_i all pairs among point i and its neighbours. Q consists of the
+    eigenvectors 2 to s + 1 of the unnormalised Laplacian of the graph, whose edges all have weight one.
 
     Parameters
     ----------
     X : array_like of shape (n, d)
+        The points.
     n_neighbors : int
-        k: T_i has k (k + 1) / 2 pairs. At least two, for a triangle.
+        Number k of neighbours of each point, at least 2 (for triangles); T_i has k (k + 1) / 2 pairs.
     n_basis : int
-        s.
+        Number s of eigenvectors.
     metric : str
-        Of the distances d_jk.
+        Metric of the distances d_jk.
     components : {"refuse", "connect"}
-        As in `mvu`, for the graph of which Q is made.
+        Treatment of a disconnected graph, as in `mvu`; it concerns the graph of Q.
 
     Raises
     ------
     ProblemError
-        For a graph in parts, unless they are to be connected; for a single neighbour; for a point that
-        coincides with all its neighbours, which has no scale (named).
+        If the graph is disconnected and ``components="refuse"``, if there is a single neighbour, or if a
+        point coincides with all its neighbours, so that it has no scale (the message names the point).
 
     Notes
     -----
     Sha & Saul, ICML 2005, "Analysis and extension of spectral methods for nonlinear dimensionality
-    reduction". A map is conformal that keeps angles: near each point it is a similarity, with a scale of
-    that point's own.
+    reduction". A conformal map keeps angles: near each point it is a similarity, with the scale of that
+    point.
 
-    The scales are no variables here. With z_i the distances of T_i in K and d_i the given ones, both squared,
-    the best s_i is d_i'z_i / d_i'd_i: not negative, as no distance is. What remains of the sum is the squared
+    The scales are not variables here. Let z_i be the squared distances of T_i in K, and d_i the given squared
+    distances. The best s_i is d_i'z_i / d_i'd_i, which is never negative. The sum then becomes the squared
     length of (I - d_i d_i' / d_i'd_i) z_i, whose entries are sparse linear combinations of distances of K.
 
-    Without the trace K = 0 would be the best. A map that keeps all angles costs nothing, and then no gap is
-    small relative to the optimum: the bound, not the relative gap, says how near a solution is.
+    Without the constraint on the trace, K = 0 would be optimal. A map that keeps all angles costs nothing. In
+    that case no gap is small relative to the optimum, and the bound shows better than the relative gap how
+    near a solution is.
 
     Examples
     --------
@@ -79,9 +81,7 @@ def conformal_eigenmaps(
     """
     found = neighborhood(X, n_neighbors, metric, components)
     if n_neighbors < 2:
-        raise ProblemError(
-            f"n_neighbors must be at least 2, for triangles whose angles are kept, got {n_neighbors}"
-        )
+        raise ProblemError(f"n_neighbors must be at least 2, since angles need triangles, got {n_neighbors}")
     pairs, place, squared = _triangles(X, n_neighbors, metric)
     term = LossTerm(_misfits(found.n, pairs, place, squared), "square", 0.0, name="angles")
     basis = eigenbasis(laplacian(found.graph, normalized=False), n_basis, skip=1)
@@ -91,7 +91,7 @@ def conformal_eigenmaps(
 
 
 def scales(X: Any, V: Array, n_neighbors: int = 5, metric: str = "euclidean") -> Array:
-    """The best s_i (n,) of points X (n x d), embedded as the rows of V (n x r).
+    """The best scales s_i (n,) of points X (n x d) that are embedded as the rows of V (n x r).
 
     Examples
     --------
@@ -117,8 +117,8 @@ def _triangles(X: Any, n_neighbors: int, metric: str) -> tuple[Index, Index, Arr
     lost = np.flatnonzero(~squared[place].any(axis=1))
     if lost.size:
         raise ProblemError(
-            f"points must not coincide with all their neighbours, got {lost.size} that do: "
-            f"{lost[:5].tolist()}; raise n_neighbors, or leave repeated points out"
+            f"points must not coincide with all their neighbours, got {lost.size} such points: "
+            f"{lost[:5].tolist()}; raise n_neighbors, or remove repeated points"
         )
     return pairs, place, squared
 

@@ -23,7 +23,7 @@ PARTS = ("refuse", "connect")
 
 @dataclass(frozen=True, eq=False)
 class Neighborhood:
-    """N: pairs of neighbours i < j, their squared distances, and how many of them join parts."""
+    """The set N: pairs of neighbours i < j, their squared distances, and the number of added edges."""
 
     n: int  # number of points
     pairs: Index  # (m, 2)
@@ -33,33 +33,34 @@ class Neighborhood:
 
     @property
     def graph(self) -> Matrix:
-        """The adjacency (n x n) of N, all of whose weights are one."""
+        """The adjacency matrix (n x n) of N; every edge has weight one."""
         both = np.concatenate([self.pairs, self.pairs[:, ::-1]])
         return sp.coo_array((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(self.n, self.n)).tocsr()
 
     @property
     def centred(self) -> Basis:
-        """All centred vectors, sparse, in an order in which neighbours are close."""
+        """A sparse basis of all centred vectors, in an order in which neighbours are close."""
         return centred_wavelets(reverse_cuthill_mckee(self.graph, symmetric_mode=True).astype(np.intp))
 
     def term(self, weight: float) -> LossTerm:
-        """Squares on all distances."""
+        """The loss term with a square loss for each distance."""
         functional = SquaredDistances(self.n, (self.pairs[:, 0], self.pairs[:, 1]))
         return LossTerm(functional, "square", self.squared, weight, "distances")
 
     def named(self, name: str) -> str:
-        """The name of a problem, with what was done to the graph."""
+        """The name of a problem; it tells whether components of the graph were joined."""
         return f"{name}, {self.joined + 1} parts of the graph joined" if self.joined else name
 
 
 def neighborhood(
     X: Any, n_neighbors: int, metric: str, components: str = "refuse", angles: bool = False
 ) -> Neighborhood:
-    """Points (n x d) that are among the ``n_neighbors`` < n nearest of each other, one way or the other.
+    """Pairs of points (n x d) of which at least one is among the ``n_neighbors`` < n nearest of the other.
 
-    A graph in several parts is an error, or with ``components="connect"`` the shortest edges that join them
-    all (a minimum spanning tree of the parts) are added. With ``angles`` two neighbours of one point are a
-    pair, too: their distance fixes the angle at that point (Weinberger, Sha & Saul 2004).
+    A disconnected graph is an error. With ``components="connect"``, the shortest edges that join all
+    components (a minimum spanning tree of the components) are added instead. With ``angles``, every two
+    neighbours of one point are a pair, too: their distance fixes the angle at that point (Weinberger, Sha &
+    Saul 2004).
     """
     chosen("components", components, PARTS)
     points = check_points(X)
@@ -81,7 +82,7 @@ def neighborhood(
             sizes = np.sort(np.bincount(label))[::-1][:5].tolist()
             raise ProblemError(
                 f"the neighbourhood graph must be connected, got {count} components (the largest hold "
-                f"{sizes} points) that could move apart without limit; raise n_neighbors, or ask for "
+                f"{sizes} points) that could move apart without limit; raise n_neighbors, or use "
                 "components='connect'"
             )
         bridges, apart = _bridges(points, label, metric)

@@ -32,12 +32,13 @@ def npkl(
     L : matrix of shape (n, n)
         Graph Laplacian, usually ``laplacian(X, shift=delta)`` with delta > 0.
     pairs : Pairs
+        Must-links and cannot-links, with confidences c_ij.
     loss : {"square", "hinge", "squared_hinge", "linear"} or Loss
-        The linear loss needs ``row_norm``.
+        Loss of the pairs. The linear loss needs ``row_norm``.
     gamma : float
-        Positive.
+        Weight of the pairs, positive.
     row_norm : float, optional
-        b, the bound on the norm of a row of the factor.
+        Bound b on the norms of the rows of the factor; None gives no bound.
 
     Notes
     -----
@@ -60,7 +61,7 @@ def npkl(
     chosen = get_loss(loss)
     if not chosen.nonnegative and row_norm is None:
         raise ProblemError(
-            f"the {chosen.name} loss is unbounded below without a bound on K, got row_norm=None; "
+            f"the {chosen.name} loss needs a bound on K: else it may have no optimum, got row_norm=None; "
             "give row_norm=b, or use simple_npkl with bound= or penalty="
         )
     matching(L, pairs)
@@ -78,7 +79,7 @@ def simple_npkl(
     bound: float | None = None,
     penalty: float | None = None,
 ) -> Problem:
-    r"""SimpleNPKL: any loss, and tr K^p bounded by B or penalised with weight G / p.
+    r"""SimpleNPKL: any loss, with tr K^p bounded by B or penalised with weight G / p.
 
     .. math::
 
@@ -86,19 +87,22 @@ def simple_npkl(
         \quad\text{s.t. } \operatorname{tr} K^p \le B \quad
         \left[\text{or } + \tfrac{G}{p} \operatorname{tr} K^p\right]
 
-    with w = C for the hinge and linear losses and C / 2 for the squared ones.
+    with w = C for the hinge and linear losses, and w = C / 2 for the squared losses.
 
     Parameters
     ----------
     L : matrix of shape (n, n)
+        Graph Laplacian.
     pairs : Pairs
+        Must-links and cannot-links, with confidences c_ij.
     loss : {"square", "hinge", "squared_hinge", "linear"} or Loss
+        Loss of the pairs.
     C : float
-        Positive.
+        Weight of the losses, positive.
     p : float
-        At least 1.
+        Power of the kernel, at least 1.
     bound, penalty : float
-        B or G, exactly one of them, positive.
+        Positive number B or G; exactly one of the two must be given.
 
     Notes
     -----

@@ -14,12 +14,12 @@ from npkl_models.model.terms import LossTerm
 
 
 def pair_term(pairs: Pairs, loss: str | Loss, target: Array, weight: float) -> LossTerm:
-    """The losses of all pairs, each weighted by its confidence."""
+    """The loss term of all pairs; each loss is weighted by the confidence of its pair."""
     return LossTerm(Entries(pairs.n, (pairs.i, pairs.j)), loss, target, weight * pairs.confidence)
 
 
 def matching(L: Matrix, pairs: Pairs) -> int:
-    """The number of points, of which Laplacian and pairs must have the same."""
+    """The number of points; Laplacian and pairs must have the same number."""
     instance(pairs, Pairs, "pairs")
     shape = L.shape if sp.issparse(L) else real_array(L, "Laplacian").shape
     if len(shape) == 2 and shape[0] == shape[1] and shape[0] != pairs.n:

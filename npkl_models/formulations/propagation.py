@@ -31,13 +31,15 @@ def pcp(L: Matrix, pairs: Pairs, *, gamma: float = 1.0) -> Problem:
     L : matrix of shape (n, n)
         Graph Laplacian.
     pairs : Pairs
+        Must-links and cannot-links, with confidences c_ij.
     gamma : float
-        Positive.
+        Weight of the pairs, positive.
 
     Notes
     -----
     Hu & Kwok, "Efficient Kernel Learning from Side Information Using ADMM", IJCAI 2013, eq. (1). Their set T
-    holds a pair in both orders, hence gamma for a stored pair and gamma / 2 for a diagonal entry.
+    contains each pair in both orders. Hence the weight is gamma for a pair, and gamma / 2 for a diagonal
+    entry.
 
     Examples
     --------
@@ -75,18 +77,20 @@ def hard_pcp(L: Matrix, pairs: Pairs, *, reduce: bool = True) -> Problem:
     Parameters
     ----------
     L : matrix of shape (n, n)
+        Graph Laplacian.
     pairs : Pairs
+        Must-links and cannot-links.
     reduce : bool
-        Give the points of a must-link component one row: K = E K' E' with E its indicator, written as a
-        sparse basis (n x number of components). It is the same problem, but K = E E' is then
-        strictly feasible; as printed no feasible K is positive definite, the multipliers may be
-        unbounded, and solvers lose half of their digits.
+        Whether all points of a must-link group share one row: K = E K' E', where E is the indicator of the
+        groups. E is stored as a sparse basis (n x number of groups). The reduced problem is equivalent, and
+        K = EE' is strictly feasible. In the printed form (False) no feasible K is positive definite if there
+        are must-links. Its multipliers may be unbounded, and solvers lose half of their digits.
 
     Raises
     ------
     ProblemError
-        If a chain of must-links joins the two points of a cannot-link; the chain is named. Without such a
-        contradiction there is a feasible kernel.
+        If a chain of must-links joins the two points of a cannot-link. The message names the chain. Without
+        such a contradiction there is a feasible kernel.
 
     Notes
     -----
@@ -124,19 +128,20 @@ def hard_pcp(L: Matrix, pairs: Pairs, *, reduce: bool = True) -> Problem:
 
 
 def reg_pcp(basis: Basis, pairs: Pairs) -> Problem:
-    r"""Graph-regularised pairwise constraint propagation: squares alone, smoothness by the basis.
+    r"""Graph-regularised pairwise constraint propagation: the cost is zero, and the basis makes K smooth.
 
     .. math::
 
         \min_{U \succeq 0} \sum_{(i,j) \in S} c_{ij} \bigl((QUQ')_{ij} - t_{ij}\bigr)^2
 
-    over the pairs (t = 1 for must-links, 0 for cannot-links) and all (i, i) with t = 1.
+    where S consists of the pairs (t = 1 for must-links, 0 for cannot-links) and of all (i, i) with t = 1.
 
     Parameters
     ----------
     basis : Basis
-        Smallest eigenvectors of the normalised Laplacian; see `eigenbasis`.
+        Basis Q: eigenvectors of the smallest eigenvalues of the normalised Laplacian; see `eigenbasis`.
     pairs : Pairs
+        Must-links and cannot-links.
 
     Notes
     -----

@@ -31,50 +31,52 @@ def locally_rigid(
     metric: str = "euclidean",
     components: str = "refuse",
 ) -> Problem:
-    r"""Locally rigid embedding.
+    r"""Locally rigid embedding: distances of neighbours by squares, over a basis of local positions.
 
     .. math::
 
         \min_{U \succeq 0} \sum_{(i,j) \in N}
         \bigl((QUQ')_{ii} - 2 (QUQ')_{ij} + (QUQ')_{jj} - d_{ij}^2\bigr)^2
 
-    with Q orthogonal to the constant vector and spanned by the s vectors of the smallest eigenvalues of
-    (I - W)'(I - W); W says how each point lies among its neighbours.
+    with Q orthogonal to the constant vector, and spanned by the s eigenvectors of the smallest eigenvalues of
+    (I - W)'(I - W). W describes each point as a weighted mean of its neighbours.
 
     Parameters
     ----------
     X : array_like of shape (n, d)
+        The points; only their distances are used.
     n_neighbors : int
-        k, more than the dimension; (i, j) is in N if i is among the k neighbours of j or j among those of i.
+        Number k of neighbours of each point, more than the dimension. (i, j) is in N if i is among the k
+        neighbours of j, or j among the k neighbours of i.
     n_basis : int
-        s, at least the dimension.
+        Number s of eigenvectors, at least the dimension.
     dimension : int
-        That in which each neighbourhood is laid out.
+        Dimension in which each neighbourhood is laid out.
     metric : str
-        Of the distances. Nothing else is asked of X.
+        Metric of the distances.
     components : {"refuse", "connect"}
-        As in `mvu`. Edges that join parts are in N; W, which asks for k neighbours, does without them.
+        Treatment of a disconnected graph, as in `mvu`. Added edges are in N, but W does not use them.
 
     Raises
     ------
     ProblemError
-        For a graph in parts, unless they are to be connected; for too few neighbours or too small a basis
-        for the dimension.
+        If the graph is disconnected and ``components="refuse"``, or if the dimension needs more neighbours or
+        a larger basis.
 
     Notes
     -----
     Singer, PNAS 105(28), 2008, "A remark on global positioning from local distances".
 
-    Point i and its k neighbours are laid out by classical multidimensional scaling of their own distances in
-    the given dimension. With y_j the places of the neighbours from i, row i of W has the smallest weights
-    w that sum to one and have sum w_j y_j = 0: w = u / (u'u) with u what is left of the vector of ones
-    outside the span of the coordinates. A point beside all its neighbours, on a plane with none of them,
-    has no such weights; it takes those that minimise ``|sum w_j y_j|^2`` + 1e-3 ``|w|^2`` sum
+    Point i and its k neighbours are laid out by classical multidimensional scaling of their own distances, in
+    the given dimension. Let y_j be the positions of the neighbours relative to i. Row i of W has the smallest
+    weights w with sum one and sum w_j y_j = 0: w = u / (u'u), where u is the component of the vector of ones
+    orthogonal to the span of the coordinates. If all neighbours lie on a hyperplane that does not contain the
+    point, there are no such weights. The weights then minimise ``|sum w_j y_j|^2`` + 1e-3 ``|w|^2`` sum
     ``|y_j|^2``.
 
-    Where the distances are those of points in that dimension, in general position, (I - W) times their
-    coordinates is zero. So the coordinates are in the range of Q, and the optimum is zero: what the graph
-    makes rigid is found exactly.
+    If the distances are those of points of that dimension in general position, (I - W) times their
+    coordinates is zero. So the coordinates are in the range of Q, and the optimum is zero. A configuration
+    that the graph makes rigid is recovered exactly.
 
     Examples
     --------
@@ -90,12 +92,12 @@ def locally_rigid(
     size = whole_number(n_basis, "size of a basis", 1)
     if n_neighbors <= dimension:
         raise ProblemError(
-            f"n_neighbors must be more than the dimension, {dimension}, to say where a point is, got "
-            f"{n_neighbors}"
+            f"n_neighbors must be more than the dimension, {dimension}, to fix the position of a point, "
+            f"got {n_neighbors}"
         )
     if not dimension <= size < found.n:
         raise ProblemError(
-            f"n_basis must be from the dimension, {dimension}, to n - 1 = {found.n - 1}, got {n_basis}"
+            f"n_basis must be between the dimension, {dimension}, and n - 1 = {found.n - 1}, got {n_basis}"
         )
     W = placing(X, n_neighbors, dimension, metric)
     cost = sp.csr_array((found.n, found.n))
@@ -103,7 +105,7 @@ def locally_rigid(
 
 
 def placing(X: Any, n_neighbors: int, dimension: int, metric: str = "euclidean") -> Matrix:
-    """W (n x n) of points (n x d): each row the weights of the neighbours whose mean the point is.
+    """The matrix W (n x n) of points (n x d); row i writes point i as a weighted mean of its neighbours.
 
     Examples
     --------

@@ -33,7 +33,7 @@ def psde(
     bound: float | None = None,
     features: Any = None,
 ) -> Problem:
-    r"""Pairwise semidefinite embedding of similarities.
+    r"""Pairwise semidefinite embedding: similar points are near each other, dissimilar points apart.
 
     .. math::
 
@@ -47,32 +47,34 @@ def psde(
     Parameters
     ----------
     pairs : Pairs
-        Must-links are similar, cannot-links are dissimilar; c_ij are their confidences.
+        Must-links are similar pairs, cannot-links are dissimilar pairs; c_ij are their confidences.
     loss : {"squared_hinge", "hinge"}
-        What a pair costs that is too far apart or too near.
+        Loss of a similar pair that is too far apart, or of a dissimilar pair that is too near.
     C : float
         Weight of the pairs, positive.
     bound : float, optional
-        B, positive.
+        Number B of the bound, positive; None gives no bound.
     features : array_like of shape (n, d) or Basis, optional
-        The parametric form: K = QYQ' with Q an orthonormal basis of the centred columns. Coordinates of the
-        points, or eigenvectors of a graph. By default any centred kernel will do.
+        Coordinates of the points, or eigenvectors of a graph, for the parametric form: K = QYQ' with Q an
+        orthonormal basis of the centred columns. By default K is any centred kernel.
 
     Raises
     ------
     ProblemError
-        Without a bound, if the similar pairs leave points free to move apart for ever, or if C is so small
-        that the hinge does not hold them; for features of another number of points, or all of them constant.
+        If there is no bound and the problem is unbounded: similar pairs let points move apart without limit,
+        or C is too small for the hinge to prevent it. Also if features have another number of points, or if
+        all features are constant.
 
     Notes
     -----
     Globerson & Roweis, AISTATS 2007, with slack on the distances.
 
-    max(0, x) = max(0, -x) + x. So the hinge of a similar pair is that of a dissimilar pair plus D_ij - 1, and
-    with the hinge the problem is written with the cost CL - I, L the Laplacian of the similar pairs weighted
-    by c_ij, and hinges of one sign. Its objective is the negative of the formula above, plus the constant
-    C sum c_ij over the similar pairs. The hinges are not negative, and they do not grow where all distances
-    do. So the problem is unbounded if and only if CL - I has a negative eigenvalue on the range of Q.
+    Since max(0, x) = max(0, -x) + x, the hinge of a similar pair is the hinge of a dissimilar pair plus
+    D_ij - 1. For the hinge, the problem is therefore stated with hinges of one sign and the cost CL - I,
+    where L is the Laplacian of the similar pairs weighted by c_ij. Its objective is the negative of the
+    formula above, plus the constant C sum c_ij over the similar pairs. The hinges are not negative, and they
+    do not grow if all distances grow. So the problem is unbounded if and only if CL - I has a negative
+    eigenvalue on the range of Q.
 
     Examples
     --------
@@ -131,7 +133,7 @@ def _spanned(features: Any, n: int) -> Basis:
 
 
 def _refuse_unbounded(pairs: Pairs, L: Matrix, basis: Basis | None, slack: str) -> None:
-    """Raise an error where points may move apart for ever, each step a gain."""
+    """Raise an error if the objective improves without limit as points move apart."""
     count, label = pairs.groups()
     remedy = "give bound=B, which limits tr K^2"
     if basis is None and count > 1:
@@ -148,11 +150,11 @@ def _refuse_unbounded(pairs: Pairs, L: Matrix, basis: Basis | None, slack: str) 
         doubt = 8 * (pairs.n + basis.size) * UNIT * norm_bound(L)
         if least <= doubt:
             raise ProblemError(
-                f"similar pairs must hold all directions of the features, got one of {basis.size} along "
-                f"which no similar points differ and others could move apart; take fewer, or {remedy}"
+                f"similar pairs must differ along all {basis.size} directions of the features, got one along "
+                f"which only other points differ and could move apart; use fewer features, or {remedy}"
             )
     if slack == "hinge" and least + doubt < 1 - SURE:
         raise ProblemError(
-            "C times the Laplacian of the similar pairs must be at least one for the hinge to hold all "
-            f"directions, got {least:.3g}; raise C by {1 / least:.3g} times or more, or {remedy}"
+            "the smallest eigenvalue of C times the Laplacian of the similar pairs must be at least one, or "
+            f"the hinge is unbounded, got {least:.3g}; multiply C by {1 / least:.3g} or more, or {remedy}"
         )

@@ -27,7 +27,7 @@ def spe(
     bound: float | None = None,
     centred: bool = True,
 ) -> Problem:
-    r"""Structure preserving embedding, with some of its constraints.
+    r"""Structure preserving embedding with a given set of triplets.
 
     .. math::
 
@@ -35,28 +35,30 @@ def spe(
         + C \max\bigl(0, \max_{(i,k,j) \in T} D_{ik} - D_{ij}\bigr)
         \quad\text{s.t. } \operatorname{tr} K^2 \le B \quad [K \mathbf 1 = 0]
 
-    where D are the squared distances, k are neighbours of i and j are not. All triplets are as many as points
-    times edges: `npkl_models.applications.structure.structure_preserving` finds those that matter.
+    where D are the squared distances, k is a neighbour of i, and j is not. The number of all triplets is of
+    the order of points times edges. `npkl_models.applications.structure.structure_preserving` finds the
+    triplets that matter.
 
     Parameters
     ----------
     W : array_like or sparse of shape (n, n)
-        The graph: symmetric, weights not negative; its diagonal does not count.
+        Weights of the graph, symmetric and not negative; the diagonal is ignored.
     triplets : array_like of int, shape (m, 3), optional
-        Rows (i, k, j); by default, for each i with neighbours and others, each k with the j that has the most
-        paths of two edges to i.
+        Rows (i, k, j). By default, every neighbour k of i is paired with one j: the point with the most paths
+        of two edges to i that is no neighbour of i.
     C : float
-        Positive.
+        Weight of the slack, positive.
     bound : float, optional
-        B, positive; n by default.
+        Number B of the bound, positive; n by default.
     centred : bool
-        Whether the points have mean zero, as Shaw & Jebara have it; False is the printed form of Zhuang,
-        Tsang & Hoi.
+        Whether the points have mean zero, as in Shaw & Jebara; False is the printed form of Zhuang, Tsang &
+        Hoi.
 
     Raises
     ------
     ProblemError
-        For a W that is no graph; for triplets whose k is no neighbour of i, or whose j is one or i itself.
+        If W is no graph, or if a triplet is invalid: k is no neighbour of i, or j is a neighbour of i or i
+        itself.
 
     Notes
     -----
@@ -102,9 +104,9 @@ def checked_graph(W: Any) -> Matrix:
 
 
 def first_triplets(graph: Matrix) -> Index:
-    """(i, k, j) for each edge in both orders: j is two edges from i, by more paths than any other.
+    """A triplet (i, k, j) for each edge in both orders: j is the point with the most paths of two edges to i.
 
-    Points without neighbours, and those without others in two steps, have none.
+    Points without neighbours, and points from which no other point is two edges away, have no triplet.
     """
     edges = sp.csr_array((graph > 0).astype(float))
     n = edges.shape[0]
@@ -134,7 +136,7 @@ def _checked(triplets: Index, graph: Matrix) -> Index:
     wrong = ~near | far | (i == j)
     if wrong.any():
         raise ProblemError(
-            "triplets must be (i, k, j) with k a neighbour of i and j neither one nor i, got "
+            "triplets must be (i, k, j) with k a neighbour of i, and j neither a neighbour of i nor i, got "
             f"{triplets[wrong][:3].tolist()}"
         )
     return triplets.astype(np.intp)

@@ -31,7 +31,7 @@ def mvu(
     weight: float = np.inf,
     angles: bool = False,
 ) -> Problem:
-    r"""Maximum variance unfolding.
+    r"""Maximum variance unfolding: the largest trace with which neighbours keep their distances.
 
     .. math::
 
@@ -41,44 +41,49 @@ def mvu(
     Parameters
     ----------
     X : array_like of shape (n, d)
+        The points.
     n_neighbors : int
-        (i, j) is in N if i is among the neighbours of j or j among those of i.
+        Number of neighbours of each point; (i, j) is in N if i is among the neighbours of j, or j among the
+        neighbours of i.
     metric : str
-        Of the distances d_ij.
+        Metric of the distances d_ij.
     reduce : bool
-        State it on the face where all feasible kernels lie, by a basis; False gives the printed form, which
-        solvers lose half of their digits to, or more.
+        Whether a basis restricts the problem to the face that contains all feasible kernels. False gives the
+        printed form, in which solvers lose half of their digits or more.
     components : {"refuse", "connect"}
-        What becomes of a graph in parts, which nothing would hold together: an error, or the edges of a
-        minimum spanning tree between the parts join N, which the problem's name says.
+        Treatment of a disconnected graph, whose components nothing would hold together. "refuse" raises an
+        error. "connect" adds the edges of a minimum spanning tree between the components to N, and the name
+        of the problem tells this.
     weight : float
-        A finite one makes the distances soft, as nu does in `reg_mvu`: the cost of each is the weight times
-        the square of what its square is off, over all centred kernels.
+        Weight of the distances. A finite weight makes them soft, over all centred kernels, like nu in
+        `reg_mvu`: the cost of a pair is the weight times the squared error of its squared distance.
     angles : bool
-        Whether neighbours of one point are in N, too, as in Weinberger, Sha & Saul: their distances fix the
-        angles. They hold a sheet of few points flat, which neighbours alone let bend; of a curved one they
-        leave no way to unfold but softly.
+        Whether every two neighbours of one point are in N, too, as in Weinberger, Sha & Saul: their distances
+        fix the angles. With angles, a sheet of few points stays flat, while neighbours alone let it bend. A
+        curved sheet with angles unfolds only with a finite weight.
 
     Raises
     ------
     ProblemError
-        For a graph in parts, unless they are to be connected; for points whose distances (of a metric that
-        is not Euclidean) no points have.
+        If the graph is disconnected and ``components="refuse"``, or if no points have the given distances
+        (which may happen for a metric that is not Euclidean).
 
     Notes
     -----
-    Weinberger, Sha & Saul, ICML 2004; Wu, thesis 2011, eqs. (3.1)-(3.4). Either form is dense (n x n), so
-    this is for small n; `reg_mvu` has a small basis.
+    Weinberger, Sha & Saul, ICML 2004; Wu, thesis 2011, eqs. (3.1)-(3.4). Both forms are dense (n x n), so
+    they are for small n; `reg_mvu` has a small basis.
 
-    1'K1 = 0 forbids any positive definite K, and so do points that are all neighbours of each other and lie
-    in fewer dimensions than they could (five in a plane): then all their distances are known, and the rank
-    of their part of K. The basis is orthogonal to the constant vector and to all that is so fixed
-    (`npkl_models.presolve.cliques`; Krislock & Wolkowicz 2010) and to the range of the positive semidefinite
-    stresses of the points (`npkl_models.presolve.stresses`), and distances that depend on others there are
-    left out. In exact arithmetic it is the same problem. The distances in memory are rounded, though: those
-    of five points in a plane are, to the last bit, of no points, or of points in four dimensions. What is
-    certified is the optimum of the problem over that basis with the distances that it keeps; the others are
-    met to rounding, and ``mvu(..., reduce=False).violation(V)`` says how well.
+    1'K1 = 0 excludes every positive definite K. So does a clique whose points lie in fewer dimensions than
+    they could (five points in a plane): all its distances are known, and with them the rank of its part of K.
+    The basis is orthogonal to the constant vector and to all directions that cliques fix
+    (`npkl_models.presolve.cliques`; Krislock & Wolkowicz 2010). It is also orthogonal to the range of the
+    positive semidefinite stresses of the points (`npkl_models.presolve.stresses`). Distances that depend on
+    other distances over this basis are left out. In exact arithmetic the problem is the same.
+
+    The distances in memory are rounded, however. To the last bit, the distances of five points in a plane
+    belong to no points, or to points in four dimensions. The certificate is about the optimum of the problem
+    over the basis, with the distances that are kept. All other distances hold to rounding;
+    ``mvu(..., reduce=False).violation(V)`` measures how well.
 
     Examples
     --------
@@ -100,12 +105,13 @@ def mvu(
 def with_distances(
     cost: Matrix, found: Neighborhood, C: float, regularizer: Regularizer, name: str
 ) -> Problem:
-    """A linear cost with distances that weigh C / 2, or are kept exactly for C = inf."""
+    """The problem of a linear cost and distances with weight C / 2, or kept exactly for C = inf."""
     if np.inf == C:
         if not regularizer.vacuous:
             limit = "bound" if regularizer.bounds else "penalty"
             raise ProblemError(
-                f"C must be finite with a {limit}, which may leave no kernel that keeps distances, got C={C}"
+                f"C must be finite if a {limit} is given, since then no kernel may keep all distances, "
+                f"got C={C}"
             )
         return unfolding(cost, found, name)
     weight = positive_number(C, "C") / 2
@@ -115,7 +121,7 @@ def with_distances(
 
 
 def softly(cost: Matrix, found: Neighborhood, weight: float, name: str, reduce: bool = True) -> Problem:
-    """A linear cost with squares on the distances of neighbours, over all centred kernels."""
+    """The problem of a linear cost and square losses on distances of neighbours, over centred kernels."""
     term = found.term(weight)
     if reduce:
         return Problem(cost, term, basis=found.centred, name=found.named(name))
@@ -123,7 +129,7 @@ def softly(cost: Matrix, found: Neighborhood, weight: float, name: str, reduce: 
 
 
 def unfolding(cost: Matrix, found: Neighborhood, name: str, reduce: bool = True) -> Problem:
-    """A linear cost with the distances of neighbours kept exactly, on their face or as it is printed."""
+    """The problem of a linear cost and exact distances of neighbours, on the face or in the printed form."""
     n, pairs, squared = found.n, found.pairs, found.squared
     kept = Equality(SquaredDistances(n, (pairs[:, 0], pairs[:, 1])), squared, "distances")
     name = found.named(name)
@@ -157,18 +163,20 @@ def reg_mvu(
         \max_{U \succeq 0} \operatorname{tr} U - \nu \sum_{(i,j) \in N}
         \bigl((QUQ')_{ii} - 2 (QUQ')_{ij} + (QUQ')_{jj} - d_{ij}^2\bigr)^2
 
-    with Q the eigenvectors 2 to s + 1 of the unnormalised Laplacian of N, all of whose weights are one.
+    with Q the eigenvectors 2 to s + 1 of the unnormalised Laplacian of N, whose edges all have weight one.
 
     Parameters
     ----------
     X : array_like of shape (n, d)
+        The points.
     n_neighbors : int
+        Number of neighbours of each point, as in `mvu`.
     n_basis : int
-        s.
+        Number s of eigenvectors.
     nu : float
-        Positive.
+        Weight of the distances, positive.
     metric, components, angles
-        As in `mvu`; the eigenvectors are of the graph with these pairs.
+        Same as in `mvu`; added edges and angles belong to the graph of the eigenvectors, too.
 
     Notes
     -----

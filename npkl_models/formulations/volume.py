@@ -32,7 +32,7 @@ def mve(
     metric: str = "euclidean",
     components: str = "refuse",
 ) -> Problem:
-    r"""A step of minimum volume embedding.
+    r"""One step of minimum volume embedding.
 
     .. math::
 
@@ -40,29 +40,32 @@ def mve(
         \bigl(K_{ii} + K_{jj} - 2 K_{ij} - d_{ij}^2\bigr)^2
         \quad [\text{s.t. } \operatorname{tr} K^2 \le B]
 
-    with P the projector on d directions, the leading eigenvectors of the last kernel:
-    `npkl_models.applications.volume.minimum_volume` takes the steps.
+    with P the projector on d directions, which are the leading eigenvectors of the last kernel.
+    `npkl_models.applications.volume.minimum_volume` runs the steps.
 
     Parameters
     ----------
     X : array_like of shape (n, d)
+        The points.
     size : int
-        d, the dimension that is wanted.
+        Dimension d of the embedding.
     directions : array_like of shape (n, d), optional
-        Whose span P projects on, centred; by default the first d principal components of X.
+        Directions; P projects onto the span of their centred columns. By default, the first d principal
+        components of X.
     n_neighbors : int
+        Number of neighbours of each point, as in `mvu`.
     C : float
-        Weight of the distances, positive; ``numpy.inf`` makes them equalities, as Shaw & Jebara have them,
-        and takes no bound.
+        Weight of the distances, positive. ``numpy.inf`` makes the distances equalities, as in Shaw & Jebara,
+        and excludes a bound.
     bound : float, optional
-        B, positive.
+        Number B of the bound, positive.
     metric, components : str
-        As in `mvu`.
+        Same as in `mvu`.
 
     Raises
     ------
     ProblemError
-        If the directions do not span d dimensions, or d is not between 1 and n - 1.
+        If the directions do not span d dimensions, or if d is not between 1 and n - 1.
 
     Notes
     -----
@@ -81,7 +84,7 @@ def mve(
     found = neighborhood(X, n_neighbors, metric, components)
     if not isinstance(size, (int, np.integer)) or not 1 <= size < found.n:
         raise ProblemError(
-            f"size (dimensions kept) must be an integer from 1 to n - 1 = {found.n - 1}, got {size!r}"
+            f"size (the dimension) must be an integer from 1 to n - 1 = {found.n - 1}, got {size!r}"
         )
     cost = _cost(principal_directions(X, size) if directions is None else directions, found.n, size)
     regularizer = NoRegularizer() if bound is None else TracePower(2, bound=bound)

@@ -49,7 +49,7 @@ class InteriorOptions(Options):
     Parameters
     ----------
     max_iter : int, optional
-        Limit on the iterations, 100 by default.
+        Limit on the number of iterations, 100 by default.
     """
 
 

@@ -15,7 +15,7 @@ POLISHERS = ("none", "newton", "bcd")
 
 
 def positive(name: str, value: float) -> None:
-    """Refuse what is no positive and finite number."""
+    """Raise an error unless the value is a positive and finite number."""
     require(is_real(value) and 0 < value < np.inf, f"{name} must be > 0 and finite", value)
 
 
@@ -26,14 +26,15 @@ class BCDOptions(FactorOptions):
     Parameters
     ----------
     max_iter : int, optional
-        Limit on the sweeps, 20,000 by default.
+        Limit on the number of sweeps, 20,000 by default.
     extrapolation : bool
-        Anderson extrapolation every five sweeps, kept only when the objective falls.
+        Whether to try an Anderson extrapolation every five sweeps; it is kept only if the objective falls.
     kernel : {"auto", "numpy", "numba"}
-        Rows a colour at a time in numpy, or one by one in compiled code (numba; losses with slopes that
-        are linear between two ends, as all of this library's). "auto" takes the compiled one where it can.
+        Implementation of a sweep. "numpy" updates all rows of one colour at a time. "numba" updates rows one
+        by one in compiled code, for losses whose slope is linear between two ends (all losses of this
+        library). "auto" takes "numba" if possible.
     newton : bool
-        Go on with truncated Newton steps on V once sweeps gain less than a digit in a hundred.
+        Whether truncated Newton steps on V take over once a hundred sweeps gain less than a digit.
     """
 
     extrapolation: bool = True
@@ -52,18 +53,19 @@ class ADMMOptions(FactorOptions):
     Parameters
     ----------
     rho : float
-        First penalty on V = U.
+        Initial penalty on V = U.
     rho_floor : float, optional
-        Smallest value that balancing may give it (10 in the source); None is 1.5 ||C||, below which the
-        alternation may diverge. It is doubled, and the run begun again, when it does.
+        Smallest value of rho that balancing may choose (10 in the source). None is 1.5 ||C||, below which the
+        alternation may diverge. If the run diverges, the floor is doubled and the run begins again.
     sigma : float
         Penalty on the split of a loss that is not quadratic.
     relaxation : float
-        Over-relaxation of V in the coupling, between 1 (none, as in the source) and 2. It is left for 1 where
-        the residual has not halved in 200 iterations, and rho's floor raised where it has risen tenfold.
+        Over-relaxation of V in the coupling, from 1 (none, as in the source) to below 2. It is set to 1 if
+        the residual has not halved in 200 iterations. The floor of rho is raised if the residual has risen
+        tenfold.
     polish : {"none", "newton", "bcd"}
-        Who takes over once the residual is below 1e-3: truncated Newton on V, or sweeps of bcd (no
-        regulariser). The solution's message says so.
+        Method that takes over once the residual is below 1e-3: truncated Newton on V, or sweeps of bcd
+        (without a regulariser). The message of the solution tells when this happens.
     """
 
     rho: float = 10.0
@@ -94,9 +96,9 @@ class BurerMonteiroOptions(FactorOptions):
     Parameters
     ----------
     method : {"auto", "newton", "lbfgs"}
-        Preconditioned truncated Newton, or limited-memory BFGS; "auto" begins with the latter and goes
-        over to the former once a hundred steps gain less than a digit; on distances over centred kernels,
-        whose graph preconditions it, it begins with the former.
+        Descent method: preconditioned truncated Newton ("newton") or limited-memory BFGS ("lbfgs"). "auto"
+        begins with "lbfgs", and changes to "newton" once a hundred steps gain less than a digit. For
+        distances over centred kernels, whose graph gives a preconditioner, "auto" begins with "newton".
     """
 
     method: str = "auto"

@@ -19,16 +19,17 @@ STRAIGHT = 1e-13  # defect above which the columns are orthonormalised
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Basis(Owner):
-    """Orthonormal columns Q (n x s).
+    """A basis: a matrix Q (n x s) with orthonormal columns, which restricts the kernel to K = QUQ'.
 
-    A sparse Q stays sparse, and so does what is restricted to it. Columns that are orthonormal to 1e-8 only
-    are orthonormalised; what rounding leaves of the defect is known, and every certificate pays for it.
+    A sparse Q stays sparse, and so do matrices that are restricted to it. Columns that are orthonormal only
+    to 1e-8 are orthonormalised. The defect that rounding leaves is known, and certificates account for it.
 
     Parameters
     ----------
     Q : ndarray or sparse array of shape (n, s), s <= n
+        The columns of the basis.
     eigenvalues : ndarray of shape (s,), optional
-        Of the Laplacian whose eigenvectors the columns are.
+        Eigenvalues of the Laplacian, if the columns are eigenvectors of a Laplacian.
 
     Raises
     ------
@@ -100,7 +101,7 @@ class Basis(Owner):
 
     @cached_property
     def centring(self) -> bool:
-        """Whether it spans all vectors whose entries sum to zero, and no others."""
+        """Whether the basis spans exactly the vectors whose entries sum to zero."""
         sums = np.asarray(self.Q.sum(axis=0)).ravel()
         return self.size == self.n - 1 and float(np.linalg.norm(sums)) <= CENTRED * self.n
 

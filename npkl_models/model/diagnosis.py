@@ -20,7 +20,7 @@ ROUNDED = 1e-10  # of the largest entry: what an eigenvalue of zero may be by ro
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding: its kind and a sentence."""
+    """A finding of `diagnose`: its kind, and a message."""
 
     kind: str
     message: str
@@ -30,10 +30,7 @@ class Finding:
 
 
 def diagnose(problem: Statement) -> tuple[Finding, ...]:
-    """Contradictions, disconnection, unboundedness and bad scaling.
-
-    An empty answer means that none of these was found.
-    """
+    """Find contradictions, disconnected graphs, unboundedness and bad scaling; an empty tuple means none."""
     checks = (_contradictions, _disconnection, _unboundedness, _scaling)
     return tuple(finding for check in checks for finding in check(problem))
 

@@ -16,7 +16,7 @@ from npkl_models.model.functional import Functional, Triplets
 
 
 class SquaredDistances(Functional):
-    """z_e = K[i, i] + K[j, j] - 2 K[i, j], the squared distance in feature space.
+    """Squared distances in feature space: z_e = K[i, i] + K[j, j] - 2 K[i, j].
 
     Examples
     --------
@@ -36,7 +36,7 @@ class SquaredDistances(Functional):
         return _distance(i, j, 1.0)
 
     def value_of_factor(self, V: Array) -> Array:
-        """||v_i - v_j||^2, however far from zero the points are."""
+        """The values ||v_i - v_j||^2, computed from differences of rows so that far points lose no digits."""
         apart = V[self.indices[0]] - V[self.indices[1]]
         return np.einsum("er,er->e", apart, apart)
 
@@ -53,7 +53,7 @@ class SquaredDistances(Functional):
 
 
 class DistanceDifferences(Functional):
-    """z_e = D_ij - D_ik with D the squared distances (a relative comparison).
+    """Differences of squared distances: z_e = D_ij - D_ik, which compare two distances from one point.
 
     Examples
     --------

@@ -21,26 +21,27 @@ SHIFT = 1e-4  # of the scale, below zero: where shift-invert Lanczos looks
 
 
 def eigenbasis(L: Matrix, size: int, skip: int = 0) -> Basis:
-    """Eigenvectors of the ``size`` smallest eigenvalues of L after the first ``skip``.
+    """A basis of eigenvectors of L: those of the ``size`` smallest eigenvalues after the first ``skip``.
 
-    By shift-invert Lanczos (all eigenvalues for small n). The answer does not depend on the run: of a
-    simple eigenvalue the largest entry of the vector is positive; of a multiple one the basis is the one
-    that is triangular at the points that a pivoted QR factorisation of the eigenspace picks.
+    The method is shift-invert Lanczos; for small n, all eigenvalues are computed. The basis is the same in
+    each run. The eigenvector of a simple eigenvalue has a positive largest entry. The basis of a multiple
+    eigenvalue is triangular at the points that a pivoted QR factorisation of the eigenspace selects.
 
     Parameters
     ----------
     L : matrix of shape (n, n)
-        A graph Laplacian, normalised or not, perhaps shifted.
+        A graph Laplacian, normalised or not, with or without a shift.
     size : int
-        s, the number of columns.
+        Number s of columns.
     skip : int
-        Leave out so many of the smallest; 1 drops the constant vector of an unnormalised Laplacian, so that
-        every K = Q U Q' is centred.
+        Number of smallest eigenvalues to leave out. 1 drops the constant vector of an unnormalised Laplacian,
+        so that every K = QUQ' is centred.
 
     Raises
     ------
     ProblemError
-        If size + skip is more than n, or ``skip`` cuts through the null space of a disconnected graph.
+        If size + skip is more than n, or if ``skip`` removes only a part of the null space of a disconnected
+        graph.
 
     Notes
     -----
@@ -65,7 +66,7 @@ def eigenbasis(L: Matrix, size: int, skip: int = 0) -> Basis:
         raise ProblemError(f"Laplacian must be square and finite, got shape {L.shape}")
     n = L.shape[0]
     if size < 1 or skip < 0 or size + skip > n:
-        raise ProblemError(f"size must be at least 1 and size + skip at most n = {n}, got {size} and {skip}")
+        raise ProblemError(f"size + skip must be at most n = {n}, got size = {size} and skip = {skip}")
     _check_connected(L, skip)
     scale, spare = max(float(abs(L).max()), 1e-300), SPARE
     while True:  # until the last eigenvalue asked for has all of its eigenvectors
@@ -88,13 +89,13 @@ def _check_connected(L: Matrix, skip: int) -> None:
         sizes = np.sort(np.bincount(label))[::-1][:5].tolist()
         raise ProblemError(
             f"a graph must be connected for skip={skip}, got {count} components (the largest hold {sizes} "
-            f"points): the Laplacian has {count} null vectors, one per component, and leaving out {skip} "
-            "of them is arbitrary; raise n_neighbors, or solve each component by itself"
+            f"points): the Laplacian has {count} null vectors, one per component, and the choice of {skip} "
+            "to leave out is arbitrary; raise n_neighbors, or solve each component separately"
         )
 
 
 def _canonical(E: Array) -> Array:
-    """The orthonormal basis of range(E) that does not depend on which one E is."""
+    """An orthonormal basis of range(E) that depends only on this space, not on E."""
     k = E.shape[1]
     if k == 1:
         return E * np.sign(E[np.argmax(np.abs(E[:, 0]).round(12)), 0])

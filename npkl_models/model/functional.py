@@ -1,8 +1,8 @@
 """What a linear functional z_e = <M_e, K> with sparse symmetric M_e must have.
 
-A functional is given by triplets: z_e is the sum of ``coefficient * K[row, column]`` over the
-triplets that ``owner`` assigns to e. A new kind only has to name its triplets; value on a kernel,
-value on a factor, adjoint and restriction to a basis follow.
+A functional is given by triplets: z_e is the sum of ``coefficient * K[row, column]`` over the triplets that
+``owner`` assigns to e. A new functional only has to define its triplets. Its value on a kernel, its value on
+a factor, its adjoint and its restriction to a basis follow.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SVEC_CHUNK = 4_000_000  # numbers that `svec_operator` works on at a time
 
 
 class Triplets(NamedTuple):
-    """The non-zeros of all M_e: z[owner] += coefficient * K[row, column]."""
+    """The non-zero entries of all M_e: z[owner] += coefficient * K[row, column]."""
 
     owner: Index
     row: Index
@@ -36,7 +36,7 @@ class Triplets(NamedTuple):
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Functional(Owner, ABC):
-    """A linear map from kernels (n x n) to values z (m,).
+    """Base class of functionals: linear maps from kernels (n x n) to values z (m,).
 
     Examples
     --------
@@ -72,81 +72,81 @@ class Functional(Owner, ABC):
 
     @property
     def size(self) -> int:
-        """m, the number of values."""
+        """The number m of values."""
         return int(self.indices[0].size)
 
     @property
     def on_diagonal(self) -> Mask:
-        """Which values are diagonal entries K_ii and nothing else (m,)."""
+        """For each value, whether it is a diagonal entry K_ii; shape (m,)."""
         return np.zeros(self.size, dtype=bool)
 
     @property
     def latex(self) -> str:
-        """z_e for typesetting."""
+        """The formula of z_e in LaTeX."""
         return r"\langle M_e, K \rangle"
 
     @property
     def latex_matrix(self) -> str:
-        """M_e for typesetting, "" where it cannot be written in a line; delta_i is a unit vector."""
+        """The formula of M_e in LaTeX, "" if it does not fit in a line; delta_i is a unit vector."""
         return ""
 
     @property
     def additions(self) -> int:
-        """Terms of the sum that a value is, where they are more than a few."""
+        """The number of terms that a value sums up; 0 if there are only a few."""
         return 0
 
     @property
     def numbers(self) -> dict[str, Array | Index]:
-        """What it is made of beside the indices, as vectors by name."""
+        """The vectors, by name, that define the functional besides its indices."""
         return {}
 
     @classmethod
     def made(cls, n: int, indices: Sequence[ArrayLike], numbers: Mapping[str, Array]) -> Self:
-        """The functional of these indices and `numbers`."""
+        """Make the functional from the given indices and `numbers`."""
         return cls(n, indices)
 
     def kept(self, mask: Mask) -> Self:
-        """Those of its values alone."""
+        """The functional with only the values that the mask selects."""
         return type(self)(self.n, tuple(index[mask] for index in self.indices))
 
     def over(self, n: int, place: Index) -> Self:
-        """The same values of a kernel of n points, where each point of this one stands at its ``place``."""
+        """The same values on a kernel of n points, in which ``place`` gives the index of each point."""
         return type(self)(n, tuple(place[index] for index in self.indices))
 
     @abstractmethod
     def triplets(self) -> Triplets:
-        """The non-zeros of all M_e, one ordered index pair each."""
+        """The non-zero entries of all M_e, with one ordered index pair for each."""
 
     @cached_property
     def incidence(self) -> Incidence:
-        """The same, laid out for sums."""
+        """The triplets, laid out for sums."""
         owner, row, column, coefficient = (frozen(part) for part in self.triplets())
         return Incidence(owner, row, column, coefficient, self.n, self.size)
 
     def value(self, K: Array) -> Array:
-        """Values z on a dense kernel K (n x n)."""
+        """The values z on a dense kernel K (n x n)."""
         t = self.incidence
         return t.collect(K[t.row, t.column])
 
     def value_of_factor(self, V: Array) -> Array:
-        """Values z on K = V V' from row dot products of V (n x r); K is never formed."""
+        """The values z on K = VV', from dot products of rows of V (n x r); K is never formed."""
         return self.value_of_product(V, V)
 
     def value_of_product(self, V: Array, U: Array) -> Array:
-        """Values z on the (possibly asymmetric) product V U', read in the order of the indices."""
+        """The values z on the product VU', which may be asymmetric, in the order of the indices."""
         return self.incidence.of_product(V, U)
 
     def size_of_factor(self, V: Array) -> Array:
-        """What rounding in the values on V V' is relative to: sums of ``abs(M_ij)`` times lengths of rows."""
+        """The scale of rounding errors in the values on VV': sums of ``abs(M_ij)`` times norms of rows."""
         t, norm = self.incidence, np.sqrt(np.einsum("ir,ir->i", V, V))
         return t.collect(np.sign(t.coefficient) * norm[t.row] * norm[t.column])
 
     def scale_of_factor(self, V: Array) -> Array:
-        """What a residual at V V' is relative to where the value asked for is zero."""
+        """The scale of a residual at VV' if the target value is zero."""
         return self.size_of_factor(V)
 
     def change_of_factor(self, V: Array, off: Array) -> Array:
-        """How far values on V V' may be from those of a factor whose rows are within ``off`` (n) of V's."""
+        """A bound on the change of the values on VV' if each row of V moves by at most ``off`` (n,)."""
         t, norm = self.incidence, np.sqrt(np.einsum("ir,ir->i", V, V))
         i, j = t.row, t.column
         ends = off[i] * (norm[j] + off[j]) + norm[i] * off[j]
@@ -154,11 +154,11 @@ class Functional(Owner, ABC):
         return out.astype(float) * (1 + 1e-9)
 
     def row_sizes(self, y: Array, x: Array | None = None) -> tuple[Array, Array]:
-        """Row sums of ``sum_e abs(y_e) abs(M_e)`` (times diag(x)), and how many numbers they have (n,)."""
+        """Row sums of ``sum_e abs(y_e) abs(M_e)`` (times diag(x)), and their numbers of terms (n,)."""
         return self.incidence.row_sums(np.asarray(y, dtype=float), x)
 
     def adjoint(self, y: Array) -> Matrix:
-        """sum_e y_e M_e as a symmetric sparse array (n x n)."""
+        """The matrix sum_e y_e M_e as a symmetric sparse array (n x n)."""
         return self.incidence.adjoint(np.asarray(y, dtype=float))
 
     def operator(self, Q: Matrix | None = None) -> Matrix:
@@ -201,9 +201,9 @@ def svec_rows(t: Incidence, Q: Array) -> Array:
 
 
 def svec(U: Array) -> Array:
-    """The s(s+1)/2 numbers of a symmetric U, upper triangle by rows, off-diagonal ones times sqrt 2.
+    """The upper triangle of a symmetric U by rows, s(s+1)/2 numbers, with off-diagonal entries times sqrt 2.
 
-    So that <U, W> = svec(U)'svec(W).
+    With this scaling, <U, W> = svec(U)'svec(W).
     """
     first, second = np.triu_indices(len(U))
     return U[first, second] * np.where(first == second, 1.0, np.sqrt(2.0))

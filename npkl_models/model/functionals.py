@@ -26,7 +26,7 @@ PAIRWISE = 64  # more roundings than in a sum of numpy, which is pairwise, of an
 
 
 class Entries(Functional):
-    """z_e = K[i_e, j_e].
+    """Entries of the kernel: z_e = K[i_e, j_e].
 
     Examples
     --------
@@ -66,7 +66,9 @@ class Entries(Functional):
 
 
 class TotalSum(Functional):
-    """The single value z = 1'K1 (zero for a centred kernel); its matrix 11' is dense.
+    """The sum of all entries: the single value z = 1'K1, which is zero for a centred kernel.
+
+    Its matrix 11' is dense.
 
     Examples
     --------
@@ -112,7 +114,7 @@ class TotalSum(Functional):
 
 
 class Trace(Functional):
-    """The single value z = tr K.
+    """The trace: the single value z = tr K.
 
     Examples
     --------
@@ -137,7 +139,7 @@ class Trace(Functional):
         return Triplets(np.zeros(self.n, dtype=np.intp), i, i, np.ones(self.n))
 
     def value_of_factor(self, V: Array) -> Array:
-        """Sum of squares, row by row and then pairwise: as few roundings as a numpy sum has."""
+        """The sum of squares, row by row and then pairwise; it has as few roundings as a sum of numpy."""
         return np.array([float(np.sum(np.einsum("ir,ir->i", V, V)))])
 
     def size_of_factor(self, V: Array) -> Array:
@@ -152,7 +154,7 @@ class Trace(Functional):
 
 
 DISTANCES = (SquaredDistances, DistanceDifferences, DistanceCombinations)
-"""Those that are the same wherever the points are as a whole."""
+"""The functionals of distances, whose values do not change if all points are moved together."""
 
 FUNCTIONALS: dict[str, type[Functional]] = {
     cls.kind: cls

@@ -1,7 +1,7 @@
 """Neighbourhood graphs: affinity and Laplacian.
 
 The construction follows Hu & Kwok, IJCAI 2013, section 4: Gaussian affinities on a k-nearest-neighbour
-graph, the width being half the average distance between a point and its ten nearest neighbours.
+graph. The width is half the average distance between a point and its ten nearest neighbours.
 """
 
 from __future__ import annotations
@@ -34,37 +34,40 @@ def knn_affinity(
 ) -> Matrix:
     """Symmetric Gaussian affinity S of the k-nearest-neighbour graph.
 
-    S_ij = exp(-d(x_i, x_j)^2 / (2 sigma^2)) where j is among the neighbours of i or i among those of
-    j, 0 elsewhere and on the diagonal. ``mutual=True, sigma="binary"`` is the graph of Zhuang, Tsang & Hoi
-    (JMLR 12, 2011, section 5.1), ``n_neighbors=20, sigma="last"`` that of Wu (thesis 2011, section 3.4).
+    S_ij = exp(-d(x_i, x_j)^2 / (2 sigma^2)) if j is among the neighbours of i, or i among the neighbours of
+    j. All other entries, and the diagonal, are 0. ``mutual=True, sigma="binary"`` gives the graph of Zhuang,
+    Tsang & Hoi (JMLR 12, 2011, section 5.1). ``n_neighbors=20, sigma="last"`` gives the graph of Wu (thesis
+    2011, section 3.4).
 
     Parameters
     ----------
     X : array_like or sparse of shape (n, d)
+        The points.
     n_neighbors : int
-        1 to n - 1.
+        Number of neighbours of each point, from 1 to n - 1.
     sigma : float, "auto", "last" or "binary"
-        Width, in the units of the metric. "auto" is half the average distance to the ten nearest
-        neighbours, "last" the average distance to the last of the ``n_neighbors``; either is 1 where all
-        of these are 0. With "binary" every edge has the weight 1.
+        Width, in the units of the metric. "auto" is half the average distance to the ten nearest neighbours;
+        "last" is the average distance to the last of the ``n_neighbors``. If these distances are all 0, the
+        width is 1. "binary" gives every edge the weight 1.
     metric : str
         Any metric of `sklearn.neighbors.NearestNeighbors`.
     search : {"auto", "exact", "approximate"}
-        "exact" is by a tree of scipy for Euclidean distances in up to 15 dimensions, else by scikit-learn;
-        "approximate" is by faiss for Euclidean distances, else by pynndescent (extra ``neighbors``; both
-        seeded). "auto" takes the latter, where it is installed,
-        from 50,000 points in five dimensions or more on, or 10,000 in 50 or more.
+        "exact" uses a tree of scipy for Euclidean distances in up to 15 dimensions, else scikit-learn.
+        "approximate" uses faiss for Euclidean distances, else pynndescent (extra ``neighbors``); either is
+        seeded. If one is installed, "auto" takes "approximate" from 50,000 points on in five or more
+        dimensions, and from 10,000 points on in 50 or more dimensions.
     progress : bool, optional
-        Whether to show a progress bar; None shows one on a terminal from 20,000 points on.
+        Whether to show a progress bar; None shows a bar on a terminal from 20,000 points on.
     mutual : bool
-        Ask that each of two points is among the neighbours of the other. Such graphs tend to fall apart.
+        Whether an edge needs each of its two points among the neighbours of the other. Such graphs tend to
+        fall apart into components.
     cache_dir : path, optional
-        Folder in which the neighbours are kept, by the contents of X, and found again.
+        Folder of a cache: the neighbours are stored there and found again by the contents of X.
 
     Raises
     ------
     ProblemError
-        For non-finite X, ``n_neighbors`` out of range, or a width that is not positive.
+        If X is not finite, ``n_neighbors`` is out of range, or the width is not positive.
 
     Examples
     --------
@@ -93,7 +96,7 @@ def knn_affinity(
 def graph_width(
     X: Any, n_neighbors: int = 5, sigma: float | str = "auto", metric: str = "euclidean"
 ) -> float:
-    """The width that `knn_affinity` gives the graph of these points, inf for a binary one."""
+    """The width that `knn_affinity` uses for the graph of these points; inf for a binary graph."""
     if not isinstance(sigma, str):
         return _width(sigma, np.zeros((0, 0)), n_neighbors)
     X = check_points(X)
@@ -129,21 +132,26 @@ def laplacian(
 ) -> Matrix:
     """Graph Laplacian of points or of an affinity, plus ``shift`` on the diagonal.
 
-    Normalised: (1 + shift) I - D^(-1/2) S D^(-1/2) (Hu & Kwok 2015, eq. (1), with shift for their
-    delta); else shift I + D - S. Rounded such that without a shift the numbers in memory are positive
-    semidefinite, not only up to rounding: D is larger than the row sums by some 1e-14 of them.
+    The normalised Laplacian is (1 + shift) I - D^(-1/2) S D^(-1/2) (Hu & Kwok 2015, eq. (1), whose delta is
+    the shift). The unnormalised Laplacian is shift I + D - S. The numbers in memory are positive semidefinite
+    even without a shift: D exceeds the row sums by a relative amount of about 1e-14.
 
     Parameters
     ----------
     X_or_affinity : array_like or sparse
-        Points (n x d), or a symmetric non-negative affinity (n x n) if sparse and square or if
-        ``metric="precomputed"``.
+        Points (n x d), or a symmetric non-negative affinity (n x n). The input is an affinity if it is sparse
+        and square, or if ``metric="precomputed"``.
     n_neighbors, sigma, metric, search, progress
-        As in `knn_affinity`, whose result may be handed in; unused for an affinity.
+        Parameters of `knn_affinity`; unused for an affinity.
+    normalized : bool
+        Whether the Laplacian is normalised.
+    shift : float
+        Number that is added to the diagonal, at least 0.
 
     Returns
     -------
     scipy.sparse.csr_array of shape (n, n)
+        The Laplacian.
 
     Examples
     --------
@@ -173,7 +181,7 @@ def laplacian(
 
 
 def check_points(X: Any, least: int = 2) -> Any:
-    """X as a finite two-dimensional float array (or sparse matrix) of at least so many rows."""
+    """X as a finite two-dimensional float array (or sparse matrix) with at least ``least`` rows."""
     if sp.issparse(X):
         X = sp.csr_array(real_matrix(X, "X")).astype(float)
         entries = X.data
@@ -188,7 +196,7 @@ def check_points(X: Any, least: int = 2) -> Any:
     largest = float(np.max(np.abs(entries), initial=0.0))
     if largest > LARGEST:
         raise ProblemError(
-            f"X must be at most {LARGEST:g} in size, for squares to be finite, got {largest:g}"
+            f"entries of X must be at most {LARGEST:g} in size, so that squares are finite, got {largest:g}"
         )
     return X
 

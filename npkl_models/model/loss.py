@@ -22,7 +22,7 @@ DECLARED = ("name", "latex", "smooth", "quadratic", "nonnegative", "sign_targets
 
 @dataclass(frozen=True)
 class Loss(ABC):
-    """A convex loss(z; t), elementwise on arrays of one shape unless it is not ``separable``.
+    """Base class of losses: a convex function loss(z; t), applied elementwise if the loss is ``separable``.
 
     Examples
     --------
@@ -47,19 +47,22 @@ class Loss(ABC):
 
     @abstractmethod
     def value(self, z: Array, t: Array) -> Array:
-        """loss(z; t)."""
+        """The loss(z; t) of each value."""
 
     @abstractmethod
     def derivative(self, z: Array, t: Array) -> Array:
-        """A subgradient in z, the derivative where there is one."""
+        """A subgradient of the loss in z; the derivative wherever the loss has one."""
 
     @abstractmethod
     def second_derivative(self, z: Array, t: Array) -> Array:
-        """A generalised second derivative in z."""
+        """A generalised second derivative of the loss in z."""
 
     @abstractmethod
     def conjugate(self, y: Array, t: Array, w: Array) -> Array:
-        """f*(y) of f = w loss, for y in the domain, its rounding a few units of ``abs(f*) + 2 abs(y t)``."""
+        """The conjugate f*(y) of f = w loss, for y in its domain.
+
+        Its rounding error is a few units in the last place of ``abs(f*) + 2 abs(y t)``.
+        """
 
     @abstractmethod
     def conjugate_derivative(self, y: Array, t: Array, w: Array) -> Array:
@@ -70,27 +73,27 @@ class Loss(ABC):
         """The nearest y in the domain of f*."""
 
     def domain(self, t: Array, w: Array) -> tuple[Array, Array]:
-        """The interval on which f* is finite, as (lower, upper), infinite where it has no end."""
+        """The interval (lower, upper) on which f* is finite; an end without limit is infinite."""
         far = np.full(np.shape(t), 1e300)
         ends = self.project(-far, t, w), self.project(far, t, w)
         lower, upper = (np.where(np.abs(end) >= 1e299, np.copysign(np.inf, end), end) for end in ends)
         return lower, upper
 
     def recession(self, z: Array, t: Array, w: Array) -> float:
-        """How fast f grows along z in the end: the support of its domain (Rockafellar 1970, 13.3)."""
+        """The recession function of f at z: the support function of dom f* (Rockafellar 1970, 13.3)."""
         low, high = self.domain(t, w)
         return float(np.sum(np.where(z == 0, 0.0, np.where(z > 0, high, low)) * z))
 
     def in_domain(self, y: Array, t: Array, w: Array) -> Mask:
-        """Where y lies in the domain of f*, without any tolerance: a kernel may be as large as it likes."""
+        """Where y lies in the domain of f*; there is no tolerance, since kernels may be arbitrarily large."""
         return y == self.project(y, t, w)
 
     def subdifferential(self, z: Array, t: Array, w: Array, atol: float | Array) -> tuple[Array, Array]:
-        """Interval of the subgradients of f on [z - atol, z + atol], as (lower, upper)."""
+        """The interval (lower, upper) of the subgradients of f on [z - atol, z + atol]."""
         return w * self.derivative(z - atol, t), w * self.derivative(z + atol, t)
 
     def rescaled(self, t: Array, w: Array, unit: float) -> tuple[Array, Array] | None:
-        """(t', w') such that ``w' loss(z; t')`` is that of z times ``unit``; None where there are none."""
+        """(t', w') with ``w' loss(z; t') = w loss(unit z; t)``; None if there is no such pair."""
         return None
 
     @abstractmethod
@@ -99,7 +102,7 @@ class Loss(ABC):
 
     @abstractmethod
     def prox_slope(self, x: Array, t: Array, step: Array) -> Array:
-        """Derivative of `prox` in x, in [0, 1]."""
+        """The derivative of `prox` in x, a number in [0, 1]."""
 
     @abstractmethod
     def cvxpy_value(self, z: CvxExpression, t: Array) -> CvxExpression:
@@ -107,9 +110,9 @@ class Loss(ABC):
 
     @abstractmethod
     def cvxpy_conjugate(self, y: CvxExpression, t: Array, w: Array) -> tuple[CvxExpression, CvxConstraints]:
-        """f*(y), summed, as a convex CVXPY expression, and the constraints of its domain."""
+        """The sum of f*(y) as a convex CVXPY expression, and the constraints that y is in its domain."""
 
 
 def undeclared(loss: Loss) -> list[str]:
-    """What a loss of somebody's own should say of itself and does not."""
+    """The attributes that a user's loss must declare and does not."""
     return [name for name in DECLARED if not hasattr(loss, name)]

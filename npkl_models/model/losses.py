@@ -32,7 +32,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Square(Squared):
-    """(z - t)^2.
+    """The square loss (z - t)^2.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Square(Squared):
 
 @dataclass(frozen=True)
 class Hinge(Loss):
-    """max(0, 1 - t z), t = +1 or -1.
+    """The hinge loss max(0, 1 - t z) for targets t = +1 or -1.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class Hinge(Loss):
 
 @dataclass(frozen=True)
 class SquaredHinge(Squared):
-    """max(0, 1 - t z)^2, t = +1 or -1.
+    """The squared hinge loss max(0, 1 - t z)^2 for targets t = +1 or -1.
 
     Examples
     --------
@@ -186,7 +186,7 @@ class SquaredHinge(Squared):
 
 @dataclass(frozen=True)
 class Linear(Loss):
-    """-t z; unbounded below unless a regulariser bounds the kernel.
+    """The linear loss -t z, which is unbounded below unless a regulariser bounds the kernel.
 
     Examples
     --------
@@ -246,13 +246,15 @@ LOSSES: dict[str, Loss] = {
 
 
 def get_loss(loss: str | Loss) -> Loss:
-    """The loss of that name; a `Loss` is passed through."""
+    """The loss with the given name; a `Loss` object is returned unchanged."""
     if isinstance(loss, Loss):
         if lacking := undeclared(loss):
-            raise ProblemError(f"a loss must declare {', '.join(lacking)}, got {type(loss).__name__} without")
+            raise ProblemError(
+                f"a loss must declare {', '.join(lacking)}, got {type(loss).__name__} without them"
+            )
         return loss
     if isinstance(loss, type) and issubclass(loss, Loss):
         raise ProblemError(
-            f"a loss must be an instance, got the class {loss.__name__}: write {loss.__name__}()"
+            f"a loss must be an instance, got the class {loss.__name__}; write {loss.__name__}()"
         )
     return LOSSES[chosen("loss", loss, LOSSES)]

@@ -31,9 +31,10 @@ def nearest_neighbors(
     X: Any, count: int, metric: str = "euclidean", search: str = "auto", progress: bool | None = None,
     cache_dir: str | Path | None = None,
 ) -> tuple[Array, Index]:  # fmt: skip
-    """Distances and indices (n, count) of the nearest other points, nearest first.
+    """Distances and indices (n, count) of the nearest other points, the nearest first.
 
-    With ``cache_dir`` they are kept in that folder, by the contents of X and by all that was asked for.
+    With ``cache_dir`` the result is stored in that folder and found again by the contents of X and the
+    arguments.
     """
     chosen("search", search, SEARCHES)
     if cache_dir is not None:

@@ -29,23 +29,23 @@ from npkl_models.model.sampling import labelled, pairs_per_class, uniform_pairs
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Pairs(Owner):
-    """Validated pairs over n points, each stored once with i < j.
+    """Must-links and cannot-links over n points; each pair is validated and stored once, with i < j.
 
     Parameters
     ----------
     n : int
         Number of points.
     must_link, cannot_link : array_like of int, shape (m, 2)
-        Index pairs; the order within a pair does not matter, a repeated pair counts once.
+        Pairs of indices. The order within a pair does not matter, and a repeated pair counts once.
     weights : array_like of shape (n_must + n_cannot,), optional
-        Positive confidence of each pair, must-links first; multiplies the loss. With weights no
-        pair may be repeated.
+        Positive confidence of each pair, must-links first. It multiplies the loss of the pair. If weights
+        are given, no pair may be repeated.
 
     Raises
     ------
     ProblemError
-        For a self pair, an index out of range, a pair on both lists, or bad weights; the pairs are
-        named.
+        If a pair joins a point to itself, if an index is out of range, if a pair is both a must-link and a
+        cannot-link, or if weights are invalid. The message names the pairs.
 
     Examples
     --------
@@ -78,11 +78,11 @@ class Pairs(Owner):
         both = _codes(must, n)[np.isin(_codes(must, n), _codes(cannot, n))]
         if both.size:
             named = [(int(c) // n, int(c) % n) for c in both[:5]]
-            raise ProblemError(f"a pair must not be on both lists, got {named}")
+            raise ProblemError(f"a pair must not be both a must-link and a cannot-link, got {named}")
         if weights is not None:
             weights = real_array(weights, "weights of pairs").ravel()
             if given != len(must) + len(cannot):
-                raise ProblemError("with weights no pair must be repeated, got repeated pairs")
+                raise ProblemError("pairs with weights must not be repeated, got repeated pairs")
             if weights.size != given or not (np.isfinite(weights).all() and (weights > 0).all()):
                 raise ProblemError(
                     f"weights must be {given} positive finite numbers, got {weights.size} in all, "
@@ -92,14 +92,14 @@ class Pairs(Owner):
 
     @classmethod
     def from_labels(cls, y: ArrayLike, n_must: int, n_cannot: int, random_state: Seed = None) -> Pairs:
-        """Draw distinct pairs uniformly: within a class for must-links, across for cannot-links.
+        """Draw distinct pairs uniformly: must-links within a class, cannot-links across classes.
 
-        Points labelled -1, None or NaN are unlabelled, as in scikit-learn: they belong to no pair.
+        The labels -1, None and NaN mark points of unknown class, as in scikit-learn; these get no pair.
 
         Raises
         ------
         ProblemError
-            If the labels have fewer such pairs than asked for.
+            If the labels have fewer such pairs than requested.
         """
         known, labels = labelled(y)
         must, cannot = uniform_pairs(labels, n_must, n_cannot, generator(random_state))
@@ -109,12 +109,12 @@ class Pairs(Owner):
     def per_class(cls, y: ArrayLike, n_must: int, n_cannot: int, random_state: Seed = None) -> Pairs:
         """Draw ``n_must`` must-links in each class and ``n_cannot`` cannot-links between every two classes.
 
-        Points labelled -1, None or NaN are unlabelled, as in scikit-learn: they belong to no pair.
+        The labels -1, None and NaN mark points of unknown class, as in scikit-learn; these get no pair.
 
         Raises
         ------
         ProblemError
-            If a class, or two classes, have fewer such pairs than asked for; the classes are named.
+            If a class, or two classes, have fewer such pairs than requested. The message names the classes.
 
         Examples
         --------
@@ -130,12 +130,12 @@ class Pairs(Owner):
 
     @classmethod
     def from_arrays(cls, pairs: ArrayLike, y: ArrayLike, n: int) -> Pairs:
-        """From (m, 2) indices and signs y: +1 or True for a must-link, -1, 0 or False for a cannot-link.
+        """Make pairs from (m, 2) indices and signs y: must-links +1 or True, cannot-links -1, 0 or False.
 
         Raises
         ------
         ProblemError
-            For other shapes or values, also where y has both -1 and 0.
+            If shapes or values are others, or if y has both -1 and 0.
         """
         table = whole_array(pairs, "pairs of shape (m, 2)")
         flags = all(isinstance(one, (bool, np.bool_)) for one in np.asarray(y, dtype=object).ravel())
@@ -160,30 +160,30 @@ class Pairs(Owner):
 
     @property
     def i(self) -> Index:
-        """Smaller index of each pair, must-links first."""
+        """The smaller index of each pair, must-links first."""
         return self._table[:, 0]
 
     @property
     def j(self) -> Index:
-        """Larger index of each pair."""
+        """The larger index of each pair, must-links first."""
         return self._table[:, 1]
 
     @property
     def sign(self) -> Array:
-        """+1 for a must-link, -1 for a cannot-link."""
+        """The sign of each pair: +1 for a must-link, -1 for a cannot-link."""
         return np.repeat([1.0, -1.0], [len(self.must_link), len(self.cannot_link)])
 
     @property
     def confidence(self) -> Array:
-        """The weights, 1 where none were given."""
+        """The weight of each pair; 1 if no weights were given."""
         return np.ones(len(self)) if self.weights is None else self.weights
 
     def groups(self) -> tuple[int, Index]:
-        """Number of must-link components and the component of each point."""
+        """The number of groups that must-links form, and the group of each point."""
         return components(self.n, self.must_link)
 
     def conflicts(self) -> Index:
-        """Cannot-link pairs whose two points a chain of must-links joins, shape (c, 2)."""
+        """The cannot-links (c, 2) whose two points are joined by a chain of must-links."""
         label = self.groups()[1]
         return self.cannot_link[label[self.cannot_link[:, 0]] == label[self.cannot_link[:, 1]]]
 
@@ -207,7 +207,10 @@ class Pairs(Owner):
         return out
 
     def closure(self) -> Pairs:
-        """All pairs that follow: must-links are transitive and carry cannot-links along.
+        """All pairs that follow from these pairs.
+
+        Must-links are transitive. A cannot-link between two points holds for all points that must-links join
+        to them.
 
         Raises
         ------
@@ -230,23 +233,23 @@ class Pairs(Owner):
     def select(
         self, fraction: float, kernel: Any = None, criterion: str = "margin", random_state: Seed = None
     ) -> Pairs:
-        """The pairs of the points that a kernel is least sure of, or of random points.
+        """The pairs of selected points: of those that a kernel is least certain of, or of random points.
 
         Parameters
         ----------
         fraction : float
-            Share of the points that have pairs, in (0, 1].
+            Share of the points with pairs that is selected, in (0, 1].
         kernel : Solution or ndarray of shape (n, r)
-            A factor V of the kernel K = V V' that is asked; needed for "margin".
+            Solution, or factor V of the kernel K = VV'; required for "margin".
         criterion : {"margin", "random"}
-            "margin" takes the points with the smallest ``|sum_j T_ij K_ij| / l_i``, T_ij = +-1 for the l_i
-            pairs of i.
+            "margin" selects the points i with the smallest ``|sum_j T_ij K_ij| / l_i``, where T_ij = +-1 is
+            the sign of each of the l_i pairs of i. "random" draws the points.
         random_state : int
-            For "random".
+            Seed of the draw for "random".
 
         Notes
         -----
-        Zhuang, Tsang & Hoi, JMLR 12, 2011, section 5.3. Every pair that has a chosen point is kept.
+        Zhuang, Tsang & Hoi, JMLR 12, 2011, section 5.3. Every pair with a selected point is kept.
         """
         fraction = real_number(fraction, "fraction")
         if not 0 < fraction <= 1:
@@ -262,7 +265,7 @@ class Pairs(Owner):
             V = np.zeros(0) if given is None else real_array(given, "the kernel of the margin criterion")
             if V.ndim != 2 or V.shape[0] != self.n:
                 raise ProblemError(
-                    f"the margin criterion needs a kernel: a Solution or a factor of {self.n} rows, "
+                    f"the margin criterion needs a kernel: a Solution or a factor with {self.n} rows, "
                     f"got {type(kernel).__name__}"
                 )
             agreement = self.sign * np.einsum("er,er->e", V[self.i], V[self.j])
@@ -274,12 +277,12 @@ class Pairs(Owner):
         return Pairs(self.n, self.must_link[must], self.cannot_link[kept[len(self.must_link) :]], weights)
 
     def connected_components_ratio(self) -> float:
-        """Number of must-link components over n: 1 with no must-link, small with many."""
+        """The number of groups that must-links form, divided by n: 1 without must-links."""
         return self.groups()[0] / self.n
 
 
 def components(n: int, edges: Index) -> tuple[int, Index]:
-    """Connected components of the graph on n points with those (m, 2) edges."""
+    """Connected components of the graph on n points with the given edges (m, 2)."""
     graph = sp.coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n))
     count, label = connected_components(graph, directed=False)
     return int(count), label.astype(np.intp)

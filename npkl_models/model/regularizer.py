@@ -25,23 +25,23 @@ SMALLEST = 1e-150  # a number whose square is still a number
 
 
 class TraceFace(Protocol):
-    """A regulariser as a function of tr K^p: exactly one of bound and penalty is a number."""
+    """A regulariser as a function of tr K^p; it has either a bound or a penalty."""
 
     @property
     def p(self) -> float:
-        """At least 1."""
+        """The power p, at least 1."""
 
     @property
     def bound(self) -> float | None:
-        """B of tr K^p <= B."""
+        """The number B of tr K^p <= B, or None."""
 
     @property
     def penalty(self) -> float | None:
-        """G of G / p tr K^p."""
+        """The number G of G / p tr K^p, or None."""
 
     @property
     def conjugate_exponent(self) -> float:
-        """q with 1/p + 1/q = 1."""
+        """The power q with 1/p + 1/q = 1."""
 
     @property
     def finite_support(self) -> bool:
@@ -51,7 +51,7 @@ class TraceFace(Protocol):
         """Eigenvalues of the K that attains R*(Z), in the eigenbasis of Z."""
 
     def support(self, eigenvalues: Array, n: int | None = None) -> float:
-        """R*(Z)."""
+        """The support function R*(Z)."""
 
     def gradient(self, V: Array, SV: Array) -> tuple[Array, Array]:
         """A subgradient of R at V V' as (W, mu), meaning W diag(mu) W'."""
@@ -59,7 +59,7 @@ class TraceFace(Protocol):
 
 @dataclass(frozen=True)
 class Regularizer(ABC):
-    """A convex function of a PSD kernel, or the indicator of a convex set of kernels.
+    """Base class of regularisers: a convex function R of a PSD kernel, or the indicator of a convex set.
 
     Examples
     --------
@@ -75,22 +75,22 @@ class Regularizer(ABC):
 
     @property
     def row_radius(self) -> float | None:
-        """b of K_ii <= b^2, paid for by multipliers of the rows; None if rows are not bounded so."""
+        """The number b of K_ii <= b^2, whose multipliers are those of the rows; None without such a bound."""
         return None
 
     @property
     def row_multipliers(self) -> bool:
-        """Whether a dual point has multipliers of the rows."""
+        """Whether a dual point has multipliers of the row norms."""
         return self.row_radius is not None
 
     @property
     def spectral(self) -> TraceFace | None:
-        """The same as a function of tr K^p, None if it is none."""
+        """The regulariser as a function of tr K^p; None if it is no such function."""
         return None
 
     @property
     def kind(self) -> str:
-        """What a solver must know to take it: "none", "row norm", "trace power", or its own name."""
+        """The kind that decides which solvers apply: "none", "row norm", "trace power", or the name."""
         if self.vacuous:
             return "none"
         if self.spectral is not None:
@@ -99,35 +99,35 @@ class Regularizer(ABC):
 
     @property
     def label(self) -> str:
-        """What a sentence calls it."""
+        """The name of the regulariser in a sentence."""
         return self.name
 
     def rescaled(self, cost: float, kernel: float) -> Regularizer | None:
-        """R(``kernel`` K) / (``cost`` ``kernel``): the same in other units; None where that is not known."""
+        """The regulariser in other units, R(``kernel`` K) / (``cost`` ``kernel``); None if unknown."""
         return self if self.vacuous else None
 
     @property
     def words(self) -> str:
-        """What `Problem.explain` calls it in plain text."""
+        """The name of the regulariser in the plain text of `Problem.explain`."""
         return self.label
 
     @property
     def latex_dual(self) -> tuple[str, str]:
-        """-R*(-S) in the dual objective ("" where it is zero), and what is asked of S for it."""
+        """LaTeX of -R*(-S) in the dual objective ("" if it is zero), and of the condition on S."""
         return r"R^*(-S)", ""
 
     @property
     def constrains(self) -> bool:
-        """Whether it is a constraint, not a penalty."""
+        """Whether the regulariser is a constraint, not a penalty."""
         return self.spectral is None or self.spectral.penalty is None
 
     @property
     def bounds(self) -> bool:
-        """Whether it is known to add nothing: a bound on tr K^p. Its `value` is not asked then."""
+        """Whether the regulariser is a bound on tr K^p, which adds nothing to the objective."""
         return self.spectral is not None and self.spectral.penalty is None
 
     def latex_optimality(self, S: str, K: str) -> str:
-        """Dual feasibility and complementarity, in the letters of the slack and of the PSD unknown."""
+        """LaTeX of dual feasibility and complementarity; S and K are the letters of slack and PSD unknown."""
         return rf"-{S} \in \partial R({K})"
 
     @property
@@ -137,42 +137,43 @@ class Regularizer(ABC):
 
     @property
     def shift(self) -> float:
-        """Largest s with R*(s I) = 0."""
+        """The largest s with R*(s I) = 0."""
         return 0.0
 
     @property
     @abstractmethod
     def latex(self) -> str:
-        """The formula."""
+        """The formula of R(K) in LaTeX."""
 
     def value(self, eigenvalues: Array) -> float:
-        """What is added to the objective; 0 for a constraint."""
+        """The value that R adds to the objective; 0 for a constraint."""
         return 0.0
 
     @abstractmethod
     def violation(self, eigenvalues: Array, diagonal: Array, more: float = 0.0) -> float:
-        """By which fraction a constraint is exceeded (0 when it holds), for kernels up to ``more`` away.
+        """The fraction by which a constraint is exceeded, 0 if it holds; a penalty is never exceeded.
 
-        That is the nuclear norm of what may be added to the kernel. A penalty is never exceeded.
+        The fraction holds for all kernels whose distance from the given kernel in nuclear norm is at most
+        ``more``.
         """
 
     def violation_gradient(self, V: Array) -> Array | None:
-        """Derivative in V (n x r) of `violation`, as if it went below zero; None if there is none."""
+        """The derivative of `violation` in V (n x r), continued below zero; None if there is none."""
         return None
 
     @abstractmethod
     def rescale(self, V: Array) -> Array:
-        """The factor V (n x r) shrunk until the constraint holds, rounding included; V itself if it does."""
+        """The factor V (n x r), shrunk if necessary, so that the constraint holds in spite of rounding."""
 
     def trace_bound(self, n: int) -> float:
-        """Upper bound on tr K that the constraint implies."""
+        """The upper bound on tr K that the constraint implies."""
         return float("inf")
 
     @abstractmethod
     def support(self, eigenvalues: Array, n: int | None = None) -> float:
-        """R*(Z) from the eigenvalues of Z, rounded upwards, +inf where it is.
+        """The support function R*(Z) from the eigenvalues of Z, rounded upwards; it may be +inf.
 
-        ``n`` is the number of points, the order of Z by default; with a basis it is larger.
+        ``n`` is the number of points. By default it is the order of Z; with a basis it is larger.
         """
 
     def gradient(self, V: Array, SV: Array) -> tuple[Array, Array]:

@@ -19,7 +19,7 @@ __all__ = ["REGULARIZERS", "NoRegularizer", "Regularizer", "RowNormBound", "Trac
 
 @dataclass(frozen=True)
 class NoRegularizer(Regularizer):
-    """R = 0.
+    """No regulariser: R = 0.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class NoRegularizer(Regularizer):
 
 @dataclass(frozen=True)
 class RowNormBound(Regularizer):
-    """K_ii <= b^2 for every point: the rows of a factor have norm at most b.
+    """A bound on row norms: K_ii <= b^2 for every point, so the rows of a factor have norm at most b.
 
     Examples
     --------

@@ -99,7 +99,7 @@ def _distinct(
 
 
 def labelled(y: ArrayLike) -> tuple[Mask, Index]:
-    """Which points have a label, and the classes 0, 1, ... of those that have."""
+    """Which points have a label, and the classes 0, 1, ... of the points with a label."""
     if isinstance(y, np.ma.MaskedArray):
         raise ProblemError("labels must have no masked values; use -1 for points without a label")
     if not np.iterable(y) or isinstance(y, (str, bytes)) or sp.issparse(y):
@@ -107,7 +107,7 @@ def labelled(y: ArrayLike) -> tuple[Mask, Index]:
     try:
         given = np.asarray(y, dtype=object).ravel()
     except ValueError:
-        raise ProblemError("labels must be a list with the class of each point, got a ragged one") from None
+        raise ProblemError("labels must be a list with the class of each point, got a ragged list") from None
     known = np.array([_is_label(value) for value in given.tolist()], dtype=bool)
     if not known.any():
         raise ProblemError(
@@ -117,7 +117,7 @@ def labelled(y: ArrayLike) -> tuple[Mask, Index]:
         kept = np.array(given[known].tolist())
         classes: Index = np.unique(kept, return_inverse=True)[1].astype(np.intp).ravel()
     except (ValueError, TypeError):
-        raise ProblemError("labels must be numbers or text, one for each point, got others") from None
+        raise ProblemError("labels must be numbers or text, one for each point, got other types") from None
     return known, classes
 
 

@@ -1,7 +1,7 @@
 """A loss that ties its values to each other: one slack for all of them.
 
-Every other loss is a sum over the values. This one is their maximum, and its multipliers share one weight:
-solvers that treat the values one by one refuse it, by the face ``separable``.
+Every other loss is a sum over the values. This loss is a maximum over the values, and its multipliers share
+one weight. Its attribute ``separable`` is False, so solvers that treat the values one by one refuse it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from npkl_models.model.loss import CvxConstraints, CvxExpression, Loss
 
 @dataclass(frozen=True)
 class SharedSlack(Loss):
-    """max(0, max_e z_e - t_e), the slack that z <= t needs; in a term all weights must be equal.
+    """The shared slack max(0, max_e z_e - t_e), the smallest slack with which z <= t holds.
 
-    By Lagrange w max(0, max_e z_e - t_e) is the largest y'(z - t) of all y >= 0 with sum y <= w: the
-    conjugate is y't on that simplex. As an array over the values the loss stands where the first maximum
-    is, and is zero elsewhere.
+    All weights of a term must be equal. By Lagrange duality, w max(0, max_e z_e - t_e) is the maximum of
+    y'(z - t) over y >= 0 with sum y <= w. So the conjugate is y't on that simplex. As an array over the
+    values, the loss is in the place of the first maximum, and all other entries are zero.
 
     Examples
     --------
@@ -61,18 +61,18 @@ class SharedSlack(Loss):
         return onto_simplex(y, float(np.min(w, initial=np.inf)))
 
     def domain(self, t: Array, w: Array) -> tuple[Array, Array]:
-        """Of each multiplier by itself; together they must not exceed the weight either."""
+        """The interval of each single multiplier; in addition, their sum must not exceed the weight."""
         return np.zeros(np.shape(t)), np.broadcast_to(w, np.shape(t)).astype(float)
 
     def recession(self, z: Array, t: Array, w: Array) -> float:
-        """The slack grows with the largest value alone."""
+        """The recession function of the slack, which grows only with the largest value."""
         return float(np.min(w, initial=np.inf)) * max(float(np.max(z, initial=0.0)), 0.0) if z.size else 0.0
 
     def in_domain(self, y: Array, t: Array, w: Array) -> Mask:
         return (y >= 0) & _within(y, float(np.min(w, initial=np.inf)))
 
     def subdifferential(self, z: Array, t: Array, w: Array, atol: float | Array) -> tuple[Array, Array]:
-        """Zero to the weight for all values that may be the largest."""
+        """The interval from zero to the weight for each value that may be the largest."""
         above = z - t
         may = above + 2 * np.max(atol, initial=0.0) >= np.max(above, initial=0.0)
         return np.zeros_like(above), np.where(may, w, 0.0)

@@ -11,7 +11,7 @@ from npkl_models.model.loss import CvxConstraints, CvxExpression, Loss
 
 
 class Squared(Loss):
-    """A squared loss: f*(y) = t y + y^2 / (4 w) on its domain."""
+    """Base class of squared losses, whose conjugate is f*(y) = t y + y^2 / (4 w) on its domain."""
 
     squared = smooth = nonnegative = True
     latex_conjugate = r"t y + \frac{y^2}{4 w}"
@@ -31,7 +31,7 @@ class Squared(Loss):
 
 @dataclass(frozen=True)
 class SquaredExcess(Squared):
-    """max(0, z - t)^2, t any number: a value may be small at no cost.
+    """The squared excess max(0, z - t)^2 of a value over its target t; values below t cost nothing.
 
     Examples
     --------

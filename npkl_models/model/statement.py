@@ -28,10 +28,10 @@ NONE = NoRegularizer()
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Statement(Owner):
-    r"""What is asked, as data: parts that fit each other, values, slacks, bounds.
+    r"""The data of a problem, checked for consistency, with its values, slacks and bounds.
 
-    The parameters are those of `npkl_models.Problem`, which is a statement with methods that solve it and
-    show it.
+    The parameters are the same as for `npkl_models.Problem`, the subclass with methods that solve and show
+    the problem.
 
     Examples
     --------
@@ -67,14 +67,14 @@ class Statement(Owner):
             if part.functional.n != cost.shape[0]:
                 raise ProblemError(
                     f"{part.name} must be over the {cost.shape[0]} points of the cost matrix, "
-                    f"got a functional over {part.functional.n}"
+                    f"got a functional over {part.functional.n} points"
                 )
         if not isinstance(name, str):
             raise ProblemError(f"a problem's name must be text, got {name!r}")
         if basis is not None and not isinstance(basis, Basis):
             raise ProblemError(f"basis must be a Basis such as Basis(Q), got {type(basis).__name__}")
         if basis is not None and basis.n != cost.shape[0]:
-            raise ProblemError(f"basis must have {cost.shape[0]} rows as the cost matrix, got {basis.n}")
+            raise ProblemError(f"basis must have {cost.shape[0]} rows like the cost matrix, got {basis.n}")
         set_fields(self, cost, terms, equalities, regularizer, basis, name)
 
     @property
@@ -84,12 +84,12 @@ class Statement(Owner):
 
     @property
     def order(self) -> int:
-        """Order of the PSD unknown: n, or the size of the basis."""
+        """Order of the PSD unknown: n, or the number of columns of the basis."""
         return self.n if self.basis is None else self.basis.size
 
     @property
     def Q(self) -> Array:
-        """The basis (n x s), dense; the identity where there is none."""
+        """The basis (n x s) as a dense array; the identity if there is no basis."""
         return np.eye(self.n) if self.basis is None else self.basis.dense
 
     @property
@@ -99,7 +99,7 @@ class Statement(Owner):
 
     @property
     def sizes(self) -> list[int]:
-        """Number of values of each of `parts`."""
+        """Number of values of each of the `parts`."""
         return [part.functional.size for part in self.parts]
 
     @property
@@ -117,30 +117,30 @@ class Statement(Owner):
 
     @cached_property
     def facts(self) -> dict[Any, Any]:
-        """What was found to follow from the problem; `npkl_models.model.facts` writes it."""
+        """Facts that were derived from the problem; `npkl_models.model.facts` stores them here."""
         return {}
 
     @cached_property
     def kernel_unit(self) -> float:
-        """What kernels are measured in: the largest value asked for, or granted."""
+        """The unit of kernels: the largest target or bound of a value."""
         return scale.kernel_unit(self.terms, self.equalities, self.regularizer, self.n)
 
     @cached_property
     def cost_unit(self) -> float:
-        """What multipliers and slacks are measured in: the largest entry of C, as a rule."""
+        """The unit of multipliers and slacks: usually the largest entry of C."""
         return scale.cost_unit(self.cost, scale.typical_loss(self.terms), self.kernel_unit)
 
     @cached_property
     def reference(self) -> float:
-        """What a gap is relative to besides its ends: the least loss at K = 0, or a typical cost if less."""
+        """The reference value in the relative gap: the least loss at K = 0, or a typical cost if smaller."""
         return scale.reference(self.cost, self.terms, self.kernel_unit)
 
     def size(self, *values: float) -> float:
-        """What a difference of two objectives or bounds is relative to: their sizes and the reference."""
+        """The denominator of a relative difference of objectives: reference plus their absolute values."""
         return self.reference + sum(map(abs, values))
 
     def objective(self, K: Array) -> float:
-        """The objective at a dense kernel K (n x n); constraints are not looked at."""
+        """The objective at a dense kernel K (n x n); constraints are ignored."""
         K = read_values(K, (self.n, self.n), "a kernel")
         linear = float(np.sum(self.cost.multiply(K)))
         total = linear + sum(term.value(term.functional.value(K)) for term in self.terms)
@@ -149,7 +149,7 @@ class Statement(Owner):
         return total + self.regularizer.value(np.linalg.eigvalsh(symmetrize(K)))
 
     def objective_of_factor(self, V: Array) -> float:
-        """The objective at K = V V' for a factor V (n x r); K is never formed."""
+        """The objective at K = VV' for a factor V (n x r); K is never formed, and constraints are ignored."""
         V = read_values(V, (self.n, None), "a factor")
         linear = float(np.sum(V * (self.cost @ V)))
         total = linear + sum(term.value(z) for term, z in zip(self.terms, self.values(V), strict=True))
@@ -158,19 +158,20 @@ class Statement(Owner):
         return total + self.regularizer.value(gram_eigenvalues(V))
 
     def values(self, V: Array) -> tuple[Array, ...]:
-        """Values z of each loss term at K = V V'."""
+        """The values z of each loss term at K = VV'."""
         return tuple(term.functional.value_of_factor(V) for term in self.terms)
 
     def values_in_basis(self, U: Array) -> tuple[Array, ...]:
-        """Values z of each loss term at K = Q U Q' for a symmetric U (s x s), PSD or not."""
+        """The values z of each loss term at K = QUQ' for a symmetric U (s x s), PSD or not."""
         Q = self.Q
         left = Q @ U
         return tuple(term.functional.value_of_product(left, Q) for term in self.terms)
 
     def violation(self, V: Array) -> float:
-        """Largest violation of regulariser, equalities and basis at V V', relative to the data of each.
+        """The largest relative violation of regulariser, equalities and basis at K = VV'.
 
-        An equality's is relative to its value, or where that is zero to the entries of K that enter it.
+        The violation of an equality is relative to its value, or, if the value is zero, to the size of the
+        entries of K in the equality.
         """
         V = read_values(V, (self.n, None), "a factor")
         diagonal = np.einsum("ir,ir->i", V, V)
@@ -187,23 +188,23 @@ class Statement(Owner):
         return worst
 
     def derivatives(self, V: Array) -> Multipliers:
-        """y_e = f_e'(z_e) at K = V V'; equalities and rows get zero."""
+        """The multipliers y_e = f_e'(z_e) at K = VV'; multipliers of equalities and rows are zero."""
         y = tuple(term.derivative(z) for term, z in zip(self.terms, self.values(V), strict=True))
         rows = np.zeros(self.n) if self.regularizer.row_multipliers else None
         return Multipliers(y, self.no_multipliers.equalities, rows)
 
     @property
     def no_multipliers(self) -> Multipliers:
-        """Zero for all values; none of the rows."""
+        """Multipliers that are zero for all values, without multipliers of the rows."""
         return self.split_multipliers(map(np.zeros, self.sizes))
 
     def split_multipliers(self, parts: Iterable[Array], rows: Array | None = None) -> Multipliers:
-        """Multipliers from an array for each of `parts`."""
+        """Make multipliers from one array for each of the `parts`."""
         every, m = tuple(parts), len(self.terms)
         return Multipliers(every[:m], every[m:], rows)
 
     def slack(self, y: Multipliers | Sequence[Array]) -> Matrix:
-        """S(y) = C + sum_e y_e M_e (+ multipliers of equalities and rows), sparse (n x n)."""
+        """The slack S(y) = C + sum_e y_e M_e (+ multipliers of equalities and rows), sparse (n x n)."""
         y = self.as_multipliers(y)
         S = self.cost
         for part, own in zip(self.parts, y.parts, strict=True):
@@ -213,7 +214,7 @@ class Statement(Owner):
         return sp.csr_array(S)
 
     def restrict(self, S: Matrix) -> Matrix:
-        """Q'SQ (s x s) if there is a basis, sparse if Q is; else S itself."""
+        """The matrix Q'SQ (s x s) if there is a basis, sparse if Q is sparse; otherwise S itself."""
         if self.basis is None:
             return S
         Q = self.basis.Q
@@ -221,15 +222,15 @@ class Statement(Owner):
         return sp.csr_array(reduced) if sp.issparse(Q) else reduced
 
     def lift(self, W: Array) -> Array:
-        """The factor V (n x r) of K from a factor of the unknown: Q W if there is a basis, else W itself."""
+        """The factor V (n x r) of K from a factor W of the unknown: QW if there is a basis, otherwise W."""
         return W if self.basis is None else self.basis.Q @ W
 
     def drop(self, V: Array) -> Array:
-        """Q'V (s x r) if there is a basis, else V itself."""
+        """The matrix Q'V (s x r) if there is a basis, otherwise V itself."""
         return V if self.basis is None else self.basis.Q.T @ V
 
     def conjugate_sum(self, y: Multipliers | Sequence[Array]) -> float:
-        """sum_e f_e*(y_e) + sum_k nu_k b_k + b^2 sum d: what a dual bound pays, +inf off the domain."""
+        """The sum sum_e f_e*(y_e) + sum_k nu_k b_k + b^2 sum d in the dual; +inf outside the domain."""
         y = self.as_multipliers(y)
         total = sum(t.conjugate(part) for t, part in zip(self.terms, y.terms, strict=True))
         total += sum(float(np.sum(e.value * nu)) for e, nu in zip(self.equalities, y.equalities, strict=True))
@@ -240,11 +241,11 @@ class Statement(Owner):
         return float(total)
 
     def dual_bound(self, y: Multipliers | Sequence[Array]) -> float:
-        """-sum f*(y) - nu'b - R*(-S(y)), a lower bound on the optimum; -inf where that is all.
+        """The dual objective -sum f*(y) - nu'b - R*(-S(y)), a lower bound on the optimum; it may be -inf.
 
-        Evaluated at y as it stands, by a full eigendecomposition, to rounding: a slack negative by no
-        more than that counts as PSD. It is a number to compare with, not a proof; `certify` proves, at
-        any size.
+        It is evaluated at the given y by a full eigendecomposition. A slack whose negative eigenvalues are
+        within rounding counts as PSD. The number serves for comparison and is no proof; `certify` proves a
+        bound, at any size.
         """
         S = dense(self.restrict(self.slack(y)))
         values = np.linalg.eigvalsh(S)
@@ -253,7 +254,7 @@ class Statement(Owner):
         return -self.conjugate_sum(y) - self.regularizer.support(spectrum, self.n)
 
     def as_multipliers(self, y: Multipliers | Sequence[Array] | Array) -> Multipliers:
-        """Y as `Multipliers`: one array per loss term (one array will do for a single term)."""
+        """The argument y as `Multipliers`: one array for each loss term (or one array for a single term)."""
         y = read_multipliers(y, self.terms, self.equalities)
         sizes, got = self.sizes, [part.size if part.ndim == 1 else part.shape for part in y.parts]
         if sizes != got or len(y.terms) != len(self.terms):
@@ -268,38 +269,38 @@ class Statement(Owner):
         self, cost: Matrix, terms: tuple[LossTerm, ...], equalities: tuple[Equality, ...],
         regularizer: Regularizer,
     ) -> Self:  # fmt: skip
-        """Other numbers in the same places: the cost has the same pattern, and nothing is checked."""
+        """The problem with other numbers in the same pattern; nothing is checked."""
         out = object.__new__(type(self))
         set_fields(out, frozen(cost), terms, equalities, regularizer, self.basis, self.name)
         return out
 
     def with_basis(self, basis: Basis) -> Self:
-        """The same problem over K = Q U Q'."""
+        """The same problem, with the kernel restricted to K = QUQ' by a basis."""
         return replace(self, basis=basis)
 
     def save(self, path: str | Path) -> Path:
-        """Write the problem to one .npz file (arrays and JSON, no pickle), as a whole or not at all."""
+        """Write the problem to one .npz file (arrays and JSON, no pickle); no partial file is ever left."""
         return storage.write(path, *self.pack())
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read back what `save` wrote; of a saved solution, its problem.
+        """Read a problem that `save` wrote, or the problem of a saved solution.
 
         Raises
         ------
         ProblemError
-            For any file that is not as `save` wrote it; the text names it and says what is wrong.
+            If the file is not as `save` wrote it. The message names the file and the defect.
         """
         with gate(path, "a saved problem"):
             return cls.unpack(*storage.read(path, "parts"))
 
     def pack(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """A JSON header and arrays from which `unpack` makes the problem again."""
+        """A JSON header and arrays from which `unpack` restores the problem."""
         return storage.pack(self.cost, self.terms, self.equalities, self.regularizer, self.basis, self.name)
 
     @classmethod
     def unpack(cls, header: dict[str, Any], data: dict[str, Any]) -> Self:
-        """The problem that `pack` took apart."""
+        """Restore a problem from the header and arrays of `pack`."""
         return cls(**storage.unpack(header, data))
 
 

@@ -17,7 +17,7 @@ from npkl_models.model.losses import Loss, get_loss
 
 
 class Part(Owner, ABC):
-    """Values z of a functional that enter a problem as f(z), by a loss or by an equality."""
+    """Base class of loss terms and equalities: values z of a functional that enter a problem as f(z)."""
 
     functional: Functional
     name: str
@@ -25,7 +25,7 @@ class Part(Owner, ABC):
     @property
     @abstractmethod
     def domain(self) -> tuple[Array, Array]:
-        """The interval of each multiplier on which f* is finite, infinite where it has no end."""
+        """The interval of each multiplier on which f* is finite; an end without limit is infinite."""
 
     @abstractmethod
     def project(self, y: Array) -> Array:
@@ -42,17 +42,18 @@ class Part(Owner, ABC):
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class LossTerm(Part):
-    """sum_e weight_e loss(z_e; target_e) over the values z of a functional.
+    """A loss term of a problem: the sum of weight_e loss(z_e; target_e) over the values z of a functional.
 
     Parameters
     ----------
     functional : Functional
-        m values of the kernel.
+        The functional with the m values of the kernel.
     loss : Loss or str
+        The loss, or its name in `LOSSES`.
     target, weight : float or array_like of shape (m,)
-        Weights are positive; targets are +1 or -1 for the losses that need a sign.
+        Targets and weights of the values. Weights are positive. Targets are +1 or -1 if the loss needs signs.
     name : str
-        Shown in texts ("pairs", "diagonal").
+        Name of the term in texts, such as "pairs" or "diagonal".
 
     Examples
     --------
@@ -98,7 +99,7 @@ class LossTerm(Part):
         return float(self.weight @ self.loss.value(z, self.target))
 
     def derivative(self, z: Array) -> Array:
-        """y_e = weight_e loss'(z_e; target_e)."""
+        """The slopes y_e = weight_e loss'(z_e; target_e)."""
         return self.weight * self.loss.derivative(z, self.target)
 
     @property
@@ -115,11 +116,11 @@ class LossTerm(Part):
         return self.loss.conjugate_derivative(y, self.target, self.weight)
 
     def subdifferential(self, z: Array, atol: float | Array) -> tuple[Array, Array]:
-        """Interval of the subgradients on [z - atol, z + atol], as (lower, upper)."""
+        """The interval (lower, upper) of the subgradients on [z - atol, z + atol]."""
         return self.loss.subdifferential(z, self.target, self.weight, atol)
 
     def conjugate(self, y: Array) -> float:
-        """sum_e f_e*(y_e), +inf outside the domain."""
+        """The sum of the conjugates f_e*(y_e); +inf outside their domain."""
         if not np.all(self.allows(y)):
             return float("inf")
         return float(np.sum(self.loss.conjugate(y, self.target, self.weight)))
@@ -127,14 +128,16 @@ class LossTerm(Part):
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Equality(Part):
-    """Hard constraints z_k = value_k on the values of a functional.
+    """Equality constraints z_k = value_k on the values of a functional.
 
     Parameters
     ----------
     functional : Functional
-        m values of the kernel.
+        The functional with the m values of the kernel.
     value : float or array_like of shape (m,)
+        Required value of each functional value.
     name : str
+        Name of the constraints in texts, such as "centring".
 
     Examples
     --------
@@ -171,16 +174,16 @@ class Equality(Part):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Multipliers(Owner):
-    """Dual variables: S = C + sum_e y_e M_e + sum_k nu_k M_k + Diag(d).
+    """The multipliers, which give the slack S = C + sum_e y_e M_e + sum_k nu_k M_k + Diag(d).
 
     Attributes
     ----------
     terms : tuple of ndarray
-        y of each loss term; at an optimum y_e is in the subdifferential of f_e at z_e.
+        Multipliers y of each loss term. At an optimum, y_e is in the subdifferential of f_e at z_e.
     equalities : tuple of ndarray
-        nu of each equality.
+        Multipliers nu of each equality.
     rows : ndarray of shape (n,) or None
-        d >= 0 of a row-norm bound.
+        Multipliers d >= 0 of a row-norm bound; None if there is no such bound.
 
     Examples
     --------
@@ -208,26 +211,26 @@ class Multipliers(Owner):
 
     @property
     def parts(self) -> tuple[Array, ...]:
-        """Those of the terms and of the equalities, as `Statement.parts` has them."""
+        """The multipliers of the terms and then of the equalities, in the order of `Statement.parts`."""
         return (*self.terms, *self.equalities)
 
     @property
     def finite(self) -> bool:
-        """Whether all of them are finite numbers."""
+        """Whether all multipliers are finite numbers."""
         parts = (*self.parts, *(() if self.rows is None else (self.rows,)))
         return all(bool(np.isfinite(part).all()) for part in parts)
 
     def each(self, change: Callable[[Array], Array]) -> Multipliers:
-        """The multipliers that a function makes of each array of these."""
+        """The multipliers with a function applied to each array."""
         rows = None if self.rows is None else change(self.rows)
         return Multipliers(tuple(map(change, self.terms)), tuple(map(change, self.equalities)), rows)
 
     def owned(self) -> Multipliers:
-        """The same numbers, read-only."""
+        """The same multipliers in read-only arrays."""
         return self.each(owned)
 
     def scaled(self, s: float) -> Multipliers:
-        """All of them times s."""
+        """All multipliers times s."""
         return self.each(lambda y: s * y)
 
 
@@ -244,7 +247,7 @@ def _vector(values: ArrayLike, size: int, what: str) -> Array:
 
 def _functional(given: object) -> Functional:
     if not isinstance(given, Functional):
-        raise ProblemError(f"a functional must be one such as Entries(n, (i, j)), got {given!r}")
+        raise ProblemError(f"functional must be a Functional such as Entries(n, (i, j)), got {given!r}")
     return given
 
 

@@ -16,14 +16,14 @@ from npkl_models.model.trace_cones import Cvx, CvxSupport, bound_support, penalt
 
 @dataclass(frozen=True)
 class TracePower(Regularizer):
-    """tr K^p <= bound, or penalty / p * tr K^p.
+    """A bound or a penalty on a power of the trace: tr K^p <= bound, or penalty / p * tr K^p.
 
     Parameters
     ----------
     p : float
-        At least 1.
+        Power p, at least 1.
     bound, penalty : float
-        Exactly one of the two, positive (B and G in the source).
+        Positive number B of the bound or G of the penalty; exactly one of the two must be given.
 
     Examples
     --------

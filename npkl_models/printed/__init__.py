@@ -1,8 +1,8 @@
 """The papers' algorithms as they are in print, each in a file to be read beside its paper.
 
-They are backends like the others, and the certificate says what their answers are worth; but nothing takes
-them unless they are named. `kl_admm` is Hu & Kwok (2013), `bcdkl` Hu & Kwok (2015), `bcd_npkl` the baseline
-of that paper, `simple_npkl` Zhuang, Tsang & Hoi (2011), `sqlp` Wu (2011).
+They are backends like all others, and their solutions have certificates. But they are used only if they are
+named. `kl_admm` is Hu & Kwok (2013), `bcdkl` is Hu & Kwok (2015), `bcd_npkl` is the baseline of that paper,
+`simple_npkl` is Zhuang, Tsang & Hoi (2011), and `sqlp` is Wu (2011).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ class PrintedFactorOptions(FactorOptions):
     Parameters
     ----------
     rank : "auto", "pataki" or int
-        Columns of V, which stay as many as they are: by default the largest r with r(r+1)/2 <= m for m loss
-        values; a pair counts in both orders where there are losses on the diagonal too.
+        Number of columns of V, which does not change. By default the largest r with r(r+1)/2 <= m for m loss
+        values; a pair counts in both orders if there are also losses on the diagonal.
     """
 
     rank: int | str = "pataki"

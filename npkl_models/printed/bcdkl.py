@@ -40,9 +40,9 @@ class SweepOptions(PrintedFactorOptions):
     Parameters
     ----------
     max_iter : int, optional
-        Limit on the sweeps, 1,000 by default.
+        Limit on the number of sweeps, 1,000 by default.
     epsilon : float
-        The run ends once a sweep changes V by at most this share of its norm.
+        Tolerance: the run ends once a sweep changes V by at most this share of its norm.
     """
 
     epsilon: float = 1e-5
@@ -59,8 +59,9 @@ class BCDKLOptions(SweepOptions):
     Parameters
     ----------
     unlabelled : {"rows", "step", "block"}
-        How the rows of points without pairs are updated: one by one, eq. (13); all by one step of
-        eq. (17); or all by its fixed point, one sparse solve. The last two take no row norms.
+        Update of the rows of points without pairs. "rows" updates one by one, eq. (13). "step" takes one step
+        of eq. (17) for all. "block" takes the fixed point of eq. (17), a sparse linear system. "step" and
+        "block" do not support row norms.
     """
 
     unlabelled: str = "rows"

@@ -34,19 +34,19 @@ class KLADMMOptions(PrintedFactorOptions):
     Parameters
     ----------
     max_iter : int, optional
-        IterMax, 500 by default; the source has 100 on its adult sets.
+        Limit on the number of iterations (IterMax), 500 by default; the source has 100 for its adult sets.
     rho : float
-        First penalty on V = U.
+        Initial penalty on V = U.
     rho_floor : float
-        Smallest value that eq. (15) may give it. It is doubled, and the run begun again, where the objective
-        grows a thousandfold; the source says nothing of that.
+        Smallest value of rho that eq. (15) may choose. If the objective grows a thousandfold, the floor is
+        doubled and the run begins again; this is not in the source.
     epsilon : float
-        The run ends once both residuals of eq. (14) are below it.
+        Tolerance: the run ends once both residuals of eq. (14) are below it.
     misprint : bool
-        Take d_i of eq. (13) as it is in print, with T_ij v_i: the limit is no stationary point.
+        Whether to use d_i of eq. (13) as printed, with T_ij v_i; the limit is then no stationary point.
     checks : bool
-        Check Lemma 1 and Proposition 1 at every iterate; further columns of the history, and the outcome in
-        the message.
+        Whether to check Lemma 1 and Proposition 1 at every iterate. The history then has further columns, and
+        the message has the outcome.
     """
 
     rho: float = 100.0

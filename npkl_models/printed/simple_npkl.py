@@ -26,17 +26,18 @@ EIGENPAIRS = ("all", "pataki")
 
 @dataclass(frozen=True, kw_only=True)
 class PrintedSimpleNPKLOptions(IterativeOptions):
-    """Options of printed_simple_npkl; an iteration is an eigendecomposition.
+    """Options of printed_simple_npkl; each iteration is an eigendecomposition.
 
     Parameters
     ----------
     max_iter : int, optional
-        Limit on the eigendecompositions, 51 by default.
+        Limit on the number of eigendecompositions, 51 by default.
     start : Solution, optional
-        Whose multipliers are the first point.
+        Solution whose multipliers are the first point.
     eigenpairs : {"all", "pataki"}
-        All positive ones; or those among the r largest that Lanczos finds, r the rank of Prop. 4. The kernel
-        lacks the others then, and the gap stays open where there are any.
+        Eigenpairs of the kernel. "all" takes all with a positive eigenvalue. "pataki" takes those among the r
+        largest that Lanczos finds, r the rank of Prop. 4. If there are more positive eigenvalues, the gap
+        stays open.
     """
 
     eigenpairs: str = "pataki"

@@ -13,20 +13,20 @@ Named = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Dual:
-    """The dual of a problem; prints as the text.
+    """The dual of a problem, which prints as its text.
 
     Attributes
     ----------
     text : str
-        For reading.
+        The dual problem in plain text.
     latex : str
-        The dual problem for typesetting, without dollars.
+        The dual problem in LaTeX, without dollar signs.
     slack : str
-        LaTeX of S(y).
+        The slack S(y) in LaTeX.
     definitions : tuple of (str, str)
-        What its letters mean: what is defined, and its LaTeX.
+        Definitions of the letters: what is defined, and its LaTeX.
     conditions : tuple of (str, str)
-        The conditions of optimality: what it is called, and its LaTeX.
+        Conditions of optimality: the name of each, and its LaTeX.
     """
 
     text: str

@@ -13,14 +13,14 @@ from npkl_models.show.tables import Forms, forms_of
 
 @dataclass(frozen=True)
 class Explanation:
-    """A problem explained; prints as the text.
+    """An explanation of a problem, which prints as its text.
 
     Attributes
     ----------
     text : str
-        For reading.
+        The problem in plain text.
     latex : str
-        For typesetting, without dollars.
+        The problem in LaTeX, without dollar signs.
     """
 
     text: str
@@ -29,12 +29,12 @@ class Explanation:
 
     @property
     def dual(self) -> Dual:
-        """The dual with this problem's numbers, and the conditions of optimality."""
+        """The dual problem with the numbers of this problem, and the conditions of optimality."""
         return explain_dual(self.problem)
 
     @property
     def forms(self) -> Forms:
-        """What each backend makes of it: cones and sizes, or why it cannot. It compiles each of them."""
+        """The compiled form in each backend (cones and sizes), or why there is none; each is compiled."""
         return forms_of(self.problem)
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ class Explanation:
 
 
 def explain(problem: Statement) -> Explanation:
-    """Describe what is minimised, over what, subject to what."""
+    """Explain the objective, the unknown and the constraints of a problem."""
     sums = [latex for _, latex in summands(problem)]
     lines = [
         f"{problem.name or 'problem'}: learn a positive semidefinite kernel K over {problem.n} points.",

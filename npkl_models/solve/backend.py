@@ -21,29 +21,31 @@ PRINTED = "printed"  # the family of the backends that are taken by their names 
 
 
 def unknown_cost(problem: Statement) -> Cost:
-    """Of a backend that does not state its cost: it is not chosen automatically."""
+    """The cost of a backend that does not state its cost; such a backend is not chosen automatically."""
     return Cost(float("inf"), 0.0, "does not state its cost")
 
 
 @dataclass(frozen=True)
 class Backend:
-    """A way to solve a problem.
+    """A backend: a solver, the problems that it supports, its options and its predicted cost.
 
     Attributes
     ----------
     name : str
+        Name of the backend.
     family : str
-        "conic", "lowrank", "spectral", or another; those of "printed" are taken by their names alone.
+        Family, such as "conic", "lowrank" or "spectral". Backends of the family "printed" are used only if
+        they are named.
     summary : str
-        One line.
+        Summary in one line.
     takes : Takes
-        The problems it can take, as data.
+        The problems that the backend supports, as data.
     plan : callable
-        (Problem, options) -> Plan.
+        Function (Problem, options) -> Plan.
     options : type
-        The dataclass of its options.
+        Dataclass of the options.
     cost : callable
-        Problem -> Cost, for the choice between backends. It never raises.
+        Function Problem -> Cost, for the choice between backends. It never raises an error.
 
     Examples
     --------
@@ -67,12 +69,12 @@ class Backend:
         return f"Backend({self.name}: {self.summary})"
 
     def compile(self, problem: Statement, **options: Any) -> Program:
-        """Check problem and options, and set the program up.
+        """Check problem and options, and make a program.
 
         Raises
         ------
         UnsupportedError
-            If the backend cannot take the problem, or does not know an option.
+            If the backend does not support the problem, or does not know an option.
         """
         started = time.perf_counter()
         parsed = parse_options(self.options, options, self.name)
@@ -89,7 +91,7 @@ class Backend:
         return Program(problem, self.name, parsed, plan, face, units, time.perf_counter() - started)
 
     def reason(self, problem: Statement) -> str | None:
-        """Why this backend cannot take the problem, None if it can, on its face."""
+        """Why this backend does not support the problem on its face; None if it does."""
         face = face_of(binary_units(problem).problem)
         reason = self.takes.refusal(face.problem)
         if reason is None or face.whole:
@@ -98,10 +100,10 @@ class Backend:
 
     @property
     def by_name(self) -> bool:
-        """Whether it is taken by its name alone: no default chooses it, and no table lists it unasked."""
+        """Whether the backend is used only if it is named; no default chooses it, and no table lists it."""
         return self.family == PRINTED
 
     @property
     def option_names(self) -> tuple[str, ...]:
-        """Names of the options it takes."""
+        """Names of the options of the backend."""
         return tuple(f.name for f in fields(self.options))

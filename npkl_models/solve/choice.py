@@ -21,15 +21,19 @@ from npkl_models.solve.registry import compatible, get_backend
 
 @dataclass(frozen=True)
 class Choice:
-    """The backend that is chosen, why, and what is predicted of every one; unpacks as (name, reason).
+    """The choice of a backend, with its reason and the predictions for all backends.
+
+    A choice unpacks as (name, reason), and prints as a table of the predictions.
 
     Attributes
     ----------
     name, reason : str
+        Name of the backend, and the reason with the predictions for the other backends.
     short : str
-        The reason without the others.
+        Reason without the other backends.
     rows : tuple of (backend, seconds, bytes, words)
-        The quickest first; then those that cannot, with infinite seconds and the reason.
+        Predictions, the quickest backend first. Backends that do not support the problem follow, with
+        infinite seconds and the reason.
     """
 
     name: str
@@ -44,7 +48,7 @@ class Choice:
         return (self.name, self.reason)[k]
 
     def cells(self) -> list[tuple[str, str, str, str]]:
-        """The table as text: backend, predicted time, memory, what it is or why it cannot."""
+        """The table as text: backend, predicted time, memory, and the summary or why it does not apply."""
         return [
             (name, readable(seconds), f"{size / 1e6:.3g} MB", words)
             if seconds < float("inf")
@@ -65,25 +69,26 @@ class Choice:
 
 
 def choose_backend(problem: Statement, **options: Unpack[AnyKeywords]) -> Choice:
-    """The backend with the smallest predicted time that fits into memory, and why.
+    """Choose the backend with the smallest predicted time among those that fit into memory.
 
     Parameters
     ----------
     problem : Problem
+        The problem to solve.
     **options
-        Only backends that know all of these are considered. With a ``start`` the choice is among those that
-        take one, if any does.
+        Options of the solve. Only backends that know all these options are considered. If there is a
+        ``start``, only backends that support a warm start are considered, provided there are any.
 
     Returns
     -------
     Choice
-        Unpacks as (name, reason); prints as the table of all predictions. The reason names the prediction,
-        those of the others, and why some cannot take the problem.
+        The choice, which unpacks as (name, reason) and prints as the table of all predictions. The reason
+        contains the predictions, and why some backends do not support the problem.
 
     Raises
     ------
     UnsupportedError
-        If none does, with each backend's reason.
+        If no backend supports the problem; the message has the reason of each backend.
 
     Examples
     --------
@@ -121,20 +126,21 @@ def compile(problem: Statement, backend: str = "auto", **options: Unpack[AnyKeyw
 @overload
 def compile(problem: Statement, backend: Backend, **options: Any) -> Program: ...
 def compile(problem: Statement, backend: str | Backend = "auto", **options: Any) -> Program:
-    """Set a problem up for a backend.
+    """Compile a problem to a program of a backend, without solving it.
 
     Parameters
     ----------
     problem : Problem
+        The problem to solve.
     backend : str or Backend
-        A name from `backends`, or "auto" for the choice of `choose_backend`.
+        Name from `backends`, or "auto" for the choice of `choose_backend`.
     **options
-        See the backend's options; common ones are tol, max_iter, time_limit and verbose.
+        Options of the backend. All backends have tol, max_iter, time_limit, verbose and callback.
 
     Returns
     -------
     Program
-        With ``solve()`` and ``describe()``.
+        The program, with the methods ``solve()`` and ``describe()``.
 
     Examples
     --------
@@ -168,20 +174,21 @@ def solve(problem: Statement, backend: Portfolio, **options: Unpack[AnyKeywords]
 @overload
 def solve(problem: Statement, backend: Backend, **options: Any) -> Solution: ...
 def solve(problem: Statement, backend: str | Backend | Portfolio = "auto", **options: Any) -> Solution:
-    """Solve a problem by a backend, or by a strategy.
+    """Solve a problem with a backend, or with a portfolio of backends.
 
     Parameters
     ----------
     problem : Problem
+        The problem to solve.
     backend : str, Backend or Portfolio
-        A name from `backends`; "auto" for `Portfolio()`, which tries several.
+        Name from `backends`, or "auto" for `Portfolio()`, which may try several backends.
     **options
-        As in `compile`.
+        Options of the backend, as in `compile`.
 
     Returns
     -------
     Solution
-        With status, factor and certificate. Its message names the reason for an automatic choice.
+        The solution, with status, factor and certificate. Its message has the reason for an automatic choice.
 
     Examples
     --------

@@ -25,10 +25,10 @@ PROOF = 4e-11  # seconds of a certificate, times order^3, where its matrix is fa
 
 @dataclass(frozen=True)
 class Cost:
-    """Predicted seconds and bytes of a solve; ``hopeless`` says why it had better not be tried.
+    """Predicted seconds and bytes of a solve; ``hopeless`` is a reason not to try it, or empty.
 
-    ``sure`` is a prediction that does not depend on the condition of the problem. A backend that is
-    ``anytime`` has a point, and a bound, whenever it is stopped.
+    A prediction is ``sure`` if it does not depend on the condition of the problem. A backend is ``anytime``
+    if it has a point and a bound whenever it is stopped.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Cost:
         return f"{readable(self.seconds)} and {self.bytes / 1e6:.3g} MB"
 
     def within_memory(self, free: float | None = None) -> Cost:
-        """The same, hopeless if it does not fit into memory: into so many bytes, or what is free now."""
+        """The same cost, marked hopeless if it exceeds ``free`` bytes (by default, the free memory)."""
         if self.bytes <= (available_bytes() if free is None else free):
             return self
         return replace(self, hopeless=f"would need about {self.bytes / 1e9:.3g} GB of memory")

@@ -40,7 +40,7 @@ DEEP = 1e12  # an objective so many times the first one's size below zero: the r
 
 
 class Engine(ABC):
-    """A solver, one iteration at a time.
+    """Base class of solvers that improve a factor by one iteration at a time.
 
     Examples
     --------
@@ -61,22 +61,22 @@ class Engine(ABC):
 
     @abstractmethod
     def iterate(self) -> None:
-        """One iteration; sets V, objective and residual."""
+        """Do one iteration, and set V, objective and residual."""
 
     @abstractmethod
     def multipliers(self) -> Multipliers:
         """A dual point in the domain of the conjugates."""
 
     def grow(self, direction: Array) -> bool:
-        """Leave a stationary point along a negative direction of the slack; False if it cannot."""
+        """Leave a stationary point along a negative direction of the slack; False if this is not possible."""
         return False
 
     def correct(self, directions: Array) -> bool:
-        """Improve in the span of low eigenvectors of the slack; False if it cannot."""
+        """Improve the factor in the span of low eigenvectors of the slack; False if this is not possible."""
         return False
 
     def follow(self, finisher: Engine) -> None:
-        """An iteration of the engine that has taken over."""
+        """Do an iteration of the engine that has taken over."""
         before = finisher.work
         finisher.iterate()
         self.work += finisher.work - before
@@ -85,7 +85,7 @@ class Engine(ABC):
 
 @dataclass(frozen=True)
 class EnginePlan(ABC):
-    """A plan that runs an engine, which is made when the run begins.
+    """Base class of plans that run an engine; the engine is made when the run begins.
 
     Examples
     --------
@@ -100,11 +100,11 @@ class EnginePlan(ABC):
 
     @abstractmethod
     def engine(self) -> Engine:
-        """Lay everything out and draw the start."""
+        """Make the engine, with its start."""
 
     @abstractmethod
     def describe(self) -> str:
-        """Sizes, and the memory they need."""
+        """Describe the sizes, and the memory that they need."""
 
     def run(self, watch: Watch) -> Claim:
         """Iterate until the point is certified, or a limit is reached."""

@@ -23,20 +23,20 @@ FOREVER = 1e300  # seconds
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Options of every backend.
+    """Options that every backend has.
 
     Parameters
     ----------
     tol : float
         Target for the relative gap.
     max_iter : int, optional
-        Limit on the iterations; None is the backend's own.
+        Limit on the number of iterations; None is the backend's own limit.
     time_limit : float, optional
-        Seconds.
+        Limit on the time in seconds.
     verbose : bool
-        Show progress: log lines, and what a conic solver prints.
+        Whether to show progress: log lines, and the output of a conic solver.
     callback : callable, optional
-        Called with an `Iterate` after every iteration; returning True stops.
+        Function that is called with an `Iterate` after every iteration; the run stops if it returns True.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Options:
 
     @property
     def as_stated(self) -> bool:
-        """Whether the solver must work in the units of the statement, since options are numbers in them."""
+        """Whether the solver must work in the units of the statement because an option depends on them."""
         return False
 
     def __post_init__(self) -> None:
@@ -77,7 +77,7 @@ class Options:
 
 
 class Start(NamedTuple):
-    """A point to start from, in the units of the problem that is solved."""
+    """A point for a warm start, in the units of the problem that is solved."""
 
     V: Array | None
     multipliers: Multipliers | None
@@ -85,15 +85,15 @@ class Start(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class IterativeOptions(Options):
-    """Options of the backends that iterate in this library.
+    """Options of the backends whose iterations run in this library.
 
     Parameters
     ----------
     start : Solution or ndarray of shape (n, r), optional
-        A point to start from.
+        Point for a warm start.
     rigour : {"probable", "proved"}
-        How the gap must be known. By default a bound with a failure probability of 1e-6 will do where a
-        proof would take longer; "proved" asks for a factorisation of the dual slack (see `certify`).
+        Required rigour of the gap. "probable" accepts a bound with a failure probability of 1e-6 if a proof
+        would take longer. "proved" requires a factorisation of the dual slack (see `certify`).
 
     Examples
     --------
@@ -120,16 +120,16 @@ class IterativeOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class FactorOptions(IterativeOptions):
-    """Options of the backends that work on a factor V (n x r).
+    """Options of the backends that compute a factor V (n x r).
 
     Parameters
     ----------
     rank : "auto", "pataki" or int
-        Columns of V. "auto" starts small and appends the negative eigenvector of the dual slack until
-        the point is certified; "pataki" is the largest r with r(r+1)/2 <= m for m loss values, as
-        the papers count them: a pair in both orders where there are losses on the diagonal too.
+        Number of columns of V. "auto" starts with few columns, and appends the negative eigenvector of the
+        dual slack until the point is certified. "pataki" is the largest r with r(r+1)/2 <= m for m loss
+        values. As in the papers, a pair counts in both orders if there are also losses on the diagonal.
     random_state : int
-        Seed of the random start and of the row order.
+        Seed of the random start and of the order of the rows.
     """
 
     rank: int | str = "auto"
@@ -151,7 +151,7 @@ O = TypeVar("O", bound=Options)  # the usual letter for a type of options
 
 
 def parse_options(kind: type[O], given: dict[str, Any], backend: str) -> O:
-    """Options of that kind; an unknown name is an error that lists the known ones."""
+    """Make options of the given kind; an unknown name is an error that lists the known names."""
     known = [f.name for f in fields(kind)]
     for name in given:
         if name not in known:
@@ -174,7 +174,7 @@ def in_units(options: O, units: Units) -> O:
 
 
 def is_real(value: object) -> bool:
-    """Whether it is a real number, as which no boolean counts."""
+    """Whether the value is a real number; a boolean is not."""
     return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
 
 
@@ -185,7 +185,7 @@ def require(condition: bool, rule: str, got: object) -> None:
 
 
 class Described(NamedTuple):
-    """An option in words."""
+    """An option with its kind, default and description."""
 
     name: str
     kind: str
@@ -198,7 +198,7 @@ ENTRY = re.compile(r"^(\w+) : (.*)\n((?:    .*\n?|\n)*)", re.M)
 
 
 def describe_options(kind: type[Options]) -> list[Described]:
-    """The options of that kind, read off the classes that declare them; the common ones first."""
+    """Descriptions of the options, read from the docstrings of their classes; common options come first."""
     words: dict[str, tuple[str, str]] = {}
     for cls in reversed(kind.__mro__):
         section = SECTION.search(inspect.cleandoc(cls.__doc__ or ""))

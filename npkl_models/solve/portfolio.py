@@ -1,11 +1,11 @@
 """The default: the quickest backend first, the sure one once it would have been done.
 
-How long a first-order solver takes depends on the condition of a problem, which nobody knows beforehand; how
-long one takes that does not mind the condition is known. So the former may do as much as the latter would;
-then it goes on while its rate of fall promises an end sooner than that, up to three times as much, and
-hands over. Together they need at most about four times what the better one does. All of it is counted work
-(`allowance`), so that who answers is a function of problem, options and versions; only memory that is free,
-and a `time_limit`, are the machine's.
+The time of a first-order solver depends on the condition of the problem, which is not known beforehand. The
+time of a solver that does not depend on the condition (a sure solver) is known. So the first-order solver may
+do as much work as the sure solver would. It may go on while its rate of convergence promises an earlier end,
+up to three times as much work, and then hands over. Together the two need at most about four times the work
+of the better one. Work is counted (`allowance`), so the choice depends only on problem, options and versions,
+except for free memory and a `time_limit`.
 """
 
 from __future__ import annotations
@@ -41,28 +41,29 @@ HELD, PARTS = "solved where the points are held", "solved in {} parts that nothi
 
 @dataclass(frozen=True, kw_only=True)
 class Portfolio:
-    """A strategy: which backends are tried in turn, and how much work each may do.
+    """A portfolio: the order in which backends are tried, and how much work each may do.
 
-    Work is in seconds of the machine that predictions are calibrated on. The sure backend is the quickest
-    whose prediction does not depend on the condition of the problem.
+    Work is measured in seconds of the machine on which predictions were calibrated. The sure backend is the
+    quickest backend whose prediction does not depend on the condition of the problem.
 
     Parameters
     ----------
     share : float
-        Times the sure one's prediction, that the first one may do.
+        Work of the first backend, as a multiple of the prediction for the sure backend.
     shortest : float
-        Work that the first one may do at least.
+        Smallest limit on the work of the first backend.
     patience : float
-        Times its own prediction, that one of the others may do after the sure one.
+        Work of each backend after the sure backend, as a multiple of its own prediction.
     last : float
-        Work that it may do at least.
+        Smallest limit on the work of each backend after the sure backend.
     followers : int
-        How many follow the first one where none is sure, and the sure one where it does not get there.
+        Number of backends that may follow the sure backend. If there is no sure backend: number of backends
+        that may follow the first backend.
     longest : float
-        Prediction up to which one follows there.
+        Largest prediction of a backend that follows the first backend, if there is no sure backend.
     n_jobs : int
-        Processes for the parts of a problem that nothing ties together, -1 for one on each core; with a
-        ``callback`` they are solved in turn.
+        Number of processes for independent parts of a problem; -1 is one for each core. With a ``callback``
+        the parts are solved in turn.
 
     Examples
     --------
@@ -94,11 +95,11 @@ class Portfolio:
                 require(number and value >= 0, f"{name} of a Portfolio must be a number >= 0", value)
 
     def stages(self, costs: Mapping[str, Cost], options: Mapping[str, Any]) -> list[tuple[str, float]]:
-        """Which backends to try in turn, and how much work each may do.
+        """The backends to try in turn, and how much work each may do.
 
-        Should the sure one not get there either, the quickest of the others may do some more each. Where
-        none is sure, nobody knows when to hand over: the first one goes on to its own end, and others follow
-        if that was not the optimum.
+        If the sure backend does not reach the optimum either, the quickest other backends may each do some
+        work. If there is no sure backend, there is no known time to hand over. The first backend then runs to
+        its own end, and others follow if it has not reached the optimum.
         """
         order = sorted(costs, key=lambda name: costs[name].seconds)
         sure = next((name for name in order if costs[name].sure), None)
@@ -118,9 +119,9 @@ class Portfolio:
     def solve(
         self, problem: Statement, options: dict[str, Any], costs: Mapping[str, Cost] | None = None
     ) -> Solution:
-        """The better answer of those that were tried, each part by itself, and the anchored points apart.
+        """Solve a problem: independent parts and anchored points separately, and keep the best solution.
 
-        ``costs`` are the `candidates` of the problem, where they are known.
+        ``costs`` are the `candidates` of the problem, if they are known.
         """
         given = Options(time_limit=options.get("time_limit")).time_limit
         limit = WITHOUT_END if given is None else given
@@ -249,7 +250,7 @@ def _placed(
 
 
 AUTO = Portfolio()
-"""What "auto" stands for."""
+"""The portfolio that ``backend="auto"`` stands for."""
 
 
 def _allowance(problem: Statement, options: Mapping[str, Any], most: float, rival: Cost | None) -> Allowance:

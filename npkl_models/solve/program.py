@@ -19,7 +19,7 @@ from npkl_models.solve.watch import BROKEN, Watch, progress_log, quiet
 
 
 class Plan(Protocol):
-    """A problem laid out for a solver; running it twice gives the same answer.
+    """A problem in the form that a solver needs; two runs give the same result.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class Plan(Protocol):
     """
 
     def run(self, watch: Watch) -> Claim:
-        """Solve; report to the watch, and stop when it says so."""
+        """Run the solver; report to the watch, and stop when the watch requires it."""
 
     def describe(self) -> str:
         """Cones and sizes, or factor sizes, and the memory they need."""
@@ -42,22 +42,24 @@ class Plan(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Program:
-    """A problem compiled for one backend; solving it twice gives the same answer.
+    """A problem compiled for one backend; two solves give the same solution.
 
     Attributes
     ----------
     problem : Problem
+        The problem.
     backend : str
+        Name of the backend.
     options : Options
-        Those of the backend.
+        Options of the backend.
     plan : Plan
-        Of the problem on its face, in units of its own.
+        Plan of the problem on its face, in the problem's own units.
     face : Face
-        Where all feasible kernels lie; see `npkl_models.presolve.faces`.
+        Face that contains all feasible kernels; see `npkl_models.presolve.faces`.
     units : Units
-        In which the problem on the face was handed to the plan.
+        Units of the problem that the plan was made for.
     build_time : float
-        Seconds to set it up.
+        Seconds to make the program.
 
     Examples
     --------
@@ -82,12 +84,12 @@ class Program:
     build_time: float = 0.0
 
     def solve(self, allowance: Allowance | None = None) -> Solution:
-        """Run the solver, and judge what it claims.
+        """Run the solver, and judge its result.
 
         Parameters
         ----------
         allowance : Allowance, optional
-            Counted work after which the run ends with ITERATION_LIMIT.
+            Limit on the counted work; a run that reaches it ends with ITERATION_LIMIT.
         """
         interrupts.heed_all()
         started = clock()
@@ -108,7 +110,7 @@ class Program:
             return Claim(None, None, Status.FAILED, message=f"{type(error).__name__}: {error}")
 
     def _unfolded(self, solution: Solution) -> Solution:
-        """The same answer to the problem as it was stated, whose kernels are the same."""
+        """The same solution as a solution of the problem as stated, whose feasible kernels are the same."""
         y, found = solution.multipliers, solution.known_certificate
         y = None if y is None else self.face.unfold(y)
         if found is not None and y is not None:

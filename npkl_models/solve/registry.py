@@ -10,18 +10,19 @@ _REGISTRY: dict[str, Backend] = {}
 
 
 def register(backend: Backend, *, replace: bool = False) -> Backend:
-    """Make a backend known by its name, to `solve`, `crosscheck` and the rest.
+    """Register a backend under its name, so that `solve`, `crosscheck` and all other functions know it.
 
     Parameters
     ----------
     backend : Backend
+        The backend.
     replace : bool
-        Whether it may take the place of another one of that name.
+        Whether it may replace another backend of the same name.
 
     Returns
     -------
     Backend
-        The same.
+        The backend itself.
 
     Examples
     --------
@@ -47,7 +48,7 @@ def register(backend: Backend, *, replace: bool = False) -> Backend:
 
 
 def unregister(name: str) -> None:
-    """Forget a backend.
+    """Remove a backend from the registry.
 
     Examples
     --------
@@ -64,17 +65,18 @@ def unregister(name: str) -> None:
 
 
 def backends(family: str | None = None) -> dict[str, Backend]:
-    """The backends by name, in the order in which they are preferred.
+    """The registered backends by name, in the order of preference.
 
     Parameters
     ----------
     family : str, optional
-        Only those of that family. By default all but the "printed" ones: the papers' algorithms as they
-        are in print, which are taken by name, and neither chosen nor listed unasked.
+        Family of the backends. By default all families except "printed": the papers' algorithms as they are
+        in print, which are used only if they are named.
 
     Returns
     -------
     dict of str to Backend
+        The backends.
 
     Examples
     --------
@@ -92,7 +94,7 @@ def backends(family: str | None = None) -> dict[str, Backend]:
 
 
 def get_backend(backend: str | Backend) -> Backend:
-    """The backend of that name, or an error that lists them; a Backend is passed through."""
+    """The backend with the given name, or an error that lists all names; a Backend is returned unchanged."""
     if isinstance(backend, Backend):
         return backend
     known = _REGISTRY
@@ -102,5 +104,5 @@ def get_backend(backend: str | Backend) -> Backend:
 
 
 def compatible(problem: Statement) -> dict[str, str | None]:
-    """None for each backend that takes the problem, else the reason why not."""
+    """For each backend, None if it supports the problem, else the reason why it does not."""
     return {name: backend.reason(problem) for name, backend in backends().items()}

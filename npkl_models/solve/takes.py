@@ -20,12 +20,12 @@ FACES: dict[str, Callable[[Loss], bool]] = {
     "quadratic": lambda loss: loss.quadratic and loss.separable,
     "shared": lambda loss: not loss.separable,
 }
-"""What may be asked of a loss in place of its name."""
+"""Properties of a loss that may stand in place of its name."""
 
 
 @dataclass(frozen=True)
 class Powers:
-    """Which tr K^p is taken, in words and as a test.
+    """The powers p of tr K^p that a backend supports, in words and as a test.
 
     Examples
     --------
@@ -46,24 +46,26 @@ def _nothing_more(problem: Statement) -> str | None:
 
 @dataclass(frozen=True)
 class Takes:
-    """The problems that a backend can take.
+    """The problems that a backend supports, as data.
 
     Attributes
     ----------
     losses, diagonal : tuple of str
-        Names in `LOSSES`, or of faces in `FACES` ("any", "smooth", "quadratic", all of a sum over the values;
-        "shared" where they are tied to each other); ``diagonal`` is for the losses on K_ii.
+        Supported losses, and supported losses on K_ii: names in `LOSSES`, or properties in `FACES`. "any",
+        "smooth" and "quadratic" mean losses that are sums over the values. "shared" means losses that tie
+        the values together.
     regularizers : tuple of str
-        "none", "row norm", "trace power", a name in `REGULARIZERS`, or "any".
+        Supported regularisers: "none", "row norm", "trace power", a name in `REGULARIZERS`, or "any".
     powers : Powers
-        Of a trace power.
+        Supported powers of a trace power.
     basis : {"no", "centred", "yes", "required"}
-        "centred" is that of all centred vectors, and none besides.
+        Whether a basis is supported; "centred" supports only the basis of all centred vectors.
     equalities : bool
+        Whether equalities are supported.
     functionals : tuple of str
-        Kinds, or "any".
+        Supported kinds of functionals, or "any".
     beyond : callable
-        Problem -> None or a reason: what the rest cannot say.
+        Function Problem -> None or a reason, for conditions that the other attributes cannot express.
 
     Examples
     --------
@@ -98,7 +100,7 @@ class Takes:
                     raise unknown(f"name in {field}", name, names)
 
     def refusal(self, problem: Statement) -> str | None:
-        """Why a problem is not taken, to follow the backend's name; None if it is."""
+        """Why a problem is not supported, as words that follow the backend's name; None if it is."""
         if self.basis == "required" and problem.basis is None:
             return "needs a basis, K = Q U Q'; see Problem.with_basis and eigenbasis"
         if self.basis == "no" and problem.basis is not None:

@@ -45,7 +45,7 @@ BROKEN = (np.linalg.LinAlgError, ArithmeticError)  # how numbers out of range sh
 
 
 class Ended(Exception):
-    """A run has ended, with this status."""
+    """Signal that a run has ended with a status."""
 
     def __init__(self, status: Status) -> None:
         super().__init__(status.name)
@@ -53,15 +53,16 @@ class Ended(Exception):
 
 
 class Watch:
-    """Watches over one run of a solver, which reports its iterates and is told when to stop.
+    """Monitor of one run: the solver reports its iterates to the watch, and the watch tells it when to stop.
 
     Attributes
     ----------
     started : float
-        In seconds of `npkl_models.linalg.compile.clock`, which leaves compilation out.
+        Start of the run in seconds of `npkl_models.linalg.compile.clock`, which leaves compilation out.
     rows : list of Iterate
+        The iterates so far.
     trouble : str
-        What broke the run, if something did.
+        The error that ended the run, or empty.
 
     Examples
     --------

@@ -23,14 +23,14 @@ from npkl_models.spectral.concave import POWERS, printed_rank, spectral_cost, tr
 
 @dataclass(frozen=True, kw_only=True)
 class ClosedFormOptions(Options):
-    """Options of closed_form: those of every backend.
+    """Options of closed_form, which are the options of every backend.
 
     Parameters
     ----------
     max_iter : int, optional
-        Limit on the eigenpairs of Lanczos, half of the order by default.
+        Limit on the number of eigenpairs of Lanczos, half of the order by default.
     time_limit : float, optional
-        Seconds, past which Lanczos asks for no more eigenpairs.
+        Time in seconds after which Lanczos computes no more eigenpairs.
     """
 
 

@@ -41,7 +41,8 @@ class MFPCOptions(IterativeOptions):
     Parameters
     ----------
     continuation : bool
-        Begin with a strong shrinkage of the eigenvalues and weaken it in stages, rather than with none.
+        Whether to begin with a strong shrinkage of the eigenvalues and weaken it in stages. False begins
+        without shrinkage.
     """
 
     continuation: bool = True

@@ -41,18 +41,19 @@ MEMORY = 30  # pairs of the quasi-Newton matrix
 
 @dataclass(frozen=True, kw_only=True)
 class SimpleNPKLOptions(IterativeOptions):
-    """Options of simple_npkl; an iteration is an eigendecomposition.
+    """Options of simple_npkl; each iteration is an eigendecomposition.
 
     Parameters
     ----------
     max_iter : int, optional
-        Limit on the eigendecompositions, 3,000 by default.
+        Limit on the number of eigendecompositions, 3,000 by default.
     start : Solution, optional
-        Whose multipliers are the first point.
+        Solution whose multipliers are the first point.
     rule : {"quasi_newton", "accelerated"}
-        Bounded L-BFGS; or Nesterov's accelerated projected gradient with backtracking. At p = 1, where the
-        dual has kinks, the first goes over to proximal points at once, and the second is refused. For
-        multipliers that share a weight the first is sequential quadratic programming, then the second.
+        Ascent method. "quasi_newton" is L-BFGS with bounds. "accelerated" is Nesterov's accelerated projected
+        gradient with backtracking. At p = 1, where the dual has kinks, "quasi_newton" changes to proximal
+        points at once, and "accelerated" is refused. If multipliers share a weight, "quasi_newton" is
+        sequential quadratic programming, followed by "accelerated".
     """
 
     rule: str = "quasi_newton"

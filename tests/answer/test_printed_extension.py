@@ -70,7 +70,9 @@ def test_a_point_far_from_all_gets_zero_or_says_so(halves):
     solution, X, _ = halves
     lost = np.full((6, 4), 1e6) + np.arange(6)[:, None]
     assert not solution.extend_points(X, lost, shift=0.1).any()
-    with pytest.raises(nm.ProblemError, match="every new point must be joined to an old one, got none for"):
+    with pytest.raises(
+        nm.ProblemError, match="every new point must be joined to an old point, got no such edge for"
+    ):
         solution.extend_points(X, lost)
 
 
@@ -87,7 +89,7 @@ def test_sparse_points_one_point_and_other_widths(sigma):
 @pytest.mark.parametrize(
     ("X", "X_new", "how", "message"),
     [
-        (np.ones((3, 2)), np.ones((2, 2)), {}, "X must have the 4 rows of V"),
+        (np.ones((3, 2)), np.ones((2, 2)), {}, "X must have 4 rows like V"),
         (np.ones((4, 2)), np.ones((2, 3)), {}, "as many columns as X"),
         (np.ones((4, 2)), np.full((1, 2), np.nan), {}, "X must be finite"),
         (np.ones((4, 2)), np.ones((1, 2)), {"steps": 0}, "steps must be an integer >= 1"),

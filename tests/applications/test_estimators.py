@@ -233,7 +233,7 @@ def test_large_kernels_are_not_made(monkeypatch):
         ({}, {"must_link": [(0, 500)]}, "must index points 0..177"),
         ({}, {"must_link": [("a", "b")]}, "without a DataFrame"),
         ({}, {"must_link": ["a"]}, "shape"),
-        ({}, {"must_link": [(0, 1)], "cannot_link": [(1, 0)]}, "both lists"),
+        ({}, {"must_link": [(0, 1)], "cannot_link": [(1, 0)]}, "both a must-link and a cannot-link"),
         ({}, {"y": np.arange(178) / 7}, "continuous"),
         ({}, {"y": [0, 1]}, "y must have"),
     ],
@@ -307,7 +307,7 @@ def test_scores_are_of_pairs_or_of_classes():
     same = (WINE.y[:, None] == WINE.y) & ~np.eye(len(X), dtype=bool)
     wanted = 0.5 * (every[same].mean() + 1 - every[WINE.y[:, None] != WINE.y].mean())
     assert model.score(X, WINE.y) == pytest.approx(wanted)
-    with pytest.raises(nm.ProblemError, match="score must be given pairs, or two known classes"):
+    with pytest.raises(nm.ProblemError, match="score must be given pairs, or two points of known class in y"):
         model.score(X, np.full(len(X), -1))
     assert NPKLKernel().fit(X, **SIDE).score(X, pairs=held) > 0.95
 

@@ -43,7 +43,7 @@ def test_it_begins_with_nothing():
     """Pairs at random until there is an answer; then those of the kernel."""
     loop = Labelling(L, WINE.X.shape[0], random_state=3)
     assert loop.pairs is None
-    with pytest.raises(nm.ProblemError, match="must be an answer"):
+    with pytest.raises(nm.ProblemError, match="at least one pair must be known"):
         loop.solve()
     first = loop.suggest(4)
     assert np.unique(first).size == 8
@@ -72,8 +72,8 @@ def test_what_was_answered_implied_or_skipped_is_not_asked_again():
 @pytest.mark.parametrize(
     ("pair", "sign", "words"),
     [
-        ((1, 0), -1, "0 - 1 must not be on both lists: it is a must-link already"),
-        ((2, 3), 1, "2 - 3 must not be on both lists: it is a cannot-link already"),
+        ((1, 0), -1, "0 - 1 must not be on both lists: the pair is a must-link already"),
+        ((2, 3), 1, "2 - 3 must not be on both lists: the pair is a cannot-link already"),
         ((0, 2), -1, "0 - 2 must not be a cannot-link: must-links join 0 - 1 - 2"),
         (
             (0, 3),

@@ -26,7 +26,7 @@ def test_a_basis_that_has_no_cost_is_refused_before_anything_is_solved(small, mo
     problem = small("pcp").with_basis(nm.eigenbasis(small("pcp").cost, 6))
     other = problem.solve()
     monkeypatch.setattr(sys.modules["npkl_models.crosscheck.run"], "_solve", lambda *a: pytest.fail("solved"))
-    with pytest.raises(nm.ProblemError, match="got one without"):
+    with pytest.raises(nm.ProblemError, match="got a problem without a basis"):
         nm.crosscheck(small("pcp"), ["bcd"], without_basis=True)
     with pytest.raises(nm.ProblemError, match="must be a solution of the same problem"):
         nm.crosscheck(problem, ["sqlp"], without_basis=other)

@@ -132,7 +132,7 @@ def test_bad_data_calls(tmp_path):
         with pytest.raises(nm.UnsupportedError, match="unknown data set"):
             nm.datasets.load(name)
     with pytest.raises(
-        nm.ProblemError, match="options of iris, which is not generated, must be n and random"
+        nm.ProblemError, match="options of iris, which is no synthetic set, must be n and random"
     ):
         datasets.load("iris", noise=3)
     with pytest.raises(nm.ProblemError, match="random_state"):

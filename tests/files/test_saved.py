@@ -64,7 +64,7 @@ def test_a_doubled_factor_is_not_optimal(solution, path, tmp_path):
     back = nm.Solution.load(changed(path, tmp_path / "old.npz", V=2 * solution.V))
     assert back.status is nm.Status.INACCURATE
     assert "OPTIMAL -" not in said(back)
-    assert "the file says OPTIMAL, of which its numbers are no proof" in back.message
+    assert "the file says OPTIMAL, but its numbers do not prove this status" in back.message
     assert back.objective == back.problem.objective_of_factor(2 * solution.V)
     assert not back.is_optimal(0.5)
 

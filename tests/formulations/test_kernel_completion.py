@@ -105,10 +105,10 @@ def refused(match, *args, **given):
 def test_what_is_no_kernel_with_holes_is_refused():
     skew = A.copy()
     skew[2, 5] += 1.0
-    refused(r"one value in both orders, got 1 with two that differ: \[\(2, 5\)\] by up to 1", skew)
-    refused(r"one value in both orders, got 1 .*\(0, 1\)", ([0, 1], [1, 0], [0.5, 0.6]))
+    refused(r"same value in both orders, got 1 with two values that differ by up to 1: \[\(2, 5\)\]", skew)
+    refused(r"the same value in both orders, got 1 .*\(0, 1\)", ([0, 1], [1, 0], [0.5, 0.6]))
     assert nm.kernel_completion(([0, 1], [1, 0], [0.5, 0.5])).terms[0].functional.size == 1
-    refused("one weight in both orders", ([0, 1], [1, 0], [0.5, 0.5]), weights=[1.0, 2.0])
+    refused("the same weight in both orders", ([0, 1], [1, 0], [0.5, 0.5]), weights=[1.0, 2.0])
     refused("observed must hold at least one entry, got none", np.full((3, 3), np.nan))
     refused(r"shape \(n, n\) with n >= 2, or be a tuple .* got \(3, 2\)", np.ones((3, 2)))
     refused(r"must be finite, got \[inf, inf\] at \[\(0, 1\)", np.array([[1.0, np.inf], [np.inf, 1.0]]))
@@ -117,7 +117,7 @@ def test_what_is_no_kernel_with_holes_is_refused():
     refused("vectors of one length, got shapes", ([0], [1, 2], [1.0]))
     refused(r"must lie in 0..2, got \[\(1, 3\)\]", ([0, 1], [1, 3], [1.0, 1.0]), n_points=3)
     refused(r"must lie in 0..1, got \[\(-1, 1\)\]", ([-1], [1], [1.0]))
-    refused("n_points must be the 12 of the array", A, n_points=13)
+    refused("n_points must be 12, the order of the array, or None", A, n_points=13)
     refused(r"weights of entries must have shape \(12, 12\)", A, weights=[1.0])
     refused(r"weights of entries must have shape \(1,\)", ([0], [1], [1.0]), weights=[1.0, 2.0])
     refused(r"positive and finite, got \[-1.0\] at \[\(0, 1\)\]", ([0], [1], [1.0]), weights=[-1.0])

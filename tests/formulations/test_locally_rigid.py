@@ -81,9 +81,13 @@ def test_what_does_not_place_a_point_is_refused():
     X = points(20)
     with pytest.raises(nm.ProblemError, match="n_neighbors must be more than the dimension, 2, .* got 2"):
         nm.locally_rigid(X, 2, 5)
-    with pytest.raises(nm.ProblemError, match="n_basis must be from the dimension, 3, to n - 1 = 19, got 2"):
+    with pytest.raises(
+        nm.ProblemError, match="n_basis must be between the dimension, 3, and n - 1 = 19, got 2"
+    ):
         nm.locally_rigid(X, 5, 2, dimension=3)
-    with pytest.raises(nm.ProblemError, match="n_basis must be from the dimension, 2, to n - 1 = 19, got 20"):
+    with pytest.raises(
+        nm.ProblemError, match="n_basis must be between the dimension, 2, and n - 1 = 19, got 20"
+    ):
         nm.locally_rigid(X, 5, 20)
     with pytest.raises(nm.ProblemError, match="dimension must be an integer >= 1, got 1.5"):
         nm.locally_rigid(X, 5, 5, dimension=1.5)

@@ -99,7 +99,10 @@ def test_what_is_unbounded_is_refused_with_its_remedy():
     assert nm.psde(apart, bound=2.0).solve("simple_npkl").is_optimal(1e-6)
     assert nm.psde(nm.Pairs(3, None, [(0, 1)]), bound=2.0).solve("sdp").is_optimal(1e-6)
     still = np.column_stack([[0.0, 0, 1, 1, 1], [0.0, 1, 2, 3, 5]])
-    with pytest.raises(nm.ProblemError, match="got one of 2 along which no similar points differ"):
+    with pytest.raises(
+        nm.ProblemError,
+        match="all 2 directions of the features, got one along which only other points differ",
+    ):
         nm.psde(apart, features=still)
     with pytest.raises(nm.ProblemError, match="features must tell points apart, got 1 columns"):
         nm.psde(apart, features=np.full((5, 1), 0.1))
@@ -121,7 +124,7 @@ def test_the_weight_of_the_hinge_is_refused_just_where_it_is_too_small(with_feat
         threshold = 1 / np.linalg.eigvalsh(Q.T @ L @ Q)[0]
     else:
         threshold = 1 / np.linalg.eigvalsh(L)[1]
-    with pytest.raises(nm.ProblemError, match=r"C times the Laplacian .* raise C by 1\.0"):
+    with pytest.raises(nm.ProblemError, match=r"C times the Laplacian .* multiply C by 1\.0"):
         nm.psde(pairs, C=0.99 * threshold, loss="hinge", **given)
     held = nm.psde(pairs, C=1.01 * threshold, loss="hinge", **given)
     assert held.solve("sdp").is_optimal(1e-5)

@@ -73,7 +73,7 @@ def formulations() -> str:
         f"{head}{imports}from npkl_models.problem import Problem\n\n{_all(['FORMULATIONS', *sorted(names)])}\n"
         "FORMULATIONS: dict[str, Callable[..., Problem]] = {\n"
         f"    builder.__name__: builder\n    for builder in ({', '.join(names)})\n}}\n"
-        '"""All of them by name."""\n'
+        '"""All formulations by name."""\n'
     )
 
 

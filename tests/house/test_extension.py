@@ -288,7 +288,7 @@ def test_what_is_reported_to_the_watch_is_the_history(small):
 
 def test_two_backends_of_one_name_are_not_one_row(small):
     bcd = nm.backends()["bcd"]
-    with pytest.raises(nm.ProblemError, match="two backends have the name 'bcd'"):
+    with pytest.raises(nm.ProblemError, match="backends must have different names, got 'bcd' twice"):
         nm.crosscheck(small("pcp"), ["bcd", dataclasses.replace(bcd, summary="another")])
     assert len(nm.crosscheck(small("pcp"), "bcd").rows) == 1
     assert len(nm.crosscheck(small("pcp"), ["bcd", "bcd", bcd]).rows) == 1
@@ -335,7 +335,7 @@ def test_a_loss_must_say_what_it_is():
     E = nm.Entries(3, ([0], [1]))
     with pytest.raises(nm.ProblemError, match="must declare name, latex, smooth"):
         nm.LossTerm(E, Silent(), 1.0)
-    with pytest.raises(nm.ProblemError, match=r"instance, got the class Hinge: write Hinge\(\)"):
+    with pytest.raises(nm.ProblemError, match=r"instance, got the class Hinge; write Hinge\(\)"):
         nm.LossTerm(E, nm.Hinge, 1.0)
 
 

@@ -65,9 +65,9 @@ def test_infinite_weight_keeps_the_distances():
     np.testing.assert_allclose(z, hood.squared, rtol=1e-7)
     soft = nm.colored_mvu(X, y, n_neighbors=3, C=1e5).solve("interior")
     assert soft.objective == pytest.approx(found.objective, rel=1e-3)
-    with pytest.raises(nm.ProblemError, match="C must be finite with a bound, which"):
+    with pytest.raises(nm.ProblemError, match="C must be finite if a bound is given, since"):
         nm.colored_mvu(X, y, C=np.inf, bound=1.0)
-    with pytest.raises(nm.ProblemError, match="C must be finite with a penalty, which"):
+    with pytest.raises(nm.ProblemError, match="C must be finite if a penalty is given, since"):
         nm.colored_mvu(X, y, C=np.inf, penalty=1.0)
 
 

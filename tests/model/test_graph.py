@@ -98,6 +98,6 @@ def test_widths_of_points_that_coincide(sigma):
 
 def test_points_whose_squares_overflow_are_refused():
     X = np.arange(20.0).reshape(10, 2)
-    with pytest.raises(nm.NPKLError, match="squares to be finite"):
+    with pytest.raises(nm.NPKLError, match="so that squares are finite"):
         nm.laplacian(X * 1e160, 4)
     assert np.isfinite(nm.laplacian(X * 1e140, 4).data).all()

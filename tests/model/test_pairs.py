@@ -19,7 +19,7 @@ def test_pairs_are_ordered_and_distinct():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((5, [(0, 1)], [(1, 0)]), r"both lists, got \[\(0, 1\)\]"),
+        ((5, [(0, 1)], [(1, 0)]), r"both a must-link and a cannot-link, got \[\(0, 1\)\]"),
         ((5, [(0, 5)], []), r"must_link must index points 0..4, got \[\[0, 5\]\]"),
         ((5, [], [(-1, 2)]), r"cannot_link must index points"),
         ((5, [(2, 2)], []), r"self pairs \[\[2, 2\]\]"),
@@ -28,7 +28,7 @@ def test_pairs_are_ordered_and_distinct():
         ((5, [(0, 1, 2)], []), r"integers of shape \(m, 2\)"),
         ((5, [(0, 1)], [], [-1.0]), "positive finite numbers"),
         ((5, [(0, 1)], [], [1.0, 2.0]), "weights must be 1 positive"),
-        ((5, [(0, 1), (1, 0)], [], [1.0, 2.0]), "no pair must be repeated"),
+        ((5, [(0, 1), (1, 0)], [], [1.0, 2.0]), "pairs with weights must not be repeated"),
     ],
 )
 def test_bad_pairs_are_named(arguments, message):

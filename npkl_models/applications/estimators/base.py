@@ -39,12 +39,12 @@ FORMULATIONS: dict[str, Build] = {
     ),
     "hard_pcp": lambda L, pairs, gamma, loss: hard_pcp(L, pairs),
 }
-"""What an estimator can be asked to solve, by name."""
+"""The formulations that an estimator can solve, by name."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class KernelEstimator(SolvedEstimator):
-    """Base of the estimators: the parameters that they share; its subclasses say what comes of the factor."""
+    """Base class of the estimators, with their shared parameters."""
 
     formulation: str | Callable[[Matrix, Pairs, float], Problem] = "pcp"
     loss: str = "squared_hinge"
@@ -60,37 +60,40 @@ class KernelEstimator(SolvedEstimator):
 
     @abstractmethod
     def _apart(self) -> int:
-        """How many landmarks are kept apart without side information."""
+        """Number of landmarks that are kept apart if there is no side information."""
 
     def _finish(self, seed: int, weight: Array | None) -> None:
-        """What is done with the kernel once it is found."""
+        """Use the kernel that was learnt; by default nothing is done."""
 
     def fit(
         self, X: Any, y: ArrayLike | None = None, *, must_link: ArrayLike | None = None,
         cannot_link: ArrayLike | None = None, pairs: ArrayLike | Pairs | None = None,
         y_pairs: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
     ) -> Self:  # fmt: skip
-        """Learn the kernel, and form the clusters of an estimator that has some.
+        """Learn the kernel; a clustering estimator then forms its clusters.
 
         Parameters
         ----------
         X : array_like, sparse or DataFrame of shape (n, d)
+            The points.
         y : array_like of shape (n,), optional
-            Known classes, -1 (or None or NaN) where unknown; `spanning_pairs` says which pairs they make.
+            Known classes; -1, None or NaN marks a point of unknown class. `spanning_pairs` turns the classes
+            into pairs.
         must_link, cannot_link : array_like of shape (m, 2), optional
-            Integers are positions of rows, whatever the index of X is. Anything else (strings, dates) is
-            looked up in the index of a DataFrame, which must be unique.
+            Pairs of rows. Integers are positions of rows, whatever the index of X is. All other labels
+            (strings, dates) are looked up in the index of a DataFrame, which must be unique.
         pairs, y_pairs : array_like of shape (m, 2) and (m,), optional
-            Pairs and their signs, +1 for must-links and -1 for cannot-links, as in metric-learn; or True and
-            False, or 1 and 0. ``pairs`` may be `Pairs` instead, with confidences, and without ``y_pairs``.
+            Pairs and their signs, as in metric-learn: +1 for must-links and -1 for cannot-links. True and
+            False, or 1 and 0, are accepted, too. Alternatively, ``pairs`` is a `Pairs` object, with or
+            without confidences; ``y_pairs`` must then be None.
         sample_weight : array_like of shape (n,), optional
-            Not negative. A point counts so much in k-means, and a pair so much more as the geometric mean of
-            the weights of its two points. The graph is that of the points, whatever their weights.
+            Weights of the points, not negative. k-means uses them. The confidence of each pair is
+            multiplied by the geometric mean of the weights of its two points. The graph ignores the weights.
 
         Returns
         -------
         KernelEstimator
-            Itself.
+            This estimator.
         """
         apart = self._apart()
         index = X.index if hasattr(X, "iloc") else None
@@ -120,25 +123,26 @@ class KernelEstimator(SolvedEstimator):
         cannot_link: ArrayLike | None = None, pairs: ArrayLike | Pairs | None = None,
         y_pairs: ArrayLike | None = None,
     ) -> float:  # fmt: skip
-        """How well pairs of points are told, from 0 to 1; they should be none that `fit` was given.
+        """How well the estimator predicts pairs, from 0 to 1; use pairs that `fit` has not seen.
 
-        Of clusters the mean of two shares: must-links within a cluster, cannot-links across. Of a kernel the
-        area under the curve: how often a must-link has a larger cosine than a cannot-link.
+        The score of clusters is the mean of two shares: must-links within a cluster, and cannot-links across
+        clusters. The score of a kernel is the area under the ROC curve: the probability that a must-link has
+        a larger cosine than a cannot-link.
 
         Parameters
         ----------
         X : array_like, sparse or DataFrame of shape (m, d)
-            Points of the training set or others.
+            Points of the training set, or new points.
         y : array_like of shape (m,), optional
-            Known classes, -1 where unknown: every pair of known ones is told (of at most 1,000 points, evenly
-            spaced among them).
+            Known classes; -1 marks a point of unknown class. If only y is given, all pairs of points of known
+            class are scored; of more than 1,000 such points, 1,000 evenly spaced ones are used.
         must_link, cannot_link, pairs, y_pairs
-            As in `fit`, of rows of this X.
+            Pairs of rows of this X, as in `fit`.
 
         Raises
         ------
         ProblemError
-            If nothing is given to tell.
+            If the arguments contain no pair.
         """
         index = X.index if hasattr(X, "iloc") else None
         count = X.shape[0] if hasattr(X, "shape") else len(X)
@@ -147,7 +151,7 @@ class KernelEstimator(SolvedEstimator):
         else:
             held = collected(count, index, y, must_link, cannot_link, pairs, y_pairs)
         if held is None:
-            raise ProblemError("score must be given pairs, or two known classes in y, got none")
+            raise ProblemError("score must be given pairs, or two points of known class in y, got neither")
         return self._told(X, held)
 
     @abstractmethod
@@ -155,7 +159,7 @@ class KernelEstimator(SolvedEstimator):
         """The score of pairs of points."""
 
     def _shaped(self, factor: Array) -> Array:
-        """The factor in as many columns as are wanted."""
+        """The factor with the number of columns that the estimator asks for."""
         return factor
 
     def _problem(self, L: Matrix, pairs: Pairs) -> Problem:
@@ -165,14 +169,14 @@ class KernelEstimator(SolvedEstimator):
         return FORMULATIONS[name](L, pairs, self.gamma, self.loss)
 
     def _solving(self, seed: int) -> dict[str, Any]:
-        """Options of the solve; a seed only for a backend, asked for by name, that takes one."""
+        """Options of the solve; the seed is passed only to a backend that was named and takes a seed."""
         out = {"tol": self.tol} | dict(self.options or {})
         if self.backend != "auto" and "random_state" in get_backend(self.backend).option_names:
             out.setdefault("random_state", seed)
         return out
 
     def _extended(self, X: Any) -> Iterator[Array]:
-        """Rows of the factor for points, those of training points as they are, some thousand at a time."""
+        """Rows of the factor for points, in chunks; a training point keeps its own row."""
         check_is_fitted(self, "factor_")
         new = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         if sp.issparse(new) != sp.issparse(self._points):
@@ -180,7 +184,7 @@ class KernelEstimator(SolvedEstimator):
         return self._placed(new, self.factor_, self._combined)
 
     def _combined(self, new: Any, distance: Array, near: Index) -> Array:
-        """`extend` with the affinities of `knn_affinity`; each row of them scaled, which changes nothing."""
+        """`extend` with the affinities of `knn_affinity`, each row scaled; the scale does not matter."""
         nearest = distance[:, :1]
         weight = np.exp(-(distance - nearest) * (distance + nearest) / 2 / self.width_**2)
         row = np.repeat(np.arange(len(weight)), weight.shape[1])
@@ -189,13 +193,13 @@ class KernelEstimator(SolvedEstimator):
 
     @property
     def kernel_(self) -> Array:
-        """The kernel of the training points as a matrix, of at most 10,000 points."""
+        """The kernel of the training points as a dense matrix; available for at most 10,000 points."""
         check_is_fitted(self, "solution_")
         n = self.solution_.problem.n
         if n > DENSE_LIMIT:
             raise ProblemError(
-                f"kernel_ must be of at most {DENSE_LIMIT:,} points, got {n:,}: work with factor_, "
-                "or ask solution_.dense(force=True)"
+                f"kernel_ must be of at most {DENSE_LIMIT:,} points, got {n:,}: use factor_, "
+                "or call solution_.dense(force=True)"
             )
         return self.solution_.K
 
@@ -206,7 +210,7 @@ class KernelEstimator(SolvedEstimator):
 
 
 def _principal(V: Array) -> Array:
-    """The factor of the same kernel in its principal axes, the largest first, with fixed signs."""
+    """A factor of the same kernel in its principal axes, the largest axis first, with fixed signs."""
     U, s, _ = np.linalg.svd(V, full_matrices=False)
     kept = max(int(np.sum(s**2 > NEGLIGIBLE * s[0] ** 2)), 1)
     out: Array = U[:, :kept] * s[:kept]

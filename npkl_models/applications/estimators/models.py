@@ -21,70 +21,80 @@ from npkl_models.model.pairs import Pairs
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
-    """Clusters of points with must-links, cannot-links or some classes: a kernel is learnt, then k-means.
+    """Semi-supervised clustering: learn a kernel from pairs or some classes, then run k-means on it.
 
     Parameters
     ----------
     n_clusters : int
+        Number of clusters.
     formulation : {"pcp", "npkl", "simple_npkl", "hard_pcp"} or callable
-        "simple_npkl" has tr K^2 <= n^2 / 10. A callable ``build(L, pairs, gamma)`` makes a problem of
-        your own.
+        The problem whose solution is the kernel. "simple_npkl" is solved with tr K^2 <= n^2 / 10. A callable
+        ``build(L, pairs, gamma)`` returns a `Problem` of your own.
     loss : {"square", "hinge", "squared_hinge", "linear"}
-        Of "npkl" and "simple_npkl"; "pcp" has squares, "hard_pcp" none.
+        Loss of the pairs in "npkl" and "simple_npkl". "pcp" always has the square loss; "hard_pcp" has no
+        loss.
     gamma : float
-        Weight of the pairs (C of "simple_npkl"); "hard_pcp" has none.
+        Weight of the pairs (C in "simple_npkl"); "hard_pcp" ignores it.
     n_neighbors : int
-        Of the graph; all other points where there are fewer.
+        Number of neighbours of each point in the graph; all other points if there are fewer.
     shift : float
-        Added to the diagonal of the Laplacian; without any the problem may be ill-posed.
+        Number added to the diagonal of the Laplacian; with a shift of 0 the problem may be ill-posed.
     sigma : float, "auto", "last" or "binary"
         Width of the affinities, as in `knn_affinity`.
     metric : str
-        Of the graph.
+        Metric of the graph, as in `knn_affinity`; not "precomputed".
     backend : str
-        As in `Problem.solve`.
+        Solver, as in `Problem.solve`.
     tol : float
         Target of the certified relative gap.
     options : dict, optional
-        More options of `Problem.solve`, for example ``{"time_limit": 60}``.
+        Further options of `Problem.solve`, for example ``{"time_limit": 60}``.
     n_init : int
-        Restarts of k-means.
+        Number of restarts of k-means.
     random_state : int, RandomState or None
+        Seed of k-means, of the landmarks, and of a backend that was named and takes a seed.
 
     Attributes
     ----------
     labels_ : ndarray of int, shape (n,)
+        Cluster of each training point.
     cluster_centers_ : ndarray of shape (n_clusters, r)
-        In the coordinates of ``factor_``.
+        Centres of the clusters, in the coordinates of ``factor_``.
     factor_ : ndarray of shape (n, r)
-        Of the kernel, in its principal axes, without those whose eigenvalue is below 1e-7 of the largest.
+        Factor of the kernel in its principal axes. Axes whose eigenvalue is below 1e-7 of the largest are
+        left out.
     kernel_ : ndarray of shape (n, n)
-        Up to 10,000 points.
+        The kernel; an error is raised for more than 10,000 points.
     pairs_ : Pairs
-        Those that the kernel was learnt from.
+        The pairs that the kernel was learnt from.
     supervised_ : bool
-        Whether there was any side information.
+        Whether `fit` was given side information.
     width_ : float
-        Of the training graph's affinities, inf for a binary one; those of new points have the same.
+        Width of the affinities of the training graph, inf for a binary graph. The affinities of new points
+        have the same width.
     solution_ : Solution
+        The solution of the problem.
     certificate_ : Certificate
-        What is proved of the kernel; a `ConvergenceWarning` says when that is less than ``tol``.
+        The proved bounds on the optimum. `fit` issues a `ConvergenceWarning` unless the status is OPTIMAL.
     n_features_in_ : int
+        Number of features of X.
     feature_names_in_ : ndarray of str
-        For a DataFrame with names.
+        Names of the columns, if X is a DataFrame whose columns have names.
 
     Notes
     -----
-    Side information is the union of what `fit` is given; contradictory pairs are allowed unless the same
-    pair is on both lists. Without any, ``n_clusters`` landmarks (the points nearest to the centres of
-    k-means) are not to be linked, and the graph says the rest; ``n_clusters=1`` has two of them.
+    The side information is the union of all that `fit` is given. Contradictory pairs are allowed unless the
+    same pair is both a must-link and a cannot-link. Without side information, cannot-links between
+    ``n_clusters`` landmarks (the points nearest to the centres of k-means) take its place; if
+    ``n_clusters=1``, there are two landmarks.
 
-    `predict` gives a new point the average of its nearest training points' rows, weighted by affinities of
-    the training width (`npkl_models.answer.extension.extend`), and the cluster whose centre is nearest; each
-    point by itself. A point of the training set keeps its own row.
+    `predict` gives each new point the average of the rows of its nearest training points, weighted by
+    affinities of the training width (`npkl_models.answer.extension.extend`). The point then joins the cluster
+    with the nearest centre. New points do not influence each other. A training point keeps its own row.
 
-    Pairs say positions in X, so rows cannot be split with them: under `GridSearchCV` say the classes that are
-    known by y, and -1 for the others; `npkl_models.applications.held_out.cross_val_pairs` splits the pairs.
+    Pairs are positions in X, so a split of the rows would invalidate them. For `GridSearchCV`, pass the known
+    classes as y, with -1 for all other points. `npkl_models.applications.held_out.cross_val_pairs` splits the
+    pairs instead of the rows.
 
     Examples
     --------
@@ -120,42 +130,43 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         return share_met(self.predict(X), held)
 
     def fit_predict(self, X: Any, y: ArrayLike | None = None, **side: Any) -> Index:
-        """The labels that `fit` forms; ``side`` is what it takes by keyword."""
+        """Call `fit` and return ``labels_``; ``side`` holds the keyword arguments of `fit`."""
         return self.fit(X, y, **side).labels_
 
     def predict(self, X: Any) -> Index:
-        """The nearest cluster of each point, in the space of the kernel."""
+        """Cluster of each point: the one with the nearest centre in the space of the kernel."""
         parts = [pairwise_distances_argmin(rows, self.cluster_centers_) for rows in self._extended(X)]
         return np.concatenate(parts).astype(np.intp)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class NPKLKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):  # type: ignore[misc]
-    """Rows of the factor of a learnt kernel, as features for whatever comes next.
+    """Transformer that learns a kernel and gives out the rows of its factor as features.
 
     Parameters
     ----------
     n_components : int, optional
-        Number of features, the same at every fit: the leading axes of the kernel, and zeros where there are
-        fewer. By default there are as many as the kernel has rank, which differs from fit to fit.
+        Number of features: the leading axes of the kernel, followed by zeros if the kernel has fewer axes.
+        None gives as many features as the kernel has rank, a number that differs from fit to fit.
     n_landmarks : int
-        Where there is no side information: so many points, the nearest to the centres of k-means, are not
-        to be linked.
+        Number of landmarks (the points nearest to the centres of k-means) that get cannot-links between them
+        if there is no side information.
     formulation, loss, gamma, n_neighbors, shift, sigma, metric, backend, tol, options, random_state
-        As in `NPKLClustering`.
+        Same as in `NPKLClustering`.
 
     Attributes
     ----------
     factor_ : ndarray of shape (n, r)
-        Of the kernel, in its principal axes, without those whose eigenvalue is below 1e-7 of the largest.
+        Factor of the kernel in its principal axes. Axes whose eigenvalue is below 1e-7 of the largest are
+        left out.
     kernel_, pairs_, supervised_, width_, solution_, certificate_, n_features_in_, feature_names_in_
-        As in `NPKLClustering`.
+        Same as in `NPKLClustering`.
 
     Notes
     -----
-    The rows of training points know their pairs, those of new points only by their neighbours. A classifier
-    that is trained on the former and asked of the latter, with the same y for both, sees classes parted
-    better in training than afterwards: judge it on points that were held out.
+    The pairs act directly on the rows of training points, but on the rows of new points only through their
+    neighbours. The features of training points therefore separate the classes better than those of new points
+    do. Judge a classifier that uses these features on points that were held out.
 
     Examples
     --------
@@ -188,20 +199,22 @@ class NPKLKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
         return ranked_rightly(self.transform(X), held)
 
     def transform(self, X: Any) -> Array:
-        """Rows of the factor for points: of a training point its own, of others those of their neighbours.
+        """Features of points: a training point has its own row, a new point the mean row of its neighbours.
 
         Parameters
         ----------
         X : array_like, sparse or DataFrame of shape (m, d)
+            Training points or new points.
 
         Returns
         -------
         ndarray of shape (m, r)
+            One row for each point.
         """
         return np.concatenate(list(self._extended(X)))
 
     def fit_transform(self, X: Any, y: ArrayLike | None = None, **side: Any) -> Array:
-        """`fit`, and the rows of the training points; ``side`` is what it takes by keyword."""
+        """Call `fit` and return ``factor_``; ``side`` holds the keyword arguments of `fit`."""
         return self.fit(X, y, **side).factor_
 
     @property

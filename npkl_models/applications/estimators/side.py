@@ -22,22 +22,22 @@ RESTARTS = 10  # of the k-means that finds landmarks
 
 
 def spanning_pairs(y: ArrayLike) -> Pairs:
-    """Few pairs from which all others within and across the known classes follow.
+    """A small set of pairs whose closure contains every pair of points of known class.
 
-    Must-links chain the points of each class in their order: s - 1 for s points, of which the other
-    must-links are the closure. Cannot-links join the classes in a circle, the t-th point of a class to the
-    t-th of the next one as long as both have one, and each two classes that are not neighbours there by
-    their first points. So there are fewer than two pairs for each labelled point, and one more for every
-    two classes.
+    Must-links chain the points of each class in their order: s - 1 must-links for s points. Cannot-links join
+    the classes in a circle: the t-th point of a class and the t-th point of the next class, as long as both
+    classes have a t-th point. Two classes that are not neighbours in the circle are joined by their first
+    points. So there are fewer than two pairs for each labelled point, plus one for every two classes.
 
     Parameters
     ----------
     y : array_like of shape (n,)
-        Classes; points labelled -1, None or NaN are unlabelled and have no pair.
+        Classes; -1, None or NaN marks a point of unknown class, which gets no pair.
 
     Returns
     -------
     Pairs
+        The must-links and cannot-links.
 
     Examples
     --------
@@ -69,26 +69,27 @@ def spanning_pairs(y: ArrayLike) -> Pairs:
 
 
 def landmark_pairs(X: Any, count: int, random_state: int, sample_weight: Array | None = None) -> Pairs:
-    """Cannot-links between every two of the points that are nearest to the centres of k-means.
+    """Cannot-links between every two landmarks, the points that are nearest to the centres of k-means.
 
-    What stands in for side information where none is given: without any pair the smoothest kernel is that of
-    one point, all of them together. k-means says only which few points are to be apart; the graph says the
-    rest.
+    These pairs take the place of side information if none is given: without a pair, the smoothest kernel
+    puts all points in one place. k-means decides only which few points are kept apart; the graph determines
+    the rest of the kernel.
 
     Parameters
     ----------
     X : array_like or sparse of shape (n, d)
+        The points.
     count : int
-        Number of landmarks, from 2.
+        Number of landmarks; 1 counts as 2.
     random_state : int
-        Of k-means.
+        Seed of k-means.
     sample_weight : ndarray of shape (n,), optional
-        Of k-means.
+        Weights of the points in k-means.
 
     Raises
     ------
     ProblemError
-        If there are fewer than two different points.
+        If ``count`` is below 1 or above n, or if all points are equal.
 
     Examples
     --------
@@ -99,12 +100,12 @@ def landmark_pairs(X: Any, count: int, random_state: int, sample_weight: Array |
     X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X, dtype=float)
     n = X.shape[0]
     if not 1 <= count <= n:
-        raise ProblemError(f"landmarks (a cluster each) must be between 1 and n = {n}, got {count}")
+        raise ProblemError(f"landmarks (one per cluster) must be between 1 and n = {n}, got {count}")
     model = KMeans(max(count, 2), n_init=RESTARTS, random_state=random_state)
     model.fit(X, sample_weight=sample_weight)
     points = np.unique(pairwise_distances_argmin(model.cluster_centers_, X))
     if len(points) < 2:
-        raise ProblemError("X must have at least two different points where no pairs are given, got one")
+        raise ProblemError("X must have at least two different points if no pairs are given, got one")
     first, second = np.triu_indices(len(points), k=1)
     return Pairs(n, None, np.stack([points[first], points[second]], axis=1))
 
@@ -113,9 +114,9 @@ def collected(
     n: int, index: Any, y: ArrayLike | None, must_link: ArrayLike | None, cannot_link: ArrayLike | None,
     pairs: ArrayLike | Pairs | None, y_pairs: ArrayLike | None,
 ) -> Pairs | None:  # fmt: skip
-    """All that was given, as one set of pairs; None where nothing was, or all points are unlabelled.
+    """All side information as one set of pairs; None if there is no pair.
 
-    ``index`` is that of a DataFrame, or None. A pair that is given twice has the larger confidence.
+    ``index`` is the index of a DataFrame, or None. A pair that is given twice has the larger confidence.
     """
     parts = [_of_classes(y, n), _of_pairs(n, index, pairs, y_pairs)]
     if must_link is not None or cannot_link is not None:
@@ -126,7 +127,7 @@ def collected(
 
 
 def _of_pairs(n: int, index: Any, pairs: ArrayLike | Pairs | None, y_pairs: ArrayLike | None) -> Pairs | None:
-    """`Pairs` as they are, or a table of pairs with their signs."""
+    """The argument ``pairs`` as `Pairs`: unchanged, or made from a table of pairs and their signs."""
     if isinstance(pairs, Pairs):
         if y_pairs is not None or pairs.n != n:
             raise ProblemError(
@@ -146,7 +147,7 @@ def _of_pairs(n: int, index: Any, pairs: ArrayLike | Pairs | None, y_pairs: Arra
 
 
 def _united(parts: list[Pairs]) -> Pairs:
-    """One set of pairs; of one that is in several, the largest confidence."""
+    """The union of several sets; a pair that is in several sets has the largest of its confidences."""
     if len(parts) == 1:
         return parts[0]
     n = parts[0].n
@@ -169,7 +170,7 @@ def _united(parts: list[Pairs]) -> Pairs:
 
 
 def every_pair(y: ArrayLike, n: int) -> Pairs | None:
-    """All pairs of the points whose class is known, or of 1,000 of them; None where fewer than two are."""
+    """All pairs of points of known class, for at most 1,000 points; None if there are fewer than two."""
     if _of_classes(y, n) is None:
         return None
     known, label = labelled(y)
@@ -182,7 +183,7 @@ def every_pair(y: ArrayLike, n: int) -> Pairs | None:
 
 
 def weighed(pairs: Pairs, sample_weight: Array) -> Pairs:
-    """Each confidence times the geometric mean of the weights of its two points; without weight, no pair."""
+    """Each confidence times the geometric mean of its two points' weights; a weight of 0 removes the pair."""
     weight = pairs.confidence * np.sqrt(sample_weight[pairs.i] * sample_weight[pairs.j])
     kept, ends = weight > 0, np.stack([pairs.i, pairs.j], axis=1)
     if not kept.any():
@@ -191,7 +192,7 @@ def weighed(pairs: Pairs, sample_weight: Array) -> Pairs:
 
 
 def _of_classes(y: ArrayLike | None, n: int) -> Pairs | None:
-    """The pairs of the known classes; None where fewer than two points have one."""
+    """The pairs that the known classes make; None if fewer than two points are of known class."""
     if y is None:
         return None
     values = column_or_1d(y, warn=True, dtype=None)
@@ -205,7 +206,7 @@ def _of_classes(y: ArrayLike | None, n: int) -> Pairs | None:
 
 
 def _positions(values: ArrayLike | None, name: str, index: Any) -> Index:
-    """Pairs as positions of rows; what is no integer is looked up in the index of the DataFrame."""
+    """Pairs as positions of rows; a label that is no integer is looked up in the index of the DataFrame."""
     table = np.asarray(values if values is not None else [])
     if not table.size:
         return np.zeros((0, 2), dtype=np.intp)

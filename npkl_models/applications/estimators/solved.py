@@ -22,7 +22,7 @@ CHUNK = 5_000  # new points at a time
 
 
 class SolvedEstimator(BaseEstimator):  # type: ignore[misc]
-    """Base of the estimators that solve a problem over points and their graph."""
+    """Base class of the estimators that solve a problem over points and their graph."""
 
     n_neighbors: int
     metric: str
@@ -32,20 +32,20 @@ class SolvedEstimator(BaseEstimator):  # type: ignore[misc]
 
     @property
     def certificate_(self) -> Certificate:
-        """What is proved of the kernel."""
+        """The proved bounds on the optimum of the problem that was solved."""
         check_is_fitted(self, "solution_")
         return self.solution_.certificate
 
     def _neighbors(self, n: int) -> int:
-        """``n_neighbors``, or all other points where there are fewer."""
+        """``n_neighbors``, or the number of all other points if that is smaller."""
         if self.metric == "precomputed":
-            raise ProblemError("metric must be one of points, got 'precomputed'")
+            raise ProblemError("metric must be a metric between points, got 'precomputed'")
         if not self.n_neighbors >= 1:
             raise ProblemError(f"n_neighbors must be an integer >= 1, got {self.n_neighbors!r}")
         return min(int(self.n_neighbors), n - 1)
 
     def _keep(self, solution: Solution, points: Any, stacklevel: int = 3) -> Array:
-        """Keep points and solution, with a warning where it is not certified; returns the factor."""
+        """Keep points and solution, warn if the solution is not OPTIMAL, and return the factor."""
         self.solution_, self._points = solution, points
         status = f"{solution.status} - {solution.status.value}"
         if solution.V is None:
@@ -58,9 +58,9 @@ class SolvedEstimator(BaseEstimator):  # type: ignore[misc]
     def _placed(
         self, new: Any, rows: Array, combined: Callable[[Any, Array, Index], Array]
     ) -> Iterator[Array]:
-        """Rows for new points, as ``combined`` makes them of distances and neighbours; of old ones their own.
+        """Rows for points: ``combined`` makes those of new points; a training point keeps its own row.
 
-        Some thousand at a time: there is no matrix of all new by all old points.
+        The points are processed in chunks, so that no matrix of all new by all old points is formed.
         """
         index = NearestNeighbors(n_neighbors=self.n_neighbors_, metric=self.metric).fit(self._points)
         for at in range(0, new.shape[0], CHUNK):
@@ -73,6 +73,6 @@ class SolvedEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 def _equal(A: Any, B: Any) -> Index:
-    """Which rows are the same numbers."""
+    """Positions of the rows that are equal in A and B."""
     different = abs(A - B).sum(axis=1) if sp.issparse(A) else (A != B).any(axis=1)
     return np.flatnonzero(np.asarray(different).ravel() == 0)

@@ -24,10 +24,10 @@ Kernel = str | Callable[[Array, Array], float]
 
 @dataclass(frozen=True, eq=False)
 class LandmarkKernel:
-    """Values k(x, x_j) with landmarks x_j.
+    """Values k(x, x_j) of a kernel with landmarks x_j.
 
-    ``kernel`` is one of `KERNELS` or a function of two points, ``places`` are the landmarks' rows of the
-    training points; ``landmarks`` (m, d) themselves are not kept where the kernel is precomputed.
+    ``kernel`` is one of `KERNELS` or a function of two points. ``places`` are the positions of the landmarks
+    among the training points. ``landmarks`` (m, d) is None if the kernel is precomputed.
     """
 
     kernel: Kernel
@@ -38,7 +38,7 @@ class LandmarkKernel:
     coef0: float
 
     def __call__(self, points: Any) -> Array:
-        """Values of points with the landmarks, (n, m); ``points`` are rows of a kernel if precomputed."""
+        """Kernel values of points with the landmarks, (n, m); points may be rows of a precomputed kernel."""
         if self.kernel == "precomputed":
             return _dense(points[:, self.places])
         if callable(self.kernel):
@@ -63,9 +63,9 @@ def landmark_kernel(
 
 
 def axes_of(own: Array) -> tuple[Array, Array]:
-    """Positive eigenvalues of the centred kernel, the largest first, and eigenvectors with fixed signs."""
+    """Positive eigenvalues of the centred kernel, largest first, and their eigenvectors with fixed signs."""
     if not np.isfinite(own).all():
-        raise ProblemError("values of a kernel must be finite, got NaN or infinity: scale the points")
+        raise ProblemError("values of a kernel must be finite, got NaN or infinity; scale the points")
     if not np.allclose(own, own.T, rtol=0, atol=ROUNDING * np.abs(own).max()):
         raise ProblemError("a kernel must be symmetric, got values k(x, y) that differ from k(y, x)")
     mean = own.mean(axis=0)
@@ -81,7 +81,7 @@ def axes_of(own: Array) -> tuple[Array, Array]:
 
 
 def number(name: str, value: Any, least: float = 0.0) -> float:
-    """A parameter that must be a finite number from ``least`` on."""
+    """The value of a parameter, which must be a finite number >= ``least``."""
     good = isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(float(value))
     if not good or float(value) < least:
         raise ProblemError(f"{name} must be a finite number >= {least:g}, got {value!r}")
@@ -89,7 +89,7 @@ def number(name: str, value: Any, least: float = 0.0) -> float:
 
 
 def in_chunks(of: Callable[[Any], Matrix], rows: Any) -> Matrix:
-    """A sparse matrix, so many of its rows at a time."""
+    """A sparse matrix computed in chunks of rows."""
     parts = [of(rows[at : at + CHUNK]) for at in range(0, rows.shape[0], CHUNK)]
     return sp.vstack(parts, format="csr")
 

@@ -25,68 +25,72 @@ LANDMARKS = ("random", "kmeans++")
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    r"""Distances in the space of a kernel, its eigenvalues chosen so that similar pairs are near.
+    r"""Metric learner that chooses the eigenvalues of a kernel so that similar pairs are near.
 
-    The landmarks' centred kernel is :math:`\sum_r \mu_r \alpha_r \alpha_r'`; every point is a weighted mean W
-    of its nearest landmarks, and the kernel that is learnt is
+    The centred kernel of the landmarks is :math:`\sum_r \mu_r \alpha_r \alpha_r'`. Each row of W writes a
+    point as a weighted mean of its nearest landmarks. The learnt kernel is
     :math:`\sum_r \beta_r^2\, W\alpha_r\, (W\alpha_r)'`. Time and memory are linear in the number of points.
 
     Parameters
     ----------
     n_landmarks : int or None
-        None makes every point one: the basic algorithm, cubic in their number. The points of similar pairs
-        come first, then others; where those are more than ``n_landmarks``, some of them are drawn.
+        Number of landmarks. None makes every point a landmark: the basic algorithm, cubic in the number of
+        points. The points of similar pairs become landmarks first, then other points. If the similar pairs
+        have more than ``n_landmarks`` points, some of these points are drawn.
     landmarks : {"random", "kmeans++"}
-        How the others are chosen: at random, as in the paper, or far from each other (Arthur & Vassilvitskii
-        2007), which takes points and not a kernel.
+        How the other landmarks are chosen: at random, as in the paper, or far from each other (Arthur &
+        Vassilvitskii 2007). "kmeans++" needs points, so it does not accept ``kernel="precomputed"``.
     kernel : {"rbf", "poly", "linear", "precomputed"} or callable
-        ``callable(x, y)`` of two points. "precomputed": X is the kernel, (n, n) in `fit` and (m, n) for new
-        points.
+        The kernel that is reweighted. A callable ``kernel(x, y)`` takes two points. For "precomputed", X is
+        the kernel: (n, n) in `fit` and (m, n) for new points.
     gamma : float or "auto"
-        Of "rbf" and "poly". "auto" is 1 / (2 d^2), d the mean distance of the landmarks.
+        Parameter of "rbf" and "poly". "auto" is 1 / (2 d^2), d the mean distance between landmarks.
     degree, coef0 : float
-        Of "poly": (gamma x'y + coef0)^degree.
+        Parameters of "poly": (gamma x'y + coef0)^degree.
     n_neighbors : int
-        Landmarks that a point is a mean of.
+        Number of landmarks whose weighted mean stands for a point.
     n_iter : int
-        Times that neighbours and their weights are found, in the space learnt before; 1 is the basic form,
-        the paper's experiments have 3.
+        Number of iterations. Each finds neighbours and their weights in the space learnt before. 1 is the
+        basic form; the paper's experiments have 3.
     prior : float
-        Strength of the kernel as it was against the pairs, an extension of the paper, which has 0
-        (`npkl_models.applications.metric.weights`).
+        Strength of the original kernel against the pairs. This is an extension of the paper, whose method
+        has 0 (`npkl_models.applications.metric.weights`).
     dissimilar : bool
-        Whether cannot-links count: an extension of the paper, which has none.
+        Whether cannot-links are used. This is an extension of the paper, whose method has no cannot-links.
     regularization : float
-        Of the weights of landmarks, see `local_weights`.
+        Regularisation of the weights of landmarks, see `local_weights`.
     epsilon : float
-        Of the eigenvalues, see `eigenvalue_weights`.
+        Regularisation of the eigenvalues, see `eigenvalue_weights`.
     random_state : int, RandomState or None
-        Of the landmarks.
+        Seed of the choice of landmarks.
 
     Attributes
     ----------
     landmarks_ : ndarray of int, shape (m,)
-        Rows of X.
+        Positions of the landmarks in X.
     eigenvalues_ : ndarray of shape (q,)
-        mu, of the landmarks' kernel, the largest first.
+        Eigenvalues mu of the landmarks' centred kernel, the largest first.
     weights_ : ndarray of shape (q,)
-        beta.
+        Weights beta of the axes.
     objective_ : float
-        Mean squared distance of the similar pairs; NaN without any.
+        Mean squared distance of the similar pairs; NaN if there are no similar pairs.
     embedding_ : ndarray of shape (n, q)
-        Coordinates of the points, eqs. (24) and (25), with beta: their distances are the metric.
+        Coordinates of the training points, eqs. (24) and (25), with beta. Euclidean distances of rows are the
+        metric.
     pairs_ : Pairs or None
-        What was learnt from; None leaves the kernel as it is.
+        The pairs that the metric was learnt from. None: the metric is that of the kernel itself.
     n_features_in_, feature_names_in_
-        As in scikit-learn.
+        Number and names of the features, as in scikit-learn.
 
     Notes
     -----
-    Yeung, Chang & Dai, Neural Computation 2008: eqs. (2)-(6) for all points, (7)-(19) for landmarks, (20) to
-    (27) for new points, section 3.4 for the iteration, which the paper leaves open: here W is found anew in
-    the space that was learnt. With ``prior=0, dissimilar=False`` it is the paper's method. Where all points
-    of the pairs are landmarks, as the paper asks, beta does not change any more after the first time
-    (their rows of W are fixed, so D is, and the constant c is the sum of beta), so only W does.
+    Yeung, Chang & Dai, Neural Computation 2008: eqs. (2)-(6) for all points, (7)-(19) for landmarks, (20)
+    to (27) for new points. Section 3.4 describes the iteration but leaves its details open; here W is
+    computed anew in the space that was learnt. ``prior=0, dissimilar=False`` is the paper's method.
+
+    The paper asks that all points of the pairs are landmarks. In that case only W changes after the first
+    iteration, and beta stays the same: the pairs' rows of W are fixed, hence D is fixed, and the constant c
+    is the sum of beta.
 
     Examples
     --------
@@ -122,9 +126,9 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         cannot_link: ArrayLike | None = None, pairs: ArrayLike | None = None,
         y_pairs: ArrayLike | None = None,
     ) -> Self:  # fmt: skip
-        """Learn the metric; the parameters are those of `NPKLClustering.fit`.
+        """Learn the metric; all arguments are as in `NPKLClustering.fit`.
 
-        Without side information the metric is that of the kernel.
+        Without side information, the metric is that of the kernel itself.
         """
         index = X.index if hasattr(X, "iloc") else None
         points = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
@@ -143,7 +147,7 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return self
 
     def _learn(self, points: Any, similar: Index, apart: Index) -> None:
-        """Eigenvalues of the landmarks, and as often as asked W and the weights of the axes."""
+        """Compute the eigenvalues of the landmarks' kernel, then ``n_iter`` times W and the axes' weights."""
         self.eigenvalues_, axes = axes_of(self._own)
         self._stages: list[Array] = []
         W = self._first_weights(points)
@@ -162,16 +166,18 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self.objective_ = float(distance.mean()) if len(similar) else float("nan")
 
     def transform(self, X: Any) -> Array:
-        """Coordinates of points, training points or new ones, in the space that was learnt.
+        """Coordinates of points in the space that was learnt.
 
         Parameters
         ----------
         X : array_like, sparse or DataFrame of shape (m, d)
-            Values of the kernel with the training points, (m, n), where it is precomputed.
+            Training points or new points. For ``kernel="precomputed"``: the values of the kernel between
+            these points and the training points, (m, n).
 
         Returns
         -------
         ndarray of shape (m, q)
+            One row for each point.
         """
         check_is_fitted(self, "weights_")
         points = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
@@ -181,20 +187,21 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return np.asarray(W @ self._stages[-1])
 
     def fit_transform(self, X: Any, y: ArrayLike | None = None, **side: ArrayLike | None) -> Array:
-        """`fit`, and the coordinates of the training points; `side` is what `fit` takes by keyword."""
+        """Call `fit` and return ``embedding_``; ``side`` holds the keyword arguments of `fit`."""
         return self.fit(X, y, **side).embedding_
 
     def pair_distance(self, pairs: ArrayLike) -> Array:
-        """Distances of pairs in the metric.
+        """Distances of pairs of points in the learnt metric.
 
         Parameters
         ----------
         pairs : array_like of shape (m, 2, d), or of int and shape (m, 2)
-            Points, as metric-learn has them, or rows of the training points.
+            Pairs of points, as in metric-learn, or pairs of positions of training points.
 
         Returns
         -------
         ndarray of shape (m,)
+            One distance for each pair.
         """
         check_is_fitted(self, "weights_")
         given = np.asarray(pairs)
@@ -216,17 +223,17 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return np.asarray(np.linalg.norm(ends[0] - ends[1], axis=1))
 
     def pair_score(self, pairs: ArrayLike) -> Array:
-        """The greater the nearer: distances with the sign turned."""
+        """Similarity of pairs of points: minus their distance, so that near points have a large score."""
         return -self.pair_distance(pairs)
 
     def get_metric(self) -> Callable[[Array, Array], float]:
-        """The metric as a function of two points, which scikit-learn's methods take as ``metric=``."""
+        """The metric as a function of two points, for the parameter ``metric=`` of scikit-learn's methods."""
         check_is_fitted(self, "weights_")
 
         def metric(u: Array, v: Array) -> float:
             if np.shape(u) != np.shape(v) or np.ndim(u) != 1:
                 raise ProblemError(
-                    f"the metric must have two points (d,), got shapes {np.shape(u)}, {np.shape(v)}"
+                    f"the metric takes two points of shape (d,), got shapes {np.shape(u)} and {np.shape(v)}"
                 )
             ends = self.transform(np.stack([np.asarray(u), np.asarray(v)]))
             return float(np.linalg.norm(ends[0] - ends[1]))
@@ -234,7 +241,7 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return metric
 
     def _check(self) -> None:
-        """Parameters that no one below checks before work is done."""
+        """Check the parameters that are not checked elsewhere before work begins."""
         for name, least in (("n_neighbors", 1), ("n_iter", 1), ("n_landmarks", 2)):
             value = getattr(self, name)
             if value is not None or name != "n_landmarks":
@@ -246,7 +253,7 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             number(name, getattr(self, name), -np.inf if name == "coef0" else 0.0)
 
     def _landmarks(self, points: Any, similar: Index) -> Index:
-        """Points of the similar pairs first, then others as ``landmarks`` says."""
+        """Positions of the landmarks: points of the similar pairs first, then others by ``landmarks``."""
         rng, n = check_random_state(self.random_state), points.shape[0]
         paired = np.unique(similar)
         others = np.setdiff1d(np.arange(n), paired)
@@ -282,5 +289,5 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
 
 def _differences(W: Matrix, axes: Array, ends: Index) -> Array:
-    """Of the rows of W times the axes, over pairs."""
+    """For each pair, the difference of its two points' coordinates along the axes."""
     return np.asarray((W[ends[:, 0]] - W[ends[:, 1]]) @ axes)

@@ -1,24 +1,24 @@
 r"""Weights: of the landmarks for each point, and of the axes of a kernel.
 
-New eigenvalues for fixed eigenvectors keep similar pairs near and the sum of the axes' lengths as it is.
-Of the kernels :math:`K_\beta = \sum_r \beta_r^2 v_r v_r'` the one with
+The new eigenvalues, for fixed eigenvectors, keep similar pairs near and the sum of the axes' lengths fixed.
+Of the kernels :math:`K_\beta = \sum_r \beta_r^2 v_r v_r'`, the kernel with
 
 .. math::
 
     \min_\beta \sum_r \beta_r^2 D_r \quad\text{s.t.}\quad \sum_r e_r \beta_r = c, \qquad
     D_r = \frac1{|S|} \sum_{(i,j) \in S} (v_{ir} - v_{jr})^2
 
-is :math:`\beta_r = c\, (e_r / D_r) / \sum_s e_s^2 / D_s`, for the derivative of the Lagrangian is
-:math:`2 \beta_r D_r - \rho e_r`, and D is positive. In the paper e = 1 and
+has :math:`\beta_r = c\, (e_r / D_r) / \sum_s e_s^2 / D_s`, since the derivative of the Lagrangian is
+:math:`2 \beta_r D_r - \rho e_r`, and D is positive. In the paper, e = 1 and
 :math:`c = \sum_r \sqrt{\lambda_r}` (its eq. (6)). Two extensions keep the problem convex
-and its answer closed and positive:
+and its solution closed and positive:
 
-- A prior. The formula does not know the old eigenvalues but by their sum, so axes of nearly no length count
-  as much as the first, and those on which no pair lies count most of all. With
-  :math:`D_r + \tau \bar D \sqrt{\lambda_1 / \lambda_r}` in place of D (and e = 1) the kernel as it was is
-  what :math:`\tau \to \infty` gives, and what is learnt from no pair at all.
-- Dissimilar pairs are the e: the root mean square of :math:`v_{ir} - v_{jr}` over them, scaled to the mean
-  one. Then :math:`e_r \beta_r` is how far they are apart along axis r, and the sum of that is kept.
+- A prior. The formula uses the old eigenvalues only through their sum. So axes of nearly no length count
+  as much as the first axis, and axes along which no pair differs count most of all. The prior replaces D by
+  :math:`D_r + \tau \bar D \sqrt{\lambda_1 / \lambda_r}`. With e = 1, the original kernel is then the limit
+  for :math:`\tau \to \infty`, and also the result if there are no pairs.
+- Dissimilar pairs. They determine e: the root mean square of :math:`v_{ir} - v_{jr}` over these pairs, scaled
+  to the mean one. Then :math:`e_r \beta_r` is their distance along axis r, and the sum over r is kept.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SAME = 1e-12  # of the largest entry: values of the kernel that are equal but fo
 def local_weights(
     kernel: ArrayLike, landmark_kernel: ArrayLike, n_neighbors: int = 20, regularization: float = 0.1
 ) -> Matrix:
-    r"""Weights w of the nearest landmarks that come nearest to each point, with the sum one.
+    r"""Weights w, with sum one, that bring a mean of the nearest landmarks as near as possible to a point.
 
     .. math::
 
@@ -45,22 +45,24 @@ def local_weights(
 
     over the landmarks :math:`x_j` nearest to x in the space of the kernel: Yeung, Chang & Dai 2008, eqs.
     (13)-(19). :math:`\epsilon` is ``regularization`` times the mean squared distance of these landmarks to
-    the nearest of them. k(x, x) is the same for all w, so it need not be known.
+    the nearest of them. The term k(x, x) does not depend on w, so it is not needed.
 
     Parameters
     ----------
     kernel : array_like of shape (n, m)
-        k(x, x_j), points by landmarks.
+        Values k(x, x_j), points by landmarks.
     landmark_kernel : array_like of shape (m, m)
+        Kernel of the landmarks.
     n_neighbors : int
-        Landmarks used for each point; all where there are fewer.
+        Number of landmarks used for each point; all landmarks if there are fewer.
     regularization : float
-        Not negative. 0.001 is usual in locally linear embedding.
+        Strength of the regularisation, not negative. 0.001 is usual in locally linear embedding.
 
     Returns
     -------
     csr_array of shape (n, m)
-        A point that the landmarks cannot tell from one of them has the weight one there, and no other.
+        The weights, points by landmarks. A point whose kernel values equal those of its nearest landmark has
+        weight one on that landmark, and no other weight.
 
     Examples
     --------
@@ -114,28 +116,29 @@ def eigenvalue_weights(
     similar: ArrayLike, eigenvalues: ArrayLike, dissimilar: ArrayLike | None = None, prior: float = 0.0,
     epsilon: float = 1e-8,
 ) -> Array:  # fmt: skip
-    """The weights beta of the axes: their squares are the eigenvalues of the kernel that is learnt.
+    """Weights beta of the axes, whose squares are the eigenvalues of the learnt kernel.
 
     Yeung, Chang & Dai 2008, eqs. (4) and (6).
 
     Parameters
     ----------
     similar : array_like of shape (m, q)
-        Differences of the coordinates of the pairs that should be near, along eigenvectors of norm one. None
-        at all (m = 0) tells no axis from another.
+        For each similar pair, the difference of the two points' coordinates along eigenvectors of norm one.
+        Without similar pairs (m = 0), all D are zero before ``epsilon`` and ``prior`` are added.
     eigenvalues : array_like of shape (q,)
-        Of the kernel as it is, positive.
+        Eigenvalues of the original kernel, positive.
     dissimilar : array_like of shape (m', q), optional
-        The same of pairs that should be apart; None, or m' = 0, is the paper's problem.
+        Differences for the dissimilar pairs, in the same form; None, or m' = 0, is the paper's problem.
     prior : float
-        tau, not negative; 0 is the paper's problem.
+        Strength tau of the prior, not negative; 0 is the paper's problem.
     epsilon : float
-        Of the mean of D, added to each D: positive, for an axis along which no pair differs would else take
-        all.
+        Positive number; ``epsilon`` times the mean of D is added to each D. Otherwise an axis along which no
+        pair differs would take all the weight.
 
     Returns
     -------
     ndarray of shape (q,)
+        The weights beta.
 
     Examples
     --------

@@ -18,7 +18,7 @@ PATH_QUANTITIES = {"objective": "objective", "relative_gap": "certified relative
 
 
 class Along(Protocol):
-    """What is drawn of a path; see `npkl_models.path.Path`."""
+    """The parts of a path that are drawn; see `npkl_models.path.Path`."""
 
     @property
     def parameter(self) -> str: ...
@@ -31,18 +31,19 @@ def convergence(
     ax: Any = None,
     against: str = "seconds",
 ) -> Any:
-    """How objective and bound of several solutions came together.
+    """Plot how objective and bound of several solutions converge.
 
-    Objectives are drawn as lines, by their relative distance above the best certified bound of all of the
-    solutions; bounds that were made on the way as markers, by their distance below the best objective.
+    Lines show the objectives, by their relative distance above the best certified bound of all solutions.
+    Markers show the bounds during the runs, by their relative distance below the best objective.
 
     Parameters
     ----------
     solutions : Solution, or mapping of str to Solution, or iterable of Solution
-        Of one problem; without labels they go by their backends.
+        Solutions of one problem. Without labels, the names of the backends are the labels.
     ax : matplotlib axes, optional
-        New ones by default.
+        Axes to draw on; new axes by default.
     against : {"seconds", "iterations"}
+        Quantity on the horizontal axis.
 
     Returns
     -------
@@ -51,9 +52,9 @@ def convergence(
     Raises
     ------
     UnsupportedError
-        For another ``against``.
+        If ``against`` has another value.
     ProblemError
-        If there is no solution, or none with a bound.
+        If there is no solution, or no solution with a bound.
 
     Examples
     --------
@@ -90,12 +91,14 @@ def convergence(
 
 
 def rank_history(solutions: Solution | Mapping[str, Solution] | Iterable[Solution], ax: Any = None) -> Any:
-    """Columns of the factor over the iterations, for several solutions.
+    """Plot the number of columns of the factor over the iterations, for several solutions.
 
     Parameters
     ----------
     solutions : Solution, or mapping of str to Solution, or iterable of Solution
+        The solutions. Without labels, the names of the backends are the labels.
     ax : matplotlib axes, optional
+        Axes to draw on; new axes by default.
 
     Returns
     -------
@@ -133,15 +136,17 @@ def rank_history(solutions: Solution | Mapping[str, Solution] | Iterable[Solutio
 
 
 def path(path: Along, ax: Any = None, quantity: str = "objective") -> Any:
-    """A quantity along the parameter of a path.
+    """Plot a quantity along the parameter of a path.
 
     Parameters
     ----------
     path : Path
-        Of `regularization_path`.
+        Path from `regularization_path`.
     ax : matplotlib axes, or sequence of three, optional
-        Three axes get objective, certified relative gap and rank, whatever ``quantity`` says.
+        Axes to draw on; new axes by default. Three axes show objective, certified relative gap and rank, and
+        ``quantity`` is ignored.
     quantity : {"objective", "relative_gap", "rank"}
+        Quantity on the vertical axis.
 
     Returns
     -------
@@ -150,7 +155,7 @@ def path(path: Along, ax: Any = None, quantity: str = "objective") -> Any:
     Raises
     ------
     UnsupportedError
-        For another quantity.
+        If the quantity is unknown.
 
     Examples
     --------
@@ -174,7 +179,7 @@ def path(path: Along, ax: Any = None, quantity: str = "objective") -> Any:
 
 
 def _quantity(path: Along, ax: Any, quantity: str) -> Any:
-    """One quantity along the path, on axes."""
+    """Plot one quantity along the path on the given axes."""
     axes(ax)
     values = getattr(path, quantity)
     if quantity == "relative_gap":
@@ -192,14 +197,14 @@ def _quantity(path: Along, ax: Any, quantity: str) -> Any:
 
 
 def _bracket(shown: Mapping[str, Solution]) -> tuple[float, float]:
-    """The best certified bound and the best objective, of what is feasible if anything is."""
+    """The best certified bound, and the best objective of feasible points (or of all if there are none)."""
     found = [solution.certificate for solution in shown.values() if solution.V is not None]
     bound, objective = together(found)
     if not np.isfinite(bound):
-        raise ProblemError("one of the solutions must have a certified bound to measure by, got none")
+        raise ProblemError("at least one solution must have a certified bound, got none")
     return bound, objective if np.isfinite(objective) else min(one.objective for one in found)
 
 
 def _positive(values: Array) -> Array:
-    """What a logarithmic axis can show: nan where the value is below zero."""
+    """The values for a logarithmic axis; nan where a value is negative."""
     return np.where(values >= 0, np.maximum(values, SMALLEST), np.nan)

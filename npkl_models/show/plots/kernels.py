@@ -19,15 +19,16 @@ FLOOR = 1e-16  # of the largest eigenvalue: what is drawn for less
 
 
 def kernel(solution_or_K: Solution | Array, labels: ArrayLike | None = None, ax: Any = None) -> Any:
-    """The kernel, its points ordered by class, on colours that are symmetric about zero.
+    """Plot the kernel as an image; points are ordered by class, and colours are symmetric about zero.
 
     Parameters
     ----------
     solution_or_K : Solution or ndarray of shape (n, n)
-        Of more than 2,000 points as many are shown, evenly chosen.
+        Solution or kernel. Of more than 2,000 points, 2,000 evenly chosen points are shown.
     labels : array_like of shape (n,), optional
-        Classes or clusters; their borders are drawn.
+        Classes or clusters, whose borders are drawn.
     ax : matplotlib axes, optional
+        Axes to draw on; new axes by default.
 
     Returns
     -------
@@ -36,9 +37,9 @@ def kernel(solution_or_K: Solution | Array, labels: ArrayLike | None = None, ax:
     Raises
     ------
     ProblemError
-        If K is not square, or there are not as many labels as points.
+        If K is not square, or if the number of labels is not the number of points.
     SolverError
-        For a solution without a point.
+        If a solution has no kernel.
 
     Examples
     --------
@@ -69,17 +70,19 @@ def kernel(solution_or_K: Solution | Array, labels: ArrayLike | None = None, ax:
 
 
 def joint_spectrum(solution: Solution, ax: Any = None) -> Any:
-    """Eigenvalues of K and of the dual slack S beside each other: where one is positive the other is zero.
+    """Plot the eigenvalues of K and of the dual slack S side by side: one of each pair is zero at an optimum.
 
-    K's descend and S's ascend, the order in which they are paired at an optimum, where K S = 0; then the
-    k-th of the two multiply to zero for every k. S is that of the certificate, restricted to the basis if
-    there is one. With a penalty or a bound on tr K^p the slack is not complementary: where it is
-    negative the regulariser holds it. Such eigenvalues are drawn hollow, by their size.
+    The eigenvalues of K descend and those of S ascend. At an optimum KS = 0, and the product of the k-th
+    eigenvalues is zero for every k. S is the slack of the certificate, restricted to the basis if there is
+    one. With a penalty or a bound on tr K^p, the slack is not complementary and may have negative
+    eigenvalues, which the regulariser balances. Their absolute values are drawn as hollow markers.
 
     Parameters
     ----------
     solution : Solution
+        The solution.
     ax : matplotlib axes, optional
+        Axes to draw on; new axes by default.
 
     Returns
     -------
@@ -88,9 +91,9 @@ def joint_spectrum(solution: Solution, ax: Any = None) -> Any:
     Raises
     ------
     SolverError
-        For a solution without a point.
+        If the solution has no kernel.
     ProblemError
-        If the slack is of an order above 6,000.
+        If the order of the slack is above 6,000.
 
     Notes
     -----
@@ -111,7 +114,7 @@ def joint_spectrum(solution: Solution, ax: Any = None) -> Any:
     problem, found = solution.problem, solution.certificate
     if problem.order > LARGEST_SLACK:
         raise ProblemError(
-            f"the slack must be of an order up to {LARGEST_SLACK} to be drawn, got {problem.order}"
+            f"the slack must have an order of at most {LARGEST_SLACK} to be drawn, got {problem.order}"
         )
     of_kernel = _padded(gram_eigenvalues(np.asarray(solution.V)), problem.order)
     of_slack = np.linalg.eigvalsh(dense(problem.restrict(problem.slack(found.multipliers))))
@@ -136,12 +139,14 @@ def joint_spectrum(solution: Solution, ax: Any = None) -> Any:
 
 
 def spectrum(solution: Solution, ax: Any = None) -> Any:
-    """Scree plot: the eigenvalues of K, descending, down to the first that counts as zero.
+    """Plot the eigenvalues of K in descending order, down to the first that counts as zero (a scree plot).
 
     Parameters
     ----------
     solution : Solution
+        The solution.
     ax : matplotlib axes, optional
+        Axes to draw on; new axes by default.
 
     Returns
     -------
@@ -150,7 +155,7 @@ def spectrum(solution: Solution, ax: Any = None) -> Any:
     Raises
     ------
     SolverError
-        For a solution without a point.
+        If the solution has no kernel.
 
     Examples
     --------
@@ -173,7 +178,7 @@ def spectrum(solution: Solution, ax: Any = None) -> Any:
 
 
 def _borders(ax: Any, number: Index, names: list[str]) -> None:
-    """Lines between the classes, and their names along both axes."""
+    """Draw lines between the classes, and their names along both axes."""
     ax.spines[:].set_visible(False)
     if len(names) < 2:
         ax.set_xlabel("point")
@@ -200,12 +205,12 @@ def _rows(given: Any, order: Index) -> Array:
 
 
 def _padded(values: Array, size: int) -> Array:
-    """Descending, with the zeros that a factor does not show."""
+    """Eigenvalues in descending order, with the zeros that a factor does not show."""
     known = np.sort(values)[::-1][:size]
     return np.concatenate([known, np.zeros(size - known.size)])
 
 
 def _drawn(values: Array) -> Array:
-    """What a logarithmic axis can show of them."""
+    """Absolute values for a logarithmic axis, raised to a floor."""
     size = np.abs(values)
     return np.maximum(size, FLOOR * float(size.max(initial=0.0)) or FLOOR)

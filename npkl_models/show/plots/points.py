@@ -39,16 +39,18 @@ def layout(solution: Solution) -> Array:
     Parameters
     ----------
     solution : Solution
+        The solution.
 
     Returns
     -------
     ndarray of shape (n, 2)
-        The entry of largest size in each column is positive; a column is zero where the rank ends.
+        The coordinates. The largest entry in absolute value of each column is positive. A column beyond the
+        rank is zero.
 
     Raises
     ------
     SolverError
-        For a solution without a point.
+        If the solution has no kernel.
 
     Examples
     --------
@@ -64,16 +66,18 @@ def layout(solution: Solution) -> Array:
 
 
 def embedding(solution: Solution, labels: ArrayLike | None = None, ax: Any = None, edges: Any = None) -> Any:
-    """The points by the two leading eigenvectors of the centred kernel.
+    """Plot the points along the two leading eigenvectors of the centred kernel.
 
     Parameters
     ----------
     solution : Solution
+        The solution.
     labels : array_like of shape (n,), optional
-        Classes or clusters, by colour and marker.
+        Classes or clusters, shown by colour and marker.
     ax : matplotlib axes, optional
+        Axes to draw on; new axes by default.
     edges : bool, sparse matrix (n, n) or array_like of shape (m, 2), optional
-        Lines to draw below the points; True takes the graph of the problem's cost matrix.
+        Edges to draw below the points; True takes the graph of the problem's cost matrix.
 
     Returns
     -------
@@ -82,9 +86,9 @@ def embedding(solution: Solution, labels: ArrayLike | None = None, ax: Any = Non
     Raises
     ------
     SolverError
-        For a solution without a point.
+        If the solution has no kernel.
     ProblemError
-        If there are not as many labels as points, or the edges are none of these.
+        If the number of labels is not the number of points, or if the edges have another form.
 
     Examples
     --------
@@ -113,16 +117,19 @@ def embedding(solution: Solution, labels: ArrayLike | None = None, ax: Any = Non
 
 
 def clusters(solution: Solution, labels: ArrayLike, pairs: Pairs | None = None, ax: Any = None) -> Any:
-    """The points along the two principal axes of the factor, by cluster, and the pairs as lines.
+    """Plot the points by cluster along the two principal axes of the factor, and the pairs as lines.
 
     Parameters
     ----------
     solution : Solution
+        The solution.
     labels : array_like of shape (n,)
-        Clusters, by colour and marker.
+        Clusters, shown by colour and marker.
     pairs : Pairs, optional
-        Must-links are drawn whole, cannot-links broken; of more than 2,000 of a kind so many, evenly.
+        Pairs to draw: must-links as solid lines, cannot-links as dashed lines. Of more than 2,000 pairs of a
+        kind, 2,000 evenly chosen pairs are drawn.
     ax : matplotlib axes, optional
+        Axes to draw on; new axes by default.
 
     Returns
     -------
@@ -131,9 +138,9 @@ def clusters(solution: Solution, labels: ArrayLike, pairs: Pairs | None = None, 
     Raises
     ------
     SolverError
-        For a solution without a point.
+        If the solution has no kernel.
     ProblemError
-        If labels or pairs are not of as many points.
+        If labels or pairs are over another number of points.
 
     Examples
     --------
@@ -167,17 +174,19 @@ def clusters(solution: Solution, labels: ArrayLike, pairs: Pairs | None = None, 
 
 
 def pair_multipliers(solution: Solution, positions: ArrayLike | None = None, ax: Any = None) -> Any:
-    """The pairs on the embedding, as wide as their multipliers are large: which of them hold the kernel.
+    """Plot the pairs on the embedding with widths by their multipliers, to show which pairs shape the kernel.
 
-    The multipliers are those of the certificate. A pair whose loss the kernel meets with room to spare has
-    none, and no line.
+    The multipliers are those of the certificate. A pair whose loss is zero, and not at its kink, has the
+    multiplier zero and no line.
 
     Parameters
     ----------
     solution : Solution
+        The solution.
     positions : array_like of shape (n, 2), optional
-        Of the points; `layout` of the solution by default.
+        Positions of the points; `layout` of the solution by default.
     ax : matplotlib axes, optional
+        Axes to draw on; new axes by default.
 
     Returns
     -------
@@ -186,9 +195,9 @@ def pair_multipliers(solution: Solution, positions: ArrayLike | None = None, ax:
     Raises
     ------
     SolverError
-        For a solution without a point.
+        If the solution has no kernel.
     ProblemError
-        If the positions have another shape, or the problem has no pairs.
+        If the positions have another shape, or if the problem has no pairs.
 
     Examples
     --------
@@ -227,7 +236,7 @@ def pair_multipliers(solution: Solution, positions: ArrayLike | None = None, ax:
 
 
 def graph_edges(problem: Statement, edges: Any) -> Index:
-    """The edges (m, 2) that were asked for: True for the cost's graph, a matrix, or pairs; not too many."""
+    """The edges (m, 2) to draw, at most so many as can be seen: True takes the graph of the cost matrix."""
     n = problem.n
     if edges is None or edges is False:
         return np.zeros((0, 2), dtype=np.intp)
@@ -248,7 +257,7 @@ def graph_edges(problem: Statement, edges: Any) -> Index:
 
 
 def _multipliers(solution: Solution) -> tuple[Index, Any, Array]:
-    """Pairs (m, 2), whether each is to be held together, and the multipliers, of all terms and equalities."""
+    """Pairs (m, 2) of all terms and equalities, whether each has a positive target, and their multipliers."""
     problem, y = solution.problem, solution.certificate.multipliers
     parts = [(t.functional, t.target, part) for t, part in zip(problem.terms, y.terms, strict=True)]
     parts += [(e.functional, e.value, part) for e, part in zip(problem.equalities, y.equalities, strict=True)]
@@ -260,7 +269,7 @@ def _multipliers(solution: Solution) -> tuple[Index, Any, Array]:
         apart = i != j
         found.append((np.stack([i, j], axis=1)[apart], (target > 0)[apart], own[apart]))
     if not any(len(pairs) for pairs, _, _ in found):
-        raise ProblemError(f"a problem must have pairs to draw their multipliers, got {problem!r}")
+        raise ProblemError(f"a problem must have pairs, whose multipliers are drawn, got {problem!r}")
     pairs, held, values = (np.concatenate(column) for column in zip(*found, strict=True))
     return pairs, held, values
 

@@ -16,7 +16,7 @@ FOOT = 1e-6  # of the largest score: where the axis of an audit begins
 
 
 class Ran(Protocol):
-    """A row of a cross-check, as far as it is drawn."""
+    """The parts of a row of a cross-check that are drawn."""
 
     @property
     def ran(self) -> bool: ...
@@ -33,19 +33,21 @@ class Ran(Protocol):
 
 
 class Tabled(Protocol):
-    """What is drawn of a cross-check; see `npkl_models.CrossCheck`."""
+    """The parts of a cross-check that are drawn; see `npkl_models.CrossCheck`."""
 
     @property
     def rows(self) -> Sequence[Ran]: ...
 
 
 def crosscheck(check: Tabled, ax: Any = None) -> Any:
-    """Certified gap of each backend that ran, its rigour and seconds, and its verdict unless it agrees.
+    """Plot the certified gap of each backend that ran, with rigour, seconds, and the verdict if it disagrees.
 
     Parameters
     ----------
     check : CrossCheck
+        The cross-check.
     ax : matplotlib axes, optional
+        Axes to draw on; new axes by default.
 
     Returns
     -------
@@ -54,7 +56,7 @@ def crosscheck(check: Tabled, ax: Any = None) -> Any:
     Raises
     ------
     ProblemError
-        If no backend left a point.
+        If no backend returned a point.
 
     Examples
     --------
@@ -69,7 +71,7 @@ def crosscheck(check: Tabled, ax: Any = None) -> Any:
     """
     ran = [row for row in check.rows if row.ran]
     if not ran:
-        raise ProblemError("a cross-check must have a row that ran to be drawn, got none")
+        raise ProblemError("a cross-check must have a backend that ran to be drawn, got none")
     ax = axes(ax, 6.5, 0.9 + 0.4 * len(ran))
     height = np.arange(len(ran))[::-1]
     gaps = [float(np.clip(row.relative_gap, 2 * SMALLEST, 1.0)) for row in ran]
@@ -93,11 +95,11 @@ def crosscheck(check: Tabled, ax: Any = None) -> Any:
 
 
 plot_crosscheck = crosscheck
-"""The same, by its older name."""
+"""The function `crosscheck` under its older name."""
 
 
 class Audited(Protocol):
-    """What is drawn of an audit; see `npkl_models.applications.audit.Audit`."""
+    """The parts of an audit that are drawn; see `npkl_models.applications.audit.Audit`."""
 
     @property
     def pairs(self) -> Index: ...
@@ -109,17 +111,19 @@ class Audited(Protocol):
 
 
 def audit(found: Audited, flipped: ArrayLike | None = None, share: float = 0.1, ax: Any = None) -> Any:
-    """The scores of an audit, the most suspicious pair first; the share at the top is marked.
+    """Plot the scores of an audit, the most suspicious pair first; the pairs at the top are shaded.
 
     Parameters
     ----------
     found : Audit
+        The audit.
     flipped : array_like of int, shape (f, 2), optional
-        Pairs that are known to be wrong; they have another colour, and the legend says how many of them
-        stand in the share at the top.
+        Pairs that are known to be wrong. They have another colour, and the legend shows how many of them are
+        in the shaded share.
     share : float
-        Of all pairs, above 0 and at most 1.
+        Share of all pairs that is shaded, above 0 and at most 1.
     ax : matplotlib axes, optional
+        Axes to draw on; new axes by default.
 
     Returns
     -------
@@ -128,12 +132,12 @@ def audit(found: Audited, flipped: ArrayLike | None = None, share: float = 0.1, 
     Raises
     ------
     ProblemError
-        If a flipped pair is not among those of the audit, or the share is out of range.
+        If a flipped pair is not a pair of the audit, or if the share is out of range.
 
     Notes
     -----
-    The axis of the scores is logarithmic, down to 1e-6 of the largest; what is below, zeros among it, stands
-    at its foot.
+    The axis of the scores is logarithmic, down to 1e-6 of the largest score. Smaller scores, and zeros, are
+    drawn at the lower end.
 
     Examples
     --------
@@ -170,7 +174,7 @@ def audit(found: Audited, flipped: ArrayLike | None = None, share: float = 0.1, 
 
 
 def _among(found: Audited, flipped: ArrayLike | None) -> Mask:
-    """Which pairs of the audit are among others."""
+    """Which pairs of the audit are flipped."""
     table: Index = np.asarray([] if flipped is None else flipped)
     if not table.size:
         return np.zeros(len(found), dtype=bool)
