@@ -75,7 +75,7 @@ def _page(token: str, hosts: tuple[str, ...], begin: bool) -> tuple[Any, Any]:
     """The session and the application, whose imports take longest; the first run begins at once."""
     session = import_module("npkl_models.explore.session").Session()
     if begin:
-        session.open()
+        session.begin()
     return session, import_module("npkl_models.explore.app").make_app(token, hosts, session)
 
 

@@ -40,7 +40,7 @@ class Session:
             running.ended.wait(GRACE)  # a process that ends within compiled code aborts
         self.uploads.close()
 
-    def open(self, given: Mapping[str, Any] | None = None) -> None:
+    def begin(self, given: Mapping[str, Any] | None = None) -> None:
         """Begin the run that a page without a state of its own shows first; any other job ends it."""
         form = Form.of(given or {}, {})
         tasks = Tasks(form, self._made)

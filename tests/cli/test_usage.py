@@ -70,7 +70,7 @@ def test_seeds_are_not_negative(capsys):
 
 
 def test_a_path_of_weights_needs_losses(capsys):
-    assert "without any" in refused(capsys, "path", "--formulation", "hard_pcp", "--values", "1,2")
+    assert "without losses" in refused(capsys, "path", "--formulation", "hard_pcp", "--values", "1,2")
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def test_processes_give_the_same_table(small):
     [
         ({"backends": ["nope"]}, nm.UnsupportedError, "unknown backend 'nope'"),
         ({"backends": []}, nm.ProblemError, "at least one backend"),
-        ({"backends": ["bcd[SCS]"]}, nm.ProblemError, "bcd takes no solver"),
+        ({"backends": ["bcd[SCS]"]}, nm.ProblemError, "bcd accepts no solver in brackets"),
         ({"backends": ["bcd"], "reference": "sdp"}, nm.UnsupportedError, "unknown reference"),
         ({"colour": 3}, nm.UnsupportedError, "unknown option 'colour'"),
         ({"tol": -1}, nm.UnsupportedError, "tol must be between"),

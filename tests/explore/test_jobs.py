@@ -36,7 +36,7 @@ def waiting(begun):
 
 
 def test_the_opening_run_has_the_default_answer_for_every_page(session):
-    session.open()
+    session.begin()
     job = session.jobs.get(session.opening)
     assert session.state()["running"] is None  # nobody has to wait for it
     assert job.ended.wait(120)
