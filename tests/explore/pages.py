@@ -1,6 +1,9 @@
 """What is asked of a page in a browser."""
 
+import pytest
+
 WIDTHS = (360, 1440)
+NARROW_FIRST = (360, pytest.param(1440, marks=pytest.mark.slow))  # a minute of browsers is enough at once
 
 
 def answered(page):

@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from explore.pages import WIDTHS, answered, fits
+from explore.pages import NARROW_FIRST, answered, fits
 from npkl_models.explore.failures import FAILURES
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", NARROW_FIRST)
 def test_the_first_answer_comes_by_itself_with_formulas_and_numbers(opened, width):
     page = opened(width)
     assert page.inner_text("#verdict_status") == "OPTIMAL"
@@ -23,7 +23,7 @@ def test_the_first_answer_comes_by_itself_with_formulas_and_numbers(opened, widt
     fits(page)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", NARROW_FIRST)
 def test_steps_by_buttons_and_arrows(opened, width):
     page = opened(width)
     page.fill("#n", "40")
@@ -45,7 +45,7 @@ def test_steps_by_buttons_and_arrows(opened, width):
     fits(page)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", NARROW_FIRST)
 def test_a_race_says_who_has_won_and_how_it_was_run(opened, width):
     page = opened(width)
     page.click("#tab_race")

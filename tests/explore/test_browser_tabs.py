@@ -5,7 +5,7 @@ import re
 import pytest
 
 from explore.conftest import WAIT, Served
-from explore.pages import WIDTHS, answered, fits
+from explore.pages import NARROW_FIRST, answered, fits
 
 LONG = "#data=digits&n=&tol=1e-14&backend=admm"
 
@@ -14,7 +14,7 @@ def runs_long(page):
     page.locator("#status", has_text="admm is running").wait_for()
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", NARROW_FIRST)
 def test_two_tabs_leave_each_others_screens_alone(opened, width):
     quiet = opened(width)
     before = quiet.inner_text("#verdict"), quiet.inner_text("#title")
@@ -37,7 +37,7 @@ def test_two_tabs_leave_each_others_screens_alone(opened, width):
     opened.complaints.clear()  # the refused request
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", NARROW_FIRST)
 def test_a_reload_in_the_middle_of_a_run_finds_it_again(opened, width):
     page = opened(width, state=LONG, first=False)
     runs_long(page)
@@ -62,7 +62,7 @@ def test_a_reload_after_an_answer_shows_the_answer_again(opened, served):
     assert len(served.session.jobs._known) == known
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", NARROW_FIRST)
 def test_a_page_says_that_its_server_has_stopped(browser, width):
     own = Served()
     page = browser.new_page(viewport={"width": width, "height": 900})
@@ -90,7 +90,7 @@ def reach(page, name):
     raise AssertionError(f"{name} is not reached")
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", NARROW_FIRST)
 def test_all_by_the_keyboard(opened, width):
     page = opened(width)
     reach(page, "n")
