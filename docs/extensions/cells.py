@@ -1,8 +1,8 @@
 """Each code block of a page is run when the site is built, and its output or picture follows it.
 
 The blocks of a page run in order, in one namespace, in an empty folder. Their outputs are kept by content
-in ``docs/_cells``: a page runs again when its blocks or the library have changed. The tests run every page
-afresh and leave the outputs there, so a build after the tests runs no page again. A Jupyter kernel
+in ``docs/_cells``: a page runs again when its blocks or the library have changed. The tests run some
+of the pages afresh and leave the outputs there, so a build after the tests does not run these again. A Jupyter kernel
 for each of 40 pages would take minutes, most of them for starting and importing.
 """
 
@@ -66,7 +66,7 @@ def cells(text: str) -> list[Cell]:
 
 
 def run(page: Path) -> list[Output]:
-    """Run the blocks of a page, and keep what they gave."""
+    """Run the blocks of a page, and keep what they gave; every block of the user's book shows something."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -74,6 +74,8 @@ def run(page: Path) -> list[Output]:
     space: dict[str, Any] = {"__name__": "page"}
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), _bundled_sets():
         outputs = [_run(cell, page, space) for cell in cells(page.read_text()) if cell.runs]
+    if "lab" not in page.parts and page.name != "README.md":
+        assert all(one.text or one.pictures for one in outputs), f"{page}: a block shows nothing"
     kept = {"key": _key(page), "outputs": [asdict(one) for one in outputs]}
     _file(page).write_text(json.dumps(kept, indent=1), encoding="utf-8")
     return outputs

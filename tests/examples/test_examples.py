@@ -19,15 +19,22 @@ ARGUMENTS = {"hinge_stall.py": ["20"]}
 PICTURE = 5_000  # bytes that an empty figure has not
 
 
+STALLING = ("hinge_stall.py", "admm_penalty.py")
 PLAIN, GALLERY = (
     [path for path in sorted(EXAMPLES.glob("*.py")) if path.name.startswith("plot_") == drawn]
     for drawn in (False, True)
 )
-"""The gallery is run by the build of the documentation, where an error is one of the build, and here with ``-m slow``."""
+"""The gallery is run by the build of the documentation, where an error is one of the build, and here with ``-m slow``.
+So are the two that take half a minute on a busy machine."""
 
 
 @pytest.mark.parametrize(
-    "path", [*PLAIN, *(pytest.param(path, marks=pytest.mark.slow) for path in GALLERY)], ids=lambda p: p.name
+    "path",
+    [
+        pytest.param(path, marks=[pytest.mark.slow] * (path in GALLERY or path.name in STALLING))
+        for path in [*PLAIN, *GALLERY]
+    ],
+    ids=lambda p: p.name,
 )
 def test_example_runs(path, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

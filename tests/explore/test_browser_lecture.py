@@ -147,7 +147,7 @@ def test_full_screen_has_larger_type(opened):
     page.locator("html:not(.projector)").wait_for()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_the_handout_has_answer_and_code_and_no_controls(opened, scheme):
     page = opened(1440, color_scheme=scheme)
     page.locator("#figures svg").nth(5).wait_for()

@@ -65,6 +65,7 @@ def test_one_of_them_is_handed_over(answers):
     assert any(found.count("ITERATION_LIMIT") for found in answers.values())
 
 
+@pytest.mark.slow  # its busy processes take the cores of all other tests
 def test_the_same_in_a_new_process_beside_busy_ones(answers):
     """With one thread for BLAS there, whatever it has here."""
     spin = "import time\nend = time.time() + 60\nwhile time.time() < end: pass"

@@ -36,7 +36,7 @@ def test_only_smooth_distances_over_all_centred_kernels_are_restorable():
 @pytest.mark.parametrize(
     ("n", "draw", "neighbors", "weight", "even"),
     [
-        (120, 0, 6, 1000.0, False),
+        pytest.param(120, 0, 6, 1000.0, False, marks=pytest.mark.slow),
         (150, 1, 4, 1000.0, True),
         (150, 2, 5, 1.0, False),
         (400, 1, 6, 100.0, True),

@@ -79,7 +79,12 @@ def test_the_default_does_not_see_units(name):
         assert np.linalg.norm(scaled - K) <= 2e-2 * np.linalg.norm(K)
 
 
-@pytest.mark.parametrize("backend", nm.backends())
+LONG = ("mfpc", "admm")  # thousands of iterations
+
+
+@pytest.mark.parametrize(
+    "backend", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in nm.backends()]
+)
 def test_units_that_are_powers_of_two_change_exponents_alone(backend):
     """Every backend, on every problem here that it takes: the same iterates to the last bit."""
     tried = 0

@@ -103,6 +103,7 @@ def test_the_lagrangian_at_v_equal_u_is_the_objective(small):
     assert held.value((V, V, V), 7.0)[0] + constant == pytest.approx(problem.objective_of_factor(V))
 
 
+@pytest.mark.slow
 def test_the_printed_d_does_not_lead_to_a_stationary_point(small, exact):
     found = small("pcp").solve(NAME, misprint=True, max_iter=20_000)
     right = small("pcp").solve(NAME, max_iter=20_000)
