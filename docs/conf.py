@@ -46,5 +46,6 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "min_reported_time": 1000,
     "matplotlib_animations": False,
+    "parallel": 2,
     "reset_modules": ("matplotlib",),
 }

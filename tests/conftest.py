@@ -10,8 +10,8 @@ if (
     signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 ):  # begun with & in a script; what is begun here would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
-for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):  # two processes share two cores; threads that wait spin
-    os.environ.setdefault(threads, "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # two processes share two cores
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads that wait spin
 
 from collections.abc import Callable
 from pathlib import Path

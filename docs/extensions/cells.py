@@ -2,8 +2,8 @@
 
 The blocks of a page run in order, in one namespace, in an empty folder. Their outputs are kept by content
 in ``docs/_cells``: a page runs again when its blocks or the library have changed. The tests run some
-of the pages afresh and leave the outputs there, so a build after the tests does not run these again. A Jupyter kernel
-for each of 40 pages would take minutes, most of them for starting and importing.
+of the pages afresh and leave the outputs there, so a build after the tests does not run these again. A
+Jupyter kernel for each of 40 pages would take minutes, most of them for starting and importing.
 """
 
 import contextlib
