@@ -311,7 +311,11 @@ def test_the_default_prices_every_backend_at_every_size():
 
 @pytest.mark.parametrize(
     ("size", "count"),
-    [(2, 201), (5, 81), *(pytest.param(*one, marks=pytest.mark.slow) for one in [(2, 400), (3, 150), (7, 100)])],
+    [
+        (2, 201),
+        (5, 81),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in [(2, 400), (3, 150), (7, 100)]),
+    ],
 )
 @pytest.mark.parametrize("loss", ["square", "squared_hinge", "hinge"])
 def test_identical_cliques_are_solved(size, count, loss):
