@@ -48,7 +48,18 @@ from .model.functionals import (
     Trace,
 )
 from .model.graph import knn_affinity, laplacian
-from .model.losses import LOSSES, Hinge, Linear, Loss, SharedSlack, Square, SquaredExcess, SquaredHinge
+from .model.losses import (
+    LOSSES,
+    Absolute,
+    Hinge,
+    Huber,
+    Linear,
+    Loss,
+    SharedSlack,
+    Square,
+    SquaredExcess,
+    SquaredHinge,
+)
 from .model.pairs import Pairs
 from .model.regularizer import Regularizer
 from .model.regularizers import REGULARIZERS, NoRegularizer, RowNormBound, TracePower
@@ -77,6 +88,7 @@ __all__ = [
     "MVU",
     "REGULARIZERS",
     "SPE",
+    "Absolute",
     "Backend",
     "Basis",
     "Certificate",
@@ -94,6 +106,7 @@ __all__ = [
     "Functional",
     "Hinge",
     "History",
+    "Huber",
     "Iterate",
     "IterativeOptions",
     "KernelMetricLearner",

@@ -28,7 +28,7 @@ class Loss(ABC):
     --------
     >>> import npkl_models as nm
     >>> sorted(nm.LOSSES)
-    ['hinge', 'linear', 'shared_slack', 'square', 'squared_excess', 'squared_hinge']
+    ['absolute', 'hinge', 'huber', 'linear', 'shared_slack', 'square', 'squared_excess', 'squared_hinge']
     >>> nm.LOSSES["hinge"].smooth
     False
     """

@@ -14,12 +14,15 @@ import numpy as np
 from npkl_models.errors import ProblemError, chosen
 from npkl_models.linalg import Array
 from npkl_models.model.loss import CvxConstraints, CvxExpression, Loss, undeclared
+from npkl_models.model.robust import Absolute, Huber
 from npkl_models.model.shared_slack import SharedSlack
 from npkl_models.model.squared import Squared, SquaredExcess
 
 __all__ = [
     "LOSSES",
+    "Absolute",
     "Hinge",
+    "Huber",
     "Linear",
     "Loss",
     "SharedSlack",
@@ -241,8 +244,11 @@ class Linear(Loss):
 
 
 LOSSES: dict[str, Loss] = {
-    loss.name: loss for loss in (Square(), Hinge(), SquaredHinge(), SquaredExcess(), Linear(), SharedSlack())
-}
+    loss.name: loss
+    for loss in (
+        Square(), Hinge(), SquaredHinge(), Absolute(), Huber(), SquaredExcess(), Linear(), SharedSlack(),
+    )
+}  # fmt: skip
 
 
 def get_loss(loss: str | Loss) -> Loss:

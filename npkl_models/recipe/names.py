@@ -25,7 +25,7 @@ FORMULATIONS = (
 ESTIMATED = ("hard_pcp", "npkl", "pcp", "simple_npkl")
 """Those of the estimators."""
 
-LOSSES = ("hinge", "linear", "shared_slack", "square", "squared_excess", "squared_hinge")
+LOSSES = ("absolute", "hinge", "huber", "linear", "shared_slack", "square", "squared_excess", "squared_hinge")
 """Of `npkl_models.LOSSES`, sorted."""
 
 BACKENDS = (

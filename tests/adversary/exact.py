@@ -16,6 +16,10 @@ def conjugate(name: str, y: float, t: float, w: float) -> Fraction | None:
     y, t, w = Fraction(y), Fraction(t), Fraction(w)
     if name == "square":
         return y * y / (4 * w) + y * t
+    if name == "absolute":
+        return y * t if abs(y) <= w else None
+    if name == "huber":  # its delta is 1/2
+        return y * y / (4 * w) + y * t if abs(y) <= w else None
     if name == "linear":
         return Fraction(0) if y == -w * t else None
     if name == "shared_slack":
@@ -33,6 +37,10 @@ def loss_value(name: str, z: Fraction, t: float, w: float) -> Fraction:
     t, w = Fraction(t), Fraction(w)
     if name == "square":
         return w * (z - t) ** 2
+    if name == "absolute":
+        return w * abs(z - t)
+    if name == "huber":
+        return w * ((z - t) ** 2 if abs(z - t) <= Fraction(1, 2) else abs(z - t) - Fraction(1, 4))
     if name == "linear":
         return -w * t * z
     if name == "squared_excess":
