@@ -51,9 +51,7 @@ def compiled(function: Any, inline: str = "never") -> Any:
     options = {"error_model": "numpy", "fastmath": FAST, "inline": inline}
     try:
         return numba.njit(cache=True, **options)(function)
-    except (
-        RuntimeError
-    ):  # no folder can be written to, so that each process compiles
+    except RuntimeError:  # no folder can be written to, so that each process compiles
         return numba.njit(**options)(function)
 
 
