@@ -170,9 +170,9 @@ class Certificate(Owner):
         lines = [f"certificate: {head}", f"{how}, repair: {self.repair}"]
         changes = []
         if self.point_min_eigenvalue < 0:
-            changes.append(f"its smallest eigenvalue was {self.point_min_eigenvalue:.1e}")
+            changes.append(f"the smallest eigenvalue was {self.point_min_eigenvalue:.1e}")
         if self.violation > 0 and self.feasible:
-            changes.append(f"it violated a constraint by {self.violation:.1e}")
+            changes.append(f"the given point violated a constraint by {self.violation:.1e}")
         if self.moved > 0:
             why = f" ({'; '.join(changes)})" if changes else ""
             lines.append(f"judged at a kernel {self.moved:.1e} away from the given one{why}")

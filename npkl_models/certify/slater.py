@@ -66,7 +66,7 @@ def slater(
     center, mu = found
     doubt = 8 * UNIT * (rounding.multiplier_sizes(problem, y) + rounding.multiplier_sizes(problem, center))
     share = (eps + doubt) / (mu + eps) * (1 + 8 * UNIT)  # t (mu + eps) >= eps + doubt
-    t = min(share, 1.0)  # no more than the center alone
+    t = min(share, 1.0)  # at most the center alone
     mixed = projected(problem, _mixed(y, center, t))
     return -rounding.paid(problem, mixed), mixed
 
@@ -74,7 +74,7 @@ def slater(
 def worth(problem: Statement, y: Multipliers, eps: float) -> float:
     """An estimate of the repaired bound: the bound of y itself if eps is tiny, else -inf.
 
-    It is also -inf if the floor of the cost is more than rounding, since other repairs then do as well.
+    The estimate is also -inf if the floor of the cost exceeds rounding, since other repairs then do as well.
     """
     norm, floor = norm_bound(problem.cost), cost_floor(problem) + problem.regularizer.shift
     return -rounding.paid(problem, y) if eps <= LITTLE * norm and floor <= SINGULAR * norm else -np.inf

@@ -46,7 +46,7 @@ def too_many_cones(problem: Statement) -> str | None:
         powers = {R.p, R.conjugate_exponent} if needs_majorisation(R.p) else set()
         if any(map(needs_majorisation, powers)):
             return (
-                f"tr K^{R.p:g} goes through majorisation, for order up to {MAJORISATION_ORDER} "
+                f"tr K^{R.p:g} needs majorisation, which is limited to order {MAJORISATION_ORDER} "
                 f"(got {problem.order}); p = 1, 1.5, 2, 3 and 4 have a form of fixed size"
             )
     return None

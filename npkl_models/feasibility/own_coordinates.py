@@ -3,8 +3,9 @@
 W is square. Kernels near K are W (I + D) W', and they are positive semidefinite while D >= -I. Their squared
 distances are p'(I + D) p with p = W'(q_i - q_j), a linear map A of D. Let T = A'X be nearly orthonormal,
 ||T'T - I|| <= delta < 1. Then every f has a D with A(D) = f and |D| <= |X'f| / sqrt(1 - delta). Let f be what
-WW' misses of the distances. If this bound is below one, there is an exactly feasible kernel. Its eigenvalues
-may be arbitrarily small, whereas a change of K itself would have to be below the smallest eigenvalue.
+WW' misses of the distances. If this bound is below one, there is an exactly feasible kernel. The
+eigenvalues of this kernel may be arbitrarily small. Without these coordinates, a change of K would have to be
+smaller than the smallest eigenvalue.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ LENGTH = 1e-2  # a norm of D that is small enough
 ROOM = 0.9  # largest share of the way to the boundary that a step may go
 CLEAR = 1e-9  # squared distance of a row from the span of others that a Gram matrix can prove
 MOST = 0.5  # largest delta
-LOST = 2.0**-1060  # what underflow may take from a product of two numbers
+LOST = 2.0**-1060  # largest loss of a product of two numbers by underflow
 
 
 @dataclass(frozen=True, eq=False)

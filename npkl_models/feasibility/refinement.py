@@ -25,7 +25,7 @@ ROUNDS, STEPS = 3, 4  # derivatives, and steps with each
 GAIN = 0.5  # a step that does not shrink the residual to this share is the last
 NUMBERS = 4e7  # most numbers of the derivative
 WORK = 2e11  # most operations of its factorisation
-LOST = 2.0**-1060  # what underflow may take from a product of two numbers
+LOST = 2.0**-1060  # largest loss of a product of two numbers by underflow
 
 
 Shortest = Callable[[Array], Array]

@@ -40,7 +40,7 @@ def row_bound(problem: Statement) -> float:
 
 
 def contradictory(problem: Statement) -> bool:
-    """Whether two equalities ask for different numbers of the same value, which has the same indices."""
+    """Whether two equalities with the same indices ask for different values."""
     known: dict[tuple[object, ...], float] = {}
     for part in problem.equalities:
         f = part.functional

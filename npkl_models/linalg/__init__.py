@@ -27,7 +27,7 @@ LONG_EPS = float(np.finfo(np.longdouble).eps)  # of long double
 SKEW = 1e-10  # relative to the largest entry: largest asymmetry of a matrix that should be symmetric
 LINE = 64  # bytes of a cache line
 WIDE = 1_000  # rows and columns above which eigenvalues of a Gram matrix replace singular values
-DENSE_SPECTRUM = 1_500  # largest order for all eigenvalues, where all are needed
+DENSE_SPECTRUM = 1_500  # largest order at which all eigenvalues are computed
 
 
 def gamma(operations: float) -> float:

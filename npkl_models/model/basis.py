@@ -86,7 +86,7 @@ class Basis(Owner):
 
     @cached_property
     def dense(self) -> Array:
-        """Q as an ndarray: itself, or a copy of a sparse one."""
+        """Q as an ndarray; a sparse Q is copied."""
         return self.Q.toarray() if sp.issparse(self.Q) else self.Q
 
     @cached_property

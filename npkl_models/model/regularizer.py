@@ -1,6 +1,6 @@
 """The base class of regularisers R(K): value, support function, faces for the solvers, CVXPY forms.
 
-A dual bound needs the support function R*(Z) = sup over PSD K of <Z, K> - R(K). It is finite for every Z if R
+A dual bound needs the support function R*(Z) = sup over PSD K of <Z, K> - R(K). R* is finite for every Z if R
 confines K (``finite_support``). Otherwise it is 0 for Z <= ``shift`` I and infinite for other Z, or
 multipliers of the rows pay for it (``row_multipliers``).
 

@@ -3,8 +3,8 @@
 Source: Wu, Fast Graph Laplacian Regularized Kernel Learning via Semidefinite-Quadratic-Linear Programming,
 thesis, CUHK 2011, chapter 3, and the last columns of its tables 3.1 and 3.2. With y = vec(U), the value
 K_ij = q_i'U q_j has the row q_j (x) q_i, which is not symmetric. So A = sum w row row' in eq. (3.13) has rank
-up to s^2. For symmetric U the rows may be made symmetric without a change of the form. Its rank is then at
-most s (s + 1) / 2. The backend sqlp solves this form, in svec(U) and scaled.
+up to s^2. For symmetric U the rows may be made symmetric without a change of the form. The rank of the
+form is then at most s (s + 1) / 2. The backend sqlp solves this form, in svec(U) and scaled.
 """
 
 from __future__ import annotations

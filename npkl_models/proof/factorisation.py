@@ -60,8 +60,8 @@ def can_factorise(S: Matrix) -> bool:
 def by_cholesky(S: Matrix, guess: EigenBound, accuracy: float, again: bool = False) -> EigenBound:
     """Prove lambda_min >= -shift by a factorisation of S + shift I that succeeds.
 
-    If the factorisation needs a larger shift than the guess suggests, the guess is too high. It is then
-    replaced by a better estimate once.
+    If the factorisation needs a larger shift than the guess suggests, the guess is too high. A better
+    estimate then replaces the guess once.
     """
     order = sparse_order(S)
     if order is None and S.shape[0] > DENSE_CHOLESKY:

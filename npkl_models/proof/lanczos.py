@@ -2,9 +2,9 @@
 
 The run itself gives the bound. Let alpha and beta be the coefficients of the recurrence. Let v be an
 eigenvector with an eigenvalue lambda below all Ritz values theta_1 <= ... <= theta_j. The component of the
-next Lanczos vector along v is the component of the start, times prod (theta_k - lambda) / prod beta_k. It is
-at most one. The start is uniform on the sphere, so its component is below c with probability at most
-0.8 c sqrt(n). Otherwise
+next Lanczos vector along v is the component of the start, times prod (theta_k - lambda) / prod beta_k. This
+component is at most one. The start is uniform on the sphere, so its component is below c with probability at
+most 0.8 c sqrt(n). Otherwise
 
     prod_k (theta_k - lambda) <= prod_k beta_k / c,
 

@@ -67,7 +67,7 @@ class _Work:
         self.low, self.accuracy = LOW * self.upper, query.accuracy
         self.price = query.price if query.allowance > 0 else None
         count = min(int(ELIMINATED * n), MOST)
-        self.T = Elimination(S, np.argpartition(-np.abs(hint), count)[:count])  # where it is largest
+        self.T = Elimination(S, np.argpartition(-np.abs(hint), count)[:count])  # where the hint is largest
         self.Q, self.dimension = Q[:, ~is_local(Q)], n - self.T.points.size
         self.rng = np.random.default_rng(query.random_state)
         self.component = smallest_component(n, query.failure_probability / ROUNDS)

@@ -27,7 +27,7 @@ class Recurrence:
     ) -> None:
         self.S, self.deflation, self.limit, self.upper = deflation.S, deflation, limit, upper
         self.units = (NOISE + deflation.products + deflation.size) * UNIT * upper
-        self.drift = deflation.coupling * start.size * UNIT * upper  # what is left of q in the deflated space
+        self.drift = deflation.coupling * start.size * UNIT * upper  # the part of q in the deflated space
         self.lost: list[float] = []
         self.start = start / np.linalg.norm(start)
         self.alpha: list[float] = []
