@@ -1,4 +1,4 @@
-"""Non-parametric kernel learning with any loss: bare, with row norms, and with tr K^p (SimpleNPKL)."""
+"""Non-parametric kernel learning with any loss, alone, with row norms or with tr K^p (SimpleNPKL)."""
 
 from __future__ import annotations
 
