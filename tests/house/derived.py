@@ -160,7 +160,7 @@ def keywords() -> str:
         + "from collections.abc import Callable\nfrom typing import Any, Literal, TypedDict\n\n"
         "from npkl_models.answer.history import Iterate\nfrom npkl_models.answer.solution import Solution\n"
         "from npkl_models.linalg import Array\n\n\nclass AnyKeywords(TypedDict, total=False):\n"
-        f'    """Of any of them; which backend knows which is checked when it is compiled."""\n\n{body}'
+        f'    """All options of all backends. `compile` checks whether the backend knows the given ones."""\n\n{body}'
     )
 
 
