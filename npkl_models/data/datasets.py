@@ -156,7 +156,7 @@ def load(name: str, data_home: str | Path | None = None, **generator: Any) -> Da
     >>> data.n, data.X.shape[1], nm.datasets.load("wine", n=60).n
     (178, 13, 60)
     """
-    key = str(name).replace("-", "_").lower()  # what is no text is no name, either
+    key = str(name).replace("-", "_").lower()  # a value that is no text is an unknown name
     if key not in SOURCES:
         raise unknown("data set", name, SOURCES)
     source = SOURCES[key]
@@ -220,7 +220,7 @@ def _file_of(key: str, source: Source, folder: Path) -> Path | None:
 
 
 def _bundled(key: str, source: Source) -> Dataset:
-    """From scikit-learn's file, read without importing it (a second), or by its loader."""
+    """A set of scikit-learn, read from its file to save the import (a second), or else by its loader."""
     spec = find_spec("sklearn")
     folders = spec.submodule_search_locations if spec is not None else None
     path = Path(folders[0], "datasets", "data", source.bundled) if folders else Path()

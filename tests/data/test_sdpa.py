@@ -73,7 +73,7 @@ def test_hard_constraints(tmp_path, reduce):
 
 
 @pytest.mark.parametrize(
-    ("kind", "words"), [("B2:square", "tr K"), ("basis:pcp", "more than points which share")]
+    ("kind", "words"), [("B2:square", "tr K"), ("basis:pcp", "more than make points share")]
 )
 def test_what_has_no_words(small, tmp_path, kind, words):
     with pytest.raises(nm.UnsupportedError, match=words):
