@@ -272,5 +272,5 @@ def test_what_is_refused_has_its_reason(problem, reason):
 
 
 def test_compiled_code_says_which_distances_it_takes():
-    with pytest.raises(nm.UnsupportedError, match="squares and linear losses without entries"):
+    with pytest.raises(nm.UnsupportedError, match="distances must have no entries, and only square"):
         far_apart("hinge").solve("bcd", kernel="numba")
