@@ -173,7 +173,7 @@ def _mark(text: str) -> str:
 
 
 def _is_header(rows: list[list[str]]) -> bool:
-    """Whether the first row names the columns: few cells are numbers, or they are 0, 1, 2, ... as in pandas."""
+    """Whether the first row names the columns: few cells are numbers, or pandas has numbered the columns."""
     given = [cell for cell in rows[0] if cell]
     if not _names(given):
         return False
