@@ -279,9 +279,9 @@ def factor_of(
     """The factor V (n x r) of the leading part of K (order x order) with the smallest objective.
 
     If a smaller rank has nearly the same objective, the factor has the smaller rank. A violated equality
-    costs twice its multiplier times the violation. The products of the eigenvalues of K and S are mu, so K has
-    large and small eigenvalues. Every jump between them is a rank that is tried. With a ``scaling`` T, the
-    kernel is T K T'.
+    costs twice its multiplier times the violation. The products of the eigenvalues of K and S are mu, so K
+    has large and small eigenvalues. Every jump between them is a rank that is tried. With a ``scaling`` T,
+    the kernel is T K T'.
     """
     top = float(np.max(K.diagonal(), initial=0.0))
     if not top > 0:
