@@ -1,4 +1,4 @@
-"""Points by the leading eigenvectors of a kernel."""
+"""Coordinates of points along the leading eigenvectors of a kernel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from npkl_models.answer.solution import Solution, factor_of
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
 
-SYMMETRIC = 1e-8  # of the largest entry: what a kernel may lack of symmetry
+SYMMETRIC = 1e-8  # largest asymmetry of a kernel, relative to its largest entry
 
 
 def coordinates(given: Solution | ArrayLike, size: int = 2) -> Array:

@@ -1,4 +1,4 @@
-"""Kernel values for points that were not there when the problem was solved."""
+"""Rows of the factor for new points, which the solved problem does not contain."""
 
 from __future__ import annotations
 
