@@ -41,4 +41,4 @@ PRINTED = (
 
 
 for _backend in (*ROUTES, *PRINTED):
-    register(_backend, replace=True)  # which may be there from an import that was interrupted
+    register(_backend, replace=True)  # an interrupted import may have registered it already
