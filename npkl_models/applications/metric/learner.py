@@ -1,4 +1,4 @@
-"""A metric from similar pairs, for any number of points and for new ones, as a scikit-learn estimator."""
+"""A metric learnt from similar pairs, for many points and for new points, as a scikit-learn estimator."""
 
 from __future__ import annotations
 
