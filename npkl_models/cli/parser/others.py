@@ -23,7 +23,7 @@ EXPORT_EXAMPLES = """examples:
 
 
 def add_explore(commands: Any) -> None:
-    """Add ``npkl explore``, whose help says the defaults itself."""
+    """Add ``npkl explore``; its help texts contain the defaults."""
     parser = commands.add_parser(
         "explore",
         help="explore formulations on a local page in the browser",

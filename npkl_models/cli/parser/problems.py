@@ -140,7 +140,7 @@ def add_report(commands: Any) -> None:
 
 
 def _add_backends(parser: argparse.ArgumentParser) -> None:
-    """Add what is compared, and how."""
+    """Add the options for the backends that are compared."""
     words = f"some of {', '.join(BACKENDS)}, sdp[SCS]; all by default; as printed: {', '.join(PRINTED)}"
     parser.add_argument("--backends", type=lambda text: text.split(","), metavar="A,B", help=words)
     add_fields(parser, "tol")
