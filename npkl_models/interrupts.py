@@ -83,7 +83,10 @@ def held() -> Iterator[None]:
 
 @contextlib.contextmanager
 def silent() -> Iterator[None]:
-    """In the command, start processes in the block without standard error: they would write too late."""
+    """Processes that start in the block get no standard error, because they would write too late.
+
+    This applies only in the command ``npkl``.
+    """
     if _State.errors == 2:
         yield
         return

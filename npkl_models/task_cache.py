@@ -59,9 +59,10 @@ def sweep(
         "ray", ...) the tasks run on that cluster, whose scheduler restarts the tasks of a lost worker.
     folder : path, optional
         Folder of a cache, on a cluster a folder that all workers see. Each process writes its results there
-        at once. A task with a stored result is not run again. A task is run again if it failed, if its file
-        is damaged or belongs to another task, key or problem, or if the file says OPTIMAL but its numbers do
-        not prove it. A result that cannot be written is still returned, with a line in the log.
+        at once. A task with a stored result is not run again. A task is run again if it failed, or if its
+        file is damaged or belongs to another task, key or problem. It is also run again if the numbers in the
+        file do not prove the status in the file. A result that cannot be written is still returned, with a
+        line in the log.
     progress : callable, optional
         Function that is called with (key, done, all) whenever a task has ended.
     about : str

@@ -20,7 +20,7 @@ def extend(V: Array, affinity: Any, among_new: Any = None, shift: float = 0.0) -
     Let S_NO be the affinities between new and old points, S_NN the affinities among new points, and D the
     total affinities of the new points. The rows solve ((D + shift D) - S_NN) V_N = S_NO V, a sparse linear
     system. They are the fixed point of the iteration (17) of Hu & Kwok (IEEE TNNLS 26, 2015, section III-E)
-    for the unnormalised Laplacian, in which the degrees of old points do not change.
+    for the unnormalised Laplacian. The degrees of old points do not change.
 
     Parameters
     ----------

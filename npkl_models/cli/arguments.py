@@ -1,4 +1,4 @@
-"""From the arguments of a command to its recipe, its points and its problem."""
+"""The recipe and the problem of a command, made from its arguments."""
 
 from __future__ import annotations
 

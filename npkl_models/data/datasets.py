@@ -1,8 +1,8 @@
 """The data sets of the papers by name.
 
-A set comes from scikit-learn where it is bundled there; else from a data folder (``data_home``, or the
-environment variable ``NPKL_DATA_HOME``) that holds ``NAME.csv.gz`` or ``NAME.libsvm.gz``; else it is
-downloaded from OpenML or the LIBSVM page. Synthetic sets are drawn.
+A data folder is searched first: ``data_home``, or the environment variable ``NPKL_DATA_HOME``. It may hold
+files such as ``NAME.csv.gz`` or ``NAME.libsvm.gz``. Otherwise the set comes from scikit-learn, if it is
+bundled there, or is downloaded from OpenML or the LIBSVM page. Synthetic sets are drawn.
 
 Examples
 --------
@@ -185,7 +185,7 @@ def _whole(key: str, source: Source, data_home: str | Path | None) -> Dataset:
 
 
 def origin(name: str, data_home: str | Path | None = None) -> str:
-    """Where `load` would take a set from: a file, scikit-learn, a generator or a download."""
+    """The origin from which `load` takes a set: a file, scikit-learn, a generator or a download."""
     source = SOURCES[name]
     folder = Path(data_home) if data_home else _folder_from_environment()
     if source.generate is not None:

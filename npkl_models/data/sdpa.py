@@ -2,9 +2,9 @@
 
 The file states the dual: minimise c'x with sum_k x_k F_k - F_0 positive semidefinite, block by block. The
 first numbers of x are the multipliers y of all values: terms, equalities, row norms and tr K, in this order.
-The multiplier of a linear loss is fixed and left out. The first block is S(y), and its dual matrix is K. A
-conjugate b y + q y^2 / 2 with q > 0 adds a number s with the cost s, and a block [[1, a y], [a y, s]] with
-a^2 = q / 2. One diagonal block holds the bounds on the multipliers.
+The multiplier of a linear loss is fixed and left out. The first block is S(y), and its dual matrix is K. For
+each conjugate b y + q y^2 / 2 with q > 0, x has one more number s, with the cost s. The file then also has
+the block [[1, a y], [a y, s]] with a^2 = q / 2. One diagonal block holds the bounds on the multipliers.
 
 If equalities make points share a row, the file states the problem over the shared rows. As constraints they
 would leave no positive definite K, and rounding errors would decide whether a solver converges.

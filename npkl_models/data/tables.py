@@ -48,9 +48,9 @@ def read_points(path: str | Path, label: str | None = None) -> Dataset:
         ``.npz`` (arrays X and y) or LIBSVM's format. A first column that names the rows is left out. Its
         name in the header is missing or empty.
     label : str, optional
-        The column of a csv that holds the classes, numbers or texts: its name, or its number from 0 (-1 is
-        the last; a column with names of rows does not count). By default a column called label, labels,
-        class, target or y, if there is one. "none" means that there are no classes.
+        The column of a csv that holds the classes: its name, or its number from 0 (-1 is the last). A column
+        with names of rows does not count. By default a column called label, labels, class, target or y, if
+        there is one. "none" means that there are no classes.
 
     Returns
     -------

@@ -30,8 +30,8 @@ class Values:
 
     problem: Statement
     C: Matrix  # cost over the unknown, with the linear losses and the penalty on a trace added
-    incidence: Incidence  # triplets over the points that occur in any value, numbered from 0
-    points: Index  # those points
+    incidence: Incidence  # triplets over ``points``, numbered from 0
+    points: Index  # the points that occur in any value
     box: Box
     moving: Mask  # which of all multipliers are not fixed
     fixed: Array  # the fixed multipliers; zero for the others

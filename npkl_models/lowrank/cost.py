@@ -72,7 +72,7 @@ def factor_cost(
             seconds = min(seconds, RESTORED * problem.n * iterations / USUAL_ITERATIONS)
             if problem.cost.nnz * rank**2 <= FILLED:
                 seconds += DENSE_STEPS * dense_step(problem)
-    seconds += RESTORATION * min(held, MOST) ** 3  # to a point that meets the equalities
+    seconds += RESTORATION * min(held, MOST) ** 3  # restoring a feasible point
     held_bytes = 8.0 * (40 * problem.n * rank + 8 * entries) + proof_bytes(problem.n)
     return Cost(seconds, held_bytes, anytime=True)
 

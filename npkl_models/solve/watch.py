@@ -35,7 +35,7 @@ COLUMNS = (
     "bound %.10g",
     "residual %.1e",
     "rank %d",
-)  # of a log line, which leaves out numbers that are not finite
+)  # columns of a log line, which leaves out numbers that are not finite
 LOG_EVERY = 1.0  # seconds
 KEPT = 4  # the number of certificates that a watch remembers
 LATE = 0.5  # if less than this share of a certificate's seconds is left, only a quick certificate is made

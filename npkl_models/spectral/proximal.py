@@ -2,7 +2,7 @@
 
 With such a bound, R* has a kink at the solution. No maximiser K(y) comes near the solution, so ascent on the
 dual alone does not close the gap. Each outer step minimises the objective plus ||K - K_c||^2 / (2 sigma) over
-the feasible kernels, by a smooth dual, and moves the centre K_c to the result (Rockafellar 1976; for
+the feasible kernels, by a smooth dual. Then it moves the centre K_c to the result (Rockafellar 1976; for
 semidefinite programs Zhao, Sun & Toh, SIAM J. Optim. 20, 2010).
 """
 

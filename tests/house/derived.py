@@ -139,7 +139,7 @@ def routes() -> str:
         if module not in imported:
             room, _, name = module.rpartition(".")
             text = text.replace("\n\nfrom npkl_models", f"\n\nfrom {room} import {name}\nfrom npkl_models", 1)
-            last = '\n)\n"""The papers' if ".printed." in module else '\n)\n"""In the order'
+            last = '\n)\n"""The papers' if ".printed." in module else '\n)\n"""The backends'
             text = text.replace(last, f"\n    {entry},{last}", 1)
     return text
 

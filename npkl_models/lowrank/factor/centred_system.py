@@ -1,9 +1,10 @@
 """The factorised Hessian of soft distances on a factor: a sparse matrix with a block for each edge.
 
-Half of the Hessian of <C V, V> + sum phi_e(||v_i - v_j||^2) at V (n x r), with multipliers y_e in the place
-of the slopes phi_e', is (S(y) + tau) x I_r + sum_e 2 phi_e'' d_e d_e' x g_e g_e', d_e = e_i - e_j,
-g_e = v_i - v_j. Only centred directions are wanted. Instead, one point is fixed, which leaves a matrix as
-sparse as the graph. A correction of rank r turns its solutions into those over centred directions.
+The objective is <C V, V> + sum phi_e(||v_i - v_j||^2) at V (n x r). Let d_e = e_i - e_j and g_e = v_i - v_j,
+and put multipliers y_e in the place of the slopes phi_e'. Half of the Hessian is then
+(S(y) + tau) x I_r + sum_e 2 phi_e'' d_e d_e' x g_e g_e'. Only centred directions are wanted. Instead, one
+point is fixed, which leaves a matrix as sparse as the graph. A correction of rank r turns its solutions into
+those over centred directions.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class CentredSystem:
         whole = sp.csr_array(graph + abs(C) + sp.eye_array(n))
         degrees = np.asarray(whole.sum(axis=1)).ravel()
         inner = sp.csc_array(sp.diags_array(2 * degrees[:-1]) - whole[:-1, :-1])
-        place = np.append(symmetric_lu(inner).perm_c, n - 1)  # of each point in the order of elimination
+        place = np.append(symmetric_lu(inner).perm_c, n - 1)  # places in the order of elimination
         self.points = np.argsort(place)
         signs = np.concatenate([ones, -ones])
         self.edges = sp.csr_array((signs, (shared, np.concatenate([place[i], place[j]]))), shape=(i.size, n))

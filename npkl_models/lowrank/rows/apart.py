@@ -4,10 +4,10 @@ The row problem of point i with neighbours p_j, with all other rows fixed, is
 
     minimise over v:  mu0/2 ||v||^2 + g'v + sum_j f_j(||v - p_j||^2)
 
-With f_j(z) = h_j/2 z^2 + l_j z (exact for the square loss) let v = m + u, where m = sum h_j p_j / sum h_j is
-the weighted mean of the neighbours and e_j = p_j - m. Then z_j = ||u||^2 - 2 e_j'u + ||e_j||^2. The only term
-of third order in z_j^2 is -4 ||u||^2 e_j'u. Its sum with the weights h_j is zero, since sum h_j e_j = 0. The
-other terms form the row problem of entries,
+Let f_j(z) = h_j/2 z^2 + l_j z, which is exact for the square loss. Let v = m + u and e_j = p_j - m, where
+m = sum h_j p_j / sum h_j is the weighted mean of the neighbours. Then z_j = ||u||^2 - 2 e_j'u + ||e_j||^2.
+The only term of third order in z_j^2 is -4 ||u||^2 e_j'u. Its sum with the weights h_j is zero, since
+sum h_j e_j = 0. The other terms form the row problem of entries,
 
     mu/2 ||u||^2 + a ||u||^4 + 1/2 sum_j 4 h_j (e_j'u)^2 - c'u,
     a = sum h_j / 2,  mu = mu0 + 2 sum k_j,  c = -g - mu0 m + 2 sum k_j e_j,  k_j = h_j ||e_j||^2 + l_j,

@@ -43,8 +43,8 @@ def solve_row(mu: float, G: Array, k: int, L: Array) -> None:  # pragma: no cove
 def _norm2(mu: float, G: Array, k: int, L: Array) -> tuple[float, float]:  # pragma: no cover
     """||v||^2 and its derivative for v = (mu I + W'W)^-1 c, from the Gram matrix alone.
 
-    With x = (mu I + WW')^-1 b, b = W c, one has W v = x, ||v||^2 = (c'c - x'b - mu x'x) / mu^2 and
-    the derivative -2 (||v||^2 - x'(mu I + WW')^-1 x) / mu, where x'(LDL')^-1 x = y'D^-1 y with L y = x.
+    Let b = W c and x = (mu I + WW')^-1 b. Then W v = x and ||v||^2 = (c'c - x'b - mu x'x) / mu^2. The
+    derivative is -2 (||v||^2 - x'(mu I + WW')^-1 x) / mu, where x'(LDL')^-1 x = y'D^-1 y with L y = x.
     """
     solve_row(mu, G, k, L)
     left, inner = G[k, k], 0.0
