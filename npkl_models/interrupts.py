@@ -121,7 +121,7 @@ def recorded() -> bool:
 
 
 def heard() -> bool:
-    """Whether a signal has come, even if it is forgotten since."""
+    """Whether a signal has come, even if it was forgotten."""
     return _State.recorded or _State.count > 0
 
 
