@@ -72,7 +72,7 @@ def principal(given: Solution | ArrayLike) -> tuple[Array, Array]:
     if A.shape[0] > A.shape[1]:
         return _of_factor(A)
     if np.abs(A - A.T).max() > SYMMETRIC * np.abs(A).max():
-        raise ProblemError("a kernel must be symmetric, got a matrix that is not")
+        raise ProblemError("a kernel must be symmetric, got an unsymmetric matrix")
     K = A - A.mean(axis=0)
     K = K - K.mean(axis=1)[:, None]
     values, vectors = np.linalg.eigh(0.5 * (K + K.T))

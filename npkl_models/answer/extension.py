@@ -122,7 +122,7 @@ def _require_joined(to_old: Any, among_new: Any) -> None:
     reached = np.bincount(labels, weights=own, minlength=labels.max(initial=0) + 1) > 0
     if not reached[labels].all():
         lonely = np.flatnonzero(~reached[labels])[:5].tolist()
-        raise ProblemError(f"every new point must be joined to an old point, got no such edge for {lonely}")
+        raise ProblemError(f"every new point must be joined to an old point, got no edges for {lonely}")
 
 
 def _affinity(values: Any, name: str) -> Any:

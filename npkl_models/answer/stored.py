@@ -77,7 +77,7 @@ def _multipliers(data: dict[str, Array], problem: Statement) -> Multipliers | No
     m, count = len(problem.terms), len(problem.terms) + len(problem.equalities)
     missing = [k for k in range(count) if f"y{k}" not in data]
     if missing:
-        raise ProblemError(f"multipliers must be there of all parts, got none of {missing}")
+        raise ProblemError(f"the file must have multipliers for all parts, got none for {missing}")
     parts = [np.asarray(data[f"y{k}"], dtype=float) for k in range(count)]
     return Multipliers(tuple(parts[:m]), tuple(parts[m:]), data.get("y.rows"))
 
@@ -85,7 +85,7 @@ def _multipliers(data: dict[str, Array], problem: Statement) -> Multipliers | No
 def _history(data: dict[str, Array]) -> History:
     missing = [name for name in STANDARD if f"{STORED}{name}" not in data]
     if missing:
-        raise ProblemError(f"the history must have the columns {', '.join(STANDARD)}, got none of {missing}")
+        raise ProblemError(f"the history must have the columns {', '.join(STANDARD)}, got no {missing}")
     odd = [name for name in data if name.startswith(STORED) and data[name].dtype.kind not in "fiu"]
     if odd:
         raise ProblemError(f"columns of the history must be numbers, got other types in {odd}")

@@ -57,7 +57,7 @@ def check(path: Path | None, what: str = "--out", kinds: tuple[str, ...] = KINDS
     if path.is_dir():
         raise ProblemError(f"{what} must be a file, got the folder {path}")
     if not path.parent.is_dir():
-        raise ProblemError(f"{what} must be in a folder that is there, got {path}")
+        raise ProblemError(f"{what} must be in a folder that exists, got {path}")
 
 
 def write(path: Path, solution: Solution) -> None:

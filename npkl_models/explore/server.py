@@ -106,5 +106,5 @@ def _listen(port: int) -> socket.socket:
         listening.bind((HOST, port))
     except OSError as error:
         listening.close()
-        raise ProblemError(f"port {port} must be free, got: {error}; --port 0 finds one that is") from error
+        raise ProblemError(f"port {port} must be free, got: {error}; --port 0 finds a free port") from error
     return listening

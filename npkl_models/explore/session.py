@@ -127,7 +127,7 @@ class Session:
         if isinstance(found, list) and 0 <= index < len(found):
             found = found[index]
         if not isinstance(found, Answer):
-            raise ProblemError("there is no answer yet to be drawn")
+            raise ProblemError("there is no answer to draw yet")
         width = number_of("width", how.get("width", 480), whole=True)
         return found.figure(name, how.get("by", "classes"), width, how.get("dark") == "1")
 

@@ -76,8 +76,8 @@ class Recorder:
         """
         if not self.rows:
             raise ProblemError(
-                "a solver that is stepped through must show a factor at each iteration, got "
-                f"{self.blind} iterations without one; take bcd, burer_monteiro, hybrid or admm"
+                "to be shown step by step, a solver must have a factor at each iteration, got "
+                f"{self.blind} iterations without a factor; use bcd, burer_monteiro, hybrid or admm"
             )
         rows = [self.rows[k] for k in shown(len(self.rows))]
         if final is not None:

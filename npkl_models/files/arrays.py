@@ -56,7 +56,7 @@ class Archive:
         if total > most:
             raise ProblemError(
                 f"{self._path} must unpack to at most {RATIO} times its size ({most / 2**20:.4g} MiB), got "
-                f"{total / 2**20:.4g} MiB; write it without packing (numpy.savez) if that is meant"
+                f"{total / 2**20:.4g} MiB; write it without packing (numpy.savez) if this is intended"
             )
 
     def _head(self, name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

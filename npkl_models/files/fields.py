@@ -51,7 +51,7 @@ def mapping(value: Any, what: str) -> dict[str, Any]:
 
 def _there(found: Mapping[str, Any], name: str) -> Any:
     if name not in found:
-        raise ProblemError(f"field {name!r} must be there, got {_shown(sorted(found))}")
+        raise ProblemError(f"field {name!r} must exist, got the fields {_shown(sorted(found))}")
     return found[name]
 
 

@@ -76,7 +76,7 @@ def content(path: Path, unpacked: bool = True) -> bytes:
     if len(out) > most:
         raise ProblemError(
             f"{path} must unpack to at most {RATIO} times its size, got more than {_mebibytes(most)} from "
-            f"{size} bytes; unpack it first if that is meant"
+            f"{size} bytes; unpack it first if this is intended"
         )
     return out
 

@@ -124,7 +124,7 @@ def _pairs(script: Script, asked: Fields, data: Shown, files: Mapping[str, Path]
     n, share = data.value.n, asked.pairs
     if isinstance(share, str) or "pairs" in files:
         if asked.n is not None:
-            raise ProblemError("n must not be given with a file of pairs, which are of all points, got both")
+            raise ProblemError("n must not be given with a file of pairs between all points, got both")
         path = _file(script, str(share), files.get("pairs"))
         return script.do("pairs", tables.read_pairs, "tables.read_pairs", path, Shown(n, f"{data.text}.n"))
     if share >= n:

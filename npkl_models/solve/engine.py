@@ -124,8 +124,8 @@ class EnginePlan(ABC):
 def _require_factorisable(problem: Statement, engine: Engine) -> None:
     if not can_factorise(problem.restrict(problem.slack(engine.multipliers()))):
         raise UnsupportedError(
-            f"rigour='proved' needs a factorisation of the dual slack: at order {problem.order} it is "
-            f"neither below {DENSE_CHOLESKY} nor sparse enough; use rigour='probable'"
+            f"rigour='proved' needs a factorisation of the dual slack; the slack of order {problem.order} is "
+            f"too large (above {DENSE_CHOLESKY}) and not sparse enough; use rigour='probable'"
         )
 
 
