@@ -1,4 +1,4 @@
-"""Clusters by a learnt kernel, and coordinates in its space, as scikit-learn estimators."""
+"""Clusters and features from a learnt kernel, as scikit-learn estimators."""
 
 from __future__ import annotations
 
