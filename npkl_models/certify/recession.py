@@ -32,7 +32,6 @@ STILL = (1e-13, 1e-9, 1e-6, 1e-3)  # relative sizes below which a value counts a
 COLUMNS, PRICES, ITERATIONS = 4, (1e1, 1e3, 1e5), 200  # of the search for a direction
 SEARCHED = 400  # largest order for the search
 FAINT = 1e-7  # relative to the longest row of a direction: shorter rows may count as zero
-OPEN = 1e-10  # share of the numbers that enter: a value this far from zero may move
 
 
 def unbounded(problem: Statement, V: Array | None = None) -> bool:
