@@ -1,16 +1,16 @@
 """A modelling layer for non-parametric kernel learning.
 
-Write a problem once; solve it exactly or fast; see proved how good each answer is.
+Write a problem once, solve it exactly or fast, and get a proved bound on the error of every solution.
 """
 
-from npkl_models import _first as _first  # before what takes time to import
+from npkl_models import _first as _first  # before the imports that take time
 
 # isort: split
 import lazy_loader
 
 from npkl_models._version import __version__
 
-__getattr__, _, _names = lazy_loader.attach_stub(__name__, __file__)  # each name is imported when it is used
+__getattr__, _, _names = lazy_loader.attach_stub(__name__, __file__)  # a name is imported on first use
 __all__ = ["__version__", *_names]
 
 

@@ -1,4 +1,4 @@
-"""Errors raised by npkl_models; every one of them derives from `NPKLError`."""
+"""The errors of npkl_models; all of them derive from `NPKLError`."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class MissingDependencyError(NPKLError, ImportError):
 
 
 def unknown(kind: str, got: object, known: Iterable[str]) -> UnsupportedError:
-    """The error for an unknown name; it names the name that was probably meant, and all known names."""
+    """The error for an unknown name; the message has the probably intended name, and all known names."""
     names = sorted(map(str, known))
     return UnsupportedError(f"unknown {kind} {got!r}{meant(got, names)}; known are: {', '.join(names)}")
 
@@ -128,7 +128,7 @@ def instance(got: object, kind: type, what: str, example: str = "") -> None:
 
 
 def optional(module: str, wanting: str, extra: str) -> Any:
-    """Import an optional module, or raise an error that names the extra of this library with the module."""
+    """Import an optional module; if it is missing, an error names the extra that installs it."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -1,7 +1,7 @@
-"""Ctrl-C in the command ``npkl``: one line, status 130, at any moment; nothing here acts in other programs.
+"""Ctrl-C in the command ``npkl``: one line and status 130 at any moment; other programs are not affected.
 
-A signal is recorded, and raised as KeyboardInterrupt until somebody has answered it: a callback of a
-compiled function, a solver of others or a destructor may swallow the exception, and the run would go on.
+A signal is recorded, and raised as KeyboardInterrupt again and again until it is answered. Otherwise a run
+would go on if a callback of compiled code, a foreign solver or a destructor swallows the exception.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from typing import Any, NoReturn
 
 from npkl_models._first import LINE, STATUS
 
-AGAIN = 0.3  # seconds after which a signal that nobody has answered is raised once more
-IMPORTS = "<frozen importlib._bootstrap"  # the code of the interpreter that imports
-STUCK = 5.0  # seconds in which a compiled solver does not let the interpreter see the signal
+AGAIN = 0.3  # seconds until an unanswered signal is raised again
+IMPORTS = "<frozen importlib._bootstrap"  # the interpreter's code for imports
+STUCK = 5.0  # the process ends if the interpreter has not seen the signal for so many seconds
 
 
 class _State:
-    """What has become of the signal so far."""
+    """The state of the signal."""
 
     active = recorded = seen = answered = said = False
     count = nags = held = 0
-    errors = 2  # where the line goes
+    errors = 2  # the file descriptor of the line
     leaving: list[Callable[[], None]] = []
 
 
 def begin() -> None:
-    """From now on Ctrl-C raises KeyboardInterrupt until it is `answered`; a second one ends the process."""
+    """Make Ctrl-C raise KeyboardInterrupt until it is `answered`; a second Ctrl-C ends the process."""
     if not _listens():
         return
     import threading
@@ -42,7 +42,7 @@ def begin() -> None:
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     _State.active = True
-    with contextlib.suppress(OSError):  # closed
+    with contextlib.suppress(OSError):  # standard error is closed
         _State.errors = os.dup(2)
     sys.unraisablehook = _unraisable
     threading.excepthook = _thread_broke
@@ -54,25 +54,25 @@ def begin() -> None:
 
 
 def end() -> None:
-    """The work is done: a signal has nothing to stop any more."""
+    """Ignore further signals, because the work is done."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.set_wakeup_fd(-1)
 
 
 def answered() -> None:
-    """Whoever catches a KeyboardInterrupt, and ends what was going on, says so."""
+    """Mark the signal as answered; code that catches a KeyboardInterrupt and ends its work calls this."""
     _State.answered = _State.recorded
 
 
 def heed() -> None:
-    """Raise KeyboardInterrupt for a signal that was swallowed; solvers ask between their iterations."""
+    """Raise KeyboardInterrupt if a signal is not answered; solvers call this between iterations."""
     if _State.recorded and not _State.answered:
         raise KeyboardInterrupt
 
 
 @contextlib.contextmanager
 def held() -> Iterator[None]:
-    """A signal that comes in the block is raised at its end: what is begun there is begun as a whole."""
+    """Delay a signal until the end of the block, so that the block runs completely."""
     _State.held += 1
     try:
         yield
@@ -83,7 +83,10 @@ def held() -> Iterator[None]:
 
 @contextlib.contextmanager
 def silent() -> Iterator[None]:
-    """In the command, processes begun in the block have no standard error: what they say comes too late."""
+    """Processes that start in the block get no standard error, because they would write too late.
+
+    This applies only in the command ``npkl``.
+    """
     if _State.errors == 2:
         yield
         return
@@ -98,50 +101,50 @@ def silent() -> Iterator[None]:
 
 
 def before_leaving(work: Callable[[], None]) -> None:
-    """Have something done whenever the process ends at once; it must not wait for anything."""
+    """Register a function for `leave_at_once`; the function must not wait for anything."""
     if work not in _State.leaving:
         _State.leaving.append(work)
 
 
 def heed_all() -> None:
-    """Raise KeyboardInterrupt if there was a signal, answered or not: whoever begins something asks.
+    """Raise KeyboardInterrupt if there was a signal, answered or not; to be called before new work begins.
 
-    What was going on when it came may have ended well all the same, and the answer does not tell.
+    Work may have ended well although a signal came, so its result does not show the signal.
     """
     if _State.recorded:
         raise KeyboardInterrupt
 
 
 def recorded() -> bool:
-    """Whether there was a signal."""
+    """Whether a signal was recorded."""
     return _State.recorded
 
 
 def heard() -> bool:
-    """Whether a signal has come, wanted or not."""
+    """Whether a signal has come, even if it was forgotten."""
     return _State.recorded or _State.count > 0
 
 
 def forget() -> None:
-    """The signal was the wanted way to end, as of a server: it is no interruption."""
+    """Forget the signal, if it was the normal way to end, as for a server."""
     _State.recorded, _State.answered = False, True
 
 
 def say() -> int:
-    """The line on standard error, once; returns the exit status."""
+    """Write the line to standard error, once; return the exit status."""
     if not _State.active:
         sys.stderr.write(LINE.decode())
     elif not _State.said:
         _State.said = True
-        with contextlib.suppress(OSError):  # nobody reads it
+        with contextlib.suppress(OSError):  # standard error is closed
             os.write(_State.errors, LINE)
-        if _State.errors != 2:  # nothing comes after the line
+        if _State.errors != 2:  # suppress all output after the line
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     return STATUS
 
 
 def leave_at_once(status: int | None = None) -> NoReturn:
-    """End the process without the interpreter's own tidying, which may wait for threads."""
+    """End the process without the interpreter's cleanup, which may wait for threads."""
     _State.recorded = _State.recorded or status is None
     for work in _State.leaving:
         with contextlib.suppress(Exception):
@@ -150,7 +153,7 @@ def leave_at_once(status: int | None = None) -> NoReturn:
 
 
 def _listens() -> bool:
-    """Whether the signal is not ignored, as it is for whoever was started to go on without its terminal."""
+    """Whether the signal is not ignored; it is ignored in a process that must survive its terminal."""
     return signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
 
 
@@ -161,9 +164,10 @@ def _handle(number: int, frame: FrameType | None) -> None:
 
 
 def _importing(frame: FrameType | None) -> bool:
-    """Whether a module is being imported: packages that try what is there swallow the exception, and say so.
+    """Whether a module is being imported.
 
-    It is raised when the import is done.
+    Packages that try optional imports swallow the exception and report it. So the exception is raised after
+    the import.
     """
     while frame is not None:
         if frame.f_code.co_filename.startswith(IMPORTS):
@@ -173,7 +177,7 @@ def _importing(frame: FrameType | None) -> bool:
 
 
 def _listen(reading: int) -> None:
-    """Count the signals as they come, whatever the main thread does, and raise what was swallowed."""
+    """Count the signals as they come, whatever the main thread does, and raise swallowed ones again."""
     while True:
         for number in os.read(reading, 64):
             if number != signal.SIGINT:
@@ -202,7 +206,7 @@ def _nag() -> None:
 
 
 def _send() -> None:
-    """The signal once more: a true one, which also ends what waits in the main thread."""
+    """Send the signal again; a true signal also ends waiting calls in the main thread."""
     import threading
 
     main = threading.main_thread().ident
@@ -213,7 +217,7 @@ def _send() -> None:
 
 
 def _unraisable(found: Any) -> None:
-    """Of a signal that was swallowed nothing is printed: it is raised again."""
+    """Print nothing for a swallowed KeyboardInterrupt, which is raised again."""
     kind: type[BaseException] | None = found.exc_type
     trace: TracebackType | None = found.exc_traceback
     if kind is not None and issubclass(kind, KeyboardInterrupt) and trace is not None:
@@ -222,7 +226,7 @@ def _unraisable(found: Any) -> None:
 
 
 def _thread_broke(found: Any) -> None:
-    """A thread that breaks because its process is about to end says nothing."""
+    """Print nothing for a thread that breaks after a signal."""
     import threading
 
     if not heard():

@@ -1,4 +1,4 @@
-"""The same problem along a parameter, each solve begun at its neighbour's answer."""
+"""The same problem for several values of a parameter, with warm starts from neighbouring values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from npkl_models.task_cache import Failure, about, place_of, sweep
 from npkl_models.workers import processors, spread
 
 PARAMETERS = ("bound", "penalty", "p", "weight")
-STRETCHES = 1  # of the path for each process
+STRETCHES = 1  # pieces of the path for each process
 
 
 @dataclass(frozen=True, eq=False, repr=False)

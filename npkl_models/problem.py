@@ -1,4 +1,4 @@
-"""The problem as its user meets it: a statement that can be solved, explained, drawn and written down."""
+"""The class `Problem`: a statement that can be solved, explained, drawn and written to files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from npkl_models.conic.sdp import to_cvxpy
 from npkl_models.data.sdpa import to_sdpa
 from npkl_models.model.diagnosis import Finding, diagnose
 from npkl_models.model.statement import Statement
-from npkl_models.routes import compatible  # with the table: whoever has a problem has all backends
+from npkl_models.routes import compatible  # this import registers all backends
 from npkl_models.show.dual import Dual, explain_dual
 from npkl_models.show.explain import Explanation, explain
 from npkl_models.show.report import write_handout

@@ -1,4 +1,4 @@
-"""All backends of this package: the one module that imports them all, and registers them."""
+"""All backends of this package; only this module imports all of them, and registers them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROUTES = (
     sdp.BACKEND,
     sdp_dual.BACKEND,
 )
-"""In the order in which they are preferred."""
+"""The backends in the order of preference."""
 
 PRINTED = (
     kl_admm.BACKEND,
@@ -37,8 +37,8 @@ PRINTED = (
     printed_simple_npkl.BACKEND,
     sqlp.BACKEND,
 )
-"""The papers' algorithms as printed, by their names alone."""
+"""The papers' algorithms as printed, which run only if they are named."""
 
 
 for _backend in (*ROUTES, *PRINTED):
-    register(_backend, replace=True)  # which may be there from an import that was interrupted
+    register(_backend, replace=True)  # an interrupted import may have registered it already

@@ -1,4 +1,4 @@
-"""Many tasks at once, each kept when it ends: none is lost by another's failure or run twice."""
+"""Many tasks in parallel with stored results: a failure loses no other result, and no task runs twice."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from npkl_models.solve.watch import INTERRUPTED
 from npkl_models.workers import configured, spread
 
 logger = logging.getLogger("npkl_models")
-SHORT = 16  # letters of a folder's name
-TASK = "task"  # the field of a file that says whose result it is
+SHORT = 16  # characters of a folder's name
+TASK = "task"  # the field of a file with the fingerprint of its task
 
 Task = Callable[[], Any]
-MISSING = object()  # no result, where None may be one
+MISSING = object()  # stands for a missing result, since None may be a result
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,10 @@ def sweep(
         "ray", ...) the tasks run on that cluster, whose scheduler restarts the tasks of a lost worker.
     folder : path, optional
         Folder of a cache, on a cluster a folder that all workers see. Each process writes its results there
-        at once. A task with a stored result is not run again. A task is run again if it failed, if its file
-        is damaged or belongs to another task, key or problem, or if the file says OPTIMAL but its numbers do
-        not prove it. A result that cannot be written is still returned, with a line in the log.
+        at once. A task with a stored result is not run again. A task is run again if it failed, or if its
+        file is damaged or belongs to another task, key or problem. It is also run again if the numbers in the
+        file do not prove the status in the file. A result that cannot be written is still returned, with a
+        line in the log.
     progress : callable, optional
         Function that is called with (key, done, all) whenever a task has ended.
     about : str
@@ -111,7 +112,7 @@ def place_of(folder: str | Path | None, problem: Problem, **options: Any) -> Pat
 
 
 def about(place: Path | None) -> str:
-    """What tasks are about whose folder `place_of` has named."""
+    """The description of tasks from the folder that `place_of` returns; empty without a folder."""
     return "" if place is None else place.name
 
 
@@ -124,18 +125,18 @@ def _digest(problem: Problem, options: Mapping[str, Any]) -> str:
 
 
 def _fingerprint(key: str, task: Task, about: str) -> str:
-    """Whose result a file is: the task's key, what it is about, and the problems that it is given."""
+    """The fingerprint of a task: a hash of its key, its description and its problems."""
     problems = []
     for problem in _problems(task):
         try:
             problems.append(_digest(problem, {}))
-        except ProblemError:  # a loss of somebody's own, which no file can hold
+        except ProblemError:  # a user's loss, which no file can hold
             problems.append(repr(problem))
     return hashlib.blake2b(json.dumps([key, about, *problems]).encode(), digest_size=16).hexdigest()
 
 
 def _problems(thing: Any) -> Iterator[Problem]:
-    """The problems among the arguments of a task, or whose method it is."""
+    """The problems among the arguments of a task; for a method, also the problem of the method."""
     if isinstance(thing, Problem):
         yield thing
     elif isinstance(thing, partial):
@@ -162,7 +163,10 @@ def _keyed(key: str, task: Task, kept: _Kept | None) -> tuple[str, Any]:
 
 
 def _one(task: Task, kept: _Kept | None) -> Any:
-    """The result, written down at once; or the one that a worker wrote which was lost too late."""
+    """The result of a task, which is stored at once; or a stored result.
+
+    On a cluster, a worker may store a result and be lost before it returns the result.
+    """
     if kept is not None and (found := kept.read()) is not MISSING:
         return found
     try:
@@ -183,13 +187,13 @@ def _one(task: Task, kept: _Kept | None) -> Any:
 
 
 def _stopped(result: Any) -> bool:
-    """Whether an answer was cut off from outside: it is none to keep, nor a reason to go on."""
+    """Whether a solve was stopped from outside; such a solution is not stored."""
     return isinstance(result, Solution) and result.status is Status.STOPPED
 
 
 @dataclass(frozen=True)
 class _Kept:
-    """Where the result of a task is kept, and whose it must be."""
+    """The place of a stored result, and the fingerprint of its task."""
 
     place: Path
     name: str
@@ -199,7 +203,7 @@ class _Kept:
         return self.place / f"{self.name}{suffix}"
 
     def write(self, result: Any) -> Any:
-        """As a whole or not at all. Returns what will be read, or the result where it cannot be written."""
+        """Store a result, completely or not at all; return it in the form that `read` returns."""
         plain = None if isinstance(result, Solution) else json.loads(json.dumps(result))
         try:
             if isinstance(result, Solution):
@@ -213,13 +217,13 @@ class _Kept:
         return result if isinstance(result, Solution) else plain
 
     def read(self) -> Any:
-        """The result, unless there is none that is whole, of this task, and true."""
+        """The stored result; MISSING unless it is complete, belongs to this task, and proves its status."""
         try:
             if self.file(".npz").is_file():
                 return self._solution(self.file(".npz"))
             return self._value(self.file(".json")) if self.file(".json").is_file() else MISSING
         except (NPKLError, OSError) as error:
-            logger.info("%s is done again: %s", self.name, error)
+            logger.info("%s runs again: %s", self.name, error)
             return MISSING
 
     def _solution(self, path: Path) -> Any:
@@ -239,12 +243,12 @@ class _Kept:
         return saved.checksum({"result": result, TASK: self.task}, {})
 
     def failed(self, failure: Failure) -> None:
-        """Keep where a task failed, if that can be written."""
+        """Store the traceback of a failure, if the file can be written."""
         with contextlib.suppress(WriteError):
             write_text(self.file(".failed.txt"), failure.trace)
 
     def succeeded(self) -> None:
-        """Delete what a failure has left."""
+        """Delete the traceback of an earlier failure."""
         with contextlib.suppress(OSError):
             self.file(".failed.txt").unlink(missing_ok=True)
 

@@ -1,4 +1,4 @@
-"""Calls in processes that end when the process dies that has begun them, killed or not."""
+"""Calls in parallel processes, which end when their parent process dies, even if it is killed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import Any
 
 import npkl_models.interrupts as interrupts
 
-LOOK = 0.3  # seconds between looks for the process that has begun the work
+LOOK = 0.3  # seconds between two checks of the parent process
 _tied = threading.Event()
 
 
 def spread(function: Callable[..., Any], given: Iterable[tuple[Any, ...]], n_jobs: int) -> Iterator[Any]:
-    """The results of calls in the order in which they end, by processes or by the cluster set in joblib.
+    """The results of calls in the order in which they end, from processes or from joblib's cluster.
 
     ``function`` and the arguments of each call must be picklable; ``n_jobs`` -1 means all cores.
 
@@ -57,10 +57,10 @@ def configured() -> bool:
 
 
 def _begin_trackers() -> None:
-    """Begin the processes that remove semaphores and files when all others have ended, however they did.
+    """Start the processes that remove semaphores and files when all other processes have ended.
 
-    Without a terminal, since they say of each that it was leaked; and before the signal is blocked, since
-    the beginning of one unblocks it.
+    They get no terminal, since they report each file as leaked. They start before the signal is blocked,
+    since their start unblocks the signal.
     """
     if not hasattr(signal, "pthread_sigmask"):
         return
@@ -68,7 +68,7 @@ def _begin_trackers() -> None:
 
     with interrupts.silent():
         resource_tracker.ensure_running()
-        with contextlib.suppress(ImportError):  # of a joblib whose loky is elsewhere
+        with contextlib.suppress(ImportError):  # another joblib has loky in another place
             from joblib.externals.loky.backend.resource_tracker import ensure_running
 
             ensure_running()
@@ -80,13 +80,13 @@ def _kill() -> None:
 
     for process in active_children():
         if process.pid is not None:
-            with contextlib.suppress(OSError):  # it has ended
+            with contextlib.suppress(OSError):  # the process has ended
                 os.kill(process.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
 
 
 @contextmanager
 def _deaf() -> Iterator[None]:
-    """Processes begun in the block do not hear Ctrl-C, which their terminal sends to all: one answers it."""
+    """Block Ctrl-C in processes that start in the block; only this process answers it."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -105,7 +105,7 @@ def _call(begun_by: int | None, function: Callable[..., Any], *given: Any) -> An
 
 
 def _tie(begun_by: int) -> None:
-    """End this process when its parent is not the one that has begun the work any more."""
+    """End this process when its parent process has died."""
     while os.getppid() == begun_by:
         time.sleep(LOOK)
     os._exit(1)

@@ -1,1 +1,1 @@
-"""What comes back: solution, status and history."""
+"""The result of a solve: solution, status and history."""

@@ -1,4 +1,4 @@
-"""Points by the leading eigenvectors of a kernel."""
+"""Coordinates of points along the leading eigenvectors of a kernel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from npkl_models.answer.solution import Solution, factor_of
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
 
-SYMMETRIC = 1e-8  # of the largest entry: what a kernel may lack of symmetry
+SYMMETRIC = 1e-8  # largest asymmetry of a kernel, relative to its largest entry
 
 
 def coordinates(given: Solution | ArrayLike, size: int = 2) -> Array:
@@ -72,7 +72,7 @@ def principal(given: Solution | ArrayLike) -> tuple[Array, Array]:
     if A.shape[0] > A.shape[1]:
         return _of_factor(A)
     if np.abs(A - A.T).max() > SYMMETRIC * np.abs(A).max():
-        raise ProblemError("a kernel must be symmetric, got a matrix that is not")
+        raise ProblemError("a kernel must be symmetric, got an unsymmetric matrix")
     K = A - A.mean(axis=0)
     K = K - K.mean(axis=1)[:, None]
     values, vectors = np.linalg.eigh(0.5 * (K + K.T))

@@ -1,4 +1,4 @@
-"""Kernel values for points that were not there when the problem was solved."""
+"""Rows of the factor for new points, which the solved problem does not contain."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def extend(V: Array, affinity: Any, among_new: Any = None, shift: float = 0.0) -
     Let S_NO be the affinities between new and old points, S_NN the affinities among new points, and D the
     total affinities of the new points. The rows solve ((D + shift D) - S_NN) V_N = S_NO V, a sparse linear
     system. They are the fixed point of the iteration (17) of Hu & Kwok (IEEE TNNLS 26, 2015, section III-E)
-    for the unnormalised Laplacian, in which the degrees of old points do not change.
+    for the unnormalised Laplacian. The degrees of old points do not change.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def _require_joined(to_old: Any, among_new: Any) -> None:
     reached = np.bincount(labels, weights=own, minlength=labels.max(initial=0) + 1) > 0
     if not reached[labels].all():
         lonely = np.flatnonzero(~reached[labels])[:5].tolist()
-        raise ProblemError(f"every new point must be joined to an old point, got no such edge for {lonely}")
+        raise ProblemError(f"every new point must be joined to an old point, got no edges for {lonely}")
 
 
 def _affinity(values: Any, name: str) -> Any:

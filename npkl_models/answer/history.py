@@ -1,4 +1,4 @@
-"""How a run went: its iterations, how it ended, and who was tried."""
+"""The record of a run: iterations, status, and the backends that were tried."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class History(Owner):
     iteration, seconds, objective, bound, residual, rank : ndarray
         Standard columns; ``bound`` is nan in iterations without a bound.
     more : mapping of str to ndarray
-        Further columns of the backend, such as the residuals of admm; nan where nothing was measured.
+        Further columns of the backend, such as the residuals of admm; nan in iterations without a number.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What every backend returns: `Solution` and its `Status`."""
+"""The result of every backend: `Solution` and its `Status`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from npkl_models.model.storage import read, write
 from npkl_models.model.terms import Multipliers
 
 DENSE_LIMIT = 20_000
-WORDS = 160  # of a message that a summary shows
+WORDS = 160  # the largest number of characters of a message in a summary
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -250,7 +250,7 @@ _SCALARS = (
     "objective", "reported_objective", "iterations", "build_time", "solve_time", "message",
     "kernel_min_eigenvalue",
 )  # fmt: skip
-ROUNDING = 1e-9  # an objective that is computed again differs by less
+ROUNDING = 1e-9  # a recomputed objective may differ by this relative error
 CUT_OFF = (Status.STOPPED, Status.TIME_LIMIT, Status.ITERATION_LIMIT, Status.FAILED)
 PROOFS = {Status.INFEASIBLE: infeasible, Status.UNBOUNDED: unbounded}
 

@@ -1,4 +1,4 @@
-"""A solution as header and arrays, and back: nothing is taken over that does not fit the problem."""
+"""A solution as header and arrays, and back; parts that do not fit the problem are refused."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 
 NUMBERS = ("reported_objective", "build_time", "solve_time", "kernel_min_eigenvalue")
-TOLERANCE = 1e-6  # of a file that does not say its own
-LOOSEST = 0.1  # that a file may say
-AGAIN = 2.0  # a proof that is made anew may differ by so much of the gap
+TOLERANCE = 1e-6  # the tolerance of a file without a gap or a checksum, and the smallest tolerance
+LOOSEST = 0.1  # a larger gap in a file is ignored
+AGAIN = 2.0  # a new proof may have a gap up to this many times the gap in the file
 
 
 def packed_arrays(V: Array | None, y: Multipliers | None, history: History) -> dict[str, Array]:
-    """The arrays of an answer."""
+    """The arrays of a solution: factor, multipliers and history."""
     arrays = dict(history.pack())
     if V is not None:
         arrays["V"] = V
@@ -33,7 +33,7 @@ def packed_arrays(V: Array | None, y: Multipliers | None, history: History) -> d
 
 
 def unpacked(header: dict[str, Any], data: dict[str, Array], problem: Statement) -> dict[str, Any]:
-    """Fields of a solution, of their kinds and sizes; its status and objective are not among them."""
+    """The fields of a solution with checked types and sizes, except status and objective."""
     y = _multipliers(data, problem)
     return {
         "backend": text(header, "backend"), "message": text(header, "message"), "V": _factor(data, problem),
@@ -54,7 +54,7 @@ def attempts(header: dict[str, Any]) -> list[tuple[str, float, str, float]]:
 
 
 def tolerance(header: dict[str, Any]) -> float:
-    """The relative gap that a file calls optimal: its own, if a checksum stands for it."""
+    """The relative gap up to which a file's status OPTIMAL is kept: twice the gap in a file with checksum."""
     if CHECKSUM not in header or "gap" not in header:
         return TOLERANCE
     gap = number(header, "gap")
@@ -77,7 +77,7 @@ def _multipliers(data: dict[str, Array], problem: Statement) -> Multipliers | No
     m, count = len(problem.terms), len(problem.terms) + len(problem.equalities)
     missing = [k for k in range(count) if f"y{k}" not in data]
     if missing:
-        raise ProblemError(f"multipliers must be there of all parts, got none of {missing}")
+        raise ProblemError(f"the file must have multipliers for all parts, got none for {missing}")
     parts = [np.asarray(data[f"y{k}"], dtype=float) for k in range(count)]
     return Multipliers(tuple(parts[:m]), tuple(parts[m:]), data.get("y.rows"))
 
@@ -85,7 +85,7 @@ def _multipliers(data: dict[str, Array], problem: Statement) -> Multipliers | No
 def _history(data: dict[str, Array]) -> History:
     missing = [name for name in STANDARD if f"{STORED}{name}" not in data]
     if missing:
-        raise ProblemError(f"the history must have the columns {', '.join(STANDARD)}, got none of {missing}")
+        raise ProblemError(f"the history must have the columns {', '.join(STANDARD)}, got no {missing}")
     odd = [name for name in data if name.startswith(STORED) and data[name].dtype.kind not in "fiu"]
     if odd:
         raise ProblemError(f"columns of the history must be numbers, got other types in {odd}")

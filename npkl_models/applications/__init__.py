@@ -1,4 +1,4 @@
-"""What kernels are learnt for.
+"""Applications of learnt kernels: clustering, embedding, labelling, ranking, metrics and estimators.
 
 Examples
 --------

@@ -1,4 +1,4 @@
-"""The assignment of constrained k-means, compiled."""
+"""The compiled assignment step of constrained k-means."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ SIGNATURES = {"assign": "Tuple((intp[::1], intp))(intp[::1], intp[:, ::1], intp[
 def assign(
     order: Index, nearest: Index, indptr: Index, indices: Index
 ) -> tuple[Index, int]:  # pragma: no cover
-    """Each group in turn to its nearest cluster that holds none of those it cannot be with.
+    """Assign each group in turn to the nearest cluster that has no group it must not be with.
 
-    Where there is none: to the nearest of all, and the number of such groups is told.
+    If there is no such cluster, the group joins the nearest cluster. The number of such groups is returned.
     """
     n, k = nearest.shape
     labels = np.full(n, -1)

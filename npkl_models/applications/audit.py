@@ -1,4 +1,4 @@
-"""Which pairs fight the graph and the other pairs: the ones to look at first when some may be wrong.
+"""An audit of pairs: which pairs contradict the graph and the other pairs, and may be wrong.
 
 The optimum as a function of a pair's weight w is concave, since it is a minimum of linear functions. Its
 slope is the loss of the pair at the optimum. So leaving out the pair lowers the optimum by the integral of
@@ -23,7 +23,7 @@ from npkl_models.linalg import Array, Index, Mask, Matrix
 from npkl_models.model.functionals import Entries
 from npkl_models.model.terms import LossTerm
 
-SHOWN = 10  # rows of the table that is printed
+SHOWN = 10  # number of rows of the printed table
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,4 +1,4 @@
-"""Kernel k-means on a solution, and the accuracy of the papers."""
+"""Kernel k-means on a solution, and the papers' measure of accuracy."""
 
 from __future__ import annotations
 

@@ -125,14 +125,14 @@ def constrained_kmeans(
 
 @dataclass(frozen=True, eq=False)
 class _Groups:
-    sums: Array  # of the rows of each group
-    weight: Array  # points of each group
-    apart: Any  # groups that cannot be together
-    squares: float  # of all rows, summed
+    sums: Array  # sum of the rows of each group
+    weight: Array  # number of points of each group
+    apart: Any  # pairs of groups that must not be together
+    squares: float  # sum of the squares of all rows
 
 
 def _restart(groups: _Groups, k: int, max_iter: int, rng: np.random.Generator) -> tuple[int, float, Index]:
-    """(cannot-links broken, inertia, cluster of each group) of one run."""
+    """One run: the number of broken cannot-links, the inertia, and the cluster of each group."""
     from sklearn.cluster import kmeans_plusplus
 
     sums, weight, apart = groups.sums, groups.weight, groups.apart

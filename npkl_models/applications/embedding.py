@@ -1,4 +1,4 @@
-"""Coordinates from a learnt kernel, and how good they are: neighbours kept, classes told, eigenvalues held.
+"""Coordinates from a learnt kernel, and their quality: neighbours, classes, and share of the eigenvalues.
 
 Examples
 --------
@@ -180,7 +180,7 @@ def kernel_pca(X: Any, size: int = 2, kernel: str = "rbf", **options: Any) -> Ar
     Z = np.asarray(KernelPCA(size, kernel=kernel, **options).fit_transform(X))
     if Z.shape[1] < len(Z):
         return coordinates(Z, size)
-    return coordinates(Z[:, : len(Z) - 1], size)  # centred, so of n coordinates the last is zero
+    return coordinates(Z[:, : len(Z) - 1], size)  # Z is centred, so the last of n coordinates is zero
 
 
 def _images(Z: ArrayLike) -> Array:
@@ -197,7 +197,7 @@ def _votes(Z: Array, y: Index, count: int, n_neighbors: int) -> Index:
     if not 1 <= n_neighbors < len(Z):
         raise ProblemError(f"n_neighbors must be between 1 and n - 1 = {len(Z) - 1}, got {n_neighbors}")
     near = NearestNeighbors(n_neighbors=n_neighbors).fit(Z).kneighbors(return_distance=False)
-    nearer = 1 - np.arange(n_neighbors) / n_neighbors**2 / 2  # any two weigh more than any one
+    nearer = 1 - np.arange(n_neighbors) / n_neighbors**2 / 2  # a larger number of votes always wins
     cells = (np.arange(len(Z))[:, None] * count + y[near]).ravel()
     votes = np.bincount(cells, weights=np.tile(nearer, len(Z)), minlength=len(Z) * count)
     return votes.reshape(len(Z), count).argmax(axis=1)

@@ -1,4 +1,4 @@
-"""Pairs that are held out: folds of pairs, and how well a model tells those that it has not seen."""
+"""Cross-validation on pairs: folds of pairs, and scores on held-out pairs."""
 
 from __future__ import annotations
 

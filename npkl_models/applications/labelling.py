@@ -1,4 +1,4 @@
-"""A labelling loop: pairs are asked for, answers are added, the kernel is solved again from where it was."""
+"""A labelling loop: it suggests pairs, adds the answers, and learns the kernel again with a warm start."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from npkl_models.model.pairs import Pairs
 from npkl_models.problem import Problem
 from npkl_models.routes import get_backend
 
-GAMMA = 100.0  # weight of the pairs where only a cost is given: the estimators' own
-TRIES = 50  # random pairs drawn for each that is wanted, before there is a kernel to ask
+GAMMA = 100.0  # weight of the pairs if ``build`` is a Laplacian, as in the estimators
+TRIES = 50  # random pairs that are drawn for each wanted pair before the first kernel
 
 Answer = int | None
 """An answer about two points: +1 (they belong together), -1 (they do not), 0 or None (not known)."""

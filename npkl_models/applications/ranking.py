@@ -1,4 +1,4 @@
-"""Who is similar to whom, and which groups their neighbours are in, by the values of a learnt kernel.
+"""Rankings of similar points, and of the groups of similar points, by the values of a learnt kernel.
 
 Examples
 --------

@@ -1,4 +1,4 @@
-"""How good a partition or a metric is, by the measures of the papers."""
+"""The papers' measures of the quality of a partition or a metric."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def compare(first: ArrayLike, second: ArrayLike) -> Comparison:
         raise ProblemError(
             f"results must be two finite series of the same length, at least 2, got {a.shape} and {b.shape}"
         )
-    p = 1.0 if a[0] == b[0] else 0.0  # where all differences are equal
+    p = 1.0 if a[0] == b[0] else 0.0  # the p-value if all differences are equal
     if np.ptp(a - b) > 0:
         p = float(ttest_rel(a, b).pvalue)
     return Comparison(

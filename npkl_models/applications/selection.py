@@ -1,4 +1,4 @@
-"""Which weight, graph and scaling: chosen by pairs that were held out, without any labels."""
+"""The choice of weight, graph and scaling by cross-validation on pairs, without labels."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def _minmax(X: Array) -> Array:
 
 
 SCALINGS: dict[str, Callable[[Array], Array]] = {"raw": lambda X: X, "standard": _standard, "minmax": _minmax}
-TOLERATED = 0.05  # gap beyond which a kernel is none of its setting's
-RESTARTS = 5  # of k-means, for each score
+TOLERATED = 0.05  # a setting fails if its kernel has a larger relative gap
+RESTARTS = 5  # restarts of k-means for each score
 
 Build = Callable[[Matrix, Pairs, float], Problem]
 
@@ -188,7 +188,7 @@ def select_setting(
         for setting in settings for k, part in enumerate(parts)
     }  # fmt: skip
     place = None
-    if folder is not None:  # of these points, pairs and ways of solving: no score is taken for another's
+    if folder is not None:  # the folder depends on everything that the scores depend on
         whole = _pcp(laplacian(check_points(X), 1, shift=1.0), pairs, 1.0)
         how = None if grid.build is None else f"{grid.build.__module__}.{grid.build.__qualname__}"
         place = place_of(

@@ -1,4 +1,4 @@
-"""Structure preserving embedding of a graph: the triplets that matter, found round by round.
+"""Structure preserving embedding of a graph, with triplets that are added round by round.
 
 Examples
 --------
@@ -27,9 +27,9 @@ from npkl_models.formulations import spe
 from npkl_models.formulations.structure import checked_graph, first_triplets
 from npkl_models.linalg import Array, Index, Matrix
 
-ROWS = 1_000  # points whose distances to all others are formed at a time
-IDLE = 1e-9  # share of the weight that a multiplier must exceed to keep its triplet
-NEW = 100  # triplets of a round, at most
+ROWS = 1_000  # points whose distances to all others are computed at a time
+IDLE = 1e-9  # a triplet is kept if its multiplier exceeds this share of the weight
+NEW = 100  # the largest number of new triplets in a round
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Which pairs to ask for next: those that the kernel cannot tell."""
+"""Suggestions of pairs to ask for: the pairs of which the kernel is least certain."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from npkl_models.linalg.owned import Seed, generator, whole_number
 from npkl_models.model.functionals import Entries
 from npkl_models.model.pairs import Pairs, components
 
-AT_FIRST = 100  # of the list, for each pair that is wanted
-LISTED = 2_000_000  # candidate pairs: of more, so many are drawn
+AT_FIRST = 100  # candidates that are read at first for each wanted pair
+LISTED = 2_000_000  # the largest number of candidates; of more pairs, so many are drawn
 
 
 def suggest_pairs(

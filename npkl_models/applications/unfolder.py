@@ -1,4 +1,4 @@
-"""What the unfolding transformers share: a kernel of points, its coordinates, and those of new points."""
+"""The base class of the unfolding transformers: the kernel, its coordinates, and those of new points."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import whole_number
 
-RIDGE = 1e-3  # of the trace of the Gram matrix of the neighbours, as Roweis & Saul have it
+RIDGE = 1e-3  # ridge of the weights, times the trace of the neighbours' Gram matrix (Roweis & Saul 2000)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -1,4 +1,4 @@
-"""scikit-learn transformers: unfolded coordinates of points, and of new ones by their neighbours.
+"""scikit-learn transformers: unfolded coordinates of points, and of new points by their neighbours.
 
 Examples
 --------

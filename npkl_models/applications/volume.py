@@ -149,7 +149,7 @@ def minimum_volume(
         value = printed_objective(problem, V) if printed else volume_objective(problem, V, size)
         fall = objectives[-1] - value if objectives else np.inf
         settled = fall <= tol * problem.size(value)
-        if fall < 0:  # the gap of the step is larger than what there was to gain
+        if fall < 0:  # the gap of the step is larger than the possible gain
             break
         best = solution
         objectives.append(value)

@@ -1,1 +1,1 @@
-"""What is true of a point: certificates, and what they are made of."""
+"""Certificates: proved bounds on the optimum, and the repairs and proofs behind them."""

@@ -26,27 +26,27 @@ from npkl_models.proof.eigenbound import METHODS, EigenBound, Query, Rigour, che
 from npkl_models.proof.factorisation import DENSE_CHOLESKY
 from npkl_models.proof.positive import FULL, LARGEST, SHARE, positive_part
 
-AMPLE = 0.5  # of the tolerance: a bound within it is good enough
-SMALL = 0.01  # of the tolerance: what a factor's inner product with the slack may be without harm
-SPARE = 0.95  # of the gap that is left: what raising the slack's diagonal may cost
-BACKWARD = 16  # units of roundoff, times the order: what LAPACK's eigenvalues may be off by, against the norm
+AMPLE = 0.5  # share of the tolerance: a bound this close to the objective is good enough
+SMALL = 0.01  # share of the tolerance: an inner product of factor and slack below it does no harm
+SPARE = 0.95  # share of the unused tolerance that raising the slack's diagonal may cost
+BACKWARD = 16  # units of roundoff, times the order: error of LAPACK's eigenvalues, relative to the norm
 
 
 @dataclass(frozen=True)
 class Dual:
-    """A bound, the multipliers that give it, and what is known of their slack."""
+    """A lower bound, the multipliers that give the bound, and the smallest eigenvalue of their slack."""
 
     bound: float
     rigour: Rigour
     repair: str
     y: Multipliers
     found: EigenBound
-    level: float  # added to the eigenvalues of the slack: what the regulariser contributes where it is linear
+    level: float  # the part of a linear regulariser, which adds a multiple of I to the slack
 
 
 @dataclass(frozen=True)
 class Demand:
-    """What is asked of a certificate (see `npkl_models.certify.prove.certify`), and what may help it."""
+    """The options of a certificate (see `npkl_models.certify.prove.certify`) and what may help to make it."""
 
     method: str
     tol: float
@@ -54,7 +54,7 @@ class Demand:
     random_state: int | None
     quick: bool
     inside: Interior | None = None  # a strictly feasible dual point that a solver found
-    deadline: float = np.inf  # of `time.perf_counter`: runs of Lanczos end then with what they have
+    deadline: float = np.inf  # in `time.perf_counter`: Lanczos runs then end with the bound that they have
 
     @property
     def late(self) -> bool:
@@ -73,7 +73,7 @@ class Demand:
             raise UnsupportedError(f"tol must be positive and finite, got {self.tol!r}")
 
     def query(self, problem: Statement, objective: float, W: Array, S: Matrix, tau: float = 0.0) -> Query:
-        """What that asks of the slack S at a point W; ``tau`` is what a repair pays for a unit it lacks."""
+        """The query for the slack S at a point W; a repair may cost ``tau`` per unit that S misses PSD by."""
         trace = max(float(np.sum(W**2)), tau, 1e-12)
         accuracy = min(0.5 * self.tol * problem.size(2 * objective) / trace, self.tol * norm_bound(S))
         rng = fresh(self.random_state, S, W)
@@ -84,11 +84,11 @@ class Demand:
 def bound_from(
     problem: Statement, y: Multipliers, V: Array, objective: float, upper: float, demand: Demand
 ) -> Dual:
-    """Bound the optimum of a problem by multipliers y, moved into the domain first.
+    """Bound the optimum of a problem by multipliers y, which are first moved into the domain.
 
-    V (n x r) is a factor that the slack is near to mapping to zero; it helps, and enters no bound.
-    ``objective`` is that at V, ``upper`` an upper bound on the optimum from a feasible point, inf without
-    one.
+    V (n x r) is a factor with S V close to zero. V makes the proof quicker; the bound holds for any V.
+    ``objective`` is the objective at V. ``upper`` is an upper bound on the optimum from a feasible point, or
+    inf.
     """
     y = projected(problem, y)
     R, W = problem.regularizer, problem.drop(V)
@@ -118,19 +118,20 @@ def bound_from(
 
 
 def _critical(problem: Statement, found: EigenBound, error: float) -> bool:
-    """Whether a slack that equalities enter lacks no more than what rounding may hide."""
+    """Whether equalities enter the slack, no regulariser does, and rounding may explain its negative part."""
     return bool(problem.equalities) and problem.regularizer.vacuous and -found.estimate <= error
 
 
 def fresh(random_state: int | None, *tested: Matrix) -> np.random.Generator:
-    """Random numbers that no solver has seen: of the system, or from the number and all that is tested.
+    """A generator of random numbers that no solver has used.
 
-    All means shapes, the pattern of a sparse matrix and its numbers: two matrices share a start only if they
-    are the same matrix.
+    If ``random_state`` is None, the operating system gives the seed. Otherwise the seed is a hash of
+    ``random_state`` and of the shapes, sparsity patterns and numbers of the tested matrices. Two matrices
+    share a start only if they are equal.
     """
     if random_state is None:
         return np.random.default_rng()
-    digest = hashlib.sha256(str(random_state).encode())  # which processors have instructions for
+    digest = hashlib.sha256(str(random_state).encode())  # quick: processors have instructions for it
     for matrix in tested:
         parts: tuple[Array, ...] = (matrix,)
         if sp.issparse(matrix):
@@ -142,7 +143,7 @@ def fresh(random_state: int | None, *tested: Matrix) -> np.random.Generator:
 
 
 def _kappa(R: TraceFace | None, S: Matrix, W: Array) -> float:
-    """The kappa of tr K <= B with S W + kappa W = 0 in the least-squares sense; 0 for other regularisers."""
+    """The least-squares solution kappa >= 0 of S W + kappa W = 0 for tr K <= B; 0 for other regularisers."""
     if R is None or R.p > 1 or R.bound is None or not W.any():
         return 0.0
     return max(0.0, -float(np.sum(W * (S @ W))) / float(np.sum(W**2)))
@@ -151,11 +152,11 @@ def _kappa(R: TraceFace | None, S: Matrix, W: Array) -> float:
 def _finite(
     problem: Statement, y: Multipliers, S: Matrix, error: float, W: Array, objective: float, demand: Demand
 ) -> Dual:
-    """-sum f* - R*(-S), R* finite: nothing to repair.
+    """The bound -sum f* - R*(-S) for a finite R*, which needs no repair.
 
-    -S <= Z with Z PSD is enough, since R* is monotone. Z is the subgradient of R at the point plus eps I,
-    which a few Lanczos steps or a Cholesky factorisation prove; or, sharper where the point is not quite
-    optimal, the positive part of -S itself.
+    R* is monotone, so R*(Z) replaces R*(-S) for any PSD matrix Z >= -S. The first Z is the subgradient of R
+    at the point plus eps I; a few Lanczos steps or a Cholesky factorisation prove Z >= -S. If its bound does
+    not suffice, Z comes from the positive part of -S, which is sharper at a point that is not quite optimal.
     """
     R = problem.regularizer
     gradient = R.gradient(W, S @ W)
@@ -186,14 +187,14 @@ def _finite(
 
 
 def _wide(W: Array) -> bool:
-    """Whether deflation by the columns of W costs more than all eigenvalues."""
+    """Whether deflation by the columns of W costs more than a full eigendecomposition."""
     return W.shape[1] > SHARE * W.shape[0] and FULL < W.shape[0] <= LARGEST
 
 
 def _spectrum(mu: Array, order: int, lower: float, error: float) -> Array:
-    """Eigenvalues of a Z >= -S, from S + W diag(mu) W' >= ``lower``; W is orthonormal to rounding.
+    """Eigenvalues of a matrix Z >= -S, if S + W diag(mu) W' >= ``lower`` I and W is orthonormal to rounding.
 
-    Forming the sum costs up to (k + 2) k units of roundoff of the largest mu.
+    The computed sum errs by up to (k + 2) k units of roundoff of the largest mu.
     """
     units = 8 * order + (mu.size + 8) ** 2
     eps = max(0.0, -lower + error + units * UNIT * float(np.max(np.abs(mu), initial=0.0)))

@@ -1,4 +1,4 @@
-"""The two bounds of a certificate as a drawing, for notebooks and pages."""
+"""A drawing of the two bounds of a certificate, for notebooks and pages."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from npkl_models.proof.eigenbound import CERTIFIED
 
-WIDTH, HEIGHT, EDGE = 460, 58, 130  # of the bracket, in pixels
+WIDTH, HEIGHT, EDGE = 460, 58, 130  # of the drawing, in pixels
 GOOD, OPEN = "#17692f", "#a15c00"
 
 
 class Bounded(Protocol):
-    """What is drawn of a certificate."""
+    """The fields of a certificate that the drawing shows."""
 
     @property
     def bound(self) -> float: ...
@@ -29,9 +29,10 @@ class Bounded(Protocol):
 
 
 def bracket(found: Bounded) -> str:
-    """The bounds on the optimum as an SVG: bound <= optimum <= upper, on a line as long as the gap is wide.
+    """Draw bound <= optimum <= upper as an SVG.
 
-    The line's length grows with the logarithm of the relative gap, from 1e-12 to 1.
+    The two bounds are the ends of a line. The length of the line grows with the logarithm of the relative
+    gap, from 1e-12 to 1.
     """
     gap = found.relative_gap
     color = GOOD if found.rigour in CERTIFIED and found.feasible and gap <= 1e-4 else OPEN

@@ -50,11 +50,12 @@ class Certificate(Owner):
     rigour : {"proved", "probable", "estimated", "none"}
         How the bound is known; only "proved" and "probable" count as certified.
     repair : str
-        How y was made feasible: "none needed", "shift", "scale", "rows", "equality shift", "distances",
-        "trace bound", "Slater point", "anchored points (...)", "regulariser" (the support function absorbs
-        the negative part) or "no repair applies". "local shift" and the like mean that the diagonal was
-        raised more on a few points than on others. "local scale" means that multipliers around a few points
-        were scaled, alone or before another repair.
+        How y was made feasible: "none needed", "shift", "scale", "stretch", "rows", "equality shift",
+        "distances", "trace bound", "Slater point", "anchored points (...)", "centred kernels (...)",
+        "no multipliers", "positive multipliers", "regulariser" (the support function absorbs the negative
+        part), "numbers out of range" or "no repair applies". "local shift" and the like mean that the
+        diagonal was raised more on a few points than on others. "local scale" means that multipliers around
+        a few points were scaled, alone or before another repair.
     failure_probability : float
         Probability that a "probable" bound fails.
     violation : float
@@ -141,14 +142,14 @@ class Certificate(Owner):
     def plainly(self) -> str:
         """The result as a sentence for a reader who does not know certificates."""
         if not np.isfinite(self.bound):
-            return "In plain words: nothing is proved of how good this kernel is."
+            return "In plain words: nothing is proved about how good this kernel is."
         sure = {"proved": "This is proved", "probable": "This holds"}.get(self.rigour, "This is an estimate")
         if self.rigour == "probable":
-            sure += f" but for a chance of {self.failure_probability:.0e}"
+            sure += f" except with probability {self.failure_probability:.0e}"
         if not self.feasible or not np.isfinite(self.gap):
-            below = self.bound - 1e-7 * abs(self.bound)  # the digits shown are of a bound, too
+            below = self.bound - 1e-7 * abs(self.bound)  # so that the rounded number is a bound
             return f"In plain words: no kernel has an objective below {below:.8g}. {sure}."
-        whose = "that of the kernel that was judged" if self.moved > 0 else "this one's"
+        whose = "the judged kernel's" if self.moved > 0 else "this one's"
         more = f"{1.05 * self.gap:.1e}"  # so that no digit is rounded down
         return f"In plain words: no kernel has an objective lower than {whose} by more than {more}. {sure}."
 
@@ -169,9 +170,9 @@ class Certificate(Owner):
         lines = [f"certificate: {head}", f"{how}, repair: {self.repair}"]
         changes = []
         if self.point_min_eigenvalue < 0:
-            changes.append(f"its smallest eigenvalue was {self.point_min_eigenvalue:.1e}")
+            changes.append(f"the smallest eigenvalue was {self.point_min_eigenvalue:.1e}")
         if self.violation > 0 and self.feasible:
-            changes.append(f"it violated a constraint by {self.violation:.1e}")
+            changes.append(f"the given point violated a constraint by {self.violation:.1e}")
         if self.moved > 0:
             why = f" ({'; '.join(changes)})" if changes else ""
             lines.append(f"judged at a kernel {self.moved:.1e} away from the given one{why}")
@@ -223,12 +224,12 @@ def relative_gap(problem: Statement, objective: float, bound: float) -> float:
     if not (np.isfinite(objective) and np.isfinite(bound)):
         return float("inf")
     size = problem.size(objective, bound)
-    if size == 0.0:  # nothing to be relative to: C = 0, no loss at K = 0, and both ends zero
+    if size == 0.0:  # there is no scale: C = 0, every loss is 0 at K = 0, and both numbers are 0
         return 0.0 if objective <= bound else float("inf")
     return (objective - bound) / size
 
 
-FAILURE = 1e-6  # that any of a solve's certificates is wrong
+FAILURE = 1e-6  # the probability that any certificate of a solve is wrong, at most
 
 
 @dataclass
@@ -249,7 +250,7 @@ class Budget:
 
 
 def together(certificates: Iterable[Certificate]) -> tuple[float, float]:
-    """The best certified bound and the best feasible objective of several points; -inf and inf if none."""
+    """The largest certified bound and the smallest feasible objective of points; -inf and inf if none."""
     every = list(certificates)
     bounds = (one.bound for one in every if one.rigour in CERTIFIED)
     objectives = (one.objective for one in every if one.feasible)

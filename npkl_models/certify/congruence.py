@@ -1,10 +1,10 @@
-"""A slack that is positive definite by far less than its rounding: proved in other coordinates.
+"""Proof that a slack is positive definite although its smallest eigenvalues are below its rounding errors.
 
-Where multipliers of distances reach 1e6 to 1e8 the slack S has eigenvalues between 1e-8 and 1e8. One matrix
-of floating-point numbers cannot hold both, and no factorisation of it can prove the small ones. T'ST can, T
-the eigenvectors divided by the roots of their eigenvalues: it is near the identity. It is summed from the
-multipliers with twice the digits; if it is positive definite so is S (Sylvester), and the bound of these
-multipliers needs no repair.
+Multipliers of distances may reach 1e6 to 1e8. The slack S then has eigenvalues between 1e-8 and 1e8. One
+matrix of floating-point numbers cannot hold both ends, so no factorisation of S proves the small eigenvalues.
+The proof uses other coordinates: the columns of T are eigenvectors of S, divided by the roots of their
+eigenvalues, and T'ST is near the identity. T'ST is summed from the multipliers with twice the digits. If T'ST
+is positive definite, so is S (Sylvester), and the bound of these multipliers needs no repair.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.proof.factorisation import eigenvalue_floor
 
-ORDER = 1_000  # largest one
-LEAST = 1e-17  # eigenvalue of the slack, relative to its norm, that is told from zero at all
-TURNS = 2  # changes of coordinates: the second by what the first one shows of small eigenvalues
+ORDER = 1_000  # largest order for this proof
+LEAST = 1e-17  # relative to the largest eigenvalue: smaller ones count as this large in T
+TURNS = 2  # changes of coordinates; the second uses the small eigenvalues that the first shows
 
 
 def positive_definite(problem: Statement, y: Multipliers, S: Array) -> bool:
-    """Whether the slack of multipliers y is proved to be positive definite over the basis; S is near it."""
+    """Whether the slack of y is proved to be positive definite over the basis; S is the rounded slack."""
     if problem.basis is None or not 1 < problem.order <= ORDER or y.rows is not None:
         return False
     if not all(hasattr(part.functional, "incidence") for part in problem.parts):
@@ -47,7 +47,7 @@ def positive_definite(problem: Statement, y: Multipliers, S: Array) -> bool:
 
 
 def _in_coordinates(problem: Statement, y: Multipliers, T: Array) -> tuple[Array, Array] | None:
-    """T'Q'S(y)QT to floating-point numbers, and what each entry may be off by."""
+    """T'Q'S(y)QT and a bound on the error of each entry; None if a number overflows."""
     Y, off = inner_products(twofold(np.ascontiguousarray(problem.Q.T)), twofold(T))
     row, column, value, size = _entries(problem, y)
     n = problem.n
@@ -66,7 +66,7 @@ def _in_coordinates(problem: Statement, y: Multipliers, T: Array) -> tuple[Array
     near = symmetrize(found.high)
     if not np.isfinite(near).all():
         return None
-    # entries of S, and sums with them, are off by a few roundings of their sizes; Y itself is by ``off``
+    # entries of S, and sums of them, err by a few roundings of their sizes; entries of Y err by ``off``
     doubt = length.T @ (4 * (int(count.max(initial=0)) + 4) * ROUNDOFF * sizes)
     spread = np.zeros_like(sizes)
     np.add.at(spread, row, size[:, None] * off[column])
@@ -76,7 +76,7 @@ def _in_coordinates(problem: Statement, y: Multipliers, T: Array) -> tuple[Array
 
 
 def _entries(problem: Statement, y: Multipliers) -> tuple[Index, Index, Twofold, Array]:
-    """Row, column, number and size of what is summed in S(y), symmetric, in the order of the rows."""
+    """Row, column, value and size of every summand of S(y), in both triangles, in the order of the rows."""
     t = Incidence.stack([part.functional.incidence for part in problem.parts])
     weight = np.concatenate([np.asarray(part, dtype=float) for part in y.parts])
     half = 0.5 * np.asarray(t.coefficient, dtype=float)

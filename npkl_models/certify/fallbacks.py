@@ -1,16 +1,16 @@
-"""Where the multipliers of a point give no bound, or a poor one: bounds that ask for less.
+"""Other bounds, for multipliers that give no bound or a poor one.
 
-Anchored points: the bound of these points alone is one of the whole problem.
+Anchored points: a bound for the anchored points alone is a bound for the whole problem.
 
-Centred kernels: of distances alone, over a cost whose rows sum to zero, every slack maps the constant vector
-to zero, and no dual point is strictly feasible. But K and its centred kernel HKH, H = I - 11'/n, have the
-same objective: a bound over centred kernels is one for all. The same holds for each part of the points that
-no cost and no value joins to others, a point alone among them.
+Centred kernels: if all values are distances and the rows of the cost sum to zero, every slack maps the
+constant vector to zero. No dual point is strictly feasible. But K and its centred kernel HKH, H = I - 11'/n,
+have the same objective, so a bound over centred kernels is a bound over all kernels. The same holds for every
+component, that is, for points that neither the cost nor a value joins to other points.
 
-Signs: slacks that are PSD because C is, and what is added to it.
+Signs: the slack is PSD because C is PSD and every matrix that is added to C is PSD.
 
-Around low vectors: where a negative eigenvector lives on few points, multipliers of the pairs that touch
-these are scaled towards zero, at the price of these pairs alone; `scale` pays for all.
+Around low vectors: a negative eigenvector may live on few points. The multipliers of the pairs that touch
+these points are scaled towards zero. Only these pairs pay, while the repair `scale` changes all pairs.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from npkl_models.proof.recurrence import is_local
 
 ANCHORED, PLACED = "anchored points", "centred kernels"  # names of repairs
 AROUND = "local scale"
-AMPLY, SUPPORT, ROUNDS = 2.0, 1e-2, 3  # of what lacks; of the largest entry; low vectors one after the other
-MOST = 1_000  # points for which a dense basis of centred kernels is made
+AMPLY, SUPPORT, ROUNDS = 2.0, 1e-2, 3  # multiple of the shortfall; share of the largest entry; low vectors
+MOST = 1_000  # largest number of points for a dense basis of centred kernels
 
 
 def bound_of_anchored(problem: Statement, y: Multipliers, V: Array, demand: Demand) -> Dual | None:
-    """The bound from the anchored points' multipliers alone; None where all are held."""
+    """The bound from the multipliers of the anchored points alone; None if all points are anchored."""
     parts = split(problem)
     if parts is None:
         return None
@@ -71,14 +71,14 @@ def bound_of_anchored(problem: Statement, y: Multipliers, V: Array, demand: Dema
 def bound_of_centred(
     problem: Statement, y: Multipliers, V: Array, upper: float, demand: Demand
 ) -> Dual | None:
-    """The bound over kernels centred in each part that is blind to its place; None where none is."""
+    """The bound over kernels centred in each component that may be translated; None if none may be."""
     blind = _centred(problem)
     if blind is None:
         return None
     Q, off = blind
     y = projected(problem, y)
     size = float(np.max(rounding.slack_sizes(problem, y, y.equalities)[0]))
-    lowered = 4 * off * size  # what a range that is rounded may cost the slack; more than a unit of C
+    lowered = 4 * off * size  # more than rounding in the basis may change the slack
     if not np.isfinite(lowered):
         return None
     centred = replace(problem, cost=problem.cost - lowered * sp.eye_array(problem.n), basis=Q)
@@ -91,9 +91,9 @@ def bound_of_centred(
 
 
 def _centred(problem: Statement) -> tuple[Basis, float] | None:
-    """A basis of those kernels, block by block, and by how much its columns may miss being centred.
+    """A basis of the kernels of `bound_of_centred`, and a bound on how far its columns are from centred.
 
-    None where no part is blind, or the basis would be too large.
+    None if no component may be translated, or if the basis would be too large.
     """
     if not problem.regularizer.vacuous or problem.basis is not None or problem.n > MOST:
         return None
@@ -129,11 +129,12 @@ def _centred(problem: Statement) -> tuple[Basis, float] | None:
 def around_low_vectors(
     problem: Statement, y: Multipliers, V: Array, objective: float, upper: float, demand: Demand
 ) -> Dual:
-    """The bound of multipliers, perhaps with those around low vectors on few points scaled towards zero.
+    """The bound of multipliers; those around low vectors on few points may be scaled towards zero.
 
-    A negative eigenvalue -e of C + sum y_e M_e there becomes -(1 - s) e + s c where C >= c I, if all pairs
-    that touch the vector are scaled by 1 - s: s = 2 e / c leaves room for what happens at the border. Whether
-    it helps is seen by a run of its own, so that the runs share the probability of failure.
+    Let C >= c I, and let -e be a negative eigenvalue of C + sum y_e M_e. If all pairs that touch its vector
+    are scaled by 1 - s, the eigenvalue becomes -(1 - s) e + s c. The choice s = 2 e / c leaves room for
+    effects at the border of these points. Every attempt has its own run that proves its bound, so the runs
+    share the failure probability.
     """
     floor = cost_floor(problem) + problem.regularizer.shift
     if not (0 < floor < np.inf) or _in_one_run(problem) or diagonal_price(problem, y) is not None:
@@ -157,12 +158,12 @@ def around_low_vectors(
 
 
 def _in_one_run(problem: Statement) -> bool:
-    """Whether the slack's spectrum is had at once, or need not be: no low vector is worth a run."""
+    """Whether no low vector is worth a run: there is a basis, a small order or a finite support function."""
     return problem.basis is not None or problem.order <= DENSE_EIGH or problem.regularizer.finite_support
 
 
 def _scaled_near(problem: Statement, y: Multipliers, near: Mask, factor: float) -> Multipliers:
-    """The multipliers of values that touch the points ``near``, times a factor; all others as they are."""
+    """Multiply the multipliers of values that touch the points ``near`` by a factor; the others stay."""
     scaled = []
     for part, own in zip(problem.parts, y.parts, strict=True):
         t = part.functional.incidence
@@ -173,11 +174,11 @@ def _scaled_near(problem: Statement, y: Multipliers, near: Mask, factor: float) 
 
 
 def by_signs(problem: Statement, dual: Dual, objective: float, demand: Demand) -> Dual:
-    """The bound of multipliers whose slack is PSD by its signs, where that is more.
+    """The bound of multipliers whose slack is PSD by its signs, if this bound is larger.
 
-    C is proved PSD; of squares (K_ii, distances, 1'K1) those multipliers are kept that are positive, and all
-    others are zero. With none at all the bound is zero if no loss is negative. Where the optimum is next to
-    zero, or pairs ask for what costs nothing, other repairs pay more, or do not apply.
+    C must be proved PSD. The positive multipliers of squares (K_ii, tr K, distances, 1'K1) are kept, and all
+    other multipliers become zero. If no loss is negative, zero multipliers alone give the bound 0. These
+    bounds help if the optimum is close to zero; other repairs then cost more or do not apply.
     """
     if not _worth(problem, dual, objective, demand) or cost_floor(problem) + problem.regularizer.shift < 0:
         return dual
@@ -194,7 +195,7 @@ def by_signs(problem: Statement, dual: Dual, objective: float, demand: Demand) -
 
 
 def _worth(problem: Statement, dual: Dual, objective: float, demand: Demand) -> bool:
-    """Whether there may be more to be had, for what it costs."""
+    """Whether a better bound is wanted, and the attempt is promising or cheap."""
     if dual.rigour in CERTIFIED and enough(problem, objective, dual.bound, demand):
         return False
     nothing = objective <= demand.tol * problem.size(objective) or dual.bound == float("-inf")
@@ -202,12 +203,12 @@ def _worth(problem: Statement, dual: Dual, objective: float, demand: Demand) -> 
 
 
 def enough(problem: Statement, objective: float, bound: float, demand: Demand) -> bool:
-    """Whether there is a bound, and it is within the tolerance."""
+    """Whether the bound is finite and the relative gap is within the tolerance."""
     return bound > -np.inf and objective - bound <= demand.tol * problem.size(objective, bound)
 
 
 def _positive(problem: Statement, y: Multipliers) -> Multipliers | None:
-    """The positive multipliers of squares, zero for all others; None where a loss does not allow zero."""
+    """The positive multipliers of squares, and zero for all others; None if a loss does not allow zero."""
     kept = []
     for part, own in zip(problem.parts, y.parts, strict=True):
         kept.append(np.where(squares(part.functional) & (own > 0), own, 0.0))

@@ -1,4 +1,4 @@
-"""Reading a point: the factor that stands for what was given, and multipliers where it came without them."""
+"""Read a point: find its factor, and recover multipliers if the point comes without them."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from npkl_models.model.terms import Multipliers
 
 KINDS = ("auto", "factor", "kernel")
 LARGEST = 1e300  # entry of a kernel
-ASYMMETRY = 1e-6  # of the largest entry: beyond, a square array is no kernel with rounding errors
-KINK = 1e-4  # a value so close to a kink may take any subgradient there
+ASYMMETRY = 1e-6  # relative to the largest entry: a larger difference is more than rounding of a kernel
+KINK = 1e-4  # a value this close to a kink may have any subgradient of the kink
 ACTIVE = (1e-6, 1e-4, 1e-2)  # relative distances at which a row-norm bound may count as reached
-ACTIVE_SET = 400  # unknowns up to which an active-set method is quick
+ACTIVE_SET = 400  # largest number of unknowns for an active-set method
 DENSE_ENTRIES = 4e6
-STEPS = 300  # of a quasi-Newton method beyond
+STEPS = 300  # of the quasi-Newton method for larger problems
 
 
 @dataclass(frozen=True)
 class Given:
-    """A factor V (n x r) for a point, and what the point was."""
+    """A factor V (n x r) of a given point, and how far VV' is from a given kernel K."""
 
     V: Array
-    min_eigenvalue: float = 0.0  # of the kernel as given; 0 for a factor, or a kernel that is PSD to rounding
-    moved: float = 0.0  # ||K - VV'|| / ||K||, for what was symmetrised and cut
+    min_eigenvalue: float = 0.0  # of the given kernel; 0 for a factor, or a kernel that is PSD to rounding
+    moved: float = 0.0  # ||K - VV'|| / ||K||, after K was symmetrised and negative eigenvalues were cut
 
 
 def read_point(problem: Statement, point: Any, kind: str = "auto", root: float = 1.0) -> Given:
-    """The factor of a factor or a kernel; an n x n array is a kernel unless ``kind`` says otherwise.
+    """The factor of a given factor or kernel; an n x n array is a kernel unless ``kind`` says otherwise.
 
-    ``root`` is a power of two, in units of which a factor is given; a kernel is in those of its square. A
-    ProblemError is raised for a wrong shape, numbers that are not finite, or a square array that is far from
-    symmetric and so neither clearly a kernel nor, without ``kind="factor"``, a factor.
+    ``root`` is a power of two: a factor is divided by ``root``, and a kernel by its square. A ProblemError is
+    raised for a wrong shape and for numbers that are not finite. A ProblemError is also raised for a kernel
+    that is far from symmetric; such a square array may be meant as a factor (``kind="factor"``).
     """
     chosen("kind of point", kind, KINDS)
     A = real_array(point, "a point")
@@ -72,7 +72,7 @@ def read_point(problem: Statement, point: Any, kind: str = "auto", root: float =
 
 
 def _narrow(V: Array) -> Array:
-    """The same kernel with n columns."""
+    """A factor of the same kernel with n columns."""
     U, s, _ = np.linalg.svd(V, full_matrices=False)
     return U * s
 
@@ -96,9 +96,10 @@ def _kernel(problem: Statement, K: Array) -> Given:
 def recover_multipliers(problem: Statement, V: Array, active: float = ACTIVE[0]) -> Multipliers:
     """Multipliers that make V (n x r) as stationary as possible.
 
-    Where a loss is smooth y is its derivative. What stays open - subgradients at kinks, multipliers of
-    equalities and of rows at their bound, to the relative distance ``active`` - is chosen to make ||S(y) V +
-    P V|| smallest, P being a subgradient of the regulariser: a least-squares problem with bounds.
+    The multiplier of a smooth loss is its derivative. Open are subgradients at kinks, multipliers of
+    equalities, and multipliers of rows that reach their bound to the relative distance ``active``. The open
+    multipliers minimise ||S(y) V + P V||, where P is a subgradient of the regulariser: a least-squares
+    problem with bounds.
     """
     y = problem.derivatives(V)
     unknowns = _Unknowns(problem, V)
@@ -139,7 +140,7 @@ def _bounded_least_squares(A: Matrix, b: Array, bounds: tuple[Array, Array]) -> 
 
 
 class _Unknowns:
-    """Columns of the least-squares problem, and the entries of multipliers that each block stands for."""
+    """Blocks of columns of the least-squares problem, and the multipliers that belong to each block."""
 
     def __init__(self, problem: Statement, V: Array) -> None:
         self.problem, self.V = problem, V
@@ -175,14 +176,14 @@ class _Unknowns:
         self._append((y, active), block, zero, zero + np.inf)
 
     def add_trace_power(self, R: TraceFace, V: Array) -> Array:
-        """The known gradient of a penalty; a column with an unknown factor for a bound."""
+        """Return the known gradient of a penalty; for a bound, add a column with an unknown factor."""
         W, s, Rt = np.linalg.svd(V, full_matrices=False)
         direction: Array = (W * s ** (2 * R.p - 1)) @ Rt
         if R.penalty is not None:
             return R.penalty * direction
         one = np.zeros(1)
         block = sp.csc_array(direction.reshape(-1, 1))
-        weight, first = np.zeros(1), np.zeros(1, dtype=np.intp)  # which nobody asks for
+        weight, first = np.zeros(1), np.zeros(1, dtype=np.intp)  # nobody reads this multiplier
         self._append((weight, first), block, one, one + np.inf)
         return np.zeros_like(V)
 
@@ -193,7 +194,7 @@ class _Unknowns:
         self.high.append(high)
 
     def solve(self, offset: Array) -> None:
-        """Set the multipliers; they stay as they are where numbers are out of range."""
+        """Solve for the open multipliers and set them; nothing changes if a number is not finite."""
         A, b = sp.hstack(self.columns, format="csr"), -offset.ravel()
         if self.problem.basis is not None:
             r = self.V.shape[1]

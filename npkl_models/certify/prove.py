@@ -1,6 +1,7 @@
-"""From a point to its certificate: the feasible kernel near it above, a dual point below.
+"""Make the certificate of a point: a feasible kernel gives the upper bound, a dual point the lower bound.
 
-`restoration` gives the upper bound and `bounds` the lower bound; a `Certificate` holds the results.
+`restoration` finds the feasible kernel near the point, and `bounds` proves the lower bound. A `Certificate`
+holds the results.
 """
 
 from __future__ import annotations
@@ -158,9 +159,9 @@ def _certify(
 def _both_sides(
     problem: Statement, V: Array, y: Multipliers | None, demand: Demand, prove: bool
 ) -> tuple[Restored, float, float, Dual]:
-    """The restored point, its objective, the upper bound that it proves, and the dual side.
+    """The restored point, its objective, the upper bound that the point proves, and the dual side.
 
-    Without ``prove`` a point with equalities proves none; the bound then owes nothing to its objective.
+    Without ``prove``, the upper bound of a problem with equalities is inf.
     """
     restored = restore(problem, V, prove)
     V = restored.V
@@ -186,7 +187,7 @@ def _both_sides(
 def _one_side(
     problem: Statement, y: Multipliers, V: Array, objective: float, upper: float, demand: Demand
 ) -> Dual:
-    """The bound from the multipliers; if it does not suffice, also from parts of the problem and signs."""
+    """The bound from the multipliers; if this bound does not suffice, the other bounds of `fallbacks`."""
     dual = around_low_vectors(problem, y, V, objective, upper, demand)
     if not (enough(problem, objective, dual.bound, demand) or demand.quick):
         held = bound_of_anchored(problem, y, V, demand)
@@ -203,12 +204,12 @@ def _one_side(
 def _with_more_rows(
     problem: Statement, V: Array, dual: Dual, objective: float, upper: float, demand: Demand
 ) -> Dual:
-    """Try more rows as active, since a solver may leave rows below their bound that should be at it."""
+    """Try more rows as active, since a solver may leave a row below its norm bound that should reach it."""
     for active in ACTIVE[1:]:
         if enough(problem, objective, dual.bound, demand):
             break
         y = recover_multipliers(problem, V, active)
         other = bound_from(problem, y, V, objective, upper, demand)
-        known = other.rigour in CERTIFIED or dual.rigour not in CERTIFIED  # an estimate is no better bound
+        known = other.rigour in CERTIFIED or dual.rigour not in CERTIFIED  # an estimate replaces no proof
         dual = other if known and other.bound > dual.bound else dual
     return dual

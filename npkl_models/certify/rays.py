@@ -1,7 +1,7 @@
 """Proof that a problem has no feasible kernel.
 
-Multipliers nu of the equalities (and d of the rows) for which the bound of the problem without cost and
-losses, whose objective is zero, is above zero.
+The problem without cost and losses has the objective zero. If multipliers nu of the equalities (and d of the
+row norms) give this problem a lower bound above zero, no kernel meets the constraints.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from npkl_models.presolve.faces import LARGEST, complement, face_of
 from npkl_models.presolve.units import binary_units
 from npkl_models.proof.bounds import DENSE_EIGH
 
-EXTRA = 2  # columns more than a second-order stationary point of the search needs
-CLEARLY = 1e-9  # the bound must be above zero by that share of the numbers that it is the sum of
+EXTRA = 2  # columns beyond those that a second-order stationary point of the search needs
+CLEARLY = 1e-9  # the bound must exceed this share of the sum of its summands' sizes
 
 
 def infeasible(problem: Statement, V: Array | None = None) -> bool:
-    """Whether it is proved that no kernel meets the constraints; V (n x r) is where the search begins."""
+    """Whether it is proved that no kernel meets the constraints; the search begins at V (n x r), if given."""
     problem, V = in_binary_units(problem, V)
     if not problem.equalities:
         return False
     if any(np.any(part.value[squares(part.functional)] < 0) for part in problem.equalities):
-        return True  # values that no PSD kernel makes negative
+        return True  # no PSD kernel makes such a value negative
     if contradictory(problem) or linearly_contradictory(problem) or exceeds(problem):
         return True
     search = _without_losses(problem)
@@ -62,7 +62,7 @@ def in_binary_units(problem: Statement, V: Array | None) -> tuple[Statement, Arr
 
 
 def _without_losses(problem: Statement) -> Statement:
-    """The constraints alone, over the points that they concern if there is no basis."""
+    """The constraints alone; without a basis, only over the points that the equalities concern."""
     confined = np.isfinite(problem.regularizer.trace_bound(problem.n))
     R = problem.regularizer if confined else NoRegularizer()
     ends = (part.functional.incidence.ends()[0] for part in problem.equalities)
@@ -74,13 +74,13 @@ def _without_losses(problem: Statement) -> Statement:
     place[used] = np.arange(used.size)
     parts = [replace(part, functional=part.functional.over(used.size, place)) for part in problem.equalities]
     shifts = all(isinstance(part.functional, DISTANCES) for part in parts)
-    shifted = shifts and not R.row_multipliers and used.size <= LARGEST  # any kernel may be centred
+    shifted = shifts and not R.row_multipliers and used.size <= LARGEST  # centring keeps all distances
     basis = complement(used.size) if shifted else None
     return Statement(sp.csr_array((used.size, used.size)), (), parts, R, basis)
 
 
 def _dual_rays(problem: Statement, V: Array | None) -> list[Multipliers]:
-    """The residuals where the sum of their squares is smallest, rows that are too long among them."""
+    """Residuals at points where the sum of their squares is smallest, those of row norms included."""
     out, equal = [], EqualityMap(problem)
     for X in nearest_factors(problem, V):
         nu = equal.split(equal.residual(X) / equal.scales**2)
@@ -92,7 +92,7 @@ def _dual_rays(problem: Statement, V: Array | None) -> list[Multipliers]:
 
 
 def nearest_factors(problem: Statement, V: Array | None) -> list[Array]:
-    """Factors at which the sum of squared residuals is smallest, from V and from a random start."""
+    """Factors that minimise the sum of squared residuals, from V (if given) and from a random start."""
     rank = int(np.sqrt(2 * EqualityMap(problem).size)) + EXTRA
     starts = [random_factor(problem, min(rank, problem.order))]
     if V is not None and V.shape[0] == problem.n and np.isfinite(V).all():

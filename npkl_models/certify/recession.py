@@ -1,8 +1,8 @@
 """Proof that a problem has no lower bound: a direction of recession along which the objective falls.
 
-A feasible kernel K and a factor D such that K + s DD' is feasible for all s >= 0 and the objective falls at a
-constant rate (Rockafellar 1970, section 8). A value that may not move must be zero exactly along D, whatever
-rounding says of it: one unit of it would in the end outweigh any fall.
+The proof is a feasible kernel K and a factor D. K + s DD' is feasible for all s >= 0, and the objective falls
+at a constant rate in s (Rockafellar 1970, section 8). A value that must not move has to be zero exactly along
+D. To be zero up to rounding is not enough, since for large s the loss of a tiny value outweighs the fall.
 """
 
 from __future__ import annotations
@@ -27,16 +27,15 @@ from npkl_models.model.terms import Equality, LossTerm
 from npkl_models.presolve.faces import face_of
 from npkl_models.proof.bounds import min_eigenvalue
 
-CLEAR_FALL = 1e-8  # the rate must be below zero by that share of the numbers that enter
-STILL = (1e-13, 1e-9, 1e-6, 1e-3)  # relative sizes that may be meant to be zero, tried in turn
+CLEAR_FALL = 1e-8  # the rate must be below minus this share of the sizes of the numbers that enter
+STILL = (1e-13, 1e-9, 1e-6, 1e-3)  # relative sizes below which a value counts as zero, tried in turn
 COLUMNS, PRICES, ITERATIONS = 4, (1e1, 1e3, 1e5), 200  # of the search for a direction
-SEARCHED = 400  # largest order for it
-FAINT = 1e-7  # of the longest row of a direction: what may be meant to be zero
-OPEN = 1e-10  # share of the numbers that enter: a value so far from zero may move
+SEARCHED = 400  # largest order for the search
+FAINT = 1e-7  # relative to the longest row of a direction: shorter rows may count as zero
 
 
 def unbounded(problem: Statement, V: Array | None = None) -> bool:
-    """Whether it is proved that the objective falls without limit; V (n x r) is a point far along the way."""
+    """Whether it is proved that the objective falls without limit; V (n x r) is a large point of a solver."""
     with np.errstate(all="ignore"):
         return _unbounded(*in_binary_units(problem, V))
 
@@ -74,7 +73,10 @@ def _directions(problem: Statement, V: Array) -> list[Array]:
 
 
 def _kept_still(problem: Statement) -> Array | None:
-    """A basis of the directions in which no value moves that is a sum of squares and must not grow."""
+    """A basis of the directions that keep certain squares at zero; None if there are no such squares.
+
+    These are the squares in equalities, and those in losses that grow faster than linearly on both sides.
+    """
     M, any_ = sp.csr_array(problem.cost.shape), False
     for part in problem.equalities:
         M, any_ = M + part.functional.adjoint(squares(part.functional).astype(float)), True
@@ -89,7 +91,7 @@ def _kept_still(problem: Statement) -> Array | None:
 
 
 def _searched(problem: Statement) -> Array:
-    """A factor of length one with a low rate; penalties keep values near zero that may not move."""
+    """A factor of norm one with a low rate; penalties keep the values small that must not move."""
     n, r = problem.order, min(COLUMNS, problem.order)
     x = np.random.default_rng(0).standard_normal(n * r)
     unit = problem.cost_unit
@@ -120,10 +122,10 @@ def _searched(problem: Statement) -> Array:
 
 
 def _falls(problem: Statement, D: Array, still: float) -> bool:
-    """Whether there is proved to be a D near this one along which, K + s DD', s -> inf, the objective falls.
+    """Whether a direction near D is proved to exist along which the objective falls: K + s DD', s -> inf.
 
-    Values that must not move have to be zero exactly, whatever rounding says of them here: where they are
-    squares on the face that they leave, others by Kantorovich's theorem.
+    Values that must not move have to be zero exactly. `_exactly_still` proves this for squares by the rows
+    or the face that they leave, and for other values by Kantorovich's theorem.
     """
     D = problem.lift(problem.drop(D))
     D = D / max(float(np.linalg.norm(D)), 1e-300)
@@ -131,7 +133,7 @@ def _falls(problem: Statement, D: Array, still: float) -> bool:
     for term in problem.terms:
         z = term.functional.value_of_factor(D)
         low, high = term.domain
-        zero = _still(term.functional, D, still) & (np.isinf(low) | np.isinf(high))  # others keep their price
+        zero = _still(term.functional, D, still) & (np.isinf(low) | np.isinf(high))  # others: finite slopes
         if bool(np.any(~zero & (((z > 0) & np.isinf(high)) | ((z < 0) & np.isinf(low))))):
             return False
         held.append((term.functional, zero))
@@ -150,7 +152,7 @@ def _falls(problem: Statement, D: Array, still: float) -> bool:
         if bool(np.any(((z + doubt > 0) & np.isinf(high)) | ((z - doubt < 0) & np.isinf(low)))):
             return False
         rate += term.loss.recession(z, term.target, term.weight)
-        may = (z - doubt < 0) & np.isfinite(low), (z + doubt > 0) & np.isfinite(high)  # be its sign
+        may = (z - doubt < 0) & np.isfinite(low), (z + doubt > 0) & np.isfinite(high)  # have this sign
         slope = np.maximum(*(np.where(m, np.abs(end), 0.0) for m, end in zip(may, (low, high), strict=True)))
         size = size + f.row_sizes(slope)[0]
     least = CLEAR_FALL * length**2 + 2 * (2 * reach * length + reach**2)
@@ -160,16 +162,16 @@ def _falls(problem: Statement, D: Array, still: float) -> bool:
 def _exactly_still(
     problem: Statement, D: Array, held: list[tuple[Functional, Mask]]
 ) -> tuple[Array, float] | None:
-    """(D', reach): within reach of D' there is a factor whose held values are zero exactly."""
+    """(D', reach) if a factor whose held values are exactly zero is proved to be within reach of D'."""
     parts = _parts(problem, held)
     if not parts:
         return D, 0.0
     plain = _without_faint_rows(D) if problem.basis is None else None
     if plain is not None and not any(part.functional.size_of_factor(plain).any() for part in parts):
-        return plain, 0.0  # every product in these values has a row of zeros
+        return plain, 0.0  # every product in these values has a zero row as a factor
     if problem.basis is not None and all(bool(squares(part.functional).all()) for part in parts):
         return _within_rows(problem, D, parts)
-    every = LossTerm(Entries(problem.n, ([0], [0])), "square", 0.0)  # a face must leave something to state
+    every = LossTerm(Entries(problem.n, ([0], [0])), "square", 0.0)  # a problem needs a term or an equality
     zero = sp.csr_array(problem.cost.shape)
     inner = without_dependent(face_of(Statement(zero, every, parts, basis=problem.basis)).problem)
     there = inner.lift(inner.drop(D))
@@ -193,13 +195,17 @@ def _parts(problem: Statement, held: list[tuple[Functional, Mask]]) -> list[Equa
 
 
 def _without_faint_rows(D: Array) -> Array:
-    """The same with zeros for rows that are next to nothing."""
+    """The direction D with its very short rows set to zero."""
     lengths = np.linalg.norm(D, axis=1)
     return np.where((lengths > FAINT * lengths.max(initial=0.0))[:, None], D, 0.0)
 
 
 def _within_rows(problem: Statement, D: Array, parts: list[Equality]) -> tuple[Array, float] | None:
-    """Values that are squares of a'w, w = Q'D, vanish on the null space of independent rows a."""
+    """Move D to the null space of the rows a, where the values, sums of squares of a'w, w = Q'D, are zero.
+
+    Returns the moved factor and how far it may be from an exact one. None if the rows are not proved to be
+    independent.
+    """
     A = np.vstack([_squared_rows(part.functional, problem.Q) for part in parts])
     A /= np.maximum(np.linalg.norm(A, axis=1), 1e-300)[:, None]
     sigma = np.linalg.svd(A, compute_uv=False)
@@ -213,16 +219,16 @@ def _within_rows(problem: Statement, D: Array, parts: list[Equality]) -> tuple[A
 
 
 def _squared_rows(f: Functional, Q: Array) -> Array:
-    """Rows a such that the values are sums of squares (a'w)^2, w = Q'D, each row in one of them."""
+    """Rows a such that the values are sums of squares (a'w)^2, w = Q'D; each row belongs to one value."""
     if isinstance(f, SquaredDistances):
         return np.subtract(*(Q[index] for index in f.indices))
     if isinstance(f, Entries):
         return Q[f.indices[0]]
-    return np.sum(Q, axis=0, keepdims=True) if isinstance(f, TotalSum) else Q  # of a trace all of them
+    return np.sum(Q, axis=0, keepdims=True) if isinstance(f, TotalSum) else Q  # a trace: all rows
 
 
 def _vanishing(f: Functional, basis: Basis | None) -> Mask:
-    """Which values are zero for all kernels in the range of a basis, by rows that are zero or the same."""
+    """Which values are zero for all kernels over the basis, because its rows are zero or equal."""
     if basis is None or f.arity != 2:
         return np.zeros(f.size, dtype=bool)
     Q, (i, j) = basis.Q, f.indices
@@ -234,7 +240,7 @@ def _vanishing(f: Functional, basis: Basis | None) -> Mask:
 
 
 def _still(f: Functional, D: Array, unit: float) -> Mask:
-    """Which values of DD' may be meant to be zero, by what is linear in D where they are squares."""
+    """Which values of DD' count as zero; a square is judged by its root, which is linear in D."""
     lengths = np.sqrt(np.einsum("ir,ir->i", D, D))
     out: Mask = np.abs(f.value_of_factor(D)) <= unit * f.size_of_factor(D)
     if isinstance(f, Entries):

@@ -1,9 +1,9 @@
-"""Ways to make a dual point feasible whose slack misses PSD by ``eps``.
+"""Repairs of a dual point whose slack misses PSD by ``eps``.
 
-Each repair takes (problem, y, eps, upper) with S(y) >= -eps I proved (S plus the regulariser's shift) and
-returns the bound it can give with the multipliers that give it, or None where it does not apply. The best
-of them is used. Those that raise the diagonal can do so by a different eps for each point. Every change
-of y is rounded such that what it adds to the slack is no less than needed.
+Each repair takes (problem, y, eps, upper), where S(y) plus the regulariser's shift is proved to be at least
+-eps I. The repair returns a bound and the multipliers that give this bound, or None if it does not apply. The
+best repair is used. Repairs that raise the diagonal accept a different eps for each point. Every change of y
+is rounded such that the slack gains no less than it needs.
 """
 
 from __future__ import annotations
@@ -67,10 +67,11 @@ def _best_of(
 def balanced(
     problem: Statement, y: Multipliers, V: Array, S: Matrix, least: float
 ) -> tuple[Multipliers, Matrix]:
-    """Y and S = S(y) with the slack's diagonal lowered such that <S, VV'> = 0, if it can be.
+    """Lower the slack's diagonal such that <S, VV'> = 0, if a repair can lower it; return y and S(y).
 
-    A factor that is a little off in length leaves <S, VV'> > 0, and the bound by so much too low. Up to
-    ``least`` that does no harm: a factor that goes to zero may leave any slack, and would lower all of it.
+    If the length of the factor is slightly wrong, <S, VV'> is positive, and the bound is too low by this
+    number. Up to ``least`` nothing is changed: a factor close to zero says nothing about the slack, and must
+    not lower it.
     """
     inner, size = float(np.sum(V * (threaded(S) @ V))), float(np.sum(V**2))
     level = inner / size + problem.regularizer.shift if size else 0.0
@@ -83,7 +84,7 @@ def balanced(
 
 
 def diagonal_price(problem: Statement, y: Multipliers) -> Array | None:
-    """What the bound loses when the slack's diagonal is raised by one at each point; None if it cannot be."""
+    """The price of raising the slack's diagonal by one, for each point; None if no repair raises it."""
     one = np.ones(problem.n)
     if problem.basis is not None:
         return None
@@ -103,7 +104,7 @@ def diagonal_price(problem: Statement, y: Multipliers) -> Array | None:
 
 
 def shift(problem: Statement, y: Multipliers, eps: float | Array, upper: float) -> Repaired:
-    """Losses on every K_ii whose multipliers may grow take y_ii + eps."""
+    """Raise the multiplier of a loss on K_ii by eps at every point; each must be allowed to grow."""
     parts, covered = list(y.terms), np.zeros(problem.n, dtype=bool)
     for k, term in enumerate(problem.terms):
         where, points = _uncovered(term.functional, covered)
@@ -118,7 +119,7 @@ def shift(problem: Statement, y: Multipliers, eps: float | Array, upper: float) 
 
 
 def equality_shift(problem: Statement, y: Multipliers, eps: float | Array, upper: float) -> Repaired:
-    """Equalities on every K_ii take nu_ii + eps."""
+    """Raise the multiplier of an equality on K_ii by eps at every point."""
     parts, covered = list(y.equalities), np.zeros(problem.n, dtype=bool)
     for k, equality in enumerate(problem.equalities):
         where, points = _uncovered(equality.functional, covered)
@@ -133,7 +134,11 @@ def equality_shift(problem: Statement, y: Multipliers, eps: float | Array, upper
 
 
 def _shift_in_basis(problem: Statement, y: Multipliers, eps: float) -> Repaired:
-    """Equalities on some K_ii may do: one for each row that points share, or a sum positive definite."""
+    """Raise the diagonal over a basis, where equalities on some K_ii may suffice.
+
+    If points share rows of the basis, each such row needs one equality. Otherwise the sum of the M_e of all
+    these equalities must be positive definite over the basis.
+    """
     shared_rows = None if problem.basis is None else problem.basis.shared
     if shared_rows is not None:
         return _shift_of_rows(problem, y, eps, *shared_rows)
@@ -147,7 +152,7 @@ def _shift_in_basis(problem: Statement, y: Multipliers, eps: float) -> Repaired:
 
 
 def _shift_of_rows(problem: Statement, y: Multipliers, eps: float, label: Index, share: Array) -> Repaired:
-    """An equality on K_ii has the entry share_i^2 in the row of its group: it takes eps / share_i^2."""
+    """Raise one equality on K_ii per group by eps / share_i^2, since its matrix has the entry share_i^2."""
     parts, covered = list(y.equalities), np.zeros(problem.order, dtype=bool)
     for k, equality in enumerate(problem.equalities):
         where = np.flatnonzero(diagonal_of(equality.functional))
@@ -165,9 +170,10 @@ def _shift_of_rows(problem: Statement, y: Multipliers, eps: float, label: Index,
 
 
 def distances(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repaired:
-    """Squares or equalities on distances take y_e + t: the sum of their M_e is a Laplacian.
+    """Raise the multipliers of all distances by t; the sum of their M_e is a Laplacian.
 
-    In a basis of centred kernels it is positive definite if the graph of the pairs is connected.
+    Over a basis of centred kernels, this Laplacian is positive definite if the graph of the pairs is
+    connected.
     """
     floor = distance_floor(problem)
     if floor <= 0:
@@ -181,9 +187,10 @@ def distances(problem: Statement, y: Multipliers, eps: float, upper: float) -> R
 
 
 def scale(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repaired:
-    """With C (plus shift) >= delta I, s y has a PSD slack for s = delta / (delta + eps).
+    """Scale all multipliers down: s = delta / (delta + eps) makes S(s y) PSD, if C (plus shift) >= delta I.
 
-    (1 - s) delta >= s (eps + e), where e is what rounding s y may do to the slack.
+    The number s satisfies (1 - s) delta >= s (eps + e), where e bounds the effect of rounding s y on the
+    slack.
     """
     delta = cost_floor(problem) + problem.regularizer.shift
     if not (np.isfinite(delta) and delta > 0):
@@ -194,10 +201,11 @@ def scale(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repai
 
 
 def stretch(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repaired:
-    """With -C (less shift) >= delta I, eps < delta, s y has a PSD slack for s = delta / (delta - eps).
+    """Scale all multipliers up: s = delta / (delta - eps) makes S(s y) PSD, if -C (less shift) >= delta I.
 
-    The other way round than `scale`, for costs that ask for a large kernel (unfolding): sum y_e M_e is at
-    least -C - eps I there, so s times it is at least -C if (s - 1) delta >= s (eps + e), e as in `scale`.
+    The number delta must exceed eps. This repair is the counterpart of `scale` for costs that reward a large
+    kernel (unfolding). sum y_e M_e is at least -C - eps I, so s sum y_e M_e is at least -C if
+    (s - 1) delta >= s (eps + e), with e as in `scale`.
     """
     delta = _negative_floor(problem.cost) - problem.regularizer.shift
     eps = eps + 4 * UNIT * multiplier_sizes(problem, y)
@@ -212,7 +220,7 @@ def _bound(problem: Statement, y: Multipliers) -> Repaired:
 
 
 def _allowed(problem: Statement, y: Multipliers) -> Repaired:
-    """Those multipliers and their bound; None where they are outside the domain of a loss."""
+    """These multipliers and their bound; None if they are outside the domain of a loss."""
     allowed = all(bool(np.all(term.allows(own))) for term, own in zip(problem.terms, y.terms, strict=True))
     return _bound(problem, y) if allowed else None
 
@@ -226,14 +234,14 @@ def _negative_floor(C: Matrix) -> float:
 
 
 def rows(problem: Statement, y: Multipliers, eps: float | Array, upper: float) -> Repaired:
-    """Multipliers of a row-norm bound take d + eps."""
+    """Raise the multipliers of a row-norm bound by eps."""
     if not problem.regularizer.row_multipliers or y.rows is None:
         return None
     return _bound(problem, replace(y, rows=raised(y.rows, eps)))
 
 
 def trace(problem: Statement, y: Multipliers, eps: float, upper: float) -> Repaired:
-    """<S, K*> >= -eps tr K* for an optimal K*, whose trace the data bound."""
+    """Lower the bound by eps tau: an optimal K* has <S, K*> >= -eps tr K* and, by the data, tr K* <= tau."""
     tau = trace_bound(problem, upper)
     if not np.isfinite(tau):
         return None

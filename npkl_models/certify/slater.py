@@ -1,9 +1,9 @@
-"""A strictly feasible dual point: what is left of every bound when nothing else repairs a slack.
+"""A strictly feasible dual point, the last repair: a mixture with this point has a PSD slack.
 
-With S(ybar) >= mu I, mu > 0, and S(y) >= -eps I, the point (1 - t) y + t ybar, t = eps / (mu + eps), has a
-PSD slack; the dual is concave, so that it gives (1 - t) bound(y) + t bound(ybar) at least. A graph Laplacian
-without shift has such points as soon as its null vectors v are held by some value: v'M_e v > 0 where y_e may
-grow.
+Let S(ybar) >= mu I with mu > 0, and S(y) >= -eps I. The point (1 - t) y + t ybar with t = eps / (mu + eps)
+has a PSD slack. The dual is concave, so the bound of this point is at least (1 - t) bound(y) + t bound(ybar).
+A graph Laplacian without shift has strictly feasible points if values hold its null vectors v: for each v,
+v'M_e v > 0 for some y_e that may grow.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from npkl_models.proof.factorisation import can_factorise
 
 ROUNDS = 8  # of ascent on the smallest eigenvalue
 LOW = 8  # eigenvectors that are raised together
-NEAR = 1e-2  # of the norm: how far above the lowest they may be
-CLOSE, BASIS, RESTARTS = 1e-6, 80, 50  # residual of the vectors, relative to the norm; ARPACK's
-LITTLE = 1e-6  # of the norm of the cost: a lack that costs little
-STEPS = tuple(4.0**-k for k in range(12))  # of the norm of the slack, tried in turn
+NEAR = 1e-2  # share of the norm: eigenvalues this close to the lowest are raised with the lowest
+CLOSE, BASIS, RESTARTS = 1e-6, 80, 50  # tolerance, basis size and restarts of ARPACK
+LITTLE = 1e-6  # share of the norm of the cost: an eps below it costs little
+STEPS = tuple(4.0**-k for k in range(12))  # changes of the slack over the norm of the cost, tried in turn
 
 
 @dataclass(frozen=True, eq=False)
 class Interior:
     """A strictly feasible dual point: the slack of y, plus the shift of the regulariser, is above mu I."""
 
-    problem: Statement  # whose multipliers they are
+    problem: Statement  # the problem to which y belongs
     y: Multipliers
     mu: float  # positive
 
@@ -49,7 +49,7 @@ def strictly_feasible(problem: Statement) -> tuple[Multipliers, float] | None:
 
 
 def interior(problem: Statement, y: Multipliers) -> Interior | None:
-    """Multipliers that a solver found, if they are proved to be further inside than those that are known."""
+    """The dual point of a solver, if its proved mu is larger than that of `strictly_feasible`; else None."""
     found, known = _proved(problem, projected(problem, y)), strictly_feasible(problem)
     better = found is not None and (known is None or found[1] > known[1])
     return Interior(problem, *found) if found is not None and better else None
@@ -58,7 +58,7 @@ def interior(problem: Statement, y: Multipliers) -> Interior | None:
 def slater(
     problem: Statement, y: Multipliers, eps: float, upper: float, inside: Interior | None = None
 ) -> tuple[float, Multipliers] | None:
-    """The repair: a share of a strictly feasible point, mixed in; ``inside`` is a better one, of a solver."""
+    """The repair: mix y with ``inside``, if it belongs to this problem, or else with `strictly_feasible`."""
     own = inside is not None and inside.problem is problem
     found = (inside.y, inside.mu) if own and inside is not None else strictly_feasible(problem)
     if found is None:
@@ -66,15 +66,15 @@ def slater(
     center, mu = found
     doubt = 8 * UNIT * (rounding.multiplier_sizes(problem, y) + rounding.multiplier_sizes(problem, center))
     share = (eps + doubt) / (mu + eps) * (1 + 8 * UNIT)  # t (mu + eps) >= eps + doubt
-    t = min(share, 1.0)  # no more than the center alone
+    t = min(share, 1.0)  # at most the center alone
     mixed = projected(problem, _mixed(y, center, t))
     return -rounding.paid(problem, mixed), mixed
 
 
 def worth(problem: Statement, y: Multipliers, eps: float) -> float:
-    """The bound of y itself, of which the repair takes next to nothing; -inf where others do as well.
+    """An estimate of the repaired bound: the bound of y itself if eps is tiny, else -inf.
 
-    Those that use the floor of the cost do so unless that is rounding.
+    The estimate is also -inf if the floor of the cost exceeds rounding, since other repairs then do as well.
     """
     norm, floor = norm_bound(problem.cost), cost_floor(problem) + problem.regularizer.shift
     return -rounding.paid(problem, y) if eps <= LITTLE * norm and floor <= SINGULAR * norm else -np.inf
@@ -90,7 +90,7 @@ def _mixed(y: Multipliers, other: Multipliers, t: float) -> Multipliers:
 
 
 def _search(problem: Statement) -> tuple[Multipliers, float] | None:
-    """Ascent on the smallest eigenvalue of the slack, from multipliers of zero; anchored points have none."""
+    """Raise the smallest eigenvalue of the slack from zero multipliers; None if a point is not anchored."""
     if split(problem) is not None or not can_factorise(problem.restrict(problem.cost)):
         return None
     y = projected(problem, problem.no_multipliers)
@@ -106,7 +106,7 @@ def _search(problem: Statement) -> tuple[Multipliers, float] | None:
 def _raised(
     problem: Statement, y: Multipliers, V: Array, level: float
 ) -> tuple[Multipliers, float, Array] | None:
-    """A step along v'M_e v that raises the smallest eigenvalue; None if no length does."""
+    """A step along v'M_e v that raises the smallest eigenvalue; None if no step length does."""
     ascent = problem.split_multipliers(part.functional.value_of_factor(V) for part in problem.parts)
     size = norm_bound(problem.slack(ascent) - problem.cost)
     unit = norm_bound(problem.cost) / size if size > 0 else 0.0
@@ -123,7 +123,7 @@ def _raised(
 
 
 def _lowest(problem: Statement, y: Multipliers) -> tuple[float, Array]:
-    """The smallest eigenvalue of the slack, plus the shift, and the low eigenvectors (order x k)."""
+    """The smallest eigenvalue of the slack, plus the shift, and the lowest eigenvectors (order x k)."""
     S: Matrix = problem.restrict(problem.slack(y))
     n, norm = S.shape[0], norm_bound(S)
     if not np.isfinite(norm):

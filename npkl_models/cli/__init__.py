@@ -1,1 +1,1 @@
-"""The command ``npkl``: its parser, and modules with the functions that its commands run."""
+"""The command ``npkl``: its parser, and a module for each command."""

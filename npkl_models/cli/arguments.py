@@ -1,4 +1,4 @@
-"""From the arguments of a command to its recipe, its points and its problem."""
+"""The recipe and the problem of a command, made from its arguments."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from npkl_models.recipe.recipe import Recipe, refuse_idle
 
 @dataclass(frozen=True)
 class Asked:
-    """The problem that a command is about, and the recipe of its solve."""
+    """The problem of a command, and the recipe of its solve."""
 
     problem: Problem
     title: str
     recipe: Recipe
     made: str  # the Python code that makes the problem
-    saved: bool = False  # and read as it is, so that the recipe says the solve alone
+    saved: bool = False  # whether the problem is read from a file; then only the solve follows the recipe
 
 
 def said(options: argparse.Namespace) -> dict[str, Any]:
-    """The fields that were given on the command line, by name."""
+    """The fields that are given on the command line, by name."""
     return {name: value for name, value in vars(options).items() if name in FIELDS}
 
 
 def asked(options: argparse.Namespace) -> Asked:
-    """The problem that was asked for; a saved one is taken as it is."""
+    """The problem of the options; a saved problem is used as it is."""
     given = said(options)
     if is_saved(given.get("data", "")):
         return _loaded(given)
@@ -50,5 +50,5 @@ def _loaded(given: Mapping[str, Any]) -> Asked:
 
 
 def is_saved(name: str) -> bool:
-    """Whether a file is a problem (or an answer) that was saved, not points."""
+    """Whether a file is a saved problem or solution, and not points."""
     return name.endswith(".npz") and is_there(Path(name)) and saved.is_saved(name)

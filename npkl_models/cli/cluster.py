@@ -1,4 +1,4 @@
-"""``npkl cluster``: from a table and pairs to a label for each point, by a kernel that is proved optimal."""
+"""``npkl cluster``: clusters of the rows of a table, by a kernel learnt from pairs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _said_of(pairs: Pairs, options: argparse.Namespace) -> str:
 
 
 def _found(labels: Index, data: Dataset, k: int) -> str:
-    """Sizes of the clusters, and how they agree with the classes where there are any."""
+    """The sizes of the clusters in words, and their Rand index with the classes, if there are any."""
     sizes = ", ".join(map(str, np.bincount(labels, minlength=k).tolist()))
     line = f"{k} clusters of {sizes} points"
     if data.y.size != labels.size or data.n < 2:

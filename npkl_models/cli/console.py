@@ -1,4 +1,4 @@
-"""Where a command prints: as wide as the terminal, or wide enough for every table where there is none."""
+"""The console of a command: as wide as the terminal, or wide enough for every table without a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-WIDE = 240  # columns where no terminal says how many, nor COLUMNS
+WIDE = 240  # columns without a terminal and without the variable COLUMNS
 
 
 def printer(stderr: bool = False) -> Console:
@@ -23,12 +23,12 @@ def printer(stderr: bool = False) -> Console:
 
 
 def say(what: Any, soft_wrap: bool = True) -> None:
-    """Print a text or a table as it is: nothing in it is taken for a style."""
+    """Print a text or a table unchanged, without rich's markup."""
     printer().print(what, markup=False, highlight=False, soft_wrap=soft_wrap)
 
 
 def new_table(title: str | None = None) -> Table:
-    """An empty table, as all commands draw them."""
+    """An empty table in the style of all commands."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 

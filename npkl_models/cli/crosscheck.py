@@ -1,4 +1,4 @@
-"""``npkl crosscheck`` and ``npkl report``: one problem by every backend, as a table or a page."""
+"""``npkl crosscheck`` and ``npkl report``: one problem with every backend, as a table or a page."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     document: dict[str, Any] = json.loads(found.to_json())
     agrees = found.agrees
     _show(console, found, given.title, options.backends is not None)
-    drawn = not given.saved and not isinstance(given.recipe.pairs, str)  # so that fewer have pairs, too
+    drawn = not given.saved and not isinstance(given.recipe.pairs, str)  # then a subset can draw its pairs
     if options.backends is None and drawn and given.problem.n > SUBSET:
         fewer = replace(given.recipe, n=SUBSET).made()
         second = _run(console, fewer.problem, None, given.recipe, options)

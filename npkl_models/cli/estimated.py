@@ -1,4 +1,4 @@
-"""What the commands on estimators share, which import scikit-learn (a second): points and their problem."""
+"""Points and problems of the commands on estimators, which import scikit-learn (a second)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from npkl_models.recipe.recipe import Recipe
 
 
 def points(options: argparse.Namespace) -> tuple[Dataset, Recipe]:
-    """The points of `npkl cluster` or `npkl label`, and their recipe, which has the estimators' defaults."""
+    """The points of `npkl cluster` or `npkl label`, and a recipe with the defaults of the estimators."""
     recipe = Recipe.from_dict(said(options), ESTIMATOR)
     if tables.is_file(recipe.data):
         return tables.read_points(recipe.data, recipe.labels), recipe
@@ -26,6 +26,9 @@ def points(options: argparse.Namespace) -> tuple[Dataset, Recipe]:
 
 
 def builder(recipe: Recipe, X: Any) -> Callable[[Pairs], Problem]:
-    """Makes the estimators' problem from pairs, on the graph of scaled points: all others if they are few."""
+    """A function that makes the estimators' problem from pairs, on the graph of the scaled points.
+
+    A point has all other points as neighbours if there are fewer than ``n_neighbors``.
+    """
     L = laplacian(X, min(recipe.n_neighbors, X.shape[0] - 1), shift=recipe.shift)
     return lambda pairs: FORMULATIONS[recipe.formulation](L, pairs, recipe.gamma, recipe.loss)

@@ -1,4 +1,4 @@
-"""``npkl explore``: the page. It imports little, so that the browser opens while the rest is imported."""
+"""``npkl explore``: the page. This module imports little, so that the browser opens early."""
 
 from __future__ import annotations
 

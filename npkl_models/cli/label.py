@@ -1,4 +1,4 @@
-"""``npkl label``: asks about pairs of rows in the terminal, and writes the answers."""
+"""``npkl label``: it asks about pairs of rows in the terminal, and writes the answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from npkl_models.linalg import Array
 from npkl_models.model.pairs import Pairs
 
 CERTIFIED, NOT_CERTIFIED = 0, 1
-SHOWN = 12  # columns of two rows
+SHOWN = 12  # the largest number of columns that are shown of two rows
 SIGNS = {"y": 1, "yes": 1, "n": -1, "no": -1, "s": 0, "skip": 0}
 LEAVE = ("q", "quit")
 QUESTION = "same cluster? y(es), n(o), s(kip), q(uit), or a pair of your own as I J y: "
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     X = SCALINGS[options.scaling](data.X)
     solving = {key: value for key, value in recipe.solving().items() if key != "random_state"}
     build = builder(recipe, X)
-    if known is None:  # what is wrong with the options is said before an answer is asked for
+    if known is None:  # errors in the options come before the first question
         build(Pairs(data.n, [(0, 1)], []))
     loop = Labelling(
         build, data.n if known is None else known,
@@ -63,20 +63,20 @@ def run(options: argparse.Namespace) -> int:
 
 
 class _Session:
-    """Where questions are asked and answers are kept."""
+    """The dialogue of questions and answers."""
 
     def __init__(self, loop: Labelling, path: Path, show: Callable[[int, int], Table]) -> None:
         self.loop, self.path, self.show = loop, path, show
 
     def solve(self) -> None:
-        """With all answers, if there are new ones; says in a line what is proved."""
+        """Solve with all answers if there are new ones, and print a line about the certificate."""
         pairs, done = self.loop.pairs, [one.pairs for one in self.loop.rounds[-1:]]
         if pairs is None or done == [len(pairs)]:
             return
         with output.progress(f"n = {self.loop.n}, {len(pairs)} pairs"):
             found = self.loop.solve()
         last = self.loop.rounds[-1]
-        how = "from the kernel before" if last.warm else "from the beginning"
+        how = "from the last kernel" if last.warm else "from the beginning"
         say(
             f"{last.pairs} pairs: {found.status}, relative gap {last.relative_gap:.1e}, "
             f"{last.seconds:.2g} s {how}"
@@ -85,7 +85,7 @@ class _Session:
         output.status_of(found)
 
     def ask(self, every: int) -> bool:
-        """Ask about so many pairs; False to leave, or when there is nothing more to ask."""
+        """Ask about ``every`` pairs; False if the user leaves or no pair is left."""
         told = 0
         for i, j in self.loop.suggest(every).tolist():
             say(self.show(i, j))
@@ -99,7 +99,7 @@ class _Session:
         return True
 
     def _one(self, i: int, j: int) -> int | None:
-        """Ask about a pair until there is an answer that agrees with the others; None to leave."""
+        """Ask about a pair until an answer does not contradict the others; None if the user leaves."""
         told = 0
         while True:
             try:
@@ -122,7 +122,7 @@ class _Session:
                 return told
 
     def _add(self, i: int, j: int, sign: int) -> bool:
-        """Add an answer and write all of them, unless it says nothing new."""
+        """Add an answer, and write all answers if the answer is new."""
         new = self.loop.answer(i, j, sign)
         pairs = self.loop.pairs
         if new and pairs is not None:
@@ -138,7 +138,7 @@ def _of_ones_own(words: list[str]) -> tuple[int, int, int] | None:
 
 
 def _answered(path: Path, n: int) -> Pairs | None:
-    """The answers of a file; None where it is not there, or has none yet."""
+    """The answers in a file; None if there is no file, or no answer in the file."""
     if not path.exists():
         return None
     if text_of(path).strip() in ("", tables.HEADER):
@@ -153,7 +153,7 @@ def _said_of(loop: Labelling) -> str:
 
 
 def _show(X: Array, scaled: Array, names: list[str], i: int, j: int) -> Table:
-    """Two rows, the columns in which they differ most (as scaled) first."""
+    """A table of two rows; the columns with the largest scaled difference come first."""
     order = np.argsort(-np.abs(scaled[i] - scaled[j]), kind="stable")
     order = order[X[i, order] != X[j, order]]
     table = new_table()

@@ -1,4 +1,4 @@
-"""``npkl backends`` and ``npkl datasets``: what there is."""
+"""``npkl backends`` and ``npkl datasets``: tables of the backends and the data sets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from npkl_models.show.tables import OPTION_COLUMNS, SUPPORT_COLUMNS, option_rows
 
 
 def backends(options: argparse.Namespace) -> int:
-    """Print what each backend takes, or the options of one; returns the exit status."""
+    """Print the problems that each backend supports, or the options of one; returns the exit status."""
     if options.name is None:
         _print(SUPPORT_COLUMNS, support_rows())
         return 0
@@ -25,7 +25,7 @@ def backends(options: argparse.Namespace) -> int:
 
 
 def datasets(options: argparse.Namespace) -> int:
-    """Print the sets that are known by name, and where each can be had; returns the exit status."""
+    """Print the names of the data sets, and the origin of each; returns the exit status."""
     rows = ((name, origin(name, options.data_home)) for name in names())
     _print(("name", "where it comes from"), rows, overflow="fold")
     return 0

@@ -28,23 +28,23 @@ COMMANDS = (
 
 
 def command() -> NoReturn:
-    """Run the command as a program: at any moment Ctrl-C ends it with one line and the status 130."""
+    """Run the command as a program; Ctrl-C ends it at any moment with one line and the status 130."""
     end_at_once()
     try:
         status = _status()
         interrupts.end()
     except KeyboardInterrupt:
         status = interrupts.say()
-    if interrupts.heard():  # threads that compute are not waited for
+    if interrupts.heard():  # do not wait for threads that compute
         _flush()
         interrupts.leave_at_once(status)
     sys.exit(status)
 
 
 def main(arguments: Sequence[str] | None = None, ready: Callable[[], None] = lambda: None) -> int:
-    """Run the command with those arguments, or the process's own; returns its exit status.
+    """Run the command with the given arguments, or those of the process; returns its exit status.
 
-    ``ready`` is called once what the command needs is imported, before it does anything.
+    ``ready`` is called after the imports of the command, before it does anything.
     """
     try:
         options = parser().parse_args(arguments)
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None, ready: Callable[[], None] = lam
         ready()
         return run(options)
     except (NPKLError, OSError) as error:
-        if interrupts.recorded():  # which others have turned into an error of theirs
+        if interrupts.recorded():  # other code has turned the signal into another error
             return _interrupted()
         printer(stderr=True).print(f"npkl: {error}", style="red", markup=False, highlight=False)
         return USAGE
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None, ready: Callable[[], None] = lam
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the whole command; its ``run`` names module and function of what was asked for."""
+    """The parser of the whole command; ``run`` in its result names the module and function to call."""
     made = Parser(
         prog="npkl", description="Non-parametric kernel learning: exact and fast solvers, compared."
     )
@@ -75,10 +75,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _status() -> int:
-    """Of the command, whichever way it ends."""
+    """The exit status of the command, in whichever way it ends."""
     try:
         status = main(ready=interrupts.begin)
-    except SystemExit as left:  # of the parser, after help or bad usage
+    except SystemExit as left:  # the parser ends so after help or bad usage
         status = left.code if isinstance(left.code, int) else USAGE if left.code else 0
     except Exception:
         if not interrupts.recorded():
@@ -95,5 +95,5 @@ def _interrupted() -> int:
 
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):  # a reader that has left
+        with contextlib.suppress(OSError, ValueError):  # the reader of the output has ended
             stream.flush()

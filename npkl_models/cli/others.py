@@ -1,4 +1,4 @@
-"""``npkl export``: a problem for other solvers, and their answers."""
+"""``npkl export``: files for other solvers, and certificates of their solutions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from npkl_models.problem import Problem
 
 
 def export(options: argparse.Namespace) -> int:
-    """Write a problem for other solvers, or judge an answer of theirs; returns the exit status."""
+    """Write a problem for other solvers, or certify a solution of theirs; returns the exit status."""
     output.check(options.out)
     output.check(options.target, "the file to write", (".dat-s", ".npz"))
     if not options.source.name.endswith((".dat-s", ".npz")):

@@ -1,4 +1,4 @@
-"""What a command says while it works, and the files that it leaves: .npz with everything, .json, labels."""
+"""The progress line of a command, and the files that it writes: .npz with everything, .json, labels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAGE, PICTURE = (".html", ".htm"), (".png", ".svg", ".pdf")
 
 
 class _Line(logging.Handler):
-    """Shows the last message of a run, with its rate."""
+    """A handler that shows the last message of a run, with its iterations per second."""
 
     def __init__(self, line: status.Status) -> None:
         super().__init__(logging.INFO)
@@ -39,7 +39,7 @@ class _Line(logging.Handler):
 
 @contextmanager
 def progress(what: str) -> Iterator[None]:
-    """Say on standard error what is being done, about once a second, if that is a terminal."""
+    """Show progress on standard error, about once a second, if standard error is a terminal."""
     console = printer(stderr=True)
     if not console.is_terminal:
         yield
@@ -49,7 +49,7 @@ def progress(what: str) -> Iterator[None]:
 
 
 def check(path: Path | None, what: str = "--out", kinds: tuple[str, ...] = KINDS) -> None:
-    """Raise an error for a file that cannot be written, before anything is computed."""
+    """Raise an error if a file cannot be written; to be called before anything is computed."""
     if path is None:
         return
     if not path.name.endswith(kinds):
@@ -57,11 +57,11 @@ def check(path: Path | None, what: str = "--out", kinds: tuple[str, ...] = KINDS
     if path.is_dir():
         raise ProblemError(f"{what} must be a file, got the folder {path}")
     if not path.parent.is_dir():
-        raise ProblemError(f"{what} must be in a folder that is there, got {path}")
+        raise ProblemError(f"{what} must be in a folder that exists, got {path}")
 
 
 def write(path: Path, solution: Solution) -> None:
-    """The problem and the answer (.npz, for `Solution.load`), or what is said of it (.json)."""
+    """Write problem and solution (.npz, for `Solution.load`), or the numbers of the solution (.json)."""
     if path.suffix == ".npz":
         solution.save(path)
     else:
@@ -69,14 +69,14 @@ def write(path: Path, solution: Solution) -> None:
 
 
 def status_of(solution: Solution) -> int:
-    """The exit status after an answer, 0 if it is certified and 1 if not; an interruption goes on here."""
+    """The exit status after a solve: 0 if certified, else 1; an interruption is raised again."""
     if solution.status is Status.STOPPED and INTERRUPTED in solution.message:
-        raise KeyboardInterrupt  # with what there was printed and kept
+        raise KeyboardInterrupt  # the solution is printed and kept by now
     return 0 if solution.status is Status.OPTIMAL else 1
 
 
 def described(solution: Solution) -> dict[str, Any]:
-    """The numbers of an answer; null for what is not finite."""
+    """The numbers of a solution for JSON; NaN and infinity become null."""
     out: dict[str, Any] = {
         "problem": solution.problem.name, "n": solution.problem.n, "backend": solution.backend,
         "status": solution.status.name, "iterations": solution.iterations, "message": solution.message,
@@ -93,6 +93,6 @@ def described(solution: Solution) -> dict[str, Any]:
 
 
 def write_labels(path: Path, labels: Index) -> None:
-    """One label a line, below a header."""
+    """Write a header, and one label in each line."""
     lines = "\n".join(map(str, labels.tolist()))
     write_text(path, f"cluster\n{lines}\n")

@@ -1,4 +1,4 @@
-"""``npkl path``: the same problem along a parameter, each solve begun at its neighbour's answer."""
+"""``npkl path``: the same problem for several values of a parameter, with warm starts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def values(text: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The numbers that ``A:B:N`` or ``A,B,C`` mean."""
+    """The numbers of ``A:B:N`` or ``A,B,C``."""
     try:
         if ":" in text:
             first, last, count = text.split(":")

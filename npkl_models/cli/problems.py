@@ -1,4 +1,4 @@
-"""``npkl solve`` and ``npkl explain``: one problem and its answer."""
+"""``npkl solve`` and ``npkl explain``: one problem and its solution."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from npkl_models.solve.choice import choose_backend
 
 
 def solve(options: argparse.Namespace) -> int:
-    """Solve one problem, print what is proved of the answer, and keep it; returns the exit status."""
+    """Solve one problem, print and store the solution with its certificate; returns the exit status."""
     output.check(options.out)
     found = asked(options)
     with output.progress(f"{found.problem.name}, n = {found.problem.n}"):

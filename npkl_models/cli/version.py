@@ -1,4 +1,4 @@
-"""``npkl version``: what an answer depends on, said also where a package of it is broken."""
+"""``npkl version``: versions and machine; the command works even if a package is broken."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from npkl_models.show.machine import machine, versions
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the versions that an answer depends on, and the machine; returns the exit status."""
+    """Print the versions on which a result depends, and the machine; returns the exit status."""
     found = versions() | machine()
     say(json.dumps(found, indent=2) if options.json else "\n".join(f"{k} {v}" for k, v in found.items()))
     return 0

@@ -1,4 +1,4 @@
-"""``npkl warm-up``: compile all loops now, so that no later run has to."""
+"""``npkl warm-up``: compile all loops now, so that later runs need not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WITHOUT = "numba is not installed: all work is done in numpy, there is nothing t
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compile what is not compiled, and say where the machine code is kept; returns the exit status."""
+    """Compile the loops that are not compiled, and print the folder of the code; returns the exit status."""
     if not available():
         say(WITHOUT)
         return 0

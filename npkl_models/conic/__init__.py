@@ -1,1 +1,1 @@
-"""Exact routes through CVXPY."""
+"""Exact backends that solve conic programs through CVXPY."""

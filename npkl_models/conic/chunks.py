@@ -1,7 +1,7 @@
-"""SCS a stretch at a time, each begun where the last one ended.
+"""Run SCS in stretches; each stretch begins where the last one ended.
 
-CVXPY compiles the program to SCS's data and reads SCS's answers back; in between SCS is called directly,
-so that its factorisation and its scaling are kept from one stretch to the next.
+CVXPY compiles the program to SCS's data once, and reads SCS's answers back. In between, SCS is called
+directly. Each stretch begins with the point and the scale of the last stretch, and factorises anew.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from npkl_models.answer.solution import Status
 if TYPE_CHECKING:
     import cvxpy as cp
 
-FIRST, GROWTH, LONGEST = 100, 1.5, 2_000  # iterations of a stretch
-ALWAYS = 0.1  # seconds within which the point is certified, whatever the limit
-SHORTEST = 1e-3  # seconds of a stretch
-CALIBRATION = 5  # iterations of the first stretch where there is a time limit
-SHARE = 0.5  # of the time that is left: what a stretch may take
-LET_GO = 600  # iterations in which the gap is not halved, after which SCS may adapt the scale
+FIRST, GROWTH, LONGEST = 100, 1.5, 2_000  # iterations of the first stretch, their growth, and their limit
+ALWAYS = 0.1  # seconds within which a first point is still certified, whatever the time limit
+SHORTEST = 1e-3  # least seconds of a stretch
+CALIBRATION = 5  # iterations of the first stretch if there is a time limit
+SHARE = 0.5  # share of the remaining time that a stretch may take
+LET_GO = 600  # iterations without a halved gap after which SCS may adapt its scale
 SOLVED, INACCURATE, INTERRUPTED = 1, 2, -5
 UNFINISHED = (INACCURATE, -6, -7)
 STATUSES = {
@@ -36,7 +36,7 @@ STATUSES = {
 }
 
 STEADY: dict[str, Any] = {"adaptive_scale": False}
-"""The scale 0.1 that SCS begins with; what it adapts it to stands still at gaps of 1e-4 to 1e-2."""
+"""SCS keeps its first scale, 0.1. With a scale that SCS adapts, gaps stop falling at 1e-4 to 1e-2."""
 
 
 def in_chunks(
@@ -47,11 +47,11 @@ def in_chunks(
     time_limit: float | None,
     waited: Callable[[], int] = lambda: 0,
 ) -> tuple[Status, int, str]:
-    """Run SCS until it says that it is done, ``look`` says so, or a limit is reached.
+    """Run SCS until SCS is done, ``look`` returns a status, or a limit is reached.
 
-    The program's variables and duals hold SCS's point whenever ``look`` is called; ``limit`` is of the
-    iterations in all, ``settings`` are for SCS, and ``waited`` says for how many iterations the gap has stood
-    still. Returns the status, the iterations and a message.
+    Whenever ``look`` is called, the program's variables and duals hold SCS's point. ``limit`` is the total
+    number of iterations, and ``settings`` are options of SCS. ``waited`` returns for how many iterations the
+    gap has not been halved. Returns the status, the number of iterations and a message.
     """
     from cvxpy.reductions.solvers.conic_solvers.scs_conif import SCS, dims_to_solver_dict
 
@@ -77,12 +77,12 @@ def in_chunks(
             return Status.TIME_LIMIT, 0, f"no iteration was done in {elapsed:.2g} s"
         stop = look(done)
         if stop is not None:
-            return stop, done, f"stopped by us after {done} iterations, it says {found['info']['status']}"
+            return stop, done, f"stopped after {done} iterations, SCS says {found['info']['status']}"
         if waited() >= LET_GO and "adaptive_scale" not in settings:
             rest["adaptive_scale"] = True
         if status not in UNFINISHED or done >= limit:
             return STATUSES.get(status, Status.FAILED), done, str(found["info"]["status"])
-        if status != INACCURATE:  # a suspicion of infeasibility, after a stretch that is too short to tell
+        if status != INACCURATE:  # SCS suspects infeasibility after a stretch that is too short to tell
             point, length = {}, int(GROWTH * length)
         length = min(int(GROWTH * max(length, FIRST)), LONGEST, limit - done)
         if time_limit is not None and np.isfinite(time_limit):
@@ -93,25 +93,25 @@ def in_chunks(
 def _stretch(
     data: dict[str, Any], cone: dict[str, Any], length: int, held: dict[str, Any], point: dict[str, Any]
 ) -> dict[str, Any]:
-    """What SCS has after so many iterations more."""
+    """Run SCS for at most ``length`` further iterations, and return its result."""
     import scs
 
     with only_the_solver():
         known = {key: data[key] for key in ("P", "A", "b", "c") if data.get(key) is not None}
         worker = scs.SCS(known, cone, max_iters=length, verbose=False, **held)
         found: dict[str, Any] = worker.solve(**_start(point))
-    if int(found["info"]["status_val"]) == INTERRUPTED:  # it catches the signal itself
+    if int(found["info"]["status_val"]) == INTERRUPTED:  # SCS catches the signal itself
         raise KeyboardInterrupt
     return found
 
 
 class SolverBroke(Exception):
-    """What a solver of others raised, in words; errors of ours and of a callback pass as they are."""
+    """An error of an external solver, in words; errors of this library and of callbacks are not converted."""
 
 
 @contextmanager
 def only_the_solver() -> Iterator[None]:
-    """Turn whatever the block raises into `SolverBroke`; some solvers panic with no common exception."""
+    """Convert any error of the block to `SolverBroke`; some solvers raise no ordinary exception."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
@@ -127,18 +127,18 @@ def _start(point: dict[str, Any]) -> dict[str, Any]:
 
 
 def _clock(time_limit: float | None, elapsed: float) -> dict[str, float]:
-    """What is left; SCS looks at its clock after each iteration, so that one cannot be cut."""
+    """The remaining time, as an option of SCS; SCS checks its clock only after each iteration."""
     return {} if time_limit is None else {"time_limit_secs": max(time_limit - elapsed, SHORTEST)}
 
 
 def _carried(point: dict[str, Any]) -> dict[str, float]:
-    """The scale that SCS has found for itself."""
+    """The scale that SCS has reached, as an option of SCS."""
     scale = point.get("info", {}).get("scale", 0.0)
     return {"scale": scale} if scale > 0 else {}
 
 
 def _as_solved(found: dict[str, Any]) -> dict[str, Any]:
-    """An unfinished point under the name of a finished one, so that CVXPY hands it out to be judged."""
+    """Mark an unfinished point as finished, so that CVXPY returns the point to the library."""
     info = dict(found["info"])
     if info["status_val"] == INACCURATE:
         info["status_val"] = SOLVED

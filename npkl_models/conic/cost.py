@@ -1,9 +1,10 @@
-"""What the conic backends cost, and beyond which size they are hopeless.
+"""The predicted cost of the conic backends, and the sizes beyond which they are hopeless.
 
-A matrix whose entries outside a chordal pattern are zero is a sum of positive semidefinite ones, each on a
-clique (Agler, Helton, McCullough & Rodman 1988; Vandenberghe & Andersen 2015, section 9.2), and the kernel
-that is dual to it is only known on the cliques: its completion is unique where its inverse has the pattern.
-Clarabel decomposes and completes; here is what it will find, from a factorisation by minimum degree.
+A positive semidefinite matrix whose entries outside a chordal pattern are zero is a sum of positive
+semidefinite matrices, each on a clique (Agler, Helton, McCullough & Rodman 1988; Vandenberghe & Andersen
+2015, section 9.2). The dual kernel is determined on the cliques only; one of its completions has an inverse
+with the pattern. Clarabel decomposes and completes. This module predicts the cliques that Clarabel finds, by
+a factorisation with minimum degree.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from npkl_models.model.trace_cones import needs_majorisation
 from npkl_models.solve.cost import PRODUCT, Cost
 
 CVXPY = 0.15  # seconds to compile the smallest conic program
-MAJORISED = 200.0  # how much more a trace power without a form of fixed size costs
-LARGEST_ORDER = 500  # beyond, no installed conic solver returns in reasonable time
-LARGEST_SPARSE = 2_000  # beyond, nor where the cone falls into cliques
-FEW = 0.2  # values a point: with more of them the cliques are not counted before they must be
+MAJORISED = 200.0  # factor of the time for a trace power without a form of fixed size
+LARGEST_ORDER = 500  # largest order at which an installed conic solver returns in reasonable time
+LARGEST_SPARSE = 2_000  # the same if the cone falls into cliques
+FEW = 0.2  # values per point: beyond LARGEST_ORDER, cliques are counted only with fewer values
 
 
 def dense_cost(problem: Statement) -> Cost:
-    """Of a conic program with one PSD cone of the problem's order."""
+    """The cost of a conic program with one PSD cone of the problem's order."""
     order = problem.order
     solver = default_solver(None, order)
     seconds = predicted_seconds(solver, order)
@@ -38,7 +39,7 @@ def dense_cost(problem: Statement) -> Cost:
 
 
 def dual_cost(problem: Statement) -> Cost:
-    """Of the same in the dual form, which falls into cliques where the slack is sparse."""
+    """The cost of the dual form, whose PSD cone falls into cliques if the slack is sparse."""
     order = problem.order
     many = order > LARGEST_ORDER and problem.n_pairs > FEW * order
     if order > LARGEST_SPARSE or many:
@@ -51,7 +52,7 @@ def dual_cost(problem: Statement) -> Cost:
 
 
 def reduced_cost(per_entry: float) -> Callable[[Statement], Cost]:
-    """Of conic programs over svec(U): dense in the quadratic, so they grow with the square of its size."""
+    """The cost of programs over svec(U), whose dense quadratic grows with the square of its size."""
 
     def cost(problem: Statement) -> Cost:
         p = problem.order * (problem.order + 1) // 2
@@ -62,7 +63,7 @@ def reduced_cost(per_entry: float) -> Callable[[Statement], Cost]:
 
 
 def schur_cost(problem: Statement) -> Cost:
-    """Of the program with a second PSD cone, of the order of svec(U)."""
+    """The cost of the program with a second PSD cone, whose order is the length of svec(U) plus one."""
     p = problem.order * (problem.order + 1) // 2
     seconds = CVXPY + PRODUCT * problem.n_pairs * p**2 + SCS_SECONDS * (p + 1) ** 3
     return _within_reach(problem, Cost(seconds, predicted_bytes("SCS", p + 1) + 24.0 * p**2))
@@ -74,18 +75,18 @@ def _within_reach(problem: Statement, cost: Cost) -> Cost:
     return Cost(cost.seconds, cost.bytes, f"is hopeless at order {problem.order}, predicted {cost}")
 
 
-DENSE = 0.2  # of all entries: a pattern so full is one clique
-LARGEST = 5_000  # beyond, nothing is factorised to find out
+DENSE = 0.2  # share of all entries above which a pattern counts as one clique
+LARGEST = 5_000  # largest order at which a pattern is factorised
 
 
 def slack_cliques(problem: Statement) -> Index:
-    """Sizes of the maximal cliques of the pattern of the dual slack, once it is made chordal, descending."""
+    """Sizes of the maximal cliques of the dual slack's pattern after it is made chordal, descending."""
     pattern = slack_pattern(problem)
     return np.array([problem.order]) if pattern is None else clique_sizes(pattern)
 
 
 def slack_pattern(problem: Statement) -> sp.csc_array | None:
-    """Where the slack may have entries; None where that is everywhere."""
+    """The pattern of the entries that the slack may have; None if the slack counts as dense."""
     n, R = problem.n, problem.regularizer.spectral
     if n > LARGEST or problem.basis is not None or not sp.issparse(problem.cost):
         return None
@@ -101,11 +102,11 @@ def slack_pattern(problem: Statement) -> sp.csc_array | None:
 
 
 def clique_sizes(pattern: sp.csc_array) -> Index:
-    """Of a symmetric pattern (n x n), by the columns of a Cholesky factor of minimum degree."""
+    """Clique sizes of a symmetric pattern (n x n), from a Cholesky factor of minimum degree."""
     n = pattern.shape[0]
     A = pattern.copy()
     A.data[:] = -1.0
-    A = sp.csc_array(A + (n + 1.0) * sp.eye_array(n))  # diagonally dominant: no pivot is moved
+    A = sp.csc_array(A + (n + 1.0) * sp.eye_array(n))  # diagonally dominant, so that no pivot moves
     L = sp.csc_array(symmetric_lu(A).L)
     L.sort_indices()
     counts = np.diff(L.indptr)
@@ -117,7 +118,7 @@ def clique_sizes(pattern: sp.csc_array) -> Index:
 
 
 def dense_order(sizes: Index) -> float:
-    """The order of one dense cone for which Clarabel stores as many numbers as for cliques of those sizes."""
+    """The order of one dense cone for which Clarabel stores as many numbers as for cliques of these sizes."""
     s = np.asarray(sizes, dtype=float)
-    numbers = np.sqrt(float(np.sum((s * (s + 1) / 2) ** 2)))  # of their triangles
+    numbers = np.sqrt(float(np.sum((s * (s + 1) / 2) ** 2)))  # in their triangles
     return float(np.sqrt(2 * numbers + 0.25) - 0.5)

@@ -1,4 +1,4 @@
-"""A problem in a basis as a quadratic y'Ay + b'y + c in y = svec(U), and a factor A = B'B."""
+"""A problem over a basis as a quadratic y'Ay + b'y + c in y = svec(U), with a factor A = B'B."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from npkl_models.linalg import Array, dense
 from npkl_models.model.functional import svec
 from npkl_models.model.statement import Statement
 
-FACTOR_ERROR = 1e-11  # of the largest entry of A: what a factor may miss
+FACTOR_ERROR = 1e-11  # relative to the largest diagonal entry of A: largest error of B'B
 ROWS = 2_000  # loss values whose rows are formed at a time
 
 
@@ -49,7 +49,7 @@ class ReducedQuadratic:
 
     @classmethod
     def of(cls, problem: Statement) -> ReducedQuadratic:
-        """The quadratic of a problem whose losses are quadratic and which has a basis."""
+        """The quadratic of a problem with quadratic losses and a basis."""
         Q, s = problem.Q, problem.order
         p = s * (s + 1) // 2
         A, b, c = np.zeros((p, p)), svec(dense(problem.restrict(problem.cost))), 0.0
@@ -84,7 +84,7 @@ def smat(y: Array, order: int) -> Array:
 
 
 def rank_revealing_factor(A: Array) -> tuple[Array, str]:
-    """B with B'B = A and as many rows as the numerical rank of A, and how it was found."""
+    """B with B'B = A and as many rows as the numerical rank of A, and the method that found B."""
     p = len(A)
     top = float(np.max(A.diagonal(), initial=0.0))
     if top == 0.0:

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     import cvxpy as cp
 
 Cvx = Any
-DEFAULT_SOLVER = "SCS"  # on these programs, scaled, quicker than CLARABEL and more exact; not with equalities
-EPS_SHARE = 1e-3  # of tol: an error in By counts twice in the objective
+DEFAULT_SOLVER = "SCS"  # without equalities quicker and more exact than CLARABEL on these scaled programs
+EPS_SHARE = 1e-3  # share of tol: an error in By counts twice in the objective
 
 
 @dataclass(frozen=True)
 class Written:
-    """A quadratic objective written with cones, and the cones in words."""
+    """A quadratic objective in conic form, and a description of its cones."""
 
     objective: Cvx
     constraints: list[Cvx]
@@ -72,7 +72,7 @@ def write_scsdp(quadratic: ReducedQuadratic, B: Array, y: Cvx) -> Written:
 
 
 def write_qsdp(quadratic: ReducedQuadratic, B: Array, y: Cvx) -> Written:
-    """y'Ay handed to the solver as it is."""
+    """y'Ay as a quadratic objective, which the solver takes without cones."""
     import cvxpy as cp
 
     return Written(cp.quad_form(y, cp.psd_wrap(B.T @ B)), [], "a quadratic objective")
@@ -80,7 +80,7 @@ def write_qsdp(quadratic: ReducedQuadratic, B: Array, y: Cvx) -> Written:
 
 @dataclass(frozen=True)
 class Form:
-    """One of the three."""
+    """One of the three conic forms."""
 
     name: str
     write: Callable[[ReducedQuadratic, Array, Cvx], Written]
@@ -97,7 +97,7 @@ def _schur_order(problem: Statement) -> int:
 
 @dataclass(frozen=True, eq=False)
 class ReducedPlan:
-    """The quadratic, and the CVXPY problem that one of the three forms makes of it."""
+    """The quadratic, and its CVXPY problem in one of the three forms."""
 
     problem: Statement
     options: ConicOptions
@@ -105,11 +105,11 @@ class ReducedPlan:
     quadratic: ReducedQuadratic
     model: cp.Problem
     unknown: cp.Variable
-    scale: Array  # (s,), D: the model's unknown is D^-1 U D^-1
-    unit: float  # the objective, less c, is in units of this
+    scale: Array  # (s,), D: the unknown of the model is D^-1 U D^-1
+    unit: float  # the unit of the objective without c
     cones: str
-    links: tuple[Cvx, ...]  # equalities, each divided by its row's norm
-    rows: tuple[Array, ...]  # those norms
+    links: tuple[Cvx, ...]  # equalities, each divided by the norm of its row
+    rows: tuple[Array, ...]  # the norms of these rows
     cone: Cvx
 
     def run(self, watch: Watch) -> Claim:
@@ -127,8 +127,8 @@ class ReducedPlan:
     def _multipliers(self) -> Multipliers | None:
         """The multipliers whose slack is the dual of the PSD cone, as far as the range of A allows.
 
-        Those of the losses are their derivatives at the point y' with 2 A y' + b + E'nu = svec(Z), which is
-        the solution itself up to the solver's accuracy, but makes the slack as good as Z.
+        The multipliers of the losses are their derivatives at the point y' with 2 A y' + b + E'nu = svec(Z).
+        Up to the solver's accuracy y' is the solution, but at y' the slack is as accurate as Z.
         """
         q, problem, U = self.quadratic, self.problem, self._unscaled(self.unknown.value)
         read = [link.dual_value for link in self.links]
@@ -162,7 +162,7 @@ class ReducedPlan:
 
 
 def with_solver(problem: Statement, options: ConicOptions, form: Form) -> ConicOptions:
-    """The options with a solver that fits into memory, and its eps."""
+    """The options, with a solver that fits into memory and the eps of this solver."""
     preferred = None if problem.equalities else DEFAULT_SOLVER
     solver = choose_solver(options.solver or preferred, form.order(problem))
     if solver not in ("SCS", "CLARABEL") and options.eps is None:
@@ -201,9 +201,10 @@ def _plan(problem: Statement, options: ConicOptions, form: Form) -> ReducedPlan:
 def _scales(q: ReducedQuadratic) -> tuple[Array, float]:
     """D for the unknown D^-1 U D^-1, and the unit of the objective.
 
-    D makes the entries of A on the diagonals of U one, times t, the best multiple of the identity in
-    that scale; the objective is then of size one. Left as it is, mu would drown the ones beside it: rows of Q
-    are of size sqrt(1/n), so U is of size n, and a Laplacian's eigenvalues lie powers of ten apart.
+    D first scales the diagonal entries of A that belong to the diagonal of U to one. Then D is multiplied by
+    the root of t, where t I is the best multiple of the identity in this scale, so that the objective has
+    size one. Without scaling, mu would be far larger than the ones beside it in the cone: rows of Q have size
+    sqrt(1/n), so U has size n. The eigenvalues of a Laplacian also lie powers of ten apart.
     """
     s = q.order
     first, second = np.triu_indices(s)
@@ -218,13 +219,13 @@ def _scales(q: ReducedQuadratic) -> tuple[Array, float]:
 
 
 def _lengths(rows: Array) -> Array:
-    """Norms of rows, one for a row that is zero."""
+    """Norms of rows; one for a row of zeros."""
     size = np.linalg.norm(rows, axis=1)
     return np.where(size > 0, size, 1.0)
 
 
 def _svec_matrix(s: int) -> Any:
-    """svec as a sparse matrix on vec(U)."""
+    """The sparse matrix that maps vec(U) to svec(U)."""
     first, second = np.triu_indices(s)
     k = np.arange(first.size)
     one = np.where(first == second, 1.0, np.sqrt(2.0))

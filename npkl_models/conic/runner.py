@@ -1,4 +1,4 @@
-"""The one module that runs a conic solver, through CVXPY."""
+"""Run a conic solver through CVXPY, and certify its points."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from npkl_models.solve.watch import INTERRUPTED, Watch
 if TYPE_CHECKING:
     import cvxpy as cp
 
-LOOK = 10.0  # certificates of a factor: what one of a dense kernel takes
-PATIENCE, FALLEN = 5_000, 0.5  # iterations, and the share of its gap, by which a run has to fall in them
+LOOK = 10.0  # time of a certificate of a dense kernel, over that of a factor
+PATIENCE, FALLEN = 5_000, 0.5  # the gap of a run must fall to this share within at least so many iterations
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a solver said, before anything of it is believed."""
+    """The answer of a solver, before the library has checked it."""
 
     status: Status
     iterations: int
@@ -48,7 +48,7 @@ class Standstill:
     waited: int = 0
 
     def reached(self, iterations: int, gap: float) -> bool:
-        """Not halved for as long as it took to come there, and at least `PATIENCE` iterations."""
+        """Whether the gap has not been halved for as long as it took to reach it, and for `PATIENCE`."""
         if gap < FALLEN * self.smallest:
             self.smallest, self.at = gap, iterations
         self.waited = iterations - self.at
@@ -57,34 +57,34 @@ class Standstill:
 
 @dataclass(frozen=True)
 class Reader:
-    """How a point and its multipliers are read off a CVXPY problem that has been solved."""
+    """Functions that read a point and its multipliers from a CVXPY problem after a solve."""
 
-    kernel: Callable[[], Array | None]  # K, or U in a basis
+    kernel: Callable[[], Array | None]  # K, or U over a basis
     multipliers: Callable[[], Multipliers | None]
-    value: Callable[[float], float] = float  # of the problem, from that of the program
+    value: Callable[[float], float] = float  # the objective of the problem, from that of the program
     status: Callable[[Status], Status] = lambda status: status
 
 
 class ConicRun:
-    """One solve: the solver's stretches, the best certificate so far, and when to stop."""
+    """One solve: the stretches of the solver, the best certificate so far, and the rules that end the run."""
 
     def __init__(
         self, problem: Statement, program: cp.Problem, options: ConicOptions, reader: Reader, watch: Watch,
         done: int = 0,
     ) -> None:  # fmt: skip
         self.problem, self.program, self.options = problem, program, options
-        self.reader, self.watch, self.done = reader, watch, done  # iterations of a solver before this one
+        self.reader, self.watch, self.done = reader, watch, done  # done: iterations of an earlier solver
         self.best: Certificate | None = None
         self.lowest = 0.0
         self.still = Standstill()
 
     def claim(self, order: int, solver: str | None = None) -> Claim:
-        """Run a solver that was chosen; never raises for one that merely fails."""
+        """Run a solver; if the solver fails, return a claim with the status FAILED."""
         solver = solver or choose_solver(self.options.solver, order)
-        self.watch.log("by %s: a PSD cone of order %d", solver, order)
+        self.watch.log("%s solves a program with a PSD cone of order %d", solver, order)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of inaccuracy, which the certificate measures
+                warnings.simplefilter("ignore")  # about inaccuracy, which the certificate measures
                 outcome = self._run(solver)
         except KeyboardInterrupt:
             interrupts.answered()
@@ -94,7 +94,7 @@ class ConicRun:
         return self._claim(outcome)
 
     def look(self, iterations: int) -> Status | None:
-        """Certify what the solver has now; a status says that it should stop."""
+        """Certify the solver's present point; return a status if the solver should stop."""
         found = self._certificate()
         if found is None:
             return None
@@ -125,7 +125,7 @@ class ConicRun:
         before = time.perf_counter()
         with only_the_solver():
             self.program.solve(solver=solver, verbose=options.verbose, **arguments)
-        interrupts.heed()  # Clarabel ends at the signal and says nothing of it
+        interrupts.heed()  # Clarabel ends at the signal and does not report it
         iterations = int(getattr(self.program.solver_stats, "num_iters", None) or 0)
         status = self._limited(time.perf_counter() - before, iterations)
         stopped = self.look(iterations) is Status.STOPPED
@@ -133,7 +133,7 @@ class ConicRun:
         return self._outcome(solver, Status.STOPPED if stopped else status, iterations, said)
 
     def _limited(self, took: float, iterations: int) -> Status:
-        """The status of a solver of one stretch, and whether a limit of ours is behind it."""
+        """The status of a solver that runs in one stretch, or the limit of the library that ended the run."""
         status, options = _status_of(self.program), self.options
         late = options.time_limit is not None and took >= 0.9 * options.time_limit
         if late and status in (Status.INACCURATE, Status.ITERATION_LIMIT, Status.FAILED):
@@ -149,7 +149,7 @@ class ConicRun:
         )
 
     def _certificate(self) -> Certificate | None:
-        """Of the kernel as the solver has it: repaired, its objective recomputed."""
+        """Certify the solver's present kernel, after repair and with a recomputed objective."""
         K = self.reader.kernel()
         if K is None or not np.isfinite(K).all():
             return None
@@ -161,7 +161,7 @@ class ConicRun:
             return None
         y, tol = self.reader.multipliers(), self.options.tol
         found = self.watch.certify(self.problem, V, y) if y is not None and y.finite else None
-        if found is None or not (found.certifies(tol) or self.late):  # those of the kernel may be better
+        if found is None or not (found.certifies(tol) or self.late):  # recovered ones may be better
             other = self.watch.certify(self.problem, V, None)
             found = other if found is None or other.bound > found.bound else found
         if self.best is None or not self.best.certifies(tol):
@@ -170,12 +170,12 @@ class ConicRun:
 
     @property
     def late(self) -> bool:
-        """Whether half of the time has gone."""
+        """Whether half of the time limit has passed."""
         limit = self.options.time_limit
         return limit is not None and self.watch.seconds > 0.5 * limit
 
     def _claim(self, outcome: Outcome) -> Claim:
-        """The last point, or what the solver says of the problem."""
+        """The claim of the run: its best certified point so far, or the status of the solver alone."""
         status, found = self.reader.status(outcome.status), self.best
         hopeless = status in (Status.INFEASIBLE, Status.UNBOUNDED, Status.FAILED)
         if found is not None and hopeless and not found.certifies(self.options.tol):
@@ -191,7 +191,7 @@ class ConicRun:
 
 
 def _status_of(program: cp.Problem) -> Status:
-    """What CVXPY says of a program that has been run, in our words."""
+    """The status that CVXPY reports for a program, as a `Status`."""
     import cvxpy as cp
 
     said = {

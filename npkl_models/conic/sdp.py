@@ -1,4 +1,4 @@
-"""The exact SDP over K, with an explicit link z = A(K) whose dual is the certificate's y."""
+"""The exact SDP over K, with explicit links z = A(K) whose duals are the multipliers y of the certificate."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from npkl_models.solve.watch import Watch
 if TYPE_CHECKING:
     import cvxpy as cp
 
-LEAST = 0.1  # seconds that a second solver has at least
-MAJORISATION_ORDER = 40  # beyond, one semidefinite pair per eigenvalue is hopeless
+LEAST = 0.1  # least seconds for a second solver
+MAJORISATION_ORDER = 40  # beyond this order, one semidefinite pair for each eigenvalue is hopeless
 
 
 @dataclass(frozen=True)
 class Model:
-    """The CVXPY problem and the constraints whose duals are read back."""
+    """The CVXPY problem, and the constraints whose duals become multipliers."""
 
     problem: cp.Problem
     unknown: cp.Variable
@@ -40,20 +40,20 @@ class Model:
 
 
 def too_many_cones(problem: Statement) -> str | None:
-    """Why a trace power without a form of fixed size is too large; None if it is not."""
+    """The reason why a trace power without a form of fixed size is too large; None if it is not."""
     R = problem.regularizer.spectral
     if R is not None and problem.order > MAJORISATION_ORDER:
         powers = {R.p, R.conjugate_exponent} if needs_majorisation(R.p) else set()
         if any(map(needs_majorisation, powers)):
             return (
-                f"tr K^{R.p:g} goes through majorisation, for order up to {MAJORISATION_ORDER} "
+                f"tr K^{R.p:g} needs majorisation, which is limited to order {MAJORISATION_ORDER} "
                 f"(got {problem.order}); p = 1, 1.5, 2, 3 and 4 have a form of fixed size"
             )
     return None
 
 
 def build(problem: Statement) -> Model:
-    """Write the problem in CVXPY; weights scale with the parameter gamma, their largest value."""
+    """Write the problem in CVXPY; the parameter gamma is the largest weight and scales all weights."""
     import cvxpy as cp
 
     Q = None if problem.basis is None else problem.basis.Q
@@ -79,7 +79,7 @@ def build(problem: Statement) -> Model:
 
 
 def to_cvxpy(problem: Statement) -> cp.Problem:
-    """The problem of CVXPY alone; gamma, B, G and b_squared are its parameters."""
+    """The CVXPY problem; gamma, B, G and b_squared are its parameters."""
     return build(problem).problem
 
 
@@ -92,7 +92,7 @@ class SDPPlan:
     model: Model
 
     def run(self, watch: Watch) -> Claim:
-        """Solve it, by SCS alone where its point is soon certified."""
+        """Solve the problem, by SCS alone if its point is certified soon."""
         order, options = self.problem.order, self.options
         reader = Reader(self._kernel, self._multipliers)
         tries = tries_scs(order, options)
@@ -108,7 +108,7 @@ class SDPPlan:
         rest = replace(options, time_limit=None if options.time_limit is None else max(watch.left, LEAST))
         sure = ConicRun(self.problem, self.model.problem, rest, reader, watch, quick.iterations).claim(order)
         better = found is None or (sure.certificate is not None and sure.certificate.gap <= found.gap)
-        ended = sure.status in (Status.STOPPED, Status.TIME_LIMIT)  # by who waits, whosever point is kept
+        ended = sure.status in (Status.STOPPED, Status.TIME_LIMIT)  # whichever point is kept
         status = sure.status if better or ended else quick.status
         message = f"{quick.message}; {sure.message}"
         return replace(sure if better else quick, status=status, iterations=sure.iterations, message=message)
@@ -133,7 +133,7 @@ class SDPPlan:
 
 
 def describe_cones(problem: Statement, options: ConicOptions, what: str, cliques: float | None = None) -> str:
-    """Sizes of the conic program and the memory its solver will need."""
+    """Sizes of the conic program, and the memory that its solver needs."""
     solver = choose_solver(options.solver, problem.order, cliques)
     size = problem.order * (problem.order + 1) // 2
     megabytes = predicted_bytes(solver, problem.order, cliques) / 1e6

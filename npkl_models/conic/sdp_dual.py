@@ -23,7 +23,7 @@ from npkl_models.solve.watch import Watch
 if TYPE_CHECKING:
     import cvxpy as cp
 
-SCALE = 0.5  # SCS's, held: in the primal form 0.1 is best, here that takes twice as many iterations
+SCALE = 0.5  # fixed scale of SCS; 0.1, the best for the primal form, takes twice as many iterations here
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def _adjoint(A: Any, part: Any, order: int) -> Any:
 
 
 SWAPPED = {Status.INFEASIBLE: Status.UNBOUNDED, Status.UNBOUNDED: Status.INFEASIBLE}
-"""What the outcome of the dual says of the primal problem."""
+"""The status of the primal problem, by the status of its dual."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class DualSDPPlan:
     cliques: float  # see `npkl_models.conic.solvers.choose_solver`
 
     def run(self, watch: Watch) -> Claim:
-        """Solve it."""
+        """Solve the program."""
         reader = Reader(self._kernel, self._multipliers, lambda value: -value, lambda s: SWAPPED.get(s, s))
         solver, options = choose_solver(self.options.solver, self.problem.order, self.cliques), self.options
         if solver == "SCS":

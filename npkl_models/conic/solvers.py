@@ -1,4 +1,4 @@
-"""The conic solvers that CVXPY finds: which to take, what it needs, and the names of its options."""
+"""The conic solvers that CVXPY finds: the default solver, its memory and time, and its option names."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from npkl_models.files.machine import available_bytes
 from npkl_models.solve.options import Options, is_real, require
 
 INTERIOR_POINT_ORDER = 60  # the largest order at which Clarabel is the default
-SCS_FIRST = 30, 1e-7  # the order above which, and the tol down to which, SCS is tried before it in sdp
+SCS_FIRST = 30, 1e-7  # above this order and for a tol of at least this, sdp tries SCS before Clarabel
 SCS_ITERATION = 1e-9  # seconds of an iteration, times order^3
-EPS_SHARE = 0.03  # of tol: the gap of a repaired point was up to 20 times SCS's eps
+EPS_SHARE = 0.03  # share of tol: the gap of a repaired point was up to 20 times SCS's eps
 SCS_FIXED, SCS_COPIES = 7e6, 290  # of sdp in examples/benchmarks/memory.py; sdp_dual takes half as much
 CLARABEL_COPIES = 7  # measured peak memory over the bare (n(n+1)/2)^2 numbers
 SCS_SECONDS = 4e-7  # times order^3
@@ -47,9 +47,9 @@ class ConicOptions(Options):
     Notes
     -----
     SCS is run in stretches. After each stretch its point is certified and the callback is called. The run
-    ends as soon as the gap is proved, whatever the residuals of SCS are. It ends as INACCURATE if the
-    certified gap has not improved for as long as it took to reach it. The points of other solvers are
-    certified only once, at the end.
+    ends as soon as the gap is proved, whatever the residuals of SCS are. The run ends as INACCURATE if the
+    certified gap has not been halved for as many iterations as it took to reach this gap, and for at least
+    5,000 iterations. The points of other solvers are certified only once, at the end.
     """
 
     solver: str | None = None
@@ -88,10 +88,11 @@ def default_solver(solver: str | None, order: int, cliques: float | None = None)
 
 
 def tries_scs(order: int, options: ConicOptions) -> int:
-    """How many iterations of SCS cost what the default, Clarabel, is predicted to; 0 where it is not tried.
+    """The number of SCS iterations with the predicted cost of Clarabel, the default; 0 if SCS is not tried.
 
-    A dense primal program costs Clarabel order^6 operations, of which SCS's certified point asks a tenth or
-    less as a rule (45 of 48 problems of order 40 and 60), and never ends on some (weights of 100).
+    A dense primal program costs Clarabel order^6 operations. SCS mostly certifies its point at a tenth of
+    this cost or less (45 of 48 problems of order 40 and 60). On some problems SCS never does (weights of
+    100).
     """
     smallest, tol = SCS_FIRST
     said = options.solver is not None or options.eps is not None or options.max_iter is not None
@@ -111,7 +112,7 @@ def choose_solver(solver: str | None, order: int, cliques: float | None = None) 
     need = predicted_bytes(chosen, order, cliques)
     have = available_bytes()
     if need > have:
-        like = "" if cliques is None else f" (its cliques like a dense one of {cliques:.0f})"
+        like = "" if cliques is None else f" (its cliques cost as much as a dense one of {cliques:.0f})"
         raise UnsupportedError(
             f"{chosen} must fit into memory, got a PSD cone of order {order}{like} that needs "
             f"about {need / 1e9:.0f} GB of {have / 1e9:.0f} GB; use solver='SCS', a subset of the points, "

@@ -1,4 +1,4 @@
-"""Answers that other solvers left in files, judged like our own."""
+"""Solutions of other solvers, read from files and judged like those of our backends."""
 
 from __future__ import annotations
 
@@ -16,11 +16,16 @@ from npkl_models.solve.watch import Watch
 
 
 def judge_sdpa(problem: Statement, path: str | Path, tol: float = 1e-6) -> Solution:
-    """The certified solution of what CSDP or DSDP wrote for the file of `Problem.to_sdpa`.
+    """The certified solution from a file that CSDP or DSDP has written for the file of `Problem.to_sdpa`.
 
-    The solver's kernel, restored, with its multipliers (moved into their domains) or with those that are
-    recovered from the kernel, whichever prove more; OPTIMAL up to the relative gap ``tol``. A
-    `ProblemError` if the file, x and then entries of both matrices, has not the sizes of this problem.
+    The solver's kernel is restored. The certificate uses the solver's multipliers, moved into their domains,
+    or those recovered from the kernel, whichever give the better bound. The status is OPTIMAL if the relative
+    gap is at most ``tol``.
+
+    Raises
+    ------
+    ProblemError
+        If the file has another form, or the sizes of another problem.
     """
     x, U = read_solution(path, problem)
     file = as_sdpa(problem)

@@ -1,4 +1,4 @@
-"""One problem, every backend, one table: whether the answers agree, and what is proved of each."""
+"""One problem, every backend, one table: whether the solutions agree, and the certificate of each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from npkl_models.solve.keywords import AnyKeywords
 from npkl_models.task_cache import about, place_of, sweep
 
 AGREEMENT = 1e-5
-REFERENCE = "interior"  # exact at every size that fits
+REFERENCE = "interior"  # exact at every size that fits into memory
 
 
 def crosscheck(
@@ -137,7 +137,7 @@ Run = tuple[Backend, dict[str, Any]]
 
 
 def _runs(wanted: Any, options: dict[str, Any]) -> dict[str, Run]:
-    """Backend and options of each label; a wrong name or value raises an error and makes no row."""
+    """Backend and options of each label; a wrong name or value raises an error."""
     parsed: dict[str, Run] = {}
     if not isinstance(wanted, (str, Backend, Iterable)):
         raise ProblemError(f"backends must be names or Backends, got {wanted!r}")
@@ -196,11 +196,11 @@ def _solve(problem: Problem, backend: Backend, options: dict[str, Any]) -> Outco
         return f"not run: {reason}"
     try:
         return backend.compile(problem, **options).solve()
-    except UnsupportedError as error:  # such as a size that memory cannot hold
+    except UnsupportedError as error:  # such as a size that does not fit into memory
         return f"not run: {error}"
     except NPKLError as error:
         return f"failed: {error}"
-    except Exception as error:  # of a backend from elsewhere; the others' rows are worth having
+    except Exception as error:  # a user's backend has failed; the table keeps the rows of the others
         return f"failed: {type(error).__name__}: {error}"
 
 

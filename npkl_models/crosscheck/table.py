@@ -176,7 +176,7 @@ COLUMNS = (
     "rank", "iterations", "seconds", "|K - K ref|", "verdict",
 )  # fmt: skip
 TEXT_COLUMNS = ("backend", "status", "objective", "certified gap", "rigour", "rank", "seconds", "verdict")
-LEFT = ("backend", "status", "verdict")  # columns of words; numbers stand at the right
+LEFT = ("backend", "status", "verdict")  # columns of words, aligned at the left; numbers at the right
 
 
 def cells(row: Row) -> tuple[str, ...]:
@@ -191,5 +191,5 @@ def cells(row: Row) -> tuple[str, ...]:
 
 
 def _plain(value: Any) -> Any:
-    """Of a regulariser's own fields, such as an array."""
+    """A value that JSON cannot express, such as an array of a regulariser, as a list or a text."""
     return value.tolist() if hasattr(value, "tolist") else repr(value)

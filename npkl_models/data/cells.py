@@ -1,4 +1,4 @@
-"""The cells of a csv: how they are parted, which line is the header, and which column names the rows."""
+"""The cells of a csv: their separator, the header, and the column that names the rows."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from npkl_models.errors import ProblemError
 from npkl_models.files.gate import gate, text_of
 from npkl_models.linalg import Array
 
-DECIMAL = re.compile(r"^([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)$")  # 1,5 where semicolons part the cells
+DECIMAL = re.compile(r"^([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)$")  # 1,5 if semicolons separate the cells
 QUOTED = re.compile(r'"[^"]*"')
-MEANT = re.compile(r"[+-]?[\d.,][\d.,eE+-]*.?[\d.,eE+-]*")  # a number but for one letter
+MEANT = re.compile(r"[+-]?[\d.,][\d.,eE+-]*.?[\d.,eE+-]*")  # a number with at most one wrong character
 MISSING = {"", "na", "n/a", "nan", "null", "none", "?", "-", ".", "missing"}
 
 
@@ -25,8 +25,18 @@ MISSING = {"", "na", "n/a", "nan", "null", "none", "?", "-", ".", "missing"}
 class Cells:
     """The cells of a file, without blanks around them, in rows of one length.
 
-    ``names`` are those of the columns, none without a header; ``lines`` the lines of the file that the rows
-    end on, from 1; ``first`` is the place of the first column, 2 where one with names of rows is left out.
+    Attributes
+    ----------
+    path : Path
+        The file.
+    names : list of str
+        Names of the columns; empty if there is no header.
+    rows : list of list of str
+        The cells.
+    lines : list of int
+        The line of the file, from 1, on which each row ends.
+    first : int
+        Number of the first column in the file, from 1; 2 if a column with names of rows is left out.
     """
 
     path: Path
@@ -41,17 +51,20 @@ class Cells:
         return len(self.rows[0])
 
     def where(self, row: int, column: int) -> str:
-        """A cell in words, line and column counted from 1."""
+        """The place of a cell in words: file, line and column, counted from 1."""
         return f"{self.path}, line {self.lines[row]}, {self.column(column)}"
 
     def column(self, k: int) -> str:
-        """A column in words, counted from 1 as in the file."""
+        """The place of a column in words: its number in the file, from 1, and its name."""
         return f"column {k + self.first} ({self.names[k]})" if self.names else f"column {k + self.first}"
 
     def numbers(self, columns: Sequence[int]) -> Array:
-        """The numbers of some columns.
+        """The numbers of the given columns.
 
-        A `ProblemError` names the first cell that holds none, and what can be done about it.
+        Raises
+        ------
+        ProblemError
+            If a cell holds no number; the message names the first such cell and suggests a remedy.
         """
         out = np.empty((len(self.rows), len(columns)))
         for j, k in enumerate(columns):
@@ -72,7 +85,7 @@ class Cells:
                 "median, say), or leave the rows or the column out"
             )
         if i == 0 and not self.names and any(number_of(cell) is not None for cell in column):
-            return "; most cells of this line are numbers or meant as such, so that it is no header"
+            return "; most cells of this line are numbers or nearly numbers, so the line is no header"
         given = [cell for cell in column if not is_missing(cell)]
         if 2 * sum(number_of(cell) is None for cell in given) >= len(given):
             label = self.names[k] if self.names else f"{k} (counted from 0)"
@@ -84,12 +97,16 @@ class Cells:
 
 
 def read_cells(path: Path, row_names: bool = True) -> Cells:
-    """The cells of a csv, parted by what its first line has: commas, semicolons, tabs or blanks.
+    """The cells of a csv; the first line shows whether commas, semicolons, tabs or blanks separate them.
 
-    It is unpacked where its name says gzip or bzip2. With ``row_names`` a first column that names the rows
-    is left out: one that the header has no word for (as R writes it) or an empty one (as pandas and R write
-    it); and so is an empty last one that the header has no word for. A `ProblemError` says where the rows
-    are not of one length, or that there is none.
+    A file with a name for gzip or bzip2 is unpacked. With ``row_names``, a first column that names the rows
+    is left out. It has no name in the header (as R writes it) or an empty one (as pandas and R write it). An
+    empty last column without a name is left out too.
+
+    Raises
+    ------
+    ProblemError
+        If there is no row, or if the rows have different lengths; the message names the lines.
     """
     with gate(path, "a text file with commas"):
         rows, lines = _parsed(path, text_of(path))
@@ -109,7 +126,7 @@ def read_cells(path: Path, row_names: bool = True) -> Cells:
 
 
 def number_of(cell: str) -> float | None:
-    """The finite number that a cell holds, None where it holds none."""
+    """The finite number that a cell holds; None if the cell holds anything else."""
     try:
         value = float(cell)
     except ValueError:
@@ -119,12 +136,12 @@ def number_of(cell: str) -> float | None:
 
 
 def is_missing(cell: str) -> bool:
-    """Whether a cell says that there is no value."""
+    """Whether a cell stands for a missing value."""
     return cell.lower() in MISSING
 
 
 def _parsed(path: Path, text: str) -> tuple[list[list[str]], list[int]]:
-    """All rows with something in them, and the line that each ends on; blank ones at the end are left out."""
+    """The rows and the line on which each ends, without empty lines and without blank rows at the end."""
     mark = _mark(text)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, skipinitialspace=True, strict=True)
     rows, lines = [], []
@@ -148,7 +165,7 @@ def _parsed(path: Path, text: str) -> tuple[list[list[str]], list[int]]:
 
 
 def _mark(text: str) -> str:
-    """What parts the cells: semicolons, commas, tabs or blanks, by the first line with something on it."""
+    """The separator of the cells (semicolon, comma, tab or blank), from the first line that is not blank."""
     first = QUOTED.sub("q", next((line for line in text.splitlines() if line.strip()), "")).strip()
     if first.count(";") > first.count(","):
         return ";"
@@ -156,7 +173,7 @@ def _mark(text: str) -> str:
 
 
 def _is_header(rows: list[list[str]]) -> bool:
-    """Whether the first row names the columns: it has few numbers, or 0, 1, 2, ... as pandas writes them."""
+    """Whether the first row names the columns: few cells are numbers, or pandas has numbered the columns."""
     given = [cell for cell in rows[0] if cell]
     if not _names(given):
         return False
@@ -168,14 +185,14 @@ def _is_header(rows: list[list[str]]) -> bool:
 
 
 def _names(given: list[str]) -> bool:
-    """Whether most cells are meant as names, or all that are numbers count the columns from 0."""
+    """Whether most cells are names, or the numbers among them count columns from 0."""
     meant = [cell for cell in given if number_of(cell) is not None or MEANT.fullmatch(cell)]
     counted = [cell for cell in given if cell.isdecimal()] == [str(k) for k in range(len(meant))]
     return len(meant) < len(given) and (2 * len(meant) < len(given) or counted)
 
 
 def _without_row_names(cells: Cells, wanted: bool) -> Cells:
-    """The cells below names alone; an error for those that have none, or more names than there are."""
+    """The cells without row names; an error if the number of names is not the number of columns."""
     path, names, width = cells.path, cells.names, cells.width
     if not names:
         return cells
@@ -190,7 +207,7 @@ def _without_row_names(cells: Cells, wanted: bool) -> Cells:
 
 
 def _left_out(cells: Cells) -> Cells:
-    """Without an empty last column, or a first one that names the rows, which the header does not name."""
+    """The cells without an empty last column, or without a first column that names the rows."""
     path, names, rows, lines = cells.path, cells.names, cells.rows, cells.lines
     shorter, distinct = len(names) == cells.width - 1, len({row[0] for row in rows}) == len(rows)
     if shorter and not any(row[-1] for row in rows):

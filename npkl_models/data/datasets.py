@@ -1,8 +1,8 @@
 """The data sets of the papers by name.
 
-A set comes from scikit-learn where it is bundled there; else from a data folder (``data_home``, or the
-environment variable ``NPKL_DATA_HOME``) that holds ``NAME.csv.gz`` or ``NAME.libsvm.gz``; else it is
-downloaded from OpenML or the LIBSVM page. Synthetic sets are drawn.
+A data folder is searched first: ``data_home``, or the environment variable ``NPKL_DATA_HOME``. It may hold
+files such as ``NAME.csv.gz`` or ``NAME.libsvm.gz``. Otherwise the set comes from scikit-learn, if it is
+bundled there, or is downloaded from OpenML or the LIBSVM page. Synthetic sets are drawn.
 
 Examples
 --------
@@ -156,7 +156,7 @@ def load(name: str, data_home: str | Path | None = None, **generator: Any) -> Da
     >>> data.n, data.X.shape[1], nm.datasets.load("wine", n=60).n
     (178, 13, 60)
     """
-    key = str(name).replace("-", "_").lower()  # what is no text is no name, either
+    key = str(name).replace("-", "_").lower()  # a value that is no text is an unknown name
     if key not in SOURCES:
         raise unknown("data set", name, SOURCES)
     source = SOURCES[key]
@@ -185,7 +185,7 @@ def _whole(key: str, source: Source, data_home: str | Path | None) -> Dataset:
 
 
 def origin(name: str, data_home: str | Path | None = None) -> str:
-    """Where `load` would take a set from: a file, scikit-learn, a generator or a download."""
+    """The origin from which `load` takes a set: a file, scikit-learn, a generator or a download."""
     source = SOURCES[name]
     folder = Path(data_home) if data_home else _folder_from_environment()
     if source.generate is not None:
@@ -220,7 +220,7 @@ def _file_of(key: str, source: Source, folder: Path) -> Path | None:
 
 
 def _bundled(key: str, source: Source) -> Dataset:
-    """From scikit-learn's file, read without importing it (a second), or by its loader."""
+    """A set of scikit-learn, read from its file to save the import (a second), or else by its loader."""
     spec = find_spec("sklearn")
     folders = spec.submodule_search_locations if spec is not None else None
     path = Path(folders[0], "datasets", "data", source.bundled) if folders else Path()

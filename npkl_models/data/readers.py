@@ -1,4 +1,4 @@
-"""Files of the benchmark sets: read in the two layouts in which they are kept, downloaded with checksums."""
+"""Files of the benchmark sets: readers of their two formats, and downloads with checksums."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from npkl_models.files.atomic import write_text
 from npkl_models.files.gate import content, gate, text_of
 from npkl_models.linalg import Array, Index
 
-ODD = re.compile(rb"^[^#\n]*(_|qid)", re.MULTILINE)  # Python takes 1_0 for 10; a qid would be passed over
-FLOOR = 2**23  # numbers of a dense table that any file may ask for
-SPARSEST = 2000  # beyond: how many times more numbers than are written may be in it
+ODD = re.compile(rb"^[^#\n]*(_|qid)", re.MULTILINE)  # Python reads 1_0 as 10; the reader ignores a qid
+FLOOR = 2**23  # a dense table with at most this many numbers is always allowed
+SPARSEST = 2000  # a larger table may have at most this many times the numbers in the file
 
 LIBSVM_PAGE = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
 CHECKSUMS = {
@@ -30,15 +30,15 @@ CHECKSUMS = {
     "binary/a8a": "md5:247737ca98b22d3186c0c0db33d5f006",
     "binary/a9a": "md5:fb3596510d780aaf76a06dc721d49662",
 }
-"""Of the files as the page has them. A file that is not listed is remembered by its first download."""
+"""Checksums of the files on the page. For a file that is not listed, the first download sets the checksum."""
 SHA256 = re.compile("[0-9a-f]{64}")
 
 
 def read_csv(path: Path) -> tuple[Array, Index]:
-    """Features and labels of a (gzipped) CSV file with a header and the label last.
+    """Features and labels of a CSV file, perhaps gzipped, with a header and the label in the last column.
 
-    Labels that are whole numbers are left as they are, others are numbered from 0. A `ProblemError` says
-    where a file is another.
+    Labels that are whole numbers stay as they are; other labels are numbered from 0. If the file has another
+    form, a `ProblemError` names the place.
     """
     with gate(path, "a csv with a header and the label last"):
         found = _plain(text_of(path))
@@ -56,7 +56,7 @@ def read_csv(path: Path) -> tuple[Array, Index]:
 
 
 def _plain(text: str) -> Array | None:
-    """The numbers below a header, where that is all there is; else None: cells are looked at one by one."""
+    """The numbers of a file that has a header and numbers only; None for any other file."""
     head, _, body = text.partition("\n")
     names = head.split(",")
     if (
@@ -82,14 +82,17 @@ def _labels(values: Array) -> Index:
 
 
 def codes(values: Array) -> Index:
-    """Values as numbers from 0, in their order."""
+    """The rank of each value among the distinct values, from 0."""
     return np.unique(values, return_inverse=True)[1].astype(np.intp).ravel()
 
 
 def read_libsvm(path: Path, n_features: int | None = None) -> tuple[Array, Index]:
-    """Dense features and integer labels of a (gzip or bzip2) LIBSVM file.
+    """Dense features and integer labels of a LIBSVM file, perhaps packed by gzip or bzip2.
 
-    A `ProblemError` for another format, or an index that asks for a table that is out of proportion.
+    Raises
+    ------
+    ProblemError
+        If the file has another format, or if a large index makes the dense table far too large.
     """
     from sklearn.datasets import load_svmlight_file
 
@@ -111,9 +114,14 @@ def read_libsvm(path: Path, n_features: int | None = None) -> tuple[Array, Index
 
 
 def fetch(path: str) -> Path:
-    """The file of that path below the LIBSVM page, downloaded once and checked each time.
+    """The file with a path below the LIBSVM page, downloaded once and checked at each call.
 
-    A ValueError if it is not the one of the checksum, an OSError if it could not be downloaded.
+    Raises
+    ------
+    ValueError
+        If the file has another checksum.
+    OSError
+        If the file could not be downloaded.
     """
     import pooch
 

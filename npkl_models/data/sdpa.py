@@ -1,12 +1,13 @@
 """A problem as a file in SDPA's sparse format, which CSDP, SDPA, DSDP, SDPLR, LoRADS and others read.
 
 The file states the dual: minimise c'x with sum_k x_k F_k - F_0 positive semidefinite, block by block. The
-first numbers of x are the multipliers y of all values (terms, equalities, row norms, tr K, in this order; a
-linear loss has none, its multiplier is fixed), and the first block is S(y), so that its dual matrix is K. A
-conjugate b y + q y^2 / 2 with q > 0 has a number s more and a block [[1, a y], [a y, s]], a^2 = q / 2, with
-the cost s; ends of the boxes stand on one diagonal block. Where equalities say that points share a row, the
-problem over these rows is what is stated: as constraints they leave no positive definite K, and whether a
-solver then arrives hangs on the last bits of its arithmetic.
+first numbers of x are the multipliers y of all values: terms, equalities, row norms and tr K, in this order.
+The multiplier of a linear loss is fixed and left out. The first block is S(y), and its dual matrix is K. For
+each conjugate b y + q y^2 / 2 with q > 0, x has one more number s, with the cost s. The file then also has
+the block [[1, a y], [a y, s]] with a^2 = q / 2. One diagonal block holds the bounds on the multipliers.
+
+If equalities make points share a row, the file states the problem over the shared rows. As constraints they
+would leave no positive definite K, and rounding errors would decide whether a solver converges.
 """
 
 from __future__ import annotations
@@ -32,19 +33,32 @@ from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.faces import Face, face_of
 
 MARK = "npkl_models problem"
-WIDTH = 76  # characters of a line of comments
-DENSE = "an orthonormal basis that is more than points which share a row"
+WIDTH = 76  # characters in a line of comments
+DENSE = "an orthonormal basis that does more than make points share a row"
 
 
 @dataclass
 class SDPAFile:
     """The numbers of a file.
 
-    ``c`` has a number for each x, ``blocks`` the orders of the blocks, negative for diagonal ones. The
-    multipliers ``moving`` of the problem are the first numbers of x; ``fixed`` has the others. ``entries``
-    are places (nnz, 4), from 1, in F (k = 0 for F_0, block, row, column), and the numbers there. Solvers
-    pass over the ``comments``. ``face`` is the one over which the problem is stated, where it is not as it
-    was given.
+    Attributes
+    ----------
+    c : ndarray
+        The cost of each number of x.
+    blocks : list of int
+        Orders of the blocks, negative for diagonal blocks.
+    moving : ndarray of bool
+        Which multipliers of the problem are the first numbers of x.
+    fixed : ndarray
+        The values of the other multipliers.
+    constant : float
+        The minimum of c'x plus this constant is minus the optimum.
+    entries : list of (ndarray of shape (nnz, 4), ndarray of shape (nnz,))
+        Places (k, block, row, column) in the matrices F_k, from 1 (k = 0 for F_0), and the numbers there.
+    comments : tuple of str
+        Comments, which solvers ignore.
+    face : Face or None
+        The face over which the file states the problem; None for the problem as given.
     """
 
     c: Array
@@ -57,12 +71,12 @@ class SDPAFile:
     face: Face | None = None
 
     def add(self, k: Index | int, block: Index | int, i: Index, j: Index, value: Array | float) -> None:
-        """Entries of F_k at (i, j) and (j, i)."""
+        """Add entries of F_k at (i, j) and (j, i)."""
         places = np.stack(np.broadcast_arrays(k, block, np.minimum(i, j), np.maximum(i, j)), axis=1)
         self.entries.append((places.astype(np.intp), np.broadcast_to(value, len(places)).astype(float)))
 
     def write(self, path: Path) -> None:
-        """To disk, numbers with all their digits, as a whole or not at all."""
+        """Write the file, with all digits of the numbers; it is written completely or not at all."""
         places = np.concatenate([p for p, _ in self.entries])
         data = np.concatenate([d for _, d in self.entries])
         unique, where = np.unique(places, axis=0, return_inverse=True)
@@ -76,7 +90,7 @@ class SDPAFile:
                     file.write(f"{k} {block} {i} {j} {value!r}\n")
 
     def multipliers(self, problem: Statement, x: Array) -> Multipliers:
-        """Those of the problem, from the x that a solver found; moved into their domains."""
+        """The multipliers of the problem from a solver's x, moved into their domains."""
         if self.face is not None:
             return self.face.unfold(replace(self, face=None).multipliers(self.face.problem, x))
         every = self.fixed.copy()
@@ -106,19 +120,19 @@ def to_sdpa(problem: Statement, path: str | Path) -> Path:
 
 
 def embedded(problem: Statement) -> tuple[str, ...]:
-    """The problem as lines of text: the bytes that `Problem.save` writes, in base 64."""
+    """The bytes that `Problem.save` writes as lines in base 64; empty for a user's loss without a format."""
     try:
         data = saved.to_bytes(*problem.pack())
-    except ProblemError:  # a loss of somebody's own, which no file can hold
+    except ProblemError:  # a user's loss, which no file can hold
         return ()
     text = base64.b64encode(data).decode()
     return (MARK, *(text[k : k + WIDTH] for k in range(0, len(text), WIDTH)))
 
 
 def from_sdpa(path: str | Path) -> Statement:
-    """The problem that `to_sdpa` wrote.
+    """The problem from a file that `to_sdpa` wrote.
 
-    A `ProblemError` for other files: SDPA's format does not say what is a loss and what a bound.
+    Any other file raises a `ProblemError`: SDPA's format does not tell losses from bounds.
     """
     with gate(path, "a file that to_sdpa wrote"):
         lines = []
@@ -134,20 +148,20 @@ def from_sdpa(path: str | Path) -> Statement:
             data = base64.b64decode("".join(lines[1:]), validate=True)
             return kind().unpack(*saved.read_from(data, path, "parts", storage.check))
         except (ValueError, KeyError) as error:
-            words = f"got a torn problem in its comments: {error}"
+            words = f"got a damaged problem in its comments: {error}"
             raise ProblemError(f"{path} must be a whole file that to_sdpa wrote, {words}") from error
 
 
 def read_solution(path: str | Path, problem: Statement) -> tuple[Array, Array]:
-    """X and K's own matrix (order x order) of a file as CSDP and DSDP (-save) write it.
+    """The vector x and the unknown matrix (order x order) from a file of CSDP, or of DSDP with -save.
 
-    The first line is x; below it, entries (matrix, block, row, column, value), of which the second matrix is
-    the dual one and its first block the kernel (of the unknown of a basis).
+    The first line of the file is x. Each further line is an entry (matrix, block, row, column, value). Matrix
+    2 is the dual one, and its first block is K, or U if there is a basis.
 
     Raises
     ------
     ProblemError
-        For any other file; the text names the line.
+        If the file has another form; the message names the line.
     """
     with gate(path, "a solution as CSDP writes it"):
         lines = text_of(Path(path)).split("\n")
@@ -186,7 +200,7 @@ def _numbers_of(path: str | Path, lines: list[str], k: int) -> Array:
 
 
 def _entries(path: str | Path, lines: list[str], rows: list[int]) -> Array:
-    """Matrix, block, row, column and value of each line that has something on it."""
+    """Matrix, block, row, column and value of each of the given lines."""
     if not rows:
         return np.zeros((0, 5))
     try:
@@ -195,7 +209,7 @@ def _entries(path: str | Path, lines: list[str], rows: list[int]) -> Array:
         found = np.zeros((0, 5))
     if found.shape == (len(rows), 5) and _is_entry(found).all():
         return found
-    every = [_numbers_of(path, lines, k) for k in rows]  # line by line, to name the one that is wrong
+    every = [_numbers_of(path, lines, k) for k in rows]  # line by line, to find the wrong one
     wrong = next(
         k for k, one in zip(rows, every, strict=True) if one.size != 5 or not _is_entry(one[None])[0]
     )
@@ -206,14 +220,14 @@ def _entries(path: str | Path, lines: list[str], rows: list[int]) -> Array:
 
 
 def _is_entry(found: Array) -> Mask:
-    """Which rows have a matrix, a block, a row, a column and a finite value."""
+    """Which rows are entries: matrix, block, row and column as whole numbers, and a finite value."""
     places = found[:, :4]
     whole = np.isfinite(found).all(axis=1) & (places == np.floor(places)).all(axis=1)
     return whole & (places >= 1).all(axis=1) & (places < 2**31).all(axis=1) & (found[:, 0] <= 2)
 
 
 def as_sdpa(problem: Statement) -> SDPAFile:
-    """What the file of a problem holds."""
+    """The numbers of the file of a problem."""
     face = face_of(problem)
     basis = face.problem.basis
     if face.whole or problem.basis is not None or basis is None or basis.shared is None:
@@ -232,7 +246,7 @@ def _as_stated(problem: Statement) -> SDPAFile:
     incidence, box = Incidence.stack(incidences), Box.join(boxes)
     moving = box.lower < box.upper
     if not moving.any() and (R.spectral is None or R.spectral.bound is None):
-        raise UnsupportedError("SDPA's format states multipliers that may move, got linear losses alone")
+        raise UnsupportedError("SDPA's format needs a multiplier that is not fixed, got linear losses only")
     fixed = np.where(moving, 0.0, box.lower)
     C = sp.coo_array(problem.restrict(problem.cost + incidence.adjoint(fixed)))
     number = np.cumsum(moving, dtype=np.intp) * moving
@@ -263,7 +277,7 @@ def _as_stated(problem: Statement) -> SDPAFile:
 
 
 def _ends(file: SDPAFile, box: Box) -> None:
-    """y - lower and upper - y on a diagonal block."""
+    """Add a diagonal block with y - lower and upper - y."""
     below, above = np.flatnonzero(box.below), np.flatnonzero(box.above)
     if not box.count:
         return
@@ -277,7 +291,7 @@ def _ends(file: SDPAFile, box: Box) -> None:
 
 
 def _squares(file: SDPAFile, box: Box) -> None:
-    """A number s >= q y^2 / 2 for each y with q > 0."""
+    """Add a number s >= q y^2 / 2 for each y with q > 0."""
     curved = np.flatnonzero(box.q > 0)
     one = np.ones(curved.size, dtype=np.intp)
     block = len(file.blocks) + 1 + np.arange(curved.size)

@@ -1,4 +1,4 @@
-"""The synthetic sets of the papers. Where a paper gives no generator ours is described."""
+"""The synthetic sets of the papers, drawn by our own generators if a paper describes none."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INNER, OUTER, WIDTH = 1.5 * np.pi, 4.5 * np.pi, 21.0  # angles and width of the 
 
 
 def two_gaussians(n: int = 1000, dim: int = 10, random_state: Seed = 0) -> tuple[Array, Index]:
-    """N(1, I) against N(-1, I) in ``dim`` dimensions, half of the points each.
+    """Two classes, N(1, I) and N(-1, I), in ``dim`` dimensions, with half of the points each.
 
     Hu & Kwok, IJCAI 2013, section 4.2.
     """
@@ -34,7 +34,7 @@ def chessboard(n: int = 100, cells: int = 4, random_state: Seed = 0) -> tuple[Ar
 def double_spiral(
     n: int = 100, turns: float = 1.5, noise: float = 0.02, random_state: Seed = 0
 ) -> tuple[Array, Index]:
-    """Two interleaved spirals climbing in the third dimension, one class each (100 x 3 in the papers)."""
+    """Two interleaved spirals that rise in the third dimension, one a class (100 x 3 in the papers)."""
     rng = generator(random_state)
     label = np.repeat([0, 1], [n - n // 2, n // 2])
     u = np.concatenate([np.linspace(0.15, 1, n - n // 2), np.linspace(0.15, 1, n // 2)])
@@ -56,9 +56,9 @@ def swiss_roll(
 ) -> tuple[Array, Index]:
     """A sheet rolled up in three dimensions; labels cut it into four bands along the roll.
 
-    As `sklearn.datasets.make_swiss_roll` (Marsland 2009), which draws the angle evenly, and so three times as
-    many points on a piece of the innermost turn as on one of the outermost. With ``even`` they are drawn
-    evenly on the sheet, 89.4 x 21.
+    By default, `sklearn.datasets.make_swiss_roll` (Marsland 2009) draws the angle uniformly. A piece of the
+    innermost turn then has three times as many points as one of the outermost turn. With ``even``, the points
+    are uniform on the sheet, whose size is 89.4 x 21.
     """
     from sklearn.datasets import make_swiss_roll
 
@@ -72,7 +72,7 @@ def swiss_roll(
 
 
 def unrolled(X: Array) -> Array:
-    """Positions (n x 2) on the sheet of points (n x 3) of a Swiss roll without noise: along it, and across.
+    """Positions (n x 2) on the sheet, along and across, of points (n x 3) of a Swiss roll without noise.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""One's own data: points from csv, npz or LIBSVM files, pairs from a csv of two or three columns."""
+"""The user's own data: points from csv, npz or LIBSVM files, pairs from a csv of two or three columns."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ KINDS = {
 }  # fmt: skip
 NONE = np.zeros(0, dtype=np.intp)
 POINT = re.compile(r"-?[0-9]{1,18}")
-HEADER = "i,j,kind"  # of a file of pairs
-LABEL_NAMES = ("label", "labels", "class", "target", "y")  # the first of these that a csv has is taken
+HEADER = "i,j,kind"  # the header of a file of pairs
+LABEL_NAMES = ("label", "labels", "class", "target", "y")  # the first of these in a header names the classes
 
 
 def is_csv(name: str) -> bool:
-    """Whether a name means a csv."""
+    """Whether a name is the name of a csv file."""
     return _suffix(Path(name)) == ".csv"
 
 
 def is_file(name: str) -> bool:
-    """Whether a name means a file rather than a known data set."""
+    """Whether a name is the name of a file, and not of a known data set."""
     return _suffix(Path(name)) in SUFFIXES
 
 
 def read_points(path: str | Path, label: str | None = None) -> Dataset:
-    """Points and, where there are any, classes of a file.
+    """Points of a file, and their classes if the file has any.
 
     Parameters
     ----------
     path : str or Path
-        ``.csv`` (commas, semicolons, tabs or blanks; a header or none; also ``.csv.gz``), ``.npz`` (arrays
-        X and y) or LIBSVM's format. A first column that names the rows is left out: one for which the header
-        has no name, or an empty one.
+        ``.csv`` (with commas, semicolons, tabs or blanks, with or without a header; also ``.csv.gz``),
+        ``.npz`` (arrays X and y) or LIBSVM's format. A first column that names the rows is left out. Its
+        name in the header is missing or empty.
     label : str, optional
-        The column of a csv that holds the classes, numbers or texts: its name, or its number from 0 (-1 is
-        the last; names of rows do not count). Without it a column called label, class, target or y is taken,
-        if there is one; "none" takes none.
+        The column of a csv that holds the classes: its name, or its number from 0 (-1 is the last). A column
+        with names of rows does not count. By default a column called label, labels, class, target or y, if
+        there is one. "none" means that there are no classes.
 
     Returns
     -------
@@ -162,13 +162,13 @@ def _label_column(cells: Cells, label: str | None) -> int | None:
 
 
 def _classes(cells: Cells, column: int) -> Index:
-    """The classes of a column: numbers where all cells are numbers, else texts."""
+    """The classes of a column, as numbers if all cells are numbers, else as texts; coded from 0."""
     values = [row[column] for row in cells.rows]
     for i, value in enumerate(values):
         if is_missing(value):
             raise ProblemError(
                 f"{cells.where(i, column)}: must be a class, got {value!r}; leave rows without a class out, "
-                "or give them one of their own"
+                "or give them a class of their own"
             )
     numbers = [number_of(value) for value in values]
     if all(one is not None for one in numbers):

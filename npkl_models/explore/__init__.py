@@ -1,1 +1,1 @@
-"""A local page for exploring formulations in a browser; what ``npkl explore`` serves (extra ``explore``)."""
+"""A local page for exploring formulations in a browser, which ``npkl explore`` serves (extra ``explore``)."""

@@ -1,4 +1,4 @@
-"""Answers as the page gets them: numbers for its own drawings, and figures."""
+"""Solutions in the form for the page: numbers for its own drawings, and figures."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from npkl_models.problem import Problem
 from npkl_models.recipe.made import Made
 from npkl_models.show.page import svg
 
-FEW = 2  # clusters, where neither the form nor the data say how many
-SHOWN = 400  # rows of a history that are sent
+FEW = 2  # the number of clusters if neither the form nor the data have one
+SHOWN = 400  # the largest number of rows of a history that are sent
 
 
 @dataclass(frozen=True)
@@ -36,22 +36,22 @@ class Answer:
     made: Made
     form: Form
     solution: Solution
-    restarts: int = 20  # of k-means
+    restarts: int = 20  # restarts of k-means
 
     @cached_property
     def clusters(self) -> Index:
-        """By kernel k-means."""
+        """The clusters by kernel k-means."""
         count = groups(self.made, self.form)
         return kernel_kmeans(self.solution, count, self.restarts)
 
     @property
     def accuracy(self) -> float | None:
-        """Share of pairs of points on which clusters and classes agree, None without classes."""
+        """The share of pairs of points on which clusters and classes agree; None without classes."""
         known = self.made.labels
         return None if known is None else cluster_accuracy(known, self.clusters)
 
     def numbers(self) -> dict[str, Any]:
-        """What stands beside the figures."""
+        """The numbers beside the figures."""
         one = self.solution
         out: dict[str, Any] = {
             "status": one.status.name, "advice": one.status.value, "backend": one.backend,
@@ -68,7 +68,7 @@ class Answer:
         }  # fmt: skip
 
     def clustered(self) -> dict[str, Any]:
-        """What k-means makes of the kernel; it takes longer than the answer where that is quick."""
+        """The numbers of k-means on the kernel, which may take longer than a quick solve."""
         return {"sizes": np.bincount(self.clusters).tolist(), "accuracy": self.accuracy}
 
     def optimality(self) -> dict[str, Any]:
@@ -80,9 +80,9 @@ class Answer:
         return numbers | {"bound": found.bound, "gap": found.objective - found.bound}
 
     def figure(self, name: str, by: str, width: int, dark: bool) -> str:
-        """One of `FIGURES` as SVG, so many pixels wide.
+        """One of `FIGURES` as SVG of the given width in pixels.
 
-        ``by`` is "classes" or "clusters", which order the kernel and colour the points.
+        ``by`` is "classes" or "clusters"; these order the kernel and colour the points.
         """
         words, draw = FIGURES[chosen("figure", name, FIGURES)]
         if name == "joint_spectrum" and self.made.problem.order > LARGEST:
@@ -107,11 +107,11 @@ FIGURES: dict[str, tuple[str, Draw]] = {
     "spectrum": ("Eigenvalues of the kernel", lambda s, _, ax: plots.spectrum(s, ax)),
     "rank_history": ("Columns of the factor", lambda s, _, ax: plots.rank_history(s, ax)),
 }  # fmt: skip
-"""Words and drawing function of each figure of an answer."""
+"""The caption and the drawing function of each figure."""
 
 
 def path_numbers(path: Path, answers: Sequence[Answer], gamma: float) -> dict[str, Any]:
-    """What is shown along a path; ``gamma`` is the weight at the parameter's value 1."""
+    """The numbers of a path for the page; ``gamma`` is the weight at the parameter's value 1."""
     return {
         "gamma": path.values * gamma, "objective": path.objective, "gap": path.relative_gap,
         "rank": path.rank, "iterations": path.iterations,
@@ -122,7 +122,7 @@ def path_numbers(path: Path, answers: Sequence[Answer], gamma: float) -> dict[st
 
 
 def between_numbers(problem: Problem, found: Envelope, gamma: float) -> dict[str, Any]:
-    """What a path proves of the weights between its own: both bounds, which kernel is best, and its gap."""
+    """The proved bounds between the weights of a path, with the best kernel and its gap at each weight."""
     weights = grid(found.weights)
     upper, best = found.upper(weights)
     lower = found.lower(weights)
@@ -133,13 +133,13 @@ def between_numbers(problem: Problem, found: Envelope, gamma: float) -> dict[str
 
 
 def table(check: CrossCheck) -> dict[str, Any]:
-    """A cross-check's table."""
+    """The table of a cross-check for the page."""
     rows = [{"cells": cells(row), "ran": row.ran, "good": row.verdict == "agrees"} for row in check.rows]
     return {"columns": COLUMNS, "rows": rows, "headline": check.headline(), "agrees": check.agrees}
 
 
 def thinned(history: History) -> dict[str, Array]:
-    """Columns of a history, of many rows a few: the last, and all with a bound, among them."""
+    """The columns of a history, thinned to a few rows that include the last row and all rows with a bound."""
     count = len(history)
     kept = np.arange(count)
     if count > SHOWN:
@@ -149,7 +149,7 @@ def thinned(history: History) -> dict[str, Array]:
 
 
 def groups(made: Made, form: Form) -> int:
-    """How many clusters are asked for, at most one for each point."""
+    """The number of clusters, which is at most the number of points."""
     known = made.labels
     classes = 0 if known is None else int(np.unique(known).size)
     return min(form.clusters or classes or FEW, made.problem.n)

@@ -1,4 +1,4 @@
-"""The page's application: addresses, each handed to the session."""
+"""The web application of the page: each address calls the session."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from npkl_models.explore.session import Session
 from npkl_models.recipe.fields import LONGEST, short
 
 logger = logging.getLogger("npkl_models")
-POLL, BEAT = 0.05, 10.0  # seconds between looks for events, and between signs of life
+POLL, BEAT = 0.05, 10.0  # seconds between two checks for events, and between two keep-alive messages
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 STATIC = {
     one.name: KINDS[one.name[one.name.rindex(".") :]]
@@ -57,7 +57,7 @@ ACTIONS: dict[str, Callable[[Session, Any, Any], Any]] = {
 
 
 async def aside(work: Callable[[], Any]) -> Any:
-    """The result of a call in a thread that nobody waits for when the page is closed down."""
+    """The result of a call in a thread; the server does not wait for the thread when it ends."""
     loop, done = asyncio.get_running_loop(), asyncio.Event()
     found: list[Any] = []
 
@@ -66,7 +66,7 @@ async def aside(work: Callable[[], Any]) -> Any:
             found.extend((work(), None))
         except Exception as error:
             found.extend((None, error))
-        with contextlib.suppress(RuntimeError):  # the page is closed already
+        with contextlib.suppress(RuntimeError):  # the server has ended
             loop.call_soon_threadsafe(done.set)
 
     threading.Thread(target=run, daemon=True).start()
@@ -80,8 +80,8 @@ async def aside(work: Callable[[], Any]) -> Any:
 def make_app(token: str, hosts: tuple[str, ...], session: Session | None = None) -> Any:
     """The ASGI application of the page.
 
-    Every request must carry the ``token``, and call this machine by one of ``hosts``, as "127.0.0.1:8000".
-    A `MissingDependencyError` without starlette.
+    Every request must have the ``token``, and name this machine by one of ``hosts``, such as
+    "127.0.0.1:8000". Without starlette, a `MissingDependencyError` is raised.
     """
     applications = optional("starlette.applications", "npkl explore", "explore")
     routing = optional("starlette.routing", "npkl explore", "explore")
@@ -103,14 +103,14 @@ def make_app(token: str, hosts: tuple[str, ...], session: Session | None = None)
 
 
 class Web:
-    """The handlers: each reads a request, asks the session in a thread, and words the answer."""
+    """The handlers: each reads a request, calls the session in a thread, and writes the response."""
 
     def __init__(self, session: Session, token: str) -> None:
         self.session, self.token = session, token
         self._respond = optional("starlette.responses", "npkl explore", "explore")
 
     async def static(self, request: Any) -> Any:
-        """The page itself, and its style and scripts, whose addresses are given the token."""
+        """The page, its style or a script; the token is added to the addresses in the page."""
         name = request.path_params.get("name", "index.html")
         if name not in STATIC:
             return self._failed(ProblemError(f"there is no file {name}"), 404)
@@ -118,25 +118,25 @@ class Web:
         return self._respond.Response(text.replace("{{token}}", self.token), media_type=STATIC[name])
 
     async def choices(self, _: Any) -> Any:
-        """All that can be chosen."""
+        """All choices of the page."""
         return await self._asked(self.session.choices)
 
     async def state(self, _: Any) -> Any:
-        """What runs, which also says that the server is there."""
+        """The running job; a response also shows that the server runs."""
         return self._respond.JSONResponse(self.session.state())
 
     async def job(self, request: Any) -> Any:
-        """What a job is."""
+        """The kind and the form of a job."""
         return await self._asked(partial(self.session.job, request.path_params["key"]))
 
     async def stop(self, request: Any) -> Any:
-        """Stop the job that runs, or the one that is named if it runs."""
+        """Stop the running job; if a job is named, only that job."""
         return self._respond.JSONResponse(
             {"stopping": self.session.jobs.stop(request.query_params.get("key"))}
         )
 
     async def upload(self, request: Any) -> Any:
-        """A file, as the body of the request."""
+        """Upload a file, which is the body of the request."""
         try:
             body = await body_of(request, MOST_FILE)
         except TooLarge as error:
@@ -146,7 +146,7 @@ class Web:
         return await self._asked(partial(self.session.upload, name, body, kind))
 
     async def act(self, request: Any) -> Any:
-        """Describe the problem, or begin a job."""
+        """Describe the problem, or start a job."""
         name = request.path_params["action"]
         try:
             body = await body_of(request, MOST_FORM)
@@ -179,17 +179,17 @@ class Web:
             drawn = await aside(partial(self.session.figure, key, name, index, dict(query)))
         except NPKLError as error:
             return self._failed(error)
-        except Exception as error:  # of a drawing that nobody has foreseen
+        except Exception as error:  # an unforeseen error of a drawing
             return self._unforeseen(error)
         return self._respond.Response(drawn, media_type="image/svg+xml")
 
     async def _asked(self, action: Callable[[], Any]) -> Any:
-        """What the session says, errors of the library as they are."""
+        """The response of the session; errors of the library keep their message."""
         try:
             return self._respond.JSONResponse(await aside(action))
         except (NPKLError, OSError) as error:
             return self._failed(error)
-        except Exception as error:  # what no check of ours has foreseen
+        except Exception as error:  # an error that no check has foreseen
             return self._unforeseen(error)
 
     def _unforeseen(self, error: Exception) -> Any:
@@ -204,7 +204,7 @@ class Web:
 
 
 async def _stream(job: Job) -> AsyncIterator[str]:
-    """Server-sent events until the job has ended."""
+    """The server-sent events of a job until the job has ended."""
     count, silent = 0, 0.0
     while True:
         ended = job.ended.is_set()

@@ -1,4 +1,4 @@
-"""The Python program of what is on the screen."""
+"""Python programs that reproduce what the page shows."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def steps_code(made: Made, form: Form) -> str:
 
 
 def race_code(made: Made, form: Form, backends: Sequence[str]) -> str:
-    """The program that solves by one backend after the other, against the seconds of the processor."""
+    """The program that solves with one backend after the other, and measures processor time."""
     return made.script.code(
         f"for name in {list(backends)!r}:",
         "    began = time.process_time()",

@@ -1,9 +1,9 @@
-"""What a path of certified kernels proves of the weights between its own: concavity, and nothing else.
+"""Bounds on the optimum between the weights of a path of certified kernels, by concavity alone.
 
 The objective of one kernel K is affine in the weight g of the losses, J(K; g) = a(K) + g l(K). The optimum is
-the least of such functions over all K, so it is concave in g. Hence each stored kernel bounds it from above
-for every g, and the chord between two certified lower bounds bounds it from below between their weights
-(Giesen, Jaggi & Laue, AISTATS 2012).
+the least of such functions over all K, so it is concave in g. Hence each stored kernel gives an upper bound
+for every g. The chord between two certified lower bounds gives a lower bound between their weights (Giesen,
+Jaggi & Laue, AISTATS 2012).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from npkl_models.path import Path, with_parameter
 from npkl_models.problem import Problem
 from npkl_models.proof.eigenbound import CERTIFIED
 
-BETWEEN = 12  # weights that are shown between two of the path
+BETWEEN = 12  # number of weights that are shown between two weights of the path
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +29,12 @@ class Envelope:
     Attributes
     ----------
     weights : ndarray of shape (k,)
-        Of the path, ascending.
+        Weights of the path, ascending.
     fixed, slopes : ndarray of shape (k,)
-        a and l of each stored kernel: its objective is ``fixed + g * slopes``. Infinite where the kernel is
-        not proved to be feasible.
+        The numbers a and l of each stored kernel: its objective is ``fixed + g * slopes``. They are infinite
+        for a kernel that is not proved feasible.
     bounds : ndarray of shape (k,)
-        Certified lower bounds at the weights; minus infinity where there is none.
+        Certified lower bounds at the weights; minus infinity if there is no bound.
     """
 
     weights: Array
@@ -44,19 +44,19 @@ class Envelope:
 
     @classmethod
     def of(cls, problem: Problem, path: Path) -> Envelope:
-        """Of a path along "weight" of the problem, whose own weight is 1."""
+        """The envelope of a path along "weight"; the problem's own weight is 1."""
         lines = [_line(problem, one, g) for one, g in zip(path.solutions, path.values, strict=True)]
         fixed, slopes, bounds = np.array(lines).T
         return cls(path.values, fixed, slopes, bounds)
 
     def upper(self, weights: Array) -> tuple[Array, Index]:
-        """The best stored kernel's objective at each weight, and which kernel it is."""
+        """The objective of the best stored kernel at each weight, and the number of this kernel."""
         values = self.fixed + np.multiply.outer(np.asarray(weights, dtype=float), self.slopes)
         best = np.argmin(values, axis=-1)
         return np.take_along_axis(values, best[..., None], -1)[..., 0], best
 
     def lower(self, weights: Array) -> Array:
-        """The chord of the certified bounds at each weight; minus infinity off the path's range."""
+        """The chord of the certified bounds at each weight; minus infinity outside the path."""
         at = np.asarray(weights, dtype=float)
         inside = (at >= self.weights[0]) & (at <= self.weights[-1])
         right = np.clip(np.searchsorted(self.weights, at), 1, max(self.weights.size - 1, 1))
@@ -71,7 +71,7 @@ class Envelope:
 
     @property
     def worst(self) -> Array:
-        """For each interval the largest gap that any weight in it has: where its ends' kernels cross."""
+        """The largest gap in each interval: at an end, or where the kernels of both ends are equally good."""
         a, s, g = self.fixed, self.slopes, self.weights
         with np.errstate(invalid="ignore", divide="ignore"):
             cross = np.clip(np.nan_to_num((a[1:] - a[:-1]) / (s[:-1] - s[1:]), nan=0.0), g[:-1], g[1:])
@@ -82,7 +82,7 @@ class Envelope:
 
 
 def grid(weights: Array, between: int = BETWEEN) -> Array:
-    """The weights of a path, and so many between each two, evenly in their logarithms."""
+    """The weights of a path, and ``between`` weights within each interval, evenly spaced in logarithms."""
     steps = np.linspace(0, weights.size - 1, (weights.size - 1) * (between + 1) + 1)
     fine = np.exp(np.interp(steps, np.arange(weights.size), np.log(weights)))
     fine[:: between + 1] = weights
@@ -90,7 +90,7 @@ def grid(weights: Array, between: int = BETWEEN) -> Array:
 
 
 def proved_gaps(problem: Problem, weights: Array, upper: Array, lower: Array) -> Array:
-    """The relative gap at each weight, as certificates have it."""
+    """The relative gap at each weight, defined as in certificates."""
     return np.array([
         relative_gap(with_parameter(problem, "weight", float(g)), high, low)
         for g, high, low in zip(weights, upper, lower, strict=True)
@@ -98,12 +98,12 @@ def proved_gaps(problem: Problem, weights: Array, upper: Array, lower: Array) ->
 
 
 def _line(problem: Problem, found: Solution, weight: float) -> tuple[float, float, float]:
-    """Objective without losses, losses at weight 1, and the certified bound, of one stored kernel."""
+    """For a stored kernel: the objective without losses, the losses at weight 1, and the certified bound."""
     proof = found.certificate
     bound = proof.bound if proof.rigour in CERTIFIED else -np.inf
     if not proof.feasible or not np.isfinite(proof.upper):
         return np.inf, 0.0, bound
     losses = sum(t.value(z) for t, z in zip(problem.terms, problem.values(proof.point), strict=True))
     fixed = problem.objective_of_factor(proof.point) - losses
-    hidden = max(0.0, proof.upper - (fixed + weight * losses))  # rounding, and the way to a feasible kernel
+    hidden = max(0.0, proof.upper - (fixed + weight * losses))  # rounding, and the move to a feasible kernel
     return fixed + hidden, losses, bound

@@ -1,4 +1,4 @@
-"""Presets that fail: what each sets, what is seen, why, and what helps."""
+"""Presets that fail: the fields of each, the symptom, the cause and the cure."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Failure:
-    """One preset.
+    """One preset that fails.
 
     Attributes
     ----------
     name, title : str
+        Name of the preset, and its title on the page.
     form : dict
         Fields that differ from the page's defaults.
     seen, why, helps : str
-        What the page says of it.
+        Texts of the page: the symptom, the cause, and the cure.
     cure : dict
-        Fields with which the same problem is solved.
+        Fields with which the problem is solved.
     figure : str
-        The picture that shows it best.
+        The figure that shows the failure best.
     """
 
     name: str
@@ -79,5 +80,5 @@ FAILURES = (
 
 
 def told() -> list[dict[str, Any]]:
-    """All of them, for the page."""
+    """All presets, for the page."""
     return [asdict(one) for one in FAILURES]

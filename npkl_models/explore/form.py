@@ -1,4 +1,4 @@
-"""What the page asks for: a recipe, files of the reader's own, and fields that only the page has."""
+"""The form of the page: a recipe, uploaded files, and fields that only the page has."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ MAX_ITER = Field(
     "max_iter", "int | None", None, "at most", "solver", label="Iterations at most", empty="auto", low=1
 )
 OWN = (WRONG, RANK, MAX_ITER, CLUSTERS)
-"""Fields of the page alone."""
+"""The fields that only the page has."""
 SHOWN = (*(one for one in FIELDS.values() if one.label), *OWN)
 FILES = {"data": "data_file", "pairs": "pairs_file"}
-"""For each field that may be a file, the one with the key of an upload instead."""
+"""For each field that may be a file, the field with the key of an upload."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """The page's fields, checked."""
+    """The checked fields of the page."""
 
     recipe: Recipe
     files: Mapping[str, Path]
-    """Where the uploaded files of the recipe are."""
+    """The paths of the uploaded files of the recipe."""
     clusters: int | None = None
     wrong: float | None = None
     rank: int | None = None
@@ -51,7 +51,7 @@ class Form:
 
     @classmethod
     def of(cls, given: Mapping[str, Any], uploads: Mapping[str, Path]) -> Form:
-        """From what the page sent, and its uploads by key: no other file of this machine is read."""
+        """Make a form from the fields that the page sent; only uploaded files can be read."""
         known = [*(one.name for one in SHOWN), *FILES.values()]
         for name in given:
             if name not in known:
@@ -69,13 +69,13 @@ class Form:
         if "pairs" not in files and isinstance(FIELDS["pairs"].read(own.get("pairs", 1)), str):
             raise ProblemError(f"pairs must be a finite number, got {short(own['pairs'])}")
         if files:
-            own.setdefault("n", None)  # a file is taken as a whole
+            own.setdefault("n", None)  # all points of a file are used
         mine = {one.name: one.read(given.get(one.name)) for one in OWN}
         return cls(Recipe.from_dict(own, PAGE), files, **mine)
 
     @property
     def problem_alone(self) -> tuple[Recipe, Mapping[str, Path], float | None]:
-        """The part of it that says the problem, not the solve."""
+        """The part of the form that defines the problem, without the solve."""
         plain = Fields()
         recipe = replace(self.recipe, backend=plain.backend, tol=plain.tol, time_limit=plain.time_limit)
         return recipe, self.files, self.wrong
@@ -90,19 +90,19 @@ class Form:
         return self.recipe.made(self.files, change)
 
     def solving(self, *backends: str) -> dict[str, Any]:
-        """What is said of the solve, as keywords of `Problem.solve`, for its own backend or for others."""
+        """The keywords of `Problem.solve`, for the form's own backend or for the given ones."""
         given = {"rank": self.rank, "max_iter": self.max_iter}
         return self.recipe.solving(*backends) | {key: one for key, one in given.items() if one is not None}
 
     def solving_words(self, *backends: str) -> str:
-        """The same as it is written."""
+        """The same keywords as Python code."""
         return ", ".join(f"{key}={value!r}" for key, value in self.solving(*backends).items())
 
     def command(self) -> str:
-        """The command that solves the same problem, or a line that says why there is none."""
+        """The command that solves the same problem, or a comment with the reason why there is none."""
         without = [one.name for one in OWN if one is not CLUSTERS and getattr(self, one.name) is not None]
         if without:
-            return f"# npkl solve has no option for {', '.join(without)}: take the code in Python"
+            return f"# npkl solve has no option for {', '.join(without)}: use the Python code"
         return self.recipe.command()
 
 
@@ -119,7 +119,7 @@ def controls() -> list[dict[str, Any]]:
 
 
 def formulations() -> dict[str, dict[str, Any]]:
-    """Each formulation with the fields that it has a use for, its first line, and the size of its basis."""
+    """For each formulation: the fields that it uses, its summary line, and the size of its basis."""
     return {
         name: {
             "fields": _fields(name),
@@ -136,7 +136,7 @@ def _fields(formulation: str) -> list[str]:
 
 
 def number_of(name: str, value: Any, whole: bool = False) -> Any:
-    """The value as a finite float or an int, or a ProblemError that names it."""
+    """The value as a finite float or an int; any other value raises a ProblemError that names the field."""
     return Field(name, "int" if whole else "float", 0, "", "").read(value)
 
 

@@ -1,4 +1,4 @@
-"""Work that goes on while the page looks on: one at a time, in a thread, told by events."""
+"""Jobs that run in a thread, one at a time, and report to the page by events."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from npkl_models.answer.history import Iterate
 from npkl_models.errors import NPKLError, ProblemError
 
 EVERY = 0.2  # seconds between two events of a running solver
-KEPT = 8  # jobs whose answers are kept for figures
+KEPT = 8  # number of jobs whose answers are kept for figures
 logger = logging.getLogger("npkl_models")
 
 Event = dict[str, Any]
 
 
 class Stopped(Exception):
-    """The reader of the page has asked for an end."""
+    """Signal that the user has stopped the job."""
 
 
 class Job:
-    """One piece of work: its events so far, and the ``answer`` that it leaves, None until then.
+    """A job with its events so far, and its ``answer``, which is None until there is one.
 
-    ``owner`` is the tab that has begun it, ``form`` what it was begun with. The next job ends a
-    ``yielding`` one.
+    ``owner`` is the tab that has started the job, and ``form`` is its form. The next job stops a
+    ``yielding`` job.
     """
 
     def __init__(self, kind: str, owner: str = "", form: Event | None = None, yielding: bool = False) -> None:
@@ -46,21 +46,21 @@ class Job:
             self._events.append({"kind": kind, **content})
 
     def since(self, count: int) -> list[Event]:
-        """The events after the first so many."""
+        """The events after the first ``count`` events."""
         with self._lock:
             return self._events[count:]
 
     def stop(self) -> None:
-        """Ask the work to end after its present iteration."""
+        """Ask the job to end after its current iteration."""
         self._stop.set()
 
     @property
     def stopping(self) -> bool:
-        """Whether it has been asked to end."""
+        """Whether the job was asked to end."""
         return self._stop.is_set()
 
     def due(self) -> bool:
-        """Whether it is time to tell something again."""
+        """Whether it is time for another event."""
         now = time.perf_counter()
         if now - self._last < EVERY:
             return False
@@ -68,19 +68,19 @@ class Job:
         return True
 
     def watch(self, row: Iterate) -> bool:
-        """A solver's callback: tell of an iterate now and then; True stops the run."""
+        """A solver's callback that sends an iterate now and then; True stops the run."""
         if self.due():
             self.tell("iterate", **row._replace(V=None, more={})._asdict())
         return self._stop.is_set()
 
     def check(self) -> None:
-        """Raise `Stopped` if the job is to end."""
+        """Raise `Stopped` if the job was asked to end."""
         if self._stop.is_set():
             raise Stopped
 
 
 class Jobs:
-    """The job that runs, and the last few that have ended."""
+    """The running job, and the last few jobs that have ended."""
 
     def __init__(self) -> None:
         self._known: dict[str, Job] = {}
@@ -88,12 +88,12 @@ class Jobs:
 
     @property
     def running(self) -> Job | None:
-        """The one that has not ended; of two, the one that waits for the other."""
+        """The job that has not ended; if there are two, the job that waits for the other one."""
         every = [job for job in self._known.values() if not job.ended.is_set()]
         return every[-1] if every else None
 
     def get(self, key: str) -> Job:
-        """A job by its key; a `ProblemError` if it is not among the last few."""
+        """The job with a key; a `ProblemError` if the job is not among the last few."""
         if key not in self._known:
             raise ProblemError(f"the answer {key!r} is no longer kept; run it again")
         return self._known[key]
@@ -102,7 +102,7 @@ class Jobs:
         self, kind: str, work: Callable[[Job], None], owner: str = "", form: Event | None = None,
         yielding: bool = False,
     ) -> Job:  # fmt: skip
-        """Start work in a thread of its own; a `ProblemError` if another job has not ended."""
+        """Start a job in a thread; a `ProblemError` if another job still runs and does not yield."""
         with self._lock:
             running = self.running
             if running is not None and not running.yielding:
@@ -115,7 +115,7 @@ class Jobs:
         return job
 
     def stop(self, key: str | None = None) -> bool:
-        """Ask the running job to end, if it is the one of that key; whether there was one."""
+        """Ask the running job to end if it has this key; return whether it was asked."""
         running = self.running
         if running is None or key not in (None, running.key):
             return False
@@ -125,10 +125,10 @@ class Jobs:
 
 def _run(job: Job, work: Callable[[Job], None], before: Job | None = None) -> None:
     if before is not None:
-        before.ended.wait()  # what it has imported and compiled is there then
+        before.ended.wait()  # its imports and compiled loops are then ready
     try:
         work(job)
-    except Exception as error:  # of a backend or formulation from elsewhere too; the page goes on
+    except Exception as error:  # perhaps of a user's backend or formulation; the page goes on
         if job.stopping:
             job.tell("stopped", text=f"the {job.kind} was stopped before it had an answer")
         elif isinstance(error, (NPKLError, OSError)):

@@ -1,4 +1,4 @@
-"""Pairs of the wrong kind on purpose, and whether the audit finds them."""
+"""Pairs whose kind is changed on purpose, and the audit that looks for them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from npkl_models.linalg import Index
 from npkl_models.model.pairs import Pairs
 from npkl_models.recipe.made import Change, Script, Shown
 
-LISTED = 10  # pairs that the page lists
+LISTED = 10  # number of pairs that the page lists
 SOURCE = "with_mistakes"
 
 
 def mistaken(count: int, share: float, seed: int = 0) -> Index:
-    """Which of so many pairs get the wrong kind."""
+    """The numbers of the pairs that get the wrong kind."""
     return np.random.default_rng(seed).choice(count, round(share * count), replace=False)
 
 
 def with_mistakes(pairs: Pairs, share: float, seed: int = 0) -> Pairs:
-    """The same pairs, a share of them of the other kind.
+    """The same pairs, with the other kind for a share of them.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def with_mistakes(pairs: Pairs, share: float, seed: int = 0) -> Pairs:
 
 
 def changer(share: float, seed: int) -> Change:
-    """A step that turns a share of the pairs of a problem that is being made."""
+    """A step of `make` that changes the kind of a share of the pairs."""
 
     def change(script: Script, pairs: Shown) -> Shown:
         if pairs.value is None or not isinstance(pairs.value, Pairs):
@@ -51,9 +51,9 @@ def changer(share: float, seed: int) -> Change:
 
 
 def audited(solution: Solution, labels: Index) -> dict[str, Any]:
-    """The audit's first pairs, and how many of the wrong ones are among as many at its top.
+    """The first pairs of the audit, and how many of the first w pairs are wrong, if w pairs are wrong.
 
-    A pair is wrong where its kind is not that of the classes.
+    A pair is wrong if its kind does not agree with the classes.
     """
     found = audit_pairs(solution)
     i, j = found.pairs.T

@@ -1,4 +1,4 @@
-"""Primal and dual side by side: each summand as a formula, its number at a point, and what is open."""
+"""Primal and dual side by side: each summand as a formula and as a number, and the gaps of the conditions."""
 
 from __future__ import annotations
 
@@ -15,31 +15,32 @@ from npkl_models.show.dual import dual_summands, explain_dual
 from npkl_models.show.explain import explain, summands
 from npkl_models.show.page import mathml
 
-ROUNDED = 1e-9  # of the largest eigenvalue: what is taken for zero
+ROUNDED = 1e-9  # smaller eigenvalues, relative to the largest, count as zero
 LARGEST = 2_000
-"""Order of a slack whose spectrum is computed for the page."""
+"""The largest order of a slack whose spectrum is computed for the page."""
 
 FENCHEL = r"\sum_e f_e(z_e) + f_e^*(y_e) - y_e z_e = 0"
 
 
 @dataclass(frozen=True)
 class Point:
-    """The numbers of a kernel V V' and of multipliers y: all summands, and what each condition leaves open.
+    """The numbers of a kernel V V' and of multipliers y: all summands, and the gap of each condition.
 
     Attributes
     ----------
     primal, dual : tuple of float
-        In the order of `npkl_models.show.explain.summands` and `npkl_models.show.dual.dual_summands`.
+        Summands, in the order of `npkl_models.show.explain.summands` and
+        `npkl_models.show.dual.dual_summands`.
     objective, bound : float
-        Their sums; the bound is minus infinity where y is not feasible.
+        Objective and dual objective; the latter is minus infinity if y is not feasible.
     violation : float
-        Of the constraints by the kernel, see `Statement.violation`.
+        Violation of the constraints by the kernel, see `Statement.violation`.
     fenchel : tuple of float
-        For each loss term sum f(z) + f*(y) - yz, which is zero at an optimum and never negative.
+        For each loss term, the sum of f(z) + f*(y) - yz, which is zero at an optimum and never negative.
     complementarity : float
-        tr(SK), with R(K) + R*(-S) of a regulariser and what the multipliers of rows leave open.
+        tr(SK), plus R(K) + R*(-S) for a regulariser, plus the gap of the multipliers of row norms.
     min_eigenvalue : float
-        Of the slack S, restricted to the basis if there is one.
+        Smallest eigenvalue of the slack S, restricted to the basis if there is one.
     """
 
     primal: tuple[float, ...]
@@ -55,8 +56,8 @@ class Point:
     def of(cls, problem: Statement, V: Array, y: Multipliers | Sequence[Array]) -> Point:
         """The numbers at V (n x r) and y.
 
-        The gap ``objective - bound`` is the sum of ``fenchel`` and ``complementarity``, but for rounding and
-        for what equalities miss.
+        The gap ``objective - bound`` is the sum of ``fenchel`` and ``complementarity``, apart from rounding
+        and from violated equalities.
         """
         y = problem.as_multipliers(y)
         S, zs, R = problem.slack(y), problem.values(V), problem.regularizer
@@ -83,7 +84,7 @@ class Point:
         )  # fmt: skip
 
     def numbers(self) -> dict[str, Any]:
-        """For the page."""
+        """The numbers for the page."""
         return {
             "primal": list(self.primal), "dual": list(self.dual), "objective": self.objective,
             "bound": self.bound, "gap": self.objective - self.bound, "violation": self.violation,
@@ -110,7 +111,7 @@ def formulas(problem: Statement) -> dict[str, Any]:
 
 
 def live(problem: Statement, V: Array) -> dict[str, Any]:
-    """The numbers of an iterate, y being the slopes of the losses at its values."""
+    """The numbers of an iterate; y are the slopes of the losses at its values."""
     return Point.of(problem, V, problem.derivatives(V)).numbers()
 
 
@@ -126,7 +127,7 @@ def _spectrum(problem: Statement, S: Matrix) -> Array:
 def _told(
     problem: Statement, paid: Sequence[float], fixed: Sequence[float], support: float
 ) -> tuple[float, ...]:
-    """The numbers of the dual's summands that have a formula."""
+    """The numbers of the summands of the dual, in the order of their formulas."""
     names = [name for name, _ in dual_summands(problem)]
     known = {f"conjugates of the {t.name}": -one for t, one in zip(problem.terms, paid, strict=True)}
     known |= {f"values of the {e.name}": -one for e, one in zip(problem.equalities, fixed, strict=True)}

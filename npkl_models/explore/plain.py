@@ -1,4 +1,4 @@
-"""Values as JSON has them."""
+"""Values in the form that JSON needs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from npkl_models.files.atomic import finite
 
 
 def plain(value: Any) -> Any:
-    """The same for JSON: lists for arrays and tuples, None for what is no finite number."""
+    """A value for JSON: arrays and tuples become lists, NaN and infinity become None."""
     if isinstance(value, Mapping):
         return {key: plain(one) for key, one in value.items()}
     if isinstance(value, np.ndarray):

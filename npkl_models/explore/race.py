@@ -1,4 +1,4 @@
-"""Two backends on one problem, one after the other, each against its own seconds of the processor."""
+"""A race of two backends on one problem: they run one after the other, and processor time is compared."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from npkl_models.model.statement import Statement
 from npkl_models.problem import Problem
 from npkl_models.routes import get_backend
 
-MOST_POINTS = 500  # up to which one thread computes, so that its seconds are those of the work
-EQUAL = 1.2  # ratio of times up to which one run tells nothing
-POINTS = 400  # of a curve
+MOST_POINTS = 500  # the largest number of points; up to it one thread computes, so processor time is the work
+EQUAL = 1.2  # a smaller ratio of times counts as a draw
+POINTS = 400  # the largest number of points of a curve
 
 
 @dataclass
 class Lane:
-    """The run of one backend: its clock, and what it has told."""
+    """The run of one backend, with its clock and its iterates."""
 
     name: str
     rows: list[tuple[float, float, float]] = field(default_factory=list)
@@ -37,16 +37,16 @@ class Lane:
 
     @property
     def clock(self) -> float:
-        """Seconds of the processor since the start, those of compilation left out."""
+        """Seconds of processor time since the start, without compilation."""
         gone = time.process_time() - self._begun - (seconds_compiling() - self._compiled)
         return max(gone, self.rows[-1][0] if self.rows else 0.0)
 
     def note(self, row: Iterate) -> None:
-        """Write an iterate down."""
+        """Store an iterate with the time of the clock."""
         self.rows.append((self.clock, row.objective, row.bound))
 
     def finish(self, solution: Solution) -> None:
-        """The end: the certified numbers are the last point."""
+        """End the run; the certified numbers are its last point."""
         self.solution = solution
         if solution.V is not None:
             found = solution.certificate
@@ -54,7 +54,7 @@ class Lane:
         self.seconds = self.clock
 
     def numbers(self) -> dict[str, Any]:
-        """The curve and the end, for the page."""
+        """The curve and the result, for the page."""
         rows = self.rows
         if len(rows) > POINTS:
             kept = np.unique(np.linspace(0, len(rows) - 1, POINTS).astype(int))
@@ -71,7 +71,7 @@ class Lane:
 def run(
     problem: Problem, lane: Lane, options: Mapping[str, Any], ask: Callable[[Iterate, float], bool]
 ) -> None:
-    """Solve by the backend of a lane; ``ask`` is told each iterate with the lane's seconds."""
+    """Solve with the backend of a lane; ``ask`` is called with each iterate and the seconds of the lane."""
 
     def watch(row: Iterate) -> bool:
         lane.note(row)
@@ -83,7 +83,7 @@ def run(
 
 
 def refuse(problem: Statement, names: list[str]) -> None:
-    """A `ProblemError` where there is nothing to race."""
+    """Raise a `ProblemError` unless there are two backends and few enough points."""
     if len(names) != 2 or names[0] == names[1]:
         raise ProblemError(f"a race must be of two backends, got {', '.join(names) or 'none'}")
     if problem.n > MOST_POINTS:
@@ -97,7 +97,7 @@ def gap(lane: Lane) -> float:
 
 
 def winner(one: Lane, other: Lane, tol: float) -> str:
-    """Who has won, in a sentence or two."""
+    """The result of the race in a sentence or two."""
     done = [lane for lane in (one, other) if gap(lane) <= tol]
     if not done:
         first, second = sorted((one, other), key=gap)

@@ -1,4 +1,4 @@
-"""Requests: who may make one, how long its body may be, and what must be in it."""
+"""Checks of requests: their sender, the size of their body, and their content."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from urllib.parse import parse_qs
 from npkl_models.errors import ProblemError
 from npkl_models.recipe.fields import short
 
-MOST_FILE = 64 * 2**20  # bytes of an upload
-MOST_FORM = 64 * 2**10  # bytes of a form
+MOST_FILE = 64 * 2**20  # the largest number of bytes of an upload
+MOST_FORM = 64 * 2**10  # the largest number of bytes of a form
 
 Scope = MutableMapping[str, Any]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -26,14 +26,15 @@ HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
 )  # fmt: skip
-"""Sent with every answer: nothing from elsewhere is loaded, and the token is told to nobody."""
+"""Headers of every response: the page loads nothing from other sites, and sends the token to none."""
 
 
 class TokenMiddleware:
-    """ASGI middleware that turns away what does not belong to the page.
+    """ASGI middleware that refuses requests from outside the page.
 
-    A request must name one of the hosts (else a name of a stranger's, resolved to this machine, would do),
-    bring the token as a parameter of its address, and, where it has an origin, come from the page's own.
+    A request must name one of the hosts, have the token as a parameter of its address, and come from the
+    page's own origin if it names an origin. The check of the host refuses foreign names that resolve to this
+    machine.
     """
 
     def __init__(self, app: App, token: str, hosts: tuple[str, ...]) -> None:
@@ -56,7 +57,7 @@ class TokenMiddleware:
         await self.app(scope, receive, sealed)
 
     def _reason(self, scope: Scope) -> str | None:
-        """Why a request is turned away, None if it is not."""
+        """The reason why a request is refused, or None."""
         if scope["type"] != "http":
             return "only HTTP is spoken here"
         headers = dict(scope["headers"])
@@ -81,11 +82,11 @@ async def _refuse(scope: Scope, send: Send, reason: str) -> None:
 
 
 class TooLarge(ProblemError):
-    """A body is longer than it may be."""
+    """The body of a request is too long."""
 
 
 class Request(Protocol):
-    """What is needed of a request: its headers, and its body piece by piece."""
+    """The parts of a request that are used: its headers, and its body in pieces."""
 
     headers: Any
 
@@ -93,7 +94,7 @@ class Request(Protocol):
 
 
 async def body_of(request: Request, most: int) -> bytes:
-    """The body; `TooLarge`, by its stated length or before more than ``most`` bytes are kept."""
+    """The body of a request; `TooLarge` if its stated or actual length exceeds ``most`` bytes."""
     stated = request.headers.get("content-length", "")
     if stated.isdecimal() and len(stated) < 20 and int(stated) > most:
         raise TooLarge(f"a body must have at most {_size(most)}, got {int(stated)} bytes")
@@ -106,7 +107,7 @@ async def body_of(request: Request, most: int) -> bytes:
 
 
 def form_of(body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What was sent, and the form in it; a `ProblemError` if it is not as the page makes it."""
+    """The request and the form in it; a `ProblemError` if the page does not make such requests."""
     try:
         given = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -119,14 +120,14 @@ def form_of(body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def field_of(given: dict[str, Any], name: str) -> Any:
-    """A field beside the form."""
+    """A field of the request outside the form."""
     if name not in given:
         raise ProblemError(f"the request must be as the page makes it, got no field {name!r}")
     return given[name]
 
 
 def names_of(given: dict[str, Any], name: str) -> list[str]:
-    """A field beside the form that is a list of names."""
+    """A field of the request outside the form, which must be a list of names."""
     found = field_of(given, name)
     if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
         raise ProblemError(f"{name} must be a list of names, got {short(found)}")

@@ -1,4 +1,4 @@
-"""The page served on this machine alone, and opened in a browser."""
+"""The server of the page, for this machine only; it also opens a browser."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from npkl_models.interrupts import forget
 
 HOST = "127.0.0.1"
 PACKAGES = ("uvicorn", "starlette", "matplotlib")
-QUEUE = 128  # connections that wait until the server takes them
-GRACE = 1  # seconds for open streams when the page is closed down
-LONGEST_STATE = 2_000  # characters
+QUEUE = 128  # number of connections that may wait for the server
+GRACE = 1  # seconds for open streams when the server ends
+LONGEST_STATE = 2_000  # largest number of characters of a state
 
 
 def serve(
@@ -28,9 +28,15 @@ def serve(
 ) -> None:
     """Serve the page until interrupted.
 
-    ``port`` 0 takes a free one; a `ProblemError` if another is taken, or is none. ``announce`` is told the
-    address, with its token. ``state`` is what the page's "Copy link" gives, without a token: the form that
-    the page opens with. A `MissingDependencyError` without starlette, uvicorn or matplotlib.
+    ``port`` 0 chooses a free port. ``announce`` is called with the address, which contains the token.
+    ``state`` is the form with which the page opens, as copied by "Copy link" without the token.
+
+    Raises
+    ------
+    ProblemError
+        If the port is out of range or not free, or if the state is invalid.
+    MissingDependencyError
+        If starlette, uvicorn or matplotlib is not installed.
     """
     uvicorn, *_ = (optional(name, "npkl explore", "explore") for name in PACKAGES)
     fragment = fragment_of(state)
@@ -38,12 +44,12 @@ def serve(
     listening = _listen(port)
     port = listening.getsockname()[1]
     address = f"http://{HOST}:{port}/?token={token}{fragment}"
-    listening.listen(QUEUE)  # so that who reads the address at once is not refused
+    listening.listen(QUEUE)  # a browser that comes early is not refused
     session: Any = None
     try:
         if announce is not None:
             announce(address)
-        if browser:  # which starts while the rest is imported
+        if browser:  # the browser starts during the imports
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         session, app = _page(token, (f"{HOST}:{port}", f"localhost:{port}"), not fragment)
         config = uvicorn.Config(
@@ -52,7 +58,7 @@ def serve(
         with _ended_in_order():
             uvicorn.Server(config).run(sockets=[listening])
     except KeyboardInterrupt:
-        forget()  # it is how the page is ended
+        forget()  # Ctrl-C is the normal end of the page
     finally:
         if session is not None:
             session.close()
@@ -60,7 +66,7 @@ def serve(
 
 
 def fragment_of(state: str) -> str:
-    """The state of a page as the end of its address, "" for none; a `ProblemError` if it is none."""
+    """The state of a page as the end of an address, or ""; an invalid state raises a `ProblemError`."""
     words = state.strip().removeprefix("#")
     fields = [part.partition("=") for part in words.split("&")] if words else []
     plain = len(words) <= LONGEST_STATE and re.fullmatch(r"[\w.~%+=&-]*", words, re.ASCII)
@@ -72,7 +78,7 @@ def fragment_of(state: str) -> str:
 
 
 def _page(token: str, hosts: tuple[str, ...], begin: bool) -> tuple[Any, Any]:
-    """The session and the application, whose imports take longest; the first run begins at once."""
+    """The session and the application; if ``begin``, the first run begins at once."""
     session = import_module("npkl_models.explore.session").Session()
     if begin:
         session.begin()
@@ -81,7 +87,7 @@ def _page(token: str, hosts: tuple[str, ...], begin: bool) -> tuple[Any, Any]:
 
 @contextmanager
 def _ended_in_order() -> Iterator[None]:
-    """A request to terminate ends the page as Ctrl-C does: uploads are deleted."""
+    """Make SIGTERM end the page like Ctrl-C, so that uploads are deleted."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -100,5 +106,5 @@ def _listen(port: int) -> socket.socket:
         listening.bind((HOST, port))
     except OSError as error:
         listening.close()
-        raise ProblemError(f"port {port} must be free, got: {error}; --port 0 finds one that is") from error
+        raise ProblemError(f"port {port} must be free, got: {error}; --port 0 finds a free port") from error
     return listening

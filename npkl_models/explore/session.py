@@ -1,4 +1,4 @@
-"""What the page can ask for, without a word about the web: dictionaries in, dictionaries out."""
+"""The functions behind the page, independent of the web: they take and return dictionaries."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from npkl_models.recipe.made import Made
 from npkl_models.routes import backends as known_backends
 from npkl_models.solve.choice import choose_backend
 
-GRACE = 2.0  # seconds that a job has to end when the page is closed
-MOST_VALUES = 60  # along a path
+GRACE = 2.0  # seconds in which a job may end when the page is closed
+MOST_VALUES = 60  # the largest number of values of a path
 
 
 class Session:
-    """One server's session: uploads, the problem asked for last, and jobs.
+    """The session of a server: uploads, the last problem, and jobs.
 
-    ``owner`` is the name of a tab, which tells the tabs of a browser apart; it is no secret.
+    ``owner`` is the name of a browser tab; it is no secret.
     """
 
     def __init__(self) -> None:
@@ -33,21 +33,21 @@ class Session:
         self._last: tuple[Any, Made] | None = None
 
     def close(self) -> None:
-        """Stop what runs, wait for it a little, and delete the uploads."""
+        """Stop the running job, wait for its end a little, and delete the uploads."""
         running = self.jobs.running
         self.jobs.stop()
         if running is not None:
-            running.ended.wait(GRACE)  # a process that ends within compiled code aborts
+            running.ended.wait(GRACE)  # a process that ends in compiled code aborts
         self.uploads.close()
 
     def begin(self, given: Mapping[str, Any] | None = None) -> None:
-        """Begin the run that a page without a state of its own shows first; any other job ends it."""
+        """Begin the run that a page shows first if it has no state; any other job stops this run."""
         form = Form.of(given or {}, {})
         tasks = Tasks(form, self._made)
         self.opening = self.jobs.begin("run", tasks.run, form=dict(given or {}), yielding=True).key
 
     def choices(self) -> dict[str, Any]:
-        """All that can be chosen, and the form as it is at first."""
+        """All choices of the page, and the first form."""
         return {
             "version": __version__, "fields": controls(), "formulations": formulations(),
             "backends": {name: backend.summary for name, backend in known_backends().items()},
@@ -57,23 +57,23 @@ class Session:
         }  # fmt: skip
 
     def state(self) -> dict[str, Any]:
-        """What runs, and for which tab."""
+        """The running job, and the tab that has started the job."""
         running = self.jobs.running
         if running is None or running.yielding:
             return {"running": None, "key": None, "owner": None}
         return {"running": running.kind, "key": running.key, "owner": running.owner}
 
     def job(self, key: str) -> dict[str, Any]:
-        """What a job is, for a page that is loaded again."""
+        """The kind, the form and the end of a job, for a page that is loaded again."""
         found = self.jobs.get(key)
         return {"kind": found.kind, "form": found.form, "ended": found.ended.is_set()}
 
     def upload(self, name: str, content: bytes, kind: str = "points") -> dict[str, Any]:
-        """Keep a file, see `Uploads.keep`."""
+        """Keep an uploaded file; see `Uploads.keep`."""
         return self.uploads.keep(name, content, kind)
 
     def describe(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The problem in words and code, which backends take it, and which one "auto" would choose."""
+        """The problem in words and code, the backends that support it, and the choice of "auto"."""
         form = Form.of(given, self.uploads.files)
         made = self._made(form)
         explained = made.problem.explain()
@@ -96,7 +96,7 @@ class Session:
     def follow(
         self, given: Mapping[str, Any], low: Any, high: Any, count: Any, owner: str = ""
     ) -> dict[str, Any]:
-        """Begin to follow gamma from ``low`` to ``high`` in ``count`` steps of one factor."""
+        """Begin to solve for ``count`` values of gamma from ``low`` to ``high``, with a constant ratio."""
         tasks = self._tasks(given)
         low, high = number_of("the first gamma", low), number_of("the last gamma", high)
         count = number_of("the number of values", count, whole=True)
@@ -113,11 +113,11 @@ class Session:
         return self._begin("comparison", lambda job: tasks.compare(job, backends), given, owner)
 
     def step(self, given: Mapping[str, Any], owner: str = "") -> dict[str, Any]:
-        """Begin to solve with every iterate kept, and to judge the iterates."""
+        """Begin to solve, and certify the iterates afterwards."""
         return self._begin("step-through", self._tasks(given).step, given, owner)
 
     def race(self, given: Mapping[str, Any], backends: Sequence[str], owner: str = "") -> dict[str, Any]:
-        """Begin to solve by two backends, one after the other."""
+        """Begin to solve with two backends, one after the other."""
         tasks = self._tasks(given)
         return self._begin("race", lambda job: tasks.race(job, backends), given, owner)
 
@@ -127,12 +127,12 @@ class Session:
         if isinstance(found, list) and 0 <= index < len(found):
             found = found[index]
         if not isinstance(found, Answer):
-            raise ProblemError("there is no answer yet to be drawn")
+            raise ProblemError("there is no answer to draw yet")
         width = number_of("width", how.get("width", 480), whole=True)
         return found.figure(name, how.get("by", "classes"), width, how.get("dark") == "1")
 
     def words(self, error: Exception) -> str:
-        """What an error says, files by their names only."""
+        """The message of an error, with the names of uploaded files instead of their paths."""
         return self.uploads.words(error)
 
     def _tasks(self, given: Mapping[str, Any]) -> Tasks:
@@ -143,9 +143,9 @@ class Session:
         return {"key": job.key}
 
     def _made(self, form: Form) -> Made:
-        """The problem of the form, which is kept until another one is asked for."""
+        """The problem of a form; the last problem is kept."""
         asked = form.problem_alone
-        last = self._last  # of whichever thread has set it
+        last = self._last  # any thread may have set it
         if last is None or last[0] != asked:
             try:
                 last = asked, form.made()

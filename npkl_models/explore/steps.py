@@ -15,28 +15,31 @@ from npkl_models.linalg import Array, numerical_rank
 from npkl_models.model.statement import Statement
 
 MOST_POINTS = 300
-SHOWN = 60  # iterates; of more, the first ones and then fewer and fewer
+SHOWN = 60  # the largest number of iterates shown; of more, the first ones and then fewer and fewer
 FIRST = 20
-KEPT = 3_000  # factors that are kept while the solver runs
+KEPT = 3_000  # the largest number of factors that are kept while the solver runs
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """An iterate, judged: what its certificate says, and where the points lie by its kernel.
+    """A certified iterate, with the positions of the points.
 
     Attributes
     ----------
     row : Iterate
+        The iterate.
     objective, bound, min_eigenvalue : float
-        Of the certificate of the iterate; the eigenvalue is the smallest of its slack.
+        Numbers of the certificate of the iterate; the last one is the smallest eigenvalue of the slack.
     rigour : str
+        Rigour of the certificate.
     rank : int
+        Rank of the kernel.
     columns : int
-        Of the factor.
+        Number of columns of the factor.
     direction : ndarray of shape (n,)
-        The eigenvector of that eigenvalue.
+        The eigenvector of the smallest eigenvalue.
     places : ndarray of shape (n, 2)
-        The points by the two largest directions of the factor.
+        Positions of the points along the two largest directions of the factor.
     """
 
     row: Iterate
@@ -51,15 +54,15 @@ class Step:
 
 
 class Recorder:
-    """A solver's callback that keeps the factors, so that they are judged when the solver has ended."""
+    """A solver's callback that keeps the factors, so that they can be certified after the run."""
 
     def __init__(self, problem: Statement, ask: Callable[[Iterate], bool]) -> None:
         self.problem, self._ask = problem, ask
         self.rows: list[Iterate] = []
-        self.blind = 0  # iterates without a factor
+        self.blind = 0  # number of iterates without a factor
 
     def __call__(self, row: Iterate) -> bool:
-        """Keep a copy of the factor; what the page's own callback says."""
+        """Keep a copy of the factor; return the result of the page's own callback."""
         if row.V is None or len(row.V) != self.problem.n:
             self.blind += 1
         elif len(self.rows) < KEPT:
@@ -67,14 +70,14 @@ class Recorder:
         return self._ask(row)
 
     def judged(self, final: Array | None, progress: Callable[[int, int], None]) -> list[Step]:
-        """The steps that are shown, the last one first turned so that all lie alike.
+        """The steps that are shown, each rotated to the step before; the last step is the solution.
 
-        ``final`` is the factor of the answer, whose step ends the list.
+        ``final`` is the factor of the solution, if there is one.
         """
         if not self.rows:
             raise ProblemError(
-                "a solver that is stepped through must show a factor at each iteration, got "
-                f"{self.blind} iterations without one; take bcd, burer_monteiro, hybrid or admm"
+                "to be shown step by step, a solver must have a factor at each iteration, got "
+                f"{self.blind} iterations without a factor; use bcd, burer_monteiro, hybrid or admm"
             )
         rows = [self.rows[k] for k in shown(len(self.rows))]
         if final is not None:
@@ -87,7 +90,7 @@ class Recorder:
 
 
 def shown(count: int) -> list[int]:
-    """Which of so many iterates are shown: the first ones, then ever fewer, and the last."""
+    """The numbers of the iterates that are shown: the first ones, then fewer and fewer, and the last one."""
     if count <= SHOWN:
         return list(range(count))
     later = np.geomspace(FIRST, count - 1, SHOWN - FIRST).round().astype(int)
@@ -95,7 +98,7 @@ def shown(count: int) -> list[int]:
 
 
 def refuse_large(problem: Statement) -> None:
-    """A `ProblemError` for more points than are stepped through."""
+    """Raise a `ProblemError` if there are too many points to show steps."""
     if problem.n > MOST_POINTS:
         raise ProblemError(f"the steps of a solver are shown for up to {MOST_POINTS} points, got {problem.n}")
 

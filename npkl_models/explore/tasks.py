@@ -1,4 +1,4 @@
-"""The work of each kind of job: what it computes, and the events that it tells."""
+"""The work of each kind of job, and the events that it sends."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from npkl_models.problem import Problem
 from npkl_models.recipe.made import Made
 
 FEWER = 5  # restarts of k-means along a path
-LIVE = 300  # points up to which the conditions are evaluated while a solver runs
+LIVE = 300  # the largest number of points for which the conditions are evaluated during a run
 PAUSE = 0.5  # seconds between two such evaluations
 
 
 @dataclass(frozen=True)
 class Tasks:
-    """What is done with one form; ``made_of`` gives its problem."""
+    """The jobs for one form; ``made_of`` makes the problem of the form."""
 
     form: Form
     made_of: Callable[[Form], Made]
 
     def run(self, job: Job) -> None:
-        """Solve; tell the certificate, then the conditions, then the clusters."""
+        """Solve; send the certificate, then the conditions, then the clusters."""
         form, made = self.form, self.made_of(self.form)
         job.tell("problem", title=made.title, text=made.problem.explain().text)
         watch = _Live(job, made.problem)
@@ -50,7 +50,7 @@ class Tasks:
         job.tell("clusters", **job.answer.clustered())
 
     def follow(self, job: Job, span: tuple[float, float, int]) -> None:
-        """Follow gamma; tell the answers, and what they prove of the weights between."""
+        """Solve along gamma; send the solutions, and the bounds between their weights."""
         form, made = self.form, self.made_of(self.form)
         low, high, count = span
         if not made.problem.terms:
@@ -74,7 +74,7 @@ class Tasks:
         job.tell("path", **numbers, between=between, code=codes.path_code(made, form, span))
 
     def compare(self, job: Job, backends: Sequence[str]) -> None:
-        """Cross-check the backends; tell the table."""
+        """Cross-check the backends; send the table."""
         form, made = self.form, self.made_of(self.form)
 
         def progress(label: str) -> None:
@@ -87,7 +87,7 @@ class Tasks:
         job.tell("table", **answers.table(check), code=codes.compare_code(made, form, backends))
 
     def step(self, job: Job) -> None:
-        """Solve and keep each iterate; tell what the certificate says of each."""
+        """Solve and keep the iterates; send the certificate of each shown iterate."""
         form, made = self.form, self.made_of(self.form)
         steps.refuse_large(made.problem)
         recorder = steps.Recorder(made.problem, job.watch)
@@ -105,7 +105,7 @@ class Tasks:
         )  # fmt: skip
 
     def race(self, job: Job, backends: Sequence[str]) -> None:
-        """Solve by two backends, one after the other; tell both curves, and who has won."""
+        """Solve with two backends, one after the other; send both curves and the result."""
         form, made = self.form, self.made_of(self.form)
         race.refuse(made.problem, list(backends))
         lanes = [race.Lane(name) for name in backends]
@@ -128,7 +128,7 @@ class Tasks:
 
 
 class _Live:
-    """A solver's callback: the iterate for the page, and now and then the conditions at it."""
+    """A solver's callback that sends iterates, and now and then the conditions of optimality."""
 
     def __init__(self, job: Job, problem: Problem) -> None:
         self.job, self.problem, self._last = job, problem, time.perf_counter()

@@ -1,4 +1,4 @@
-"""Files of the reader's own, kept in a temporary folder until the page is closed."""
+"""Uploaded files, which are kept in a temporary folder until the page is closed."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from npkl_models.explore.requests import MOST_FILE
 from npkl_models.files.atomic import write_bytes
 from npkl_models.recipe.fields import LONGEST, short
 
-KINDS = ("points", "pairs")  # of files
-LONGEST_NAME = 120  # bytes of a file's name
-MOST_POINTS = 2**31  # that a file of pairs may name before its points are known
+KINDS = ("points", "pairs")  # kinds of files
+LONGEST_NAME = 120  # the largest number of bytes of a file's name
+MOST_POINTS = 2**31  # the number of points for the check of a file of pairs, before its points are known
 
 
 class Uploads:
-    """Files by key."""
+    """The uploaded files by key."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="npkl_explore_"))
@@ -30,11 +30,11 @@ class Uploads:
         self._count = itertools.count(1)
 
     def close(self) -> None:
-        """Delete them."""
+        """Delete the files."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def keep(self, name: str, content: bytes, kind: str = "points") -> dict[str, str]:
-        """Keep a file of points, which is read at once, or of pairs, which is read with the points."""
+        """Keep a file of points or of pairs, and check its content."""
         if len(content) > MOST_FILE:
             raise ProblemError(f"a file must have at most {MOST_FILE >> 20} MiB, got {len(content) >> 20}")
         chosen("kind of file", kind[:LONGEST], KINDS)
@@ -56,7 +56,7 @@ class Uploads:
         return {"key": key, "about": f"{base}: {about}"}
 
     def words(self, error: Exception) -> str:
-        """What an error says, files by their names only."""
+        """The message of an error, with the names of uploaded files instead of their paths."""
         return re.sub(rf"{re.escape(str(self.folder))}([/\\]\d+[/\\]|[/\\]?)", "", str(error))
 
 

@@ -1,1 +1,1 @@
-"""A feasible kernel near a point: equality map, restoration, Newton, analytic centre, Kantorovich."""
+"""Search and proof of a feasible kernel near a point: restoration, Newton steps, Kantorovich's theorem."""

@@ -1,9 +1,9 @@
-"""A kernel well inside the cone that meets the equalities: the analytic centre, and what it proves.
+"""The analytic centre: a kernel well inside the cone that meets the equalities, and what the centre proves.
 
-With A(WW') = b, WW' >= nu on the space of the unknown, and sigma the smallest singular value of the linear
-map A: if A(K) misses b by F for a K = (1 - t) VV' + t WW', then K + D meets it for some D no longer than
-|F| / sigma, and is positive semidefinite where that is no more than t nu. Unlike Kantorovich's theorem on
-factors (`kantorovich`) nothing is squared, so that far less of WW' will do.
+Let A(WW') = b and WW' >= nu I over the unknown, and let sigma be the smallest singular value of the linear
+map A. Let A(K) miss b by F for K = (1 - t) VV' + t WW'. Then A(K + D) = b for some D with |D| <= |F| / sigma.
+K + D is positive semidefinite if |F| / sigma <= t nu. Unlike Kantorovich's theorem on factors
+(`kantorovich`), this proof squares nothing. So a far smaller share t of WW' suffices.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from npkl_models.model.statement import Statement
 from npkl_models.proof.factorisation import eigenvalue_floor
 
 STEPS = 80  # Newton steps towards the centre
-SHORT, SLOW = 0.02, 15  # a step, and so many of them that there is no inside to reach
-WAY = 0.7  # share of the way to the boundary
-NEAR = 0.3  # a step, in the norm of the centre, after which it is near enough
-RAISED = (0.0, 1e-15, 1e-13, 1e-11)  # shares of the diagonal that make a matrix definite
+SHORT, SLOW = 0.02, 15  # after more than SLOW steps shorter than SHORT, there is no interior
+WAY = 0.7  # share of the way to the boundary that a step may go
+NEAR = 0.3  # a full step this short, in the norm of the centre, is the last
+RAISED = (0.0, 1e-15, 1e-13, 1e-11)  # relative raises of the diagonal that make a matrix definite
 
 
 def centre(problem: Statement) -> Array | None:
     """A factor (n x s) near the analytic centre of the kernels that meet the equalities; None without one.
 
-    Newton steps for log det U under A(U) = b, from a multiple of the identity (Boyd & Vandenberghe 2004,
-    section 10.3, with a share of the way to the boundary in place of a search).
+    Newton steps maximise log det U under A(U) = b, from a multiple of the identity (Boyd & Vandenberghe 2004,
+    section 10.3). A step goes a share of the way to the boundary; there is no line search.
     """
     equal = EqualityMap(problem)
     if equal.vectors is None:
@@ -56,7 +56,7 @@ def centre(problem: Statement) -> Array | None:
 
 
 def depth(problem: Statement, W: Array) -> tuple[float, float]:
-    """Proved lower bounds (nu, sigma): on WW' over the unknown, and on the linear map; or zeros."""
+    """Proved lower bounds (nu, sigma) on WW' over the unknown and on the map A; zeros without proof."""
     equal = EqualityMap(problem)
     if equal.vectors is None:
         return 0.0, 0.0
@@ -70,15 +70,15 @@ def depth(problem: Statement, W: Array) -> tuple[float, float]:
     if not (nu > 0 and bool(np.all(length > 0))):
         return 0.0, 0.0
     square = eigenvalue_floor(G / length / length[:, None])
-    square -= 8 * length.size * gamma(problem.order + 8)  # of each entry, its lengths being one
+    square -= 8 * length.size * gamma(problem.order + 8)  # rounding of entries of unit rows
     return (nu, float(np.sqrt(square)) * float(length.min()) * (1 - 1e-9)) if square > 0 else (0.0, 0.0)
 
 
 def reach(residual: float, depths: tuple[float, float], share: float) -> float:
-    """How far the factor [sqrt(1 - t) V, sqrt(t) W] is from an exact one at most; inf if that is not proved.
+    """A bound on the distance of [sqrt(1 - t) V, sqrt(t) W] from an exact factor; inf without proof.
 
-    D is added to t WW' >= t nu: the square roots of two matrices above c differ by their difference over 2
-    sqrt(c) (van Hemmen & Ando 1980), and c is at least t nu / 2.
+    D is added to t WW' >= t nu I. The square roots of two matrices above c I differ by at most their
+    difference over 2 sqrt(c) (van Hemmen & Ando 1980), and c is at least t nu / 2.
     """
     nu, sigma = depths
     if not (nu > 0 and sigma > 0 and 2 * residual <= share * nu * sigma):
@@ -87,7 +87,7 @@ def reach(residual: float, depths: tuple[float, float], share: float) -> float:
 
 
 def _solve(H: Array, right: Array) -> Array:
-    """By Cholesky; LinAlgError where the equalities depend on each other, ValueError where not finite."""
+    """Solve by Cholesky; LinAlgError for dependent equalities, ValueError for numbers that are not finite."""
     scale = 1 / np.sqrt(np.maximum(H.diagonal(), 1e-300))
     factor = raised_cholesky(np.asarray_chkfinite(H * scale * scale[:, None]), RAISED)
     out: Array = scale * scipy.linalg.cho_solve(factor, scale * right)

@@ -1,7 +1,8 @@
-"""Equalities that contradict each other, or follow from each other, found in rational arithmetic.
+"""Find equalities that contradict each other, or follow from each other, in rational arithmetic.
 
 If numbers nu exist with sum_k nu_k M_k = 0 and nu'b not zero, no matrix at all meets <M_k, K> = b_k.
-Elimination with fractions finds them, since coefficients and values are floating-point numbers.
+Elimination with fractions finds such numbers exactly, since all coefficients and values are floating-point
+numbers.
 """
 
 from __future__ import annotations
@@ -17,21 +18,21 @@ from npkl_models.model.functionals import TotalSum
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Equality
 
-MOST = 120  # equalities that are eliminated
-WIDE = 60  # points of an equality on 1'K1, which has a number for each two of them
-WORK = 3e5  # equalities times the numbers in all of them; they fill up, and have more digits with each step
+MOST = 120  # most equalities for elimination
+WIDE = 60  # most points with an equality on 1'K1, which has a coefficient for each two points
+WORK = 3e5  # equalities times coefficients; rows fill up, and fractions get longer with each step
 SMALL = 6  # largest basis over which equalities are written out
 
 Row = dict[tuple[int, int], Fraction]
 
 
 def linearly_contradictory(problem: Statement) -> bool:
-    """Whether the equalities have no solution even among all symmetric matrices (of the basis, if small)."""
+    """Whether the equalities are proved to have no symmetric solution (over the basis, if it is small)."""
     return any(not row and value != 0 for row, value in _eliminated(problem))
 
 
 def without_dependent(problem: Statement) -> Statement:
-    """The same without the equalities that follow from those before them, in exact arithmetic."""
+    """The problem without the equalities that follow from earlier ones in exact arithmetic."""
     return _reduced(problem) or problem
 
 
@@ -46,12 +47,12 @@ def _reduced(problem: Statement) -> Statement | None:
         at += f.size
         if kept.any():
             parts.append(Equality(f.kept(kept), part.value[kept], part.name))
-    stated = bool(parts or problem.terms)  # something must be left to state
+    stated = bool(parts or problem.terms)  # a problem needs a term or an equality
     return replace(problem, equalities=tuple(parts)) if stated else None
 
 
 def _eliminated(problem: Statement) -> list[tuple[Row, Fraction]]:
-    """What is left of each equality once those before it are taken off; nothing where they are too many."""
+    """The rest of each equality after elimination of the earlier ones; empty if there are too many."""
     m = sum(part.functional.size for part in problem.equalities)
     total = any(isinstance(part.functional, TotalSum) for part in problem.equalities)
     if m > MOST or (total and problem.n > WIDE):
@@ -85,7 +86,7 @@ def _subtract(row: Row, pivot: Row, share: Fraction) -> None:
 
 
 def _rows(problem: Statement) -> list[tuple[Row, Fraction]]:
-    """Each equality by its coefficients of K_ij, i <= j (of U_ab over a small basis), and its value."""
+    """For each equality its coefficients of K_ij, i <= j (of U_ab over a small basis), and its value."""
     out: list[tuple[Row, Fraction]] = []
     for part in problem.equalities:
         t = part.functional.triplets()
@@ -104,7 +105,7 @@ def _rows(problem: Statement) -> list[tuple[Row, Fraction]]:
 
 
 def _in_basis(row: Row, Q: np.ndarray) -> Row:
-    """The coefficients of U_ab, a <= b, of K = Q U Q'."""
+    """The coefficients of U_ab, a <= b, where K = Q U Q'."""
     exact = {i: [Fraction(x) for x in Q[i].tolist()] for at in row for i in at}
     out: Row = {}
     for a, b in combinations_with_replacement(range(Q.shape[1]), 2):

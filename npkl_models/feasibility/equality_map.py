@@ -15,36 +15,36 @@ from npkl_models.model.incidence import Incidence
 from npkl_models.model.statement import Statement
 from npkl_models.presolve.contraction import of_unknown
 
-SMALLEST = 1e-3  # of a part's largest value: what a residual is divided by at least
-NUMBERS = 5e7  # of the derivative, at most
-MOST = 5_000  # equalities of which a derivative is factorised
-ORDER, DENSE = 600, 1_500  # largest unknown, and most equalities, of which all vectors are formed
-FEW = 20_000  # numbers of a matrix up to which it is quicker to multiply its zeros, too
-FULL = 0.05  # share of a matrix's numbers from which on sparse products are slower than dense ones
+SMALLEST = 1e-3  # relative to a part's largest value: the smallest divisor of a residual
+NUMBERS = 5e7  # most numbers of a derivative
+MOST = 5_000  # most equalities of which a derivative is factorised
+ORDER, DENSE = 600, 1_500  # largest unknown, and most equalities, for which all vectors are formed
+FEW = 20_000  # numbers of a matrix up to which dense products are quicker
+FULL = 0.05  # share of numbers that are not zero above which dense products are quicker
 
 Normal = tuple[Array, Callable[[Array], Array]]
-"""J J' and x -> J'x, as a change of the unknown's factor."""
+"""J J', and the map x -> J'x to a change of the unknown's factor."""
 
 
 @dataclass(frozen=True, eq=False)
 class EqualityMap:
-    """A of a problem with equalities; V (n x r) and D are factors of kernels, W (s x r) of the unknown."""
+    """The linear map A of a problem; V and D (n x r) are factors of kernels, W (s x r) of the unknown."""
 
     problem: Statement
 
     @cached_property
     def wanted(self) -> Array:
-        """b (m)."""
+        """The values b (m) of the equalities."""
         return np.concatenate([part.value for part in self.problem.equalities])
 
     @property
     def size(self) -> int:
-        """m."""
+        """The number m of equalities."""
         return self.wanted.size
 
     @cached_property
     def scales(self) -> Array:
-        """What each residual is divided by (m), so that it counts by its share in the data."""
+        """The divisors (m) that make residuals relative to the data."""
         parts = [part.value for part in self.problem.equalities]
         return np.concatenate([np.maximum(np.abs(b), SMALLEST * largest(b)) for b in parts])
 
@@ -57,7 +57,7 @@ class EqualityMap:
         return self.value(V) - self.wanted
 
     def sizes(self, V: Array) -> Array:
-        """Of the numbers of which A(VV') is summed."""
+        """The sizes of the numbers that A(VV') sums."""
         return np.concatenate([part.functional.size_of_factor(V) for part in self.problem.equalities])
 
     def along(self, V: Array, D: Array) -> Array:
@@ -66,19 +66,19 @@ class EqualityMap:
         return np.concatenate([f.value_of_product(V, D) + f.value_of_product(D, V) for f in parts])
 
     def back(self, y: Array, V: Array) -> Array:
-        """2 A'(y) V: the adjoint of that."""
+        """2 A'(y) V: the adjoint of `along`."""
         pairs = zip(self.problem.equalities, self.split(y), strict=True)
         out: Array = 2 * np.sum([np.asarray(part.functional.adjoint(own) @ V) for part, own in pairs], axis=0)
         return out
 
     def split(self, y: Array) -> tuple[Array, ...]:
-        """Numbers for all equalities (m), as those of each part."""
+        """Split numbers for all equalities (m) into those of each part."""
         cuts = np.cumsum([part.functional.size for part in self.problem.equalities])[:-1]
         return tuple(np.split(y, cuts))
 
     @cached_property
     def triplets(self) -> Incidence:
-        """All equalities' weighted entries."""
+        """The weighted entries of all equalities."""
         return Incidence.stack([part.functional.incidence for part in self.problem.equalities])
 
     def of_each(self, numbers: Array) -> Array:
@@ -87,7 +87,7 @@ class EqualityMap:
 
     @cached_property
     def vectors(self) -> tuple[Array, Array] | None:
-        """P and R (m x s): the matrix of a value is the symmetric part of p r'; None for other kinds."""
+        """P and R (m x s): a value's matrix is the symmetric part of p r'; None for others or too many."""
         problem, left, right = self.problem, [], []
         if problem.order > ORDER or self.size > DENSE:
             return None
@@ -101,16 +101,16 @@ class EqualityMap:
         return np.concatenate(left), np.concatenate(right)
 
     def products(self, U: Array | None = None) -> Array:
-        """<A_e, U A_f U> of all pairs (m x m): AA' where there is no U. There are ``vectors``."""
+        """<A_e, U A_f U> for all pairs (m x m), which is AA' if U is None; requires `vectors`."""
         assert self.vectors is not None
         P, R = self.vectors
         PU, RU = (P, R) if U is None else (P @ U, R @ U)
         return symmetrize(0.5 * ((PU @ P.T) * (RU @ R.T) + (PU @ R.T) * (RU @ P.T)))
 
     def normal(self, V: Array) -> Normal | None:
-        """JJ' of the derivative J at V, and its adjoint; None where that would be too large.
+        """JJ' of the derivative J at V, and the adjoint of J; None if J would be too large.
 
-        With ``vectors`` JJ' is a sum of products of inner products.
+        With `vectors`, JJ' is a sum of products of inner products, and J is not formed.
         """
         if self.vectors is None:
             J = self.derivative(V)
@@ -124,7 +124,7 @@ class EqualityMap:
 
     @cached_property
     def _near(self) -> tuple[Matrix, Matrix]:
-        """P and R, sparse where they are nearly empty: rows of a basis that contracts points."""
+        """P and R, as sparse arrays if they are nearly empty, which is so if the basis contracts points."""
         assert self.vectors is not None
         P, R = self.vectors
         empty = P.size > FEW and np.count_nonzero(P) + np.count_nonzero(R) <= 2 * FULL * P.size
@@ -137,7 +137,7 @@ class EqualityMap:
         return dense(P @ P.T), dense(R @ R.T), dense(P @ R.T)
 
     def derivative(self, V: Array) -> Matrix | None:
-        """J (m x s r) of W -> A(QWW'Q') at W, V = QW, the columns of W one after the other."""
+        """The derivative J (m x s r) of W -> A(QWW'Q'), V = QW, column by column of W; None if too large."""
         r, s = V.shape[1], self.problem.order
         t, Q = of_unknown(self.problem, self.triplets)
         if 2.0 * t.row.size * r * (1 if Q is None else s) > NUMBERS:
@@ -158,7 +158,7 @@ class EqualityMap:
 
 
 def outer(J: Matrix) -> Array:
-    """J J', by dense algebra where J is nearly full."""
+    """J J', by dense algebra unless J is very sparse."""
     if J.nnz > FULL * J.shape[0] * J.shape[1]:
         A = dense(J)
         return np.asarray(A @ A.T)
@@ -166,5 +166,5 @@ def outer(J: Matrix) -> Array:
 
 
 def largest(values: Array) -> float:
-    """The largest absolute value, one if all are zero."""
+    """The largest absolute value; one if all values are zero."""
     return float(np.max(np.abs(values), initial=0.0)) or 1.0

@@ -1,12 +1,13 @@
-"""A kernel that meets equalities exactly, near one that meets them to rounding, by Kantorovich's theorem.
+"""Proof of a kernel that meets equalities exactly, near one that meets them to rounding (Kantorovich).
 
-With F(W) = A(WW') - b and J its derivative at W, sigma the smallest singular value of J and L the
-Lipschitz constant of the derivative: if L |F| / sigma^2 <= 1/4 there is an exact solution within 2 |F| /
-sigma of W. Where sigma is zero at W, which is so at a degenerate optimum, a little of another feasible
-kernel is mixed in, at which it is not: sigma is then at least sqrt(share) times as large; of one well
-inside the cone less will do (`analytic_centre`). Where there is
-no such kernel - equalities that depend on each other, or leave no interior - nothing is proved, and the
-objective at W bounds nothing: a residual of 1e-16 may hide 1e-8 of it.
+Let F(W) = A(WW') - b, J its derivative at W, sigma the smallest singular value of J, and L the Lipschitz
+constant of the derivative. If L |F| / sigma^2 <= 1/4, there is an exact solution within 2 |F| / sigma of W.
+
+At a degenerate optimum sigma is zero. Then a small share of an anchor is mixed in: another feasible kernel,
+whose sigma is positive. The sigma of the mixture is at least sqrt(share) times the sigma of the anchor. An
+anchor well inside the cone needs a smaller share (`analytic_centre`). If equalities depend on each other or
+leave no interior, there may be no anchor. Then nothing is proved, and the objective at W is no bound: a
+residual of 1e-16 may hide 1e-8 of the objective.
 """
 
 from __future__ import annotations
@@ -30,28 +31,28 @@ from npkl_models.model.facts import diagonal_of, fact, fixed_diagonal
 from npkl_models.model.statement import Statement
 from npkl_models.proof.factorisation import eigenvalue_floor
 
-EVALUATION = 16  # units of roundoff, and one for each column, in the value of a functional
+EVALUATION = 16  # units of roundoff in a value, in addition to one for each column
 KANTOROVICH = 0.25  # 1/2 in the theorem
-FORMING = 32  # operations in an entry of the derivative, the rounding of V in its basis included
-SINGULAR = 1e-6  # smallest singular value of the derivative at a point itself that is made use of
+FORMING = 32  # operations in an entry of the derivative, including the rounding of V over its basis
+SINGULAR = 1e-6  # the theorem is applied at a point itself if sigma is above this
 ANCHORED = 1e-6  # and at an anchor
-ANCHORS = 1_500  # largest order for which one is looked for
-WORK = 5e7  # and order times rank times equalities
-SMALL = 120  # order up to which the identity is a start
-EXTRA = 6  # columns more than independence needs
-SHARES = (1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)  # of the anchor
+ANCHORS = 1_500  # largest order for which an anchor is searched for
+WORK = 5e7  # and the largest product of order, rank and number of equalities
+SMALL = 120  # largest order at which the identity is a start
+EXTRA = 6  # columns beyond those that independence needs
+SHARES = (1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)  # of the anchor, tried in turn
 
 
 @dataclass(frozen=True)
 class Near:
-    """Where an exactly feasible factor is: within ``reach`` of [sqrt(1 - share) V, sqrt(share) anchor].
+    """A proof: an exactly feasible factor is within ``reach`` of [sqrt(1 - share) V, sqrt(share) anchor].
 
     Attributes
     ----------
     anchor : ndarray of shape (n, k) or None
         A feasible factor at which the equalities are independent of each other.
     turned : Inside or None
-        Instead of all that: the kernel is V (I + D) V'.
+        If given, the exactly feasible kernel is V (I + D) V' instead.
     """
 
     reach: float
@@ -60,7 +61,7 @@ class Near:
     turned: Inside | None = None
 
     def upper(self, problem: Statement, V: Array, objective: float, nu: tuple[Array, ...]) -> float:
-        """An upper bound on its objective; the objective is convex in the kernel."""
+        """An upper bound on the objective of the feasible kernel; the objective is convex in the kernel."""
         if self.turned is not None:
             change = rounding.turned_change(
                 problem, V, self.turned.turned, self.reach, nu, self.turned.missed
@@ -77,10 +78,10 @@ class Near:
 
 
 def near(problem: Statement, V: Array, anchored: bool = True) -> Near | None:
-    """An exactly feasible kernel near V V' (n x r), None if there is no proof of one.
+    """A proof that an exactly feasible kernel is near V V' with V (n x r); None without proof.
 
-    The equalities and the regulariser; V lies in the range of the basis. Without ``anchored`` none is looked
-    for on the way to another feasible kernel.
+    The feasible kernel meets the equalities and the bound of the regulariser. V must lie in the range of the
+    basis. Without ``anchored``, no mixture with an anchor is tried.
     """
     if not problem.equalities:
         return Near(0.0) if _confined(problem, V, 0.0) else None
@@ -101,12 +102,12 @@ def near(problem: Statement, V: Array, anchored: bool = True) -> Near | None:
 
 
 def _zero_for_zero(problem: Statement, V: Array) -> bool:
-    """Whether V is zero and all values asked for are: then they are met exactly."""
+    """Whether V and the values of all equalities are zero, so that V meets the equalities exactly."""
     return not V.any() and not any(part.value.any() for part in problem.equalities)
 
 
 def _by_anchor(problem: Statement, V: Array) -> Near | None:
-    """With a little of a kernel at which the equalities are independent, whatever they are at V."""
+    """The proof at a mixture of V and an anchor, at which the equalities are independent."""
     if not misses_little(problem, V):
         return None
     found = anchor(problem)
@@ -131,15 +132,15 @@ def mixture(V: Array, W: Array, share: float) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Anchor:
-    """A factor that meets the equalities to rounding.
+    """A factor W that meets the equalities to rounding, and how independent the equalities are at W.
 
     Attributes
     ----------
     W : ndarray of shape (n, k)
     sigma : float
-        How independent the equalities are there: the smallest singular value of their derivative, or 0.
+        A lower bound on the smallest singular value of the derivative at W, or 0.
     depth : tuple of float
-        How far it is inside the cone, and how independent the equalities are on kernels; see `inside`.
+        How far WW' is inside the cone, and a bound on the linear map; see `analytic_centre.depth`.
     """
 
     W: Array
@@ -149,7 +150,7 @@ class Anchor:
 
 @fact
 def anchor(problem: Statement) -> Anchor | None:
-    """The anchor of a problem."""
+    """The anchor of a problem; None if none is found."""
     return _centre(problem) or _anchor(problem)
 
 
@@ -182,7 +183,7 @@ def _anchor(problem: Statement) -> Anchor | None:
 
 
 def _identity(problem: Statement) -> Array:
-    """A multiple of the identity, of the trace that the equalities ask for."""
+    """A multiple of the identity, of the size of the largest value in the equalities."""
     out: Array = np.eye(problem.order) * np.sqrt(largest(EqualityMap(problem).wanted))
     if problem.basis is not None:
         out *= np.sqrt(problem.n / problem.order)
@@ -190,7 +191,7 @@ def _identity(problem: Statement) -> Array:
 
 
 def _confined(problem: Statement, V: Array, reach: float) -> bool:
-    """Whether all factors within reach meet the bound of the regulariser."""
+    """Whether all feasible factors within ``reach`` of V are proved to meet the bound of the regulariser."""
     R, lengths = problem.regularizer, np.einsum("ir,ir->i", V, V)
     if R.vacuous:
         return True
@@ -212,7 +213,7 @@ def _confined(problem: Statement, V: Array, reach: float) -> bool:
 
 
 def exceeds(problem: Statement) -> bool:
-    """Whether equalities on the diagonal ask for more than a bound on rows or trace grants, exactly."""
+    """Whether equalities on the diagonal exceed the bound on row norms or trace, in exact arithmetic."""
     R, fixed = problem.regularizer, fixed_diagonal(problem)
     if R.row_radius is not None:
         radius = R.row_radius
@@ -230,14 +231,14 @@ def _at_most(value: float, radius: float) -> bool:
 
 
 def _sums_to_at_most(values: Array, bound: float | None) -> bool:
-    """Whether the sum is no more than the bound, exactly: the sign of a sum of floats is not rounded."""
+    """Whether the sum is at most the bound, exactly: `math.fsum` does not round the sign of a sum."""
     if bound is None or not np.isfinite(values).all():
         return False
     return math.fsum([*values.tolist(), -bound]) <= 0
 
 
 def _of_lengths(problem: Statement, V: Array) -> float:
-    """Rows may be scaled to what they should be."""
+    """A bound on the distance to the factor whose rows have the wanted lengths; inf if a row is far off."""
     total = 0.0
     for part in problem.equalities:
         i = part.functional.indices[0]
@@ -277,7 +278,7 @@ def independence(problem: Statement, V: Array) -> float:
 
 
 def _off(problem: Statement, V: Array) -> float:
-    """How far V is from the factor nearest to it whose kernel is in the range of the basis."""
+    """The distance of V from the nearest factor whose kernel is in the range of the basis."""
     return float(np.linalg.norm(rounding.off_basis(problem, V)))
 
 
@@ -294,7 +295,7 @@ def _residual(problem: Statement, V: Array) -> float:
 
 
 def _of_newton(problem: Statement, F: float, sigma: float) -> float:
-    """2 |F| / sigma if the theorem holds."""
+    """The distance 2 |F| / sigma if the theorem applies; inf otherwise."""
     equal = EqualityMap(problem)
     L = 2 * float(np.linalg.norm(equal.of_each(np.abs(equal.triplets.coefficient))))
     if not (sigma > 0 and KANTOROVICH * sigma**2 >= L * F):
@@ -303,7 +304,7 @@ def _of_newton(problem: Statement, F: float, sigma: float) -> float:
 
 
 def _derivative_sizes(equal: EqualityMap, V: Array) -> Array:
-    """For each row of the derivative the norm of the numbers that it is formed of, which may cancel."""
+    """For each row of the derivative, the norm of the numbers that are summed in the row and may cancel."""
     t, basis = equal.triplets, equal.problem.basis
     lengths = np.sqrt(np.einsum("ir,ir->i", V, V))
     width = np.ones(equal.problem.n)

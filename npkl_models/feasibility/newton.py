@@ -1,7 +1,7 @@
-"""Newton steps on a factor towards equalities: each the shortest that meets them to first order.
+"""Newton steps on a factor towards equalities; each step is the shortest that meets them to first order.
 
-Where equalities nearly depend on each other such steps go too far to be good; then they are damped (Levenberg
-1944, Marquardt 1963), each the better the smaller the damping that it bears.
+If equalities nearly depend on each other, such steps go too far. Then they are damped (Levenberg 1944,
+Marquardt 1963), with as little damping as a smaller residual allows.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from npkl_models.linalg import UNIT, Array, Index, gram_eigenvalues, raised_chol
 from npkl_models.model.statement import Statement
 
 STEPS = 12  # Newton steps
-INNER = 300  # steps of LSMR in each
-TURNING = 0.5  # a step that does not shrink the residual to this share is the last but a few
-ROUNDING = 8 * UNIT  # a residual that no step can shrink, of the numbers that it is summed of
-DAMPED = 40  # damped steps, for at most `DENSE` equalities
-CLOSE = 1e-2  # residual, relative to the data, from which on they are
-DAMPING = (1e-7, 1e-18)  # at first, and the least, in units of the largest eigenvalue of JJ'
-FEWER, LOOK_BACK = 0.5, 5  # the residual must fall to this share in so many of them
-SINGULAR = (0.0, 1e-14, 1e-12, 1e-10)  # added to JJ', its diagonal one, where it cannot be factorised
-SLACK = 1e-12  # by which an inequality is met more than needed
+INNER = 300  # LSMR steps in each Newton step
+TURNING = 0.5  # the third step that does not shrink the residual to this share is the last
+ROUNDING = 8 * UNIT  # a residual that no step can shrink, relative to the numbers in its sum
+DAMPED = 40  # most damped steps; they require at most `DENSE` equalities
+CLOSE = 1e-2  # largest residual, relative to the data, at which damped steps begin
+DAMPING = (1e-7, 1e-18)  # first and least damping, relative to a bound on the eigenvalues of JJ'
+FEWER, LOOK_BACK = 0.5, 5  # the residual must fall to this share within so many damped steps
+SINGULAR = (0.0, 1e-14, 1e-12, 1e-10)  # relative raises of the diagonal of JJ' if a factorisation fails
+SLACK = 1e-12  # margin by which an inequality is met
 
 
 @dataclass(frozen=True)
 class _Constraint:
-    """Values that must be ``wanted``, with their first derivatives in V along D and the adjoint of that."""
+    """The residual of a constraint, the derivative at V along D, and the adjoint of the derivative."""
 
     residual: Array
     along: Callable[[Array], Array]
@@ -39,7 +39,7 @@ class _Constraint:
 
 
 def newton(problem: Statement, V: Array) -> Array:
-    """The factor (n x r) with the smallest residual among some Newton iterates from V on."""
+    """The factor (n x r) with the smallest residual among some Newton iterates that start at V."""
     equal = EqualityMap(problem)
     W, best, least, turns = problem.drop(V), V, np.inf, 0
     held: set[int] = set()
@@ -64,7 +64,7 @@ def newton(problem: Statement, V: Array) -> Array:
 
 
 def _direct_step(equal: EqualityMap, V: Array) -> Array | None:
-    """The shortest step by a factorisation of JJ'; None where that is too large or too near singular."""
+    """The shortest step by a factorisation of JJ'; None if JJ' is too large or too near singular."""
     found = equal.normal(V) if equal.size <= MOST else None
     if found is None:
         return None
@@ -81,9 +81,9 @@ def _direct_step(equal: EqualityMap, V: Array) -> Array | None:
 
 
 def _damped(equal: EqualityMap, V: Array) -> Array:
-    """Levenberg-Marquardt steps from V on, as long as they gain; relative residuals count alike."""
+    """Levenberg-Marquardt steps from V, as long as they shrink the relative residuals."""
     problem, wanted = equal.problem, np.abs(equal.wanted)
-    divisor = np.maximum(wanted, SMALLEST * wanted.max(initial=0.0)) + 1e-300  # those of all parts alike
+    divisor = np.maximum(wanted, SMALLEST * wanted.max(initial=0.0)) + 1e-300  # for all parts together
     W, residual = problem.drop(V), -equal.residual(V) / divisor
     sizes, damping = [float(np.linalg.norm(residual))], DAMPING[0]
     rounding = ROUNDING * float(np.linalg.norm(np.maximum(equal.sizes(V), wanted) / divisor))
@@ -137,7 +137,7 @@ def _step(problem: Statement, W: Array, constraints: list[_Constraint]) -> Array
 
 
 def _equalities(equal: EqualityMap, V: Array) -> _Constraint:
-    """Scaled, so that a residual counts by its share in the data that enter."""
+    """The equalities, scaled such that a residual is relative to the data in it."""
     wanted = equal.wanted
     scale = 1 / np.maximum(np.where(wanted != 0, np.abs(wanted), equal.sizes(V)), 1e-300)
     return _Constraint(
@@ -148,7 +148,7 @@ def _equalities(equal: EqualityMap, V: Array) -> _Constraint:
 
 
 def _rows_within(V: Array, rows: Index, top: float) -> _Constraint:
-    """These rows of squared length top."""
+    """The constraint that these rows have the squared length ``top``."""
 
     def back(y: Array) -> Array:
         out = np.zeros_like(V)
@@ -160,7 +160,7 @@ def _rows_within(V: Array, rows: Index, top: float) -> _Constraint:
 
 
 def _inequalities(problem: Statement, V: Array, W: Array, held: set[int]) -> list[_Constraint]:
-    """Constraints of the regulariser that are exceeded, or were; ``held`` remembers which."""
+    """Constraints of the regulariser that are violated now or were before; ``held`` remembers them."""
     R = problem.regularizer
     if R.row_multipliers:
         top = R.trace_bound(1)

@@ -1,10 +1,11 @@
-"""A feasible kernel near one inside the cone, in the coordinates of that kernel: nothing is squared.
+"""Proof of a feasible kernel near a kernel K = WW' inside the cone, in the coordinates of K.
 
-K = WW' with W square. Kernels near it are W (I + D) W', positive semidefinite while D >= -I, and their
-squared distances are p'(I + D) p, p = W'(q_i - q_j): a linear map A of D. With T = A'X nearly orthonormal,
-||T'T - I|| <= delta < 1, there is a D with A(D) = f for every f, no longer than |X'f| / sqrt(1 - delta). If
-that is below one for what WW' misses of the distances, there is an exactly feasible kernel, whose eigenvalues
-may be as small as they like; a change in the norm of Frobenius would have to be shorter than the smallest.
+W is square. Kernels near K are W (I + D) W', and they are positive semidefinite while D >= -I. Their squared
+distances are p'(I + D) p with p = W'(q_i - q_j), a linear map A of D. Let T = A'X be nearly orthonormal,
+||T'T - I|| <= delta < 1. Then every f has a D with A(D) = f and |D| <= |X'f| / sqrt(1 - delta). Let f be what
+WW' misses of the distances. If this bound is below one, there is an exactly feasible kernel. The
+eigenvalues of this kernel may be arbitrarily small. Without these coordinates, a change of K would have to be
+smaller than the smallest eigenvalue.
 """
 
 from __future__ import annotations
@@ -24,21 +25,21 @@ from npkl_models.model.rounding import in_range
 from npkl_models.model.statement import Statement
 
 STEPS = 3
-ROUNDED = 1e-12  # of the largest distance: no step makes less of what is missed
-FARTHEST = 1e8  # an entry of D, with which no step is taken
-LENGTH = 1e-2  # of D, that is short enough
-ROOM = 0.9  # largest part of the way to the boundary that a step may go
-CLEAR = 1e-9  # squared distance of a row from the span of others that its Gram matrix proves
-MOST = 0.5  # of delta
-LOST = 2.0**-1060  # what underflow may take from a product of two numbers
+ROUNDED = 1e-12  # relative to the largest distance: no step makes residuals smaller than this
+FARTHEST = 1e8  # no step is taken if an entry of D is larger
+LENGTH = 1e-2  # a norm of D that is small enough
+ROOM = 0.9  # largest share of the way to the boundary that a step may go
+CLEAR = 1e-9  # squared distance of a row from the span of others that a Gram matrix can prove
+MOST = 0.5  # largest delta
+LOST = 2.0**-1060  # largest loss of a product of two numbers by underflow
 
 
 @dataclass(frozen=True, eq=False)
 class Inside:
-    """A factor V (n x s), such that K = V (I + D) V' is feasible for a D with |D| <= ``turned``.
+    """A factor V (n x s) such that V (I + D) V' is feasible for some D with |D| <= ``turned``.
 
-    V is within ``reach`` of a factor in the range of the basis, for which that is so, and ``missed`` (m) are
-    upper bounds on what VV' misses of the equalities.
+    Strictly, this holds for a factor in the range of the basis within ``reach`` of V. ``missed`` (m) are
+    upper bounds on the residuals of VV'.
     """
 
     V: Array
@@ -48,7 +49,7 @@ class Inside:
 
 
 def inside(problem: Statement, V: Array) -> Inside | None:
-    """The feasible kernel by a few steps in the coordinates of V, with proof; None where there is none."""
+    """Find and prove a feasible kernel by a few steps in the coordinates of V; None without proof."""
     equal, s = EqualityMap(problem), problem.order
     if not _serves(problem, V, equal.size):
         return None
@@ -68,7 +69,7 @@ def inside(problem: Statement, V: Array) -> Inside | None:
         if met:
             break
         D = -rows.back(rows.solve(F) * rows.lengths) if np.isfinite(F / rows.lengths).all() else None
-        if D is None or not float(np.max(np.abs(D))) < FARTHEST:  # points that coincide are to be apart
+        if D is None or not float(np.max(np.abs(D))) < FARTHEST:  # coinciding points must be apart
             return None
         values, vectors = np.linalg.eigh(0.5 * (D + D.T))
         if not values[0] > -ROOM:
@@ -78,7 +79,7 @@ def inside(problem: Statement, V: Array) -> Inside | None:
 
 
 def _serves(problem: Statement, V: Array, count: int) -> bool:
-    """Whether the problem has distances alone, as many as kernels leave room for, and V is square."""
+    """Whether the proof applies: distances alone, no more than U has entries, and V has s columns."""
     kinds = all(isinstance(part.functional, SquaredDistances) for part in problem.equalities)
     plain = kinds and not problem.terms and problem.regularizer.vacuous
     s = problem.order
@@ -86,7 +87,7 @@ def _serves(problem: Statement, V: Array, count: int) -> bool:
 
 
 def _edges(problem: Statement, W: Array) -> tuple[Twofold, Array]:
-    """The rows p_e = W'(q_i - q_j) with twice the digits, and what each may be off by (Euclidean)."""
+    """The rows p_e = W'(q_i - q_j) with twice the digits, and a bound on the error of each (Euclidean)."""
     ends = [part.functional.indices for part in problem.equalities]
     i, j = (np.concatenate([pair[k] for pair in ends]) for k in (0, 1))
     Q = problem.Q
@@ -99,7 +100,7 @@ def _transposed(x: Twofold) -> Twofold:
 
 
 def _residual(equal: EqualityMap, edges: Twofold, off: Array) -> tuple[Array, Array]:
-    """|p_e|^2 - b_e to floating-point numbers, and upper bounds on their absolute values."""
+    """|p_e|^2 - b_e as floating-point numbers, and upper bounds on their exact absolute values."""
     found = add(total(multiply(edges, edges)), twofold(-equal.wanted))
     size = np.einsum("es,es->e", edges.high, edges.high) * (1 + 1e-9)
     doubt = (edges.high.shape[1] + 3) * ROUNDOFF * (size + np.abs(equal.wanted))
@@ -108,7 +109,7 @@ def _residual(equal: EqualityMap, edges: Twofold, off: Array) -> tuple[Array, Ar
 
 
 def _length(rows: Rows, missed: Array, off: Array) -> float:
-    """An upper bound on the length of the shortest D with |A(D)| = ``missed``; inf where none is proved."""
+    """A bound on the norm of the smallest D with A(D) = f, for all |f| <= ``missed``; inf without proof."""
     m, s = rows.P.shape
     k, first, others = len(rows.first), rows.first, rows.others
     X, failed = scipy.linalg.lapack.dtrtri(rows.L, lower=1)
@@ -120,13 +121,13 @@ def _length(rows: Rows, missed: Array, off: Array) -> float:
     inner, absolute = P @ P.T, np.abs(P) @ np.abs(P).T
     G, sizes = inner**2, np.abs(X)
     of_first = float(np.linalg.norm(X.T @ (G @ X) - np.eye(k)))
-    doubt = (2.1 * gamma(s + 8)) * (np.abs(inner) + gamma(s) * absolute) * absolute  # of G
-    doubt += 2.1 * gamma(k + 4) * G  # of the products
+    doubt = (2.1 * gamma(s + 8)) * (np.abs(inner) + gamma(s) * absolute) * absolute  # error of G
+    doubt += 2.1 * gamma(k + 4) * G  # error of the products
     of_first += 1.01 * float(np.linalg.norm(sizes.T @ (doubt @ sizes)))
     across = of_others = 0.0
     if k < m:
         matrices = [rows.back(x) for x in others.T]
-        rounded = gamma(m + 4) * float(np.linalg.norm(np.abs(others).sum(axis=0)))  # of all matrices
+        rounded = gamma(m + 4) * float(np.linalg.norm(np.abs(others).sum(axis=0)))  # error of all matrices
         values = np.stack([rows.value(B)[first] for B in matrices], axis=1)
         lengths = np.array([np.linalg.norm(B) for B in matrices]) * (1 + 1e-9)
         across = float(np.linalg.norm(X.T @ values)) + gamma(k + 2) * size * float(np.linalg.norm(values))
@@ -138,7 +139,7 @@ def _length(rows: Rows, missed: Array, off: Array) -> float:
         of_others += rounded * (2 * float(np.linalg.norm(lengths)) + rounded)
     delta = of_first + 2 * across + of_others
     whole = float(np.hypot(size, np.linalg.norm(others)))
-    apart = 8 * UNIT + off / np.sqrt(rows.lengths)  # of rows of unit length
+    apart = 8 * UNIT + off / np.sqrt(rows.lengths)  # error of the unit rows
     moved = float(np.linalg.norm((2 + apart) * apart)) * whole
     delta = 1.01 * (delta + moved * (2 + 2 * delta + moved))
     if not delta <= MOST:

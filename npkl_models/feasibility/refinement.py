@@ -1,10 +1,10 @@
 """A feasible kernel near a point: Newton steps with residuals of twice the digits, Kantorovich's theorem.
 
-Distances of neighbours may depend on each other but for 1e-8: the smallest singular value sigma of their
-derivative at a factor is of that size, and the theorem asks for a residual below sigma^2. No factor of
-floating-point numbers has one so small, but a sum of two has (`npkl_models.linalg.twofold`), and sigma is
-proved by an orthogonal factorisation (`npkl_models.proof.singular`). What is returned is the factor in
-floating-point numbers, and how far from it the exact one is.
+Distances of neighbours may depend on each other up to 1e-8. Then the smallest singular value sigma of their
+derivative at a factor has this size, and the theorem requires a residual below sigma^2. No factor of
+floating-point numbers has such a small residual, but a sum of two factors has (`npkl_models.linalg.twofold`).
+An orthogonal factorisation proves sigma (`npkl_models.proof.singular`). The result is a factor of
+floating-point numbers, and a bound on its distance from an exact factor.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from npkl_models.proof.singular import independent_by_gram, independent_rows
 
 ROUNDS, STEPS = 3, 4  # derivatives, and steps with each
 GAIN = 0.5  # a step that does not shrink the residual to this share is the last
-NUMBERS = 4e7  # of the derivative
-WORK = 2e11  # operations of its factorisation
-LOST = 2.0**-1060  # what underflow may take from a product of two numbers
+NUMBERS = 4e7  # most numbers of the derivative
+WORK = 2e11  # most operations of its factorisation
+LOST = 2.0**-1060  # largest loss of a product of two numbers by underflow
 
 
 Shortest = Callable[[Array], Array]
-"""Right-hand sides (m), to near the shortest change of W (s x r) that has them."""
+"""A map from right-hand sides (m) to nearly the shortest change of W (s x r) that has them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Refined:
-    """A factor V (n x r), and within ``reach`` of it (Frobenius) one that meets the equalities exactly."""
+    """A factor V (n x r); a factor within ``reach`` of V (Frobenius) meets the equalities exactly."""
 
     V: Array
     reach: float
 
 
 def refined(problem: Statement, V: Array) -> Refined | None:
-    """The nearest feasible factor, with proof; None where there is none, or the derivative is too large."""
+    """A feasible factor near V, with proof; None without proof, or if the derivative is too large."""
     equal = EqualityMap(problem)
     m, k = equal.size, problem.order * V.shape[1]
     if m > min(MOST, k):
@@ -65,9 +65,10 @@ def refined(problem: Statement, V: Array) -> Refined | None:
 
 
 def _derivative(equal: EqualityMap, W: Array) -> tuple[float, Shortest, Array] | None:
-    """A floor of the singular values of the derivative at W, its rows of unit length; its inverse; lengths.
+    """A floor of the singular values of the derivative at W, its inverse, and the lengths of its rows.
 
-    By the Gram matrix where that suffices; by an orthogonal factorisation, which costs more the wider W is.
+    The floor is for rows of unit length. The proof uses the Gram matrix if this suffices, and otherwise an
+    orthogonal factorisation, which costs more for a wider W.
     """
     V = equal.problem.lift(W)
     m, k = equal.size, W.size
@@ -79,7 +80,7 @@ def _derivative(equal: EqualityMap, W: Array) -> tuple[float, Shortest, Array] |
         P, R = vectors
         PW, RW = P @ W, R @ W
         p, r, pw, rw = (np.linalg.norm(X, axis=1) for X in (P, R, PW, RW))
-        lengths = p * rw + r * pw  # no less than those of the rows
+        lengths = p * rw + r * pw  # upper bounds on the lengths of the rows
         G = (P @ P.T) * (RW @ RW.T) + (R @ R.T) * (PW @ PW.T)
         mixed = (P @ R.T) * (RW @ PW.T)
         G = G + mixed + mixed.T
@@ -113,16 +114,16 @@ def _derivative(equal: EqualityMap, W: Array) -> tuple[float, Shortest, Array] |
 
 
 def _doubt(equal: EqualityMap, V: Array, W: Array, lengths: Array) -> float:
-    """What rounding may have done to the derivative, its rows divided by their lengths (norm)."""
+    """A bound on the rounding errors of the derivative with rows of unit length (in norm)."""
     t, length = equal.triplets, np.sqrt(np.einsum("ir,ir->i", V, V))
-    lift = gamma(equal.problem.order + 4) * float(np.linalg.norm(W))  # what a row of V may be off by
+    lift = gamma(equal.problem.order + 4) * float(np.linalg.norm(W))  # error of a row of V
     sizes = equal.of_each(2 * np.abs(t.coefficient) * (length[t.row] + length[t.column] + 2 * lift))
     sizes = gamma(FORMING) * sizes + 2 * lift * equal.of_each(2 * np.abs(t.coefficient))
     return float(np.linalg.norm(sizes / lengths)) * (1 + 1e-3)
 
 
 def _steps(equal: EqualityMap, W: Array, shortest: Shortest, lengths: Array) -> tuple[Twofold, float]:
-    """Steps with one derivative from W on, and an upper bound on the residual, relative to the lengths."""
+    """The best of some steps from W with one derivative, and a bound on its residual over the lengths."""
     best, here = (twofold(W), np.inf), twofold(W)
     for _ in range(STEPS):
         F, doubt = _residual(equal, here)
@@ -137,7 +138,7 @@ def _steps(equal: EqualityMap, W: Array, shortest: Shortest, lengths: Array) -> 
 
 
 def _residual(equal: EqualityMap, W: Twofold) -> tuple[Array, Array]:
-    """A(QWW'Q') - b to floating-point numbers, and what each may be off by."""
+    """A(QWW'Q') - b as floating-point numbers, and a bound on the error of each."""
     t = equal.triplets
     V, error = _lifted(equal.problem, W)
     products = total(multiply(_taken(V, t.row), _taken(V, t.column)))
@@ -167,7 +168,7 @@ def _residual(equal: EqualityMap, W: Twofold) -> tuple[Array, Array]:
 
 
 def _lifted(problem: Statement, W: Twofold) -> tuple[Twofold, Array]:
-    """Q W, and by how much each row may be off (Euclidean)."""
+    """Q W, and a bound on the error of each row (Euclidean)."""
     if problem.basis is None:
         return W, np.zeros(problem.n)
     Q = problem.Q

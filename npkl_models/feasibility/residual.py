@@ -1,4 +1,4 @@
-"""By how much kernels miss the equalities; those that miss them least, over a factor."""
+"""Residuals of the equalities, and factors that make these residuals small."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from npkl_models.model.functionals import DistanceDifferences, Entries, SquaredD
 from npkl_models.model.statement import Statement
 
 ITERATIONS = 500  # of L-BFGS
-LITTLE = 1e-9  # largest residual, relative to the data, that is rounding at all
-NAMED = (Entries, SquaredDistances, DistanceDifferences, TotalSum, Trace)  # by their indices alone
+LITTLE = 1e-9  # largest residual, relative to the data, that may be rounding
+NAMED = (Entries, SquaredDistances, DistanceDifferences, TotalSum, Trace)  # indices alone define their values
 
 
 def nearest(problem: Statement, W: Array) -> Array:
-    """A factor of the unknown (s x r) at which the sum of squared residuals is stationary, from W on."""
+    """A factor of the unknown (s x r) with a stationary sum of squared residuals; the search begins at W."""
     function = partial(_residual, EqualityMap(problem), row_bound(problem), W.shape)
     options = {"maxiter": ITERATIONS, "ftol": 0.0, "gtol": 1e-14, "maxcor": 20}
     found = minimize(function, W.ravel(), jac=True, method="L-BFGS-B", options=options)
@@ -27,7 +27,7 @@ def nearest(problem: Statement, W: Array) -> Array:
 
 
 def random_factor(problem: Statement, rank: int) -> Array:
-    """Rows of about the length that the equalities ask for."""
+    """A random factor whose rows have about the length that the equalities ask for."""
     typical = np.sqrt(largest(EqualityMap(problem).wanted))
     rng = np.random.default_rng(0)
     out: Array = rng.standard_normal((problem.order, rank)) * typical / np.sqrt(rank)
@@ -35,12 +35,12 @@ def random_factor(problem: Statement, rank: int) -> Array:
 
 
 def row_bound(problem: Statement) -> float:
-    """Of K_ii, inf without a bound on rows."""
+    """The bound on K_ii by the regulariser; inf without a bound on row norms."""
     return problem.regularizer.trace_bound(1) if problem.regularizer.row_multipliers else np.inf
 
 
 def contradictory(problem: Statement) -> bool:
-    """Whether one value of the kernel must have two values, of those that indices name."""
+    """Whether two equalities with the same indices ask for different values."""
     known: dict[tuple[object, ...], float] = {}
     for part in problem.equalities:
         f = part.functional
@@ -56,13 +56,13 @@ def contradictory(problem: Statement) -> bool:
 
 
 def misses_little(problem: Statement, V: Array) -> bool:
-    """Whether V V' meets the equalities but for what may be rounding."""
+    """Whether V V' meets the equalities up to errors that may be rounding."""
     equal = EqualityMap(problem)
     return bool(np.all(np.abs(equal.residual(V)) <= LITTLE * equal.scales))
 
 
 def _residual(equal: EqualityMap, top: float, shape: tuple[int, ...], x: Array) -> tuple[float, Array]:
-    """Half the sum of squared residuals at V V', and its gradient in W."""
+    """Half the sum of squared residuals at V V', those of the regulariser included, and its gradient in W."""
     problem = equal.problem
     V = problem.lift(x.reshape(shape))
     miss = equal.residual(V) / equal.scales

@@ -1,7 +1,8 @@
-"""From a point to a feasible one nearby: only the objective of a feasible kernel is an upper bound.
+"""Find a feasible kernel near a point, since only the objective of a feasible kernel is an upper bound.
 
-Regularisers are met by shrinking, a basis by projection, equalities on the diagonal by scaling rows, any
-others by Newton steps on V (each a least-squares problem), which keep K = VV' positive semidefinite.
+A point meets the regulariser after shrinking, a basis after projection, and equalities on the diagonal after
+scaling of its rows. Other equalities need Newton steps on V (each a least-squares problem), which keep
+K = VV' positive semidefinite.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from npkl_models.model.facts import diagonal_of
 from npkl_models.model.rounding import grown, off_basis
 from npkl_models.model.statement import Statement
 
-LEADING = 1e-9  # eigenvalue of a kernel, relative to its largest, that a narrower factor keeps
-SHORT = 1e-12  # a way to feasibility, relative to V, that is not worth a step
-ALIKE = 1e-6  # a way, relative to V, on which equalities stay as independent as they were
+LEADING = 1e-9  # a narrower factor keeps the eigenvalues of a kernel above this share of the largest
+SHORT = 1e-12  # a distance to feasibility, relative to V, that is small enough
+ALIKE = 1e-6  # a distance, relative to V, over which equalities stay as independent as before
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,9 @@ class Restored:
     ----------
     V : ndarray of shape (n, r)
     near : Near or None
-        Where there is an exactly feasible kernel; None if that could not be shown.
+        A proof that an exactly feasible kernel is near; None without proof.
     moved : float
-        An upper bound on the distance of the kernels, relative to the given one.
+        An upper bound on the distance of VV' from the given kernel, relative to the given kernel.
     """
 
     V: Array
@@ -45,14 +46,15 @@ class Restored:
 
     @property
     def feasible(self) -> bool:
-        """Whether the point meets all constraints to rounding."""
+        """Whether a kernel that meets all constraints exactly is proved to be near the point."""
         return self.near is not None
 
 
 def restore(problem: Statement, V: Array, prove: bool = True) -> Restored:
     """The nearest feasible factor that a few steps find.
 
-    Without ``prove`` equalities are left as they are, and no feasible kernel near them is looked for.
+    Without ``prove``, of all equalities only those on the diagonal are restored. If a problem has equalities,
+    nothing is proved then.
     """
     given = V
     if problem.basis is not None:
@@ -71,7 +73,7 @@ def restore(problem: Statement, V: Array, prove: bool = True) -> Restored:
 
 
 def _nearest(problem: Statement, V: Array) -> tuple[Array, Near | None]:
-    """By Newton steps, where they lead nearer to an exactly feasible kernel."""
+    """V or the end of Newton steps from V, whichever is proved to be nearer to a feasible kernel."""
     better = newton(problem, V)
     sharper = _sharper(problem, V, better)
     if sharper is not None:
@@ -88,16 +90,17 @@ def _nearest(problem: Statement, V: Array) -> tuple[Array, Near | None]:
     if found is not None:
         return better, found
     narrow = _leading(V)
-    if narrow.shape[1] < V.shape[1]:  # what it lacks is soon mended, and there is less to factorise
+    if narrow.shape[1] < V.shape[1]:  # Newton restores it, and its derivative is smaller
         better = newton(problem, narrow)
         found = near(problem, better)
     return (V, None) if found is None else (better, found)
 
 
 def _sharper(problem: Statement, V: Array, better: Array) -> tuple[Array, Near] | None:
-    """With twice the digits, where the equalities are so nearly dependent that the usual ones do not do.
+    """The proof with twice the digits, for equalities so nearly dependent that the usual proof fails.
 
-    Of V itself, restored to ``better``; or of its leading part, whose derivative is smaller.
+    The proof starts at ``better``, which Newton steps made of V, or at the restored leading part of V, whose
+    derivative is smaller.
     """
     if not problem.regularizer.vacuous or problem.terms:
         return None
@@ -115,7 +118,7 @@ def _sharper(problem: Statement, V: Array, better: Array) -> tuple[Array, Near] 
 
 
 def _leading(V: Array) -> Array:
-    """The part of a factor that is not far smaller than the rest."""
+    """The leading part of a factor: its orthogonal columns that are not far shorter than the longest."""
     try:
         turned = _rotated(V)
     except np.linalg.LinAlgError:  # numbers out of range
@@ -133,7 +136,7 @@ def _rotated(V: Array) -> Array:
 
 
 def _moved(given: Array, V: Array) -> float:
-    if V.shape[1] < given.shape[1]:  # the leading part of the given one was restored
+    if V.shape[1] < given.shape[1]:  # only the leading part of ``given`` was restored
         given = _rotated(given)
         V = np.pad(V, ((0, 0), (0, given.shape[1] - V.shape[1])))
     lengths, apart = [_length(X) for X in (given, V)], float(np.linalg.norm(given - V))
@@ -147,9 +150,9 @@ def _length(V: Array) -> float:
 
 
 def _shrunk(problem: Statement, V: Array) -> Array:
-    """The regulariser's own way; in a basis all rows alike, which keeps them in it.
+    """Shrink V until the regulariser is met; over a basis all rows shrink alike, and so stay in its range.
 
-    What is inside in the coordinates of a basis may be outside by a rounding as rows: both are looked at.
+    The unknown over a basis may meet the bound while the rows of V miss it by rounding. So both are checked.
     """
     R = problem.regularizer
     if problem.basis is None or not (R.bounds or R.row_multipliers):
@@ -162,7 +165,7 @@ def _shrunk(problem: Statement, V: Array) -> Array:
 
 
 def _scaled_rows(problem: Statement, V: Array) -> Array:
-    """Rows of the wanted lengths; for one that is zero and must not be, the first unit vector times that."""
+    """Scale rows to their wanted lengths; a zero row may become a multiple of the first unit vector."""
     V = V.copy()
     for part in problem.equalities:
         i, wanted = part.functional.indices[0], np.sqrt(np.maximum(part.value, 0.0))

@@ -1,4 +1,4 @@
-"""Named arrays in a .npz file: sizes are checked against the file before anything is allocated."""
+"""Named arrays in a .npz file; their sizes are compared with the file before memory is allocated."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class Archive:
-    """The arrays of an open .npz file, each read when it is asked for.
+    """The arrays of an open .npz file; an array is read on first use.
 
-    ``shapes`` are known before that; ``numbers`` counts those in all arrays.
+    ``shapes`` are the shapes by name, which are known before. ``numbers`` is the number of all entries.
     """
 
     def __init__(self, file: IO[bytes], size: int, path: object) -> None:
-        if file.read(len(MAGIC)) != MAGIC:  # zipfile would look for an archive behind other bytes
+        if file.read(len(MAGIC)) != MAGIC:  # zipfile would search for an archive after other bytes
             raise ProblemError(f"{path} must be {WHOLE}, got a file that begins in another way")
         self._zip, self._path = zipfile.ZipFile(file), path
         entries = self._zip.infolist()
@@ -47,7 +47,7 @@ class Archive:
         self.numbers = sum(math.prod(shape) for shape in self.shapes.values())
 
     def _check_sizes(self, size: int) -> None:
-        """Raise an error for what no writer of arrays makes, and for what unpacks to too much."""
+        """Raise an error if numpy does not write such entries, or if the file unpacks to too many bytes."""
         for name, entry in self._entries.items():
             odd = entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
             if odd or entry.flag_bits & ENCRYPTED or not entry.filename.endswith(".npy"):
@@ -56,11 +56,11 @@ class Archive:
         if total > most:
             raise ProblemError(
                 f"{self._path} must unpack to at most {RATIO} times its size ({most / 2**20:.4g} MiB), got "
-                f"{total / 2**20:.4g} MiB; write it without packing (numpy.savez) if that is meant"
+                f"{total / 2**20:.4g} MiB; write it without packing (numpy.savez) if this is intended"
             )
 
     def _head(self, name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-        """Shape, order and type of an array, which must be as large as the archive says."""
+        """Shape, order and type of an array; an error unless its size is that in the archive."""
         entry = self._entries[name]
         with self._zip.open(entry) as file:
             shape, fortran, kind = _read_head(file)
@@ -104,10 +104,13 @@ def _read_head(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 @contextmanager
 def opened(path: str | Path) -> Iterator[Archive]:
-    """The arrays of a .npz file, whatever else it is called.
+    """The arrays of a .npz file; the file may have another suffix.
 
-    A `ProblemError` if it is none, is torn, holds what is no plain array, or unpacks to too much for its
-    size.
+    Raises
+    ------
+    ProblemError
+        If the file has another format, is damaged, holds something other than plain arrays, or unpacks to too
+        many bytes for its size.
     """
     with gate(path, WHOLE):
         size = size_of(Path(path))
@@ -117,11 +120,11 @@ def opened(path: str | Path) -> Iterator[Archive]:
 
 @contextmanager
 def opened_bytes(data: bytes, path: object) -> Iterator[Archive]:
-    """The same for bytes that came in some other way; ``path`` says where from."""
+    """The arrays of a .npz file in memory; ``path`` names its origin in errors."""
     with gate(path, WHOLE):
         yield Archive(io.BytesIO(data), len(data), path)
 
 
 def write_arrays(file: IO[bytes], arrays: Mapping[str, Any]) -> None:
-    """The arrays to an open file, packed."""
+    """Write arrays to an open file, packed."""
     np.savez_compressed(file, **arrays)

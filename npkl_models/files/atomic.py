@@ -1,4 +1,4 @@
-"""The one way out to disk: a part file in the same folder, fsync, and one step that puts it in its place."""
+"""The one way to write files: a part file in the same folder, fsync, and one step that renames it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from typing import IO, Any
 
 from npkl_models.errors import WriteError
 
-NAMED = 40  # characters of a file's name that its part repeats
-AGAIN = 5.0  # seconds before a folder is looked through again for parts of dead processes
+NAMED = 40  # the name of a part file begins with so many characters of the file's name
+AGAIN = 5.0  # seconds between two searches of a folder for parts of dead processes
 PART = re.compile(r"\..*\.(?P<host>[^.]*)-(?P<process>\d+)-\d+\.part")
 HOST = re.sub(r"[^A-Za-z0-9_]", "_", socket.gethostname())[:40]
 _count = itertools.count()
@@ -28,20 +28,21 @@ _looked: dict[Path, float] = {}
 
 @contextmanager
 def written(path: str | Path, binary: bool = False) -> Iterator[IO[Any]]:
-    """A file to write to, which takes the place of ``path`` when the block has ended well, else never.
+    """Open a file for writing that replaces ``path`` only if the block ends without an error.
 
-    Whatever happens in between, a crash or a full disk included, the old file is there as it was.
+    If anything goes wrong, even a crash or a full disk, the old file stays as it was.
 
     Parameters
     ----------
     path : str or Path
+        The file.
     binary : bool
-        Bytes; else text in UTF-8 with lines that end in a line feed.
+        Whether bytes are written; otherwise text in UTF-8 with lines that end in a line feed.
 
     Raises
     ------
     WriteError
-        If the file cannot be written; the text names it.
+        If the file cannot be written; the message names the file.
 
     Examples
     --------
@@ -58,7 +59,7 @@ def written(path: str | Path, binary: bool = False) -> Iterator[IO[Any]]:
     how: dict[str, Any] = {} if binary else {"encoding": "utf-8", "newline": "\n"}
     try:
         _check(target)
-        if target.exists() and not target.is_file():  # a pipe or a device has no place to be taken
+        if target.exists() and not target.is_file():  # a pipe or a device cannot be replaced
             with target.open("wb" if binary else "w", **how) as file:
                 yield file
             return
@@ -84,31 +85,31 @@ def written(path: str | Path, binary: bool = False) -> Iterator[IO[Any]]:
 
 
 def write_text(path: str | Path, text: str) -> Path:
-    """Text in UTF-8 to a file, as a whole or not at all."""
+    """Write text in UTF-8 to a file, completely or not at all."""
     with written(path) as file:
         file.write(text)
     return Path(path)
 
 
 def write_bytes(path: str | Path, data: bytes) -> Path:
-    """Bytes to a file, as a whole or not at all."""
+    """Write bytes to a file, completely or not at all."""
     with written(path, binary=True) as file:
         file.write(data)
     return Path(path)
 
 
 def write_json(path: str | Path, value: Any, indent: int | None = None) -> Path:
-    """A value in JSON to a file, as a whole or not at all."""
+    """Write a value in JSON to a file, completely or not at all."""
     return write_text(path, json.dumps(value, indent=indent) + "\n")
 
 
 def finite(value: Any) -> Any:
-    """The value for JSON: None for a number that it has no word for."""
+    """The value for JSON: None for NaN and infinity."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def save_figure(figure: Any, path: str | Path, **how: Any) -> Path:
-    """A figure of matplotlib to a file of the kind that its name ends with."""
+    """Write a figure of matplotlib to a file in the format of the file's suffix."""
     kind = Path(path).suffix.removeprefix(".") or "png"
     with written(path, binary=True) as file:
         figure.savefig(file, format=kind, **how)
@@ -116,7 +117,7 @@ def save_figure(figure: Any, path: str | Path, **how: Any) -> Path:
 
 
 def sweep_parts(folder: Path) -> None:
-    """Delete the parts that processes of this machine left there which are dead."""
+    """Delete the part files that dead processes of this machine have left in a folder."""
     now = time.monotonic()
     if now - _looked.get(folder, -AGAIN) < AGAIN:
         return
@@ -130,7 +131,7 @@ def sweep_parts(folder: Path) -> None:
 
 
 def _alive(process: int) -> bool:
-    """Whether a process of that number may be running; where that cannot be asked safely, it may."""
+    """Whether a process may be running; True if the system offers no safe way to ask."""
     if os.name != "posix":
         return True
     try:
@@ -150,7 +151,7 @@ def _check(target: Path) -> None:
 
 
 def _keep_name(folder: Path) -> None:
-    """Let the folder's own entry survive a crash, where the system has a way to ask for it."""
+    """Sync the folder, so that the new name survives a crash (POSIX only)."""
     if os.name != "posix":
         return
     with contextlib.suppress(OSError):

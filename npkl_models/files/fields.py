@@ -1,4 +1,4 @@
-"""Fields of what was read from JSON: each must be there and of its kind."""
+"""Fields of a value from JSON: each function checks that a field exists and has its type."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from npkl_models.errors import ProblemError
 
-LARGEST = 2**53  # of whole numbers
+LARGEST = 2**53  # the largest whole number of a field
 
 
 def text(found: Mapping[str, Any], name: str) -> str:
@@ -27,7 +27,7 @@ def whole(found: Mapping[str, Any], name: str, least: int = 0) -> int:
 
 
 def number(found: Mapping[str, Any], name: str) -> float:
-    """A field that is a number; NaN and infinity are ones."""
+    """A field that is a number; NaN and infinity are numbers, too."""
     value = _there(found, name)
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise ProblemError(f"field {name!r} must be a number, got {_shown(value)}")
@@ -43,7 +43,7 @@ def listed(found: Mapping[str, Any], name: str) -> list[Any]:
 
 
 def mapping(value: Any, what: str) -> dict[str, Any]:
-    """A value that has fields itself."""
+    """A value with fields, that is, a JSON object."""
     if not isinstance(value, dict):
         raise ProblemError(f"{what} must have fields, got {_shown(value)}")
     return value
@@ -51,7 +51,7 @@ def mapping(value: Any, what: str) -> dict[str, Any]:
 
 def _there(found: Mapping[str, Any], name: str) -> Any:
     if name not in found:
-        raise ProblemError(f"field {name!r} must be there, got {_shown(sorted(found))}")
+        raise ProblemError(f"field {name!r} must exist, got the fields {_shown(sorted(found))}")
     return found[name]
 
 

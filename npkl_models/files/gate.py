@@ -1,4 +1,4 @@
-"""The gate for bytes that come in: whatever they are, what leaves it is a value or a `ProblemError`."""
+"""The gate for bytes from files: whatever the bytes are, the result is a value or a `ProblemError`."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from typing import Any
 
 from npkl_models.errors import NPKLError, ProblemError
 
-FLOOR = 16 * 2**20  # bytes that any file may unpack to
-RATIO = 100  # beyond: how many times larger than the file what it unpacks to may be
-LONGEST = 200  # characters of somebody else's error that are repeated
+FLOOR = 16 * 2**20  # every file may unpack to at most this many bytes
+RATIO = 100  # a file may unpack to more bytes if they are at most this many times its size
+LONGEST = 200  # the largest number of characters that are repeated of a foreign error
 PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @contextmanager
 def gate(path: object, expected: str) -> Iterator[None]:
-    """Let nothing out of the block but errors of ours that name the file and what it must be.
+    """Turn every error in the block into a `ProblemError` that names the file and its expected content.
 
     Parameters
     ----------
     path : object
-        What the file is called in the error.
+        Name of the file in the error.
     expected : str
-        What the file must be, as in "a whole .npz file".
+        Expected content, such as "a whole .npz file".
 
     Raises
     ------
     ProblemError
-        For whatever goes wrong inside; an error of ours that names the file already is left as it is.
+        If an error is raised in the block. An `NPKLError` that names the file is raised unchanged.
 
     Examples
     --------
@@ -54,14 +54,17 @@ def gate(path: object, expected: str) -> Iterator[None]:
         raise ProblemError(f"{path} must be {expected}: {error}") from error
     except FileNotFoundError:
         raise ProblemError(f"{path} must be {expected}, got nothing: there is no file of that name") from None
-    except Exception as error:  # a parser of somebody else's may raise anything
+    except Exception as error:  # a foreign parser may raise any error
         raise ProblemError(f"{path} must be {expected}, got one that is not: {_words(error)}") from error
 
 
 def content(path: Path, unpacked: bool = True) -> bytes:
-    """The bytes of a file, of .gz and .bz2 what they unpack to.
+    """The bytes of a file; a .gz or .bz2 file is unpacked.
 
-    A `ProblemError` if it is no regular file, or unpacks to more than a file of its size may.
+    Raises
+    ------
+    ProblemError
+        If there is no regular file, or if the file unpacks to too many bytes for its size.
     """
     size = size_of(path)
     opener = PACKED.get(path.suffix) if unpacked else None
@@ -73,13 +76,13 @@ def content(path: Path, unpacked: bool = True) -> bytes:
     if len(out) > most:
         raise ProblemError(
             f"{path} must unpack to at most {RATIO} times its size, got more than {_mebibytes(most)} from "
-            f"{size} bytes; unpack it first if that is meant"
+            f"{size} bytes; unpack it first if this is intended"
         )
     return out
 
 
 def is_there(path: Path) -> bool:
-    """Whether there is a file of that name; none can have a name that the system refuses."""
+    """Whether there is a file of this name; False for a name that the system refuses."""
     try:
         return path.is_file()
     except (OSError, ValueError):
@@ -87,7 +90,7 @@ def is_there(path: Path) -> bool:
 
 
 def size_of(path: Path) -> int:
-    """Bytes of a regular file."""
+    """The size of a regular file in bytes; a ProblemError for a folder or a device."""
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):
         raise ProblemError(f"{path} must be a file, got a folder or a device")
@@ -95,14 +98,14 @@ def size_of(path: Path) -> int:
 
 
 def most_bytes(size: int) -> int:
-    """How many bytes a file of that size may unpack to."""
+    """The number of bytes to which a file of this size may unpack."""
     return max(FLOOR, RATIO * size)
 
 
 def text_of(path: Path) -> str:
-    """A text file in UTF-8, with or without a mark at its beginning, packed or not.
+    """The text of a file in UTF-8, with or without a byte order mark, packed or not.
 
-    A `ProblemError` names the line that is no text, or says that the file is torn.
+    A `ProblemError` names the line that is no text, or the damage of the packed file.
     """
     with gate(path, "a text file in UTF-8"):
         raw = content(path)
@@ -121,13 +124,13 @@ def text_of(path: Path) -> str:
 
 
 def json_of(path: Path) -> Any:
-    """What a file in JSON says."""
+    """The value in a JSON file."""
     with gate(path, "a file in JSON"):
         return json.loads(text_of(path))
 
 
 def _line(raw: bytes, place: int) -> int:
-    """The line that a byte is in, from 1."""
+    """The line of a byte, counted from 1."""
     return raw.count(b"\n", 0, place) + 1
 
 
@@ -136,7 +139,7 @@ def _mebibytes(size: int) -> str:
 
 
 def _words(error: Exception) -> str:
-    """An error of somebody else's in a line."""
+    """A foreign error in one line."""
     kinds = {MemoryError: "it asks for more memory than there is", RecursionError: "it is nested too deeply"}
     kinds |= {EOFError: "it ends too early", zlib.error: "its packed bytes are damaged"}
     known = next((words for kind, words in kinds.items() if isinstance(error, kind)), None)

@@ -1,4 +1,4 @@
-"""How much memory this process may still take, as the system says in its own files."""
+"""The memory that is left for this process, from files of the operating system."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ VERSIONS = (
 
 
 def available_bytes() -> float:
-    """The least of what is free, what the control group leaves and what the address space leaves."""
+    """The bytes that are left: the least of free memory, control group limit and address space limit."""
     return max(min(_free(), _of_group(), _of_address_space()), 0.0)
 
 
 def _free() -> float:
-    """Of the machine: free or easily freed; all of it where the system does not say."""
+    """The available memory of the machine; its whole memory if the system does not report it."""
     for line in _lines(PROC / "meminfo"):
         words = line.split()
         if words[:1] == ["MemAvailable:"] and len(words) > 1 and words[1].isdecimal():
             return 1024.0 * float(words[1])
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, OSError, ValueError):  # not a system of this kind
+    except (AttributeError, OSError, ValueError):  # another operating system
         return math.inf
 
 
 def _of_group() -> float:
-    """The limit of the control group less what it uses, and of those that it is in."""
+    """The least difference of limit and use, of the control group and the groups that contain it."""
     least = math.inf
     for line in _lines(PROC / "self" / "cgroup"):
         _, controllers, group = (*line.split(":", 2), "", "")[:3]
@@ -47,10 +47,10 @@ def _of_group() -> float:
 
 
 def _of_address_space() -> float:
-    """What RLIMIT_AS leaves."""
+    """The limit RLIMIT_AS minus the used address space."""
     try:
         import resource
-    except ImportError:  # not a system of this kind
+    except ImportError:  # another operating system
         return math.inf
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
@@ -67,6 +67,6 @@ def _lines(path: Path) -> list[str]:
 
 
 def _number(path: Path) -> float:
-    """A number that a file holds, infinity for none ("max")."""
+    """The number in a file; infinity for any other text, such as "max"."""
     words = (_lines(path) or [""])[0].strip()
     return float(words) if words.isdecimal() else math.inf

@@ -1,4 +1,4 @@
-"""What `save` writes: a header in JSON and arrays, with a checksum over both."""
+"""Files that `save` writes: a header in JSON and arrays, with a checksum over both."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from npkl_models.files.atomic import written
 from npkl_models.files.gate import is_there
 
 FORMAT = 3
-UNSIGNED = (2,)  # formats without a checksum, which are still read
+UNSIGNED = (2,)  # formats without a checksum that can still be read
 HEADER, CHECKSUM = "header", "checksum"
 LONGEST_HEADER = 16 * 2**20  # characters
 SAVED = "a file written by save"
@@ -26,7 +26,7 @@ Check = Callable[[Header, Archive], None]
 
 
 def write(path: str | Path, header: Header, arrays: Mapping[str, Any]) -> Path:
-    """Write both to one file, as a whole or not at all; returns its path with the suffix .npz."""
+    """Write header and arrays to one file, completely or not at all; the path with the suffix .npz."""
     target = with_suffix(path)
     data = to_bytes(header, arrays)
     with written(target, binary=True) as file:
@@ -35,7 +35,7 @@ def write(path: str | Path, header: Header, arrays: Mapping[str, Any]) -> Path:
 
 
 def to_bytes(header: Header, arrays: Mapping[str, Any]) -> bytes:
-    """What `write` writes."""
+    """The bytes that `write` writes."""
     plain = {name: np.asarray(value) for name, value in arrays.items()}
     header = {**header, "format": FORMAT}
     header[CHECKSUM] = checksum(header, plain)
@@ -59,7 +59,7 @@ def read(path: str | Path, what: str, check: Check) -> tuple[Header, Arrays]:
 
 
 def read_from(data: bytes, path: object, what: str, check: Check) -> tuple[Header, Arrays]:
-    """The same from bytes; ``path`` says where they are from."""
+    """Header and arrays from bytes; ``path`` names their origin in errors."""
     with opened_bytes(data, path) as archive:
         return _unpacked(archive, path, what, check)
 
@@ -71,7 +71,7 @@ def is_saved(path: str | Path) -> bool:
 
 
 def checksum(header: Header, arrays: Mapping[str, Any]) -> str:
-    """Of header and arrays, names, types and shapes included."""
+    """The checksum of header and arrays, with names, types and shapes."""
     own = {key: value for key, value in header.items() if key != CHECKSUM}
     digest = hashlib.blake2b(json.dumps(own, sort_keys=True).encode(), digest_size=16)
     for name in sorted(arrays):
@@ -109,6 +109,6 @@ def _header(archive: Archive, path: object) -> Header:
 
 
 def with_suffix(path: str | Path) -> Path:
-    """The path that is written to: with .npz at its end, whatever dots are in its name."""
+    """The path with .npz at its end, whatever dots the name has."""
     text = str(path)
     return Path(text if text.endswith(".npz") else f"{text}.npz")

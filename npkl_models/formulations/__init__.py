@@ -1,4 +1,4 @@
-"""The named problems of the literature, each with its weights as printed there.
+"""The named problems of the literature, with the weights that the papers print.
 
 Examples
 --------

@@ -1,4 +1,4 @@
-"""Kernel matrix completion: the entries that are known, met as well as a kernel can."""
+"""Kernel matrix completion: the kernel that fits the known entries best."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conformal eigenmaps: distances kept but for a scale of each point's own."""
+"""Conformal eigenmaps: distances are kept up to a scale for each point."""
 
 from __future__ import annotations
 
@@ -124,13 +124,13 @@ def _triangles(X: Any, n_neighbors: int, metric: str) -> tuple[Index, Index, Arr
 
 
 def _in_units(d: Array) -> tuple[Array, Array]:
-    """Rows in units of their largest number (n, 1), in which squares are in range; and these."""
+    """Rows divided by their largest numbers, so that squares stay in range, and these numbers (n, 1)."""
     unit = d.max(axis=1, keepdims=True)
     return d / unit, unit
 
 
 def _misfits(n: int, pairs: Index, place: Index, squared: Array) -> DistanceCombinations:
-    """(I - dd'/d'd) z of each T_i, one after the other: what each distance is off after the best scaling."""
+    """(I - dd'/d'd) z of each T_i, one after the other: the error of each distance after the best scaling."""
     m = place.shape[1]
     d = _in_units(squared[place])[0]
     d /= np.sqrt(np.einsum("ie,ie->i", d, d))[:, None]

@@ -1,4 +1,4 @@
-"""The neighbours whose distances an embedding is to keep: their graph, in one part."""
+"""The pairs of neighbours whose distances an embedding keeps; their graph is connected."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Neighborhood:
     n: int  # number of points
     pairs: Index  # (m, 2)
     squared: Array  # (m,)
-    joined: int = 0  # edges between parts of the graph of nearest neighbours
-    points: Array | None = None  # (n, d), whose Euclidean distances they are
+    joined: int = 0  # number of edges added between components of the graph of nearest neighbours
+    points: Array | None = None  # (n, d), if the distances are Euclidean distances of these points
 
     @property
     def graph(self) -> Matrix:
@@ -88,14 +88,14 @@ def neighborhood(
         bridges, apart = _bridges(points, label, metric)
         pairs, length = _merged((pairs, length), (bridges, apart))
         joined = len(bridges)
-    if metric == "euclidean" and isinstance(points, np.ndarray):  # free of what a search rounds
+    if metric == "euclidean" and isinstance(points, np.ndarray):  # without the rounding of a search
         apart = points[pairs[:, 0]] - points[pairs[:, 1]]
         return Neighborhood(n, pairs, np.einsum("ed,ed->e", apart, apart), joined, points)
     return Neighborhood(n, pairs, length**2, joined)
 
 
 def pairs_within(members: Index) -> tuple[Index, Index]:
-    """All pairs of members of a group, each once (p, 2), and the place there of those of each row (n, m).
+    """All pairs of points in a common group, each once (p, 2), and the places of each group's pairs (n, m).
 
     A row of ``members`` (n, size) is a group; its m = size (size - 1) / 2 pairs are in the order of
     `numpy.triu_indices`.
@@ -107,7 +107,7 @@ def pairs_within(members: Index) -> tuple[Index, Index]:
 
 
 def _beside(n: int, pairs: Index, neighbor: Index) -> Index:
-    """Pairs (k, 2) of neighbours of one point, those that are neighbours themselves left out."""
+    """Pairs (k, 2) of neighbours of one point, without pairs of points that are neighbours themselves."""
     a, b = np.triu_indices(neighbor.shape[1], 1)
     both = np.sort(np.stack([neighbor[:, a].ravel(), neighbor[:, b].ravel()], axis=1), axis=1)
     code = np.setdiff1d(both @ [n, 1], pairs @ [n, 1])
@@ -115,16 +115,16 @@ def _beside(n: int, pairs: Index, neighbor: Index) -> Index:
 
 
 def _merged(one: tuple[Index, Array], other: tuple[Index, Array]) -> tuple[Index, Array]:
-    """Pairs and lengths of both, in the order of the pairs."""
+    """The pairs and lengths of both lists, sorted by the pairs."""
     pairs = np.concatenate([one[0], other[0]])
     order = np.lexsort(pairs.T[::-1])
     return pairs[order], np.concatenate([one[1], other[1]])[order]
 
 
 def _bridges(points: Any, label: Index, metric: str) -> tuple[Index, Array]:
-    """The edges of a minimum spanning tree of the parts, each between their nearest points, and lengths."""
+    """The edges of a minimum spanning tree of the components, between nearest points, and lengths."""
     distance, own, other = nearest_between(points, label, metric)
-    # by rank: a length of zero, between parts of equal points, would be no edge of a sparse matrix
+    # ranks replace lengths: a length of zero, between equal points, would be no edge of a sparse matrix
     rank = np.unique(distance, return_inverse=True)[1].reshape(distance.shape) + 1.0
     tree = minimum_spanning_tree(np.triu(rank, 1)).tocoo()
     ends = np.stack([own[tree.row, tree.col], other[tree.row, tree.col]], axis=1)

@@ -1,4 +1,4 @@
-"""What the formulations share: weighted pairs, and checks of what they are given."""
+"""Parts that several formulations share: the loss term of pairs, and a check of their sizes."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def hard_pcp(L: Matrix, pairs: Pairs, *, reduce: bool = True) -> Problem:
     points, must, cannot, basis = np.arange(n), pairs.must_link, pairs.cannot_link, None
     if reduce and len(must):
         count, label = pairs.groups()
-        points = np.unique(label, return_index=True)[1]  # a point for each component
+        points = np.unique(label, return_index=True)[1]  # one point of each group
         cannot = points[np.unique(np.sort(label[cannot], axis=1), axis=0)]
         must, basis = must[:0], shared_rows(label, count)
     equalities = [Equality(Entries(n, (points, points)), 1.0, "diagonal")]

@@ -1,4 +1,4 @@
-"""Locally rigid embedding: a basis by how each point lies among its neighbours, then distances by squares."""
+"""Locally rigid embedding: a basis from local positions, and square losses on distances of neighbours."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from npkl_models.model.graph import check_points
 from npkl_models.model.neighbors import distances_of, nearest_neighbors
 from npkl_models.problem import Problem
 
-BESIDE = 1e-10  # share of the ones outside the coordinates: a point beside all its neighbours has none
-HALF = 0.5  # of a column's length: one that loses more of it with its mean is the constant
-RIDGE = 1e-3  # of the trace, where that is so (Roweis & Saul 2000)
+BESIDE = 1e-10  # squared length of u over k: a smaller u means that all neighbours lie beside the point
+HALF = 0.5  # a direction that keeps at most this length without its mean counts as the constant
+RIDGE = 1e-3  # share of the trace, for points beside all their neighbours (Roweis & Saul 2000)
 
 
 def locally_rigid(
@@ -31,7 +31,7 @@ def locally_rigid(
     metric: str = "euclidean",
     components: str = "refuse",
 ) -> Problem:
-    r"""Locally rigid embedding: distances of neighbours by squares, over a basis of local positions.
+    r"""Locally rigid embedding: square losses on distances of neighbours, over a basis of local positions.
 
     .. math::
 
@@ -74,7 +74,7 @@ def locally_rigid(
     point, there are no such weights. The weights then minimise ``|sum w_j y_j|^2`` + 1e-3 ``|w|^2`` sum
     ``|y_j|^2``.
 
-    If the distances are those of points of that dimension in general position, (I - W) times their
+    If the distances are those of points in this dimension and in general position, (I - W) times their
     coordinates is zero. So the coordinates are in the range of Q, and the optimum is zero. A configuration
     that the graph makes rigid is recovered exactly.
 
@@ -133,7 +133,7 @@ def placing(X: Any, n_neighbors: int, dimension: int, metric: str = "euclidean")
 
 
 def _laid_out(points: Any, members: Index, dimension: int, metric: str) -> Array:
-    """Places (n, k, dimension) of each row's members from its first one, by their distances alone."""
+    """Positions (n, k, dimension) of each row's members relative to the first, from their distances."""
     n, size = members.shape
     a, b = np.triu_indices(size, 1)
     pairs, place = pairs_within(members)
@@ -148,9 +148,9 @@ def _laid_out(points: Any, members: Index, dimension: int, metric: str) -> Array
 
 
 def _smooth(W: Matrix, size: int) -> Basis:
-    """The vectors of the smallest eigenvalues of (I - W)'(I - W), the constant one left out."""
+    """The eigenvectors of the smallest eigenvalues of (I - W)'(I - W), without the constant vector."""
     left = sp.csr_array(sp.eye_array(W.shape[0]) - W)
-    found = eigenbasis(sp.csr_array(left.T @ left), size + 1)  # with the constant, or what is as smooth
+    found = eigenbasis(sp.csr_array(left.T @ left), size + 1)  # with the constant, or a vector as smooth
     U, lengths, _ = np.linalg.svd(found.dense - found.dense.mean(axis=0), full_matrices=False)
     U = U[:, lengths > HALF]
     A = left @ U

@@ -1,4 +1,4 @@
-"""Pairwise similarity by an embedding: similar points near each other, dissimilar ones apart."""
+"""Pairwise semidefinite embedding: similar points are near each other, dissimilar points apart."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from npkl_models.model.regularizers import NoRegularizer, TracePower
 from npkl_models.model.terms import LossTerm
 from npkl_models.problem import Problem
 
-SURE = 1e-9  # by so much C must be too small before it is refused: more than rounding does
+SURE = 1e-9  # C is refused if it is too small by this share, which is more than rounding
 SLACKS = ("hinge", "squared_hinge")
 
 
@@ -151,7 +151,7 @@ def _refuse_unbounded(pairs: Pairs, L: Matrix, basis: Basis | None, slack: str) 
         if least <= doubt:
             raise ProblemError(
                 f"similar pairs must differ along all {basis.size} directions of the features, got one along "
-                f"which only other points differ and could move apart; use fewer features, or {remedy}"
+                f"which no similar pair differs and points could move apart; use fewer features, or {remedy}"
             )
     if slack == "hinge" and least + doubt < 1 - SURE:
         raise ProblemError(

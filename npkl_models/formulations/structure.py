@@ -1,4 +1,4 @@
-"""Structure preserving embedding: neighbours in a graph nearer than all others, by one slack."""
+"""Structure preserving embedding: neighbours in a graph are nearer than other points, up to one slack."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def spe(
         Weights of the graph, symmetric and not negative; the diagonal is ignored.
     triplets : array_like of int, shape (m, 3), optional
         Rows (i, k, j). By default, every neighbour k of i is paired with one j: the point with the most paths
-        of two edges to i that is no neighbour of i.
+        of two edges to i among those that are not neighbours of i.
     C : float
         Weight of the slack, positive.
     bound : float, optional
@@ -57,14 +57,14 @@ def spe(
     Raises
     ------
     ProblemError
-        If W is no graph, or if a triplet is invalid: k is no neighbour of i, or j is a neighbour of i or i
-        itself.
+        If W is not a graph, or if a triplet is invalid: k is not a neighbour of i, or j is a neighbour of i
+        or i itself.
 
     Notes
     -----
-    Shaw & Jebara, ICML 2009; Zhuang, Tsang & Hoi, JMLR 12, 2011, section 6.3. With multipliers y >= 0 of the
-    triplets, sum y <= C, and M_ij = (e_i - e_j)(e_i - e_j)': the slack is -W + sum y_ikj (M_ik - M_ij), and
-    the slope of the dual in y_ikj is D_ik - D_ij.
+    Shaw & Jebara, ICML 2009; Zhuang, Tsang & Hoi, JMLR 12, 2011, section 6.3. Let y >= 0 be the multipliers
+    of the triplets, with sum y <= C, and let M_ij = (e_i - e_j)(e_i - e_j)'. The dual slack is
+    -W + sum y_ikj (M_ik - M_ij), and the slope of the dual in y_ikj is D_ik - D_ij.
 
     Examples
     --------

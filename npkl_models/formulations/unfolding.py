@@ -1,4 +1,4 @@
-"""Maximum variance unfolding: distances kept, variance as large as they allow."""
+"""Maximum variance unfolding: distances are kept, and the variance is as large as they allow."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def mvu(
         Whether a basis restricts the problem to the face that contains all feasible kernels. False gives the
         printed form, in which solvers lose half of their digits or more.
     components : {"refuse", "connect"}
-        Treatment of a disconnected graph, whose components nothing would hold together. "refuse" raises an
+        Treatment of a disconnected graph, whose components could move apart without limit. "refuse" raises an
         error. "connect" adds the edges of a minimum spanning tree between the components to N, and the name
         of the problem tells this.
     weight : float

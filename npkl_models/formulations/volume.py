@@ -1,4 +1,4 @@
-"""Minimum volume embedding: one step of it, the large eigenvalues grown and the small ones shrunk."""
+"""One step of minimum volume embedding: large eigenvalues of K grow, and small eigenvalues shrink."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from npkl_models.model.graph import check_points
 from npkl_models.model.regularizers import NoRegularizer, TracePower
 from npkl_models.problem import Problem
 
-ALIKE = 1e-8  # of the largest singular value: directions that add nothing to the others
+ALIKE = 1e-8  # relative to the largest singular value: directions below add nothing to the others
 
 
 def mve(
@@ -97,7 +97,7 @@ def turned(problem: Problem, directions: Array) -> Problem:
 
 
 def along(problem: Problem, V: Array) -> Problem:
-    """The step of an `mve` problem along a kernel itself: - tr(K K0), K0 = VV' of centred points (n x r)."""
+    """The step of an `mve` problem with the cost -tr(K K0), where K0 is the kernel of V (n x r), centred."""
     centred = V - V.mean(axis=0)
     return replace(problem, cost=sp.csr_array(-centred @ centred.T))
 

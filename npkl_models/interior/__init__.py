@@ -1,1 +1,1 @@
-"""The exact route of our own: a primal-dual interior-point method for this structure."""
+"""The library's own exact solver: a primal-dual interior-point method for this structure."""

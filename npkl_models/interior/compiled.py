@@ -1,4 +1,4 @@
-"""The sums of `schur` compiled: half of a symmetric matrix, and then its other half."""
+"""The compiled sums of `schur`: one half of a symmetric matrix, which is then mirrored."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.compile import compiled, inlined
 
-BLOCK = 32  # rows and columns
+BLOCK = 32  # rows and columns of a block
 SIGNATURES = {
     "edges": "f8[:, ::1](intp[::1], intp[::1], f8[:, ::1], f8[:, ::1])",
     "entries": "f8[:, ::1](intp[::1], intp[::1], f8[::1], f8[:, ::1], f8[:, ::1])",
@@ -16,7 +16,7 @@ SIGNATURES = {
 
 @inlined
 def _mirror(H: Array) -> None:  # pragma: no cover
-    """The half above the diagonal from that below, by blocks that stay in the cache."""
+    """Copy the half below the diagonal to the half above, by blocks that stay in the cache."""
     m = H.shape[0]
     for top in range(0, m, BLOCK):
         for left in range(0, top + 1, BLOCK):
@@ -27,7 +27,7 @@ def _mirror(H: Array) -> None:  # pragma: no cover
 
 @compiled
 def edges(i: Index, j: Index, K: Array, Z: Array) -> Array:  # pragma: no cover
-    """Where all values are squared distances."""
+    """H (m x m) if all values are squared distances."""
     m = i.shape[0]
     H = np.empty((m, m))
     for e in range(m):
@@ -43,7 +43,7 @@ def edges(i: Index, j: Index, K: Array, Z: Array) -> Array:  # pragma: no cover
 
 @compiled
 def entries(row: Index, column: Index, coefficient: Array, K: Array, Z: Array) -> Array:  # pragma: no cover
-    """Of entries of K."""
+    """H (m x m) for entries of K."""
     m = row.shape[0]
     H = np.empty((m, m))
     for e in range(m):

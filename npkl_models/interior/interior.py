@@ -1,7 +1,7 @@
-"""The backend: along the central path, until a factor of the kernel and the multipliers prove each other.
+"""The backend interior: it follows the central path until a certificate confirms a factor and multipliers.
 
-The crossover from a kernel inside the cone to a factor keeps its range, as far as that is not what the
-barrier has left.
+The kernel of an iterate has full rank. The factor keeps only its leading part, because the barrier leaves
+small eigenvalues that are zero at an optimum.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from npkl_models.solve.takes import Powers, Takes
 from npkl_models.solve.watch import Watch
 
 ITERATIONS = 100
-LOOK = 0.3  # of tol: the gap of the iterate at which its factor is certified
-AGAIN = 0.1  # and again when that has fallen by this factor
-STALLED = 12  # iterations without a smaller gap
-OPEN = 0.1  # gap from which on it is progress that objective and bound come nearer to each other
-CLIMB = 25  # iterations that they may go apart before: multipliers far from zero are reached so
-FAR = 1e9  # objectives so much larger than the first ones: one of the two problems has no solution
-RATE = 2.5e10  # operations of dense algebra in a second
-USUAL = 20  # iterations
-ALWAYS = 0.02  # seconds of an iteration: a quicker one is begun whatever the limit
-LEAST = 0.5  # of the predicted seconds of an iteration: what the first one surely takes
+LOOK = 0.3  # the factor is certified when the gap of the iterate is below this multiple of tol
+AGAIN = 0.1  # and again when the gap has fallen by this factor
+STALLED = 12  # the run ends after so many iterations without a smaller gap
+OPEN = 0.1  # above this gap, a smaller distance of objective and bound counts as progress
+CLIMB = 25  # the same as STALLED above the gap OPEN: multipliers far from zero take longer
+FAR = 1e9  # if the objective is this many times its first size, primal or dual has no solution
+RATE = 2.5e10  # operations of dense algebra per second
+USUAL = 20  # predicted number of iterations
+ALWAYS = 0.02  # an iteration that takes fewer seconds begins whatever the limit
+LEAST = 0.5  # the first iteration takes at least this share of the predicted seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,19 +55,19 @@ class InteriorOptions(Options):
 
 @dataclass(frozen=True)
 class InteriorPlan:
-    """A problem whose multipliers are laid out when the run begins."""
+    """The plan of interior; its variables are made when the run begins."""
 
     problem: Statement
     options: InteriorOptions
 
     def run(self, watch: Watch) -> Claim:
-        """Follow the central path."""
+        """Follow the central path until the point is certified, or a limit is reached."""
         run = _Run(self.problem, self.options, watch)
         status = watch.attempt(run.until)
         return run.claim(status)
 
     def describe(self) -> str:
-        """Sizes and memory."""
+        """Describe the sizes and the memory."""
         values = values_of(self.problem)
         return (
             f"K and S of order {values.order}, {values.size} multipliers with {values.box.count} bounds; a "
@@ -76,12 +76,12 @@ class InteriorPlan:
 
 
 class _Run:
-    """State of one run."""
+    """The state of one run."""
 
-    scaling: Array | None = None  # T of the kernel T K T', of which the iterate has K
-    highest: Certificate | None = None  # that with the best bound, of an iterate that was looked at
-    gap = np.inf  # of the last iterate
-    apart = np.inf  # its objective and bound
+    scaling: Array | None = None  # T, if the kernel is T K T' for the K of the iterate
+    highest: Certificate | None = None  # the certificate with the best bound so far
+    gap = np.inf  # relative gap of the last iterate
+    apart = np.inf  # distance of objective and bound of the last iterate
 
     def __init__(self, problem: Statement, options: InteriorOptions, watch: Watch) -> None:
         self.problem, self.options, self.watch = problem, options, watch
@@ -96,7 +96,7 @@ class _Run:
         watch.expect(self.one)
 
     def until(self) -> Status:
-        """Iterations until the gap is proved, or nothing more can be gained."""
+        """Iterate until the point is certified, or iterations gain nothing; the status at the end."""
         for iteration in range(1, (self.options.max_iter or ITERATIONS) + 1):
             if self.one > ALWAYS and not self.watch.affords(self.one):
                 return Status.TIME_LIMIT
@@ -114,7 +114,7 @@ class _Run:
         return self._finally(Status.ITERATION_LIMIT)
 
     def _rescale(self, iteration: int) -> None:
-        """New coordinates (`npkl_models.interior.rescaling`), where they keep digits and are due."""
+        """Change the coordinates (`npkl_models.interior.rescaling`) if this saves digits and is due."""
         if self.iterate.rho or not self.gap < BEGIN or iteration - self.rescaled_at < EVERY:
             return
         self.rescaled_at = iteration
@@ -148,7 +148,7 @@ class _Run:
         return self.watch.heed(None)
 
     def _stalled(self, iteration: int, gap: float, apart: float) -> bool:
-        """Whether too many iterations have gained nothing."""
+        """Whether too many iterations have made no progress."""
         nearer, self.apart = gap > OPEN and apart < 0.5 * self.apart, apart
         if self.iterate.rho or self.iterate.amiss > MET:  # objective and bound may cross
             self.smallest, self.at = np.inf, iteration
@@ -157,7 +157,7 @@ class _Run:
         return iteration - self.at >= (STALLED if gap <= OPEN else CLIMB)
 
     def _finally(self, status: Status) -> Status:
-        """The last point is certified, whatever it is worth."""
+        """Certify the last point; OPTIMAL if the certificate suffices, else the given status."""
         return Status.OPTIMAL if self.watch.suffices(self._look()) else status
 
     def _look(self) -> Certificate:
@@ -186,7 +186,10 @@ class _Run:
         return self.problem.lift(T)
 
     def _with_highest(self, found: Certificate) -> Certificate:
-        """The certificate by the best bound of all iterates: a later point may be feasible, its slack not."""
+        """The better of this certificate and one with the multipliers of the best bound so far.
+
+        A later iterate may have a feasible kernel, but a slack that is not positive semidefinite.
+        """
         known = self.highest
         if known is None or found.bound > known.bound:
             self.highest = found
@@ -197,7 +200,7 @@ class _Run:
         return other if other.relative_gap < found.relative_gap else found
 
     def claim(self, status: Status) -> Claim:
-        """The best point that was certified, or the last one."""
+        """The claim with the best certified point, or with the last one."""
         if not self.best and status is not Status.FAILED and self.watch.rows:
             self._look()
         found = self.best[-1] if self.best else None
@@ -213,16 +216,16 @@ class _Run:
 
 
 def cost_of(problem: Statement) -> Cost:
-    """Dense algebra of the order, and of the number of multipliers."""
+    """The predicted cost: dense algebra of the order, and of the number of multipliers."""
     s, n, m = float(problem.order), float(problem.n), _multipliers(problem)
     inner = 2 * n**2 if problem.basis is not None else 0.0
     long = 3.0 * sum(part.functional.size * part.functional.additions for part in problem.parts)
-    inner += (long if problem.basis is None else min(long, s**2)) ** 2  # gathered before they are summed
+    inner += (long if problem.basis is None else min(long, s**2)) ** 2  # numbers before they are summed
     return Cost(0.02 + USUAL * iteration_seconds(problem), 8.0 * (11 * s**2 + 3 * m**2 + inner), sure=True)
 
 
 def iteration_seconds(problem: Statement) -> float:
-    """Predicted, of one iteration."""
+    """The predicted seconds of one iteration."""
     s, m = float(problem.order), _multipliers(problem)
     return 2e-3 + (8 * s**3 + m**3 / 3 + 40 * m**2) / RATE
 
@@ -233,7 +236,7 @@ def _multipliers(problem: Statement) -> float:
 
 
 def _plan(problem: Statement, options: InteriorOptions) -> InteriorPlan:
-    """Check the memory."""
+    """Check that the problem fits into memory."""
     need, have = cost_of(problem).bytes, available_bytes()
     if need > have:
         raise UnsupportedError(
@@ -264,10 +267,10 @@ BACKEND = Backend(
 )  # fmt: skip
 
 
-NOISE = 1e-13  # of the largest diagonal entry: below, pivots are rounding
-WORTH = 0.05  # of the gap that is asked for: what a smaller rank may cost
-WIDE = 0.5  # of the order: a factor in other coordinates that is wider is kept whole (`own_coordinates`)
-JUMP = 3.0  # between two eigenvalues, where a rank may end
+NOISE = 1e-13  # pivots below this share of the largest diagonal entry are rounding
+WORTH = 0.05  # the share of the required gap that a smaller rank may cost
+WIDE = 0.5  # with a scaling, a factor whose rank exceeds this share of the order is not cut
+JUMP = 3.0  # a rank may end where an eigenvalue is this many times the next one
 
 
 def factor_of(
@@ -275,9 +278,10 @@ def factor_of(
 ) -> Array:
     """The factor V (n x r) of the leading part of K (order x order) with the smallest objective.
 
-    Or nearly the smallest, of a smaller rank. What it misses of an equality is priced by its multiplier. The
-    eigenvalues of K and S multiply to mu, so that those of K fall into large ones and small ones; every jump
-    between them is a rank that is tried. With a ``scaling`` T the kernel is T K T'.
+    If a smaller rank has nearly the same objective, the factor has the smaller rank. A violated equality
+    costs twice its multiplier times the violation. The products of the eigenvalues of K and S are mu, so K
+    has large and small eigenvalues. Every jump between them is a rank that is tried. With a ``scaling`` T,
+    the kernel is T K T'.
     """
     top = float(np.max(K.diagonal(), initial=0.0))
     if not top > 0:

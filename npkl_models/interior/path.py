@@ -1,9 +1,10 @@
 """One iteration of the primal-dual method: predictor, corrector, step.
 
-Kernels K, slacks S with Z = S^-1, multipliers y in their boxes with u >= 0 at the ends. The central path
-is K S = mu I, u (y - lower) = mu, u (upper - y) = mu; the HKM direction linearises K = mu Z (Mehrotra's
-predictor and corrector for it as in Toh, Todd & Tutuncu 1999). S is formed afresh from y at every iteration,
-S = S(y) - rho R with the dual residual R of the start, so that no rounding gathers in it.
+The variables are a kernel K, a slack S with Z = S^-1, and multipliers y in their boxes, with u >= 0 at the
+ends of the boxes. The central path is K S = mu I, u (y - lower) = mu, u (upper - y) = mu. The HKM direction
+linearises K = mu Z (with Mehrotra's predictor and corrector as in Toh, Todd & Tutuncu 1999). Every iteration
+computes S anew from y, S = S(y) - rho R with the dual residual R of the start. So rounding errors do not
+accumulate in S.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from npkl_models.interior.symmetry import filled, symmetric_part
 from npkl_models.interior.values import Values
 from npkl_models.linalg import Array, Mask, Matrix, dense, norm_bound
 
-SHARE, MORE = 0.9, 0.09  # of the way to the boundary: the latter times the shorter of the last two steps
-SMALLEST_SIGMA = 1e-6
-EARLY_SIGMA, MET = 0.1, 1e-3  # the least while this share of the first primal residual is left
-SHORTER = 12  # steps that are tried for a feasible start, each a quarter of the last
-SINGULAR = 1e-6  # of the size of C: a slack with such a pivot is no start
-ROUNDED = 1e-13  # of the largest value asked for: nothing to refine
-REFINEMENTS = 3  # of a direction, once equalities are nearly met: what rounding misses of them
-DONE = 1e-14  # share of the first dual residual that is none
+SHARE, MORE = 0.9, 0.09  # share of the way to the boundary: SHARE + MORE times the shorter of the last steps
+SMALLEST_SIGMA = 1e-6  # smallest share of mu that is kept
+EARLY_SIGMA, MET = 0.1, 1e-3  # the same while more than MET of the first primal residual is left
+SHORTER = 12  # number of steps tried for a feasible start, each a quarter of the last
+SINGULAR = 1e-6  # a slack with a smaller pivot, relative to the size of C, is no start
+ROUNDED = 1e-13  # residuals below this share of the largest target value are not refined
+REFINEMENTS = 3  # refinements of a direction against rounding, once the equalities are nearly met
+DONE = 1e-14  # a smaller share of the first dual residual counts as zero
 
 
 @dataclass
@@ -43,7 +44,7 @@ class Direction:
 
 
 class Iterate:
-    """A point inside all cones, and what is known of it."""
+    """A point inside all cones, with its factors and residuals."""
 
     def __init__(self, values: Values) -> None:
         self.values, box = values, values.box
@@ -54,9 +55,9 @@ class Iterate:
         self.start = first_vector(n)
         self.y, self.L, self.rho, self.R = _first(values)
         self.roomy = self.rho == 0.0  # the start is dual feasible
-        # Where neither is so S may have no room at all, and the end of a run hangs on each of its steps.
+        # Without a feasible start and without equalities, S may have no room, so each step must be exact.
         self.roughly = ROUGHLY if self.roomy or _loose(values).any() else SURE
-        self.amiss = 1.0 if self.roomy else 0.0  # share left of what such a start lacks: the values of K
+        self.amiss = 1.0 if self.roomy else 0.0  # share that is left of the first primal residual
         self.S = self.slack()
         Z = _inverse(self.L)
         mu = _size(values) / float(np.mean(Z.diagonal()))
@@ -67,16 +68,16 @@ class Iterate:
 
     @property
     def to_lower(self) -> Array:
-        """y - lower; one where there is no lower end."""
+        """y - lower; one for multipliers without a lower end."""
         return np.where(self.below, self.y - np.where(self.below, self.values.box.lower, 0.0), 1.0)
 
     @property
     def to_upper(self) -> Array:
-        """upper - y; one where there is no upper end."""
+        """upper - y; one for multipliers without an upper end."""
         return np.where(self.above, np.where(self.above, self.values.box.upper, 0.0) - self.y, 1.0)
 
     def slack(self) -> Matrix:
-        """S(y) - rho R."""
+        """The slack S(y) - rho R."""
         S = self.values.slack(self.y)
         if not self.rho:
             return S
@@ -87,7 +88,7 @@ class Iterate:
 
     @property
     def mu(self) -> float:
-        """How far from complementary K and S are, on average."""
+        """The barrier parameter: the average of the products that are zero at an optimum."""
         return (self.values.inner(self.S, self.K) + self._at_ends(0.0, 0.0, None)) / self.count
 
     def _at_ends(self, primal: float, dual: float, d: Direction | None) -> float:
@@ -108,20 +109,20 @@ class Iterate:
         return (total + self._at_ends(primal, dual, d)) / self.count
 
     def bound(self) -> float:
-        """The dual objective at y, a bound once S(y) is positive semidefinite and ``rho`` zero."""
+        """The dual objective at y; a bound if S(y) is positive semidefinite and ``rho`` is zero."""
         return -self.values.box.conjugate(self.y) - self.values.constant
 
     def objective(self) -> float:
-        """At K, whose constraints may not be met yet."""
+        """The objective at K, which may not satisfy the constraints yet."""
         values, K = self.values, self.K
         return values.of_cost(K) + values.losses(values.of(K)) - values.constant
 
     def advance(self) -> None:
-        """One iteration; raises numpy.linalg.LinAlgError where K or S can no longer be factorised."""
+        """Do one iteration; numpy.linalg.LinAlgError if K or S can no longer be factorised."""
         values, box, mu = self.values, self.values.box, self.mu
         Z = _inverse(self.L)
         H = schur(values, self.K, Z)
-        pulls = self.low / self.to_lower, self.high / self.to_upper  # zero where there is no end
+        pulls = self.low / self.to_lower, self.high / self.to_upper  # zero for multipliers without an end
         pull = pulls[0] + pulls[1]
         H.reshape(-1, order="F")[:: len(H) + 1] += box.q + pull
         inverse = inverse_of(values, H, self.L_K, self.L)
@@ -131,7 +132,7 @@ class Iterate:
             base = base - values.of_product(self.K, np.asarray(self.rho * self.R @ Z))
 
         def solve(target: float, before: Direction | None) -> Direction:
-            """Towards mu = ``target``; the predictor comes before the corrector, whose products it enters."""
+            """The direction towards mu = ``target``; ``before`` is the predictor for a corrector step."""
             right = base + target * of_Z
             at_low, at_high = self._pushes(target, before)
             right += at_low - at_high
@@ -163,7 +164,7 @@ class Iterate:
         self._go(solve(self._centring(first, mu) * mu, first))
 
     def _pushes(self, target: float, before: Direction | None) -> tuple[Array, Array]:
-        """What the multipliers at the ends would be for K at y: target by the way, less the second order."""
+        """The multipliers at the ends that a direction aims at, with the predictor's second-order terms."""
         if not self.bounded:
             return self.low, self.high
         low = high = np.full_like(self.y, target)
@@ -173,10 +174,11 @@ class Iterate:
         return np.where(self.below, low, 0.0), np.where(self.above, high, 0.0)
 
     def _centring(self, d: Direction, mu: float) -> float:
-        """How much of mu to keep, by how far the predictor may go.
+        """The share of mu to keep, from the length of the predictor's step.
 
-        The power has no jump: a step that is too bold leaves eigenvalues of K S tens of times larger than
-        others, on a4a for good. Where S has hardly any room, bolder steps were measured to end nearer.
+        The power depends continuously on this length. A step that is too long leaves some eigenvalues of K S
+        tens of times larger than others; on a4a they stayed so. If S has little room, measurements show that
+        longer steps end nearer to the optimum.
         """
         primal, dual = self._reach(d, 1.0)
         after = self._mu_after(primal, dual, d)
@@ -197,7 +199,7 @@ class Iterate:
         return primal, dual
 
     def _way(self, L: Array, dX: Matrix, share: float) -> float:
-        """How far from L L' along dX; to the boundary, where no step is taken, roughly."""
+        """The length of a step from L L' along dX; only an estimate if ``share`` is 1 (no step is taken)."""
         return longest(L, dX, share, self.roughly if share == 1 else SURE, self.start)
 
     def _go(self, d: Direction) -> None:
@@ -227,12 +229,12 @@ class Iterate:
 
 
 def _first(values: Values) -> tuple[Array, Array, float, Matrix]:
-    """Multipliers y inside their boxes, the factor of S, and what S(y) - S is a multiple of.
+    """The start: multipliers y inside their boxes, the factor of S, rho and R with S = S(y) - rho R.
 
-    With y as near zero as the boxes let it be, S is C, often positive definite: then of steps from there into
-    the boxes, shorter and shorter, one soon leads to a y where S(y) is, too, and half of it is a feasible
-    start. Otherwise S is a multiple of the identity, as large as S(y); also where equalities leave
-    multipliers free: K = mu S^-1 is far from the values that they ask for where C is far from the identity.
+    Take y as near zero as the boxes allow. There S(y) is near C, which is often positive definite. Then
+    shorter and shorter steps into the boxes are tried until S(y) is positive definite. Half of such a step
+    is a feasible start. Otherwise S is a multiple of the identity of the size of S(y). With equalities, S is
+    always such a multiple: if C is far from the identity, K = mu C^-1 is far from satisfying them.
     """
     box, n = values.box, values.order
     size = max(norm_bound(values.C), 1e-8)
@@ -257,13 +259,13 @@ def _first(values: Values) -> tuple[Array, Array, float, Matrix]:
 
 
 def _loose(values: Values) -> Mask:
-    """Multipliers that nothing holds: no end, and no curvature of f*; those of equalities."""
+    """Which multipliers have no end and no curvature of f*: those of equalities."""
     box = values.box
     return ~(box.below | box.above) & (box.q == 0)
 
 
 def _inside(values: Values) -> Array:
-    """Multipliers inside their boxes: the middle, or a step from the only end, sized by the slack there."""
+    """Multipliers inside their boxes: the middle, or a step from the only end of the size of the slack."""
     box = values.box
     below, above = box.below, box.above
     lower, upper = np.where(below, box.lower, 0.0), np.where(above, box.upper, 0.0)
@@ -275,7 +277,7 @@ def _inside(values: Values) -> Array:
 
 
 def _size(values: Values) -> float:
-    """Of the diagonal of a kernel whose values are near what they should be."""
+    """The size of the diagonal of a kernel whose values are near their targets."""
     wanted = np.abs(values.box.b[values.box.b != 0])
     size = float(np.mean(wanted)) if wanted.size else 1.0
     if values.problem.basis is not None:
@@ -284,7 +286,7 @@ def _size(values: Values) -> float:
 
 
 def _shortened(step: float, matrix: Callable[[float], Array], name: str) -> tuple[float, Array]:
-    """The step, shortened until the matrix there is positive definite, and its factor."""
+    """The step, shortened until the matrix is positive definite, and the factor of this matrix."""
     for _ in range(30):
         try:
             return step, _cholesky(matrix(step))
@@ -294,7 +296,7 @@ def _shortened(step: float, matrix: Callable[[float], Array], name: str) -> tupl
 
 
 def _cholesky(X: Array) -> Array:
-    """L with X = L L', in the order of columns; raises LinAlgError."""
+    """L with X = L L', stored by columns; LinAlgError if X is not positive definite."""
     out: Array
     out, failed = lapack.dpotrf(X.T if X.flags.c_contiguous else X, lower=1, clean=1)
     if failed or not np.isfinite(out[-1, -1]):
@@ -303,7 +305,7 @@ def _cholesky(X: Array) -> Array:
 
 
 def _inverse(L: Array) -> Array:
-    """(L L')^-1."""
+    """The inverse (L L')^-1."""
     Z, failed = lapack.dpotri(L, lower=1)
     if failed:
         raise np.linalg.LinAlgError("the slack is singular")

@@ -1,4 +1,4 @@
-"""Sparse symmetric matrices with one pattern, laid out once: a matrix more is a vector of numbers more."""
+"""Sparse symmetric matrices that share one pattern: each further matrix is a vector of numbers."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from npkl_models.model.incidence import Incidence
 
 
 class Pattern:
-    """y -> base + sum_e y_e M_e on the non-zeros of both, and what is asked of such matrices.
+    """The common pattern of base + sum_e y_e M_e for all y, and operations on such matrices.
 
-    scipy's constructors and sums look at every index again; at a few hundred points that is most of their
+    scipy's constructors and sums check every index again. With a few hundred points this takes most of the
     time.
 
     Parameters
     ----------
     incidence : Incidence
-        Of all M_e, over the rows of the matrix.
+        The triplets of all M_e, over the rows of the matrix.
     base : sparse array, optional
-        Its non-zeros and the whole diagonal are in the pattern then.
+        The matrix base. If it is given, the pattern also has its non-zeros and the whole diagonal.
     """
 
     def __init__(self, incidence: Incidence, base: Matrix | None = None) -> None:
@@ -46,17 +46,17 @@ class Pattern:
             ).astype(float)
 
     def numbers(self, y: Array) -> Array:
-        """Of sum_e y_e M_e."""
+        """The numbers of sum_e y_e M_e."""
         half = self.incidence.halves(y)
         out = np.bincount(self.where, weights=np.concatenate([half, half]), minlength=self.flat.size)
         return out.astype(float, copy=False)
 
     def matrix(self, numbers: Array) -> Matrix:
-        """The CSR array with these numbers; it shares its indices with all others."""
+        """The CSR array with the given numbers; all such arrays share their indices."""
         out = copy(self.empty)
         out.data = numbers
         return out
 
     def inner(self, numbers: Array, X: Array) -> float:
-        """<A, X> for the matrix A with these numbers and a dense X in one piece of memory."""
+        """<A, X> for the matrix A with the given numbers and a dense contiguous X."""
         return float(numbers @ X.ravel(order="K").take(self.flat))

@@ -1,14 +1,14 @@
 r"""The same iterate in coordinates in which its kernel is the identity.
 
-Where distances of neighbours are kept exactly, hardly any kernel may be far from singular: eigenvalues of K
-between 1e3 and 1e-10 are those of the centre already, and a matrix in memory knows the small ones to 1e-13 of
-the large ones only. With K = T T' (T = U diag(w)^(1/2), graded by columns) and U = T Y T',
+If distances of neighbours are kept exactly, all feasible kernels are nearly singular. Already at the centre,
+the eigenvalues of K lie between 1e3 and 1e-10. A matrix in memory knows the small ones only to 1e-13 of the
+large ones. With K = T T' (T = U diag(w)^(1/2), graded by columns) and U = T Y T',
 
 .. math:: \langle M_e, U \rangle = \langle T' M_e T, Y \rangle, \qquad S_Y = T' S T,
 
-so that Y begins at the identity. Feasible kernels stay within a multiple of it (those of a well centred K
-lie in its Dikin ellipsoid, enlarged by the order), and no digit of a small eigenvalue is lost. Nesterov &
-Todd 1997 for the invariance of the method; only rounding sees the change of coordinates.
+and Y begins at the identity. Feasible kernels stay within a multiple of the identity: if K is well centred,
+they lie in its Dikin ellipsoid, enlarged by the order. So no digit of a small eigenvalue is lost. The method
+is invariant under such a change of coordinates (Nesterov & Todd 1997); only rounding differs.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from npkl_models.linalg import Array, dense, symmetrize
 from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.incidence import Incidence
 
-BEGIN = 1e-2  # gap from which on coordinates are changed: earlier K is far from what it will be
+BEGIN = 1e-2  # the coordinates change only below this gap: before, K still changes much
 EVERY = 4  # iterations between two changes
-LEAST = 1e-18  # eigenvalue of K, relative to the largest, that is not taken for zero
-NUMBERS = 3e7  # of the edges' vectors, at most
+LEAST = 1e-18  # smaller eigenvalues of K, relative to the largest, are raised to this share
+NUMBERS = 3e7  # the largest number of entries of the edges' vectors
 
 
 def rescalable(values: Values) -> bool:
@@ -43,7 +43,7 @@ def rescalable(values: Values) -> bool:
 def edge_vectors(values: Values) -> Values:
     """The same values as diagonal entries of a kernel over the edges: <M_e, U> = p_e'U p_e, p_e = q_i - q_j.
 
-    The differences are taken once, before any product.
+    The differences p_e are computed once, before any product.
     """
     problem, every = values.problem, np.arange(values.size, dtype=np.intp)
     ends = [part.functional.indices for part in problem.equalities]
@@ -54,9 +54,9 @@ def edge_vectors(values: Values) -> Values:
 
 
 def rescaled(iterate: Iterate) -> tuple[Iterate, Array]:
-    """The iterate in the coordinates of its kernel, and T (order x order); LinAlgError where it has none.
+    """The iterate in the coordinates of its kernel, with values over `edge_vectors`, and T (order x order).
 
-    The iterate is one over `edge_vectors`, or becomes one.
+    A kernel or slack that is not positive definite raises a LinAlgError.
     """
     values = iterate.values if iterate.values.edges is None else edge_vectors(iterate.values)
     spectrum, vectors = np.linalg.eigh(iterate.K)

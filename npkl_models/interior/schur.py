@@ -1,15 +1,15 @@
 """The Schur complement H_ef = <M_e, K M_f Z> of the HKM direction, gathered from K and Z.
 
-For entries (i, j) and (k, l) it is (K_ik Z_jl + K_jl Z_ik + K_il Z_jk + K_jk Z_il) / 4: eight numbers out
-of four rows that stay in the cache while f runs. Source of the direction: Helmberg, Rendl, Vanderbei &
-Wolkowicz 1996; Kojima, Shindoh & Hara 1997; Monteiro 1997.
+For entries (i, j) and (k, l), H_ef is (K_ik Z_jl + K_jl Z_ik + K_il Z_jk + K_jk Z_il) / 4. These are eight
+numbers from four rows, which stay in the cache while f runs. Source of the direction: Helmberg, Rendl,
+Vanderbei & Wolkowicz 1996; Kojima, Shindoh & Hara 1997; Monteiro 1997.
 
-Where all values are squared distances, M_e = d d' with d = e_i - e_j, it is (d_e'K d_f)(d_e'Z d_f): the
-differences are taken before the product. Neighbours in a large kernel are nearly alike, and so are they in Z;
-a sum of the products would lose the digits of both.
+For squared distances, M_e = d d' with d = e_i - e_j, and H_ef is (d_e'K d_f)(d_e'Z d_f). The differences are
+computed before the product. Neighbours have nearly the same rows in K and in Z, so a sum of products would
+lose the digits of the differences.
 
-Values of many entries each (combinations of distances, a trace) over a small basis are a few numbers there:
-their coordinates in it.
+A value of many entries (a combination of distances, a trace) over a small basis has few coordinates in the
+basis, and these are used.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from npkl_models.linalg.nearly_dependent import Rows
 
 EDGES = Loop("npkl_models.interior.compiled", "edges", 1.0)
 ENTRIES = Loop("npkl_models.interior.compiled", "entries", 1.5)
-IN_NUMPY = 4e-8  # seconds for a number of H
-RAISED = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)  # of H's diagonal, where rounding has made it indefinite
-MANY = 8  # entries of a value, on average, from which on it is its coordinates in a basis that are used
-BLOCK = 256  # rows of H that numpy gathers at a time
+IN_NUMPY = 4e-8  # seconds for an entry of H
+RAISED = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)  # shares added to H's diagonal if rounding has made H indefinite
+MANY = 8  # above this average number of entries of a value, its coordinates in the basis are used
+BLOCK = 256  # rows of H that numpy computes at a time
 
 
 def schur(values: Values, K: Array, Z: Array) -> Array:
-    """H (m x m), symmetric positive semidefinite, in the order of columns."""
+    """H (m x m), symmetric positive semidefinite, stored by columns."""
     t = values.incidence
     if values.Q is not None and t.owner.size > max(MANY * t.size, values.order**2):
         return _bordered(values, _by_coordinates(values.coordinates, K, Z), K, Z)
@@ -65,15 +65,15 @@ def schur(values: Values, K: Array, Z: Array) -> Array:
 
 
 def _bordered(values: Values, H: Array, K: Array, Z: Array) -> Array:
-    """With a row for the bound on the trace, if there is one."""
+    """H with a row and a column for the bound on the trace, if there is one."""
     if values.trace:
         across = values.of_product(K, Z)
         H = np.block([[H, across[:-1, None]], [across[None, :-1], across[-1:, None]]])
-    return H.T  # the same numbers, in the order that LAPACK overwrites
+    return H.T  # the same numbers stored by columns, which LAPACK can overwrite
 
 
 def _by_coordinates(A: Array, K: Array, Z: Array) -> Array:
-    """A P A' with P_ab = <E_a, K E_b Z> in the basis of `svec`, for values of many entries each."""
+    """A P A' with P_ab = <E_a, K E_b Z> in the basis of `svec`, for values with many entries."""
     i, j = np.triu_indices(len(K))
     unit = np.where(i == j, 1.0, np.sqrt(2.0))
     P = _blocks(i, j, unit, K, Z)
@@ -82,10 +82,10 @@ def _by_coordinates(A: Array, K: Array, Z: Array) -> Array:
 
 
 def inverse_of(values: Values, H: Array, of_K: Array, of_S: Array) -> Callable[[Array], Array]:
-    """Solutions x of H x = right, by H and by the Cholesky factors of K and S.
+    """The map of ``right`` to the solution x of H x = right, from H and the Cholesky factors of K and S.
 
-    Where the values are forms p'Kp, H is the Gram matrix of matrices L_K'p p'L_S^-T; where these nearly
-    depend on each other, H in memory knows only half of their digits.
+    If the values are forms p'Kp, H is the Gram matrix of the matrices L_K'p p'L_S^-T. If these are nearly
+    linearly dependent, H in memory has only half of their digits, so the matrices themselves are used.
     """
     if values.forms:
         P = dense(values.Q)

@@ -1,4 +1,4 @@
-"""How far one may go: steps that keep a matrix positive definite and bounded multipliers inside."""
+"""Lengths of steps that keep a matrix positive definite, and multipliers inside their bounds."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from scipy.linalg import blas, lapack
 
 from npkl_models.linalg import Array, Matrix, dense
 
-LANCZOS = 25
-LOOK_EVERY = 4  # steps of Lanczos
-SURE = 0.003  # of the eigenvalue: its residual
-ROUGHLY = 0.1  # the same where no step is taken: the reach of a predictor
-AGAIN = 0.01  # of the squared norm: what orthogonalisation leaves, for a second pass
-EXACT = 64  # order up to which the eigenvalue is found by LAPACK
-DENSE = 400  # order up to which a change of S is filled with its zeros: the products are quicker
+LANCZOS = 25  # the largest number of steps of Lanczos
+LOOK_EVERY = 4  # steps of Lanczos between two computations of the residual
+SURE = 0.003  # largest residual of an eigenvalue, relative to the eigenvalue
+ROUGHLY = 0.1  # the same for the reach of a predictor, along which no step is taken
+AGAIN = 0.01  # if less than this share of the squared norm is left, the vector is orthogonalised again
+EXACT = 64  # up to this order, LAPACK computes the eigenvalue
+DENSE = 400  # up to this order, a sparse change of S is made dense: the products are quicker
 
 
 def longest(L: Array, dX: Matrix, share: float, sure: float = SURE, start: Array | None = None) -> float:
     """A step alpha <= 1 that keeps X + alpha dX positive definite, ``share`` of the way to the boundary.
 
-    X = L L'. By the smallest eigenvalue of L^-1 dX L^-T: by LAPACK in small orders, else by Lanczos from
-    ``start``, less its residual.
+    X = L L'. The step follows from the smallest eigenvalue of L^-1 dX L^-T. LAPACK computes it for small
+    orders. For others it is the estimate of Lanczos, started at ``start``, minus its residual.
     """
     n = len(L)
     if n <= DENSE:
@@ -44,14 +44,14 @@ def longest(L: Array, dX: Matrix, share: float, sure: float = SURE, start: Array
 
 
 def first_vector(n: int) -> Array:
-    """Where Lanczos begins: the same random direction for all matrices of an order."""
+    """The start of Lanczos: the same random direction for all matrices of an order."""
     q = np.random.default_rng(0).standard_normal(n)
     out: Array = q / np.linalg.norm(q)
     return out
 
 
 def solved(factor: tuple[Array, bool], right: Array) -> Array:
-    """x with A x = right, by the lower Cholesky factor of A."""
+    """The solution x of A x = right, by the lower Cholesky factor of A."""
     x: Array = lapack.dpotrs(factor[0], right, lower=1)[0] if right.size else right
     return x
 
@@ -67,8 +67,8 @@ def ratio(x: Array, dx: Array, share: float) -> float:
 def _smallest(product: Callable[[Array], Array], start: Array, sure: float = SURE) -> float:
     """A lower estimate of the smallest eigenvalue, by Lanczos with orthogonalisation.
 
-    A second pass is made where the first one cancels. It ends when its residual is ``sure`` of the
-    eigenvalue, which is all that a step's length needs.
+    If a vector cancels, it is orthogonalised a second time. The iteration ends when the residual is below
+    ``sure`` times the eigenvalue. This is accurate enough for the length of a step.
     """
     basis = np.empty((LANCZOS + 1, start.size))
     basis[0] = start

@@ -1,4 +1,4 @@
-"""Large matrices and their transposes, block by block: a whole transpose misses the cache at every number."""
+"""Operations on a large matrix and its transpose, block by block, so that the blocks stay in the cache."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import numpy as np
 
 from npkl_models.linalg import Array
 
-BLOCK = 128  # rows and columns of a block: two of them are in the cache
-WHOLE = 256  # order up to which a transpose is
+BLOCK = 128  # rows and columns of a block: two blocks fit into the cache
+WHOLE = 256  # the largest order of a matrix that fits into the cache without blocks
 
 
 def _blocks(n: int) -> Iterator[tuple[slice, slice]]:
-    """Blocks below the diagonal, those on it included."""
+    """The blocks below and on the diagonal."""
     for i in range(0, n, BLOCK):
         for j in range(0, i + 1, BLOCK):
             yield slice(i, i + BLOCK), slice(j, j + BLOCK)
 
 
 def symmetric_part(P: Array, scale: float = 1.0) -> Array:
-    """``scale`` times the symmetric part of P, in its place."""
+    """Replace P by ``scale`` times its symmetric part, in place."""
     if len(P) <= WHOLE:
         P += P.T.copy()
         P *= 0.5 * scale
@@ -33,7 +33,7 @@ def symmetric_part(P: Array, scale: float = 1.0) -> Array:
 
 
 def filled(A: Array) -> Array:
-    """The symmetric matrix whose lower half is that of A, in its place; the upper half of A is zero."""
+    """Fill the upper half of A, which is zero, with the lower half, in place."""
     if len(A) <= WHOLE:
         A += np.tril(A, -1).T
         return A

@@ -1,6 +1,6 @@
-"""The dual variables of a problem as an interior-point method sees them: those of `model.conjugates`.
+"""The dual variables of a problem for the interior-point method, from `model.conjugates`.
 
-A bound on the trace is one value more, of the identity matrix.
+A bound on the trace adds one value, whose matrix is the identity.
 """
 
 from __future__ import annotations
@@ -21,39 +21,39 @@ from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.contraction import of_unknown
 
-CHUNK = 100_000  # numbers that are gathered at a time: rows that stay in the cache
+CHUNK = 100_000  # numbers that are gathered at a time, so that they stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """All multipliers that are free to move, what they belong to, and the matrices that they multiply."""
+    """The multipliers that are not fixed, and the matrices that they multiply."""
 
     problem: Statement
-    C: Matrix  # of the order, with what is fixed added: linear losses, the penalty on a trace
-    incidence: Incidence  # over the points that any value concerns, numbered from 0
-    points: Index  # those
+    C: Matrix  # cost over the unknown, with the linear losses and the penalty on a trace added
+    incidence: Incidence  # triplets over ``points``, numbered from 0
+    points: Index  # the points that occur in any value
     box: Box
     moving: Mask  # which of all multipliers are not fixed
-    fixed: Array  # the values of all, zero where they move
-    constant: float  # f* of what is fixed
+    fixed: Array  # the fixed multipliers; zero for the others
+    constant: float  # f* of the fixed multipliers
     Q: Array | None  # rows of the basis at the points; points that share a row are one point here
-    trace: bool  # whether the last multiplier is that of tr K <= B, whose matrix is the identity
+    trace: bool  # whether the last multiplier belongs to tr K <= B, whose matrix is the identity
     edges: tuple[Index, Index] | None  # ends of the values, if all are squared distances
-    forms: bool = False  # whether each value is q'Uq, q its row of Q (`rescaling.edge_vectors`)
+    forms: bool = False  # whether each value is q'Uq with its own row q of Q (`rescaling.edge_vectors`)
 
     @property
     def order(self) -> int:
-        """Of K and S."""
+        """The order of K and S."""
         return self.problem.order
 
     @property
     def size(self) -> int:
-        """Number of multipliers that move."""
+        """The number of multipliers that are not fixed."""
         return int(self.box.b.size)
 
     @cached_property
     def _spread(self) -> Incidence:
-        """The triplets over the rows of K, those of the identity included."""
+        """The triplets over the rows of K, including those of the identity."""
         t, every = self.incidence, np.arange(self.order)
         own = Incidence(t.owner, self.points[t.row], self.points[t.column], t.coefficient, self.order, t.size)
         if not self.trace:
@@ -63,23 +63,23 @@ class Values:
 
     @cached_property
     def _changes(self) -> Pattern:
-        """Of sum y_e M_e, without a basis."""
+        """The pattern of sum y_e M_e, without a basis."""
         return Pattern(self._spread)
 
     @cached_property
     def _slacks(self) -> Pattern:
-        """Of S(y) and the identity, without a basis."""
+        """The pattern of S(y) and the identity, without a basis."""
         return Pattern(self._spread, self.C)
 
     @cached_property
     def _flat(self) -> Index:
-        """Where the triplets stand in a K that is written row by row."""
+        """The places of the triplets in a K that is stored row by row."""
         t = self.incidence
         return np.asarray(self.points[t.row] * self.order + self.points[t.column])
 
     @cached_property
     def coordinates(self) -> Array:
-        """The values of U, as `svec` has it, on a basis: a row for each (m, s(s+1)/2)."""
+        """For a basis: the coefficients of each value in the vector `svec` of U (m, s(s+1)/2)."""
         assert self.Q is not None
         return svec_rows(self.incidence, self.Q)
 
@@ -92,7 +92,7 @@ class Values:
         return M + y[-1] * np.eye(self.order) if self.trace else M
 
     def slack(self, y: Array) -> Matrix:
-        """S(y), sparse without a basis: on the pattern of C, of all M_e and of the identity."""
+        """S(y); without a basis sparse, with the pattern of C, all M_e and the identity."""
         if self.Q is None:
             return self._slacks.matrix(self._slacks.base + self._slacks.numbers(y))
         return self.C + self.adjoint(y)
@@ -106,7 +106,7 @@ class Values:
         return self.adjoint(y) + rho * R
 
     def shifted(self, S: Matrix, by: float) -> Matrix:
-        """S + by I for a slack S."""
+        """The matrix S + by I for a slack S."""
         if self.Q is not None:
             return S + by * np.eye(self.order)
         numbers = S.data.copy()
@@ -114,7 +114,7 @@ class Values:
         return self._slacks.matrix(numbers)
 
     def inner(self, A: Matrix, X: Array) -> float:
-        """<A, X> for a slack A, or a change of one, and a symmetric X (order x order)."""
+        """<A, X> for a slack or a change of a slack A, and a symmetric X (order x order)."""
         if not sp.issparse(A):
             return float(np.sum(A * X))
         pattern = self._slacks if A.nnz == self._slacks.flat.size else self._changes
@@ -129,7 +129,7 @@ class Values:
         return np.append(z, np.trace(K)) if self.trace else z
 
     def of_product(self, X: Array, Y: Array) -> Array:
-        """<M_e, X Y> for the product of two matrices, which need not be symmetric."""
+        """<M_e, X Y> for the product of two matrices; X, Y and X Y need not be symmetric."""
         left = X[self.points] if self.Q is None else self.Q @ X
         right = Y[:, self.points].T if self.Q is None else (Y @ self.Q.T).T
         z = 0.5 * (self._rows(left, right) + self._rows(right, left))
@@ -151,7 +151,7 @@ class Values:
         return self._slacks.inner(self._slacks.base, K)
 
     def losses(self, z: Array) -> float:
-        """Of the values that have a moving multiplier."""
+        """The sum of the losses of values whose multiplier is not fixed."""
         every, at, total = np.zeros(self.moving.size), 0, 0.0
         every[self.moving] = z[:-1] if self.trace else z
         for term in self.problem.terms:
@@ -162,7 +162,7 @@ class Values:
         return total
 
     def multipliers(self, y: Array) -> Multipliers:
-        """Of the problem, from those that move."""
+        """The multipliers of the problem, from those that are not fixed."""
         problem, every = self.problem, self.fixed.copy()
         every[self.moving] = y[:-1] if self.trace else y
         *parts, rest = np.split(every, np.cumsum(problem.sizes))
@@ -170,7 +170,7 @@ class Values:
 
 
 def values_of(problem: Statement) -> Values:
-    """Lay the dual of a problem out."""
+    """The dual variables of a problem, with their matrices and boxes."""
     R = problem.regularizer
     incidences, boxes = parts_of(problem)
     stacked, box = Incidence.stack(incidences), Box.join(boxes)

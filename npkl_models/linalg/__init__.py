@@ -1,6 +1,6 @@
 """Dense and iterative linear algebra: arrays in, arrays out.
 
-How the smallest eigenvalue of a large matrix is bounded is in `proof`.
+Bounds on the smallest eigenvalue of a large matrix are in `proof`.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ Index = NDArray[np.intp]
 Matrix = Any  # a scipy sparse array or a dense ndarray; both take `@`
 
 UNIT = float(np.finfo(np.float64).eps) / 2  # unit roundoff
-TINY = float(np.finfo(np.float64).tiny)  # the smallest normal number: what underflow may lose
+TINY = float(np.finfo(np.float64).tiny)  # the smallest normal number, a bound on the loss by underflow
 LONG_EPS = float(np.finfo(np.longdouble).eps)  # of long double
-SKEW = 1e-10  # of the largest entry: how far a symmetric matrix that is given may be from it
+SKEW = 1e-10  # relative to the largest entry: largest asymmetry of a matrix that should be symmetric
 LINE = 64  # bytes of a cache line
-WIDE = 1_000  # columns above which a Gram matrix stands in for singular values
-DENSE_SPECTRUM = 1_500  # largest order for all eigenvalues, where all are needed
+WIDE = 1_000  # rows and columns above which eigenvalues of a Gram matrix replace singular values
+DENSE_SPECTRUM = 1_500  # largest order at which all eigenvalues are computed
 
 
 def gamma(operations: float) -> float:
-    """Relative error of that many operations in a row (Higham 2002, lemma 3.1)."""
+    """A bound on the relative error of so many operations in sequence (Higham 2002, lemma 3.1)."""
     product = operations * UNIT
     return product / (1 - product) if product < 0.5 else float("inf")
 
@@ -69,7 +69,7 @@ def symmetrize(A: Array) -> Array:
 
 
 def doubly_centred(A: Array) -> Array:
-    """HAH, H = I - 11'/n, symmetrised: each of its rows sums to zero up to rounding."""
+    """HAH with H = I - 11'/n, symmetrised; each row of the result sums to zero up to rounding."""
     rows = A - A.mean(axis=0)
     return symmetrize(rows - rows.mean(axis=1)[:, None])
 
@@ -91,7 +91,7 @@ def aligned(A: Array) -> Array:
 
 
 def frobenius(A: Array) -> float:
-    """Frobenius norm; without BLAS, whose threads cost more than the sum on factors of common size."""
+    """Frobenius norm without BLAS, whose threads cost more than the sum for factors of common size."""
     flat = A.ravel()
     return float(np.sqrt(np.einsum("i,i->", flat, flat)))
 
@@ -99,8 +99,9 @@ def frobenius(A: Array) -> float:
 def gram_eigenvalues(V: Array) -> Array:
     """The non-zero eigenvalues of V V' (at most r of them), descending; infinite for numbers out of range.
 
-    Of more than 1,000 columns and rows they are those of V'V, several times quicker, to n sqrt(r) units of
-    roundoff of the trace; singular values are more accurate.
+    If V has more than 1,000 rows and columns, they are the eigenvalues of V'V or VV'. This is several times
+    quicker, with errors up to n sqrt(r) units of roundoff of the trace. Otherwise they are squared singular
+    values, which are more accurate.
     """
     if not np.isfinite(V).all():
         return np.full(min(V.shape), np.inf)
@@ -114,7 +115,7 @@ def gram_eigenvalues(V: Array) -> Array:
 def lowest_pairs(A: Array, count: int) -> tuple[Array, Array]:
     """The ``count`` smallest eigenvalues of a symmetric matrix, ascending, and their vectors (n x count).
 
-    LAPACK's method for a few of them gives up where eigenvalues are close together; the one for all does not.
+    LAPACK's method for a few eigenvalues fails if some are close together. Then all eigenvalues are computed.
     """
     try:
         values, vectors = scipy.linalg.eigh(A, subset_by_index=[0, count - 1])
@@ -150,7 +151,7 @@ def norm_bound(S: Matrix) -> float:
 
 
 def absolute_row_sums(S: Matrix, x: Array | None = None) -> Array:
-    """Row sums of |S| (n), or of |S| diag(x) for x (n); no matrix is made where S is stored by rows."""
+    """Row sums of |S| (n), or of |S| diag(x) for x (n); a CSR array is not copied."""
     if not (sp.issparse(S) and S.format == "csr"):
         return np.asarray(abs(S).sum(axis=1) if x is None else abs(S) @ x, dtype=float).ravel()
     numbers, out = np.abs(S.data), np.zeros(S.shape[0])
@@ -164,8 +165,8 @@ def absolute_row_sums(S: Matrix, x: Array | None = None) -> Array:
 def nonnegative_norm(product: Callable[[Array], Array], size: int, turns: int = 12) -> float:
     """An upper bound on the spectral norm of a symmetric matrix without negative entries, by its products.
 
-    For any d > 0 it is no more than the largest (A d)_i / d_i (Collatz 1942); d comes from power iterations.
-    The ``product`` may round by 1e-7 of its result.
+    For any d > 0 the norm is at most the largest (A d)_i / d_i (Collatz 1942); d comes from power iterations.
+    The ``product`` may have a relative error of 1e-7.
     """
     d, least = np.ones(size), np.inf
     for _ in range(turns if size else 0):
@@ -192,7 +193,7 @@ def symmetric_lu(A: Matrix, order: str = "MMD_AT_PLUS_A", **options: Any) -> Sup
 
 
 def definite_lu(A: Matrix, order: str = "MMD_AT_PLUS_A") -> SuperLU | None:
-    """The same of a positive definite matrix, unscaled and of one order for rows and columns; else None."""
+    """Sparse factors of a positive definite matrix, unscaled, in one order for rows and columns; or None."""
     try:
         factor = symmetric_lu(A, order, Equil=False)
     except RuntimeError:  # a pivot is zero
@@ -204,13 +205,13 @@ def definite_lu(A: Matrix, order: str = "MMD_AT_PLUS_A") -> SuperLU | None:
 def raised_cholesky(A: Array, shares: Sequence[float], name: str = "the matrix") -> tuple[Array, bool]:
     """The Cholesky factor (`scipy.linalg.cho_factor`) of a symmetric matrix, which is overwritten.
 
-    Its diagonal is raised by the first of these shares with which the factorisation runs through; what is not
-    positive there counts as one. LinAlgError where none does.
+    The diagonal is raised by the first of the ``shares`` for which the factorisation succeeds. A diagonal
+    entry that is not positive counts as one. A LinAlgError is raised if all shares fail.
     """
     diagonal = A.diagonal()
     diagonal = np.where(diagonal > 0, diagonal, 1.0)
     for attempt, share in enumerate(shares):
-        trial = np.triu(A).T if attempt else A  # its lower part is what a failure has overwritten
+        trial = np.triu(A).T if attempt else A  # a failure overwrites the lower part
         np.fill_diagonal(trial, diagonal * (1 + share))
         factor, failed = lapack.dpotrf(trial, lower=1, overwrite_a=1, clean=0) if A.size else (A, 0)
         if not failed:
@@ -219,17 +220,17 @@ def raised_cholesky(A: Array, shares: Sequence[float], name: str = "the matrix")
 
 
 def longest_row(S: Matrix) -> int:
-    """Number of products in a row of S X, at most."""
+    """The largest number of products in an entry of S X."""
     if isinstance(S, LowRankUpdate):
         return longest_row(S.S) + 2 * S.mu.size
     if sp.issparse(S):
         return int(np.diff(sp.csr_array(S).indptr).max(initial=0))
-    whole = getattr(S, "whole", None)  # of a sparse matrix whose rows are on several threads
+    whole = getattr(S, "whole", None)  # a sparse matrix in blocks for threads
     return int(S.shape[0]) if whole is None else longest_row(whole)
 
 
 def orthonormal_range(V: Array, rtol: float = 1e-6) -> Array:
-    """Orthonormal basis (n x k) of the range of V, its negligible directions dropped."""
+    """Orthonormal basis (n x k) of the range of V without negligible directions."""
     if not V.size:
         return np.zeros((V.shape[0], 0))
     U, s, _ = np.linalg.svd(V, full_matrices=False)
@@ -237,7 +238,7 @@ def orthonormal_range(V: Array, rtol: float = 1e-6) -> Array:
 
 
 def positions(A: Matrix, rows: Index, columns: Index) -> Index:
-    """Where the entries (row, column) stand in the data of a CSR array with sorted indices."""
+    """The positions of the entries (row, column) in the data of a CSR array with sorted indices."""
     n = A.shape[1]
     keys = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr)) * n + A.indices
     wanted = rows.astype(np.intp) * n + columns

@@ -1,9 +1,9 @@
-"""Compiled loops where numba has a build, the same loops in Python where it has none.
+"""Loops that numba compiles if it is installed; otherwise the same loops run in Python.
 
-To import numba takes longer than to solve a small problem, and to compile a loop takes seconds, once on a
-machine. A module of compiled loops holds nothing else, and a `Loop` imports it when its function is first
-called. Who has the same work in numpy asks first whether the loop is `Loop.worth` its compilation, whose
-seconds are no part of `clock`.
+The import of numba takes longer than the solve of a small problem. The compilation of a loop takes seconds,
+once on a machine. So a module of compiled loops holds nothing else, and a `Loop` imports the module at the
+first call. Code that can do the same work in numpy asks `Loop.worth` first. The seconds of a compilation do
+not count in `clock`.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from typing import Any
 
 logger = logging.getLogger("npkl_models")
 
-FAST = {"contract", "reassoc", "nsz"}  # sums in any order; infinities and NaN stay what they are
+FAST = {"contract", "reassoc", "nsz"}  # sums may take any order; infinities and NaN stay valid
 
 
 @cache
 def installed() -> bool:
-    """Whether there is a numba, for a prediction; it is not imported."""
+    """Whether numba is installed; this does not import numba."""
     return find_spec("numba") is not None
 
 
 @cache
 def available() -> bool:
-    """Whether numba can be imported, which this does; ask it before a loop is run."""
+    """Whether numba can be imported; this imports numba. Call it before a loop runs."""
     try:
         import numba  # noqa: F401
     except ImportError:
@@ -43,7 +43,7 @@ def available() -> bool:
 
 
 def compiled(function: Any, inline: str = "never") -> Any:
-    """The function compiled, its machine code kept on disk; itself without numba."""
+    """The compiled function, whose machine code is kept on disk; without numba the function itself."""
     if not available():
         return function
     import numba
@@ -51,19 +51,17 @@ def compiled(function: Any, inline: str = "never") -> Any:
     options = {"error_model": "numpy", "fastmath": FAST, "inline": inline}
     try:
         return numba.njit(cache=True, **options)(function)
-    except (
-        RuntimeError
-    ):  # no place to write to, neither beside the source nor at home: compiled in each process
+    except RuntimeError:  # no folder can be written to, so that each process compiles
         return numba.njit(**options)(function)
 
 
 def inlined(function: Any) -> Any:
-    """The same for parts of a compiled loop: a call with many arrays would cost a good part of a turn."""
+    """A compiled part of a loop, inlined because a call with many arrays takes much time."""
     return compiled(function, inline="always")
 
 
 def intrinsic(function: Any) -> Any:
-    """An instruction that numba has no name for; nothing without numba."""
+    """An instruction that numba has no name for; without numba a function that returns None."""
     if not available():
         return lambda *arguments: None
     import numba.extending
@@ -72,33 +70,34 @@ def intrinsic(function: Any) -> Any:
 
 
 class Loop:
-    """A compiled function that Python calls, by its module and name; one dtype, one signature.
+    """A compiled function that Python calls, given by its module and name; it has one signature.
 
     Attributes
     ----------
     seconds : float
-        That its compilation takes on the reference machine, about.
+        About how long its compilation takes on the reference machine.
     """
 
     every: list[Loop] = []
 
     def __init__(self, module: str, name: str, seconds: float) -> None:
         self.module, self.name, self.seconds = module, name, seconds
-        self.spent = 0.0  # of the work that numpy has done in its place, as it was predicted
+        self.spent = 0.0  # predicted seconds of the work that numpy has done instead
         self._function: Callable[..., Any] | None = None
         Loop.every.append(self)
 
     def __call__(self, *given: Any) -> Any:
-        """Call it; if that has not been done, it is loaded or compiled first."""
+        """Call the function; the first call loads or compiles it."""
         if self._function is None:
             self._function = self.prepare()
         return self._function(*given)
 
     def worth(self, seconds: float, limit: float | None = None) -> bool:
-        """Whether to call it, where numpy would take so many seconds; asked once for each piece of work.
+        """Whether to call the loop for work that takes numpy so many seconds; ask once per piece of work.
 
-        It is where its machine code lies on the disk. Else once the work that numpy has done in this process,
-        and this piece, would have paid for the compilation, unless that would take most of a time limit.
+        The answer is yes if the machine code is on the disk. Otherwise it is yes once the work that numpy has
+        done in this process, including this piece, would have paid for the compilation. It is no if the
+        compilation would take more than a third of the time limit.
         """
         if not installed():
             return False
@@ -112,7 +111,7 @@ class Loop:
         return False
 
     def kept(self) -> bool:
-        """Whether there is machine code for it, in this process or on the disk."""
+        """Whether machine code of the function exists, in this process or on the disk."""
         if self._function is not None:
             return True
         spec = find_spec(self.module)
@@ -133,12 +132,12 @@ class Loop:
             return False
 
     def folder(self) -> str:
-        """Where its machine code is kept on the disk; "" if there is no such place."""
+        """The folder of the machine code on the disk; "" if there is none."""
         stats = getattr(self._dispatcher(), "stats", None)
         return str(getattr(stats, "cache_path", None) or "")
 
     def prepare(self) -> Callable[..., Any]:
-        """The function, loaded or compiled, which is said if it takes long."""
+        """Load or compile the function; a line announces a compilation."""
         with _counted():
             kept = self.kept()
             if not kept and available():
@@ -161,7 +160,7 @@ def seconds_compiling() -> float:
 
 
 def clock() -> float:
-    """Seconds of `time.perf_counter` that go into other things than compilation, in this thread."""
+    """`time.perf_counter` minus the seconds that this thread has spent on compilation."""
     return time.perf_counter() - seconds_compiling()
 
 
@@ -175,7 +174,7 @@ def _counted() -> Iterator[None]:
 
 
 def _say(words: str) -> None:
-    """A line for whoever waits: of the log, or on a terminal where nobody reads the log."""
+    """Write a line for a waiting user: to the log, or to a terminal if the log is off."""
     if logger.isEnabledFor(logging.INFO) or not sys.stderr.isatty():
         logger.info(words)
     else:

@@ -1,7 +1,7 @@
-"""Products of matrices to twice the digits, by products of slices that BLAS computes without any rounding.
+"""Products of matrices with twice the digits, from products of slices that BLAS computes without rounding.
 
-A column is cut into slices of so few bits that sums of products of two of them are exact (Ozaki, Ogita,
-Oishi & Rump 2012); the products of slices are added in twofold numbers.
+A column is cut into slices of so few bits that sums of products of two slices are exact (Ozaki, Ogita, Oishi
+& Rump 2012). The products of slices are added as twofold numbers.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import numpy as np
 from npkl_models.linalg import Array
 from npkl_models.linalg.twofold import ROUNDOFF, Twofold, add, twofold
 
-SLICES = 4  # of floating-point numbers
-LOW = 2  # of the lower parts of twofold ones
+SLICES = 4  # slices of floating-point numbers
+LOW = 2  # slices of the lower parts of twofold numbers
 DIGITS = 53
 
 
 def inner_products(A: Twofold, B: Twofold) -> tuple[Twofold, Array]:
-    """A'B for A (k x m) and B (k x n), and what each entry may be off by."""
+    """A'B for A (k x m) and B (k x n), and a bound on the error of each entry."""
     k = A.high.shape[0]
     bits = (DIGITS - int(np.ceil(np.log2(max(k, 2))))) // 2
     left, of_left = _cut(A, bits)
@@ -38,7 +38,7 @@ def inner_products(A: Twofold, B: Twofold) -> tuple[Twofold, Array]:
 
 
 def _cut(A: Twofold, bits: int) -> tuple[list[Array], Array]:
-    """Slices of each column, and the largest entry of what is left of it."""
+    """Slices of each column, and the largest entry of the rest of each column."""
     slices: list[Array] = []
     left = np.zeros(A.high.shape[1])
     for part, count in ((A.high, SLICES), (A.low, LOW)):

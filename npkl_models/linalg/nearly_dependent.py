@@ -1,9 +1,9 @@
-"""Equations with the Gram matrix of rows that nearly depend on each other, without squaring that.
+"""Equations with the Gram matrix of rows that nearly depend on each other, without loss of digits.
 
-Rows a_e = vec(p_e r_e') of unit length have the Gram matrix G_ef = (p_e'p_f)(r_e'r_f). Where their smallest
-singular value is below 1e-8, G says nothing of it. A pivoted Cholesky factorisation of G finds rows that are
-clearly independent; what of the few others is orthogonal to these is formed as matrices, and these are
-orthonormalised: a combination x of rows is a matrix P'diag(x)R whatever its length is.
+Rows a_e = vec(p_e r_e') of unit length have the Gram matrix G_ef = (p_e'p_f)(r_e'r_f). If their smallest
+singular value is below 1e-8, its square is lost in the rounding of G. A pivoted Cholesky factorisation of G
+finds rows that are clearly independent. The parts of the few other rows that are orthogonal to these are
+formed as matrices and orthonormalised: a combination x of rows is the matrix P'diag(x)R, even if it is short.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from scipy.linalg import lapack
 
 from npkl_models.linalg import Array, Index
 
-CLEAR = 1e-11  # squared distance of a row from the span of others from which on G tells it
-ROUNDED = 1e12  # in the inverse of the smallest singular value
-NUMBERS = 2e7  # of the matrices of the others, at most
+CLEAR = 1e-11  # smallest squared distance of a row from the span of others that G can tell from zero
+ROUNDED = 1e12  # coefficients of this size show that rows are dependent up to rounding
+NUMBERS = 2e7  # most numbers in the matrices of the other rows
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows, and X (m x m) with the columns of A'X orthonormal but for rounding.
+    """Rows of A, scaled to unit length, and combinations of them that are orthonormal up to rounding.
 
     Attributes
     ----------
     P, R : ndarray of shape (m, s) and (m, t)
-        Their rows are of unit length.
+        Their rows have unit length.
     lengths : ndarray of shape (m,)
-        What the rows had been divided by.
+        The divisors that made the rows of A unit vectors.
     first : ndarray of shape (k,)
-        Rows that are clearly independent, in the order of their pivots.
+        Indices of rows that are clearly independent, in the order of their pivots.
     L : ndarray of shape (k, k)
-        The Cholesky factor of their Gram matrix.
+        The Cholesky factor of the Gram matrix of the first rows.
     others : ndarray of shape (m, m - k)
-        Combinations of rows that are orthonormal, and orthogonal to the first ones.
+        Coefficients of orthonormal combinations of rows, which are orthogonal to the first rows.
     """
 
     P: Array
@@ -48,7 +48,7 @@ class Rows:
 
     @classmethod
     def of(cls, P: Array, R: Array, clear: float = CLEAR) -> Rows | None:
-        """From rows of any length; None where a row is zero, or too many depend on others, or exactly."""
+        """From rows of any length; None if a row is zero, or if rows are dependent or too many nearly so."""
         p, r = np.linalg.norm(P, axis=1), np.linalg.norm(R, axis=1)
         if not (bool(np.all(p * r > 0)) and np.isfinite(p * r).all()):
             return None
@@ -77,7 +77,7 @@ class Rows:
         if not bool(np.all(R.diagonal() != 0)):
             return None
         others = scipy.linalg.solve_triangular(R, others.T, trans=1).T
-        if not float(np.max(np.abs(others))) < ROUNDED:  # rows that are dependent but for their rounding
+        if not float(np.max(np.abs(others))) < ROUNDED:  # the rows are dependent up to rounding
             return None
         return Rows(self.P, self.R, self.lengths, self.first, self.L, others)
 
@@ -92,7 +92,7 @@ class Rows:
         return out
 
     def solve(self, right: Array) -> Array:
-        """x (m) with A A'x = ``right``, both in the rows' own lengths."""
+        """x (m) with A A'x = ``right``, where the rows of A have their original lengths."""
         right = right / self.lengths
         x = self.others @ (self.others.T @ right)
         x[self.first] += scipy.linalg.cho_solve((self.L, True), right[self.first])
@@ -101,7 +101,7 @@ class Rows:
 
 
 def gram(P: Array, R: Array) -> Array:
-    """(p_e'p_f)(r_e'r_f) (m x m)."""
+    """The Gram matrix (p_e'p_f)(r_e'r_f) (m x m)."""
     G = P @ P.T
     out: Array = G * G if R is P else G * (R @ R.T)
     return out

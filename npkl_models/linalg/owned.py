@@ -1,8 +1,8 @@
-"""What is handed in: read as real numbers or a seed, copied, and never written to again.
+"""Read arguments as real numbers or seeds, and own read-only copies of arrays.
 
-A problem is data, and what is known of it is kept beside it: arrays that somebody else can change would let
-that go stale. So a problem, its parts and its answers own copies that cannot be written to, also after they
-were pickled, copied or loaded.
+Facts about a problem are cached with the problem. If somebody changed an array of the problem, the facts
+would be wrong. So a problem, its parts and its answers own copies that cannot be written to, also after they
+are pickled, copied or loaded.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ import scipy.sparse as sp
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
 
-KINDS = "buif"  # of dtypes that are real numbers
-MOST = 3_000_000_000  # points: an entry's place n i + j must be an index
+KINDS = "buif"  # kinds of dtypes that are real numbers
+MOST = 3_000_000_000  # most points: the position n i + j of an entry must fit into an index
 
 
 class Owner:
     """A value whose arrays stay read-only when it is pickled, copied or loaded."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields alone: what was found out about them is found out again."""
+        """The fields alone; cached facts are computed again."""
         names = [field.name for field in fields(self)] if is_dataclass(self) else list(self.__dict__)
         return {name: self.__dict__[name] for name in names if name in self.__dict__}
 
@@ -35,15 +35,15 @@ class Owner:
 
 
 def set_fields(instance: Any, *values: Any) -> None:
-    """Set the fields of a frozen dataclass that is being made, in their order."""
+    """Set the fields of a frozen dataclass in their order, while the instance is made."""
     for own, value in zip(fields(instance), values, strict=True):
         object.__setattr__(instance, own.name, value)
 
 
 class Shelled:
-    """A matrix that a frozen dataclass owns: whoever asks for it gets a shell of his own.
+    """A matrix field of a frozen dataclass; every access returns a new shell of the matrix.
 
-    A sparse matrix takes new entries even where its arrays are read-only; the shell takes them then.
+    A sparse matrix accepts new entries even if its arrays are read-only. Such entries change the shell alone.
     """
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -53,18 +53,18 @@ class Shelled:
         return self if owner is None else shell(owner.__dict__[self.name])
 
     def __set__(self, owner: Any, value: Any) -> None:
-        owner.__dict__[self.name] = value  # once, when it is made: a frozen dataclass refuses any other
+        owner.__dict__[self.name] = value  # set once; a frozen dataclass refuses a second assignment
 
 
 def shelled(cls: type, name: str) -> None:
-    """Let a field of a frozen dataclass be one."""
+    """Make a field of a frozen dataclass a `Shelled` field."""
     field = Shelled()
     field.__set_name__(cls, name)
     setattr(cls, name, field)
 
 
 def frozen(value: Any) -> Any:
-    """The value itself, its arrays (in tuples and sparse matrices, too) made read-only."""
+    """The value itself, after its arrays (also in tuples and sparse matrices) were made read-only."""
     if isinstance(value, np.ndarray):
         value.setflags(write=False)
     elif isinstance(value, tuple) and type(value) is tuple:
@@ -79,7 +79,7 @@ def frozen(value: Any) -> Any:
 
 
 def owned(array: Array) -> Array:
-    """A read-only array of the same numbers: itself if it is one that owns them, else a copy."""
+    """A read-only array of the same numbers: the array itself if it owns them and is read-only, or a copy."""
     if not array.flags.writeable and array.base is None:
         return array
     return frozen(array.copy())
@@ -89,7 +89,7 @@ def owned_sparse(A: Matrix) -> Matrix:
     """The same matrix as a CSR array with sorted indices, no repeated entries and read-only numbers."""
     out = sp.csr_array(A, dtype=float, copy=True)
     out.sum_duplicates()
-    for name in ("data", "indices", "indptr"):  # a view could be written to through what it is a view of
+    for name in ("data", "indices", "indptr"):  # a view could be changed through its base
         part = getattr(out, name)
         if part.base is not None:
             setattr(out, name, part.copy())
@@ -97,25 +97,25 @@ def owned_sparse(A: Matrix) -> Matrix:
 
 
 def shell(A: Matrix) -> Matrix:
-    """A matrix of the same read-only numbers: what is set on it, the owner does not see."""
+    """A matrix with the same read-only numbers; new entries of the shell do not change the owner's matrix."""
     if not sp.issparse(A):
         return A
-    out: Matrix = object.__new__(type(A))  # what copy.copy does, ten times as quickly
+    out: Matrix = object.__new__(type(A))  # like copy.copy, but ten times as quick
     out.__dict__.update(A.__dict__)
     return out
 
 
 def real_array(values: Any, what: str) -> Array:
-    """The values as an array of floats of their own.
+    """The values as a new array of floats.
 
-    ProblemError for text, complex numbers, masked values, rows of different lengths, and anything else that
-    is no array of real numbers.
+    A ProblemError is raised for text, complex numbers, masked values, rows of different lengths, and anything
+    else that is not an array of real numbers.
     """
     return np.array(_real(values, what), dtype=float, order="C", copy=True)
 
 
 def real_matrix(values: Any, what: str) -> Matrix:
-    """The same for a matrix that may be sparse, and stays so."""
+    """The values as a matrix of real numbers; a sparse matrix stays sparse."""
     if not sp.issparse(values):
         return real_array(values, what)
     if values.dtype.kind not in KINDS:
@@ -124,7 +124,7 @@ def real_matrix(values: Any, what: str) -> Matrix:
 
 
 def whole_array(values: Any, what: str) -> Index:
-    """The values as an array of integers of their own."""
+    """The values as a new array of integers."""
     given = _real(values, what)
     if given.dtype.kind not in "iu" and given.size:
         raise ProblemError(f"{what} must hold integers, got {given.dtype}")
@@ -152,7 +152,7 @@ def positive_number(value: Any, what: str) -> float:
 
 
 def whole_number(value: Any, what: str, least: int) -> int:
-    """The value as an int from ``least`` to what may be a number of points, or a ProblemError."""
+    """The value as an int from ``least`` to the largest number of points, or a ProblemError."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
     if not whole or not least <= value <= MOST:
         raise ProblemError(f"{what} must be an integer >= {least}, got {_described(value)}")
@@ -168,7 +168,7 @@ def _real(values: Any, what: str) -> Any:
         given = np.asarray(values)
     except (ValueError, TypeError, OverflowError):
         given = np.asarray(None)
-    if given.dtype.kind == "O":  # a column of a table, say, or numbers beyond 64 bits
+    if given.dtype.kind == "O":  # for example a column of a table, or integers beyond 64 bits
         if given.ndim == 0 or not all(isinstance(x, numbers.Real) for x in given.ravel()):
             raise ProblemError(f"{what} must hold real numbers, got {_described(values)}")
         try:
@@ -191,7 +191,7 @@ Seed = int | np.random.Generator | None
 
 
 def generator(random_state: Seed) -> np.random.Generator:
-    """The generator of a seed >= 0, or itself, or one from fresh entropy for None; else a ProblemError."""
+    """A generator for a seed >= 0, a given generator itself, a fresh one for None; else a ProblemError."""
     whole = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
     if random_state is None or isinstance(random_state, np.random.Generator) or (whole and random_state >= 0):
         return np.random.default_rng(random_state)

@@ -1,4 +1,4 @@
-"""Two or more threads where they help: sparse products by blocks of rows, while BLAS keeps to one."""
+"""Sparse products on several threads by blocks of rows, and BLAS on one thread where this is quicker."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from threadpoolctl import ThreadpoolController
 
 from npkl_models.linalg import Array, Matrix
 
-WORTHWHILE = 1_000_000  # stored entries from which on a product is shared
-SMALL = 500  # order of matrices up to which one thread is as quick as several
-LONG = 10_000  # numbers in a vector from which on idle threads of BLAS disturb
-MOST = 8  # threads
+WORTHWHILE = 1_000_000  # stored entries from which on a product runs on several threads
+SMALL = 500  # largest order of matrices at which one thread is as quick as several
+LONG = 10_000  # numbers in a vector from which on idle threads of BLAS slow other work down
+MOST = 8  # most threads
 
 
 class RowBlocks:
-    """A sparse matrix as blocks of rows (views), whose products run at once.
+    """A sparse matrix as blocks of rows (views), whose products run at the same time.
 
-    Each row is summed as before, so that products are the same to the last bit.
+    Each row is summed as without threads, so that products are the same to the last bit.
     """
 
     def __init__(self, A: Matrix, threads: int) -> None:
@@ -49,7 +49,7 @@ class RowBlocks:
 
 
 def threaded(A: Matrix) -> Matrix:
-    """A itself, or where that pays an operator with the same products on several threads."""
+    """A itself, or an operator with the same products on several threads, if this is quicker."""
     threads = min(available(), MOST)
     if threads < 2 or not sp.issparse(A) or A.nnz < WORTHWHILE:
         return A
@@ -65,16 +65,16 @@ def available() -> int:
 
 
 def quiet_blas(n: int) -> AbstractContextManager[object]:
-    """One thread for BLAS while matrices are small or vectors long.
+    """Limit BLAS to one thread while matrices are small or vectors long.
 
-    Of small matrices the threads wait for each other longer than they work, thirty times as long on a busy
-    machine; beside sparse products on long vectors those that are idle spin, and hold the products up.
+    On small matrices, threads wait for each other longer than they work, thirty times as long on a busy
+    machine. During sparse products on long vectors, idle threads of BLAS spin and slow the products down.
     """
     return _alone() if n <= SMALL or n >= LONG else nullcontext()
 
 
 class _Count:
-    """How many blocks want one thread now: the first sets the limit, the last takes it away."""
+    """The number of blocks that want one thread now; the first sets the limit, the last removes it."""
 
     lock = Lock()
     inside = 0
@@ -100,7 +100,7 @@ def _alone() -> Iterator[None]:
 
 
 def _in_command() -> None:
-    """Let this thread set the limit: of OpenBLAS threadpoolctl heeds the first one alone that ever did."""
+    """Let this thread set the limit; threadpoolctl obeys only the first thread that limited OpenBLAS."""
     for library in _controller().lib_controllers:
         clear = getattr(library, "clear_controlling_thread", None)
         if clear is not None:

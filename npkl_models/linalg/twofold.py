@@ -14,18 +14,18 @@ import numpy as np
 from npkl_models.linalg import Array
 
 SPLIT = 134217729.0  # 2^27 + 1
-ROUNDOFF = 8 * 2.0**-105  # of one operation
+ROUNDOFF = 8 * 2.0**-105  # relative error of one operation
 
 
 class Twofold(NamedTuple):
-    """high + low, |low| no more than half a unit of high."""
+    """The number high + low, where |low| is at most half a unit in the last place of high."""
 
     high: Array
     low: Array
 
 
 def twofold(x: Array) -> Twofold:
-    """Floating-point numbers as they are."""
+    """Floating-point numbers as twofold numbers."""
     return Twofold(x, np.zeros_like(x))
 
 
@@ -63,7 +63,7 @@ def multiply(a: Twofold, b: Twofold) -> Twofold:
 def matmul(A: Array, X: Twofold) -> Twofold:
     """A X for A (n x k) of floating-point numbers and X (k x r), summed column by column of A.
 
-    The error of an entry is at most 2 k ``ROUNDOFF`` times that of |A| |X|.
+    The error of an entry is at most 2 k ``ROUNDOFF`` times the entry of |A| |X|.
     """
     shape = (A.shape[0], X.high.shape[1])
     total = Twofold(np.zeros(shape), np.zeros(shape))
@@ -74,7 +74,7 @@ def matmul(A: Array, X: Twofold) -> Twofold:
 
 
 def total(x: Twofold) -> Twofold:
-    """Sums over the last axis, k numbers each; the error is at most k ``ROUNDOFF`` times that of |x|."""
+    """Sums over the last axis, k numbers each; the error is at most k ``ROUNDOFF`` times the sum of |x|."""
     out = Twofold(x.high[..., 0], x.low[..., 0])
     for k in range(1, x.high.shape[-1]):
         out = add(out, Twofold(x.high[..., k], x.low[..., k]))

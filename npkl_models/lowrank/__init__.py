@@ -1,1 +1,1 @@
-"""Fast routes over a factor V."""
+"""Fast solvers that compute a factor V."""

@@ -1,9 +1,9 @@
-"""KL-ADMM: K = V U' with V = U, each side's rows solved for all at once.
+"""KL-ADMM: K = V U' with V = U; all rows of one side are solved for at once.
 
 Source: Hu & Kwok, IJCAI 2013, algorithm 1, eqs. (7)-(15) and (25); their d_i must read T_ij v_j. The
-square loss stays inside the row systems. Any other loss, which they leave to future work, is split:
-zeta = v_i'u_j for both orders of a pair, half of the loss on each, scaled multipliers on the
-split; zeta is then a proximal step. tr K^2 is tr(V U'U V') and adds to every row's matrix.
+square loss stays inside the row systems. The source leaves other losses to future work. Here such a loss is
+split: zeta = v_i'u_j for both orders of a pair, half of the loss on each, and scaled multipliers on the
+split. A proximal step then sets zeta. tr K^2 is tr(V U'U V') and adds to the matrix of every row.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from npkl_models.solve.cost import Cost
 from npkl_models.solve.engine import EnginePlan
 from npkl_models.solve.takes import Powers, Takes
 
-PRODUCTS = 6.0  # in an iteration, as predicted
-ROWS = 2.5  # times as long as predicted, with the programs of its rows
+PRODUCTS = 6.0  # predicted products in an iteration
+ROWS = 2.5  # factor of the counted work for the systems of the rows
 FLOOR_FACTOR = 1.5
-DIVERGENCE = 1e3  # an objective this much above the start's means that rho is too small
-POLISH_BELOW = 1e-3  # residual
-DAMPING = 0.2  # of the weight of tr K^2 <= B, which follows V with a lag
-STANDSTILL = 200  # iterations in which the residual has not halved
-RISEN = 10.0  # times the lowest residual: the alternation swings, rho is too small
-BALANCE = 10.0  # residuals further apart than this move rho (eq. (15))
+DIVERGENCE = 1e3  # if the objective exceeds the size of the start's by this factor, rho is too small
+POLISH_BELOW = 1e-3  # the polisher takes over below this residual
+DAMPING = 0.2  # damping of the weight of tr K^2 <= B
+STANDSTILL = 200  # the method changes after so many iterations in which the residual has not halved
+RISEN = 10.0  # if the residual exceeds the lowest one by this factor, rho is too small
+BALANCE = 10.0  # rho moves if the primal and dual residuals differ by more than this factor (eq. (15))
 
 
 class ADMMEngine(FactorEngine):
@@ -57,8 +57,8 @@ class ADMMEngine(FactorEngine):
         self.relaxation = options.relaxation
         self.rho = max(options.rho, self.floor)
         self.split = np.zeros(pairs.size, dtype=bool)
-        self.halved = np.zeros(pairs.size)  # curvature of half the loss, where it is quadratic
-        self.pull = np.zeros(pairs.size)  # its derivative at 0
+        self.halved = np.zeros(pairs.size)  # curvature of half of a quadratic loss
+        self.pull = np.zeros(pairs.size)  # derivative of half of a quadratic loss at 0
         for block in pairs.blocks:
             part = block.part
             self.split[part] = not block.loss.quadratic
@@ -80,7 +80,7 @@ class ADMMEngine(FactorEngine):
         self.begin(V, V)
 
     def begin(self, V: Array, U: Array) -> None:
-        """From V and U, with Lambda = 0."""
+        """Begin at V and U, with Lambda = 0."""
         self.start = V.copy(), U.copy()
         self.lowest, self.since = np.inf, 0
         self.weight = self.spectral.weight(V)
@@ -115,25 +115,25 @@ class ADMMEngine(FactorEngine):
             self.note = f"last digits by {self.options.polish}"
 
     def count_work(self) -> None:
-        """An iteration more."""
+        """Count the work of an iteration."""
         self.work += ROWS * iteration_seconds(self.problem, self.V.shape[1], PRODUCTS, ROW_NUMPY)
 
     def residuals(self, before: Array) -> tuple[float, float]:
-        """The primal and the dual residual after a step from the factor V before, eq. (14)."""
+        """The primal and the dual residual after a step from the factor ``before``, eq. (14)."""
         primal = frobenius(self.V - self.U)
         dual = self.rho * frobenius(self.V - before)
         self.measured = {"primal": primal, "dual": dual}
         return primal, dual
 
     def balance(self, primal: float, dual: float) -> None:
-        """Move rho towards residuals of one size, eq. (15)."""
+        """Change rho so that the two residuals become of the same size, eq. (15)."""
         if primal > BALANCE * dual:
             self.rho *= 2
         elif dual > BALANCE * primal:
             self.rho = max(self.rho / 2, self.floor)
 
     def begun_again(self) -> bool:
-        """Whether the objective grew without limit; then from the start, with twice the floor of rho."""
+        """Whether the run diverges; if so, begin again at the start with twice the floor of rho."""
         if self.objective <= DIVERGENCE * self.problem.size(self.start_objective):
             return False
         self.floor *= 2
@@ -143,10 +143,10 @@ class ADMMEngine(FactorEngine):
         return True
 
     def _watch_progress(self) -> None:
-        """Leave over-relaxation, then raise the floor of rho, where the residual does not fall.
+        """If the residual stops falling, end over-relaxation first, and later raise the floor of rho.
 
-        V and U are not convex together: steps beyond V, and a small rho, may swing between two factors for
-        ever without the objective's growing enough to begin again.
+        The problem is not convex in V and U together. With over-relaxation or a small rho the run may
+        oscillate between two factors, while the objective grows too little to begin again.
         """
         self.since += 1
         if self.residual <= 0.5 * self.lowest:
@@ -174,9 +174,9 @@ class ADMMEngine(FactorEngine):
         return self.model.multipliers(self.problem, self.V, derivative, None)
 
     def solve_rows(self, U: Array, center: Array, transposed: bool) -> Array:
-        """All rows of one side, the other held: (M + sum h_j u_j u_j') v = c, eqs. (11)-(13).
+        """Solve for all rows of one side with the other fixed: (M + sum h_j u_j u_j') v = c, eqs. (11)-(13).
 
-        M = rho I, and G U'U more with tr K^2. That one is factorised, M = R R', and v = w R^-1.
+        M = rho I, plus G U'U with tr K^2. With tr K^2, M = R R' is factorised, and v = w R^-1.
         """
         pairs = self.pairs
         c = center - self.problem.cost @ U - pairs.linear[:, None] * U
@@ -198,11 +198,11 @@ class ADMMEngine(FactorEngine):
         return out if back is None else out @ back
 
     def pulled(self, P: Array, pull: Array, own: Array, transposed: bool) -> Array:
-        """What the pairs put on the right-hand sides of rows whose counterparts are ``own`` (b x r)."""
+        """The pairs' part of the right-hand sides; ``own`` (b x r) are the rows of the other side."""
         return np.einsum("bkr,bk->br", P, pull)
 
     def _row_pairs(self, table: Table, U: Array, transposed: bool) -> tuple[Array, Array, Array]:
-        """Rows of the pairs, their curvatures and their derivatives at 0."""
+        """The neighbours' rows of the pairs, their curvatures and their derivatives at 0."""
         e, sigma = table.pair, self.options.sigma
         order = (table.second ^ transposed).astype(np.intp)
         wanted = self.zeta[order, e] - self.mu[order, e]
@@ -211,7 +211,7 @@ class ADMMEngine(FactorEngine):
         return U[table.neighbor], np.where(table.valid, h, 0.0), np.where(table.valid, pull, 0.0)
 
     def _update_split(self) -> float:
-        """Proximal step on the split values; returns the norm of the primal residual z - zeta."""
+        """Do a proximal step on the split values; return the weighted sum of the residuals |z - zeta|."""
         if not self.split.any():
             return 0.0
         which = np.flatnonzero(self.split)
@@ -227,10 +227,10 @@ class ADMMEngine(FactorEngine):
         return 0.5 * total
 
     def measure(self, primal: float) -> None:
-        """Objective and residual at V; ``primal`` is that of the split values."""
+        """Set objective and residual at V; ``primal`` is the residual of the split values."""
         V = self.V
         self.objective = self.problem.objective_of_factor(V)
-        if not np.isfinite(self.objective):  # nor are the multipliers
+        if not np.isfinite(self.objective):  # the multipliers are not finite either
             self.residual = np.inf
             return
         SV = self.problem.slack(self.multipliers()) @ V + self.spectral.value_and_gradient(V)[1]
@@ -246,7 +246,7 @@ class ADMMEngine(FactorEngine):
 
 @dataclass(frozen=True)
 class ADMMPlan(EnginePlan):
-    """KL-ADMM, which is laid out when it begins."""
+    """The plan of KL-ADMM; its tables are made when the run begins."""
 
     options: ADMMOptions
     iterations = 20_000
@@ -266,7 +266,7 @@ class ADMMPlan(EnginePlan):
 
 
 def _plan(problem: Statement, options: ADMMOptions) -> ADMMPlan:
-    """Check that the polisher takes the problem."""
+    """Check that the polisher supports the problem."""
     reason = bcd.TAKES.refusal(problem) if options.polish == "bcd" else None
     if reason is not None:
         raise UnsupportedError(f"polish='bcd' does not take this problem, bcd {reason}; use 'newton'")

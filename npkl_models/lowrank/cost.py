@@ -1,4 +1,4 @@
-"""What the low-rank backends cost, from n, the entries of C, the values, the rank and the basis."""
+"""The predicted cost of the low-rank backends, from n, the entries of C, values, rank and basis."""
 
 from __future__ import annotations
 
@@ -16,31 +16,43 @@ from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.statement import Statement
 from npkl_models.solve.cost import CALL, PRODUCT, Cost, product_entries, proof_bytes
 
-ROW_COMPILED = 4e-7  # seconds per row of a compiled sweep, beside the product
-ROW_NUMPY = 1e-6  # seconds per row of a numpy sweep, beside the product
-USUAL_CONDITION = 10.0  # largest weight over floor of the spectrum, for which the iterations are counted
-SENSITIVITY = 0.25  # iterations grow with this power of it (examples/benchmarks/calibrate.py)
-SPREAD = (0.3, 30.0)  # by how much at least and at most
-STIFFNESS, SPREAD_STIFF = 0.6, (0.1, 1000.0)  # the same of stiff distances (Swiss rolls, 60 to 2,000 points)
-RESTORED, USUAL_ITERATIONS = 4.5e-3, 300  # seconds per point where lengths are restored (the same, to 5,000)
-APART_SWEEP, APART_ROW = 1.3e-3, 4e-6  # seconds of a sweep of distances, and of each of its rows, compiled
-APART_SWEEPS = 12.0  # of them, times the root of n (examples/benchmarks/distances.py, 60 to 1,000 points)
-APART_STIFF = 30.0  # stiffness from which on Newton steps follow sweeps of distances
-APART_PIECES = 4.0  # times as long with losses of several pieces
-AFTER_SWEEPS = 0.5  # of the dense ones, by then of fewer columns
-DENSE_STEPS = 10.0  # factorisations of blocks of distances that a dense cost fills
-SMOOTHING = 20  # products to estimate the floor
-WIDE, WIDER = (1.05, 2.0), 20.0  # powers whose optimal kernels have many small eigenvalues; times as long
+ROW_COMPILED = 4e-7  # seconds per row of a compiled sweep, without the product
+ROW_NUMPY = 1e-6  # seconds per row of a numpy sweep, without the product
+USUAL_CONDITION = 10.0  # the `condition` for which the iterations are counted
+SENSITIVITY = 0.25  # iterations grow with this power of the condition (examples/benchmarks/calibrate.py)
+SPREAD = (0.3, 30.0)  # the smallest and the largest factor of this growth
+STIFFNESS, SPREAD_STIFF = 0.6, (0.1, 1000.0)  # power and factors for stiff distances (Swiss rolls to 2,000)
+RESTORED, USUAL_ITERATIONS = 4.5e-3, 300  # seconds per point if lengths are restored (Swiss rolls to 5,000)
+APART_SWEEP, APART_ROW = 1.3e-3, 4e-6  # seconds of a compiled sweep of distances, and of each of its rows
+APART_SWEEPS = 12.0  # these sweeps per root of n (examples/benchmarks/distances.py, 60 to 1,000 points)
+APART_STIFF = 30.0  # above this stiffness, Newton steps follow the sweeps of distances
+APART_PIECES = 4.0  # factor for losses of several pieces
+AFTER_SWEEPS = 0.5  # factor for Newton steps after sweeps with a dense cost: fewer columns are left
+DENSE_STEPS = 10.0  # number of factorisations of blocks of distances with a dense cost
+SMOOTHING = 20  # products to estimate the smallest eigenvalue of C
+WIDE, WIDER = (1.05, 2.0), 20.0  # powers p whose optimal kernels have many small eigenvalues; their factor
 RESTORATION = 1e-10  # seconds, times the cube of the number of equalities
 
 
 def factor_cost(
     problem: Statement, iterations: int, products: float = 3.0, kinked: float = 2.0, row: float = 0.0
 ) -> Cost:
-    """Of so many iterations, each with products of C and V, and seconds for a row.
+    """The cost of a number of iterations.
 
-    More where the weights are large and the spectrum of C comes near to zero. ``kinked`` is how many times
-    longer a loss with a kink or a constraint takes.
+    It grows if the weights are large or an eigenvalue of C is near zero.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    iterations : int
+        Number of iterations.
+    products : float
+        Products of C and V in an iteration.
+    kinked : float
+        Factor for a problem with a kink in a loss or with a constraint.
+    row : float
+        Seconds of an iteration for each row of V.
     """
     rank, entries = auto_rank(problem), product_entries(problem)
     held = sum(part.functional.size for part in problem.equalities)
@@ -60,25 +72,25 @@ def factor_cost(
             seconds = min(seconds, RESTORED * problem.n * iterations / USUAL_ITERATIONS)
             if problem.cost.nnz * rank**2 <= FILLED:
                 seconds += DENSE_STEPS * dense_step(problem)
-    seconds += RESTORATION * min(held, MOST) ** 3  # to a point that meets the equalities
+    seconds += RESTORATION * min(held, MOST) ** 3  # restoring a feasible point
     held_bytes = 8.0 * (40 * problem.n * rank + 8 * entries) + proof_bytes(problem.n)
     return Cost(seconds, held_bytes, anytime=True)
 
 
 def dense_cost(problem: Statement) -> bool:
-    """Whether so many entries of C are stored that its factors are full."""
+    """Whether C has so many stored entries that its factors are full."""
     return bool(problem.cost.nnz > DENSE_SHARE * float(problem.n) ** 2)
 
 
 def dense_step(problem: Statement) -> float:
-    """Seconds of a factorisation of blocks of distances that a dense C fills; 0 where C is sparse."""
+    """Seconds of a factorisation of blocks of distances with a dense C; 0 if C is sparse."""
     if not dense_cost(problem):
         return 0.0
     return (problem.order * float(auto_rank(problem))) ** 3 / (3 * FLOPS)
 
 
 def apart_cost(problem: Statement, row: float) -> Cost:
-    """Of sweeps over rows of squared distances, and of the Newton steps that follow where these are stiff."""
+    """The cost of sweeps over rows of squared distances; stiff distances add the cost of Newton steps."""
     newton, sweeps = factor_cost(problem, USUAL_ITERATIONS), APART_SWEEPS * problem.n**0.5
     seconds = sweeps * apart_seconds(problem.n, row)
     seconds *= 1.0 if all(term.loss.quadratic for term in problem.terms) else APART_PIECES
@@ -88,21 +100,20 @@ def apart_cost(problem: Statement, row: float) -> Cost:
 
 
 def apart_seconds(n: int, row: float) -> float:
-    """Of a sweep of distances; ``row`` is that of other sweeps, compiled or not."""
+    """Seconds of a sweep of distances; ``row`` is `ROW_COMPILED`, or the seconds of a row in numpy."""
     return (APART_SWEEP + APART_ROW * n) * row / ROW_COMPILED
 
 
 def iteration_seconds(problem: Statement, rank: int, products: float, row: float = 0.0) -> float:
-    """Of an iteration with so many products, on a factor with so many columns."""
+    """Seconds of an iteration with a number of products, on a factor with ``rank`` columns."""
     return products * PRODUCT * product_entries(problem) * rank + problem.n * row + CALL
 
 
 @fact
 def stiffness(problem: Statement) -> float | None:
-    """Of soft distances over (nearly) all centred kernels, in units of C; None for other problems.
+    """The stiffness of soft distances over (nearly) all centred kernels, in units of C; None without them.
 
-    A factor then bends and folds along distances that hardly give: each of its steps is as short as they are
-    stiff, whatever the preconditioner.
+    The stiffer the distances are, the shorter are the steps of a factor, whatever the preconditioner.
     """
     parts = problem.parts
     if problem.basis is None or 2 * problem.order < problem.n or problem.equalities:
@@ -115,10 +126,11 @@ def stiffness(problem: Statement) -> float | None:
 
 @fact
 def condition(problem: Statement) -> float:
-    """About how far apart the curvatures are that a first-order solver meets.
+    """An estimate of the ratio of largest to smallest curvature that a first-order solver meets.
 
-    The largest weight of a value, over the smallest eigenvalue of C (a Rayleigh quotient after a few
-    steps of Jacobi's iteration) and what losses on the diagonal add to it.
+    It is the largest weight of a loss, divided by a floor of the spectrum. The floor is an estimate of the
+    smallest eigenvalue of C (a Rayleigh quotient after a few steps of Jacobi's iteration). The shift of the
+    regulariser and the weight of losses on the diagonal are added to the floor.
     """
     C, x = problem.cost, np.ones(problem.n)
     own = C.diagonal()

@@ -1,9 +1,9 @@
 """Smooth models of the losses of the pairs of a `Structure`.
 
-`EdgeModel` is the only place where a loss meets a row solver: values, derivatives and curvatures on
-any subset of the pairs. Losses with a kink are made smooth by their Moreau envelope, shifted by multipliers:
-its slope always lies in the domain of the conjugate, and to move the multipliers there is a step of the
-method of multipliers.
+Row solvers use losses only through `EdgeModel`: values, derivatives and curvatures on any subset of the
+pairs. A loss with a kink is replaced by its Moreau envelope, shifted by multipliers. The slope of this
+envelope always lies in the domain of the conjugate. A step of the method of multipliers sets the multipliers
+to this slope.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Derivatives = tuple[Array, Array, Array]  # value, slope, bend
 
 
 class Convex(ABC):
-    """A convex function f of each value, by its proximal map."""
+    """A convex function f of each value, given by its proximal map."""
 
     smooth: bool = False
 
@@ -34,14 +34,14 @@ class Convex(ABC):
         """u = argmin f(u) + beta / 2 (u - x)^2, f(u), and the derivative of u in x."""
 
     def smoothed(self, z: Array, y: Array, beta: float) -> Derivatives:
-        """Of min_u f(u) + y (z - u) + beta / 2 (z - u)^2, or of f itself where that is smooth."""
+        """Value, slope and bend of min_u f(u) + y (z - u) + beta / 2 (z - u)^2, or of a smooth f itself."""
         u, value, slope = self.prox(z + y / beta, beta)
         miss = z - u
         return value + (y + 0.5 * beta * miss) * miss, y + beta * miss, beta * (1 - slope)
 
 
 class WeightedLoss(Convex):
-    """weight loss(z; target)."""
+    """The function weight * loss(z; target)."""
 
     def __init__(self, loss: Loss, target: Array, weight: Array) -> None:
         self.loss, self.target, self.weight = loss, target, weight
@@ -101,22 +101,22 @@ class EdgeModel:
         return out[0], out[1], out[2]
 
     def value(self, z: Array) -> float:
-        """Sum over all pairs."""
+        """Sum of the model over all pairs."""
         return float(np.sum(self.evaluate(z)[0])) if z.size else 0.0
 
     def losses(self, z: Array) -> float:
-        """Sum over all pairs of the losses as they are."""
+        """Sum of the exact losses over all pairs."""
         parts = [(b.loss.value(z[b.part], self.pairs.target[b.part]), b.part) for b in self.pairs.blocks]
         return sum(float(self.pairs.weight[part] @ value) for value, part in parts)
 
     def derivative(self, z: Array) -> Array:
-        """Derivative of each pair."""
+        """Derivative of the model of each pair."""
         return self.evaluate(z)[1] if z.size else z
 
     def ramps(self) -> tuple[Array, Array, Array, Array]:
         """(kappa, shift, low, high): the derivative of each pair at z is clip(kappa z + shift, low, high).
 
-        For losses whose conjugate is quadratic on an interval (`quadratic_conjugates`).
+        The losses must have conjugates that are quadratic on an interval (`quadratic_conjugates`).
         """
         box = self._box
         fixed = box.lower == box.upper
@@ -139,7 +139,7 @@ class EdgeModel:
         return Box.join(parts)
 
     def prox(self, x: Array, step: Array, which: Index) -> Array:
-        """argmin_z step f_e(z) + (z - x)^2 / 2 for the pairs ``which``, with the losses as they are."""
+        """argmin_z step f_e(z) + (z - x)^2 / 2 for the pairs ``which``, with the exact losses."""
         out = np.empty_like(x)
         owner = self._owner[which]
         for k, block in enumerate(self.pairs.blocks):

@@ -1,4 +1,4 @@
-"""What a low-rank solver needs to know of a problem on entries and distances: pairs and diagonal."""
+"""The parts of a problem on entries and distances that a low-rank solver needs: pairs and diagonal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from npkl_models.model.statement import Statement
 
 @dataclass(frozen=True)
 class Block:
-    """A stretch of pairs that share a loss, and where they come from."""
+    """A range of pairs that share a loss, and their positions in the problem."""
 
     loss: Loss
     term: int
@@ -27,7 +27,7 @@ class Block:
 
     @property
     def part(self) -> slice:
-        """Which of the pairs these are."""
+        """The range of the pairs as a slice."""
         return slice(self.start, self.stop)
 
 
@@ -35,7 +35,7 @@ class Block:
 class Structure:
     """Pairs i < j, and a quadratic b_i s + a_i s^2 in each s = K_ii.
 
-    The value of a pair is K_ij, or the squared distance of its points where ``apart`` says so.
+    The value of a pair is K_ij, or the squared distance of its points if ``apart`` is True for the pair.
     """
 
     n: int
@@ -46,7 +46,7 @@ class Structure:
     blocks: tuple[Block, ...]
     linear: Array  # b
     quadratic: Array  # a
-    apart: Mask | None = None  # None where all values are entries
+    apart: Mask | None = None  # None if all values are entries
 
     @property
     def size(self) -> int:
@@ -55,12 +55,12 @@ class Structure:
 
     @property
     def distances(self) -> bool:
-        """Whether there are pairs, and the value of each is a squared distance."""
+        """Whether there are pairs, and all their values are squared distances."""
         return self.apart is not None and bool(self.apart.all())
 
     @cached_property
     def incidence(self) -> Incidence:
-        """The pairs as a map of kernels."""
+        """The linear map from a kernel to the values of the pairs."""
         if self.apart is None:
             return Incidence.entries(self.i, self.j, self.n)
         own = np.flatnonzero(self.apart)
@@ -72,7 +72,7 @@ class Structure:
         )  # fmt: skip
 
     def pair_values(self, V: Array, U: Array | None = None) -> Array:
-        """v_i'u_j of each pair (u = v by default), and |v_i - v_j|^2 of those that are distances."""
+        """The value of each pair: v_i'u_j (u = v by default), or ||v_i - v_j||^2 for distances."""
         if self.apart is None or U is not None:
             return self.incidence.of_product(V, V if U is None else U)
         one, other = V[self.i], V[self.j]
@@ -82,7 +82,7 @@ class Structure:
         return z
 
     def diagonal_value(self, V: Array) -> float:
-        """sum_i b_i s_i + a_i s_i^2, up to a constant the loss on the diagonal."""
+        """sum_i b_i s_i + a_i s_i^2: the losses on the diagonal up to a constant."""
         s = np.einsum("ir,ir->i", V, V)
         return float(self.linear @ s + self.quadratic @ s**2)
 
@@ -101,7 +101,7 @@ def structure(problem: Statement) -> Structure:
             zero = np.zeros(own.size)
             np.add.at(linear, i[own], term.weight[own] * term.loss.derivative(zero, term.target[own]))
             np.add.at(quadratic, i[own], 0.5 * term.weight[own] * term.loss.curvature)
-        if off.size:  # a point is at the distance zero of itself, whatever the kernel
+        if off.size:  # the distance of a point to itself is zero for every kernel
             blocks.append(Block(term.loss, k, at, at + off.size, off))
             parts.append((i[off], j[off], term.target[off], term.weight[off]))
             apart.append(np.full(off.size, isinstance(term.functional, SquaredDistances)))
@@ -115,7 +115,7 @@ def structure(problem: Statement) -> Structure:
 
 
 def unbounded_rows(problem: Statement) -> str | None:
-    """Why the row problems have no minimum, or no step that is known to go down; None if they have."""
+    """The reason why a row problem has no minimum, or no step that surely descends; None if there is none."""
     distances = [term for term in problem.terms if isinstance(term.functional, SquaredDistances)]
     if distances or problem.basis is not None:
         return _of_distances(problem)
@@ -127,12 +127,12 @@ def unbounded_rows(problem: Statement) -> str | None:
 
 
 def _of_distances(problem: Statement) -> str | None:
-    """The same of a problem with squared distances, or over all centred kernels."""
+    """The same reason for a problem with squared distances, or over all centred kernels."""
     every = all(isinstance(term.functional, SquaredDistances) for term in problem.terms)
     if problem.basis is not None and not (problem.terms and every):
         return "needs squared distances alone in a basis, since entries change with the centre of the rows"
     if problem.regularizer.row_multipliers:
-        return "takes squared distances without row norms: a row's minimum is then no secular equation"
+        return "takes squared distances only without row norms"
     if (reason := quadratic_conjugates(problem)) is not None:
         return f"{reason}, on squared distances"
     pairs = structure(problem)
@@ -153,7 +153,7 @@ def _of_distances(problem: Statement) -> str | None:
 
 
 def _own_cost(problem: Statement) -> Array:
-    """The diagonal of C; over centred kernels that of HCH, H = I - 11'/n."""
+    """The diagonal of C; for centred kernels the diagonal of HCH, H = I - 11'/n."""
     own: Array = problem.cost.diagonal()
     if problem.basis is None:
         return own

@@ -1,1 +1,1 @@
-"""What is asked: pairs, graph, losses, regularisers, the statement."""
+"""The data of a problem: pairs, graphs, functionals, losses, regularisers, and the statement."""

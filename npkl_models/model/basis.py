@@ -12,8 +12,8 @@ from npkl_models.errors import ProblemError
 from npkl_models.linalg import UNIT, Array, Index, Matrix, dense, gamma, nonnegative_norm
 from npkl_models.linalg.owned import Owner, frozen, owned_sparse, real_array, real_matrix, shelled
 
-ACCEPTED = 1e-8  # defect of what may be given
-CENTRED = 64 * UNIT  # sums of the columns that are zero, over the number of points
+ACCEPTED = 1e-8  # largest defect of a given Q
+CENTRED = 64 * UNIT  # norm of the column sums, over the number of points, that counts as zero
 STRAIGHT = 1e-13  # defect above which the columns are orthonormalised
 
 
@@ -86,12 +86,12 @@ class Basis(Owner):
 
     @cached_property
     def dense(self) -> Array:
-        """Q as an ndarray: itself, or a copy of a sparse one."""
+        """Q as an ndarray; a sparse Q is copied."""
         return self.Q.toarray() if sp.issparse(self.Q) else self.Q
 
     @cached_property
     def shared(self) -> tuple[Index, Array] | None:
-        """The only column that each row has an entry in, and the entry; None if some have more."""
+        """For each row, the only column with an entry, and this entry; None if a row has more entries."""
         if not sp.issparse(self.Q) or np.any(np.diff(self.Q.indptr) > 1):
             return None
         label, share = np.zeros(self.n, dtype=np.intp), np.zeros(self.n)
@@ -112,7 +112,7 @@ class Basis(Owner):
 
     @cached_property
     def _rounding(self) -> Array:
-        """Relative errors of a sum over the rows of each column: as many operations as it has entries (s)."""
+        """Relative errors of sums over the columns of Q (s): one operation for each entry of a column."""
         sparse = sp.issparse(self.Q)
         count = np.diff(sp.csc_array(self.Q).indptr) if sparse else np.full(self.size, self.n)
         own: Array = (count + 2.0) * UNIT
@@ -125,10 +125,10 @@ class Basis(Owner):
         return nonnegative_norm(lambda d: A.T @ (A @ d), self.size)
 
     def of_product(self, sizes: Matrix, within: float) -> float:
-        """An upper bound on the norm of what rounding does to Q'SQ, by the ``sizes`` of S (n x n).
+        """An upper bound on the norm of the rounding errors of Q'SQ, from the absolute values of S (n x n).
 
-        An entry of Q'(SQ) is off by the rounding of two sums, relative to that of ``|Q|'|S||Q|``: over the
-        rows of S, to be no more than ``within``, and over the entries of its column.
+        An entry of Q'(SQ) errs by the rounding of two sums, relative to the entry of ``|Q|'|S||Q|``. One sum
+        is over a row of S and has a relative error of at most ``within``. The other is over a column of Q.
         """
         A, own = self._sizes, self._rounding
 
@@ -140,7 +140,7 @@ class Basis(Owner):
 
     @cached_property
     def defect(self) -> float:
-        """An upper bound on the norm of Q'Q - I, the rounding of its evaluation included."""
+        """An upper bound on the norm of Q'Q - I, including the rounding of its evaluation."""
         gap = _gap(self.Q)
         gap = float(np.linalg.norm(gap.data if sp.issparse(gap) else gap))
         A, own = self._sizes, self._rounding
@@ -162,7 +162,7 @@ def _gap(Q: Matrix) -> Matrix:
 
 
 def shared_rows(label: Index, count: int) -> Basis:
-    """A sparse column for each group, the same number in all its rows; none for a negative label."""
+    """A sparse column for each group, with equal entries in its rows; negative labels have no column."""
     points = np.flatnonzero(label >= 0)
     own = label[points]
     share = np.bincount(own, minlength=count)[own] ** -0.5
@@ -170,11 +170,11 @@ def shared_rows(label: Index, count: int) -> Basis:
 
 
 def centred_wavelets(order: Index) -> Basis:
-    """A sparse basis of all centred vectors: the n - 1 wavelets of Haar, unbalanced where n asks for it.
+    """A sparse basis of all centred vectors: the n - 1 Haar wavelets, unbalanced unless n is a power of two.
 
-    Each column is constant on either half of a stretch of the points (in the order that is given, a
-    permutation) and zero elsewhere; about log2 n of them meet in a point. In an order in which neighbours are
-    close, what a sparse matrix is restricted to is sparse.
+    Each column is constant on either half of a range of points, in the given order (a permutation), and zero
+    elsewhere. About log2 n columns have an entry at each point. If neighbours are close in the order, a
+    sparse matrix stays sparse when it is restricted to the basis.
     """
     n = order.size
     first, last = np.zeros(1, dtype=np.intp), np.full(1, n, dtype=np.intp)

@@ -1,8 +1,8 @@
-"""The conjugates of a problem's values as quadratics on boxes, which is all that a conic method asks of them.
+"""The conjugates of a problem's values as quadratics on boxes, the form that a conic method needs.
 
-Every value z_e = <M_e, K> has a multiplier y_e with f_e*(y) = b y + q y^2 / 2 on [lower, upper]: a loss (b
-and q are read off its conjugate, whatever the loss), an equality (b its value, q = 0, free), a row norm (b
-the bound, q = 0, y >= 0).
+Every value z_e = <M_e, K> has a multiplier y_e with f_e*(y) = b y + q y^2 / 2 on [lower, upper]. For a loss,
+b and q come from its conjugate. For an equality, b is the value, q = 0, and y is free. For a row norm, b is
+the bound, q = 0 and y >= 0.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ class Box:
 
     @property
     def below(self) -> Mask:
-        """Where there is a lower end."""
+        """A mask of the intervals with a finite lower end."""
         return np.isfinite(self.lower)
 
     @property
     def above(self) -> Mask:
-        """Where there is an upper end."""
+        """A mask of the intervals with a finite upper end."""
         return np.isfinite(self.upper)
 
     @property
     def count(self) -> int:
-        """How many ends there are."""
+        """The number of finite ends."""
         return int(self.below.sum() + self.above.sum())
 
     def conjugate(self, y: Array) -> float:
-        """Sum of f*."""
+        """The sum of f*(y)."""
         return float(self.b @ y + 0.5 * (self.q @ y**2))
 
     @classmethod
     def of_loss(cls, loss: Loss, target: Array, weight: Array) -> Box:
-        """Of weight loss(z; target): two points of the domain tell b and q."""
+        """The box of weight loss(z; target); b and q follow from two points of the domain."""
         lower, upper = loss.domain(target, weight)
         first = loss.project(np.zeros_like(target), target, weight)
         second = loss.project(first + weight, target, weight)
@@ -61,19 +61,19 @@ class Box:
 
     @classmethod
     def half_line(cls, bound: Array) -> Box:
-        """Of the indicator of z <= bound."""
+        """The box of the indicator of z <= bound."""
         zero = np.zeros_like(bound)
         return cls(bound, zero, zero, np.full_like(bound, np.inf))
 
     @classmethod
     def join(cls, parts: list[Box]) -> Box:
-        """One after the other."""
+        """The boxes of all parts, one after the other."""
         columns = zip(*((part.b, part.q, part.lower, part.upper) for part in parts), strict=True)
         return cls(*(np.concatenate(column) for column in columns))
 
 
 def quadratic_conjugates(problem: Statement) -> str | None:
-    """Why the conjugate of a loss is no quadratic on its domain; None if all are."""
+    """The reason why the conjugate of a loss is not quadratic on its domain; None if all are."""
     for term in problem.terms:
         t, w = term.target, term.weight
         box = Box.of_loss(term.loss, t, w)

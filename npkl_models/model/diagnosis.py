@@ -15,7 +15,7 @@ from npkl_models.model.statement import Statement
 from npkl_models.proof.bounds import min_eigenvalue
 
 SCALE_RATIO = 1e6
-ROUNDED = 1e-10  # of the largest entry: what an eigenvalue of zero may be by rounding
+ROUNDED = 1e-10  # relative to the largest entry: smaller eigenvalues count as zero
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _disconnection(problem: Statement) -> Iterator[Finding]:
 
 
 def _singular(problem: Statement, count: int, label: Index) -> int:
-    """On how many components the smallest eigenvalue of the cost matrix is zero but for rounding."""
+    """The number of components on which the smallest eigenvalue of the cost matrix is zero up to rounding."""
     C = sp.csr_array(problem.cost)
     tiny = ROUNDED * float(abs(C).max() or 1.0)
     if count == 1 or min_eigenvalue(C).estimate > tiny:
@@ -99,7 +99,7 @@ def _singular(problem: Statement, count: int, label: Index) -> int:
 
 
 def _reached_by_nothing(problem: Statement, edges: Index) -> int:
-    """The number of points; those that share a column of a basis reach each other."""
+    """The number of points that nothing reaches; points that share a column of a basis reach each other."""
     reach = [part.functional.triplets() for part in problem.parts]
     every, order = [edges, *(np.stack([t.row, t.column], axis=1) for t in reach)], problem.n
     if problem.basis is not None:

@@ -1,4 +1,4 @@
-"""Squared distances in feature space: each by itself, differences of two, and linear combinations."""
+"""Squared distances in feature space, differences of two distances, and linear combinations."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class SquaredDistances(Functional):
         return out
 
     def scale_of_factor(self, V: Array) -> Array:
-        return super().size_of_factor(V)  # of points that should coincide: how long their rows are
+        return super().size_of_factor(V)  # the lengths of the rows, for points that should coincide
 
 
 class DistanceDifferences(Functional):
@@ -140,8 +140,8 @@ class DistanceCombinations(Functional):
             )
         A = owned_sparse(given)
         big = float(np.max(np.abs(A.data), initial=0.0))
-        if not np.isfinite(2 * big):  # K_ij is times twice a number
-            raise ProblemError(f"the matrix of {self.kind} must be finite, and twice it, got {big!r}")
+        if not np.isfinite(2 * big):  # the coefficient of K_ij is twice a number
+            raise ProblemError(f"the matrix of {self.kind} must be finite, also times two, got {big!r}")
         object.__setattr__(self, "distances", distances)
         object.__setattr__(self, "combination", A)
 
@@ -166,7 +166,7 @@ class DistanceCombinations(Functional):
             A = sp.csr_array(parts, shape=shape)
             A.check_format()
         except ValueError as error:
-            raise ProblemError(f"the matrix of {cls.kind} must be a sparse one by rows: {error}") from None
+            raise ProblemError(f"the matrix of {cls.kind} must be a valid CSR array: {error}") from None
         return cls(n, (numbers["i"], numbers["j"]), A)
 
     def kept(self, mask: Mask) -> Self:

@@ -15,9 +15,9 @@ from npkl_models.linalg import DENSE_SPECTRUM, Array, Matrix, dense, without_dia
 from npkl_models.linalg.owned import real_matrix, whole_number
 from npkl_models.model.basis import Basis
 
-SAME = 1e-8  # of the spectral scale: eigenvalues closer than this count as one
-SPARE = 5  # eigenvalues computed beyond those asked for, to see where the last one ends
-SHIFT = 1e-4  # of the scale, below zero: where shift-invert Lanczos looks
+SAME = 1e-8  # relative to the largest entry of L: eigenvalues closer than this count as one
+SPARE = 5  # further eigenvalues, which show whether the last wanted one is complete
+SHIFT = 1e-4  # relative to the largest entry of L: shift-invert Lanczos searches around minus this
 
 
 def eigenbasis(L: Matrix, size: int, skip: int = 0) -> Basis:
@@ -69,7 +69,7 @@ def eigenbasis(L: Matrix, size: int, skip: int = 0) -> Basis:
         raise ProblemError(f"size + skip must be at most n = {n}, got size = {size} and skip = {skip}")
     _check_connected(L, skip)
     scale, spare = max(float(abs(L).max()), 1e-300), SPARE
-    while True:  # until the last eigenvalue asked for has all of its eigenvectors
+    while True:  # until all eigenvectors of the last wanted eigenvalue are there
         values, vectors = _smallest(L, min(n, size + skip + spare))
         if values.size == n or values[-1] - values[size + skip - 1] > SAME * scale:
             break

@@ -1,7 +1,7 @@
-"""What follows from a problem: pure functions of it, each worked out once and kept with the problem itself.
+"""Facts about a problem: pure functions of the problem, each evaluated once and cached with the problem.
 
-Nothing else keeps them, so that they end with the problem, and a copy, a pickle or another process finds them
-again. Two threads may both work one out; they find the same.
+The cache ends with the problem. A copy, a pickle or another process evaluates the facts again. Two threads
+may evaluate a fact at the same time, with the same result.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ Known = TypeVar("Known")
 
 
 def fact(function: Callable[[Statement], Known]) -> Callable[[Statement], Known]:
-    """Let a pure function of a problem be evaluated once for each problem.
+    """Evaluate a pure function of a problem only once for each problem.
 
-    Its value must not hold the problem: a circle of references would wait for the garbage collector.
+    The value must not refer to the problem, since a circle of references would wait for the garbage
+    collector.
     """
 
     @wraps(function)
@@ -43,7 +44,7 @@ def fact(function: Callable[[Statement], Known]) -> Callable[[Statement], Known]
 
 @fact
 def cost_floor(problem: Statement) -> float:
-    """A proved lower bound on the smallest eigenvalue of C (of Q'CQ), -inf where none is at hand."""
+    """A proved lower bound on the smallest eigenvalue of C (over a basis: of Q'CQ); -inf without proof."""
     C, error = rounding.slack(problem, problem.no_multipliers)
     if not problem.cost.data.any():
         return 0.0
@@ -63,20 +64,20 @@ def cost_floor(problem: Statement) -> float:
 
 @fact
 def distance_floor(problem: Statement) -> float:
-    """A proved lower bound on the spectrum of sum_e M_e over all distances, -inf where none is at hand."""
+    """A proved lower bound on the spectrum of sum_e M_e over all distances; -inf without proof."""
     held = [np.full(e.functional.size, isinstance(e.functional, SquaredDistances)) for e in problem.parts]
     return _floor_of(problem, held)
 
 
 @fact
 def diagonal_floor(problem: Statement) -> float:
-    """The same over the equalities on the diagonal."""
+    """A proved lower bound on the spectrum of sum_e M_e over all equalities on K_ii; -inf without proof."""
     none = [np.zeros(e.functional.size, dtype=bool) for e in problem.terms]
     return _floor_of(problem, [*none, *(diagonal_of(e.functional) for e in problem.equalities)])
 
 
 def _floor_of(problem: Statement, held: list[Mask]) -> float:
-    """A floor of the spectrum of the sum of the M_e that are held, restricted to the basis."""
+    """A lower bound on the spectrum of the sum of the selected M_e, restricted to the basis."""
     if not any(part.any() for part in held):
         return float("-inf")
     free = Statement(sp.csr_array(problem.cost.shape), problem.terms, problem.equalities, basis=problem.basis)
@@ -90,10 +91,10 @@ def _floor_of(problem: Statement, held: list[Mask]) -> float:
 def trace_bound(problem: Statement, upper: float) -> float:
     """A proved upper bound on the trace of every optimal kernel, inf if there is none.
 
-    From the regulariser; from an equality for the trace, or on the diagonal; from C >= delta I with
-    non-negative losses, where delta tr K <= ``upper``; from square losses w_i (K_ii - t_i)^2 on the whole
-    diagonal, where tr K <= sum t + sqrt(sum 1/w * upper) by Cauchy-Schwarz. ``upper`` is an upper bound on
-    the optimum: the objective of a feasible point and its rounding, inf without one.
+    The result is the smallest of several bounds. The regulariser gives a bound, and so do equalities on the
+    trace or on the whole diagonal. C >= delta I and non-negative losses give delta tr K <= ``upper``. Square
+    losses w_i (K_ii - t_i)^2 on the whole diagonal give tr K <= sum t + sqrt(sum 1/w * upper) by
+    Cauchy-Schwarz. ``upper`` is an upper bound on the optimum from a feasible point, or inf.
     """
     bounds = [problem.regularizer.trace_bound(problem.n), float(np.sum(fixed_diagonal(problem)))]
     bounds += [float(e.value[0]) for e in problem.equalities if isinstance(e.functional, Trace)]
@@ -106,7 +107,7 @@ def trace_bound(problem: Statement, upper: float) -> float:
 
 
 def _from_diagonal_losses(problem: Statement, upper: float, mu: float) -> float:
-    """With C >= -mu I: x = tr K - sum t solves x^2 <= (sum 1/w) (upper + mu (sum t + x))."""
+    """With C >= -mu I, x = tr K - sum t satisfies x^2 <= (sum 1/w) (upper + mu (sum t + x))."""
     weight, target = np.zeros(problem.n), np.zeros(problem.n)
     for term in problem.terms:
         if term.loss.quadratic and term.loss.curvature > 0:
@@ -127,7 +128,7 @@ def _from_diagonal_losses(problem: Statement, upper: float, mu: float) -> float:
 
 
 def fixed_diagonal(problem: Statement) -> Array:
-    """What equalities say of K_ii, inf where they are silent."""
+    """The numbers to which equalities fix K_ii; inf for other points."""
     fixed = np.full(problem.n, np.inf)
     for part in problem.equalities:
         i = diagonal_of(part.functional)
@@ -145,7 +146,7 @@ def diagonal_of(functional: Functional) -> Mask:
 
 
 def squares(f: Functional) -> Mask:
-    """Which values are never negative on a PSD kernel: K_ii, squared distances, 1'K1."""
+    """Which values are never negative on a PSD kernel: K_ii, squared distances, 1'K1 and tr K."""
     if isinstance(f, Entries):
         return diagonal_of(f)
     return np.full(f.size, isinstance(f, (SquaredDistances, TotalSum, Trace)))

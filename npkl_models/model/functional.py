@@ -1,4 +1,4 @@
-"""What a linear functional z_e = <M_e, K> with sparse symmetric M_e must have.
+"""The base class of linear functionals z_e = <M_e, K> with sparse symmetric M_e.
 
 A functional is given by triplets: z_e is the sum of ``coefficient * K[row, column]`` over the triplets that
 ``owner`` assigns to e. A new functional only has to define its triplets. Its value on a kernel, its value on
@@ -119,7 +119,7 @@ class Functional(Owner, ABC):
 
     @cached_property
     def incidence(self) -> Incidence:
-        """The triplets, laid out for sums."""
+        """The triplets in the form that sums over them need."""
         owner, row, column, coefficient = (frozen(part) for part in self.triplets())
         return Incidence(owner, row, column, coefficient, self.n, self.size)
 

@@ -1,4 +1,4 @@
-"""The linear functionals of a kernel and their registry; what one must have is in `functional`."""
+"""The linear functionals of a kernel and their registry; the base class is in `functional`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 
-PAIRWISE = 64  # more roundings than in a sum of numpy, which is pairwise, of any length
+PAIRWISE = 64  # more roundings than a pairwise sum of numpy has, for any number of summands
 
 
 class Entries(Functional):

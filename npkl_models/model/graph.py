@@ -18,8 +18,8 @@ from npkl_models.linalg.owned import real_array, real_matrix, real_number, whole
 from npkl_models.model.neighbors import nearest_neighbors
 
 WIDTH_NEIGHBORS = 10
-LARGEST = 1e150  # coordinate of a point
-ROUNDED = 2  # times the rounding of a row's sum: what its degree is raised by
+LARGEST = 1e150  # largest coordinate of a point
+ROUNDED = 2  # a degree is raised by this multiple of the rounding error of its sum
 
 
 def knn_affinity(
@@ -105,7 +105,7 @@ def graph_width(
 
 
 def _width(sigma: float | str, distance: Array, n_neighbors: int) -> float:
-    """The number that ``sigma`` stands for, inf for a binary graph."""
+    """The width that ``sigma`` stands for; inf for a binary graph."""
     if isinstance(sigma, str) and sigma == "binary":
         return np.inf
     means = {

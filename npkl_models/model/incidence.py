@@ -1,4 +1,4 @@
-"""The linear map K -> z, z_e = <M_e, K> with sparse symmetric M_e, by the non-zeros of all M_e."""
+"""The linear map K -> z with z_e = <M_e, K> and sparse symmetric M_e, stored by the non-zeros of all M_e."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Incidence:
 
     @classmethod
     def entries(cls, i: Index, j: Index, n: int) -> Incidence:
-        """Of z_e = K[i_e, j_e]."""
+        """The map z_e = K[i_e, j_e]."""
         return cls(np.arange(i.size), i, j, np.broadcast_to(1.0, i.shape), n, i.size)
 
     @classmethod
@@ -74,11 +74,11 @@ class Incidence:
         return self.collect(parts)
 
     def halves(self, y: Array) -> Array:
-        """Half of coefficient * y[owner]: what either order of a triplet has in sum_e y_e M_e."""
+        """Half of coefficient * y[owner], the entry of each order of a triplet in sum_e y_e M_e."""
         return 0.5 * self.coefficient * (y if self.identity else y[self.owner])
 
     def row_sums(self, y: Array, x: Array | None = None) -> tuple[Array, Array]:
-        """Row sums of sum_e abs(y_e) abs(M_e) (of it times diag(x)), and how many numbers they have (n,)."""
+        """Row sums of sum_e abs(y_e) abs(M_e), times diag(x) if given, and their numbers of summands (n,)."""
         (ends, others), half = self.ends(), np.abs(self.halves(y))
         each = np.concatenate([half, half]) if x is None else np.concatenate([half, half]) * x[others]
         size = np.bincount(ends, weights=each, minlength=self.n)
@@ -90,14 +90,14 @@ class Incidence:
         return sp.coo_array((np.concatenate([half, half]), self.ends()), shape=(self.n, self.n)).tocsr()
 
     def pattern(self) -> Matrix:
-        """How many triplets, in both orders, stand at each entry (n x n); sorted indices."""
+        """The number of triplets, in both orders, at each entry (n x n), with sorted indices."""
         out = sp.coo_array((np.ones(2 * self.row.size), self.ends()), shape=(self.n, self.n)).tocsr()
         out.sort_indices()
         return out
 
 
 class Adjoint:
-    """y -> base + sum_e y_e M_e on a sparse pattern laid out once; a call overwrites the last result."""
+    """The map y -> base + sum_e y_e M_e on a fixed sparse pattern; a call overwrites the last result."""
 
     def __init__(self, incidence: Incidence, base: Matrix | None = None) -> None:
         self.incidence = incidence

@@ -1,4 +1,4 @@
-"""What a loss of a pair is asked: its faces.
+"""The base class of losses, with all that a loss must define.
 
 A loss is a convex function of a value z and a target t. A term of a problem is ``f(z) = w loss(z; t)`` with a
 weight w > 0. A class gives the value, the derivative, the conjugate f* with its domain, the proximal map, and
@@ -43,7 +43,7 @@ class Loss(ABC):
     latex_conjugate: ClassVar[str] = r"f^*(y)"  # of f = w loss, on its domain
     latex_domain: ClassVar[str] = r"y \in \operatorname{dom} f^*"
     separable: ClassVar[bool] = True  # a sum over the values; else all weights of a term must be equal
-    squared: ClassVar[bool] = False  # the square of something: SimpleNPKL weighs it with C / 2
+    squared: ClassVar[bool] = False  # a squared loss, which SimpleNPKL weighs with C / 2
 
     @abstractmethod
     def value(self, z: Array, t: Array) -> Array:
@@ -85,7 +85,7 @@ class Loss(ABC):
         return float(np.sum(np.where(z == 0, 0.0, np.where(z > 0, high, low)) * z))
 
     def in_domain(self, y: Array, t: Array, w: Array) -> Mask:
-        """Where y lies in the domain of f*; there is no tolerance, since kernels may be arbitrarily large."""
+        """Where y lies in the domain of f*, without tolerance, since kernels may be arbitrarily large."""
         return y == self.project(y, t, w)
 
     def subdifferential(self, z: Array, t: Array, w: Array, atol: float | Array) -> tuple[Array, Array]:

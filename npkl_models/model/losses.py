@@ -1,6 +1,6 @@
-"""The losses of a pair and their registry; what a loss must have is in `loss`.
+"""The losses of a value and their registry; the base class is in `loss`.
 
-To add one, write a class and put it into `LOSSES`; tests and backends find it there.
+To add a loss, write a class and put an instance into `LOSSES`; tests and backends find the loss there.
 
 Sources: Zhuang, Tsang & Hoi, JMLR 12 (2011), section 4; Hu & Kwok, IEEE TNNLS 26 (2015), fig. 1.
 """

@@ -14,15 +14,15 @@ from npkl_models.errors import MissingDependencyError, ProblemError, Unsupported
 from npkl_models.linalg import Array, Index
 
 APPROXIMATE_FROM = 50_000  # points
-HIGH_DIMENSION, HIGH_FROM = 50, 10_000  # in so many dimensions trees do not help, from fewer points on
-BAR_FROM = 20_000
-CHUNK = 5_000  # points asked for at a time
-TREE = 4  # dimensions up to which an exact search by a tree is the quickest at any size
-TREE_EXACT = 15  # the same among exact searches of many points
-CELLS, PROBED = 4.0, 48  # cells for the square root of n, and how many of them are searched for each point
-TRAINED = 64  # points of a cell that place it
-FLAT = 2_000  # points up to which all are compared
-BLURRED = 1e-4  # of a point's size: nearer neighbours are too few units of single precision away
+HIGH_DIMENSION, HIGH_FROM = 50, 10_000  # in so many dimensions, approximate searches begin at fewer points
+BAR_FROM = 20_000  # points from which on a progress bar is shown
+CHUNK = 5_000  # points of one query
+TREE = 4  # largest dimension in which exact search by a tree is the quickest at any size
+TREE_EXACT = 15  # largest dimension in which a tree is the quickest exact search of many points
+CELLS, PROBED = 4.0, 48  # cells, over the square root of n, and cells that are searched for each point
+TRAINED = 64  # points of a cell that determine its place
+FLAT = 2_000  # most points at which all points are compared
+BLURRED = 1e-4  # share of a point's size: single precision cannot tell nearer neighbours apart
 SEARCHES = ("auto", "exact", "approximate")
 Search = Callable[[Any], tuple[Array, Index]]
 
@@ -87,12 +87,12 @@ def _is_euclidean(metric: Any) -> bool:
 
 
 def _suits_a_tree(X: Any, metric: str) -> bool:
-    """Whether scipy's tree is to search: in few dimensions, without importing scikit-learn (a second)."""
+    """Whether scipy's tree is used: in few dimensions, where it avoids the import of scikit-learn (1 s)."""
     return _is_euclidean(metric) and isinstance(X, np.ndarray) and X.shape[1] <= TREE_EXACT
 
 
 def _threads(X: Any) -> int:
-    return -1 if X.shape[0] >= CHUNK else 1  # threads of which each has little to do cost more than that
+    return -1 if X.shape[0] >= CHUNK else 1  # for few points, threads cost more than they save
 
 
 def _asked_of_a_tree(X: Array, count: int) -> Search:
@@ -127,11 +127,11 @@ def _approximate(X: Any, count: int, metric: str, shown: bool) -> tuple[Array, I
 
 
 def _by_cells(X: Array, count: int) -> tuple[Array, Index]:
-    """Among the points of the nearest cells of an inverted file (Jegou, Douze & Schmid 2011), from a seed.
+    """Search the nearest cells of an inverted file (Jegou, Douze & Schmid 2011), from a fixed seed.
 
-    Candidates are found in single precision, about the median and in units of the farthest point; their
-    distances are then those of the points as they are. Points that single precision does not tell from their
-    neighbours (clusters far from each other and from the median) are searched for exactly.
+    Candidates are found in single precision, relative to the median and in units of the farthest point. Their
+    distances are then computed from the given points. If single precision cannot tell a point from its
+    neighbours (clusters far from each other and from the median), the search for this point is exact.
     """
     import faiss
 
@@ -151,7 +151,7 @@ def _by_cells(X: Array, count: int) -> tuple[Array, Index]:
     distance = _distances(X, np.maximum(neighbor, 0))
     sizes = farthest * np.abs(points).max(axis=1).astype(float)
     blurred = distance[:, -1] <= BLURRED * sizes
-    lacking = np.flatnonzero((neighbor < 0).any(axis=1) | blurred)  # or whose cells hold too few points
+    lacking = np.flatnonzero((neighbor < 0).any(axis=1) | blurred)  # too few points in the cells, or blurred
     if lacking.size:
         distance[lacking], neighbor[lacking] = _asked_of_sklearn(X, count, "euclidean")(X[lacking])
     order = np.argsort(distance, axis=1, kind="stable")
@@ -160,7 +160,7 @@ def _by_cells(X: Array, count: int) -> tuple[Array, Index]:
 
 
 def _distances(X: Array, neighbor: Index) -> Array:
-    """From each point to its own, a piece at a time."""
+    """The distances from each point to its neighbours, for a chunk of points at a time."""
     out = np.empty(neighbor.shape)
     for start in range(0, len(X), CHUNK):
         part = slice(start, start + CHUNK)
@@ -169,7 +169,7 @@ def _distances(X: Array, neighbor: Index) -> Array:
 
 
 def _without_self(distance: Array, neighbor: Index, own: Index) -> tuple[Array, Index]:
-    """Drop each point from its own list, or the last one where duplicates hid it."""
+    """Drop each point from its own list, or the last neighbour if duplicates hide the point."""
     m, k = neighbor.shape
     drop = neighbor == own[:, None]
     drop[~drop.any(axis=1), -1] = True
@@ -179,7 +179,7 @@ def _without_self(distance: Array, neighbor: Index, own: Index) -> tuple[Array, 
 
 
 def distances_of(X: Any, pairs: Index, metric: str = "euclidean") -> Array:
-    """Distances (m,) of pairs of points i, j (m, 2), of all from each i a piece at a time."""
+    """Distances (m,) of pairs of points i, j (m, 2), from chunks of all distances from the points i."""
     from sklearn.metrics import pairwise_distances_chunked
 
     if not len(pairs):
@@ -192,20 +192,21 @@ def distances_of(X: Any, pairs: Index, metric: str = "euclidean") -> Array:
     def taken(apart: Array, start: int) -> list[float]:
         own = order[ends[start] : ends[start + len(apart)]]
         out[own] = apart[place[own] - start, pairs[own, 1]]
-        return [0.0] * len(apart)  # which scikit-learn asks for
+        return [0.0] * len(apart)  # scikit-learn requires a result
 
     try:
         for _ in pairwise_distances_chunked(X[first], X, reduce_func=taken, metric=metric):
             pass
-    except ValueError as error:  # names that only a search knows
+    except ValueError as error:  # some metrics exist for searches only
         raise UnsupportedError(f"distances of all pairs by the metric {metric!r}: {error}") from error
     return out
 
 
 def nearest_between(X: Any, label: Index, metric: str = "euclidean") -> tuple[Array, Index, Index]:
-    """The distance of every two parts of the points, and the points of the row's and of the column's part.
+    """The distance of every two groups of points, and the nearest points in the row's and the column's group.
 
-    ``label`` (n,) says the part, from 0; each of the three is (parts, parts), symmetric but for the roles.
+    ``label`` (n,) is the group of each point, from 0. Each of the three results has the shape
+    (groups, groups).
     """
     from sklearn.neighbors import NearestNeighbors
 

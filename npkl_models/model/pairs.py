@@ -135,7 +135,7 @@ class Pairs(Owner):
         Raises
         ------
         ProblemError
-            If shapes or values are others, or if y has both -1 and 0.
+            If a shape or a value is wrong, or if y has both -1 and 0.
         """
         table = whole_array(pairs, "pairs of shape (m, 2)")
         flags = all(isinstance(one, (bool, np.bool_)) for one in np.asarray(y, dtype=object).ravel())

@@ -1,4 +1,4 @@
-"""What a problem is given: its parts, points and multipliers, or a ProblemError that says what is none."""
+"""Read the parts, points and multipliers of a problem; wrong input raises a ProblemError."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Kind = TypeVar("Kind", LossTerm, Equality)
 
 
 def read_parts(given: Kind | Iterable[Kind], kind: type[Kind], what: str) -> tuple[Kind, ...]:
-    """The parts as a tuple, or a ProblemError that names the one that is none."""
+    """The parts as a tuple, or a ProblemError that names the wrong one."""
     parts = (given,) if isinstance(given, kind) else given
     if not isinstance(parts, Iterable) or (isinstance(parts, np.ndarray) and not parts.ndim):
         raise ProblemError(f"{what} must be a list of {kind.__name__}s, got {parts!r}")
@@ -29,7 +29,7 @@ def read_parts(given: Kind | Iterable[Kind], kind: type[Kind], what: str) -> tup
 
 
 def read_values(given: Any, shape: tuple[int, int | None], what: str) -> Array:
-    """The numbers of a factor or kernel as they are, or a ProblemError."""
+    """The numbers of a factor or kernel as an array, or a ProblemError."""
     array = given if type(given) is np.ndarray and given.dtype == np.float64 else real_array(given, what)
     if array.ndim != 2 or array.shape[0] != shape[0] or shape[1] not in (None, array.shape[1]):
         wanted = f"({shape[0]}, {'r' if shape[1] is None else shape[1]})"
@@ -40,7 +40,7 @@ def read_values(given: Any, shape: tuple[int, int | None], what: str) -> Array:
 def read_multipliers(
     given: Any, terms: tuple[LossTerm, ...], equalities: tuple[Equality, ...]
 ) -> Multipliers:
-    """Multipliers of floats: those given, or an array for each term (one array will do for a single term)."""
+    """Multipliers of floats, from `Multipliers` or an array for each term (or one array for one term)."""
     if isinstance(given, Multipliers):
         return given.each(_numbers)
     if len(terms) == 1 and isinstance(given, np.ndarray) and given.ndim == 1:
@@ -52,13 +52,13 @@ def read_multipliers(
 
 
 def _numbers(values: Any) -> Array:
-    """Numbers as they are where they are floats; anything else is read, or refused."""
+    """A float array itself; anything else is converted, or raises a ProblemError."""
     if isinstance(values, np.ndarray) and values.dtype == np.float64 and type(values) is np.ndarray:
         return values
     return real_array(values, "multipliers")
 
 
-LARGEST_COST = 1e300  # beyond, sums of two entries may not be finite
+LARGEST_COST = 1e300  # sums of larger entries may not be finite
 
 
 def symmetric_cost(cost: Any) -> Matrix:

@@ -1,8 +1,8 @@
-"""What a regulariser R(K) is asked: value, support function, faces for the solvers, CVXPY forms.
+"""The base class of regularisers R(K): value, support function, faces for the solvers, CVXPY forms.
 
-The support R*(Z) = sup over PSD K of <Z, K> - R(K) is what a dual bound needs. It is finite for
-every Z where R confines K (``finite_support``); otherwise it is 0 for Z <= ``shift`` I and
-infinite beyond, or is paid for by multipliers of the rows (``row_multipliers``).
+A dual bound needs the support function R*(Z) = sup over PSD K of <Z, K> - R(K). R* is finite for every Z if R
+confines K (``finite_support``). Otherwise it is 0 for Z <= ``shift`` I and infinite for other Z, or
+multipliers of the rows pay for it (``row_multipliers``).
 
 Source: Zhuang, Tsang & Hoi, JMLR 12 (2011), eqs. (11)-(14) and propositions 1 and 2; Hu & Kwok, IEEE TNNLS 26
 (2015), eq. (29) for the row norms.
@@ -21,7 +21,7 @@ from npkl_models.linalg import UNIT, WIDE, Array
 from npkl_models.model.trace_cones import Cvx, CvxSupport
 
 ROUND = 2 * UNIT
-SMALLEST = 1e-150  # a number whose square is still a number
+SMALLEST = 1e-150  # a small number whose square does not underflow
 
 
 class TraceFace(Protocol):
@@ -85,7 +85,7 @@ class Regularizer(ABC):
 
     @property
     def spectral(self) -> TraceFace | None:
-        """The regulariser as a function of tr K^p; None if it is no such function."""
+        """The regulariser as a function of tr K^p; None if it is not such a function."""
         return None
 
     @property
@@ -177,9 +177,10 @@ class Regularizer(ABC):
         """
 
     def gradient(self, V: Array, SV: Array) -> tuple[Array, Array]:
-        """A subgradient of R at K = V V' as (W, mu), meaning W diag(mu) W' with W'W = I; none is known here.
+        """A subgradient of R at K = V V' as (W, mu), meaning W diag(mu) W' with W'W = I; empty by default.
 
-        It sharpens bounds where R* is finite. ``SV`` is the slack times V, which tells multipliers.
+        The subgradient sharpens bounds if R* is finite. ``SV`` is the slack times V; multipliers follow from
+        it.
         """
         return V[:, :0], np.zeros(0)
 
@@ -193,18 +194,18 @@ class Regularizer(ABC):
 
 
 def linear_support(eigenvalues: Array, shift: float) -> float:
-    """R*(Z) of R = ``shift`` tr K on the cone: 0 for Z <= shift I, infinite beyond."""
+    """R*(Z) of R = ``shift`` tr K on the cone: 0 for Z <= shift I, infinite for other Z."""
     return 0.0 if np.max(eigenvalues, initial=-np.inf) <= shift else float("inf")
 
 
 def inside(V: Array) -> float:
-    """A factor below one that pays for the rounding of norms of rows or columns of V."""
+    """A factor below one that covers the rounding of norms of rows or columns of V."""
     wide = float(np.sqrt(min(V.shape))) if min(V.shape) > WIDE else 1.0  # as `gram_eigenvalues` rounds
     return 1 - (sum(V.shape) + 8) * wide * UNIT
 
 
 def parameter(name: str, value: float | None) -> Cvx:
-    """A parameter of the CVXPY problem by that name."""
+    """A parameter of the CVXPY problem with this name."""
     import cvxpy as cp
 
     return cp.Parameter(nonneg=True, name=name, value=value)

@@ -117,7 +117,7 @@ class RowNormBound(Regularizer):
 
         The exact support is the minimum of b^2 sum d over d >= 0 with Diag(d) >= Z, itself an SDP.
         """
-        points = eigenvalues.size if n is None else n  # in a basis Z has fewer rows than there are points
+        points = eigenvalues.size if n is None else n  # over a basis Z has fewer rows than points
         return self.b**2 * points * max(0.0, float(np.max(eigenvalues, initial=0.0))) * (1 + 8 * ROUND)
 
     def cvxpy_primal(self, K: Cvx, diagonal: Cvx) -> tuple[Cvx, list[Cvx], Cvx | None]:

@@ -1,8 +1,8 @@
-"""What rounding costs: the distance between the numbers of a certificate and the exact ones.
+"""Bounds on rounding errors: the distance between computed numbers of a certificate and the exact ones.
 
-A bound is a theorem about the numbers in memory only if everything that is computed on the way is paid
-for. Each function here bounds such an error from above, by the sizes of the numbers that entered (not of
-the result, which may be small by cancellation).
+A bound on the optimum is a theorem about the numbers in memory only if it covers all rounding errors. Each
+function here bounds such errors from above, by the sizes of the numbers that enter. The size of the result
+does not serve, since the result may be small by cancellation.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from npkl_models.linalg.twofold import add, minus, twofold
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 
-EXACT = 2e7  # products in Q W up to which it is formed with twice the digits (a 20th without equalities)
-SMALLEST = 1e-30  # and its inverse: sizes of which squares of products are far from the ends of the range
-SUM = 64  # units of roundoff in a sum of numpy (pairwise) and in each of its terms
+EXACT = 2e7  # most products in Q W that is formed with twice the digits (a 20th without equalities)
+SMALLEST = 1e-30  # between this and its inverse, squares of products neither under- nor overflow
+SUM = 64  # units of roundoff in a (pairwise) sum of numpy and in each of its terms
 
 
 def paid(problem: Statement, y: Multipliers) -> float:
-    """An upper bound on sum f*(y) + nu'b + b^2 sum d; +inf off the domain."""
+    """An upper bound on sum f*(y) + nu'b + b^2 sum d; +inf outside the domain."""
     total = problem.conjugate_sum(y)
     if not math.isfinite(total):
         return math.inf
@@ -55,9 +55,9 @@ def paid(problem: Statement, y: Multipliers) -> float:
 def slack(problem: Statement, y: Multipliers) -> tuple[Matrix, float]:
     """S(y), restricted to the basis, and a bound on the norm of its error.
 
-    S is a sum of numbers that may cancel: its error is up to the row sums of |C| + sum |y_e| |M_e| times
-    a unit for each of them. In a basis come the errors of the product Q'SQ and the defect of Q: K = Q U
-    Q' is meant with the exactly orthonormal basis of the same range.
+    S is a sum of numbers that may cancel. Its error is at most a row sum of |C| + sum |y_e| |M_e|, times a
+    unit of roundoff for each summand. Over a basis, the error includes the errors of the product Q'SQ and the
+    defect of Q, since K = Q U Q' refers to the exactly orthonormal basis with the same range.
     """
     S = problem.slack(y)
     size = absolute_row_sums(problem.cost)
@@ -86,10 +86,10 @@ def multiplier_sizes(problem: Statement, y: Multipliers) -> float:
 
 
 def off_basis(problem: Statement, V: Array) -> Array:
-    """How far each row of V may be from that of a factor Q W exactly in the range of the basis (n).
+    """A bound on the distance of each row of V from that of a factor Q W in the exact range of the basis (n).
 
-    A factor of floating-point numbers is so but for rounding, which where V is far shorter than Q and W,
-    or two of its rows are far nearer to each other than to zero, is not small against what is read from it.
+    A factor of floating-point numbers is in this range only up to rounding. The rounding is not small in two
+    cases: V is far shorter than Q and W, or two rows are far nearer to each other than to zero.
     """
     basis = problem.basis
     if basis is None:
@@ -106,12 +106,12 @@ def off_basis(problem: Statement, V: Array) -> Array:
 
 
 def grown(V: Array, reach: float) -> float:
-    """The nuclear norm of the change of V V' for a factor within ``reach`` of V, at most."""
+    """A bound on the nuclear norm of the change from V V' to the kernel of a factor within ``reach`` of V."""
     return reach * (2 * float(np.linalg.norm(V)) + reach) * (1 + 1e-9)
 
 
 def objective(problem: Statement, V: Array, value: float) -> float:
-    """An upper bound on the error of the objective at V V', or at what is nearest in the basis's range."""
+    """An upper bound on the error of the objective at V V', or at the nearest kernel over the basis."""
     lengths = np.sqrt(np.einsum("ir,ir->i", V, V))
     steps = V.shape[1] + 8 + float(np.max(np.diff(problem.cost.indptr), initial=0))
     steps += max((term.functional.additions for term in problem.terms), default=0)  # running sums
@@ -139,15 +139,15 @@ def objective(problem: Statement, V: Array, value: float) -> float:
 
 
 def sensitivity(problem: Statement, V: Array, reach: float, nu: tuple[Array, ...]) -> float:
-    """An upper bound on the change of the objective from V to a feasible factor within ``reach`` of it.
+    """An upper bound on the change of the objective from V to a feasible factor within ``reach`` of V.
 
-    With any multipliers nu it is <S, K' - K> + nu'(A(K) - b) and what the losses are beyond their slopes
-    at V; with those of an optimum S V = 0, and little is left.
+    For any multipliers nu, the change is <S, K' - K> + nu'(A(K) - b), plus what the losses exceed their
+    linear models at V by. For the multipliers of an optimum S V = 0, and the change is small.
     """
     R = problem.regularizer
     unpriced = R.vacuous or R.bounds or R.row_radius is not None
     if reach == 0.0 or not (problem.cost.data.any() or problem.terms or not unpriced):
-        return 0.0  # or there is nothing to change
+        return 0.0  # nothing can change
     y = problem.derivatives(V)
     S = problem.slack(replace(y, equalities=nu))
     lengths, steps = np.sqrt(np.einsum("ir,ir->i", V, V)), V.shape[1] + SUM
@@ -156,7 +156,7 @@ def sensitivity(problem: Statement, V: Array, reach: float, nu: tuple[Array, ...
     error = gamma(steps + problem.n + count) * float(np.linalg.norm(size @ ends + sizes))
     SV = np.asarray(S @ V)
     total = 2 * reach * (float(np.linalg.norm(problem.drop(SV))) + error) + reach**2 * norm_bound(size)
-    if problem.basis is not None:  # what of the way there leaves its range
+    if problem.basis is not None:  # V may be outside the range of the basis
         off = off_basis(problem, V)
         total += 2 * float(off @ np.linalg.norm(SV, axis=1)) + 2 * float(np.linalg.norm(off)) * error
     for term, own in zip(problem.terms, y.terms, strict=True):
@@ -178,7 +178,7 @@ def sensitivity(problem: Statement, V: Array, reach: float, nu: tuple[Array, ...
 
 
 def linear_change(problem: Statement, V: Array, reach: float) -> float:
-    """The same of <C, K> alone, by the cost: no multiplier of an equality enters; inf with other terms."""
+    """An upper bound on the change of <C, K> within ``reach`` of V; inf if the objective has other parts."""
     if problem.terms or not problem.regularizer.vacuous:
         return math.inf
     lengths = np.sqrt(np.einsum("ir,ir->i", V, V))
@@ -191,10 +191,10 @@ def linear_change(problem: Statement, V: Array, reach: float) -> float:
 def turned_change(
     problem: Statement, V: Array, turned: float, reach: float, nu: tuple[Array, ...], missed: Array
 ) -> float:
-    """An upper bound on <C, V D V'> for a D with |D| <= ``turned`` that makes up for what equalities miss.
+    """An upper bound on <C, V D V'> for |D| <= ``turned``, if V (I + D) V' meets the equalities.
 
-    That is <S, V D V'> + nu'(A(VV') - b) with any multipliers nu; |A(VV') - b| <= ``missed``. V may be off by
-    ``reach``. There are no terms, and no regulariser.
+    <C, V D V'> equals <S, V D V'> + nu'(A(VV') - b) for any multipliers nu, and |A(VV') - b| <= ``missed``. V
+    may be off by ``reach``. The problem has neither terms nor a regulariser.
     """
     if not problem.cost.data.any():
         return 0.0
@@ -213,16 +213,16 @@ def turned_change(
 
 
 def in_range(A: Array) -> bool:
-    """Whether the largest number is such that norms of products lose nothing that matters to underflow."""
+    """Whether the largest number is neither too small nor too large for norms of products."""
     return SMALLEST <= float(np.max(np.abs(A), initial=0.0)) <= 1 / SMALLEST
 
 
 def slack_sizes(
     problem: Statement, y: Multipliers, nu: tuple[Array, ...], x: Array | None = None
 ) -> tuple[Array, float]:
-    """Row sums of |C| + sum |y_e| |M_e| (times diag(x)): what rounding in the slack is relative to.
+    """Row sums of |C| + sum |y_e| |M_e| (times diag(x)), and the largest number of summands in a row.
 
-    And how many numbers a row of it is made of, at most.
+    Rounding errors of the slack are relative to these row sums.
     """
     size, count = absolute_row_sums(problem.cost, x), np.diff(problem.cost.indptr).astype(float)
     for part, own in zip(problem.parts, (*y.terms, *nu), strict=True):
@@ -232,5 +232,5 @@ def slack_sizes(
 
 
 def raised(values: Array, by: float | Array) -> Array:
-    """Values + by, rounded such that what was added is no less than ``by``."""
+    """``values + by``, rounded such that the sum gains no less than ``by``."""
     return values + (by + 4 * UNIT * (np.abs(values) + np.abs(by)))

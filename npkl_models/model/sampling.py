@@ -1,4 +1,4 @@
-"""Reading labels, and drawing distinct pairs at random without listing all candidates."""
+"""Read labels, and draw distinct pairs at random, mostly without a list of all candidates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from npkl_models.errors import ProblemError
 from npkl_models.linalg import Index, Mask
 from npkl_models.linalg.owned import whole_number
 
-ENUMERATE = 2_000_000  # up to so many candidate pairs are listed rather than drawn
+ENUMERATE = 2_000_000  # most pairs of points for which candidates may be listed
 
 
 def uniform_pairs(labels: Index, n_must: int, n_cannot: int, rng: np.random.Generator) -> tuple[Index, Index]:
@@ -45,7 +45,7 @@ def uniform_pairs(labels: Index, n_must: int, n_cannot: int, rng: np.random.Gene
 def pairs_per_class(
     labels: Index, names: list[str], n_must: int, n_cannot: int, rng: np.random.Generator
 ) -> tuple[Index, Index]:
-    """So many distinct pairs in each class, and between every two classes, each uniform."""
+    """Draw distinct pairs uniformly: ``n_must`` in each class, ``n_cannot`` between every two classes."""
     n_must = whole_number(n_must, "number of must-link pairs per class", 0)
     n_cannot = whole_number(n_cannot, "number of cannot-link pairs per two classes", 0)
     members = [np.flatnonzero(labels == c) for c in range(len(names))]
@@ -122,5 +122,5 @@ def labelled(y: ArrayLike) -> tuple[Mask, Index]:
 
 
 def _is_label(value: Any) -> bool:
-    """Not -1, None or NaN."""
+    """Whether a value is a label: not -1, None or NaN."""
     return value is not None and value == value and not (not isinstance(value, str) and value == -1)

@@ -1,7 +1,8 @@
-"""The units of a problem: what its costs and its kernels are measured in, read off its own data.
+"""The units of costs and kernels of a problem, taken from the data of the problem.
 
-A problem has no natural one: (t C, t w) has the kernels of (C, w), and where no loss has a unit of its own,
-targets and bounds times s have s times the kernels. What is large or small is said relative to these units.
+A problem has no natural units: (t C, t w) has the same optimal kernels as (C, w). If no loss has a unit of
+its own, s times the targets and bounds have s times the kernels. So numbers are large or small only relative
+to these units.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from npkl_models.linalg import Array, Matrix
 from npkl_models.model.regularizer import Regularizer
 from npkl_models.model.terms import Equality, LossTerm
 
-FAINT = 0.01  # of the losses' unit: what the unit of cost is at least, where the cost is next to nothing
+FAINT = 0.01  # share of the losses' unit that the unit of cost has at least
 
 
 def kernel_unit(
     terms: Sequence[LossTerm], equalities: Sequence[Equality], regularizer: Regularizer, n: int
 ) -> float:
-    """The largest value that is asked of the kernel; else what the regulariser grants each K_ii; else one.
+    """The unit of kernels: the largest target or equality; else the mean K_ii that R allows; else one.
 
-    Only losses without a unit of their own ask for values: z = 1 is where a hinge has its kink.
+    It is one if a loss has a unit of its own, as the hinge has with its kink at tz = 1.
     """
     if any(term.loss.rescaled(term.target, term.weight, 1.0) is None for term in terms):
         return 1.0
@@ -36,19 +37,19 @@ def kernel_unit(
 
 
 def cost_unit(cost: Matrix, losses: float, kernel: float) -> float:
-    """The largest entry of C; where that is next to nothing, what the losses at K = 0 are by."""
+    """The unit of cost: the largest entry of C, or a share of the losses' unit if the entry is tiny."""
     largest = float(np.max(np.abs(cost.data), initial=0.0))
     faint = FAINT * (losses / kernel) if largest > 0 else losses / kernel
     return max(largest, faint) or 1.0
 
 
 def reference(cost: Matrix, terms: Sequence[LossTerm], kernel: float) -> float:
-    """What a gap is relative to besides its ends: the least loss at K = 0, or a typical cost if that is less.
+    """The reference value of relative gaps: the least loss at K = 0, or a typical cost if that is less.
 
-    A typical cost is the median of C's diagonal, of what is not zero, times the unit of kernels; without both
-    it is of the slopes of the losses at K = 0 (linear ones are a cost). The smaller of the two, and the least
-    loss: a few heavy pairs that can be met exactly must not make a gap look small that is a good part of the
-    optimum.
+    A typical cost is the median of the diagonal entries of C that are not zero, times the unit of kernels. If
+    there is neither a loss at K = 0 nor a cost, the median slope of the losses at K = 0 replaces the entry
+    (linear losses are a cost). The least loss and the smaller number are taken for one reason: a few heavy
+    pairs that can be met exactly must not make a large gap look small.
     """
     diagonal = np.abs(cost.diagonal())
     diagonal = diagonal[diagonal > 0]
@@ -59,7 +60,7 @@ def reference(cost: Matrix, terms: Sequence[LossTerm], kernel: float) -> float:
 
 
 def _slope_at_zero(terms: Sequence[LossTerm]) -> float:
-    """The median size of the losses' slopes at K = 0, of those that are not zero; a cost by another name."""
+    """The median absolute value of the losses' slopes at K = 0 that are not zero; 0 without such slopes."""
     slopes = [np.abs(term.derivative(np.zeros_like(term.target))) for term in terms]
     every = np.concatenate([np.zeros(0), *slopes])
     every = every[(every > 0) & np.isfinite(every)]
@@ -67,13 +68,13 @@ def _slope_at_zero(terms: Sequence[LossTerm]) -> float:
 
 
 def typical_loss(terms: Sequence[LossTerm]) -> float:
-    """The median of the losses at K = 0, of those that are positive; zero where none is."""
+    """The median of the positive losses at K = 0; zero if there are none."""
     positive = losses_at_zero(terms)
     return float(np.median(positive)) if positive.size else 0.0
 
 
 def losses_at_zero(terms: Sequence[LossTerm]) -> Array:
-    """The losses at K = 0 that are positive, and not too large to be numbers."""
+    """The losses at K = 0 that are positive and finite."""
     with np.errstate(over="ignore"):
         values: list[Array] = [
             term.weight * term.loss.value(np.zeros_like(term.target), term.target) for term in terms

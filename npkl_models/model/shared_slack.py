@@ -108,24 +108,24 @@ class SharedSlack(Loss):
 
 
 def onto_simplex(y: Array, total: float) -> Array:
-    """The nearest x >= 0 with sum x <= total; what lies inside stays as it is, to the last bit.
+    """The nearest x >= 0 with sum x <= total; a y that satisfies this does not change in any bit.
 
     Held, Wolfe & Crowder 1974: x = max(y - s, 0) with one shift s, found from the sorted numbers.
     """
     x = np.maximum(y, 0.0)
-    if not np.isfinite(x).all():  # numbers out of range are near to nothing
+    if not np.isfinite(x).all():  # numbers out of range have no nearest point
         return np.zeros_like(x)
     if _within(x, total):
         return x
-    below = x - np.max(x)  # of which the shift may be told, however large they are beside the total
+    below = x - np.max(x)  # differences show the shift, even if y is far larger than the total
     falling = np.sort(below)[::-1]
     over = (np.cumsum(falling) - total) / np.arange(1, x.size + 1)
     x = np.maximum(below - over[np.flatnonzero(falling > over)[-1]], 0.0)
-    while not _within(x, total):  # by what rounding has left
+    while not _within(x, total):  # remove what rounding has left
         x = x * (1 - 4 * UNIT * x.size)
     return x
 
 
 def _within(x: Array, total: float) -> bool:
-    """Whether the sum is at most the total, exactly: the sign of a sum of floats is not rounded."""
+    """Whether the sum is at most the total, exactly: `math.fsum` does not round the sign of a sum."""
     return math.fsum([*x.tolist(), -total]) <= 0

@@ -1,4 +1,4 @@
-"""What the squared losses share, and the square of what a value is above its target."""
+"""The base class of squared losses, and the squared excess of a value over its target."""
 
 from __future__ import annotations
 

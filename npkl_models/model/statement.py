@@ -1,4 +1,4 @@
-"""The statement of a problem: data, written once, and never changed."""
+"""The statement of a problem: data that never change."""
 
 from __future__ import annotations
 
@@ -308,5 +308,5 @@ shelled(Statement, "cost")
 
 
 def kind() -> type[Statement]:
-    """The class of what is read from a file: `npkl_models.Problem`, by its name, as pickle finds a class."""
+    """The class of a problem that is read from a file: `npkl_models.Problem`, imported by its name."""
     return import_module("npkl_models.problem").Problem

@@ -1,4 +1,4 @@
-"""Problems and what belongs to them as arrays and JSON in one .npz file, without pickle."""
+"""Problems and their answers as arrays and JSON in one .npz file, without pickle."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from npkl_models.model.regularizers import REGULARIZERS, Regularizer
 from npkl_models.model.terms import Equality, LossTerm
 
 Arrays = dict[str, Any]
-FEW = 2**20  # points or values that a file may name without having as many numbers
-WIDEST = 4  # columns of a factor for each point, at most
+FEW = 2**20  # points or values that a file may declare even if it holds fewer numbers
+WIDEST = 4  # most columns of a factor, over the number of points
 HISTORY = "history."
 
 
@@ -69,7 +69,7 @@ def pack(
 
 
 def unpack(header: Header, data: Arrays) -> Header:
-    """The parts of a problem by their names, from what `pack` made."""
+    """The parts of a problem by their names, from the header and arrays of `pack`."""
     n = whole(header, "n", 2)
     cost = sp.coo_array((data["cost.data"], (data["cost.row"], data["cost.col"])), shape=(n, n))
     terms, equalities = [], []
@@ -101,7 +101,7 @@ def unpack(header: Header, data: Arrays) -> Header:
 def _functional(
     cls: type[Functional], n: int, indices: tuple[Any, ...], numbers: dict[str, Any]
 ) -> Functional:
-    """A functional, with just the numbers that it has."""
+    """A functional from its indices and numbers; a missing or superfluous number is an error."""
     try:
         made = cls.made(n, indices, numbers)
     except KeyError as missing:
@@ -112,7 +112,7 @@ def _functional(
 
 
 def _made(described: Header, known: dict[str, Any]) -> Any:
-    """A loss or a regulariser by its name, with just the parameters that it has."""
+    """A loss or a regulariser from its name and parameters; a wrong parameter is an error."""
     own = dict(described)
     name = text(own, "name")
     if name not in known:
@@ -125,7 +125,7 @@ def _made(described: Header, known: dict[str, Any]) -> Any:
 
 
 def check(header: Header, archive: Archive) -> None:
-    """Raise an error for arrays that are none of the header's, or larger than its parts can need."""
+    """Raise an error for arrays that the header does not describe, or that are too large for its parts."""
     n, shapes = whole(header, "n", 2), {**archive.shapes}
     if n > max(FEW, archive.numbers):
         raise ProblemError(f"field 'n' must be at most the numbers of the file, {archive.numbers}, got {n}")
@@ -150,7 +150,7 @@ def check(header: Header, archive: Archive) -> None:
 
 
 def _same(shapes: dict[str, Any], names: Sequence[str], most: int) -> int:
-    """Take vectors of one length away from the shapes; their length."""
+    """Remove vectors of one length from the shapes, and return their length."""
     found = {shapes.pop(name, None) for name in names}
     shape = found.pop()
     if found or shape is None or len(shape) != 1 or shape[0] > most:

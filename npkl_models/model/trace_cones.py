@@ -1,11 +1,11 @@
 """CVXPY forms of tr K^p and of the support functions that belong to it.
 
-p = 1 and 2 are the trace and the Frobenius norm. p = 4 goes through Schur complements: X >= K^2 and
-tr X^2; p = 3/2 and 3, conjugate to each other, through two blocks of order 2n (after Fawzi & Saunderson,
-Linear Algebra Appl. 513, 2017). Any other p goes through majorisation: f(lambda(K)) <= s for a symmetric,
-convex and increasing f iff some decreasing x >= 0 weakly majorises lambda(K) with f(x) <= s (Ben-Tal &
-Nemirovski, Lectures on Modern Convex Optimization, section 4.2). That takes one semidefinite pair
-for each eigenvalue, so it is for small orders only.
+p = 1 is the trace, and p = 2 the Frobenius norm. p = 4 uses a Schur complement: X >= K^2, and tr X^2. p = 3/2
+and p = 3, which are conjugate to each other, use two blocks of order 2n (after Fawzi & Saunderson, Linear
+Algebra Appl. 513, 2017). Any other p uses majorisation. Let f be symmetric, convex and increasing.
+f(lambda(K)) <= s if and only if some decreasing x >= 0 weakly majorises lambda(K) with f(x) <= s (Ben-Tal &
+Nemirovski, Lectures on Modern Convex Optimization, section 4.2). This form has one semidefinite pair for each
+eigenvalue, so it is for small orders only.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class CvxSupport(NamedTuple):
 
 
 def needs_majorisation(p: float) -> bool:
-    """Whether tr K^p has no form of fixed size here."""
+    """Whether tr K^p needs majorisation, since this module has no form of fixed size for p."""
     return p not in (1.0, 1.5, 2.0, 3.0, 4.0)
 
 
@@ -93,7 +93,7 @@ def penalty_support(S: Cvx, p: float, G: float) -> CvxSupport:
         return CvxSupport(cp.sum_squares(W) / G + cp.trace(T), S - Y - Y.T, [block], None)
     q = p / (p - 1)
     P = cp.Variable((n, n), symmetric=True)
-    form, constraints = trace_power(P, q)  # of P = Z / G: a power of G alone might overflow
+    form, constraints = trace_power(P, q)  # with P = Z / G, since a power of G alone might overflow
     return CvxSupport((G / q) * form, S + G * P, [P >> 0, *constraints], None)
 
 

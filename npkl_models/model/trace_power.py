@@ -1,4 +1,4 @@
-"""The trace of a power of the kernel, bounded or penalised; its source is in `regularizer`."""
+"""The trace of a power of the kernel, bounded or penalised; `regularizer` names the source."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from npkl_models.model.trace_cones import Cvx, CvxSupport, bound_support, penalt
 
 @dataclass(frozen=True)
 class TracePower(Regularizer):
-    """A bound or a penalty on a power of the trace: tr K^p <= bound, or penalty / p * tr K^p.
+    """A bound or a penalty on the trace of a power of K: tr K^p <= bound, or penalty / p * tr K^p.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class TracePower(Regularizer):
         return rf"{root:.6g} \lVert (-S)_+ \rVert_{{{q:g}}}", ""
 
     def _latex_share(self, q: float) -> str:
-        """1 / (q G^(q - 1)), as a number where that is one."""
+        """1 / (q G^(q - 1)) in LaTeX, as one number unless it is out of range."""
         G = self.penalty or 1.0
         size = np.log10(q) + (q - 1) * np.log10(G)
         if abs(size) < 100:
@@ -124,7 +124,7 @@ class TracePower(Regularizer):
 
     @property
     def conjugate_exponent(self) -> float:
-        """Q with 1/p + 1/q = 1."""
+        """The power q with 1/p + 1/q = 1."""
         return self.p / (self.p - 1) if self.p > 1 else float("inf")
 
     def value(self, eigenvalues: Array) -> float:
@@ -168,7 +168,7 @@ class TracePower(Regularizer):
         if self.p == 1:
             return linear_support(eigenvalues, self.shift)
         G = self.penalty or 0.0
-        share = positive[positive > 0] / G  # (G / q) sum share^q: no power of G alone, which may underflow
+        share = positive[positive > 0] / G  # (G / q) sum share^q has no power of G alone, which may underflow
         if not share.size:
             return 0.0
         with np.errstate(over="ignore", under="ignore"):
@@ -205,7 +205,7 @@ class TracePower(Regularizer):
         return penalty_support(S, self.p, self.penalty or 0.0)
 
     def gradient(self, V: Array, SV: Array) -> tuple[Array, Array]:
-        """For a bound the multiplier is the least-squares one, from S V + kappa K^(p-1) V = 0."""
+        """The subgradient; the multiplier of a bound is a least-squares kappa: S V + kappa K^(p-1) V = 0."""
         if self.p == 1 or not V.size:
             return V[:, :0], np.zeros(0)
         W, s, R = np.linalg.svd(V, full_matrices=False)

@@ -1,1 +1,1 @@
-"""A smaller or simpler problem that is exactly the same one, and the way back."""
+"""Steps that replace a problem by smaller or simpler ones, and the way back from their answers."""

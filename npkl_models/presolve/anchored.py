@@ -1,10 +1,15 @@
-"""Points that nothing holds: where the cost is singular and no value keeps the kernel from growing.
+"""The split into anchored points and others, in whose components no value bounds the kernel.
 
-Without a shift each component of the graph has a null vector v > 0 of the Laplacian. If no multiplier
-inside of it may grow with v'M_e v > 0 (must-links only, say), then v'S(y) v <= 0 for every y: no dual
-point is strictly feasible, and S(y) >= 0 asks that the values there have no multipliers at all.
-The dual then is that of the anchored points alone, and the split gives its bound to the whole problem: the
-slack of the others is the cost itself, of which a positive vector proves that it is PSD.
+Without a shift each component of the graph has a null vector v > 0 of the Laplacian. Suppose that no
+multiplier inside a component may grow with v'M_e v > 0 (must-links only, for example). Then v'S(y) v <= 0,
+and no dual point is strictly feasible. S(y) >= 0 is still possible, but only with S(y) v = 0. So for each
+outside point j, the crossing multipliers of j, whose values join j to the component, must cancel along v: the
+sum of v_i times multiplier times sign is zero. If all of them pull the same way, each must be zero.
+
+The split sets all multipliers of values that touch the component to zero. The slack there is the cost itself,
+and a positive vector proves that the cost is PSD. The dual is then that of the anchored points alone, and its
+bound is valid for the whole problem. The split loses nothing if the multipliers must be zero. If crossing
+multipliers may cancel each other, the bound may be weaker than that of the whole problem.
 """
 
 from __future__ import annotations
@@ -23,12 +28,12 @@ from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm, Multipliers
 from npkl_models.proof.perron import collatz, perron_vector
 
-WEAK = (1e-12, 1e-15, 0.0)  # of the norm: entries of the cost that may be counted as no edges, tried in turn
-SINGULAR = 1e-9  # of the norm: a component whose floor is above holds itself
+WEAK = (1e-12, 1e-15, 0.0)  # shares of the norm: smaller entries of the cost count as no edges, tried in turn
+SINGULAR = 1e-9  # share of the norm: in a component with a larger floor, the cost bounds the kernel
 
 
 class Parts(NamedTuple):
-    """What a split keeps of the whole problem (not the problem: a fact must not hold it)."""
+    """The parts of the whole problem that a split needs; a fact must not hold the problem itself."""
 
     n: int
     cost: Matrix
@@ -38,17 +43,18 @@ class Parts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """The points that are held, and components of the others.
+    """The anchored points, and the components of the other points.
 
     Attributes
     ----------
-    whole : Problem
+    whole : Parts
+        The parts of the whole problem that the split needs.
     anchored : ndarray of shape (h,)
-        Points that are held.
+        The anchored points.
     cells : tuple of (points, vector)
-        Components of the others, each with a positive unit vector near the null vector of its cost.
+        Components of the other points, each with a positive unit vector near the null vector of its cost.
     cost : sparse array (h x h)
-        Of the anchored points, lowered by what the weak edges to the others may cost.
+        The cost of the anchored points, lowered by what the weak edges to the other points may cost.
     """
 
     whole: Parts
@@ -58,14 +64,14 @@ class Split:
 
     @cached_property
     def kept(self) -> tuple[Mask, ...]:
-        """For each term: the values that ask for anchored points only."""
+        """For each term, a mask of the values that touch anchored points only."""
         inside = np.zeros(self.whole.n, dtype=bool)
         inside[self.anchored] = True
         return tuple(_inside(term, inside) for term in self.whole.terms)
 
     @cached_property
     def problem(self) -> Statement | None:
-        """The problem of the anchored points; None where there are none."""
+        """The problem of the anchored points; None if it has no terms or fewer than two points."""
         place = np.full(self.whole.n, -1)
         place[self.anchored] = np.arange(self.anchored.size)
         terms = [
@@ -79,12 +85,12 @@ class Split:
         return Statement(self.cost, terms, name=self.whole.name) if terms and self.anchored.size > 1 else None
 
     def fold(self, y: Multipliers) -> Multipliers:
-        """Multipliers of the anchored points' problem."""
+        """Multipliers of the problem of the anchored points, from those of the whole problem."""
         pairs = zip(y.terms, self.kept, strict=True)
         return Multipliers(tuple(part[kept] for part, kept in pairs if kept.any()))
 
     def unfold(self, y: Multipliers | None) -> Multipliers:
-        """Multipliers of the whole problem, zero where they ask for others."""
+        """Multipliers of the whole problem; those of values that touch other points are zero."""
         out = [np.zeros(kept.size) for kept in self.kept]
         parts = iter(() if y is None else y.terms)
         for whole, kept in zip(out, self.kept, strict=True):
@@ -95,7 +101,7 @@ class Split:
 
 @fact
 def split(problem: Statement) -> Split | None:
-    """The split into anchored points and others; None where all are anchored, or it cannot be shown."""
+    """The split into anchored points and others; None if all points are anchored, or without proof."""
     with np.errstate(all="ignore"):
         return _search(problem)
 
@@ -127,7 +133,7 @@ def _components(C: Matrix, weak: float) -> Index:
 
 
 def _loose(problem: Statement, labels: Index) -> list[tuple[Index, Array]]:
-    """Components where the cost is singular and no multiplier may grow along the null vector."""
+    """Components with a singular cost in which no multiplier may grow along the null vector."""
     size = norm_bound(problem.cost)
     order = np.argsort(labels, kind="stable")
     cells, vectors = {}, np.zeros(problem.n)
@@ -143,7 +149,7 @@ def _loose(problem: Statement, labels: Index) -> list[tuple[Index, Array]]:
 def _growing(problem: Statement, labels: Index, x: Array, least: float) -> Mask:
     """Components with a value inside whose multiplier may move from zero such that x'S x grows.
 
-    Multipliers that gain next to nothing, where x is small, do not count.
+    Multipliers that gain next to nothing, because x is small there, do not count.
     """
     out = np.zeros(labels.max() + 1, dtype=bool)
     for term in problem.terms:
@@ -160,7 +166,7 @@ def _growing(problem: Statement, labels: Index, x: Array, least: float) -> Mask:
 
 
 def _checked(problem: Statement, cells: list[tuple[Index, Array]]) -> Split | None:
-    """The split, if the cost of the cells is proved PSD with what the edges to the anchored points need."""
+    """The split, if the cost of the cells is proved PSD with a reserve for edges to the anchored points."""
     if not cells:
         return None
     points = np.concatenate([cell[0] for cell in cells])

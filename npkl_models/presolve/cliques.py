@@ -1,10 +1,10 @@
-r"""Points whose mutual distances are all given: where these points are flat, no kernel is positive definite.
+r"""Flat cliques: points with all mutual distances given that leave no kernel positive definite.
 
-k points with given distances in r < k - 1 dimensions have one Gram matrix, of rank r: every vector x with
-sum zero and x'Gx = 0 has Kx = 0 for every feasible K. All these vectors, of all cliques, and the constant
-one span what is orthogonal to a *face* K = Q U Q' (facial reduction: Krislock & Wolkowicz, SIAM J. Optim. 20,
-2010, theorem 2.3; sums of exposing vectors: Drusvyatskiy, Pataki & Wolkowicz 2015). There some distances
-depend on others, and are left out.
+k points whose given distances fit into r < k - 1 dimensions have one Gram matrix G, of rank r. Every vector x
+with sum zero and x'Gx = 0 has Kx = 0 for every feasible K. All these vectors, of all cliques, and the
+constant vector span the orthogonal complement of a *face* K = Q U Q' (facial reduction: Krislock & Wolkowicz,
+SIAM J. Optim. 20, 2010, theorem 2.3; sums of exposing vectors: Drusvyatskiy, Pataki & Wolkowicz 2015). On the
+face some distances depend on others, and are left out.
 """
 
 from __future__ import annotations
@@ -23,42 +23,40 @@ from npkl_models.model.basis import Basis
 from npkl_models.presolve.faces import complement
 
 FLAT = 1e-12  # eigenvalue of a Gram matrix, relative to its largest, that may be rounding
-FOLLOWED = 10.0  # the same of distances that follow from others, in units of what these are known to miss
-CLEAR = 1e-9  # and one that cannot be; a clique with eigenvalues between the two is left as it is
-COMMON = (
-    1e-6  # singular value of all normals beside each other that counts as zero; too large a face is no harm
-)
+FOLLOWED = 10.0  # the same for distances that follow from others, as a multiple of the error of the others
+CLEAR = 1e-9  # relative eigenvalue that is not rounding; a clique with one in between is left as it is
+COMMON = 1e-6  # singular value of all normals together that counts as zero; too large a face does no harm
 DEPENDENT = (
     1e-11  # squared distance of a matrix of unit norm from the span of others at which it may be left out
 )
-DETERMINED = 1e-12  # the same distance at which a further one is taken to be known
-MISSED = 1e-9  # if what is left out may be missed by more, relative to itself, nothing is left out
-SUPPORT = 1e-8  # coefficient, relative to the largest, that is tried as zero
-JOINED = 1e-6  # length of the row of a distance that is zero on the face
-IDLE = 2  # rounds in a row that make the face no smaller, after which none is looked for
-ROUNDS = 20  # of cliques, each with the distances that the last one has determined
-BRANCHES = 500  # of the search from each point; fewer cliques are a larger face
+DETERMINED = 1e-12  # distance from the span at which a further value counts as known
+MISSED = 1e-9  # if a distance that is left out may have a larger relative error, none is left out
+SUPPORT = 1e-8  # coefficients below this share of the largest are tried as zero
+JOINED = 1e-6  # length of the row q_i - q_j of a distance that is zero on the face
+IDLE = 2  # the search ends after so many rounds in a row that do not shrink the face
+ROUNDS = 20  # of cliques, each with the distances that the last round has determined
+BRANCHES = 500  # of the search from each point; missed cliques only leave a larger face
 
 
 @dataclass(frozen=True, eq=False)
 class Flat:
-    """Centred kernels on the face of the flat cliques, and which distances are still to be stated.
+    """The face of centred kernels that the flat cliques leave, and the distances that must still be stated.
 
-    The value of a distance that is left out is, at any kernel K of the face that meets those kept, within
-    ``missed * b + tilt * tr K`` of what it should be, b.
+    Let K be a kernel of the face that meets the kept distances. A distance that is left out, with the value
+    b, then differs from b by at most ``missed * b + tilt * tr K``.
 
     Attributes
     ----------
     basis : Basis
         Q (n x s).
     kept : ndarray of bool
-        Which of the pairs are independent of each other over the face.
+        Which pairs are kept: their distances are independent of each other over the face.
     cliques : int
-        How many were flat.
+        Number of flat cliques.
     missed : float
-        What b differs by from what the distances that are kept say, relative to b; the largest.
+        Largest difference, relative to b, between b and the value that the kept distances imply.
     tilt : float
-        The largest distance (Frobenius) between Q'MQ and its combination of those kept.
+        Largest distance (Frobenius) between Q'MQ and its combination of kept matrices.
     """
 
     basis: Basis
@@ -69,7 +67,7 @@ class Flat:
 
 
 def flatten(n: int, pairs: Index, squared: Array) -> Flat | None:
-    """The face of the flat cliques of a graph of distances; None if there is none, or it cannot be told.
+    """The face of the flat cliques of a graph of distances; None if there is no face, or rounding hides it.
 
     Parameters
     ----------
@@ -82,7 +80,7 @@ def flatten(n: int, pairs: Index, squared: Array) -> Flat | None:
     Raises
     ------
     ProblemError
-        If points of a clique cannot have the distances, which are named.
+        If no points can have the distances of a clique; the message names the clique.
     """
     known, values, best, idle, within = pairs, squared, None, 0, complement(n)
     for k in range(ROUNDS):
@@ -91,13 +89,13 @@ def flatten(n: int, pairs: Index, squared: Array) -> Flat | None:
         basis = _orthogonal(within, found) if found else None
         if basis is None:
             break
-        within = basis  # a later round knows less surely, and never makes the face larger again
+        within = basis  # a later round is less accurate, and may only shrink the face
         span = _Span.of(basis.dense[pairs[:, 0]] - basis.dense[pairs[:, 1]], squared)
         if span.missed > MISSED or not span.kept.any():
             break
         idle = idle + 1 if best is not None and basis.size == best.basis.size else 0
         best = Flat(basis, span.kept, len(found), span.missed, span.tilt)
-        if 2 * span.kept.sum() == basis.size * (basis.size + 1):  # all of U is given, singular or not
+        if 2 * span.kept.sum() == basis.size * (basis.size + 1):  # the distances determine U, singular or not
             return _of_range(best, pairs, squared)
         if idle == IDLE:
             break
@@ -111,9 +109,9 @@ def flatten(n: int, pairs: Index, squared: Array) -> Flat | None:
 
 
 def _of_range(flat: Flat, pairs: Index, squared: Array) -> Flat:
-    """The same face, or the smaller one that is the range of U, where the distances leave no other U.
+    """The face of the range of U, if the distances determine a singular U; otherwise the same face.
 
-    By all of them, each of which was given: no rounding of an earlier round is in them.
+    U is computed from the given distances alone, so that no rounding of an earlier round enters.
     """
     apart = flat.basis.dense[pairs[:, 0]] - flat.basis.dense[pairs[:, 1]]
     i, j = np.triu_indices(flat.basis.size)
@@ -134,13 +132,13 @@ def _of_range(flat: Flat, pairs: Index, squared: Array) -> Flat:
 
 
 def spanned(basis: Basis, pairs: Index, squared: Array) -> tuple[Mask, float, float]:
-    """Which distances are independent of each other over a basis; ``missed`` and ``tilt`` of the others."""
+    """Which distances are independent over a basis, with ``missed`` and ``tilt`` of the others."""
     span = _Span.of(basis.dense[pairs[:, 0]] - basis.dense[pairs[:, 1]], squared)
     return span.kept, span.missed, span.tilt
 
 
 def _with_common_neighbors(n: int, pairs: Index) -> Index:
-    """Pairs (k, 2) that are no neighbours and have two neighbours in common: what may be rigid."""
+    """Pairs (k, 2) of points that are not neighbours and have two common neighbours; they may be rigid."""
     i, j = pairs.T
     A = sp.coo_array((np.ones(2 * i.size), (np.r_[i, j], np.r_[j, i])), shape=(n, n)).tocsr()
     common = sp.coo_array(sp.triu(A @ A, 1) - sp.triu(A, 1) * n)
@@ -162,7 +160,7 @@ def maximal_cliques(n: int, pairs: Index) -> list[Index]:
 
 
 def _cliques(near: list[set[int]]) -> Iterator[list[int]]:
-    """Point by point, those with few neighbours first, without what has been seen from an earlier one."""
+    """The maximal cliques, point by point, points with few neighbours first; no clique comes twice."""
     done: set[int] = set()
     for start in sorted(range(len(near)), key=lambda i: len(near[i])):
         stack = [([start], near[start] - done, near[start] & done)]
@@ -184,7 +182,7 @@ def _cliques(near: list[set[int]]) -> Iterator[list[int]]:
 def _flat_cliques(
     n: int, pairs: Index, squared: Array, rounded: float, given: bool
 ) -> list[tuple[Index, Array]]:
-    """Cliques and their normals, where there are any; distances that were ``given`` may be refused."""
+    """Flat cliques and their normals; an error is raised if ``given`` distances are impossible."""
     D = np.zeros((n, n))
     D[pairs[:, 0], pairs[:, 1]] = D[pairs[:, 1], pairs[:, 0]] = squared
     found = [(clique, _normals(D, clique, rounded, given)) for clique in maximal_cliques(n, pairs)]
@@ -192,15 +190,15 @@ def _flat_cliques(
 
 
 def _normals(D: Array, clique: Index, rounded: float, given: bool) -> Array:
-    """Orthonormal rows (k x clique) that the Gram matrix of the clique maps to zero, besides the constant."""
+    """Orthonormal rows (k x clique) that the centred Gram matrix maps to zero, all with sum zero."""
     centred = scipy.linalg.helmert(clique.size)
     values, vectors = np.linalg.eigh(symmetrize(centred @ (-0.5 * D[np.ix_(clique, clique)]) @ centred.T))
     size = float(np.max(np.abs(values), initial=0.0))
     if given and values[0] < -CLEAR * size:
         shown = ", ".join(map(str, clique[:8].tolist())) + (", ..." if clique.size > 8 else "")
         raise ProblemError(
-            f"the distances between points {shown} must be those of some points, got a Gram matrix with the "
-            f"eigenvalue {values[0]:.1e} beside {size:.1e}"
+            f"the distances between points {shown} must be possible, got a Gram matrix with the negative "
+            f"eigenvalue {values[0]:.1e} (the largest absolute eigenvalue is {size:.1e})"
         )
     flat = np.abs(values) <= rounded * size
     if not np.all(flat | (values >= CLEAR * size)):
@@ -210,7 +208,7 @@ def _normals(D: Array, clique: Index, rounded: float, given: bool) -> Array:
 
 
 def _orthogonal(within: Basis, found: list[tuple[Index, Array]]) -> Basis | None:
-    """Of the vectors of a basis those orthogonal to all normals; None if that is zero."""
+    """The part of a basis that is orthogonal to all normals; None if this part is zero."""
     count = np.concatenate([np.full(len(normals), clique.size) for clique, normals in found])
     columns = np.concatenate([np.tile(clique, len(normals)) for clique, normals in found])
     entries = np.concatenate([normals.ravel() for _, normals in found])
@@ -227,9 +225,9 @@ def _orthogonal(within: Basis, found: list[tuple[Index, Array]]) -> Basis | None
 
 @dataclass(frozen=True, eq=False)
 class _Span:
-    """Matrices q q' of distances, of unit norm, that are independent of each other, and their values.
+    """Linearly independent matrices q q' of distances, of unit norm, and their values.
 
-    By a pivoted Cholesky factorisation of their inner products, which are squares.
+    A pivoted Cholesky factorisation of their inner products selects them; the inner products are squares.
     """
 
     kept: Mask
@@ -241,7 +239,7 @@ class _Span:
 
     @classmethod
     def of(cls, apart: Array, squared: Array) -> _Span:
-        """Of the rows q of ``apart``."""
+        """The span of the matrices q q' for the rows q of ``apart``."""
         length = np.linalg.norm(apart, axis=1)
         kept, free = np.zeros(length.size, dtype=bool), np.flatnonzero(length > JOINED)
         unit = apart[free] / length[free, None]
@@ -259,12 +257,12 @@ class _Span:
         )
 
     def follow(self, apart: Array) -> tuple[Array, Mask]:
-        """Squared distances that those of the span say, and whether they say it."""
+        """Squared distances that the span implies, and a mask of those that it determines."""
         value, rest = self._all(apart)
         return value, rest <= DETERMINED
 
     def _all(self, apart: Array) -> tuple[Array, Array]:
-        """Values, and how far their matrices are from the span; at least one where that is not small."""
+        """Values, and the distances of their matrices from the span; a distance that is not small is one."""
         length = np.linalg.norm(apart, axis=1)
         value, rest = np.zeros(length.size), np.ones(length.size)
         joined = length <= JOINED
@@ -282,7 +280,7 @@ class _Span:
 
 
 def _combination(others: Array, q: Array) -> tuple[Array, float]:
-    """Coefficients of the others' matrices whose sum is nearest to q q', and the distance left."""
+    """Coefficients of the others' matrices whose sum is nearest to q q', and the distance that is left."""
     every = np.vstack([others, q])
     _, s, rows = np.linalg.svd(every, full_matrices=False)
     local = every @ rows[s > 1e-14 * s[0]].T

@@ -1,9 +1,9 @@
-"""Parts of a problem that nothing ties together: no edge of the cost, no value, no constraint.
+"""Independent parts of a problem: no edge of the cost, no value and no constraint joins them.
 
-With C, losses and constraints in blocks, the objective does not see the entries of K between blocks, and the
-blocks of a positive semidefinite kernel are positive semidefinite: the optimum is the sum of the optima of
-the parts, a kernel with optimal blocks is optimal (zeros between them keep it positive semidefinite), and
-the slack of the parts' multipliers is block diagonal, so that their bounds add up.
+The objective does not depend on the entries of K between parts, and the blocks of a positive semidefinite
+kernel are positive semidefinite. So the optimum is the sum of the optima of the parts. A kernel with optimal
+blocks and zeros between them is optimal. The slack of the parts' multipliers is block diagonal, so that their
+bounds add up.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Equality, LossTerm, Multipliers
 from npkl_models.presolve.step import Point, Smaller
 
-SMALLEST = 2  # parts with values
-MOST = 32  # parts by themselves; the smallest beyond are one together, for V has columns for each
+SMALLEST = 2  # least number of parts with values
+MOST = 32  # most parts; the smallest ones beyond form one part, since V has columns for each part
 
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Points of a part, and for each term and equality of the whole the values inside of it."""
+    """The points of a part, and for each term and equality of the whole a mask of its values in the part."""
 
     points: Index
     terms: tuple[Mask, ...]
@@ -37,12 +37,12 @@ class _Part:
 
 
 def separable(problem: Statement) -> bool:
-    """Whether the problem falls into two parts with values or more."""
+    """Whether the problem falls into at least two parts with values."""
     return len(_labels(problem)) > 0
 
 
 def separated(problem: Statement) -> Smaller:
-    """Its parts; points without a value, in parts of their own, are one part together."""
+    """Split a problem into its parts; components without values form one part together."""
     labels = _labels(problem)
     parts = [_part(problem, labels == k) for k in range(int(labels.max()) + 1)]
     every = tuple(_statement(problem, part) for part in parts)
@@ -51,7 +51,7 @@ def separated(problem: Statement) -> Smaller:
 
 @fact
 def _labels(problem: Statement) -> Index:
-    """A label for each point, the last one for points without values; empty where there is one part."""
+    """A label for each point, the last one for points without values; empty if there is only one part."""
     whole: Index = np.zeros(0, dtype=np.intp)
     R = problem.regularizer
     known = R.vacuous or bool(R.row_multipliers)
@@ -73,7 +73,7 @@ def _labels(problem: Statement) -> Index:
     count, found = connected_components(graph, directed=False)
     has, single = np.zeros(count, dtype=bool), np.bincount(found, minlength=count) < 2
     has[found[valued]] = True
-    own = has & ~single  # a statement has two points at least: single ones go with the first part
+    own = has & ~single  # a problem needs two points, so single points join the first part
     if int(own.sum()) < SMALLEST:
         return whole
     sizes = np.where(own, np.bincount(found, minlength=count), 0)
@@ -109,14 +109,14 @@ def _statement(problem: Statement, part: _Part) -> Statement:
         if kept.any():
             f = equal.functional.kept(kept).over(n, place)
             equalities.append(Equality(f, equal.value[kept], equal.name))
-    if not (terms or equalities):  # a point is at the distance zero of itself
+    if not (terms or equalities):  # a term that is zero: a point's distance from itself
         terms = [LossTerm(SquaredDistances(n, ([0], [0])), "square", 0.0, name="nothing")]
     C = problem.cost[part.points][:, part.points]
     return Statement(C, terms, equalities, problem.regularizer, None, problem.name)
 
 
 def _together(problem: Statement, parts: list[_Part], points: tuple[Point, ...]) -> Point:
-    """Factors in columns of their own, and multipliers where they belong."""
+    """The point of the whole: each part's factor gets its own columns, multipliers get their places."""
     V = None
     if all(W is not None for W, _ in points):
         order = np.argsort(np.concatenate([part.points for part in parts]), kind="stable")
@@ -136,7 +136,7 @@ def _together(problem: Statement, parts: list[_Part], points: tuple[Point, ...])
 def _scattered(
     whole: Sequence[LossTerm | Equality], masks: list[tuple[Mask, ...]], given: list[tuple[Array, ...]]
 ) -> tuple[Array, ...]:
-    """The numbers of all parts where they belong in the whole."""
+    """Put the numbers of all parts at their places in the whole."""
     out = tuple(np.zeros(part.functional.size) for part in whole)
     for own, numbers in zip(masks, map(iter, given), strict=True):
         for into, kept in zip(out, own, strict=True):

@@ -1,4 +1,4 @@
-"""Values of the unknown itself: a basis whose points share rows is contracted, any other stays a factor."""
+"""Values as functions of the unknown U: a basis whose points share rows is contracted, any other is kept."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from npkl_models.model.statement import Statement
 
 
 def of_unknown(problem: Statement, incidence: Incidence) -> tuple[Incidence, Array | None]:
-    """(incidence', Q): values of K = Q U Q', or of U alone where Q is None.
+    """(incidence', Q): values of K = Q U Q', or of U alone if Q is None.
 
-    Points that share a row are one point of U (facial reduction of must-links); no basis is no factor.
+    Points that share a row of the basis become one point of U (facial reduction of must-links). Q is None
+    then, and also without a basis.
     """
     basis = problem.basis
     if basis is None:

@@ -1,9 +1,9 @@
-"""The face of the cone on which all feasible kernels lie, where equalities say so.
+"""The face of the cone on which equalities force all feasible kernels to lie.
 
-1'K1 = 0 and K >= 0 say K1 = 0; K_ii = K_jj = K_ij, or a squared distance of zero, that points i and j
-share a row; K_ii = 0 that it is zero. As constraints these forbid every positive definite K: multipliers
-are unbounded, and a violation of 1e-16 may move the objective by its root. As a basis they are met
-exactly (facial reduction, Borwein & Wolkowicz 1981).
+1'K1 = 0 and K >= 0 imply K1 = 0. K_ii = K_jj = K_ij, or a squared distance of zero, implies that points i and
+j share a row of V. K_ii = 0 implies that the row is zero. As constraints, these equalities forbid every
+positive definite K: multipliers are unbounded, and a violation of 1e-16 may change the objective by the root
+of 1e-16. A basis meets these equalities exactly (facial reduction, Borwein & Wolkowicz 1981).
 """
 
 from __future__ import annotations
@@ -21,28 +21,29 @@ from npkl_models.model.pairs import components
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Equality, LossTerm, Multipliers
 
-LARGEST = 5_000  # points for which a face of centred kernels is written as a (dense) basis
-CENTRED = 64 * UNIT  # a basis whose columns sum to no more than this, times n, is centred already
+LARGEST = 5_000  # most points for which a face of centred kernels is written as a (dense) basis
+CENTRED = 64 * UNIT  # a basis counts as centred if the norm of its column sums is at most this times n
 
 
 @dataclass(frozen=True, eq=False)
 class Face:
-    """The same problem over the kernels of a face, by a basis.
+    """A problem over the kernels of a face, which a basis describes.
 
     Attributes
     ----------
     problem : Problem
-        Without the equalities that the basis meets.
+        The problem over the face, without the equalities that the basis meets.
     kept : tuple of ndarray of bool
-        For each equality of the original, which of its values are left.
+        For each equality of the original problem, which of its values are kept.
     heir : ndarray of int
-        For each value of all equalities, the one that is the same on the face and left; -1 for what is zero.
+        For each value of all equalities, the kept value that is equal on the face; -1 if the face makes the
+        value zero.
     sign : ndarray of float
-        -1 for a value that is the heir's with the other sign (D_ij - D_ik and D_ik - D_ij), else 1.
+        -1 if a value is minus its heir (D_ij - D_ik and D_ik - D_ij), else 1.
     terms : int
-        How many terms the original has.
+        Number of terms of the original problem.
     whole : bool
-        Whether it is the whole cone, and the problem as it was stated.
+        Whether the face is the whole cone, and the problem is unchanged.
     """
 
     problem: Statement
@@ -53,7 +54,7 @@ class Face:
     whole: bool = False
 
     def fold(self, y: Multipliers) -> Multipliers:
-        """Multipliers of the original, those of values that are the same on the face added up."""
+        """Multipliers over the face, from those of the original problem; equal values add up."""
         if self.whole or not y.equalities:
             return y
         terms = y.terms or tuple(np.zeros(term.functional.size) for term in self.problem.terms)
@@ -65,7 +66,7 @@ class Face:
         return replace(y, terms=terms, equalities=tuple(part[kept] for part, kept in pairs if kept.any()))
 
     def unfold(self, y: Multipliers) -> Multipliers:
-        """Multipliers for the original; those of what the basis meets are zero, others would do as well."""
+        """Multipliers of the original problem; those of equalities that the basis meets are zero."""
         left, out = iter(y.equalities), []
         for kept in self.kept:
             part = np.zeros(kept.size)
@@ -76,7 +77,7 @@ class Face:
 
 
 def face_of(problem: Statement) -> Face:
-    """The problem over its face; as it was stated if that is the whole cone, or too large to write down."""
+    """The problem over its face; unchanged if the face is the whole cone, or too large to write down."""
     face = _face(problem) if problem.equalities else None
     if face is not None:
         return face
@@ -87,7 +88,7 @@ def face_of(problem: Statement) -> Face:
 
 @fact
 def _face(problem: Statement) -> Face | None:
-    """The face, None for the whole cone."""
+    """The face; None for the whole cone, or if the face is too large."""
     centring = any(map(_is_centring, problem.equalities))
     if problem.basis is not None:
         kept, heir, sign = _kept(problem, np.arange(problem.n), np.zeros(problem.n, dtype=bool))
@@ -102,7 +103,7 @@ def _face(problem: Statement) -> Face | None:
     if gone.all():
         return None
     kept, heir, sign = _kept(problem, label, gone)
-    if plain and not centring:  # values asked for twice are asked for once
+    if plain and not centring:  # equalities that are stated twice are kept once
         twice = not all(mask.all() for mask in kept)
         return Face(_with(problem, kept, None), kept, heir, sign, len(problem.terms)) if twice else None
     basis = complement(problem.n) if plain else _shared_rows(label, gone, centring)
@@ -110,7 +111,7 @@ def _face(problem: Statement) -> Face | None:
 
 
 def _own(kept: tuple[Mask, ...]) -> Index:
-    """Each value its own heir, if it is left."""
+    """Each kept value is its own heir; -1 for the others."""
     left = np.concatenate(kept) if kept else np.zeros(0, dtype=bool)
     return np.where(left, np.arange(left.size), -1)
 
@@ -124,10 +125,10 @@ def _restrict(
 
 
 def _with(problem: Statement, kept: tuple[Mask, ...], basis: Basis | None) -> Statement:
-    """The problem with the equalities that are left; where nothing is left, with a term that is zero."""
+    """The problem with the kept equalities; with a term that is always zero if nothing is kept."""
     left = tuple(_part(e, mask) for e, mask in zip(problem.equalities, kept, strict=True) if mask.any())
     terms = problem.terms
-    if not (terms or left):  # a point is at the distance zero of itself
+    if not (terms or left):  # a point's distance from itself
         terms = (LossTerm(SquaredDistances(problem.n, ([0], [0])), "square", 0.0, name="nothing"),)
     basis = problem.basis if basis is None else basis
     return replace(problem, terms=terms, equalities=left, basis=basis)
@@ -145,7 +146,7 @@ def _is_centring(equality: Equality) -> bool:
 
 
 def _groups(problem: Statement) -> tuple[Index, Mask]:
-    """Which points share a row, by labels; and which labels have a row of zeros."""
+    """Labels of the groups of points that share a row, and a mask of the groups with a row of zeros."""
     fixed = np.full(problem.n, np.nan)
     entries = [e for e in problem.equalities if isinstance(e.functional, Entries)]
     for part in entries:
@@ -169,7 +170,7 @@ def _groups(problem: Statement) -> tuple[Index, Mask]:
 
 
 def _followed(problem: Statement, label: Index) -> Index:
-    """Pairs of groups (by points) that equal distances make one: d_ij = d_ik where i and j share a row."""
+    """Pairs of points of different groups that equal distances join: d_ij = d_ik, where i, j share a row."""
     out = [np.zeros((0, 2), dtype=np.intp)]
     for part in problem.equalities:
         if isinstance(part.functional, DistanceDifferences):
@@ -181,7 +182,7 @@ def _followed(problem: Statement, label: Index) -> Index:
 
 
 def _kept(problem: Statement, label: Index, gone: Mask) -> tuple[tuple[Mask, ...], Index, Array]:
-    """Which values are left, each of a pair of groups once and none that the face meets; heirs and signs."""
+    """Which values are kept (equal values once, none that the face meets), their heirs and signs."""
     masks = [np.full(part.functional.size, not _is_centring(part)) for part in problem.equalities]
     ends = np.cumsum([0, *(mask.size for mask in masks)])
     rows, sign = [], np.ones(int(ends[-1]))
@@ -219,7 +220,7 @@ def _kept(problem: Statement, label: Index, gone: Mask) -> tuple[tuple[Mask, ...
 
 
 def _shared_rows(label: Index, gone: Mask, centring: bool) -> Basis | None:
-    """A column for each group, sparse; centred, and then dense, if asked for."""
+    """A sparse basis with a column for each group; with ``centring``, its dense centred part."""
     column = np.cumsum(~gone) - 1
     if column[-1] < 0:
         return None
@@ -234,7 +235,7 @@ def complement(n: int) -> Basis:
 
 
 def _within(basis: Basis) -> Basis | None:
-    """The part of a basis that is orthogonal to the constant vector."""
+    """The part of a basis that is orthogonal to the constant vector; None if this part is zero."""
     sums = np.asarray(basis.Q.sum(axis=0)).ravel()
     size = float(np.linalg.norm(sums))
     if size <= CENTRED * basis.n:

@@ -1,8 +1,9 @@
-"""Problems of which a part is held by nothing: solved where they are held, and grown elsewhere.
+"""A factor of all points, grown from a factor of the anchored points.
 
-The infimum is that of the anchored points alone (`npkl_models.presolve.anchored`), and may be reached at
-infinity only: sqrt(t) times the null vector of a component costs next to nothing, and what its values ask
-for is had by changes of size 1 / sqrt(t). The t that costs least is taken.
+`npkl_models.presolve.anchored` splits off components in which no value bounds the kernel. There, sqrt(t)
+times the null vector costs next to nothing. For a large t, changes of size 1 / sqrt(t) in other rows give the
+values of the component the wanted numbers, as far as these agree. The t with the smallest cost is taken. No
+kernel may attain the infimum, which t tending to infinity approaches.
 """
 
 from __future__ import annotations
@@ -15,31 +16,31 @@ from npkl_models.linalg import UNIT, Array, Index, Mask, norm_bound
 from npkl_models.model.functionals import Entries
 from npkl_models.presolve.anchored import Split
 
-ROUNDING = 100 * UNIT  # what a unit of trace costs at least in an upper bound, relative to the norm
-LARGEST = 1e14  # t
-ROUNDS = 5  # of leaving out changes that cost more than they gain
+ROUNDING = 100 * UNIT  # least cost of a unit of trace in an upper bound, relative to the norm
+LARGEST = 1e14  # largest t
+ROUNDS = 5  # rounds that drop changes which cost more than they gain
 
 
 @dataclass(frozen=True)
 class _Wishes:
-    """Entries K_ij that touch a cell: i lies in it and stays, j may be changed along its null vector."""
+    """Entries K_ij that touch a cell: i lies in the cell, and row j may change along the cell's column."""
 
     i: Index
     j: Index
     cell: Index
-    share: Array  # of i in the null vector
+    share: Array  # entry of i in the null vector
     inner: Mask  # whether j lies in the cell too
     wanted: Array  # the value at which the loss is least
-    slots: tuple[tuple[Index, int], ...]  # positions of each term's values, and its number
+    slots: tuple[tuple[Index, int], ...]  # positions of each term's values, and the number of the term
 
     @property
     def change(self) -> Array:
-        """What sqrt(t) times the change of j should be."""
+        """The wanted change of row j, times sqrt(t)."""
         return self.wanted / self.share
 
 
 def grown(parts: Split, V: Array) -> Array | None:
-    """A factor (n x (r + cells)) from one of the anchored points; None where values are no entries."""
+    """A factor (n x (r + cells)) from a factor V of the anchored points; None if a value is not an entry."""
     problem = parts.whole
     if not all(isinstance(term.functional, Entries) for term in problem.terms):
         return None
@@ -88,9 +89,9 @@ def _wishes(parts: Split) -> _Wishes:
 
 
 def _least(parts: Split, wishes: _Wishes, count: int, place: Index) -> tuple[Array, Array]:
-    """For each changed point and cell: of the largest, the smallest and the mean wish, the one of least loss.
+    """For each changed point and cell the change of least loss, and what it gains over no change.
 
-    With what it gains over no change.
+    The candidates are no change and the smallest, the mean and the largest wish.
     """
     wish = wishes.change
     low, high = np.full(count, np.inf), np.full(count, -np.inf)
@@ -114,7 +115,7 @@ def _loss(parts: Split, wishes: _Wishes, change: Array) -> Array:
 
 
 def _lengths(parts: Split, price: Array) -> Array:
-    """For each cell: the t that makes t times its null vector's cost plus price / t least."""
+    """For each cell, the t that minimises t times the cost of the null vector plus price / t."""
     C, size = parts.whole.cost, norm_bound(parts.whole.cost)
     out = []
     for (points, x), own in zip(parts.cells, price, strict=True):

@@ -1,8 +1,8 @@
-"""A smaller statement, exactly, and the way back: what every step of presolve is.
+"""The form of every presolve step: smaller problems in place of a problem, and the way back.
 
-A step is an equivalence, proved in its own module: the optimum is the same, and points and multipliers of
-the smaller statements are taken back to points and multipliers of the whole, which prove there what they
-prove here.
+The module of a step proves that the step is valid. Points and multipliers of the smaller problems are taken
+back to points and multipliers of the whole, and a bound for the smaller problems is a bound for the whole.
+The optimum stays the same, except that the step "anchored points" may lower it (see `anchored`).
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 
 Point = tuple[Array | None, Multipliers | None]
-"""A factor (n x r) and multipliers, either of which may be missing."""
+"""A factor (n x r) and multipliers; each of them may be None."""
 
 
 @dataclass(frozen=True, eq=False)
 class Smaller:
-    """What a step makes of a statement.
+    """The result of a step.
 
     Attributes
     ----------
     problems : tuple of Statement
-        To be solved in place of the whole; mostly one.
+        The problems to solve in place of the whole; in most steps there is one.
     back : callable
-        From one point for each of them to a point of the whole.
+        Takes one point of each problem and returns a point of the whole.
     """
 
     problems: tuple[Statement, ...]
     back: Callable[[tuple[Point, ...]], Point]
 
     def undo(self, *points: Point) -> Point:
-        """The point of the whole, from one of each smaller statement."""
+        """The point of the whole, from one point of each smaller problem."""
         if len(points) != len(self.problems):
             raise ValueError(f"undo takes {len(self.problems)} points, got {len(points)}")
         return self.back(points)
 
 
 class Step(NamedTuple):
-    """One equivalence; ``apply`` takes statements that ``accepts`` says yes to.
+    """One presolve step; ``apply`` may be called for problems that ``accepts`` accepts.
 
     Examples
     --------

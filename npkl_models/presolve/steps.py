@@ -1,4 +1,4 @@
-"""All steps, in the order in which they are taken."""
+"""All presolve steps, in their order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from npkl_models.presolve.units import binary_units
 def _anchored(problem: Statement) -> Smaller:
     parts = split(problem)
     if parts is None or parts.problem is None:
-        raise ValueError("all points are anchored, or none")
+        raise ValueError("a problem must have anchored points and other points to be split")
 
     def back(points: tuple[Point, ...]) -> Point:
         V, y = points[0]

@@ -1,15 +1,16 @@
-r"""Distances that leave no kernel positive definite though no clique is flat: by the stresses of the points.
+r"""A smaller face from the stresses of points, for distances that leave no kernel positive definite.
 
 Weights :math:`\lambda` with :math:`\Omega = \sum_e \lambda_e M_e` and :math:`\Omega X = 0` are a stress of
-the points X. Every kernel K with their distances has
+the points X. Every kernel K with the distances of X has
 
-.. math:: \langle \Omega, K \rangle = \lambda' b = \langle \Omega, X X' \rangle = 0,
+.. math:: \langle \Omega, K \rangle = \lambda' b = \langle \Omega, X X' \rangle = 0.
 
-so that a positive semidefinite stress has :math:`\Omega K = 0` (Connelly 1982; Gortler & Thurston 2014; as
-facial reduction Alfakih 2011): K lies in the face of the null space of :math:`\Omega`, and as many
-distances as there are stresses depend on others there. Stresses are the left null space of the rigidity map
-at X, where the rank can be told: singular values fall from 1e-5 to 1e-16. At a kernel in the interior of a
-solver they fall to the 1e-8 that rounding leaves.
+If the stress is positive semidefinite, :math:`\Omega K = 0` (Connelly 1982; Gortler & Thurston 2014; as
+facial reduction Alfakih 2011). So K lies in the face of the null space of :math:`\Omega`, even if no clique
+is flat. There, as many distances depend on others as there are stresses.
+
+Stresses are the left null space of the rigidity map at X. At given points X the rank of this map is clear:
+singular values fall from 1e-5 to 1e-16. At a kernel that a solver computes, they fall to 1e-8 only.
 """
 
 from __future__ import annotations
@@ -23,23 +24,23 @@ from npkl_models.linalg import Array, Index
 from npkl_models.model.basis import Basis
 from npkl_models.presolve.cliques import CLEAR, MISSED, ROUNDS, Flat, spanned
 
-NULL = 1e-12  # singular value of the rigidity map, its rows of unit length, that is rounding; `CLEAR` is not
-TOGETHER = 1e-7  # entry of the projector on the stresses that joins two distances
-LOW = 1e-9  # eigenvalue of a stress, relative to its largest, that is zero
-TRIES = 500  # of combinations of several stresses on the same distances
-SEVERAL = 8  # stresses on the same distances, of which a combination is looked for
-NUMBERS = 3e7  # of the rigidity map
+NULL = 1e-12  # relative singular value of the rigidity map (unit rows) that is rounding; `CLEAR` is not
+TOGETHER = 1e-7  # entry of the projector on the stresses above which two distances are joined
+LOW = 1e-9  # eigenvalue of a stress, relative to its largest, that counts as zero
+TRIES = 500  # combinations of several stresses on the same distances that are tried
+SEVERAL = 8  # most stresses on the same distances for which a combination is searched for
+NUMBERS = 3e7  # most numbers of the rigidity map
 
 
 def unstressed(points: Array, pairs: Index, squared: Array, flat: Flat) -> Flat:
-    """The face on which the stresses of the points (n x d) leave all kernels, and what is still to be stated.
+    """Shrink a face by the stresses of points (n x d), and choose the distances that must still be stated.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
-        With the ``squared`` distances of the ``pairs``.
+        Points that have the ``squared`` distances of the ``pairs``.
     flat : Flat
-        The face that is known, and the distances that are kept there.
+        The face so far, and the distances that are kept there.
     """
     centred = points - points.mean(axis=0)
     for _ in range(ROUNDS):
@@ -72,7 +73,7 @@ def unstressed(points: Array, pairs: Index, squared: Array, flat: Flat) -> Flat:
 
 
 def _stresses(apart: Array, W: Array) -> Array:
-    """Orthonormal stresses (m x k), in units of the lengths of the rows of the map."""
+    """Stresses (m x k), orthonormal before they are divided by the lengths of the map's rows."""
     J = ((apart @ W)[:, :, None] * apart[:, None, :]).reshape(len(apart), -1)
     lengths = np.linalg.norm(J, axis=1)
     if not bool(np.all(lengths > 0)):
@@ -87,7 +88,7 @@ def _stresses(apart: Array, W: Array) -> Array:
 
 
 def _components(stresses: Array) -> list[Array]:
-    """Stresses on distances that share none, apart."""
+    """Groups of stresses; stresses of different groups have no distance in common."""
     if not stresses.shape[1]:
         return []
     scaled = np.linalg.qr(stresses)[0]
@@ -103,14 +104,14 @@ def _components(stresses: Array) -> list[Array]:
 
 
 def _normals(apart: Array, stresses: Array) -> Array | None:
-    """Orthonormal rows in the range of a semidefinite combination of the stresses; None without one."""
+    """Orthonormal rows that span the range of a semidefinite combination of stresses; None without one."""
     used = np.flatnonzero(np.any(np.abs(stresses) > TOGETHER * TOGETHER, axis=1))
     _, s, rows = np.linalg.svd(apart[used], full_matrices=False)
     local = rows[s > LOW * s[0]]
     P = apart[used] @ local.T
     matrices = [P.T @ (stresses[used, k, None] * P) for k in range(stresses.shape[1])]
     joint = np.linalg.svd(np.hstack(matrices))
-    own = joint[0][:, joint[1] > LOW * joint[1][0]]  # the range of them all
+    own = joint[0][:, joint[1] > LOW * joint[1][0]]  # their joint range
     small = [own.T @ M @ own for M in matrices]
     found = _definite(small)
     if found is None:
@@ -121,7 +122,7 @@ def _normals(apart: Array, stresses: Array) -> Array | None:
 
 
 def _definite(matrices: list[Array]) -> Array | None:
-    """A positive semidefinite combination, of one matrix itself; of several by the perceptron of matrices."""
+    """A positive semidefinite combination of the matrices; of several matrices by a matrix perceptron."""
     if len(matrices) == 1:
         M = matrices[0]
         values = np.linalg.eigvalsh(M)

@@ -1,9 +1,9 @@
 r"""The same problem in other units.
 
-With t the unit of cost, s that of kernels, C = t C', K = s K' and the rest to match, the objective is t s
-times that of the problem in dashes, and multipliers are t times its multipliers: for each K feasible in one,
-K / s is feasible in the other. Powers of two are exact, so that what is proved of one is proved of the other;
-any other units leave the numbers rounded, and only solvers are given those.
+Let t be the unit of cost and s the unit of kernels: C = t C', K = s K', and the other data match. The
+objective is t s times the objective of the problem with C', and multipliers are t times the multipliers of
+that problem. K is feasible for one problem if K / s is feasible for the other. Powers of two are exact, so
+that a proof for one problem is a proof for the other. Other units round the numbers, and serve solvers only.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from npkl_models.model.regularizer import Regularizer
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm, Multipliers
 
-SMALL = 1e-290  # numbers below may have lost digits on the way
+SMALL = 1e-290  # smaller numbers may lose digits in a change of units
 EVEN = 2  # exponents of the kernel's unit are even, so that its root is a power of two
 
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """A problem, the same one in other units, and the way from one to the other.
+    """A problem, the same problem in other units, and the conversions between the two.
 
     Attributes
     ----------
     whole : Problem
-        As it was stated.
+        The problem as it was stated.
     problem : Problem
-        In units of its own.
+        The problem in its own units.
     cost, root : float
-        t, and the square root of s.
+        The unit t of cost, and the square root of the unit s of kernels.
     """
 
     whole: Statement
@@ -55,11 +55,11 @@ class Units:
         return inner * self.root * self.cost * self.root
 
     def below(self, inner: float) -> float:
-        """The same rounded down, where it is too small for all of its digits."""
+        """An objective or a bound in the units of the statement, rounded down if it is tiny."""
         return self._rounded(inner, -math.inf)
 
     def above(self, inner: float) -> float:
-        """The same rounded up."""
+        """An objective or a bound in the units of the statement, rounded up if it is tiny."""
         return self._rounded(inner, math.inf)
 
     def _rounded(self, inner: float, towards: float) -> float:
@@ -93,19 +93,19 @@ class Units:
 
 
 def own_units(problem: Statement) -> Units:
-    """The problem in units in which its largest cost and the largest value it asks for are one."""
+    """The problem in units in which its largest cost and the largest value that it asks for are one."""
     return _in_units(problem, problem.cost_unit, math.sqrt(problem.kernel_unit))
 
 
 def binary_units(problem: Statement) -> Units:
-    """The same with powers of two, where that is exact: the same numbers but for their exponents."""
+    """The problem in units that are powers of two, if this is exact: only exponents of numbers change."""
     inner, cost, root = _binary_numbers(problem)
     return Units(problem, problem if inner is None else inner, cost, root)
 
 
 @fact
 def _binary_numbers(problem: Statement) -> tuple[Statement | None, float, float]:
-    """The problem in such units (None: as it was stated), and the units."""
+    """The problem in binary units (None if it is unchanged), and the units."""
     found = _binary(problem)
     return None if found.same else found.problem, found.cost, found.root
 
@@ -121,12 +121,12 @@ def _binary(problem: Statement) -> Units:
 
 
 def _exponent(x: float) -> int:
-    """Floor of log2, far from the ends of the range."""
+    """The floor of log2, limited to the range from -1000 to 1000."""
     return min(max(math.frexp(x)[1] - 1, -1000), 1000)
 
 
 def _in_units(problem: Statement, cost: float, root: float) -> Units:
-    """In the given ones; in those of the statement where numbers would leave the range."""
+    """The problem in the given units; unchanged if numbers would leave the range."""
     if cost == 1.0 and root == 1.0:
         return Units(problem, problem)
     try:
@@ -144,7 +144,7 @@ def _problem(problem: Statement, cost: float, root: float) -> Statement | None:
     terms = []
     for term in problem.terms:
         found: tuple[Array, Array] | None = (term.target, term.weight)
-        for _ in range(2 if root != 1.0 else 0):  # a root at a time, for the sake of the range
+        for _ in range(2 if root != 1.0 else 0):  # root by root, so that numbers stay in range
             found = term.loss.rescaled(found[0], found[1], root) if found is not None else None
             found = None if found is None else (found[0], found[1] / root)
         if found is None:
@@ -159,7 +159,7 @@ def _problem(problem: Statement, cost: float, root: float) -> Statement | None:
 
 
 def _exact(problem: Statement, units: Units) -> bool:
-    """Whether the way back from units that are powers of two ends where it began, to the last bit."""
+    """Whether a change to binary units and back restores all numbers to the last bit."""
     back = _in_units(units.problem, 1 / units.cost, 1 / units.root).problem
     same = np.array_equal(back.cost.data, problem.cost.data) and back.regularizer == problem.regularizer
     pairs: list[tuple[Any, Any]] = [

@@ -1,8 +1,8 @@
-"""The papers' algorithms as they are in print, each in a file to be read beside its paper.
+"""The papers' algorithms as they are printed; each file can be read beside its paper.
 
-They are backends like all others, and their solutions have certificates. But they are used only if they are
-named. `kl_admm` is Hu & Kwok (2013), `bcdkl` is Hu & Kwok (2015), `bcd_npkl` is the baseline of that paper,
-`simple_npkl` is Zhuang, Tsang & Hoi (2011), and `sqlp` is Wu (2011).
+The printed algorithms are backends, and their solutions have certificates. But they run only if the user
+names them. `kl_admm` is Hu & Kwok (2013), `bcdkl` is Hu & Kwok (2015), `bcd_npkl` is the baseline of the 2015
+paper, `simple_npkl` is Zhuang, Tsang & Hoi (2011), and `sqlp` is Wu (2011).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ class PrintedFactorOptions(FactorOptions):
     Parameters
     ----------
     rank : "auto", "pataki" or int
-        Number of columns of V, which does not change. By default the largest r with r(r+1)/2 <= m for m loss
-        values; a pair counts in both orders if there are also losses on the diagonal.
+        Number of columns of V, which does not change. The default is the largest r with r(r+1)/2 <= m for m
+        loss values; a pair counts in both orders if there are also losses on the diagonal.
     """
 
     rank: int | str = "pataki"

@@ -1,8 +1,8 @@
-"""BCD-NPKL, the baseline of BCDKL: sweeps over the points with pairs alone, the others eliminated.
+"""BCD-NPKL, the baseline of BCDKL: sweeps over the points with pairs, after the other points are eliminated.
 
-Source: Hu, Wang & Chen, BCDNPKL, ICML 2011, as eqs. (35)-(37) of Hu & Kwok, IEEE TNNLS 26(9), 2015, have it.
-With the rows of the free points at their optimum, V_U = -C_UU^-1 C_UL V_L, the cost of the others is its
-Schur complement C_LL - C_LU C_UU^-1 C_UL, which is formed, and dense.
+Source: Hu, Wang & Chen, BCDNPKL, ICML 2011, in the form of eqs. (35)-(37) of Hu & Kwok, IEEE TNNLS 26(9),
+2015. The optimal rows of the points U without pairs are V_U = -C_UU^-1 C_UL V_L. With these rows, the cost of
+the points L with pairs is the Schur complement C_LL - C_LU C_UU^-1 C_UL, which is formed as a dense matrix.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class BCDNPKLOptions(SweepOptions):
 
 
 class BCDNPKLEngine(Engine):
-    """Sweeps of algorithm 1 over the smaller problem, and the rows of all points from them."""
+    """Sweeps of algorithm 1 over the smaller problem; the rows of all points follow from its rows."""
 
     def __init__(self, problem: Statement, options: BCDNPKLOptions, V: Array) -> None:
         self.free = FreeRows(problem, structure(problem))
@@ -40,7 +40,7 @@ class BCDNPKLEngine(Engine):
         self._expand()
 
     def _expand(self) -> None:
-        """Eq. (37); the objective is that of the smaller problem, which is the same."""
+        """The rows of all points by eq. (37); the smaller problem has the same objective."""
         inner = self.inner
         self.V, self.objective, self.residual = self.free.expand(inner.V), inner.objective, inner.residual
         self.measured, self.met = inner.measured, inner.met
@@ -51,7 +51,7 @@ class BCDNPKLEngine(Engine):
 
 @dataclass(frozen=True)
 class BCDNPKLPlan(EnginePlan):
-    """The elimination and the sweeps, which are laid out when they begin."""
+    """The plan of the elimination and the sweeps; `engine` sets them up."""
 
     options: BCDNPKLOptions
     iterations = SWEEPS

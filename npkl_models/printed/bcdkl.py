@@ -1,10 +1,11 @@
-"""BCDKL as it is in print: sweeps over the rows of V in a new order each time.
+"""BCDKL as it is printed: sweeps over the rows of V, each in a new order.
 
 Source: Hu & Kwok, Scalable Nonparametric Low-Rank Kernel Learning Using Block Coordinate Descent, IEEE TNNLS
-26(9), 2015. Their algorithm 1 on the rows v_i of V (in print its columns): in a new order each sweep, those
-of points with pairs are minimised over one by one, then those of the others, by eq. (13) or all at once by
-eq. (17). Smooth losses have the row minimisers of `npkl_models.lowrank.rows`; the hinge has the row program
-(21)-(22), whose fixed points need not be minima: the source's theorem 1 asks for differentiability.
+26(9), 2015. This is their algorithm 1 on the rows v_i of V (the paper writes columns). Each sweep has a new
+order. First the rows of points with pairs are minimised one by one. Then the other rows follow, one by one by
+eq. (13) or all at once by eq. (17). Smooth losses use the row minimisers of `npkl_models.lowrank.rows`. The
+hinge uses the row program (21)-(22). Its fixed points need not be minima, since theorem 1 of the source
+requires differentiable losses.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from npkl_models.solve.engine import EnginePlan
 from npkl_models.solve.takes import Takes
 
 UPDATES = ("rows", "step", "block")
-SWEEPS = 1000  # itermax
+SWEEPS = 1000  # itermax of the source
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +73,7 @@ class BCDKLOptions(SweepOptions):
 
 
 class BCDKLEngine(BCDEngine):
-    """Algorithm 1, a sweep at a time."""
+    """Algorithm 1; one iteration is one sweep."""
 
     def __init__(
         self, problem: Statement, pairs: Structure, options: SweepOptions, V: Array, unlabelled: str = "rows"
@@ -108,7 +109,7 @@ class BCDKLEngine(BCDEngine):
 
 @dataclass(frozen=True)
 class BCDKLPlan(EnginePlan):
-    """Algorithm 1, which is laid out when it begins."""
+    """The plan of algorithm 1; `engine` sets it up."""
 
     options: BCDKLOptions
     iterations = SWEEPS
@@ -128,13 +129,13 @@ def _plan(problem: Statement, options: BCDKLOptions) -> BCDKLPlan:
     """Check that the options fit the problem."""
     if problem.regularizer.row_multipliers and options.unlabelled != "rows":
         raise UnsupportedError(
-            f"row norms must be kept row by row: they take unlabelled='rows', got {options.unlabelled!r}"
+            f"unlabelled must be 'rows' for a problem with row norms, got {options.unlabelled!r}"
         )
     return BCDKLPlan(problem, options)
 
 
 def without_programs(problem: Statement) -> str | None:
-    """Why a row has no program: losses with kinks beside a quartic, or beside a bound on the row."""
+    """The reason why a row has no program: a kink beside a quartic loss or a bound on the row; or None."""
     if all(term.loss.smooth for term in problem.terms):
         return None
     if problem.regularizer.row_multipliers or bool(np.any(structure(problem).quadratic > 0)):
@@ -143,7 +144,7 @@ def without_programs(problem: Statement) -> str | None:
 
 
 def beyond(problem: Statement) -> str | None:
-    """What bcd refuses, and rows that have no program."""
+    """The reason why bcd refuses a problem, or why a row has no program; or None."""
     return bcd.TAKES.beyond(problem) or without_programs(problem)
 
 

@@ -1,13 +1,13 @@
-"""KL-ADMM as it is in print: alternating directions on K = V U'.
+"""KL-ADMM as it is printed: alternating directions on K = V U'.
 
-Source: Hu & Kwok, Efficient Kernel Learning from Side Information Using ADMM, IJCAI 2013. Their algorithm 1
-on
+Source: Hu & Kwok, Efficient Kernel Learning from Side Information Using ADMM, IJCAI 2013. This is their
+algorithm 1 on
 
     minimise over V, U:  tr(V'C U) + gamma/2 sum_ij (v_i'u_j - T_ij)^2    subject to  V = U,      eq. (5)
 
 with the rows v_i, u_i of V and U in place of their columns. The row systems (11)-(13) are those of
-`npkl_models.lowrank.admm`, but for d_i if that is asked for, which has T_ij v_i in print where the derivative
-of eq. (6) has T_ij v_j.
+`npkl_models.lowrank.admm`. With ``misprint``, the vector d_i of eq. (13) is used as printed: with T_ij v_i,
+where the derivative of eq. (6) has T_ij v_j.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class KLADMMOptions(PrintedFactorOptions):
 
 
 class KLADMMEngine(ADMMEngine):
-    """V, U and Lambda of algorithm 1; U is drawn apart from V."""
+    """V, U and Lambda of algorithm 1; the first U is drawn independently of V."""
 
     def __init__(self, problem: Statement, pairs: Structure, options: KLADMMOptions, V: Array) -> None:
         plain = ADMMOptions(rank=options.rank, rho=options.rho, rho_floor=options.rho_floor, relaxation=1.0)
@@ -98,7 +98,7 @@ class KLADMMEngine(ADMMEngine):
 
 @dataclass(frozen=True)
 class KLADMMPlan(EnginePlan):
-    """Algorithm 1, which is laid out when it begins."""
+    """The plan of algorithm 1; `engine` sets it up."""
 
     options: KLADMMOptions
     iterations = 500

@@ -1,12 +1,12 @@
-"""The augmented Lagrangian of KL-ADMM, and what its Lemma 1 and Proposition 1 say along a run.
+"""The augmented Lagrangian of KL-ADMM, and checks of Lemma 1 and Proposition 1 along a run.
 
-Source: Hu & Kwok, IJCAI 2013, eqs. (6) and (16)-(24). With rho held in an iteration its proof has
+Source: Hu & Kwok, IJCAI 2013, eqs. (6) and (16)-(24). If rho is fixed within an iteration, the proof has
 
     L_k - L_k+1 >= c (||V_k - V_k+1||^2 + ||U_k - U_k+1||^2) - ||Lambda_k - Lambda_k+1||^2 / rho
 
-with c = rho. The Lagrangian is strongly convex in a row with the modulus rho, which gives c = rho / 2: the
-printed constant of eqs. (17), (19) and (20) is twice too large, and iterates may fall short of it. The
-conclusion, that the steps go to zero where the multipliers have a finite path (16), stands.
+with c = rho. But the Lagrangian is strongly convex in a row with the modulus rho, which gives c = rho / 2. So
+the printed constant of eqs. (17), (19) and (20) is twice too large, and iterates may violate the printed
+inequality. The conclusion still holds: the steps go to zero if the multipliers have a finite path (16).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.structure import Structure
 from npkl_models.model.statement import Statement
 
-ROUNDING = 64 * UNIT  # times the terms of the Lagrangian and the points: a difference that is none
+ROUNDING = 64 * UNIT  # relative to the terms of the Lagrangian: smaller differences count as zero
 Triple = tuple[Array, Array, Array]  # V, U, Lambda
 
 
 class Lagrangian:
-    """F(V, U) + <Lambda, V - U> + rho/2 ||V - U||^2, half of each pair's loss on either order."""
+    """F(V, U) + <Lambda, V - U> + rho/2 ||V - U||^2, with half of each pair's loss on each order."""
 
     def __init__(self, problem: Statement, pairs: Structure, model: EdgeModel) -> None:
         self.problem, self.pairs, self.model = problem, pairs, model
@@ -58,10 +58,10 @@ class Lagrangian:
 
 
 class Checks:
-    """Lemma 1 and Proposition 1, iterate by iterate.
+    """Checks of Lemma 1 and Proposition 1 at every iterate.
 
-    Of all ``iterates``, ``kept`` and ``printed`` meet the inequality above with c = rho / 2 and with the
-    printed c = rho. ``path`` is the sum of ||Lambda_k+1 - Lambda_k||, eq. (16).
+    ``kept`` counts the iterates that meet the inequality above with c = rho / 2, and ``printed`` those that
+    meet it with the printed c = rho. ``path`` is the sum of ||Lambda_k+1 - Lambda_k||, eq. (16).
     """
 
     def __init__(self, problem: Statement, pairs: Structure, model: EdgeModel) -> None:
@@ -70,7 +70,7 @@ class Checks:
         self.path = self.largest = self.kkt = 0.0
 
     def step(self, before: Triple, after: Triple, rho: float) -> dict[str, float]:
-        """One iteration with that rho; the columns of the history."""
+        """Check one iteration with this rho; return the columns of the history."""
         was, size = self.lagrangian.value(before, rho)
         now, more = self.lagrangian.value(after, rho)
         dV, dU, dL = (frobenius(new - old) for new, old in zip(after, before, strict=True))

@@ -1,9 +1,9 @@
-"""The sweeps of algorithm 1 of BCDKL: the rows in a new order each time, the labelled ones first.
+"""The sweeps of algorithm 1 of BCDKL: the rows in a new order each time, those of points with pairs first.
 
 Source: Hu & Kwok, IEEE TNNLS 26(9), 2015, algorithm 1, lines 5 to 11, and eqs. (19)-(22) and (26)-(28) for a
-row of V with the kinks of its losses. They hand the dual of that row program, a quadratic program on a box,
-to a general code; coordinate ascent solves it here. Eqs. (12)-(17) and (35)-(37) are of the free rows, of
-points that nothing but the cost holds.
+row of V whose losses have kinks. The dual of this row program is a quadratic program on a box. The source
+uses a general solver for it; here coordinate ascent solves it. Eqs. (12)-(17) and (35)-(37) are about the
+free rows: the rows of points that enter the cost alone.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from npkl_models.model.functionals import Entries
 from npkl_models.model.statement import Statement
 
 PASSES = 200
-SETTLED = 1e-11  # change of a multiplier
-SMALLEST_PIVOT = 1e-12  # share of the largest
+SETTLED = 1e-11  # largest change of a multiplier in the last pass
+SMALLEST_PIVOT = 1e-12  # relative to the largest pivot
 
 
 class ShuffledSweeper(Sweeper):
-    """Sweeps in a new order each time; losses with kinks by the row programs.
+    """Sweeps, each in a new order; row programs for losses with kinks.
 
-    With ``alone`` it takes the rows of points with pairs only; somebody else updates the others.
+    With ``alone``, a sweep updates the rows of points with pairs only; the caller updates the other rows.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class ShuffledSweeper(Sweeper):
         return super().run(V)
 
     def reshuffle(self) -> None:
-        """A new order; in numpy as levels, which give what one row after the other gives."""
+        """Draw a new order; numpy updates levels of rows, with the same result as row after row."""
         order = self.rng.permutation(self.labelled.size)
         own = self.labelled[order]
         order = order[own] if self.alone else np.concatenate([order[own], order[~own]])
@@ -70,10 +70,10 @@ class ShuffledSweeper(Sweeper):
 
 
 def level_sets(graph: Matrix, order: Index) -> list[Index]:
-    """Points that may be updated at once, such that the result is that of taking them in the order.
+    """Sets of points that may be updated at once, with the same result as updates in the order.
 
-    A point comes as soon as all its neighbours that are before it in the order have come. Points that
-    are not in the order are left out.
+    A point comes as soon as all its neighbours that precede it in the order have come. Points that are not in
+    the order are left out.
     """
     n = graph.shape[0]
     place = np.full(n, -1, dtype=np.intp)
@@ -96,10 +96,9 @@ def level_sets(graph: Matrix, order: Index) -> list[Index]:
 
 
 def minimise_rows_by_dual(rows: RowProblem, model: EdgeModel) -> Array:
-    """The row problem with its kinks, by coordinate ascent on its dual, eq. (22).
+    """Solve the row problem of losses with kinks, by coordinate ascent on the dual, eq. (22).
 
-    With v(y) = -(g + P'y) / mu0 each multiplier has the closed form that the proximal map of its
-    loss gives.
+    With v(y) = -(g + P'y) / mu0, each multiplier has a closed form by the proximal map of its loss.
     """
     if not rows.pairs.shape[1]:
         return -rows.g / rows.mu0[:, None]
@@ -130,7 +129,7 @@ def labelled(pairs: Structure) -> Mask:
 
 
 class FreeRows:
-    """minimise <C, V V'> over the rows of the points U that are ``free``, those of ``held`` ones L given."""
+    """minimise <C, V V'> over the rows of the ``free`` points U, for given rows of the ``held`` points L."""
 
     def __init__(self, problem: Statement, pairs: Structure) -> None:
         of = labelled(pairs)
@@ -141,12 +140,12 @@ class FreeRows:
         self.diagonal = self.among.diagonal()
 
     def step(self, V: Array) -> None:
-        """One step of eq. (17), in place: every free row from the free rows as they were (Jacobi)."""
+        """One step of eq. (17), in place: every free row from the old free rows (Jacobi)."""
         pull = self.across @ V[self.held] + self.among @ V[self.free]
         V[self.free] -= pull / self.diagonal[:, None]
 
     def block(self, V: Array) -> None:
-        """V_U = -C_UU^-1 C_UL V_L in place, what (17) converges to."""
+        """V_U = -C_UU^-1 C_UL V_L in place, the limit of eq. (17)."""
         if self.free.size:
             V[self.free] = self.solve(-(self.across @ V[self.held]))
 
@@ -188,7 +187,7 @@ class FreeRows:
         return replace(problem, cost=0.5 * (schur + schur.T), terms=tuple(terms))
 
     def expand(self, V: Array) -> Array:
-        """The rows of all points from those of the held ones (eq. (37))."""
+        """The rows of all points from the rows of the held points (eq. (37))."""
         out = np.empty((self.held.size + self.free.size, V.shape[1]))
         out[self.held] = V
         out[self.free] = self.lift @ V

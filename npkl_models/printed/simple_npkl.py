@@ -1,9 +1,9 @@
-"""SimpleNPKL as it is in print: projected gradient ascent on the dual.
+"""SimpleNPKL as it is printed: projected gradient ascent on the dual.
 
-Source: Zhuang, Tsang & Hoi, A Family of Simple Non-Parametric Kernel Learning Algorithms, JMLR 12, 2011.
-Their algorithm 1: A = -S(y), the kernel K(y) of A's positive eigenpairs in closed form (Props. 1 and 2), the
-gradient of eq. (25), a step. K(y) is feasible, so that every iterate has a bound and an objective of its own;
-the source stops without them, after 51 iterations at the latest.
+Source: Zhuang, Tsang & Hoi, A Family of Simple Non-Parametric Kernel Learning Algorithms, JMLR 12, 2011. This
+is their algorithm 1. The positive eigenpairs of A = -S(y) give the kernel K(y) in closed form (Props. 1 and
+2), and a step along the gradient of eq. (25) follows. K(y) is feasible, so every iterate has a bound and an
+objective. The source uses neither as a stopping rule, and stops after at most 51 iterations.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class PrintedSimpleNPKLOptions(IterativeOptions):
     start : Solution, optional
         Solution whose multipliers are the first point.
     eigenpairs : {"all", "pataki"}
-        Eigenpairs of the kernel. "all" takes all with a positive eigenvalue. "pataki" takes those among the r
-        largest that Lanczos finds, r the rank of Prop. 4. If there are more positive eigenvalues, the gap
-        stays open.
+        Eigenpairs of the kernel. "all" takes all with a positive eigenvalue. "pataki" takes the positive ones
+        among the r largest that Lanczos finds, where r is the rank of Prop. 4. If there are more positive
+        eigenvalues, the gap stays open.
     """
 
     eigenpairs: str = "pataki"
@@ -48,9 +48,9 @@ class PrintedSimpleNPKLOptions(IterativeOptions):
 
 
 class TruncatedDual(Dual):
-    """The dual with K(y) of the r largest eigenpairs at most, r the rank of Prop. 4.
+    """The dual with K(y) from at most the r largest eigenpairs, where r is the rank of Prop. 4.
 
-    The bound counts the rest as large as the smallest found, so it stays a bound.
+    The bound counts every other eigenvalue as the smallest one found, so that it remains a bound.
     """
 
     def __init__(self, problem: Statement, deadline: float = np.inf) -> None:
@@ -63,7 +63,7 @@ class TruncatedDual(Dual):
 
 @dataclass(frozen=True)
 class PrintedSimpleNPKLPlan(AscentPlan):
-    """Algorithm 1, ready to run."""
+    """The plan of algorithm 1."""
 
     options: PrintedSimpleNPKLOptions
     evaluations = 51

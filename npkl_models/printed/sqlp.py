@@ -1,10 +1,10 @@
-"""The SQLP as it is in print, in vec(U), and the rank of its quadratic.
+"""The SQLP as it is printed, in vec(U), and the rank of its quadratic.
 
 Source: Wu, Fast Graph Laplacian Regularized Kernel Learning via Semidefinite-Quadratic-Linear Programming,
-thesis, CUHK 2011, chapter 3, and the last columns of its tables 3.1 and 3.2. With y = vec(U) the value K_ij =
-q_i'U q_j has the row q_j (x) q_i, which is not symmetric: A = sum w row row' in eq. (3.13) has rank up to
-s^2. On symmetric U the form is the same with the rows made symmetric, and its rank at most s (s + 1) / 2;
-that, in svec(U) and scaled, is what the backend sqlp solves.
+thesis, CUHK 2011, chapter 3, and the last columns of its tables 3.1 and 3.2. With y = vec(U), the value
+K_ij = q_i'U q_j has the row q_j (x) q_i, which is not symmetric. So A = sum w row row' in eq. (3.13) has rank
+up to s^2. For symmetric U the rows may be made symmetric without a change of the form. The rank of the
+form is then at most s (s + 1) / 2. The backend sqlp solves this form, in svec(U) and scaled.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from npkl_models.model.terms import LossTerm
 from npkl_models.solve.backend import PRINTED, Backend
 from npkl_models.solve.takes import Takes
 
-ROUNDING = float(np.finfo(float).eps)  # times the order and the largest eigenvalue, as is usual for a rank
+ROUNDING = float(np.finfo(float).eps)  # times the order and the largest eigenvalue, as usual for a rank
 
 
 class Ranks(NamedTuple):
-    """Ranks of A, and the numbers of unknowns that bound them."""
+    """Ranks of A, and the numbers of unknowns that bound the ranks."""
 
     svec: int
     vec: int
@@ -39,8 +39,8 @@ class Ranks(NamedTuple):
 def quadratic_ranks(problem: Statement) -> Ranks:
     """Ranks of the quadratic of a problem with a basis and square losses, in svec(U) and in vec(U).
 
-    UnsupportedError for functionals other than entries and squared distances, and for a penalty on tr K^2,
-    whose quadratic has full rank.
+    An UnsupportedError is raised for functionals other than entries and squared distances, for a problem
+    without a basis, and for a penalty, since tr K^2 gives the quadratic full rank.
     """
     R = problem.regularizer.spectral
     if problem.basis is None or (R is not None and R.penalty is not None):
@@ -53,7 +53,7 @@ def quadratic_ranks(problem: Statement) -> Ranks:
     return Ranks(ReducedQuadratic.of(problem).rank, vec, s * (s + 1) // 2, s * s)
 
 
-Products = list[tuple[float, Index, Index]]  # of rows: sum of c q_i (x) q_j
+Products = list[tuple[float, Index, Index]]  # rows as sums of c q_i (x) q_j
 Parts = list[tuple[Products, Array]]
 
 
@@ -87,7 +87,7 @@ def _products(term: LossTerm) -> tuple[Products, Array]:
 
 
 def _gram(Q: Array, parts: Parts, m: int) -> Array:
-    """The inner products of all rows, which have the rank of A, by <a (x) b, c (x) d> = (a'c)(b'd)."""
+    """The Gram matrix of all rows, which has the rank of A, by <a (x) b, c (x) d> = (a'c)(b'd)."""
     out = np.zeros((m, m))
     start = 0
     for first, scale in parts:
@@ -105,7 +105,7 @@ def _gram(Q: Array, parts: Parts, m: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class PrintedSQLPPlan(ReducedPlan):
-    """Eqs. (3.21)-(3.24) over vec(U), without a scale for each basis vector."""
+    """The plan of eqs. (3.21)-(3.24) over vec(U), without a scale for each basis vector."""
 
     def describe(self) -> str:
         s = self.quadratic.order

@@ -1,1 +1,1 @@
-"""What is known of the spectrum of a symmetric matrix, and how rigorously."""
+"""Bounds on the spectrum of a symmetric matrix, each with its rigour."""

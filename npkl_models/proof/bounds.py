@@ -1,8 +1,8 @@
-"""The smallest eigenvalue of a symmetric matrix, and how rigorously it is known.
+"""Bounds on the smallest eigenvalue of a symmetric matrix, which decides every certificate.
 
-It decides every certificate: by eigendecomposition or Cholesky it is proved, by randomised Lanczos it is
-probable, a Ritz value only estimates it. `ROUTES` reads from top to bottom: each route that accepts a case
-may answer it anew.
+An eigendecomposition or a Cholesky factorisation proves a bound. Randomised Lanczos gives a probable bound.
+A Ritz value is only an estimate. The routes in `ROUTES` run from top to bottom, and each route that accepts a
+case may replace the bound so far.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from npkl_models.proof.localised import by_elimination
 DENSE_EIGH = 400  # largest order at which a full eigendecomposition is the quickest proof
 CHEAP_CHOLESKY = 1_000  # largest order at which a dense factorisation costs no more than a few iterations
 LANCZOS_STEPS = 1_000
-CHEAP_STEPS = 400  # where Cholesky can take over
-ORDINARY = 200  # binary exponents up to which a norm is taken as it is
-RUNS = 3  # randomised runs at most, where some of them are local
+CHEAP_STEPS = 400  # if Cholesky can take over
+ORDINARY = 200  # largest binary exponent of a norm that needs no scaling
+RUNS = 3  # most randomised runs if low vectors on few points are searched for
 UNKNOWN = EigenBound(-np.inf, np.inf, "none", np.zeros(0), 1.0)
 
 
 def min_eigenvalue(S: Matrix, V: Array | None = None, query: Query = PLAIN) -> EigenBound:
-    """Bound the smallest eigenvalue of the symmetric matrix S (n x n) from below, as the query asks for.
+    """Bound the smallest eigenvalue of the symmetric matrix S (n x n) from below, by the method of the query.
 
-    Lanczos is deflated by the range of a factor V (n x r) with S V close to zero.
+    If a factor V (n x r) with S V close to zero is given, its range is deflated in Lanczos.
     """
     exponent = max(int(np.frexp(norm_bound(S))[1]), -1_000)
-    if abs(exponent) > ORDINARY:  # squares of such numbers would leave the range: a power of two is exact
+    if abs(exponent) > ORDINARY:  # squares would be out of range; scaling by a power of two is exact
         unit = float(np.ldexp(1.0, exponent))
         return min_eigenvalue(S * (1 / unit), V, query.times(1 / unit)).times(unit)
     case = Case(S, V, query)
@@ -52,11 +52,11 @@ def min_eigenvalue(S: Matrix, V: Array | None = None, query: Query = PLAIN) -> E
 
 
 class Case:
-    """A matrix, what is asked of it, and what is known so far.
+    """A matrix, the query for its smallest eigenvalue, and the results so far.
 
-    ``local`` says whether low vectors on few points are looked for, where little else could prove a sharp
-    bound; ``hint`` is such a vector (n,), for which a Lanczos run was given up. ``run`` is what is asked of
-    one randomised run among all that there may be, and ``found`` the best bound so far.
+    ``local`` says whether low vectors on few points are searched for. ``hint`` is such a vector (n,), which
+    made a Lanczos run stop early. ``run`` is the query for one randomised run, with its share of the failure
+    probability. ``found`` is the best bound so far.
     """
 
     def __init__(self, S: Matrix, V: Array | None, query: Query) -> None:
@@ -78,7 +78,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Route:
-    """One way to a bound: whether a case takes it, and the best bound once it has."""
+    """One way to a bound: whether the route accepts a case, and the best bound after the route has run."""
 
     name: str
     accepts: Callable[[Case], bool]
@@ -96,7 +96,7 @@ def _lanczos(case: Case, local: bool) -> EigenBound:
 
 
 def _eliminate(case: Case) -> EigenBound:
-    """By elimination; the hint is left where that was no better, or its own iterations do not converge."""
+    """The bound by elimination; if it fails or is no better, the bound so far, and the hint stays."""
     hint = np.zeros(case.order) if case.hint is None else case.hint
     try:
         with quiet_blas(case.order):
@@ -110,7 +110,7 @@ def _eliminate(case: Case) -> EigenBound:
 
 
 def _within_norm(found: EigenBound, S: Matrix) -> EigenBound:
-    """The bound, or minus the norm where a run has seen nothing and its bound is far below that."""
+    """The larger one of the bound and minus the norm of S, which is always a bound."""
     least = -norm_bound(S) * (1 + 4 * (S.shape[0] + 4) * UNIT)
     return found if found.lower >= least else replace(found, lower=least, rigour="proved")
 
@@ -121,14 +121,14 @@ def _ritz(case: Case) -> EigenBound:
 
 
 def _factorises(case: Case) -> bool:
-    """Whether a proof is asked for, or a clustered spectrum defeated Lanczos."""
+    """Whether Cholesky runs: the query asks for it, or Lanczos has not reached the accuracy."""
     query, found = case.query, case.found
     if query.quick and (found.estimate < -query.accuracy or not np.isfinite(found.lower)):
         return False
     if not case.automatic or _decomposes(case):
         return query.method == "cholesky"
     if query.quick and found.coupling > query.accuracy and case.order > CHEAP_CHOLESKY:
-        return False  # rather go on until V is more stationary
+        return False  # V is not stationary enough yet; a solver should go on first
     return found.lower < -query.accuracy and can_factorise(case.S)
 
 
@@ -143,4 +143,4 @@ ROUTES = (
     Route("Ritz value", lambda case: case.query.method == "ritz", _ritz),
     Route("Cholesky", _factorises, lambda case: by_cholesky(case.S, case.found, case.query.accuracy)),
 )  # fmt: skip
-"""From top to bottom: what a route finds, or leaves open, decides whether those below are taken."""
+"""The routes in their order; the result of one route decides whether later routes run."""

@@ -1,4 +1,4 @@
-"""The forms in which every route is asked for the smallest eigenvalue, and answers."""
+"""The query for the smallest eigenvalue of a matrix, and the answer of every route."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ CERTIFIED = ("proved", "probable")  # the rigours that certify
 
 @dataclass(frozen=True)
 class EigenBound:
-    """What is known of the smallest eigenvalue of a symmetric matrix S (n x n).
+    """A lower bound on the smallest eigenvalue of a symmetric matrix S (n x n), and its rigour.
 
-    "proved" is an eigendecomposition or Cholesky, rounding margin included; "probable" is randomised Lanczos;
-    "estimated" is a Ritz value, which bounds the eigenvalue from the wrong side.
+    "proved" comes from an eigendecomposition or Cholesky, with a margin for rounding. "probable" comes from
+    randomised Lanczos. "estimated" comes from a Ritz value, which is never below the eigenvalue.
     """
 
     lower: float  # lambda_min >= lower, in the sense of `rigour`
@@ -29,11 +29,11 @@ class EigenBound:
     vector: Array  # (n,), a unit vector whose Rayleigh quotient is `estimate`
     failure_probability: float = 0.0  # at most; 0 for "proved", 1 for "estimated"
     coupling: float = 0.0  # ||(I - QQ')SQ|| for a basis Q of range(V): how far V is from stationary
-    raised: Array | None = None  # (n,), added to the diagonal: ``lower`` is then of S + Diag(raised)
-    directions: Array | None = None  # (n, m), low eigenvectors on few points that stood in the way
+    raised: Array | None = None  # (n,), if given, ``lower`` is a bound for S + Diag(raised)
+    directions: Array | None = None  # (n, m), low eigenvectors on few points that prevented a bound
 
     def times(self, unit: float) -> EigenBound:
-        """The same of the matrix times a power of two."""
+        """The answer for the matrix times a power of two."""
         return replace(
             self, lower=self.lower * unit, estimate=self.estimate * unit, coupling=self.coupling * unit,
             raised=None if self.raised is None else self.raised * unit,
@@ -44,28 +44,28 @@ METHODS = ("auto", "eigh", "cholesky", "lanczos", "ritz")
 
 
 def check_probability(value: float) -> None:
-    """Refuse what is no probability of a failure."""
+    """Raise an UnsupportedError if a failure probability is not between 0 and 1."""
     if not 0 < value < 1:
         raise UnsupportedError(f"failure_probability must be between 0 and 1, got {value!r}")
 
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """What is asked of the spectrum of a symmetric matrix S (n x n), and what may be spent on the answer.
+    """A query for the smallest eigenvalue of a symmetric matrix S (n x n): method, accuracy and limits.
 
-    "auto" decomposes small matrices, else runs Lanczos, and falls back on Cholesky where a clustered spectrum
-    defeats that: dense up to order 10,000, sparse where its fill is small. Beyond order 10,000 it may raise
-    diagonal entries that have a ``price``, where low eigenvectors live on few points each.
+    "auto" decomposes small matrices and runs Lanczos on others. If Lanczos does not reach the accuracy,
+    Cholesky follows: dense up to order 10,000, sparse where the fill is small. Beyond order 10,000, "auto"
+    may raise diagonal entries that have a ``price``, if low eigenvectors live on few points each.
     """
 
     method: str = "auto"  # one of METHODS
-    accuracy: float = 0.0  # Lanczos stops at a bound above minus that; Cholesky shifts by no less
-    failure_probability: float = 1e-6  # of the "lanczos" bound
-    random_state: int | np.random.Generator | None = None  # of Lanczos's starts; None is fresh
+    accuracy: float = 0.0  # Lanczos stops at a bound above -accuracy; Cholesky's margin is at least this
+    failure_probability: float = 1e-6  # of a Lanczos bound
+    random_state: int | np.random.Generator | None = None  # of Lanczos's starts; None: the system seeds them
     quick: bool = False  # give up on a sharp bound as soon as an eigenvalue below ``-accuracy`` is found
     price: Array | None = None  # (n,), what it costs to raise each diagonal entry of S by one
-    allowance: float = 0.0  # what all of that may cost, raises by the same amount at all points included
-    deadline: float = np.inf  # of `time.perf_counter`: Lanczos ends then with the bound that it has
+    allowance: float = 0.0  # what all raises may cost together, including an equal raise at all points
+    deadline: float = np.inf  # in `time.perf_counter`: Lanczos then ends with the bound that it has
 
     @property
     def late(self) -> bool:
@@ -79,7 +79,7 @@ class Query:
         check_probability(self.failure_probability)
 
     def times(self, unit: float) -> Query:
-        """The same question about the matrix times a power of two."""
+        """The query for the matrix times a power of two."""
         price = None if self.price is None else self.price / unit
         return replace(self, accuracy=self.accuracy * unit, price=price)
 

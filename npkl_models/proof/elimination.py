@@ -1,8 +1,8 @@
-"""The Schur complement of a matrix on few points, which are eliminated by a sparse factorisation.
+"""The Schur complement of a sparse matrix after a few points are eliminated by a factorisation.
 
-With S_AA positive definite, S + eta I is positive semidefinite if T + eta I is, where eta >= 0 and
-T = S_BB - S_BA S_AA^-1 S_AB (Haynsworth 1968). An eigenvector x of S that lives on A, its eigenvalue lambda
-small, has a value near lambda / |x_B|^2 in T: a few Lanczos steps on T see what many on S do not.
+Let S_AA be positive definite and eta >= 0. S + eta I is positive semidefinite if T + eta I is, where
+T = S_BB - S_BA S_AA^-1 S_AB (Haynsworth 1968). An eigenvector x of S that lives on A, with a small eigenvalue
+lambda, has a value near lambda / |x_B|^2 in T. So a few Lanczos steps on T find what many steps on S do not.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from npkl_models.linalg import (
 )
 from npkl_models.linalg.threads import threaded
 
-NEAREST = 8  # eigenvectors of the block that are looked at at once
-LOOSE = 1e-6  # of the norm: how far below zero the block's lowest eigenvalue is looked for
-ROUNDING = 16.0  # units of roundoff in a solve, against the norm
-ROUNDS = 100  # of raising; each takes away most of a lack
-ENOUGH = 0.9  # of the floor
-CORE = 0.3  # share of a vector's weight on the points that are raised for it
+NEAREST = 8  # eigenvectors of the block that are computed at once
+LOOSE = 1e-6  # share of the norm: the eigenvalues of the block nearest to minus this are computed
+ROUNDING = 16.0  # units of roundoff in a solve, relative to the norm
+ROUNDS = 100  # of raising; each removes most of a shortfall
+ENOUGH = 0.9  # share of the floor that suffices
+CORE = 0.3  # share of a vector's weight on the points that are raised for this vector
 
 
 class Elimination:
-    """T as an operator on vectors (n,) or (n, k) that vanish on the points A of a sparse S (n x n).
+    """The operator T on vectors (n,) or (n, k) that are zero on the points A of a sparse S (n x n).
 
-    ``raised`` (n,) was added to the diagonal of S; it is zero outside A.
+    ``raised`` (n,) was added to the diagonal of S; ``raised`` is zero outside A.
     """
 
     def __init__(self, S: Matrix, points: Index) -> None:
@@ -61,9 +61,9 @@ class Elimination:
         return sp.csc_array(self.block + sp.diags_array(raised[self.points]))
 
     def raise_to(self, raised: Array) -> None:
-        """Let S + Diag(raised) take the place of S.
+        """Replace S by S + Diag(raised).
 
-        Raises numpy.linalg.LinAlgError if its block of A is not positive definite.
+        A numpy.linalg.LinAlgError is raised if the block of A is not positive definite then.
         """
         factor = definite_lu(self._own(raised))
         if factor is None:
@@ -73,23 +73,27 @@ class Elimination:
 
     @cached_property
     def floor(self) -> float:
-        """A lower bound on the spectrum of the block, nearly what it seems to be, by a factorisation."""
+        """A lower bound on the spectrum of the block, close to its estimate, proved by a factorisation.
+
+        Without proof it is so small that no useful bound follows from it.
+        """
         least = UNIT * self.upper
         low = 0.95 * float(self.lowest(LOOSE * self.upper)[0].min())
         proved = low > least and definite_lu(self._own(self.raised - low)) is not None
         return low if proved else least
 
     def rounding(self, upper: float) -> float:
-        """How far rounding in the solves may move T, |S| <= ``upper``: far if the block is near singular."""
+        """How far rounding in the solves may move T, if |S| <= ``upper``; far for a nearly singular block."""
         return ROUNDING * UNIT * upper**2 / self.floor
 
     def measured(self, q: Array) -> tuple[Array, float, float]:
-        """T q for a vector, the length of what it solved for, and what the solve costs along an eigenvector.
+        """T q for a vector q, the norm of the solution x, and a bound on the error along an eigenvector.
 
-        A residual r of A x = b moves v'Tq by (A^-1 S_AB v)'r, and for T v = lambda v the square of that
-        vector's norm is at most (|S| + |lambda|) over the block's floor: with |S| for |lambda|, since to
-        lambda far below (T - lambda)^-1 falls faster than the root of that grows. r is evaluated, in long
-        double; a priori bounds of it would be a thousand times larger.
+        The system is A x = b with A = S_AA. A residual r changes v'Tq by (A^-1 S_AB v)'r. For T v = lambda v,
+        the squared norm of A^-1 S_AB v is at most |S| + |lambda|, divided by the floor of the block. |S|
+        replaces |lambda| here: for lambda far below zero, (T - lambda)^-1 falls faster than the root of
+        |lambda| grows. r is evaluated in long double, since an a priori bound would be a thousand times
+        larger.
         """
         w: Array = self.S @ q
         b = w[self.points]
@@ -122,16 +126,16 @@ class Elimination:
         return out
 
     def extend(self, X: Array) -> Array:
-        """Vectors (n, k) that vanish on A, continued on A such that S X vanishes there; of norm one."""
+        """Continue vectors (n, k) that are zero on A, such that S X is zero on A; they get norm one."""
         out = X.copy()
         out[self.points] = -self.solve((self.S @ X)[self.points])
         return out / np.linalg.norm(out, axis=0)
 
 
 def raise_block(held: Elimination, floor: float, price: Array, allowance: float) -> bool:
-    """Raise the diagonal until the block itself is positive definite, its low eigenvalues above ``floor``.
+    """Raise the diagonal until the block is positive definite; negative eigenvalues are raised to ``floor``.
 
-    False if that would cost more than the allowance.
+    False if the raises would cost more than the allowance.
     """
     for _ in range(ROUNDS):
         values, vectors = held.lowest(floor)
@@ -152,9 +156,9 @@ def raise_block(held: Elimination, floor: float, price: Array, allowance: float)
 def raise_diagonal(held: Elimination, W: Array, floor: float, price: Array, allowance: float) -> bool:
     """Raise the diagonal on the eliminated points, cheaply, until T is above ``floor`` on range(W), W'W = I.
 
-    While W'TW has an eigenvalue below, its vector is continued on A, and the diagonal raised on the points
-    that carry most of it; W stays as it is, what lives on A follows. False, and nothing raised, if the sum of
-    price times raise would exceed the allowance.
+    While W'TW has an eigenvalue below ``floor``, its eigenvector is continued on A. The diagonal is raised on
+    the points that carry most of the continued vector. If the sum of price times raise would exceed the
+    allowance, nothing is raised and the result is False.
     """
     SW = held.S @ W
     G, H = SW[held.points], symmetrize(W.T @ SW)
@@ -176,7 +180,7 @@ def raise_diagonal(held: Elimination, W: Array, floor: float, price: Array, allo
 
 
 def _core(x: Array, cost: Array, lack: float) -> Array:
-    """A diagonal D with x'Dx = lack on the points that carry most of x for their cost."""
+    """A diagonal D with x'Dx = ``lack``, on the points that carry most of x for their cost."""
     weight: Any = x**2
     order = np.argsort(-weight / cost)
     total = np.cumsum(weight[order])

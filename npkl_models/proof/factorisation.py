@@ -1,6 +1,7 @@
-"""Proofs of the smallest eigenvalue: an eigendecomposition, or a factorisation that runs through.
+"""Proofs of the smallest eigenvalue by a factorisation that succeeds.
 
-Dense up to order 10,000, in place; sparse at any order where the fill is known to stay small.
+Factorisations are dense and in place up to order 10,000. At any order they are sparse if the fill is known to
+stay small.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ from npkl_models.proof.eigenbound import EigenBound
 from npkl_models.proof.lanczos import ROUGH
 
 DENSE_CHOLESKY = 10_000  # largest order for a dense Cholesky factorisation
-SPARSE_FILL = 2e7  # largest envelope for a sparse one
-SPARSE_WORK = 5e10  # largest number of operations of the same
-DENSE_IS_QUICKER = 20.0  # a dense operation is so much quicker than a sparse one
-LARGE = 400  # order from which on the trace is a coarse measure of what rounding costs
-COLUMNS = 256  # of a factor whose absolute values are taken at a time
+SPARSE_FILL = 2e7  # largest envelope for a sparse factorisation
+SPARSE_WORK = 5e10  # largest number of operations of a sparse factorisation
+DENSE_IS_QUICKER = 20.0  # a dense operation is this many times quicker than a sparse one
+LARGE = 400  # order above which the trace is a coarse measure of the rounding errors
+COLUMNS = 256  # columns of a factor whose absolute values are formed at a time
 ATTEMPTS = 12
-INVERSE, SHARES = 12, (0.95, 0.5)  # iterations; of the eigenvalue that they find, tried in turn
+INVERSE, SHARES = 12, (0.95, 0.5)  # inverse iterations; shares of the eigenvalue that are tried in turn
 
 
 def by_eigh(S: Array) -> EigenBound:
-    """The eigenvalue itself; a Cholesky factorisation of what lies above it makes a proof of it."""
+    """Compute the smallest eigenvalue, and prove it by Cholesky of S minus a number just below it."""
     values, vectors = lowest_pairs(S, 1)
     low, scale = float(values[0]), norm_bound(S)
     margin = 4 * (S.shape[0] + 4) * UNIT * scale + TINY
@@ -43,7 +44,7 @@ def by_eigh(S: Array) -> EigenBound:
 def _first_floor(
     floor_of: Callable[[Matrix, float], float | None], S: Matrix, shifts: list[float], scale: float
 ) -> tuple[float, int] | None:
-    """A floor of the spectrum of S by the first shift with which a factorisation runs through, and which."""
+    """The floor of the spectrum of S, and the index, of the first shift whose factorisation succeeds."""
     for k, shift in enumerate(shifts):
         floor = floor_of(S, shift)
         if floor is not None:
@@ -52,14 +53,15 @@ def _first_floor(
 
 
 def can_factorise(S: Matrix) -> bool:
-    """Whether a factorisation would stay within its memory."""
+    """Whether a factorisation stays within the limits of memory and work."""
     return S.shape[0] <= DENSE_CHOLESKY or sparse_order(S) is not None
 
 
 def by_cholesky(S: Matrix, guess: EigenBound, accuracy: float, again: bool = False) -> EigenBound:
-    """Prove lambda_min >= -shift by a factorisation of S + shift I that runs through.
+    """Prove lambda_min >= -shift by a factorisation of S + shift I that succeeds.
 
-    Where that takes a larger shift than the guess asks for, the guess was wrong, and is mended once.
+    If the factorisation needs a larger shift than the guess suggests, the guess is too high. A better
+    estimate then replaces the guess once.
     """
     order = sparse_order(S)
     if order is None and S.shape[0] > DENSE_CHOLESKY:
@@ -68,7 +70,7 @@ def by_cholesky(S: Matrix, guess: EigenBound, accuracy: float, again: bool = Fal
     base = max(accuracy, 16 * S.shape[0] * UNIT * scale)
     margin = max(base, ROUGH * guess.estimate)
     shifts = [4.0**k * margin - guess.estimate for k in range(ATTEMPTS)]
-    if guess.estimate > 0:  # it may be zero and no better known
+    if guess.estimate > 0:  # the eigenvalue may be zero, and the estimate rounding
         shifts = sorted([base, *shifts])
     if order is None:
         proved = _first_floor(_dense_floor, S, shifts, scale)
@@ -83,7 +85,7 @@ def by_cholesky(S: Matrix, guess: EigenBound, accuracy: float, again: bool = Fal
 
 
 def _lower_than_guessed(S: Matrix, found: EigenBound, shift: float, accuracy: float) -> EigenBound:
-    """An eigenvalue below the guess is why factorisations failed: its vector, and the proof once more."""
+    """Find the eigenvalue below the guess that made factorisations fail, and prove it once more."""
     n = S.shape[0]
     try:
         if n <= DENSE_CHOLESKY:
@@ -110,7 +112,8 @@ def _lower_than_guessed(S: Matrix, found: EigenBound, shift: float, accuracy: fl
 def eigenvalue_floor(G: Array) -> float:
     """A proved lower bound on the smallest eigenvalue of a dense matrix that should be positive definite.
 
-    Most of what inverse iterations find is proved by a second factorisation; 0 where there is no first.
+    Inverse iterations estimate the eigenvalue, and a second factorisation proves a share of the estimate. The
+    bound is 0 if a factorisation fails.
     """
     try:
         factor = scipy.linalg.cho_factor(G, lower=True, check_finite=False)
@@ -125,9 +128,9 @@ def eigenvalue_floor(G: Array) -> float:
 
 
 def sparse_order(S: Matrix) -> Index | None:
-    """An order of the rows in which a sparse factorisation is quicker than a dense one, and small; or None.
+    """An order of the rows in which a sparse factorisation is small and quicker than a dense one; or None.
 
-    Its fill stays within the envelope, which reverse Cuthill-McKee makes small (George & Liu 1981).
+    The fill stays within the envelope, which reverse Cuthill-McKee makes small (George & Liu 1981).
     """
     if not sp.issparse(S):
         return None
@@ -146,16 +149,16 @@ def sparse_order(S: Matrix) -> Index | None:
 
 
 def _dense_floor(S: Matrix, shift: float) -> float | None:
-    """A floor of the spectrum of S + shift I, None if Cholesky breaks down.
+    """A floor of the spectrum of S + shift I; None if Cholesky breaks down.
 
-    If floating-point Cholesky of A succeeds then lambda_min(A) >= -c tr(A) with
-    c = (n + 2) u / (1 - (n + 2) u) (Rump 2006, "Verification of positive definiteness"). The factor L that
-    it leaves has L L' = A + E with |E| <= c |L| |L'| (Higham 2002, theorem 10.3), whose largest row sum
-    bounds the norm of E; that is the smaller one where weights differ widely. LAPACK works on blocks, in
-    the one array there is.
+    If floating-point Cholesky of A succeeds, then lambda_min(A) >= -c tr(A) with
+    c = (n + 2) u / (1 - (n + 2) u) (Rump 2006, "Verification of positive definiteness"). The computed factor
+    L has L L' = A + E with |E| <= c |L| |L'| (Higham 2002, theorem 10.3). The largest row sum of c |L| |L'|
+    bounds the norm of E, and is the smaller bound if weights differ widely. LAPACK works in blocks and
+    overwrites the array.
     """
     n = S.shape[0]
-    A = dense(S).T  # in the order of columns, so that it is overwritten
+    A = dense(S).T  # column by column in memory, so that LAPACK overwrites it
     A[np.diag_indices(n)] += shift
     trace = float(np.abs(A.diagonal()).sum())
     try:
@@ -165,13 +168,13 @@ def _dense_floor(S: Matrix, shift: float) -> float | None:
     rounding = (n + 2) * UNIT
     paid = rounding / (1 - rounding) * trace
     if n > LARGE:
-        more = rounding + 2 * UNIT  # with that of the shift and of the sums
+        more = rounding + 2 * UNIT  # the shift and the sums are rounded, too
         paid = min(paid, more / (1 - more) * _largest_row_sum(L) * (1 + 4 * n * UNIT))
     return -paid - n * TINY
 
 
 def _largest_row_sum(L: Array) -> float:
-    """Of |L| |L'|, by a few columns at a time."""
+    """The largest row sum of |L| |L'|, from a few columns of L at a time."""
     total = np.zeros(len(L))
     for start in range(0, len(L), COLUMNS):
         size = np.abs(L[:, start : start + COLUMNS])
@@ -180,7 +183,7 @@ def _largest_row_sum(L: Array) -> float:
 
 
 def _sparse_floor(S: Matrix, shift: float) -> float | None:
-    """The same from S + shift I = L D L' + R with D > 0: the spectrum is above -||R||, R evaluated."""
+    """The floor -||R|| of the spectrum of S + shift I = L D L' + R with D > 0, where R is evaluated."""
     n = S.shape[0]
     A = sp.csc_array(S + shift * sp.eye_array(n, format="csc"))
     factor = definite_lu(A, "NATURAL")

@@ -1,24 +1,24 @@
-"""Randomised Lanczos, deflated by what is nearly null: a probable bound at any order.
+"""Randomised Lanczos with a nearly null space deflated: a probable bound at any order.
 
-The bound is read off the run itself. With the coefficients alpha, beta of the recurrence and an
-eigenvector v to an eigenvalue lambda below all Ritz values theta_1 <= ... <= theta_j, the component of
-the next Lanczos vector along v is that of the start times prod (theta_k - lambda) / prod beta_k, and at
-most one. The start is uniform on the sphere, so that its component is below c with probability at most
-0.8 c sqrt(n): with all other probability
+The run itself gives the bound. Let alpha and beta be the coefficients of the recurrence. Let v be an
+eigenvector with an eigenvalue lambda below all Ritz values theta_1 <= ... <= theta_j. The component of the
+next Lanczos vector along v is the component of the start, times prod (theta_k - lambda) / prod beta_k. This
+component is at most one. The start is uniform on the sphere, so its component is below c with probability at
+most 0.8 c sqrt(n). Otherwise
 
     prod_k (theta_k - lambda) <= prod_k beta_k / c,
 
-which bounds lambda from below. Only the three-term recurrence enters, not the orthogonality of its
-vectors, and one event of the start covers every step: it may be looked at as often as one likes. A
-subspace that is almost invariant is no special case, its last beta is small.
+which bounds lambda from below. The proof uses the three-term recurrence alone, not the orthogonality of the
+vectors. One event of the start covers all steps, so the bound may be evaluated after any number of steps. An
+almost invariant subspace is no special case: its last beta is small.
 
-Rounding is part of that. The components x_k of the Lanczos vectors along v solve (T - lambda) x = phi -
-beta_j x_j+1 e_j, T the tridiagonal matrix and phi_k what step k misses along v; so
+The bound includes rounding. The components x_k of the Lanczos vectors along v solve
+(T - lambda) x = phi - beta_j x_j+1 e_j. T is the tridiagonal matrix, phi_k the error of step k along v. So
 
     c <= |x_1| <= prod_k beta_k / prod_k (theta_k - lambda) + |phi| |(T - lambda)^-1 e_1|.
 
-The last factor is about one: the start has little of the low vectors. (phi against c and beta at every
-step would be the same theorem at a hundred times the price, more than a large graph can pay.)
+The last factor is about one, since the start has small components along the low vectors. A comparison of phi
+with c and beta at every step would prove the same, at a hundred times the cost.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ from npkl_models.linalg.threads import threaded
 from npkl_models.proof.eigenbound import EigenBound, Query
 from npkl_models.proof.recurrence import NEAR_NULL, Deflation, Recurrence, is_local, tight
 
-EXHAUSTED = 1e-6  # of the norm: a beta below ends the run
-SAFE = 0.5  # of the start's component: what may be lost where a bound is read off
-SPARED = 0.99995  # of the component: the rest is for what was lost, which mostly is far less
-FURTHER, FINER = 1e-6, 14  # share of the distance that is added first where too much was lost; halvings
-HALVINGS = 50  # of the interval in which the bound is sought, on a logarithmic scale
-ROUGH = 0.01  # of a positive eigenvalue: what a Cholesky proof of it may give away
-STALLED, PATIENT = 60, 4.0  # steps after which a run is given up that would need so many times more
+EXHAUSTED = 1e-6  # share of the norm: a smaller beta ends the run
+SAFE = 0.5  # share of the start's component that a bound relies on; the rest is a margin
+SPARED = 0.99995  # share of the component that the first search uses; the rest is for the errors of the steps
+FURTHER, FINER = 1e-6, 14  # first relative increase of the distance if the errors are larger; halvings
+HALVINGS = 50  # of the interval in which the bound is searched for, on a logarithmic scale
+ROUGH = 0.01  # share of a positive eigenvalue that a Cholesky proof may give away
+STALLED, PATIENT = 60, 4.0  # a run may be given up after so many steps if it needs so many times more
 
 
 @dataclass(frozen=True)
 class Ritz:
-    """What a Lanczos run knows after some steps."""
+    """The results of a Lanczos run after some steps."""
 
     values: Array  # the smallest Ritz values, ascending
     residuals: Array  # the norms of their residuals
     coefficients: Array  # their vectors in the Lanczos basis, a column each
-    lower: float  # of the spectrum of the complement, but for a given probability; -inf if too few steps
+    lower: float  # bound on the spectrum of the complement, except with a given probability; may be -inf
     spread: float  # from the smallest to the largest Ritz value
     steps: int
     last: bool
@@ -67,10 +67,10 @@ def search(
     count: int,
     upper: float,
 ) -> tuple[Ritz, Recurrence]:
-    """Lanczos steps on the complement of a deflation until ``stop``, at most ``limit``.
+    """Lanczos steps on the complement of a deflation until ``stop`` says so, at most ``limit`` steps.
 
-    ``count`` Ritz pairs are looked at; ``component`` is `smallest_component` of the start; ``upper`` bounds
-    the norm.
+    ``count`` is the number of Ritz pairs that are computed, ``component`` is the `smallest_component` of the
+    start, and ``upper`` bounds the norm.
     """
     run = Recurrence(deflation, start, limit, upper)
     look = 10
@@ -89,16 +89,16 @@ def search(
 
 
 def smallest_component(dimension: int, failure: float) -> float:
-    """What the component of a uniform unit vector along a fixed one exceeds, but with that probability.
+    """A number that the component of a uniform unit vector exceeds, except with probability ``failure``.
 
-    The density of a component is at most sqrt(n / (2 pi)) for n >= 3, and 0.8 >= 2 / sqrt(2 pi) covers n
-    <= 2.
+    The component is along a fixed unit vector. Its density is at most sqrt(n / (2 pi)) for n >= 3, and
+    0.8 >= 2 / sqrt(2 pi) covers n <= 2.
     """
     return failure / (0.8 * float(np.sqrt(max(dimension, 1))))
 
 
 def _lowest(alpha: list[float], beta: list[float], lost: float, component: float) -> float:
-    """The largest lambda below theta_1 up to which no eigenvector has that component in the start."""
+    """The largest lambda < theta_1 that is a bound, if the start has ``component`` along each eigenvector."""
     theta = _ritz_values(alpha, beta)
     product = float(np.sum(np.log(np.maximum(beta, 1e-300))))
     apart, diagonal, beside = theta - theta[0], np.array(alpha), np.array(beta[: len(alpha) - 1])
@@ -121,7 +121,7 @@ def _lowest(alpha: list[float], beta: list[float], lost: float, component: float
         middle = 0.5 * (low + high)
         low, high = (low, middle) if shown(float(np.exp(middle))) <= SPARED * component else (middle, high)
     low, further = high, FURTHER
-    while high < top and not ruled_out(float(np.exp(high))):  # what was lost on the way counts
+    while high < top and not ruled_out(float(np.exp(high))):  # errors of the steps count
         low, high, further = high, min(high + further, top), 2 * further
     for _ in range(FINER if high > low else 0):
         middle = 0.5 * (low + high)
@@ -130,7 +130,7 @@ def _lowest(alpha: list[float], beta: list[float], lost: float, component: float
 
 
 def _of_start(diagonal: Array, beside: Array, lam: float) -> float:
-    """The norm of (T - lambda)^-1 e_1, inf where T - lambda is not positive definite as rounded."""
+    """The norm of (T - lambda)^-1 e_1; inf if the rounded T - lambda is not positive definite."""
     if diagonal.size == 1:
         return float(1 / (diagonal[0] - lam)) if diagonal[0] > lam else float("inf")
     start = np.zeros(diagonal.size)
@@ -144,10 +144,11 @@ def by_lanczos(
 ) -> tuple[EigenBound, Array | None]:
     """Randomised Lanczos on the orthogonal complement of a basis Q (n x k) that S nearly maps to zero.
 
-    How a bound c on the complement bounds the whole is in `Deflation.whole`. For Cholesky it stops at a good
-    estimate, bound or not; for a quick answer as soon as the estimate is clearly negative; with ``local``
-    where it would take long and what it has found so far lives on few points, and directions of Q that do so
-    are not deflated; that vector is then returned as well.
+    `Deflation.whole` turns a bound on the complement into a bound on the whole spectrum. Before a Cholesky
+    proof, the run stops at a good estimate. For a quick answer, it stops once the estimate is clearly
+    negative. With ``local``, directions of Q on few points are deflated only if S q is tiny. The run then
+    stops early if it would take long and its lowest vector lives on few points. If the run misses the
+    accuracy, such a vector is the second result.
     """
     n, upper, S = S.shape[0], norm_bound(S), threaded(S)
     if local:
@@ -157,7 +158,7 @@ def by_lanczos(
         low = float(held.inner[0])
         return EigenBound(low - held.coupling - held.rounding(upper), low, "proved", held.lowest()), None
     if query.quick and held.size and held.whole(upper) < -query.accuracy:
-        low = float(held.inner[0])  # no complement could make up for the coupling
+        low = float(held.inner[0])  # no bound on the complement could suffice
         return EigenBound(-np.inf, low, "estimated", held.lowest(), 1.0, held.coupling), None
     component = smallest_component(n, query.failure_probability)
     start = held.remove(np.random.default_rng(query.random_state).standard_normal(n))
@@ -176,7 +177,7 @@ def by_lanczos(
 
 
 class _Stop:
-    """When a run has seen enough; ``hopes`` until it is known whether what makes it long is local."""
+    """The rule that stops a run; ``hopes`` is true until a slow run is tested for a local vector."""
 
     def __init__(self, held: Deflation, query: Query, component: float, local: bool) -> None:
         self.held, self.query, self.component, self.hopes = held, query, component, local
@@ -201,7 +202,7 @@ class _Stop:
 
 
 def _ritz_values(alpha: list[float], beta: list[float]) -> Array:
-    """All eigenvalues of the tridiagonal matrix, ascending; ``beta`` has one number more than it needs."""
+    """All eigenvalues of the tridiagonal matrix, ascending; the last number of ``beta`` is not used."""
     if len(alpha) == 1:
         return np.array(alpha)
     return scipy.linalg.eigvalsh_tridiagonal(alpha, beta[: len(alpha) - 1])
@@ -215,7 +216,7 @@ def _extreme_ritz(alpha: list[float], beta: list[float], count: int) -> tuple[Ar
     few = min(count, j) - 1
     try:
         low, vectors = scipy.linalg.eigh_tridiagonal(alpha, beta, select="i", select_range=(0, few))
-    except np.linalg.LinAlgError:  # inverse iteration does not part a cluster
+    except np.linalg.LinAlgError:  # inverse iteration does not separate a cluster
         low, vectors = scipy.linalg.eigh_tridiagonal(alpha, beta)
         low, vectors = low[: few + 1], vectors[:, : few + 1]
     high = scipy.linalg.eigh_tridiagonal(

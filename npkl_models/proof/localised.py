@@ -1,8 +1,8 @@
 """The smallest eigenvalue of a large sparse matrix whose low eigenvectors each live on few points.
 
-Outlying groups of points that hang on the rest by weak edges give such vectors, and more of them the
-larger the graph. A Lanczos run on the whole matrix takes long to tell them from zero. Here they are
-eliminated, and where the caller lets the diagonal be raised, those below zero are raised above.
+Groups of points that weak edges join to the rest give such vectors. Larger graphs have more of them. A
+Lanczos run on the whole matrix needs many steps to tell their eigenvalues from zero. Here the points of these
+groups are eliminated. If the caller allows it, the diagonal is raised where eigenvalues are negative.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from npkl_models.proof.elimination import LOOSE, Elimination, raise_block, raise
 from npkl_models.proof.lanczos import Ritz, search, smallest_component
 from npkl_models.proof.recurrence import Deflation, Recurrence, is_local, tight
 
-ELIMINATED, MOST = 0.01, 10_000  # share of the points, and how many at most: their factor hardly fills up
-ROUNDS = 5  # Lanczos runs on the Schur complement at most
-LOW = 2.5e-3  # share of the norm: eigenvectors below are deflated, those below zero raised
-FLOORS = (1.0, 0.5, 0.25, 0.1)  # of that, to which they are raised
-AGAIN = 1 / 3  # of that: in later runs, what is below is still worth another one
-FEW, MODEL = 40, 10.0  # Ritz pairs that are looked at, and up to which multiple of LOW they model the rest
-RAISING = 0.85  # of the allowance; the rest is for what is left of all directions
-SMOOTHING = 40  # steps of refinement of the deflated directions
-COUPLED = 0.3  # of the tight coupling: what is left without refinement
+ELIMINATED, MOST = 0.01, 10_000  # share of the points that are eliminated, and their largest number
+ROUNDS = 5  # most Lanczos runs on the Schur complement
+LOW = 2.5e-3  # share of the norm: lower eigenvectors are deflated, or raised if they are below zero
+FLOORS = (1.0, 0.5, 0.25, 0.1)  # multiples of LOW to which eigenvalues are raised, tried in turn
+AGAIN = 1 / 3  # multiple of LOW: in later runs, only a Ritz value below this is worth another run
+FEW, MODEL = 40, 10.0  # Ritz pairs that are computed; multiple of LOW below which their vectors are kept
+RAISING = 0.85  # share of the allowance for local raises; the rest is for an equal raise at all points
+SMOOTHING = 40  # most CG steps that refine a deflated direction
+COUPLED = 0.3  # multiple of the tight coupling below which no refinement is needed
 
 
 def by_elimination(S: Matrix, Q: Array, hint: Array, query: Query, steps: int) -> EigenBound:
-    """Lanczos on the Schur complement that is left when the points of a local vector are eliminated.
+    """Lanczos on the Schur complement that remains after the points of a local vector are eliminated.
 
-    Run after run: what the last one found below zero is raised if that may be done, other low eigenvectors
-    are deflated, and the next one starts afresh, which its failure probability asks for. Q (n x k) is
-    orthonormal and nearly mapped to zero by S; the hint (n,) is a mixture of low eigenvectors, such as the
-    lowest vector of a short Lanczos run.
+    Several runs follow each other. Eigenvalues that a run finds below zero are raised, if the query allows
+    it. Other low eigenvectors are deflated. Every run has a fresh start, since its failure probability
+    requires one. Q (n x k) is orthonormal, and S nearly maps Q to zero. The hint (n,) is a mixture of low
+    eigenvectors, such as the lowest vector of a short Lanczos run.
     """
     work = _Work(S, Q, hint, query, steps)
     if not work.begin():
@@ -55,10 +55,11 @@ def by_elimination(S: Matrix, Q: Array, hint: Array, query: Query, steps: int) -
 
 
 class _Work:
-    """What the runs on a Schur complement T have found so far, and done about it.
+    """The results of the runs on a Schur complement T so far.
 
-    W (n x k) is a basis of the low vectors, ``null`` (n x m) are eigenvectors near zero, which are deflated.
-    ``accuracy`` is wanted: where the diagonal may be raised, what is left of the allowance, at all points.
+    W (n x k) is a basis of the low vectors. ``null`` (n x m) are eigenvectors near zero, which are deflated.
+    A bound of -``accuracy`` is wanted. If the diagonal may be raised, ``accuracy`` is the equal raise at all
+    points that the rest of the allowance pays for.
     """
 
     def __init__(self, S: Matrix, Q: Array, hint: Array, query: Query, steps: int) -> None:
@@ -66,14 +67,14 @@ class _Work:
         self.low, self.accuracy = LOW * self.upper, query.accuracy
         self.price = query.price if query.allowance > 0 else None
         count = min(int(ELIMINATED * n), MOST)
-        self.T = Elimination(S, np.argpartition(-np.abs(hint), count)[:count])  # where it is largest
+        self.T = Elimination(S, np.argpartition(-np.abs(hint), count)[:count])  # where the hint is largest
         self.Q, self.dimension = Q[:, ~is_local(Q)], n - self.T.points.size
         self.rng = np.random.default_rng(query.random_state)
         self.component = smallest_component(n, query.failure_probability / ROUNDS)
         self.W, self.null = np.zeros((n, 0)), np.zeros((n, 0))
 
     def begin(self) -> bool:
-        """Whether the block of the points is positive definite, or can be made so."""
+        """Make the block of the points positive definite if it is not; False if this is not possible."""
         try:
             self.T.raise_to(self.T.raised)
         except np.linalg.LinAlgError:
@@ -82,7 +83,7 @@ class _Work:
         return True
 
     def deflation(self, attempt: int) -> Deflation:
-        """Of range(Q) what is near null, from the second run on well decoupled, and the range of null."""
+        """The nearly null part of range(Q), with little coupling from the second run on, and range(null)."""
         T = self.T
         if self.price is not None:
             left = self.query.allowance - float(self.price @ T.raised)
@@ -96,7 +97,7 @@ class _Work:
         return Deflation(T, _orthonormal(T, np.hstack([bulk, null])), self.low)
 
     def search(self, held: Deflation, attempt: int) -> tuple[Ritz, Recurrence, float]:
-        """A run until its bound is reached, or something low was found and all of that settled."""
+        """Run Lanczos until the bound is reached, or until all low Ritz pairs of the run have converged."""
         level = self.low * (AGAIN if attempt else 1.0) if attempt < ROUNDS - 1 else -np.inf
 
         def stop(found: Ritz, run: Recurrence) -> bool:
@@ -112,7 +113,7 @@ class _Work:
         return found, run, bound if found.lower >= -self.upper else -np.inf  # see `Elimination.measured`
 
     def learn(self, found: Ritz, run: Recurrence, first: bool) -> bool:
-        """Raise what may be raised, deflate what need not be; False if something stays below zero."""
+        """Raise the diagonal if needed, deflate other low vectors; False if an eigenvalue stays negative."""
         new = run.combine(found.coefficients[:, found.values < MODEL * self.low])
         self.W, raised = orthonormal_range(np.hstack([self.W, new]), 1e-3), False
         if self.price is not None and (found.values[0] < 0 or first):
@@ -126,21 +127,20 @@ class _Work:
 
 
 def _settled(found: Ritz, low: float) -> Mask:
-    """Which Ritz pairs are as good as eigenpairs, by their residuals."""
+    """Which Ritz pairs have converged, by their residuals."""
     return found.residuals <= 0.2 * np.maximum(np.abs(found.values), low)
 
 
 def _orthonormal(T: Elimination, X: Array) -> Array:
-    """A basis of the columns' range, and zero on the eliminated points.
+    """A basis of the columns' range that is exactly zero on the eliminated points.
 
-    Not only to rounding: T knows nothing of what Lanczos vectors have there, and the recurrence would double
-    it at each step.
+    Rounding errors there would grow: T does not see them, and the recurrence would double them at each step.
     """
     return T.within(np.linalg.qr(T.within(X))[0])
 
 
 def _refined(T: Elimination, bulk: Array, null: Array, wanted: float) -> Array:
-    """The columns of ``bulk`` less what couples them to the complement of both, by a few steps of CG each."""
+    """Reduce the coupling of ``bulk`` to the complement of ``bulk`` and ``null``, by CG for each column."""
     held = Deflation(T, _orthonormal(T, np.hstack([bulk, null])), np.inf)
 
     def product(x: Array) -> Array:
@@ -156,7 +156,7 @@ def _refined(T: Elimination, bulk: Array, null: Array, wanted: float) -> Array:
 
 
 def _unfinished(T: Elimination, W: Array) -> EigenBound:
-    """No bound, but what stands in its way."""
+    """An answer without a bound, with the directions that prevent one."""
     X = T.extend(W)
     quotients = np.einsum("ij,ij->j", X, T.S @ X)
     low = int(np.argmin(quotients))
@@ -164,7 +164,7 @@ def _unfinished(T: Elimination, W: Array) -> EigenBound:
 
 
 def _local_direction(T: Elimination, upper: float) -> EigenBound:
-    """A direction with negative curvature on the eliminated points themselves."""
+    """An answer without a bound, with a direction of negative curvature on the eliminated points."""
     values, vectors = T.lowest(LOOSE * upper)
     x = np.zeros(T.shape[0])
     x[T.points] = vectors[:, int(np.argmin(values))]

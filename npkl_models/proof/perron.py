@@ -1,4 +1,4 @@
-"""A proved lower bound on the spectrum of a matrix without positive off-diagonals, by sparse products."""
+"""A proved lower bound on the spectrum of a matrix without positive off-diagonal entries."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ SWEEPS = 4
 def perron_floor(C: Matrix) -> float:
     """A proved lower bound on the smallest eigenvalue of a sparse matrix without positive off-diagonals.
 
-    For any x > 0 it is at least min_i (C x)_i / x_i (Collatz & Wielandt). Inverse iteration brings x near
-    the Perron vector; the bound is evaluated with its rounding, so x itself need not be exact. -inf where the
-    signs do not fit or no positive x was found. Sparse products only, at any order.
+    For any x > 0 the smallest eigenvalue is at least min_i (C x)_i / x_i (Collatz & Wielandt). Inverse
+    iteration brings x near the Perron vector. The bound includes its rounding, so x need not be exact. The
+    result is -inf if the signs do not fit or no positive x is found. The method uses sparse products alone.
     """
     if not _signed(C):
         return float("-inf")
@@ -40,10 +40,10 @@ def perron_floor(C: Matrix) -> float:
 
 
 def dominant(C: Matrix) -> bool:
-    """Whether each diagonal entry is at least the sum of sizes of the others in its row, exactly.
+    """Whether each diagonal entry is at least the sum of the other absolute values in its row, exactly.
 
-    Then C is PSD (Gershgorin 1931); a graph Laplacian whose rows sum to zero, say. The sign of a sum of
-    floating-point numbers is found without rounding (Shewchuk 1997).
+    If so, C is PSD (Gershgorin 1931). An example is a graph Laplacian whose rows sum to zero. The sign of a
+    sum of floating-point numbers is found without rounding (Shewchuk 1997).
     """
     sizes = C.copy()
     sizes.data = -np.abs(C.data)
@@ -55,8 +55,9 @@ def dominant(C: Matrix) -> bool:
 def perron_vector(C: Matrix) -> Array | None:
     """A positive unit vector near the lowest eigenvector of a connected matrix, off-diagonals <= 0.
 
-    Where C is singular but for rounding: by a dense eigendecomposition up to order 1,500 (None beyond),
-    smoothed by Jacobi's iteration, which leaves no entry with a large relative error.
+    C should be singular up to rounding. The vector comes from a dense eigendecomposition and inverse
+    iteration, up to order 1,500 (None beyond). Jacobi's iteration then leaves no entry with a large relative
+    error.
     """
     n = C.shape[0]
     if n > DENSE_SPECTRUM or not _signed(C):
@@ -70,7 +71,7 @@ def perron_vector(C: Matrix) -> Array | None:
         x = (rest @ x) / diagonal
     if not bool((x > 0).all()):
         return None
-    even = np.full(n, n**-0.5)  # of a Laplacian that is not normalised
+    even = np.full(n, n**-0.5)  # the null vector of a Laplacian that is not normalised
     return even if collatz(C, even) > collatz(C, x) else x / np.linalg.norm(x)
 
 
@@ -86,10 +87,10 @@ def _inverse_iteration(C: Array) -> Array:
 
 
 def collatz(C: Matrix, x: Array) -> float:
-    """A proved lower bound on the smallest eigenvalue, from any x > 0: min_i (C x)_i / x_i less its rounding.
+    """A proved lower bound on the smallest eigenvalue, from any x > 0: min_i (C x)_i / x_i less rounding.
 
-    For matrices without positive off-diagonals (-inf for others). Summed in long double, where the machine
-    has it: of interest are floors of the size of rounding.
+    The bound is -inf for matrices with positive off-diagonals. Sums are in long double, where the machine has
+    it, since bounds of the size of rounding matter.
     """
     if not _signed(C) or not bool((x > 0).all()):
         return float("-inf")

@@ -1,4 +1,4 @@
-"""The positive part of a symmetric matrix: all of its eigenvalues above zero, and their vectors."""
+"""The positive part of a symmetric matrix: all eigenvalues above zero, and their vectors."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from npkl_models.linalg import Array, Matrix, dense, norm_bound
 
 logger = logging.getLogger("npkl_models")
 FULL = 3_000  # largest order for a full eigendecomposition
-MARGIN = 10  # eigenpairs asked for beyond those found positive last time
-SHARE = 0.08  # of the order: beyond, a full decomposition is cheaper (measured on a4a: 10 s, as 480 pairs)
-LARGEST = 10_000  # order up to which a full decomposition is made then, in some 3 n^2 numbers
-LAST = 0.5  # share of the order that Lanczos looks for at most
+MARGIN = 10  # eigenpairs beyond the guess that Lanczos computes
+SHARE = 0.08  # share of the order: for more pairs a full decomposition is cheaper (measured on a4a)
+LARGEST = 10_000  # largest order for such a full decomposition, which needs some 3 n^2 numbers
+LAST = 0.5  # largest share of the order that Lanczos computes
 
 
 @dataclass(frozen=True)
 class PositivePart:
-    """sum values vectors vectors' is the positive part of A, but for eigenvalues up to ``tail``."""
+    """sum values vectors vectors' is the positive part of A, except for eigenvalues up to ``tail``."""
 
     values: Array  # (k,), descending, all positive
     vectors: Array  # (n, k)
@@ -42,11 +42,11 @@ def positive_part(
 ) -> PositivePart:
     """All positive eigenvalues of A: by a full decomposition up to order 3,000, else by Lanczos.
 
-    Lanczos asks for ``guess`` and a few more pairs of the upper end and doubles their number until one of
-    them is not positive, or ``most`` or the ``deadline`` (of `time.perf_counter`) is reached; up to order
-    10,000 a full decomposition takes over where many pairs are wanted. At the deadline what was found before
-    is returned, or nothing, with a bound on the largest eigenvalue. ``lanczos`` asks for it below order 3,000
-    too.
+    Lanczos computes ``guess`` and a few more pairs at the upper end. It doubles their number until one of
+    them is not positive, or until ``most`` or the ``deadline`` (in `time.perf_counter`) is reached. Up to
+    order 10,000, a full decomposition takes over if many pairs are wanted. At the deadline the result is that
+    of the round before, or no pairs and a bound on the largest eigenvalue. With ``lanczos``, Lanczos runs
+    below order 3,000 too.
     """
     n = A.shape[0]
     whole = n if most is None else most
@@ -57,7 +57,7 @@ def positive_part(
     count = min(max(guess, 1) + MARGIN, limit)
     begin = np.random.default_rng(0).standard_normal(n) if start is None else start
     found = PositivePart(np.zeros(0), np.zeros((n, 0)), norm_bound(A), False)
-    if found.tail == 0.0:  # the zero matrix, from which ARPACK cannot begin
+    if found.tail == 0.0:  # ARPACK fails on the zero matrix
         return replace(found, complete=True)
     try:
         while not (full and count > cheap):
@@ -73,7 +73,7 @@ def positive_part(
 def _by_lanczos(A: Matrix, count: int, begin: Array, deadline: float) -> PositivePart:
     operator = LinearOperator(A.shape, matvec=_until(deadline, A), dtype=float)
     values, vectors = _upper_end(operator, count, begin)
-    logger.info("%d pairs of the upper end, the last one %.2e", values.size, values[-1:].sum())
+    logger.info("%d eigenpairs at the upper end, the smallest is %.2e", values.size, values[-1:].sum())
     complete = bool(values.size and values[-1] <= 0)
     last = float(values[-1]) if values.size else norm_bound(A)
     kept = values > 0
@@ -85,7 +85,7 @@ class _LateError(Exception):
 
 
 def _until(deadline: float, A: Matrix) -> Callable[[Array], Array]:
-    """Products with A, until then."""
+    """Products with A, which raise a `_LateError` after the deadline."""
 
     def product(v: Array) -> Array:
         if time.perf_counter() > deadline:

@@ -1,4 +1,4 @@
-"""The three-term recurrence of Lanczos, on the complement of what is nearly null and deflated first."""
+"""The three-term recurrence of Lanczos on the complement of a nearly null space, which is deflated."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import numpy as np
 
 from npkl_models.linalg import UNIT, Array, Matrix, longest_row, symmetrize
 
-REORTHOGONALISED = 2_000_000  # numbers that a Lanczos basis may take to be kept exact
-KEPT = 300_000_000  # and to be kept in single precision, for the vectors that are wanted of it
-BLOCK = 16  # of them in one array
-NOISE = 8.0  # units of roundoff, and one for each number in a row: what a step may be off by
+REORTHOGONALISED = 2_000_000  # most numbers of a Lanczos basis that is kept in double precision
+KEPT = 300_000_000  # most numbers of a Lanczos basis that is kept in single precision
+BLOCK = 16  # vectors in one array
+NOISE = 8.0  # units of roundoff that a step may err by, in addition to one for each number in a row
 
 
 class Recurrence:
     """Lanczos vectors on the complement of a deflation; ``upper`` bounds the norm of S.
 
-    A small basis is kept and reorthogonalised; a larger one is kept in single precision, which is enough to
-    combine it; beyond that it is recomputed. ``lost`` has for each step by how much it may miss ``S q_j =
-    beta_j-1 q_j-1 + alpha_j q_j + beta_j q_j+1``, seen along a unit eigenvector of the complement.
+    A small basis is kept and reorthogonalised. A larger basis is kept in single precision, which is enough to
+    combine its vectors. A still larger basis is recomputed. For each step, ``lost`` bounds the error of
+    ``S q_j = beta_j-1 q_j-1 + alpha_j q_j + beta_j q_j+1`` along a unit eigenvector of the complement.
     """
 
     def __init__(
@@ -27,7 +27,7 @@ class Recurrence:
     ) -> None:
         self.S, self.deflation, self.limit, self.upper = deflation.S, deflation, limit, upper
         self.units = (NOISE + deflation.products + deflation.size) * UNIT * upper
-        self.drift = deflation.coupling * start.size * UNIT * upper  # what is left of q in the deflated space
+        self.drift = deflation.coupling * start.size * UNIT * upper  # the part of q in the deflated space
         self.lost: list[float] = []
         self.start = start / np.linalg.norm(start)
         self.alpha: list[float] = []
@@ -39,7 +39,7 @@ class Recurrence:
         self.scratch = np.empty_like(start)
 
     def step(self) -> float:
-        """One step; returns the norm of what is left."""
+        """Take one step; return beta, the norm of the new vector before it is normalised."""
         j, q = len(self.alpha), self.current
         w, lost = self._product(q)
         a = float(q @ w)
@@ -49,7 +49,7 @@ class Recurrence:
         if self.basis is not None:
             self.basis[j] = q
             B = self.basis[: j + 1]
-            for _ in range(2):  # once is not enough where little is left
+            for _ in range(2):  # once is not enough if w is small
                 again = B @ w
                 w -= B.T @ again
                 lost += 2 * float(np.linalg.norm(again))
@@ -65,15 +65,15 @@ class Recurrence:
         return b
 
     def _product(self, q: Array) -> tuple[Array, float]:
-        """S q, and what rounding in it and in the rest of the step may cost."""
-        measured = getattr(self.S, "measured", None)  # of an operator that knows better than its size
+        """S q, and a bound on the rounding errors of this product and of the rest of the step."""
+        measured = getattr(self.S, "measured", None)  # some operators measure their own error
         if measured is None:
             return np.ascontiguousarray(self.S @ q), self.units
         w, inside, lost = measured(q)
         return w, self.units * (1 + inside) + lost
 
     def _kept(self, blocks: list[Array], j: int, q: Array) -> list[Array] | None:
-        """The blocks with one vector more; None where that is too much to keep."""
+        """Add a vector to the blocks; None if they become too large to keep."""
         if (j + 1) * q.size > KEPT:
             return None
         if j % BLOCK == 0:
@@ -101,14 +101,14 @@ class Recurrence:
         return (out / np.linalg.norm(out, axis=1)[:, None]).T
 
 
-NEAR_NULL = 1e-3  # of the norm: a direction q with |S q| above it is not deflated
-LOCAL = 0.1  # share of the points over which a local vector spreads, by (sum |x|)^2 / sum x^2
+NEAR_NULL = 1e-3  # share of the norm: a direction q with a larger |S q| is not deflated
+LOCAL = 0.1  # share of the points over which a local vector spreads at most, by (sum |x|)^2 / sum x^2
 
 
 class Deflation:
     """An orthonormal basis Q (n x k) that S nearly maps to zero, rotated to the eigenvectors of Q'SQ.
 
-    ``inner`` are these eigenvalues, ascending; ``coupling`` is the norm of R = (I - QQ')SQ.
+    ``inner`` are the eigenvalues of Q'SQ, ascending; ``coupling`` is the norm of R = (I - QQ')SQ.
     """
 
     def __init__(self, S: Matrix, Q: Array, largest: float) -> None:
@@ -128,14 +128,15 @@ class Deflation:
             self.coupling = float(np.linalg.norm(self.R, 2))
 
     def whole(self, complement: float) -> float:
-        """A lower bound of the spectrum from one, c, of the spectrum on the complement of Q.
+        """A lower bound on the spectrum, from a lower bound c on the spectrum on the complement of Q.
 
-        S - t I >= 0 if Q'SQ - t I - R'R / (c - t) >= 0, by the Schur complement; bisected for the largest t.
+        By the Schur complement, S - t I >= 0 if Q'SQ - t I - R'R / (c - t) >= 0. Bisection finds the largest
+        t.
         """
         if not self.size or not np.isfinite(complement):
             return complement
         a, c = float(self.inner[0]), complement
-        low = 0.5 * (a + c - float(np.hypot(a - c, 2 * self.coupling)))  # |R|^2 for R'R
+        low = 0.5 * (a + c - float(np.hypot(a - c, 2 * self.coupling)))  # with |R|^2 I for R'R
         high = min(a, c)
         for _ in range(50):
             t = 0.5 * (low + high)
@@ -146,7 +147,7 @@ class Deflation:
         return low
 
     def rounding(self, upper: float) -> float:
-        """What rounding in all of this may have moved a bound by, |S| <= ``upper``."""
+        """How far rounding in the deflation may move a bound, if |S| <= ``upper``."""
         return 4 * (self.Q.shape[0] + self.products + 8 * (self.size + 4)) * UNIT * upper
 
     def lowest(self) -> Array:
@@ -159,7 +160,7 @@ class Deflation:
 
 
 def tight(accuracy: float, upper: float) -> float:
-    """The largest |S q| at which a deflated q costs little: rho^2 / c for a spectrum c on the complement."""
+    """The largest |S q| for which deflating q costs little: |S q|^2 / c for a bound c on the complement."""
     return 0.1 * float(np.sqrt(accuracy * upper))
 
 

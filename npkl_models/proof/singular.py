@@ -1,9 +1,9 @@
-"""A proof of the smallest singular value of a wide matrix, to far below the root of the unit roundoff.
+"""A proved lower bound on the smallest singular value of a wide matrix, even if this value is very small.
 
-By the Gram matrix J J' nothing below 1e-7 of a norm can be told from zero. With any X near the inverse of R,
-J' = O R (QR), the columns of T = J'X are nearly orthonormal: if ||T'T - I|| <= delta < 1 then X has full
-rank, and |J'y| >= sqrt(1 - delta) |y| / ||X|| for every y = Xz. Only what rounding does to T has to be paid
-for.
+The Gram matrix J J' cannot tell a singular value below 1e-7 of the norm from zero. The proof uses the QR
+factorisation J' = O R instead. Let X be near the inverse of R, so that the columns of T = J'X are nearly
+orthonormal. If ||T'T - I|| <= delta < 1, X has full rank, and |J'y| >= sqrt(1 - delta) |y| / ||X|| for every
+y = Xz. The bound is lowered only by the rounding errors of T.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from scipy.linalg import lapack
 
 from npkl_models.linalg import Array, gamma
 
-MOST = 0.5  # of delta
+MOST = 0.5  # largest delta
 
 
 @dataclass(frozen=True, eq=False)
 class Independent:
-    """Rows of J (m x k) proved to be independent of each other.
+    """A proof that the rows of J (m x k) are linearly independent.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Independent:
         A proved lower bound on the smallest singular value, positive.
     X : ndarray of shape (m, m)
     T : ndarray of shape (k, m)
-        Near J'X, with nearly orthonormal columns.
+        An approximation of J'X, with nearly orthonormal columns.
     """
 
     floor: float
@@ -37,13 +37,13 @@ class Independent:
     T: Array
 
     def shortest(self, right: Array) -> Array:
-        """Near the shortest solution x of J x = ``right``."""
+        """An approximation of the shortest solution x of J x = ``right``."""
         out: Array = self.T @ (self.X.T @ right)
         return out
 
 
 def independent_rows(J: Array, doubt: float = 0.0) -> Independent | None:
-    """The proof for a matrix within ``doubt`` (norm) of J; None where there is none."""
+    """The proof for every matrix within ``doubt`` of J in norm; None if the proof fails."""
     m, k = J.shape
     if m > k or not np.isfinite(J).all():
         return None
@@ -65,10 +65,10 @@ def independent_rows(J: Array, doubt: float = 0.0) -> Independent | None:
 
 
 def independent_by_gram(G: Array, relative: float) -> tuple[float, Array] | None:
-    """A floor of the singular values of J and an X (m x m) with X'JJ'X near I, from G near JJ'.
+    """A floor of the singular values of J and an X (m x m) with X'JJ'X near I, from a G near JJ'.
 
-    J has rows of unit length, and each entry of G is off by ``relative`` at most. This serves down to
-    singular values of about 1e-5, however many columns J has.
+    J has rows of unit length, and each entry of G errs by at most ``relative``. The proof works down to
+    singular values of about 1e-5, for any number of columns.
     """
     m = len(G)
     if not np.isfinite(G).all():

@@ -1,1 +1,1 @@
-"""What a problem is made of, as one value: command, page, their code and reports are derived from it."""
+"""A problem and its solve as one value, from which command, page, code and reports are made."""

@@ -1,4 +1,4 @@
-"""The one table of fields: names, defaults, ranges, words. The parser is made of it: it imports no numpy."""
+"""The one table of fields: names, defaults, ranges and texts. The parser uses it without importing numpy."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from npkl_models.errors import ProblemError, unknown
 from npkl_models.recipe.names import BACKENDS, BASIS, DATASETS, FOLDER_VARIABLE, FORMULATIONS, LOSSES, PRINTED
 
 LONGEST = 100
-"""Characters of a value that an error repeats."""
+"""The largest number of characters of a value that an error repeats."""
 
 ESTIMATOR, PAGE = "estimator", "page"
-"""Places with defaults of their own: `npkl cluster` and `npkl label`, and the page of `npkl explore`."""
+"""The places with defaults of their own: `npkl cluster` and `npkl label`; the page of `npkl explore`."""
 
 
 @dataclass(frozen=True)
 class Special:
-    """A default that holds in one place alone, and why it is another there."""
+    """A default that holds in one place only, and the reason for it."""
 
     place: str
     value: Any
@@ -29,44 +29,48 @@ class Special:
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a recipe; by its name in Python, of which the option of the command is made."""
+    """A field of a recipe. The option of the command is made from its name in Python."""
 
     name: str
-    kind: str  # its type, as it is annotated
+    kind: str  # type, as annotated
     default: Any
-    words: str  # help
+    words: str  # help text
     part: str  # "data", "pairs", "problem" or "solver"
-    label: str = ""  # its name on the page, which does not ask for a field without one
-    empty: str = "none"  # what the page shows where nothing is given
+    label: str = ""  # name on the page; the page does not show a field without a label
+    empty: str = "none"  # text on the page for a missing value
     metavar: str | None = None
     of: tuple[
         str, ...
-    ] = ()  # parameters of a formulation that are made of it, or "csv" or "set", for such data
+    ] = ()  # parameters of a formulation that are made from it, or "csv" or "set" for such data
     choices: tuple[str, ...] = ()
-    low: float = -math.inf  # an integer may be that, a float only if it is closed
-    high: float = math.inf  # a float must be below
+    low: float = -math.inf  # lower bound; an integer may equal it, a float only if the field is closed
+    high: float = math.inf  # a number must be below this bound
     closed: bool = False
-    special: tuple[Special, ...] = ()  # defaults of one place alone
+    special: tuple[Special, ...] = ()  # defaults that hold in one place only
 
     @property
     def option(self) -> str:
-        """Its name on the command line."""
+        """The name of the option on the command line."""
         return f"--{self.name.replace('_', '-')}"
 
     @property
     def whole(self) -> bool:
-        """Whether it is an integer."""
+        """Whether the field is an integer."""
         return self.kind.startswith("int")
 
     def default_in(self, place: str) -> Any:
-        """The default, or the one of that place."""
+        """The default in a place."""
         return next((one.value for one in self.special if one.place == place), self.default)
 
     def read(self, value: Any) -> Any:
-        """The value as its type has it, from text or JSON.
+        """The value of the field's type, from text or JSON.
 
-        A `ProblemError` for another type or out of range, an `UnsupportedError` for a name that is no
-        choice.
+        Raises
+        ------
+        ProblemError
+            If the value has another type or is out of range.
+        UnsupportedError
+            If the value is a text that is none of the choices.
         """
         if "None" in self.kind and value in (None, ""):
             return None
@@ -92,14 +96,14 @@ class Field:
 
     @property
     def range(self) -> str:
-        """What it must be, in words."""
+        """The allowed range in words."""
         if self.whole or self.closed:
             return f"{'an integer' if self.whole else 'a finite number'} >= {self.low:g}"
         return "positive and finite" if math.isinf(self.high) else f"between {self.low:g} and {self.high:g}"
 
 
 def short(value: object) -> str:
-    """A value in an error, not longer than a line."""
+    """A value as text for an error, cut to `LONGEST` characters."""
     said = repr(value)
     return said if len(said) <= LONGEST else f"{said[:LONGEST]} ..."
 
@@ -112,13 +116,13 @@ def _number(value: Any) -> float | None:
 
 
 def _asked(default: Any, words: str, part: str, **more: Any) -> Any:
-    """A field of `Fields`, with what `Field` says of it."""
+    """A field of `Fields`, with the attributes of its `Field`."""
     return dataclasses.field(default=default, metadata={"words": words, "part": part, **more})
 
 
 @dataclass(frozen=True)
 class Fields:
-    """What a recipe says. A field is written here and nowhere else."""
+    """The values of a recipe. Each field is defined here and nowhere else."""
 
     data: str = _asked(
         "iris", f"a set ({', '.join(DATASETS)}), a file (.csv, .npz or .libsvm) or a saved problem", "data",
@@ -134,7 +138,7 @@ class Fields:
     )  # fmt: skip
     n: int | None = _asked(
         None, "use only N points, drawn at random", "data", label="Points", empty="all", metavar="N", low=2,
-        special=(Special(PAGE, 60, "the first answer is there at once"),),
+        special=(Special(PAGE, 60, "a problem with 60 points is solved at once"),),
     )  # fmt: skip
     n_neighbors: int = _asked(
         5, "neighbours of each point in the graph", "data", label="Neighbours", metavar="N", low=1,
@@ -146,16 +150,16 @@ class Fields:
         of=("L", "basis"),
     )  # fmt: skip
     pairs: float | str = _asked(
-        0.6, "a share: draw so many times n must-links, and as many cannot-links, from the classes; or a csv "
-        "of pairs: two row numbers that begin at 0, then must or cannot (or 1 or -1)", "pairs",
+        0.6, "SHARE: draw SHARE times n must-links, and as many cannot-links, from the classes; FILE: a csv "
+        "of pairs with two row numbers that begin at 0, then must or cannot (or 1 or -1)", "pairs",
         label="Each kind, × n", metavar="SHARE|FILE", low=0, of=("pairs",),
     )  # fmt: skip
-    seed: int = _asked(0, "seed of all that is drawn: pairs, points, starts", "pairs", label="Seed", low=0)
+    seed: int = _asked(0, "seed of all draws: pairs, points, starts", "pairs", label="Seed", low=0)
     formulation: str = _asked(
         "pcp", "the problem to solve", "problem", label="Formulation", choices=FORMULATIONS
     )
     loss: str = _asked(
-        "squared_hinge", "loss of the pairs, for a formulation that leaves it open", "problem", label="Loss",
+        "squared_hinge", "loss of the pairs, for a formulation with a choice", "problem", label="Loss",
         choices=LOSSES, of=("loss",),
     )  # fmt: skip
     gamma: float = _asked(
@@ -194,7 +198,7 @@ class Fields:
     )
     time_limit: float | None = _asked(
         None, "seconds that the solver may take", "solver", label="Seconds at most", metavar="S", low=0,
-        special=(Special(PAGE, 60.0, "somebody waits in front of it"),),
+        special=(Special(PAGE, 60.0, "the user of the page waits for the solution"),),
     )  # fmt: skip
     rigour: str | None = _asked(
         None, "require a proved bound, or accept one with a stated failure probability", "solver",
@@ -210,11 +214,11 @@ FIELDS = MappingProxyType({
     one.name: Field(one.name, str(one.type), one.default, **one.metadata)
     for one in dataclasses.fields(Fields)
 })  # fmt: skip
-"""All fields by name, in the order in which they are shown."""
+"""All fields by name, in the order of the help and the page."""
 
 
 SOLVER = tuple(name for name, field in FIELDS.items() if field.part == "solver")
-"""Those that say how it is solved."""
+"""The names of the fields of the solve."""
 
 PROBLEM = tuple(name for name in FIELDS if name not in SOLVER)
-"""Those that say what is."""
+"""The names of the fields of the problem, its data and its pairs."""

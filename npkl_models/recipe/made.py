@@ -1,4 +1,4 @@
-"""A problem made step by step, each step also a line of Python: the problem and its code are one."""
+"""A problem made step by step; each step is also written down as a line of Python."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from npkl_models.recipe.names import BASIS
 
 @dataclass(frozen=True)
 class Shown:
-    """A value, and the text that stands for it in the code."""
+    """A value, and its expression in the code."""
 
     value: Any
     text: str
@@ -31,13 +31,13 @@ class Shown:
 
 @dataclass
 class Script:
-    """Lines of code, each with the value that it has made."""
+    """The lines of code that have made the values so far."""
 
     imports: list[str] = field(default_factory=lambda: ["import npkl_models as nm"])
     lines: list[str] = field(default_factory=list)
 
     def do(self, name: str, function: Callable[..., Any], source: str, *given: Any, **by_name: Any) -> Shown:
-        """Call a function now, and write the call down as ``name = source(...)``; None is not given."""
+        """Call a function, and write down ``name = source(...)`` without arguments that are None."""
         by_name = {key: one for key, one in by_name.items() if one is not None}
         made = function(*map(_value, given), **{key: _value(one) for key, one in by_name.items()})
         words = [*map(_text, given), *(f"{key}={_text(one)}" for key, one in by_name.items())]
@@ -45,18 +45,18 @@ class Script:
         return Shown(made, name)
 
     def code(self, *more: str, imports: tuple[str, ...] = ()) -> str:
-        """The program, with more lines at its end."""
+        """The program, with the given lines at its end."""
         head = list(dict.fromkeys([*sorted(imports), *self.imports]))
         return "\n".join([*head, "", *self.lines, *more]) + "\n"
 
 
 Change = Callable[[Script, Shown], Shown]
-"""A step more, which makes other pairs of the ones that are drawn."""
+"""A further step, which replaces the drawn pairs by other pairs."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """A problem, the classes of its points (None without any), how it was made, and in words of what."""
+    """A problem, the classes of its points or None, the script that made it, and a title."""
 
     problem: Problem
     labels: Index | None
@@ -65,9 +65,10 @@ class Made:
 
 
 def make(asked: Fields, files: Mapping[str, Path], change: Change | None = None) -> Made:
-    """The problem that is asked for; ``files`` of "data" or "pairs" are where they lie, if elsewhere.
+    """Make the problem of a recipe.
 
-    ``change`` is a step more, which makes other pairs of them.
+    ``files`` maps "data" or "pairs" to the path of an uploaded file. ``change`` is a further step that
+    replaces the pairs.
     """
     script = Script()
     data = _data(script, asked, files)
@@ -119,11 +120,11 @@ def _data(script: Script, asked: Fields, files: Mapping[str, Path]) -> Shown:
 
 
 def _pairs(script: Script, asked: Fields, data: Shown, files: Mapping[str, Path]) -> Shown:
-    """Pairs of the file, or drawn from the classes."""
+    """The pairs of the file, or pairs drawn from the classes."""
     n, share = data.value.n, asked.pairs
     if isinstance(share, str) or "pairs" in files:
         if asked.n is not None:
-            raise ProblemError("n must not be given with a file of pairs, which are of all points, got both")
+            raise ProblemError("n must not be given with a file of pairs between all points, got both")
         path = _file(script, str(share), files.get("pairs"))
         return script.do("pairs", tables.read_pairs, "tables.read_pairs", path, Shown(n, f"{data.text}.n"))
     if share >= n:
@@ -134,7 +135,7 @@ def _pairs(script: Script, asked: Fields, data: Shown, files: Mapping[str, Path]
 
 
 def _affinities(script: Script, points: Shown, asked: Fields) -> Shown:
-    """Entries of the Gaussian kernel, of neighbours alone."""
+    """The entries of the Gaussian kernel between neighbours."""
     source = known_affinities.__name__
     script.imports.append(f"from {known_affinities.__module__} import {source}")
     return script.do("observed", known_affinities, source, points, asked.n_neighbors)
@@ -152,17 +153,17 @@ def _classes(data: Shown, what: str) -> Shown:
 def _arguments(
     name: str, makers: Mapping[str, Callable[[], Any]], asked: Fields
 ) -> tuple[list[Any], dict[str, Any]]:
-    """What the formulation is called with; what is as its default says is left out."""
+    """The arguments of the formulation, without those that equal their default."""
     given, by_name = [], {}
     for key, one in inspect.signature(FORMULATIONS[name]).parameters.items():
         if key not in makers and key not in FIELDS:
             if one.default is inspect.Parameter.empty:
                 raise ProblemError(
-                    f"parameters must be made of fields, got {key} of {name}; call it from Python"
+                    f"parameters must be fields of a recipe, got {key} of {name}; call {name} from Python"
                 )
             continue
         if key == "basis" and one.default is None:
-            continue  # that it may have one is for Python: a graph for it is asked for nowhere
+            continue  # a recipe has no graph for an optional basis
         value = makers[key]() if key in makers else getattr(asked, key)
         if one.default is inspect.Parameter.empty:
             given.append(value)
@@ -172,7 +173,7 @@ def _arguments(
 
 
 def _file(script: Script, name: str, place: Path | None) -> Shown:
-    """A file by the name that its reader knows."""
+    """The path of a file, which appears in the code under its given name."""
     script.imports.append("from npkl_models.data import tables")
     return Shown(name if place is None else place, repr(name))
 

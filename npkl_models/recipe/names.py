@@ -1,4 +1,4 @@
-"""Names that fields offer, written out: the parser imports nothing that they name.
+"""The choices of the fields as plain names: the parser needs no heavy import.
 
 Written by ``python tests/house/derived.py``.
 """
@@ -11,7 +11,7 @@ DATASETS = (
     "a4a", "a5a", "a6a", "a7a", "a8a", "a9a", "two_gaussians", "chessboard", "double_spiral", "xor",
     "swiss_roll",
 )  # fmt: skip
-"""Of `npkl_models.data.datasets.names`, in its order."""
+"""The names of `npkl_models.data.datasets`, in its order."""
 
 FOLDER_VARIABLE = "NPKL_DATA_HOME"
 """The variable that names the data folder."""
@@ -20,30 +20,32 @@ FORMULATIONS = (
     "colored_mvu", "conformal_eigenmaps", "hard_pcp", "kernel_completion", "locally_rigid", "mve", "mvu",
     "npkl", "pcp", "psde", "reg_mvu", "reg_pcp", "simple_npkl", "spe",
 )  # fmt: skip
-"""Of `npkl_models.formulations`, sorted."""
+"""The names in `npkl_models.formulations`, sorted."""
 
 ESTIMATED = ("hard_pcp", "npkl", "pcp", "simple_npkl")
-"""Those of the estimators."""
+"""The formulations of the estimators."""
 
-LOSSES = ("absolute", "hinge", "huber", "linear", "shared_slack", "square", "squared_excess", "squared_hinge")
-"""Of `npkl_models.LOSSES`, sorted."""
+LOSSES = (
+    "absolute", "hinge", "huber", "linear", "shared_slack", "square", "squared_excess", "squared_hinge",
+)  # fmt: skip
+"""The names in `npkl_models.LOSSES`, sorted."""
 
 BACKENDS = (
     "bcd", "burer_monteiro", "hybrid", "admm", "simple_npkl", "closed_form", "mfpc", "interior", "sqlp",
     "qsdp", "scsdp", "sdp", "sdp_dual",
 )  # fmt: skip
-"""Of `npkl_models.routes`, in the order of preference."""
+"""The names in `npkl_models.routes`, by preference."""
 
 PRINTED = (
     "printed_kl_admm", "printed_bcdkl", "printed_bcd_npkl", "printed_simple_npkl", "printed_sqlp",
 )  # fmt: skip
-"""The papers' algorithms, taken by name alone."""
+"""The papers' algorithms, which run only if named."""
 
 SCALINGS = ("minmax", "raw", "standard")
-"""Of `npkl_models.applications.selection`."""
+"""The scalings of the points in `selection`."""
 
 PATH_PARAMETERS = ("bound", "penalty", "p", "weight")
-"""Of `npkl_models.regularization_path`."""
+"""The parameters of `regularization_path`."""
 
 BASIS = 20
 """Size of the basis of a formulation that needs one."""

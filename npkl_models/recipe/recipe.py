@@ -20,16 +20,16 @@ from npkl_models.routes import get_backend
 
 @dataclass(frozen=True)
 class Recipe(Fields):
-    """A problem and its solve as one value, of which problem, code and command are made.
+    """A problem and its solve as one value, from which problem, code and command are made.
 
-    Its fields are those of `Fields`, with the words, defaults and ranges of `FIELDS` beside it.
+    The fields are those of `Fields`; `FIELDS` has their texts, defaults and ranges.
 
     Raises
     ------
     ProblemError
-        For a value out of range, and for one that the formulation or the data have no use for.
+        If a value is out of range, or if the formulation or the data do not use a field that is given.
     UnsupportedError
-        For a formulation, loss or backend that does not exist.
+        If a formulation, loss or backend does not exist.
 
     Examples
     --------
@@ -49,19 +49,19 @@ class Recipe(Fields):
 
     @property
     def used(self) -> tuple[str, ...]:
-        """Names of the fields that data and formulation have a use for."""
+        """The names of the fields that data and formulation use."""
         return fields_of(self.formulation, self.data)
 
     @property
     def differing(self) -> tuple[str, ...]:
-        """Names of the fields that are not as their defaults."""
+        """The names of the fields whose value is not the default."""
         return tuple(name for name, field in FIELDS.items() if getattr(self, name) != field.default)
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any], place: str = "") -> Recipe:
-        """From values by name, as text or JSON has them; the others have the defaults of the place.
+        """Make a recipe from values by name, as text or JSON; other fields have the defaults of the place.
 
-        A field that is idle is refused whatever its value, and so is a name that is none of a field.
+        An unused field is refused whatever its value. An unknown name is refused too.
         """
         for name in given:
             if name not in FIELDS:
@@ -72,14 +72,14 @@ class Recipe(Fields):
         return replace(found, **special)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields in use, for JSON."""
+        """The values of the used fields, for JSON."""
         return {name: getattr(self, name) for name in self.used}
 
     def _refuse_idle(self, given: Iterable[str]) -> None:
         refuse_idle(f"{self.formulation} on {self.data}", self.used, given, _takers)
 
     def made(self, files: Mapping[str, Path] | None = None, change: Change | None = None) -> Made:
-        """The problem with its lines of code; ``files`` and ``change`` as `make` has them."""
+        """The problem with its lines of code; ``files`` and ``change`` are as in `make`."""
         return make(self, files or {}, change)
 
     def problem(self) -> Problem:
@@ -87,15 +87,15 @@ class Recipe(Fields):
         return self.made().problem
 
     def solving(self, *backends: str) -> dict[str, Any]:
-        """What is said of the solve, as keywords of `Problem.solve`, for its own backend or for others."""
+        """The keywords of `Problem.solve`, for the recipe's own backend or for the given ones."""
         given = {"tol": self.tol, "time_limit": self.time_limit, "rigour": self.rigour}
         named = [get_backend(name) for name in backends or (self.backend,) if name != "auto"]
         if self.seed and any("random_state" in backend.option_names for backend in named):
-            given["random_state"] = self.seed  # 0 is its default
+            given["random_state"] = self.seed  # 0 is the default of random_state
         return {key: value for key, value in given.items() if value is not None}
 
     def solving_words(self, *backends: str) -> str:
-        """The same as it is written."""
+        """The same keywords as Python code."""
         return ", ".join(f"{key}={value!r}" for key, value in self.solving(*backends).items())
 
     def code(self) -> str:
@@ -104,22 +104,22 @@ class Recipe(Fields):
         return self.made().script.code(solve, "print(solution.summary())")
 
     def command(self, name: str = "solve") -> str:
-        """The line of a shell that does the same; ``name`` is the command of npkl."""
+        """The shell command that does the same; ``name`` is the command of npkl."""
         words = ["npkl", name]
         for key in self.differing:
             text = str(getattr(self, key))
             option = FIELDS[key].option
-            words += [f"{option}={text}"] if text.startswith("-") else [option, text]  # no option itself
+            words += [f"{option}={text}"] if text.startswith("-") else [option, text]  # "-1" is no option
         return shlex.join(words)
 
 
 def fields_of(formulation: str, data: str) -> tuple[str, ...]:
-    """Names of the fields that a formulation has a use for, on a set or file of such a name."""
+    """The names of the fields that a formulation uses on a data set or a file of this name."""
     about = set(inspect.signature(FORMULATIONS[formulation]).parameters)
     if not needs_basis(formulation):
         about.discard("basis")
     if "L" in about and "reduce" not in about:
-        about.add("basis")  # which can be taken, if there is none yet
+        about.add("basis")  # a basis can be added to a problem without a basis
     if tables.is_csv(data):
         about.add("csv")
     elif not tables.is_file(data):
@@ -128,7 +128,7 @@ def fields_of(formulation: str, data: str) -> tuple[str, ...]:
 
 
 def needs_basis(formulation: str) -> bool:
-    """Whether it has a basis, of the size that is asked for or another."""
+    """Whether a formulation always has a basis."""
     about = inspect.signature(FORMULATIONS[formulation]).parameters
     return "n_basis" in about or ("basis" in about and about["basis"].default is inspect.Parameter.empty)
 
@@ -137,7 +137,7 @@ def refuse_idle(
     subject: str, used: Collection[str], given: Iterable[str],
     elsewhere: Callable[[Collection[str]], str] = lambda idle: "",
 ) -> None:  # fmt: skip
-    """Raise an error if a field is given that is not ``used``; the error says where ``elsewhere`` it is."""
+    """Raise an error if a given field is not ``used``; ``elsewhere`` makes the end of the message."""
     idle = [name for name in given if name not in used]
     if idle:
         raise ProblemError(
@@ -146,7 +146,7 @@ def refuse_idle(
 
 
 def _takers(idle: Collection[str]) -> str:
-    """Which formulations take the fields that this one fixes or does not have."""
+    """The formulations that use the given fields, as the end of a message."""
     words = []
     for name in idle:
         takers = [form for form in sorted(FORMULATIONS) if name in fields_of(form, "iris")]

@@ -46,8 +46,8 @@ class Dual:
 def explain_dual(problem: Statement) -> Dual:
     """The dual: maximise -sum f*(y) - nu'b - R*(-S(y)), S(y) = C + sum y_e M_e + sum nu_k M_k.
 
-    Boyd & Vandenberghe 2004, section 5.9, with the conjugates of the losses and the support of the
-    regulariser written out.
+    The formulas contain the conjugates of the losses and the support function of the regulariser
+    (Boyd & Vandenberghe 2004, section 5.9).
     """
     ys, nus = _letters("y", len(problem.terms)), _letters(r"\nu", len(problem.equalities))
     sums, rules, lines = _paid(problem, ys, nus)
@@ -78,7 +78,7 @@ def explain_dual(problem: Statement) -> Dual:
 
 
 def dual_summands(problem: Statement) -> list[tuple[str, str]]:
-    """What the dual objective is the sum of, what is zero left out: a name, and LaTeX."""
+    """The summands of the dual objective that are not zero: the name of each, and its LaTeX."""
     ys, nus = _letters("y", len(problem.terms)), _letters(r"\nu", len(problem.equalities))
     found = []
     for term, y in zip(problem.terms, ys, strict=True):
@@ -101,7 +101,7 @@ def _conjugates(term: LossTerm, paid: str) -> str:
 
 
 def _paid(problem: Statement, ys: list[str], nus: list[str]) -> tuple[list[str], list[str], list[str]]:
-    """Conjugates and equalities: their summands, the domains, and both in words."""
+    """The summands of losses and equalities, the domains of the multipliers, and the same in words."""
     sums, rules, lines = [], [], []
     for term, y in zip(problem.terms, ys, strict=True):
         paid = put(term.loss.latex_conjugate, _marks(term, f"{y}_e"))
@@ -127,7 +127,7 @@ def _slack(problem: Statement, ys: list[str], nus: list[str]) -> str:
 
 
 def _definitions(problem: Statement) -> Named:
-    """What C, Q and indices are; f_e with its numbers, its conjugate, and the matrices."""
+    """Definitions of C, Q and the indices, of the losses f_e and their conjugates, and of the matrices."""
     out = _given(problem)
     for term in problem.terms:
         weight, loss = number(term.weight, "w"), put(term.loss.latex, {"t": number(term.target, "t")})
@@ -145,7 +145,7 @@ def _definitions(problem: Statement) -> Named:
 
 
 def _given(problem: Statement) -> list[tuple[str, str]]:
-    """What C, Q, indices and what varies with them are."""
+    """Definitions of C, Q, the indices, and of the numbers that vary with the index."""
     value = r"\text{value } e \text{ is of the points } i, j"
     given = [(term.target, "t_e", "target") for term in problem.terms]
     given += [(term.weight, "w_e", "weight") for term in problem.terms]
@@ -181,7 +181,7 @@ def _conditions(problem: Statement, ys: list[str]) -> Named:
 
 
 def _of_values(part: Equality, nu: str) -> str:
-    """b'nu, with the number where all values are one."""
+    """The formula b'nu; if all values are equal, their number replaces b."""
     one = constant(part.value)
     if one is None:
         return rf"\sum_e b_e {nu}_e"

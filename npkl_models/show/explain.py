@@ -1,4 +1,4 @@
-"""A problem in words and in LaTeX, made from the faces of its parts."""
+"""A problem in words and in LaTeX, made from its losses, equalities, regulariser and basis."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Explanation:
 
     @property
     def forms(self) -> Forms:
-        """The compiled form in each backend (cones and sizes), or why there is none; each is compiled."""
+        """The compiled form in each backend (cones and sizes), or the reason why there is none."""
         return forms_of(self.problem)
 
     def __str__(self) -> str:
@@ -76,7 +76,7 @@ def explain(problem: Statement) -> Explanation:
 
 
 def summands(problem: Statement) -> list[tuple[str, str]]:
-    """What the objective is the sum of: a name, and LaTeX."""
+    """The summands of the objective: the name of each, and its LaTeX."""
     found = [("cost", r"\langle C, K \rangle")] if problem.cost.nnz else []
     for term in problem.terms:
         z = term.functional.latex

@@ -1,4 +1,4 @@
-"""Formulas put together: letters replaced by a problem's own, numbers multiplied out, and LaTeX in words."""
+"""Formulas put together: letters replaced, numbers multiplied, and LaTeX written as plain text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RELATIONS = r"\\(?:le|ge|in|quad|cdot|succeq|text|rVert|;|,)"
 TIDY = (
     (r"--", ""),
     (rf"(?<![\w.{{}}^])1 (?=[A-Za-z(\\{{])(?!{RELATIONS})", ""),  # a factor of one
-    (r"(?<![\w.])0 [^ ]+ \+ ", ""),  # no summand
+    (r"(?<![\w.])0 [^ ]+ \+ ", ""),  # a summand of zero
     (rf"-({NUMBER}) -({NUMBER})(?![\w.])", r"\1 \2"),
     (rf"(?<![\w.])({NUMBER}) -({NUMBER})(?![\w.])", r"-\1 \2"),
     (r"-(w_e) -1(?![\w.])", r"\1"),
@@ -26,7 +26,7 @@ TIDY = (
     (r"\\; \+ ", r"\\; "),
     (r" - 0\)", ")"),
     (r"\(\(([^()]*)\) ([-+]) ", r"(\1 \2 "),
-    (r"(\\sum_\{e \\le \d+\}) -(?=[A-Za-z])", r"-\1 "),  # a sign before the sum and its number
+    (r"(\\sum_\{e \\le \d+\}) -(?=[A-Za-z])", r"-\1 "),  # the sign moves before the sum
     (rf"({NUMBER}) -(?=[A-Za-z\\])", r"-\1 "),
 )
 PLAIN = (
@@ -56,19 +56,19 @@ PLAIN = (
 
 
 def put(latex: str, marks: Mapping[str, str]) -> str:
-    """A formula with each single letter that ``marks`` knows replaced, and tidied."""
+    """Replace each single letter of a formula that is a key of ``marks``, and tidy the formula."""
     out, word = [], False
     for k, letter in enumerate(latex):
         word = letter == "\\" or (word and letter.isalpha())
         alone = letter in marks and not word and not (k and latex[k - 1].isalpha())
         mark = marks[letter] if alone else letter
-        twice = "^" in mark and latex[k + 1 : k + 2] == "^"  # TeX takes no second superscript
+        twice = "^" in mark and latex[k + 1 : k + 2] == "^"  # TeX refuses a second superscript
         out.append(f"{{{mark}}}" if twice else mark)
     return tidy("".join(out))
 
 
 def tidy(latex: str) -> str:
-    """Numbers side by side multiplied, factors of one and summands of zero left out, powers of ten."""
+    """Multiply adjacent numbers, remove factors of one and summands of zero, and write powers of ten."""
     before = ""
     while before != latex:
         before = latex
@@ -79,23 +79,23 @@ def tidy(latex: str) -> str:
 
 
 def constant(values: Array) -> float | None:
-    """The number that all of them are, None if they differ."""
+    """The number that all values are equal to; None if they differ."""
     return float(values[0]) if np.all(values == values[0]) else None
 
 
 def written(name: str) -> str:
-    """A name as LaTeX's text."""
+    """A name as text in LaTeX."""
     return name.replace("_", r"\_")
 
 
 def number(values: Array, letter: str) -> str:
-    """The number that all values are, or the letter with an index."""
+    """The number that all values are equal to; the letter with the index e if they differ."""
     one = constant(values)
     return f"{letter}_e" if one is None else f"{one:g}"
 
 
 def plain(latex: str) -> str:
-    """A short formula as text."""
+    """A short formula in LaTeX as plain text."""
     for pattern, instead in PLAIN:
         latex = re.sub(pattern, instead, latex)
     return latex.strip()

@@ -1,4 +1,4 @@
-"""Where and with what a result was computed: versions, processor, memory, date."""
+"""The circumstances of a result: versions, processor, memory, date."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from npkl_models._version import __version__
 PACKAGES = (
     "numpy", "scipy", "numba", "scikit-learn", "cvxpy", "clarabel", "scs", "osqp", "mosek", "matplotlib",
 )  # fmt: skip
-"""Those that bear on a result, and the solvers; what is not installed is left out."""
+"""The packages and solvers that influence a result; those that are not installed are left out."""
 
 
 def versions() -> dict[str, str]:
-    """Versions of this library, of Python, and of the installed packages that bear on a result."""
+    """The versions of this library, of Python, and of the installed packages in `PACKAGES`."""
     found = {"npkl_models": __version__, "python": platform.python_version()}
     for name in PACKAGES:
         try:
@@ -28,7 +28,7 @@ def versions() -> dict[str, str]:
 
 
 def machine() -> dict[str, str]:
-    """Processor, cores, memory and operating system, as far as the system tells."""
+    """Processor, cores, memory, operating system and number of threads, as far as they are known."""
     known = {
         "processor": _processor(),
         "cores": str(_cores()),
@@ -40,7 +40,7 @@ def machine() -> dict[str, str]:
 
 
 def date() -> str:
-    """Now, to the second, with the time zone."""
+    """The current date and time, to the second, with the time zone."""
     return datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
 
 
@@ -54,7 +54,7 @@ def _processor() -> str:
 
 
 def _cores() -> int:
-    """Those that this process may use."""
+    """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

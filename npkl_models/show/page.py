@@ -1,4 +1,4 @@
-"""Pages that need no other file and no network: their frame, formulas, tables and pictures."""
+"""Parts of HTML pages that need no other file and no network: frame, formulas, tables and pictures."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 
 from npkl_models.errors import MissingDependencyError, NPKLError, optional
 
-PIXELS = 96  # in an inch, as browsers have it
-_ONE_AT_A_TIME = Lock()  # the settings of matplotlib belong to the process
+PIXELS = 96  # pixels per inch, as in browsers
+_ONE_AT_A_TIME = Lock()  # all threads of the process share the settings of matplotlib
 
 LIGHT = {
     "svg.fonttype": "none", "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans", "sans-serif"],
@@ -35,7 +35,7 @@ def page(title: str, body: str) -> str:
 
 
 def mathml(latex: str) -> str:
-    """A formula as MathML, which browsers set themselves; its LaTeX stays readable for those who copy it."""
+    """A formula as MathML, which browsers display; its title is the LaTeX source."""
     from latex2mathml.converter import convert
 
     drawn = str(convert(latex, display="block"))
@@ -43,13 +43,13 @@ def mathml(latex: str) -> str:
 
 
 def definitions(entries: Iterable[tuple[str, str]]) -> str:
-    """Names, which are plain text, and what is beside them, in HTML."""
+    """A definition list in HTML, from names in plain text and descriptions in HTML."""
     lines = (f"<dt>{html.escape(name)}</dt><dd>{what}</dd>" for name, what in entries)
     return f"<dl>{''.join(lines)}</dl>"
 
 
 def table(columns: Iterable[str], rows: Iterable[Iterable[str]], tones: Iterable[str] = ()) -> str:
-    """A table of plain texts; ``tones`` are the classes of its rows, for the style."""
+    """A table of plain texts in HTML; ``tones`` are the CSS classes of its rows."""
     lines = [f"<tr>{_cells('th', columns)}</tr>"]
     for row, tone in zip_longest(rows, tones, fillvalue=""):
         lines.append(
@@ -61,10 +61,23 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[str]], tones: Iterable
 def svg(
     draw: Callable[[Any], Any], words: str, width: int = 460, height: int = 350, dark: bool = False
 ) -> str:
-    """What ``draw(axes)`` draws, as an ``<svg>`` element that scales with its page.
+    """The drawing of ``draw(axes)`` as an ``<svg>`` element that scales with its page.
 
-    ``words`` say what it shows, for those who do not see it; width and height are the pixels that the text
-    is laid out for, and ``dark`` takes light ink. A `MissingDependencyError` without matplotlib.
+    Parameters
+    ----------
+    draw : callable
+        Function that draws on matplotlib axes.
+    words : str
+        Description of the picture for readers who cannot see it.
+    width, height : int
+        Size in pixels for which the text is laid out.
+    dark : bool
+        Whether the ink is light, for a dark page.
+
+    Raises
+    ------
+    MissingDependencyError
+        If matplotlib is not installed.
     """
     settings = optional("matplotlib", "a figure", "plot")
     make = optional("matplotlib.figure", "a figure", "plot").Figure
@@ -77,7 +90,7 @@ def svg(
 
 
 def drawn(drawings: Iterable[tuple[str, Callable[[Any], Any]]]) -> str:
-    """The figures of a page, each with its words below it; what cannot be drawn says why."""
+    """The figures of a page with their captions; in place of a failed figure stands the reason."""
     out = []
     for words, draw in drawings:
         try:
@@ -95,7 +108,7 @@ def _cells(tag: str, texts: Iterable[str]) -> str:
 
 
 def _inline(text: str, words: str) -> str:
-    """The element alone, named, without identifiers that other figures of a page have too."""
+    """The ``<svg>`` element alone, with a description, and without unused identifiers."""
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, count=1, flags=re.S)
     used = set(re.findall(r"#([\w.-]+)", text))

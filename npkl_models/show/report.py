@@ -1,4 +1,4 @@
-"""A cross-check, or all of a problem, as one HTML page that needs no other file."""
+"""A cross-check, or a problem with a solution, as one HTML page that needs no other file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from npkl_models.solve.choice import solve
 
 
 class Checked(Tabled, Protocol):
-    """What a page says of a cross-check; see `npkl_models.CrossCheck`."""
+    """The parts of a cross-check that a page shows; see `npkl_models.CrossCheck`."""
 
     @property
     def problem(self) -> Statement: ...
@@ -36,10 +36,10 @@ class Checked(Tabled, Protocol):
     @property
     def agrees(self) -> bool: ...
     def headline(self) -> str:
-        """One line."""
+        """The bounds on the optimum in one line."""
 
     def to_html(self) -> str:
-        """The table."""
+        """The table in HTML."""
 
 
 Drawing = tuple[str, Callable[[Any], Any]]
@@ -48,8 +48,8 @@ Drawing = tuple[str, Callable[[Any], Any]]
 def write_report(check: Checked, path: str | Path, labels: ArrayLike | None = None, made: str = "") -> Path:
     """Write one page that needs no other file: table, problem, certificates, figures, versions, machine.
 
-    ``labels`` are classes, by which kernel and embedding are shown, ``made`` the code that makes the
-    problem. Without matplotlib the page has no figures and says so; a figure that cannot be drawn says why.
+    ``labels`` are classes that order the kernel and colour the embedding. ``made`` is the code that makes the
+    problem. Without matplotlib the page has no figures. In place of a failed figure stands the reason.
     """
     explained = explain(check.problem)
     certificates = {name: f"{one.status}. {one.certificate}" for name, one in check.solutions.items()}
@@ -68,10 +68,10 @@ def write_report(check: Checked, path: str | Path, labels: ArrayLike | None = No
 def write_handout(
     problem: Statement, path: str | Path, solution: Solution | None = None, labels: ArrayLike | None = None
 ) -> Path:
-    """Write a page for a class, which needs no other file and no network.
+    """Write a page about a problem for teaching, which needs no other file and no network.
 
-    ``solution`` is an answer, one by ``problem.solve()`` otherwise; ``labels`` are classes, by which the
-    kernel is ordered.
+    ``solution`` is shown with the problem; by default the problem is solved. ``labels`` are classes that
+    order the kernel.
     """
     explained, dual = explain(problem), explain_dual(problem)
     found = solve(problem) if solution is None else solution
@@ -92,7 +92,7 @@ def write_handout(
 
 
 def _drawings(check: Checked, labels: ArrayLike | None) -> list[Drawing]:
-    """What is drawn: of all answers, then of the reference."""
+    """The figures: those of all solutions, then those of the reference."""
     if not check.solutions:
         return []
     one, of = check.solutions[check.reference], f"(answer of {check.reference})"

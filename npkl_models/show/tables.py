@@ -1,4 +1,4 @@
-"""What each backend takes, its options, and what it makes of a problem: its compiled form and its sizes."""
+"""Tables of the backends: supported problems, options, and the compiled form of a problem with its sizes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OPTION_COLUMNS = ("option", "values", "default", "meaning")
 
 @dataclass(frozen=True)
 class Forms:
-    """A row for each backend: (name, prediction, description or the reason why it cannot)."""
+    """A row for each backend: (name, prediction, description of the form or reason against the backend)."""
 
     rows: tuple[tuple[str, str, str], ...]
 
@@ -39,7 +39,7 @@ class Forms:
 
 
 def forms_of(problem: Statement) -> Forms:
-    """The compiled form by each backend; those that cannot take the problem, or not at its size, say why."""
+    """The compiled form in each backend, or the reason why the backend does not support the problem."""
     costs, declined = candidates(problem, {})
     reasons = dict(line.split(" ", 1) for line in declined)
     rows = []
@@ -55,7 +55,7 @@ def forms_of(problem: Statement) -> Forms:
 
 
 def support_rows() -> list[tuple[str, ...]]:
-    """A row for each backend: what it takes."""
+    """A row for each backend: the problems that it supports."""
     return [
         (
             name, takes.losses_in_words(), takes.regularizers_in_words(), takes.basis,

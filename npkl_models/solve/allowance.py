@@ -1,8 +1,8 @@
-"""How much a run may do before another backend has its turn, in counted work.
+"""How much work a run may do before it hands over.
 
-Work is counted, not timed: an engine states what an iteration costs from sizes alone, in seconds of the
-machine that the constants of `npkl_models.solve.cost` were measured on. So the same run ends at the same
-iteration on any machine, alone or beside others.
+Work is counted, not timed. An engine computes the work of an iteration from sizes alone. The unit is a
+second of the machine on which the constants of `npkl_models.solve.cost` were measured. So the same run ends
+at the same iteration on any machine, whatever else the machine does.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-SHARES = (1 / 3, 2 / 3, 1.0)  # of the work so far, at which the objective is compared
-AGAIN = 1.2  # times the work at the last look, before the next
+SHARES = (1 / 3, 2 / 3, 1.0)  # shares of the work so far at which the objective is compared
+AGAIN = 1.2  # the rest is predicted again when the work has grown by this factor
 
 
 @dataclass
 class Allowance:
-    """Ends a run that has done its share, or the rest of which would take longer than another as a whole.
+    """A limit on the work of a run, and a rule that ends a slow run earlier.
 
-    The second it asks once the run has done as much as the other would take. The objective at a third, at
-    two thirds and at the end of the work so far tells its rate of fall, if it falls geometrically (Aitken
-    1926), and with it the work to the tolerance. Where it does not fall so, nothing is concluded.
+    The rule applies once the run has done as much work as the other backend is predicted to take. It ends
+    the run if the rest of the run is predicted to take longer than the other backend. The prediction uses
+    the objective at one third, two thirds and the end of the work so far. It assumes that the objective
+    falls geometrically (Aitken 1926). If the objective does not fall so, the run goes on.
 
     Attributes
     ----------
@@ -30,11 +31,11 @@ class Allowance:
     other : float
         Work that the other backend is predicted to take.
     tol : float
-        The relative gap that is asked for.
+        Target for the relative gap.
     reference : float
-        What the gap is relative to besides the objective; see `Problem.reference`.
+        Reference value of the relative gap; see `Problem.reference`.
     used : bool
-        Whether the run was ended by it.
+        Whether the allowance has ended the run.
     """
 
     most: float = float("inf")
@@ -60,7 +61,7 @@ class Allowance:
         return self.left() > self.other
 
     def left(self) -> float:
-        """Predicted work to the tolerance; 0 where it cannot be told."""
+        """Predicted work until the tolerance is met; 0 if no prediction is possible."""
         work, objective = np.array(self.rows).T
         at = work[0] + (work[-1] - work[0]) * np.array(SHARES)
         first, second, last = (float(value) for value in np.interp(at, work, objective))

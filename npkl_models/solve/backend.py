@@ -1,4 +1,4 @@
-"""A backend as a value: what it takes, what it costs, and how it plans a run."""
+"""A backend as a value: the problems that it supports, its cost, and its plan of a run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from npkl_models.solve.program import Plan, Program
 from npkl_models.solve.takes import Takes
 from npkl_models.solve.watch import BROKEN, quiet
 
-PRINTED = "printed"  # the family of the backends that are taken by their names alone
+PRINTED = "printed"  # the family of the backends that run only if they are named
 
 
 def unknown_cost(problem: Statement) -> Cost:

@@ -1,4 +1,4 @@
-"""Who can solve a problem, and at what predicted cost."""
+"""The backends that can solve a problem, and their predicted costs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from npkl_models.solve.cost import Cost
 from npkl_models.solve.options import Options
 from npkl_models.solve.registry import backends
 
-START = "start"  # the option that only helps
-FAR = 3.0  # a prediction that is so many times the limit is beyond it
+START = "start"  # an option that a backend may ignore
+FAR = 3.0  # a prediction above this many times the time limit counts as too long
 
 
 def candidates(problem: Statement, options: Mapping[str, Any]) -> tuple[dict[str, Cost], list[str]]:
-    """The costs of the backends that take the problem and know the options; and why the others do not.
+    """The costs of the backends that support problem and options, and the reasons against the others.
 
-    A start is no condition: those that take none do without.
+    The option ``start`` excludes no backend: a backend without a warm start ignores the start.
     """
     costs: dict[str, Cost] = {}
     declined: list[str] = []
@@ -46,7 +46,10 @@ def candidates(problem: Statement, options: Mapping[str, Any]) -> tuple[dict[str
 
 
 def predicted(backend: Backend, problem: Statement, free: float) -> Cost:
-    """Its cost, in so much memory; one that breaks, such as a user's, makes it no candidate."""
+    """The cost of a backend with ``free`` bytes of memory.
+
+    If the cost function raises an error, the cost is hopeless, so that the backend is no candidate.
+    """
     try:
         return backend.cost(binary_units(problem).problem).within_memory(free)
     except Exception as error:
@@ -54,9 +57,10 @@ def predicted(backend: Backend, problem: Statement, free: float) -> Cost:
 
 
 def first_of(costs: Mapping[str, Cost], options: Mapping[str, Any]) -> str:
-    """The quickest backend; with a start the quickest of those that take one, if there are any.
+    """The backend with the shortest predicted time.
 
-    Under a time limit far too short for it, it is the quickest of those that have a point at any time.
+    If there is a start, only backends with a warm start count, provided there are any. If the prediction is
+    far above the time limit, the quickest anytime backend comes first, provided there is one.
     """
     able = list(costs)
     if options.get(START) is not None:
@@ -71,5 +75,5 @@ def first_of(costs: Mapping[str, Cost], options: Mapping[str, Any]) -> str:
 
 
 def usable(backend: Backend, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options without a start where the backend takes none."""
+    """The options, without the start if the backend has no warm start."""
     return {key: value for key, value in options.items() if key != START or key in backend.option_names}

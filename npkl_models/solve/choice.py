@@ -48,7 +48,7 @@ class Choice:
         return (self.name, self.reason)[k]
 
     def cells(self) -> list[tuple[str, str, str, str]]:
-        """The table as text: backend, predicted time, memory, and the summary or why it does not apply."""
+        """The table as text: backend, predicted time, memory, and the summary or the reason against it."""
         return [
             (name, readable(seconds), f"{size / 1e6:.3g} MB", words)
             if seconds < float("inf")
@@ -109,7 +109,7 @@ def choose_backend(problem: Statement, **options: Unpack[AnyKeywords]) -> Choice
 
 def _chosen(costs: dict[str, Cost], declined: list[str], options: Mapping[str, Any]) -> Choice:
     if not costs:
-        raise UnsupportedError(f"no backend takes this problem: {'; '.join(declined)}")
+        raise UnsupportedError(f"no backend supports this problem: {'; '.join(declined)}")
     chosen = first_of(costs, options)
     others = ", ".join(f"{name} {cost}" for name, cost in costs.items() if name != chosen)
     words = f"{chosen}: {get_backend(chosen).summary}; predicted {costs[chosen]}"

@@ -1,7 +1,7 @@
-"""What a solve will cost, before it is begun.
+"""The predicted cost of a solve.
 
 The times are orders of magnitude: sizes times constants that ``examples/benchmarks/calibrate.py`` measures on
-two cores. They are for choosing between backends, whose costs differ by powers of ten.
+two cores. They serve to choose between backends, whose costs differ by powers of ten.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from npkl_models.proof.factorisation import DENSE_CHOLESKY
 PRODUCT = 4e-10  # seconds per entry of C and column of V in C @ V
 CALL = 2e-4  # seconds of interpreter per iteration
 EIGH = 2e-10  # seconds, times order^3
-CERTIFICATE, PROVED_BY = 2e-3, 1.5e-2  # seconds of a certificate; of one that is not by all eigenvalues
-SPECTRUM, LANCZOS = 4e-10, 6e-7  # times order^3 where it is; times the entries of the slack where it is not
-PROOF = 4e-11  # seconds of a certificate, times order^3, where its matrix is factorised dense
+CERTIFICATE, PROVED_BY = 2e-3, 1.5e-2  # seconds of any certificate; further ones without all eigenvalues
+SPECTRUM, LANCZOS = 4e-10, 6e-7  # with all eigenvalues, times order^3; else times the entries of the slack
+PROOF = 4e-11  # seconds, times order^3, of a certificate by a dense factorisation
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Predicted seconds and bytes of a solve; ``hopeless`` is a reason not to try it, or empty.
+    """Predicted seconds and bytes of a solve; ``hopeless`` is a reason against the solve, or empty.
 
     A prediction is ``sure`` if it does not depend on the condition of the problem. A backend is ``anytime``
     if it has a point and a bound whenever it is stopped.
@@ -56,12 +56,12 @@ class Cost:
 
 
 def proof_seconds(order: int) -> float:
-    """Of the certificate at the end of a run; 0 where no dense factorisation would be tried."""
+    """Predicted seconds of the certificate at the end of a run; 0 above the order of dense factorisations."""
     return PROOF * float(order) ** 3 if order <= DENSE_CHOLESKY else 0.0
 
 
 def certificate_seconds(problem: Statement) -> float:
-    """Of a certificate, from the order and the entries of the slack."""
+    """Predicted seconds of a certificate, from the order and the entries of the slack."""
     order = float(problem.order)
     if order <= DENSE_EIGH:
         return CERTIFICATE + SPECTRUM * order**3
@@ -70,7 +70,7 @@ def certificate_seconds(problem: Statement) -> float:
 
 
 def product_entries(problem: Statement) -> float:
-    """Entries that a product of the slack and a column of the unknown takes."""
+    """The number of matrix entries that a product of the slack and one column reads."""
     entries = float(problem.cost.nnz + 2 * problem.n_pairs)
     if problem.basis is not None:
         Q = problem.basis.Q
@@ -80,7 +80,7 @@ def product_entries(problem: Statement) -> float:
 
 
 def proof_bytes(order: int) -> float:
-    """Of the certificates of a run; a sparse slack of a larger order is not made dense."""
+    """Predicted bytes of a certificate; 0 for large orders, where the slack stays sparse."""
     return 24.0 * float(order) ** 2 if order <= DENSE_EIGH else 0.0
 
 

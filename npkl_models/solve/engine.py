@@ -1,7 +1,8 @@
-"""The loop of the solvers that improve a factor an iteration at a time.
+"""The loop of the solvers that improve a factor by one iteration at a time.
 
-An engine improves a factor; the loop asks for a certificate when the engine has settled, lets the engine grow
-where the certificate shows a way down, and stops when that is proved or the watch says so.
+An engine improves a factor. The loop makes a certificate (a look) when the residual of the engine is small.
+If the certificate shows a direction of descent, the engine adds a column. The loop stops when the point is
+certified, or when the watch stops it.
 """
 
 from __future__ import annotations
@@ -25,18 +26,18 @@ from npkl_models.solve.judge import Claim
 from npkl_models.solve.options import IterativeOptions
 from npkl_models.solve.watch import BROKEN, Watch
 
-FIRST_LOOK = 1e3  # certify once the residual is below this multiple of tol
-THOROUGH = 0.1  # of tol: a residual at which a quick look that has found nothing is not enough
-DUE = 5.0  # times the work of a certificate: after so much more there is another look
-NEXT_LOOK = 0.2  # and again each time it has fallen by this factor
-CLEARLY = 10.0  # a negative eigenvalue must cost so much more than what is not yet stationary
+FIRST_LOOK = 1e3  # the first look comes once the residual is below this multiple of tol
+THOROUGH = 0.1  # below this multiple of tol, a quick certificate without a bound is followed by a full one
+DUE = 5.0  # another look comes after this many times the work of a certificate
+NEXT_LOOK = 0.2  # another look comes when the residual has fallen by this factor
+CLEARLY = 10.0  # a negative eigenvalue counts if it costs this many times as much as the residual
 SMALLEST_RESIDUAL = 1e-15
-PATIENCE = 400  # iterations without a better residual after which an engine counts as stuck
-FALLING = 100.0  # of tol: an objective that falls by so much in them leaves a saddle
-WORTH = 0.1  # of the gap that is asked for: what a new column must promise, and must have gained
+PATIENCE = 400  # an engine counts as stuck after so many iterations without a better residual
+FALLING = 100.0  # an objective that falls by this multiple of tol counts as progress: it leaves a saddle
+WORTH = 0.1  # the share of the required gap that a new column must promise, and the last one have gained
 GROWTH = 10  # iterations between a new column and the next look
 SMOOTHING = 5  # iterations between a correction and the next look
-DEEP = 1e12  # an objective so many times the first one's size below zero: the run is falling without limit
+DEEP = 1e12  # below minus this many times the first objective's size, the objective counts as unbounded
 
 
 class Engine(ABC):
@@ -52,12 +53,12 @@ class Engine(ABC):
     V: Array
     objective: float
     residual: float  # scale-free estimate of the relative gap that non-stationarity costs
-    finisher: Engine | None = None  # who has taken over
-    note: str = ""  # what the solution's message should say of this run
-    work: float = 0.0  # counted of its iterations, in seconds of the reference machine; 0 is not counted
+    finisher: Engine | None = None  # the engine that has taken over
+    note: str = ""  # a note on this run for the solution's message
+    work: float = 0.0  # counted work of the iterations (`allowance`); 0 if the engine does not count
     measured: Mapping[str, float] = {}  # further columns of the history
-    first_look: float = FIRST_LOOK  # times tol: no certificate while the residual is above it
-    met: bool | None = None  # whether the source's own criterion holds; None where the certificate decides
+    first_look: float = FIRST_LOOK  # no certificate while the residual is above this multiple of tol
+    met: bool | None = None  # whether the source's own criterion holds; None if the certificate decides
 
     @abstractmethod
     def iterate(self) -> None:
@@ -76,7 +77,7 @@ class Engine(ABC):
         return False
 
     def follow(self, finisher: Engine) -> None:
-        """Do an iteration of the engine that has taken over."""
+        """Do one iteration of the engine that has taken over, and copy its state."""
         before = finisher.work
         finisher.iterate()
         self.work += finisher.work - before
@@ -96,11 +97,11 @@ class EnginePlan(ABC):
 
     problem: Statement
     options: IterativeOptions
-    iterations: ClassVar[int]  # at most, unless max_iter says otherwise
+    iterations: ClassVar[int]  # limit on the iterations if max_iter is None
 
     @abstractmethod
     def engine(self) -> Engine:
-        """Make the engine, with its start."""
+        """Make the engine at its starting point."""
 
     @abstractmethod
     def describe(self) -> str:
@@ -123,13 +124,13 @@ class EnginePlan(ABC):
 def _require_factorisable(problem: Statement, engine: Engine) -> None:
     if not can_factorise(problem.restrict(problem.slack(engine.multipliers()))):
         raise UnsupportedError(
-            f"rigour='proved' needs a factorisation of the dual slack: at order {problem.order} it is "
-            f"neither below {DENSE_CHOLESKY} nor sparse enough; use rigour='probable'"
+            f"rigour='proved' needs a factorisation of the dual slack; the slack of order {problem.order} is "
+            f"too large (above {DENSE_CHOLESKY}) and not sparse enough; use rigour='probable'"
         )
 
 
 class _Run:
-    """State of one run."""
+    """The state of one run."""
 
     def __init__(self, problem: Statement, engine: Engine, watch: Watch) -> None:
         self.problem, self.engine, self.watch = problem, engine, watch
@@ -138,13 +139,13 @@ class _Run:
         self.threshold = engine.first_look * self.tol
         self.best, self.best_at, self.level = np.inf, 0, np.inf
         self.rest = 0  # no look before this iteration
-        self.worked = 0.0  # by the engine, when it was looked at last
-        self.before_growth = np.inf  # the objective when a column was added last
+        self.worked = 0.0  # the engine's work at the last look
+        self.before_growth = np.inf  # the objective before the last new column
         R = problem.regularizer
         self.confined = R.finite_support or bool(np.isfinite(R.trace_bound(problem.n)))
 
     def until(self, limit: int) -> Status:
-        """Iterations until something ends the run."""
+        """Iterate until something ends the run; the status with which it ends."""
         floor = -np.inf
         for iteration in range(1, limit + 1):
             self._iterate()
@@ -165,7 +166,7 @@ class _Run:
         return Status.ITERATION_LIMIT
 
     def claim(self, status: Status) -> Claim:
-        """What is to be said at the end; what was not looked at last is looked at now."""
+        """The claim at the end of the run; a point without a certificate gets one now."""
         engine, found, V = self.engine, None, self.engine.V
         if status is Status.OPTIMAL:
             found = self.last
@@ -173,7 +174,7 @@ class _Run:
             late = status is Status.TIME_LIMIT and self.watch.late
             found = self._proof(self._certificate(quick=late))
             if late and self.last is not None and not np.isfinite(found.bound):
-                found, V = self.last, self.last.point  # older, but bounded
+                found, V = self.last, self.last.point  # an older point, but with a bound
         y = None if found is None else found.multipliers
         return Claim(
             V, y, status, engine.objective, len(self.watch.rows), engine.note,
@@ -186,13 +187,13 @@ class _Run:
         except ValueError as error:
             if isinstance(error, BROKEN) or np.isfinite(self.engine.V).all():
                 raise
-            raise ArithmeticError(str(error)) from error  # what becomes of numbers out of range
+            raise ArithmeticError(str(error)) from error  # the factor is not finite
 
     def _certificate(self, quick: bool) -> Certificate:
         return self.watch.certify(self.problem, self.engine.V, self.engine.multipliers(), quick=quick)
 
     def _proof(self, found: Certificate) -> Certificate:
-        """The same with a proof of the slack's spectrum, if that was asked for and can be had."""
+        """The certificate with the rigour "proved", if the options require it and a proof is possible."""
         if self.watch.rigour != "proved" or found.rigour == "proved":
             return found
         engine = self.engine
@@ -200,7 +201,10 @@ class _Run:
         return proof if proof.rigour == "proved" else found
 
     def _judge_progress(self, iteration: int) -> tuple[Status | None, float]:
-        """Whether to stop: by the certificate, or by the criterion of the source where one was asked for."""
+        """The status to stop with, or None, and the bound.
+
+        The certificate decides, or the source's own criterion if the engine has one.
+        """
         if self.engine.met is None:
             return self._look_if_settled(iteration)
         return (Status.LOCALLY_SOLVED if self.engine.met else None), float("nan")
@@ -217,11 +221,11 @@ class _Run:
         return self._look(iteration, stuck) if settled or stuck else (None, float("nan"))
 
     def _due(self) -> bool:
-        """Whether so much was done since the last look that another one costs little beside it."""
+        """Whether the work since the last look is large compared with a certificate."""
         return self.engine.work - self.worked >= DUE * certificate_seconds(self.problem)
 
     def _look(self, iteration: int, stuck: bool) -> tuple[Status | None, float]:
-        """Certify; then stop, escape to a higher rank, or ask for a smaller residual."""
+        """Certify; then stop, correct the factor, add a column, or require a smaller residual."""
         engine, residual, objective = self.engine, self.engine.residual, self.engine.objective
         self.worked = engine.work
         found = self._certificate(quick=True)
@@ -255,7 +259,7 @@ class _Run:
         return None, found.bound
 
     def _way_down(self, found: Certificate, stuck: bool) -> bool:
-        """Whether the slack's negative eigenvalue costs more than what is not yet stationary."""
+        """Whether the slack's negative eigenvalue costs clearly more than the residual."""
         residual = self.engine.residual * self.problem.size(2 * found.objective)
         cost = -found.min_eigenvalue * float(np.sum(self.engine.V**2))
         needed = self.tol * self.problem.size(found.objective, found.bound)
@@ -263,9 +267,10 @@ class _Run:
         return (cost > CLEARLY * residual or stuck) and worth
 
     def _pays(self, stuck: bool) -> bool:
-        """Whether the last new column has gained something; if not, it is better to settle first.
+        """Whether the last new column has gained enough, or the engine is stuck.
 
-        A low eigenvector on few points has next to nothing to gain, and sweeps flatten it by themselves.
+        If the last column has gained little, further iterations pay more than another column. An eigenvector
+        on few points gains little, and sweeps remove it without a new column.
         """
         gained = self.before_growth - self.engine.objective
         return stuck or gained > WORTH * self.tol * self.problem.size(self.engine.objective)

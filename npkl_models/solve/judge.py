@@ -1,7 +1,7 @@
-"""The one place that turns what a solver claims into a solution, and names its status.
+"""The one place that turns a solver's claim into a solution, and decides its status.
 
-A solver's word is not taken for anything: its point is restored and certified, INFEASIBLE and UNBOUNDED are
-repeated only with a proof.
+The library, not the solver, decides the status. It restores and certifies the solver's point. It reports
+INFEASIBLE and UNBOUNDED only with a proof.
 """
 
 from __future__ import annotations
@@ -29,30 +29,32 @@ from npkl_models.solve.watch import Watch
 
 LIMITS = (Status.STOPPED, Status.TIME_LIMIT, Status.ITERATION_LIMIT)
 NOT_ANCHORED = (
-    "no strictly feasible dual point was found: kernels may grow without limit at no cost, and no bound can "
-    "be given; give the Laplacian a shift, or the kernel a row norm or a bound on its trace"
+    "no strictly feasible dual point was found: kernels may grow without limit at no cost, so there is no "
+    "bound; give the Laplacian a shift, or the kernel a row norm or a bound on its trace"
 )
 AT_INFINITY = (
-    "some points are held by no pair: the infimum may be reached at infinity only, and floating point ends "
-    "before; give the Laplacian a shift, or the kernel a row norm or a bound on its trace"
+    "some points are not anchored: the infimum may be reached only at infinity, which floating point cannot "
+    "represent; give the Laplacian a shift, or the kernel a row norm or a bound on its trace"
 )
-DEEP = 1e9  # an objective so far below zero, and no bound: it is asked whether there is one
+DEEP = 1e9  # below minus this many reference values and without a bound, a proof of UNBOUNDED is tried
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a solver says when it ends.
+    """The result that a solver reports when it ends.
 
     Attributes
     ----------
     V : ndarray of shape (n, r) or None
+        The solver's point.
     multipliers : Multipliers or None
+        The solver's dual point.
     status : Status
-        How the run ended; OPTIMAL, INFEASIBLE and UNBOUNDED are no more than suspicions.
+        The status that the solver reports. The library checks OPTIMAL, INFEASIBLE and UNBOUNDED.
     value : float
         The solver's own objective.
     certificate : Certificate, optional
-        Of this very point, if the watch of the run has made one already.
+        The certificate of this point, if the watch of the run has made one already.
 
     Examples
     --------
@@ -81,7 +83,7 @@ class Claim:
 
 
 def in_statement(claim: object, units: Units) -> Claim:
-    """The claim in the units of the statement; what is no claim is left to the judge."""
+    """The claim in the units of the statement; `judge` refuses an object that is no claim."""
     if units.same or not isinstance(claim, Claim):
         return claim  # type: ignore[return-value]
     return replace(
@@ -93,7 +95,7 @@ def in_statement(claim: object, units: Units) -> Claim:
 
 
 def judge(problem: Statement, backend: str, claim: Claim, watch: Watch) -> Solution:
-    """The solution with the status that is proved of it."""
+    """The solution of a claim, with a certificate and the status that follows from it."""
     _check(problem, backend, claim)
     found = _or_zero(problem, _certificate(problem, claim, watch), claim, watch)
     case = _Case(problem, claim, found, watch)
@@ -116,7 +118,7 @@ def judge(problem: Statement, backend: str, claim: Claim, watch: Watch) -> Solut
 
 
 def _check(problem: Statement, backend: str, claim: object) -> None:
-    """Raise an error for what is no claim."""
+    """Raise a `SolverError` unless ``claim`` is a `Claim` for this problem."""
     if not isinstance(claim, Claim):
         raise SolverError(f"a run of {backend} must end with a Claim, got {type(claim).__name__}")
     if claim.V is not None and len(claim.V) != problem.n:
@@ -124,7 +126,7 @@ def _check(problem: Statement, backend: str, claim: object) -> None:
 
 
 def judge_point(problem: Statement, label: str, point: Any, tol: float = 1e-6) -> Solution:
-    """A solution of an answer from elsewhere, of which nobody claims anything."""
+    """The solution of a point that no backend has made, with the status that its certificate shows."""
     watch = Watch(Options(tol=tol), label)
     found = watch.certify(problem, point, None, kind="auto")
     claim = Claim(found.point, found.multipliers, certificate=found)
@@ -132,7 +134,7 @@ def judge_point(problem: Statement, label: str, point: Any, tol: float = 1e-6) -
 
 
 def _certificate(problem: Statement, claim: Claim, watch: Watch) -> Certificate | None:
-    """The better of two: from the solver's multipliers, and from those recovered from its point."""
+    """The better of two certificates: with the solver's multipliers, or with those of its point."""
     known = watch.issued(problem, claim.certificate)
     if known is not None:
         return known
@@ -150,9 +152,10 @@ def _certificate(problem: Statement, claim: Claim, watch: Watch) -> Certificate 
 
 
 def _or_zero(problem: Statement, found: Certificate | None, claim: Claim, watch: Watch) -> Certificate | None:
-    """The certificate of K = 0 where that is the optimum: a solver comes near it, and near is not enough.
+    """The certificate of K = 0 if K = 0 is certified, else the given certificate.
 
-    Where nothing has a size (no cost, no loss at zero) gaps are relative to the objective itself.
+    A solver may only come near K = 0. If the reference value is zero (no cost, no loss at zero), the relative
+    gap stays large however near the point is.
     """
     late = claim.status is Status.TIME_LIMIT or problem.order > DENSE_EIGH
     if found is None or late or watch.suffices(found):
@@ -163,7 +166,7 @@ def _or_zero(problem: Statement, found: Certificate | None, claim: Claim, watch:
 
 @dataclass(frozen=True)
 class _Case:
-    """What a verdict is founded on."""
+    """The facts from which the rules decide the status."""
 
     problem: Statement
     claim: Claim
@@ -190,7 +193,7 @@ def _no_kernel(case: _Case) -> Verdict:
         return None
     return (
         Status.INFEASIBLE,
-        "that no kernel meets the constraints is proved by multipliers of the equalities",
+        "multipliers of the equalities prove that no kernel meets the constraints",
     )
 
 
@@ -207,7 +210,7 @@ def _no_bound(case: _Case) -> Verdict:
 def _unproved(case: _Case) -> Verdict:
     if case.claim.status not in (Status.INFEASIBLE, Status.UNBOUNDED):
         return None
-    said = f"the solver says {case.claim.status}, of which no proof was found"
+    said = f"the solver reports {case.claim.status}, but no proof was found"
     return (Status.INACCURATE if case.found is not None else Status.FAILED), said
 
 
@@ -215,13 +218,13 @@ def _no_point(case: _Case) -> Verdict:
     if case.found is not None:
         return None
     ended = case.claim.status if case.claim.status in LIMITS else Status.FAILED
-    return ended, "" if case.claim.V is None else "the iterates left the finite numbers"
+    return ended, "" if case.claim.V is None else "the iterates are no longer finite numbers"
 
 
 def _not_feasible(case: _Case) -> Verdict:
     if case.found is None or case.found.feasible or case.claim.status in LIMITS:
         return None
-    return Status.INACCURATE, "that a feasible kernel is near the point could not be shown"
+    return Status.INACCURATE, "no proof was found that a feasible kernel is near the point"
 
 
 def _as_it_ended(case: _Case) -> Verdict:
@@ -235,4 +238,4 @@ def _as_it_ended(case: _Case) -> Verdict:
 RULES: tuple[Callable[[_Case], Verdict], ...] = (
     _certified, _no_kernel, _no_bound, _unproved, _no_point, _not_feasible, _as_it_ended,
 )  # fmt: skip
-"""Asked in this order; the first one that answers names the status."""
+"""The rules in their order; the first rule that does not return None decides the status."""

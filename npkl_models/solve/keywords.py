@@ -14,7 +14,7 @@ from npkl_models.linalg import Array
 
 
 class AnyKeywords(TypedDict, total=False):
-    """Of any of them; which backend knows which is checked when it is compiled."""
+    """All options of all backends. `compile` checks whether the backend knows the given ones."""
 
     tol: float
     max_iter: int | None

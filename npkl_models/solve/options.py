@@ -1,4 +1,4 @@
-"""The options that backends share, each with its rule."""
+"""The options that backends share, and the checks of their values."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Options:
 
     @property
     def as_stated(self) -> bool:
-        """Whether the solver must work in the units of the statement because an option depends on them."""
+        """Whether the solver must work in the units of the statement, because an option depends on them."""
         return False
 
     def __post_init__(self) -> None:
@@ -160,7 +160,7 @@ def parse_options(kind: type[O], given: dict[str, Any], backend: str) -> O:
 
 
 def in_units(options: O, units: Units) -> O:
-    """The same options for the problem in its own units."""
+    """The options for the problem in other units: the start is converted."""
     start = getattr(options, "start", None)
     if start is None or units.same:
         return options
@@ -198,7 +198,7 @@ ENTRY = re.compile(r"^(\w+) : (.*)\n((?:    .*\n?|\n)*)", re.M)
 
 
 def describe_options(kind: type[Options]) -> list[Described]:
-    """Descriptions of the options, read from the docstrings of their classes; common options come first."""
+    """The descriptions of all options, from the docstrings of their classes; common options come first."""
     words: dict[str, tuple[str, str]] = {}
     for cls in reversed(kind.__mro__):
         section = SECTION.search(inspect.cleandoc(cls.__doc__ or ""))

@@ -1,4 +1,4 @@
-"""What is found of parts of a problem, as an answer to the whole."""
+"""Solutions of parts of a problem, put together to a solution of the whole."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ from npkl_models.solve.watch import Watch
 
 
 def points(smaller: Smaller, found: list[Solution]) -> list[Point]:
-    """What was found of each part; K = 0 for those that a run which ended early did not come to."""
+    """The point and multipliers of each part.
+
+    A part without a solution, because the run ended early, gets K = 0. If one solution has no point, all
+    parts get None.
+    """
     known: list[Point] = [(one.V, one.certificate.multipliers) for one in found if one.V is not None]
     if len(known) < len(found):
         return [(None, None)] * len(smaller.problems)
@@ -30,7 +34,10 @@ def points(smaller: Smaller, found: list[Solution]) -> list[Point]:
 def of_all(
     callback: Callable[[Iterate], bool | None], smaller: Smaller, found: list[Solution]
 ) -> Callable[[Iterate], bool | None]:
-    """The callback, which sees a part's iterates as of the whole: K = 0 for the parts to come; no bound."""
+    """A callback for the next part that calls the given callback with iterates of the whole problem.
+
+    Parts without a point count with K = 0. The bound of these iterates is nan.
+    """
     before, now = list(found), len(found)
     zeros = [np.zeros((part.n, 1)) for part in smaller.problems]
     points = [*(one.V if one.V is not None else zeros[k] for k, one in enumerate(before)), *zeros[now:]]
@@ -51,7 +58,11 @@ def of_all(
 
 
 def in_one(found: list[Solution]) -> Solution:
-    """What solvers say of the parts, as if one had: the largest part's, with the worst status."""
+    """One solution that stands for those of all parts.
+
+    It is the solution of the largest part, with the first status that is not OPTIMAL, and the sums of
+    iterations and seconds.
+    """
     largest = max(found, key=lambda one: one.problem.n)
     worst = next((one.status for one in found if one.status is not Status.OPTIMAL), Status.OPTIMAL)
     return replace(
@@ -64,7 +75,7 @@ def judged(
     problem: Statement, found: Solution, V: Array | None, y: Multipliers | None, options: Mapping[str, Any],
     words: str,
 ) -> Solution:  # fmt: skip
-    """What a point and multipliers are worth to the whole problem."""
+    """The solution of the whole problem from a point and multipliers, with a certificate of its own."""
     asked = {key: options[key] for key in ("tol", "rigour") if key in options}
     watch = Watch(IterativeOptions(**asked), found.backend)
     status = Status.INACCURATE if found.status is Status.OPTIMAL else found.status
@@ -78,5 +89,5 @@ def judged(
 
 
 def gap_of(found: Solution) -> float:
-    """The relative gap, inf without a point."""
+    """The relative gap; inf if there is no point."""
     return found.certificate.relative_gap if found.V is not None else float("inf")

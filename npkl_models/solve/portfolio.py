@@ -1,11 +1,11 @@
-"""The default: the quickest backend first, the sure one once it would have been done.
+"""The default strategy: the backend with the shortest predicted time first, then the sure backend.
 
 The time of a first-order solver depends on the condition of the problem, which is not known beforehand. The
-time of a solver that does not depend on the condition (a sure solver) is known. So the first-order solver may
-do as much work as the sure solver would. It may go on while its rate of convergence promises an earlier end,
-up to three times as much work, and then hands over. Together the two need at most about four times the work
-of the better one. Work is counted (`allowance`), so the choice depends only on problem, options and versions,
-except for free memory and a `time_limit`.
+time of a sure solver does not depend on the condition, so it can be predicted. The first-order solver may do
+as much work as is predicted for the sure solver. It may go on while its rate of convergence promises an
+earlier end, up to three times as much work. Then it hands over. Together the two need at most about four
+times the work of the better one. Work is counted (`allowance`). So the choice depends only on problem,
+options and versions, except for free memory and ``time_limit``.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from npkl_models.solve.parts import gap_of, in_one, judged, of_all, points
 from npkl_models.solve.registry import backends, register, unregister
 from npkl_models.workers import spread
 
-FAR_OFF = 0.1  # relative gap of a point that is no better start than any other
-SHARPER = 0.3  # of tol: the gap of the anchored points' problem, where nothing holds the others
+FAR_OFF = 0.1  # a point with a larger relative gap is no good start
+SHARPER = 0.3  # parts of a problem are solved to this share of tol
 PROVED = (Status.OPTIMAL, Status.INFEASIBLE, Status.UNBOUNDED)
 WITHOUT_END = float("inf")
-HELD, PARTS = "solved where the points are held", "solved in {} parts that nothing ties together"
+HELD, PARTS = "solved for the anchored points", "solved in {} independent parts"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +135,7 @@ class Portfolio:
         self, problem: Statement, options: dict[str, Any], limit: float,
         costs: Mapping[str, Cost] | None = None,
     ) -> Solution:  # fmt: skip
-        """Whether it falls into parts or not."""
+        """Solve a problem without splitting it into independent parts."""
         parts = split(problem)
         if parts is not None and parts.problem is not None:
             return self._split(problem, parts, parts.problem, options, limit)
@@ -144,7 +144,7 @@ class Portfolio:
     def _separately(
         self, problem: Statement, smaller: Smaller, options: dict[str, Any], limit: float
     ) -> Solution:
-        """Parts that nothing ties together; the whole where that is not certified."""
+        """Solve independent parts; if the result is not certified, solve the whole problem too."""
         started = time.perf_counter()
         own = options | {"tol": SHARPER * Options(tol=options.get("tol", Options.tol)).tol}
         together = self.n_jobs != 1 and options.get("callback") is None
@@ -158,7 +158,7 @@ class Portfolio:
         return replace(_kept(whole, best), attempts=(*best.attempts, *whole.attempts))
 
     def _in_turn(self, smaller: Smaller, options: dict[str, Any], limit: float) -> list[Solution]:
-        """One part after the other, until the time is up or the callback stops the run."""
+        """Solve one part after the other, until the time is up or the callback stops the run."""
         started, found, own = time.perf_counter(), list[Solution](), dict(options)
         for part in smaller.problems:
             left = limit - (time.perf_counter() - started)
@@ -170,7 +170,7 @@ class Portfolio:
         return found
 
     def _at_once(self, smaller: Smaller, options: dict[str, Any], limit: float) -> list[Solution]:
-        """All parts, by processes."""
+        """Solve all parts in parallel processes."""
         alone, until = replace(self, n_jobs=1), time.time() + limit
         known = tuple(backends().values())
         parts = [(k, alone, part, options, until, known) for k, part in enumerate(smaller.problems)]
@@ -181,7 +181,7 @@ class Portfolio:
         self, problem: Statement, options: dict[str, Any], limit: float,
         plan: list[tuple[str, float]] | None = None, costs: Mapping[str, Cost] | None = None,
     ) -> Solution:  # fmt: skip
-        """Try the backends in turn until one is certified; the best answer, with all attempts."""
+        """Try the backends in turn until a solution is certified; the best solution, with all attempts."""
         costs = candidates(problem, options)[0] if costs is None else costs
         plan = self.stages(costs, options) if plan is None else plan
         rival = costs.get(plan[1][0]) if len(plan) > 1 and plan[1][1] > plan[0][1] else None
@@ -205,9 +205,10 @@ class Portfolio:
     def _split(
         self, problem: Statement, parts: Split, inner: Statement, options: dict[str, Any], limit: float
     ) -> Solution:
-        """The anchored points are solved, the others grown from there, or all by the sure one; the better.
+        """Solve the anchored points alone, and extend their kernel to the other points.
 
-        The multipliers are those of the anchored points in any case.
+        If this is not certified, the quickest sure backend solves all points, and the better solution is
+        returned. Both are judged with the multipliers of the anchored points.
         """
         started, began, tol = time.perf_counter(), clock(), Options(tol=options.get("tol", Options.tol)).tol
         found = self.in_stages(inner, options | {"tol": SHARPER * tol}, limit)
@@ -231,7 +232,7 @@ class Portfolio:
 
 
 def _within(left: float, options: dict[str, Any]) -> tuple[dict[str, Any], float]:
-    """The options with so many seconds, and these."""
+    """The options with the time that is left as their time limit, and that time."""
     if left == WITHOUT_END:
         return options, left
     return options | {"time_limit": max(left, 1e-3)}, max(left, 1e-3)
@@ -241,7 +242,7 @@ def _placed(
     k: int, strategy: Portfolio, part: Statement, options: dict[str, Any], until: float,
     known: tuple[Backend, ...],
 ) -> tuple[int, Solution]:  # fmt: skip
-    """A part, in a process that may know no backend yet, or one that was forgotten since."""
+    """Solve a part in another process, after its registry is made equal to that of this process."""
     for backend in known:
         register(backend, replace=True)
     for name in set(backends()) - {backend.name for backend in known}:
@@ -254,7 +255,7 @@ AUTO = Portfolio()
 
 
 def _allowance(problem: Statement, options: Mapping[str, Any], most: float, rival: Cost | None) -> Allowance:
-    """What a run may do, and what the sure one that follows would."""
+    """The allowance of a run; ``rival`` is the cost of the sure backend that follows."""
     tol = Options(tol=options.get("tol", Options.tol)).tol
     return Allowance(most) if rival is None else Allowance(most, rival.seconds, tol, problem.reference)
 
@@ -263,7 +264,10 @@ def _attempt(
     problem: Statement, name: str, options: dict[str, Any], seconds: float, best: Solution | None,
     allowance: Allowance,
 ) -> Solution | None:  # fmt: skip
-    """One backend within its allowance, from the best point so far; None if it refuses to follow another."""
+    """Run one backend within its allowance, from the best point so far.
+
+    None if the backend does not support the problem and there is already a solution.
+    """
     backend = backends()[name]
     own = usable(backend, options)
     if seconds < WITHOUT_END:
@@ -280,7 +284,10 @@ def _attempt(
 
 
 def _summed(best: Solution | None, attempts: list[Attempt], cut: bool) -> Solution:
-    """The best answer, with all attempts; a limit of ours is none of the user's."""
+    """The best solution with all attempts.
+
+    If the allowance has ended the run, the status is INACCURATE: the user has set no iteration limit.
+    """
     if best is None:
         raise UnsupportedError("no backend was tried")
     if cut and best.status is Status.ITERATION_LIMIT:
@@ -290,14 +297,14 @@ def _summed(best: Solution | None, attempts: list[Attempt], cut: bool) -> Soluti
 
 
 def _kept(found: Solution, best: Solution | None) -> Solution:
-    """The better of the two, stopped if the last one was."""
+    """The better of two solutions, with the status STOPPED if the last run was stopped."""
     if best is None or found.status in PROVED or _better(found, best):
         best = found
     return replace(best, status=found.status) if found.status is Status.STOPPED else best
 
 
 def _better(found: Solution, best: Solution) -> bool:
-    """By the gap; without one by the objective of a feasible point, or by how far off a point is."""
+    """Whether the first solution is at least as good: by gap, then upper bound, then violation."""
     if found.V is None or best.V is None:
         return best.V is None
     return _rank(found) <= _rank(best)
@@ -309,5 +316,5 @@ def _rank(of: Solution) -> tuple[float, float, float, bool]:
 
 
 def _without_bound(found: Solution) -> bool:
-    """Whether there is no bound, which another backend would not find either."""
+    """Whether the point has no bound; another backend would not find one either."""
     return found.V is not None and found.certificate.bound == float("-inf")

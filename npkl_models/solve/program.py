@@ -1,4 +1,4 @@
-"""What a backend compiles a problem to."""
+"""The program to which a backend compiles a problem."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from npkl_models.solve.watch import BROKEN, Watch, progress_log, quiet
 
 
 class Plan(Protocol):
-    """A problem in the form that a solver needs; two runs give the same result.
+    """A problem in the form that a solver needs; every run gives the same result.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class Plan(Protocol):
     """
 
     def run(self, watch: Watch) -> Claim:
-        """Run the solver; report to the watch, and stop when the watch requires it."""
+        """Run the solver, report its iterates to the watch, and stop when the watch requires it."""
 
     def describe(self) -> str:
         """Cones and sizes, or factor sizes, and the memory they need."""
@@ -42,7 +42,7 @@ class Plan(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Program:
-    """A problem compiled for one backend; two solves give the same solution.
+    """A problem compiled for one backend; every solve gives the same solution.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class Program:
             return Claim(None, None, Status.FAILED, message=f"{type(error).__name__}: {error}")
 
     def _unfolded(self, solution: Solution) -> Solution:
-        """The same solution as a solution of the problem as stated, whose feasible kernels are the same."""
+        """The solution of the stated problem; both problems have the same feasible kernels."""
         y, found = solution.multipliers, solution.known_certificate
         y = None if y is None else self.face.unfold(y)
         if found is not None and y is not None:

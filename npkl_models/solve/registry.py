@@ -1,4 +1,4 @@
-"""The registry of backends: `npkl_models.routes` fills it, and so may a user."""
+"""The registry of backends; `npkl_models.routes` fills it, and users may add backends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a backend can take, as data; whatever is not listed is refused, with the reason."""
+"""The problems that a backend supports, as data; any other problem is refused with a reason."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FACES: dict[str, Callable[[Loss], bool]] = {
     "quadratic": lambda loss: loss.quadratic and loss.separable,
     "shared": lambda loss: not loss.separable,
 }
-"""Properties of a loss that may stand in place of its name."""
+"""Properties of losses by name; `Takes` may list them in place of the names of losses."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Powers:
 
     words: str = "tr K^p"
     accepts: Callable[[TraceFace], bool] = lambda face: True
-    why: str = ""  # not the others
+    why: str = ""  # the reason against other powers
 
 
 def _nothing_more(problem: Statement) -> str | None:
@@ -100,15 +100,15 @@ class Takes:
                     raise unknown(f"name in {field}", name, names)
 
     def refusal(self, problem: Statement) -> str | None:
-        """Why a problem is not supported, as words that follow the backend's name; None if it is."""
+        """The reason why a problem is not supported, or None; the words continue the backend's name."""
         if self.basis == "required" and problem.basis is None:
             return "needs a basis, K = Q U Q'; see Problem.with_basis and eigenbasis"
         if self.basis == "no" and problem.basis is not None:
             return "works on the rows of V, not in a basis"
         if self.basis == "centred" and problem.basis is not None and not problem.basis.centring:
-            return "works on the rows of V, in no basis but that of all centred vectors"
+            return "works on the rows of V, and supports no basis except that of all centred vectors"
         if problem.equalities and not self.equalities:
-            return "has no hard equalities"
+            return "supports no hard equalities"
         for part in (*problem.terms, *problem.equalities):
             kind = part.functional.kind
             if not {"any", kind} & set(self.functionals):
@@ -120,19 +120,19 @@ class Takes:
         return self._of_regularizer(problem.regularizer) or self.beyond(problem)
 
     def takes_loss(self, loss: Loss, diagonal: bool = False) -> bool:
-        """Whether that loss is taken, on K_ii if asked so."""
+        """Whether a loss is supported; with ``diagonal``, whether it is supported on K_ii."""
         stated = self.diagonal if diagonal else self.losses
         return any(FACES[name](loss) if name in FACES else name == loss.name for name in stated)
 
     def takes_regularizer(self, R: Regularizer) -> bool:
-        """Whether that regulariser is taken."""
+        """Whether a regulariser is supported."""
         if not {"any", R.kind, R.name} & set(self.regularizers):
             return False
         return R.spectral is None or self.powers.accepts(R.spectral)
 
     def _of_loss(self, term: LossTerm) -> str | None:
         if not (term.loss.separable or self.takes_loss(term.loss)):
-            return f"has no loss that ties its values to each other, got {term.loss.name}"
+            return f"supports no loss that ties its values to each other, got {term.loss.name}"
         if not self.takes_loss(term.loss):
             return f"needs {_losses(self.losses)}, got {term.loss.name}"
         if term.functional.on_diagonal.any() and not self.takes_loss(term.loss, diagonal=True):
@@ -147,12 +147,12 @@ class Takes:
         return f"{verb} {self.regularizers_in_words()}, got {R.label}{why}"
 
     def regularizers_in_words(self) -> str:
-        """What regulariser it takes."""
+        """The supported regularisers in words."""
         words = {"none": "no regulariser", "row norm": "row norms", "trace power": self.powers.words}
         return _listed(tuple(words.get(name, name) for name in self.regularizers))
 
     def losses_in_words(self) -> str:
-        """What losses it takes."""
+        """The supported losses in words."""
         plain = _losses(self.losses)
         return plain if set(self.losses) <= set(self.diagonal) or "any" in self.diagonal else (
             f"{plain}; on K_ii {_losses(self.diagonal)}"

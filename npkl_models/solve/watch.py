@@ -1,4 +1,4 @@
-"""What is kept of a run while it goes: its clock, limits, history, log, callback and share of chance."""
+"""The monitor of a run: clock, limits, history, log, callback, and probability of failure."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ COLUMNS = (
     "bound %.10g",
     "residual %.1e",
     "rank %d",
-)  # of a line; unknown ones are left out
+)  # columns of a log line, which leaves out numbers that are not finite
 LOG_EVERY = 1.0  # seconds
-KEPT = 4  # certificates
-LATE = 0.5  # of a certificate's seconds: with less left, only a quick one is tried
-GRACE = 0.25  # of the limit: what a certificate may be late before its runs of Lanczos are cut
-KEPT_BACK = 0.5  # of the limit: what is kept at most for a certificate that is only predicted
-BROKEN = (np.linalg.LinAlgError, ArithmeticError)  # how numbers out of range show themselves
+KEPT = 4  # the number of certificates that a watch remembers
+LATE = 0.5  # if less than this share of a certificate's seconds is left, only a quick certificate is made
+GRACE = 0.25  # a certificate may end this share of the limit too late; then Lanczos runs are cut
+KEPT_BACK = 0.5  # at most this share of the limit is kept for a certificate whose seconds are only predicted
+BROKEN = (np.linalg.LinAlgError, ArithmeticError)  # errors that numbers out of range cause
 
 
 class Ended(Exception):
@@ -80,7 +80,7 @@ class Watch:
         self.options, self.label = options, label
         self._units = None if units is None or units.same else units
         self.allowance = allowance
-        self.work = 0.0  # counted, of certificates
+        self.work = 0.0  # counted work of the certificates
         self.started, self._begun = clock(), time.perf_counter()
         self.rows: list[Iterate] = []
         self.trouble = ""
@@ -91,31 +91,34 @@ class Watch:
         self._inside: Interior | None = None
         self._issued: list[tuple[Statement, Certificate, Certificate]] = []
         self._logged = self.started
-        self._heeded = self._step = self._proof = 0.0  # the clock when asked; a step; the longest certificate
-        self._expected = 0.0  # seconds of a certificate, before there was one
+        self._heeded = self._step = self._proof = 0.0  # clock at last `heed`; last step; longest certificate
+        self._expected = 0.0  # predicted seconds of a certificate
 
     @property
     def seconds(self) -> float:
-        """Since the run began, without those of compilation."""
+        """Seconds since the run began, without the compilation of loops."""
         return clock() - self.started
 
     @property
     def deadline(self) -> float:
-        """When the limit is up, in seconds of `time.perf_counter`; compilation uses the limit up too."""
+        """The end of the time limit in seconds of `time.perf_counter`; compilation uses the limit up too."""
         limit = self.options.time_limit
         return np.inf if limit is None else self._begun + limit
 
     @property
     def left(self) -> float:
-        """Seconds of the limit that are left, negative beyond it."""
+        """Seconds until the deadline; negative after the deadline."""
         return self.deadline - time.perf_counter()
 
     def affords(self, seconds: float) -> bool:
-        """Whether so many seconds and the certificate at the end are within the limit."""
+        """Whether the limit leaves time for these seconds and for the certificate at the end."""
         return seconds + self.proof_ahead <= self.left
 
     def expect(self, seconds: float) -> None:
-        """A certificate is predicted to take so long: as much is kept of the limit, up to a half of it."""
+        """Set the predicted seconds of a certificate, which are kept free at the end of the limit.
+
+        At most half of the limit is kept free.
+        """
         self._expected = seconds
 
     @property
@@ -126,19 +129,19 @@ class Watch:
 
     @property
     def late(self) -> bool:
-        """Whether clearly less of the limit is left than a whole certificate takes, known or predicted."""
+        """Whether less than half of the seconds that a certificate needs are left."""
         return self.left < LATE * max(self._proof, self._expected)
 
     @property
     def history(self) -> History:
-        """Of all iterates so far."""
+        """The history of all iterates so far."""
         return History.of(self.rows)
 
     def certify(
         self, problem: Statement, V: Any, y: Multipliers | None, *, method: str = "auto", quick: bool = False,
         kind: str = "factor",
     ) -> Certificate:  # fmt: skip
-        """The certificate of a factor as it is now; all of a run share one probability of failure."""
+        """The certificate of a copy of the factor; those of a run share one probability of failure."""
         y = None if y is None or not y.finite else y  # numbers out of range are no multipliers
         now, began = V.copy() if isinstance(V, np.ndarray) else V, self.seconds
         units = self._units if self._units is not None and problem is self._units.problem else None
@@ -156,12 +159,12 @@ class Watch:
         return handed_out
 
     def issued(self, problem: Statement, certificate: Certificate | None) -> Certificate | None:
-        """A certificate as this watch has made it for that problem, not long ago; None if it has not."""
+        """The certificate in the units of the statement; None unless this watch has recently made it."""
         own = (kept for of, out, kept in self._issued if out is certificate and of is problem)
         return next(own, None)
 
     def offer(self, problem: Statement, y: Multipliers) -> bool:
-        """A strictly feasible dual point for later certificates of this run; whether it is a better one."""
+        """Offer a strictly feasible dual point for later certificates; return whether the watch keeps it."""
         if self._units is not None and problem is self._units.problem:
             problem, y = self._units.whole, self._units.multipliers(y)
         units = binary_units(problem)
@@ -170,14 +173,14 @@ class Watch:
         return found is not None
 
     def suffices(self, found: Certificate) -> bool:
-        """Whether the gap is met, as rigorously as was asked for."""
+        """Whether the relative gap is at most the tolerance, with the rigour that the options require."""
         enough = self.rigour != "proved" or found.rigour == "proved"
         return enough and found.certifies(self.options.tol)
 
     def record(
         self, iteration: int, objective: float, bound: float, residual: float, rank: int, **more: float
     ) -> Iterate:
-        """Write an iterate down, and log it if a second has passed since the last one.
+        """Append an iterate to the history, and log it if the last log line is at least a second old.
 
         ``more`` are further columns of the history, by name.
         """
@@ -192,16 +195,15 @@ class Watch:
         return row
 
     def log(self, words: str, *numbers: Any) -> None:
-        """A line of progress."""
+        """Log a line of progress."""
         logger.info(f"{self.label}: {words}", *numbers)
 
     def heed(self, V: Array | None, work: float = 0.0) -> Status | None:
-        """Ask callback, clock and allowance whether to go on after the last row; a status says no.
+        """Ask callback, clock and allowance whether the run may go on; the status to stop with, or None.
 
-        ``work`` is what the solver has counted since it began, certificates apart (`Engine.work`).
-
-        The clock also says no where another step like the last two, and the certificate at the end, would
-        outlast the limit.
+        ``work`` is the counted work of the solver since its start, without certificates (`Engine.work`). The
+        clock stops the run if the limit leaves no time for another step and the certificate at the end. The
+        step is taken to be as long as the shorter of the last two.
         """
         interrupts.heed()
         now = self.seconds
@@ -217,7 +219,7 @@ class Watch:
         return Status.ITERATION_LIMIT if ends else None
 
     def _asked(self, callback: Callable[[Iterate], bool | None], V: Array | None) -> bool:
-        """What the callback says; it may read V, and its errors are no solver's."""
+        """Whether the callback stops the run; V is read-only, and the callback's error is remembered."""
         if V is not None and self._units is not None:
             V = self._units.point(V)
         shown = None if V is None else V.view()
@@ -230,11 +232,11 @@ class Watch:
             raise
 
     def of_callback(self, error: Exception) -> bool:
-        """Whether an error is the callback's own."""
+        """Whether the callback has raised this error."""
         return error is self._of_callback
 
     def attempt(self, work: Callable[[], Status]) -> Status:
-        """Do the work until it ends, is interrupted, or breaks down."""
+        """Do the work; the status with which it ends, is interrupted, or breaks down."""
         try:
             return work()
         except Ended as ended:
@@ -251,7 +253,7 @@ class Watch:
 
 
 def progress_log(verbose: bool) -> AbstractContextManager[None]:
-    """Show INFO lines of this library while the block runs, if asked to."""
+    """Show INFO lines of this library while the block runs, if ``verbose``."""
     shown = verbose and not logger.isEnabledFor(logging.INFO)
     return listening(logging.StreamHandler()) if shown else nullcontext()
 
@@ -270,5 +272,5 @@ def listening(handler: logging.Handler) -> Iterator[None]:
 
 
 def quiet() -> np.errstate:
-    """No warnings of numbers out of range: certificates say what became of them."""
+    """Switch off numpy's warnings of numbers out of range; the certificate reports the consequences."""
     return np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore")

@@ -1,1 +1,1 @@
-"""Eigenvalue routes: solvers that work on the spectrum of K or of the dual slack."""
+"""Solvers that work on the spectrum of K or of the dual slack."""

@@ -36,13 +36,13 @@ class ClosedFormOptions(Options):
 
 @dataclass(frozen=True)
 class ClosedFormPlan:
-    """One eigendecomposition."""
+    """The plan of closed_form: one eigendecomposition."""
 
     problem: Statement
     options: ClosedFormOptions
 
     def run(self, watch: Watch) -> Claim:
-        """Form the kernel."""
+        """Compute the kernel, and its certificate."""
         problem, R = self.problem, trace_power(self.problem)
         y = problem.derivatives(np.zeros((problem.n, 1)))
         A = -problem.restrict(problem.slack(y))
@@ -67,7 +67,7 @@ class ClosedFormPlan:
         return Claim(V, y, status, iterations=1, message=words, certificate=found)
 
     def describe(self) -> str:
-        """Sizes and memory."""
+        """Describe the sizes and the memory."""
         order = self.problem.order
         return f"one eigendecomposition of order {order}, about {8e-6 * 5 * order**2:.3g} MB"
 

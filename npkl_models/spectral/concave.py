@@ -1,8 +1,8 @@
 """The concave dual of a problem with tr K^p, evaluated with its gradient and its primal point.
 
-D(y, nu) = -sum f*(y) - nu'b - R*(-S(y, nu)). At every y the maximiser K(y) of <-S, K> - R(K) is a feasible
-kernel, so an evaluation gives a bound, an objective, and their gap. Source: Zhuang, Tsang & Hoi, JMLR 12,
-2011, eqs. (14), (20), (24), (25).
+D(y, nu) = -sum f*(y) - nu'b - R*(-S(y, nu)). At every y, let K(y) be the maximiser of <-S, K> - R(K). Without
+equalities, K(y) is a feasible kernel. So an evaluation gives a bound, an objective, and their gap. Source:
+Zhuang, Tsang & Hoi, JMLR 12, 2011, eqs. (14), (20), (24), (25).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from npkl_models.solve.takes import Powers
 
 
 def trace_power(problem: Statement) -> TraceFace:
-    """The regulariser of a problem that has one on tr K^p."""
+    """The regulariser of a problem with tr K^p; a ProblemError for any other problem."""
     R = problem.regularizer.spectral
     if R is None:
         raise ProblemError(f"the problem must have tr K^p, got {problem.regularizer.name}")
@@ -41,12 +41,12 @@ POWERS = Powers(
     lambda face: face.finite_support,
     "whose penalty at p = 1 is linear",
 )
-TOP = 1  # p = 1 asks for the largest eigenvalue alone
+TOP = 1  # p = 1 needs only the largest eigenvalue
 
 
 @dataclass(frozen=True)
 class DualPoint:
-    """D and its gradient at x = (y, nu), and the kernel that belongs to it."""
+    """D and its gradient at x = (y, nu), and the kernel K(y)."""
 
     x: Array
     bound: float
@@ -63,11 +63,11 @@ class DualPoint:
 
 
 class Dual:
-    """Evaluates the dual; counts eigendecompositions.
+    """The dual of a problem as a function that counts its eigendecompositions.
 
-    ``tied`` are the stretches of multipliers that share a weight, and the weights. Past the ``deadline`` (of
-    `time.perf_counter`) Lanczos looks for no further eigenpairs; the bound counts the rest as large as the
-    smallest found, so it stays a bound.
+    ``tied`` are the ranges of multipliers that share a weight, and the weights. After the ``deadline`` (of
+    `time.perf_counter`) Lanczos computes no further eigenpairs. The bound then takes the other eigenvalues to
+    be as large as the smallest known one, so it remains a bound.
     """
 
     def __init__(self, problem: Statement, deadline: float = np.inf) -> None:
@@ -86,7 +86,7 @@ class Dual:
         self._slack = Adjoint(Incidence.stack(parts), problem.cost)
 
     def nothing(self) -> DualPoint:
-        """What is known before the first evaluation."""
+        """The point before the first evaluation: no bound and an infinite objective."""
         x, V = np.zeros(self.lower.size), np.zeros((self.problem.n, 1))
         return DualPoint(x, -np.inf, x, np.inf, np.inf, V, 0)
 
@@ -102,7 +102,7 @@ class Dual:
         return inside
 
     def split(self, x: Array) -> Multipliers:
-        """X as multipliers."""
+        """The vector x as multipliers."""
         return self.problem.split_multipliers(np.split(x, np.cumsum(self.sizes)[:-1]))
 
     def join(self, y: Multipliers) -> Array:
@@ -110,16 +110,16 @@ class Dual:
         return self.project(np.concatenate(y.parts))
 
     def joined(self, y: Multipliers) -> Array | None:
-        """`join` of multipliers of another problem, None if they are not as many as here."""
+        """`join` for multipliers of another problem; None if their sizes differ."""
         fits = len(y.terms) == len(self.problem.terms) and [part.size for part in y.parts] == self.sizes
         return self.join(y) if fits else None
 
     def slack(self, x: Array) -> Matrix:
-        """S over the unknown; the next call may overwrite it."""
+        """The slack S over the unknown; the next call may overwrite the matrix."""
         return self.problem.restrict(self._slack(x))
 
     def at(self, x: Array) -> DualPoint:
-        """One eigendecomposition."""
+        """Evaluate the dual at x, by one eigendecomposition."""
         problem, y = self.problem, self.split(x)
         self.evaluations += 1
         A = -self.slack(x)
@@ -131,7 +131,7 @@ class Dual:
         W = part.vectors * np.sqrt(weights)
         V = problem.lift(W) if W.shape[1] else np.zeros((problem.n, 1))
         spectrum = part.values
-        if part.tail > 0:  # what Lanczos has not looked for is no larger than the last it found
+        if part.tail > 0:  # eigenvalues that Lanczos has not computed are at most this large
             spectrum = np.concatenate([spectrum, np.full(A.shape[0] - spectrum.size, part.tail)])
         bound = -problem.conjugate_sum(y) - self.R.support(spectrum, problem.n)
         return DualPoint(
@@ -139,25 +139,25 @@ class Dual:
         )
 
     def positive_part(self, A: Matrix) -> PositivePart:
-        """The eigenpairs that K(y) is made of."""
+        """The eigenpairs of K(y)."""
         most = MARGIN + TOP if self.R.p == 1 else None
         return positive_part(A, self.rank, self.begun_at, most, self.deadline)
 
     def gradient(self, y: Multipliers, V: Array) -> Array:
-        """The values of V V' less those at which the losses have the slopes y; the equalities' residuals."""
+        """The gradient of D: values of V V' minus slopes of conjugates, and residuals of equalities."""
         pairs = zip(self.problem.parts, y.parts, strict=True)
         return np.concatenate(
             [part.functional.value_of_factor(V) - part.slope_of_conjugate(own) for part, own in pairs]
         )
 
     def violation(self, V: Array) -> float:
-        """Norm of the equalities' residuals."""
+        """The norm of the residuals of the equalities."""
         residuals = (part.functional.value_of_factor(V) - part.value for part in self.problem.equalities)
         return float(np.linalg.norm(np.concatenate([*residuals, np.zeros(1)])))
 
 
 def spectral_cost(problem: Statement, eigendecompositions: int) -> Cost:
-    """Of so many eigendecompositions of the problem's order; a bound that does not bind takes many more."""
+    """The predicted cost of a number of eigendecompositions; an inactive bound takes many more of them."""
     order = problem.order
     one = EIGH * order**3 + PRODUCT * problem.cost.nnz * order + 5 * CALL
     return Cost(eigendecompositions * one, 8.0 * 7.5 * order**2)

@@ -1,4 +1,4 @@
-"""tr K^p bounded and penalised are one family: the B of a G and the G of a B."""
+"""The bound B on tr K^p and the penalty G on tr K^p that give the same solution."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from npkl_models.spectral.concave import trace_power
 
 
 def equivalent_bound(solution: Solution) -> float:
-    """The bound B = tr K^p for which the bounded problem has the solution of this penalised one.
+    """The bound B = tr K^p with which the bounded problem has the solution of a penalised problem.
 
     Examples
     --------
@@ -35,10 +35,10 @@ def equivalent_bound(solution: Solution) -> float:
 
 
 def equivalent_penalty(solution: Solution) -> float:
-    """The penalty G for which the penalised problem has the solution of this bounded one.
+    """The penalty G with which the penalised problem has the solution of a bounded problem.
 
     G = (tr A_+^(p/(p-1)) / B)^((p-1)/p) with A = -S at the solution's multipliers (Zhuang, Tsang & Hoi, JMLR
-    12, 2011, after Prop. 2); 0 where the bound does not bind.
+    12, 2011, after Prop. 2). If the bound is not active, G is 0.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Modified fixed-point continuation in a basis: gradient steps on U, its eigenvalues shrunk.
+"""Modified fixed-point continuation in a basis: gradient steps on U that also shrink its eigenvalues.
 
-The basis is scaled first, K = (QD) U (QD)', so that the curvature along each of its vectors is one; the
-sources take U as it is, and stall on a Laplacian's basis, whose scales lie powers of ten apart.
+The basis is scaled first, K = (QD) U (QD)', so that the curvature along each of its vectors is one. The
+sources do not scale U, and stall on a Laplacian's basis, whose scales differ by powers of ten.
 
 Sources: Shang, Jiao & Wang, KDD 2012, as described by Hu & Kwok, IJCAI 2013; Ma,
 Goldfarb & Chen, Math. Program. 128, 2011, for the continuation; Barzilai & Borwein 1988 for the steps, and
@@ -25,11 +25,11 @@ from npkl_models.solve.engine import Engine, EnginePlan
 from npkl_models.solve.options import IterativeOptions
 from npkl_models.solve.takes import Powers, Takes
 
-CONTINUE = 0.25  # by which the shrinkage falls from stage to stage
-STAGES = 12  # the last one is the problem itself
-STAGE_RESIDUAL = 1e-2  # a stage ends here, or after STAGE_STEPS
+CONTINUE = 0.25  # the factor of the shrinkage from one stage to the next
+STAGES = 12  # number of stages; the last stage has no shrinkage
+STAGE_RESIDUAL = 1e-2  # a stage ends at this residual, or after STAGE_STEPS
 STAGE_STEPS = 30
-MEMORY = 8  # the line search compares with the largest of so many objectives
+MEMORY = 8  # the line search compares with the largest of the last MEMORY objectives
 ARMIJO = 1e-4
 STEP_MIN, STEP_MAX = 1e-12, 1e12
 
@@ -49,7 +49,7 @@ class MFPCOptions(IterativeOptions):
 
 
 class MFPCEngine(Engine):
-    """A step U <- shrink(U - tau grad f(U), tau mu) at a time."""
+    """The engine of mfpc, with steps U <- shrink(U - tau grad f(U), tau mu)."""
 
     def __init__(self, problem: Statement, options: MFPCOptions) -> None:
         self.problem = problem
@@ -116,7 +116,7 @@ class MFPCEngine(Engine):
         self.objective = self.value
 
     def _shrink(self, Y: Array, by: float) -> tuple[Array, Array, Array]:
-        """U with the eigenvalues of Y, less ``by``, cut at zero; less still where tr K <= B asks for it."""
+        """Shrink the eigenvalues of Y by ``by``, but not below zero; shrink them further if tr K <= B."""
         values, vectors = np.linalg.eigh(symmetrize(Y))
         values = np.maximum(values - by, 0.0)
         if self.limit is not None and values.sum() > self.limit:
@@ -135,7 +135,7 @@ class MFPCEngine(Engine):
 
 
 def _scaling(problem: Statement) -> Array:
-    """D with D_a^-4 the curvature of the losses along the kernel q_a q_a'."""
+    """The scaling D, where D_a^-4 is the curvature of the losses along the kernel q_a q_a'."""
     total = np.zeros(problem.order)
     for a, q in enumerate(problem.Q.T):
         for term, z in zip(problem.terms, problem.values(q[:, None]), strict=True):
@@ -145,7 +145,7 @@ def _scaling(problem: Statement) -> Array:
 
 @dataclass(frozen=True)
 class MFPCPlan(EnginePlan):
-    """Fixed-point continuation, whose stages are laid out when it begins."""
+    """The plan of mfpc; its engine is made when the run begins."""
 
     options: MFPCOptions
     iterations = 20_000
@@ -170,7 +170,7 @@ def _step_seconds(problem: Statement) -> float:
     return PRODUCT * problem.n * problem.order**2 + EIGH * problem.order**3 + CALL
 
 
-PRODUCT, EIGH = 8e-10, 1e-8  # seconds in a step, times n s^2 and s^3
+PRODUCT, EIGH = 8e-10, 1e-8  # seconds of a step, times n s^2 and s^3
 TAKES = Takes(
     losses=("smooth",),
     regularizers=("none", "trace power"),

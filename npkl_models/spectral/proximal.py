@@ -1,9 +1,9 @@
-"""Proximal points, for a bound on tr K^p that does not bind.
+"""Proximal points, for a bound on tr K^p that is not active.
 
-Then R* has its kink at the solution: no maximiser K(y) comes near it, and no ascent on the dual alone closes
-the gap. Each outer step minimises the objective plus ||K - K_c||^2 / (2 sigma) over the feasible kernels, by
-its own smooth dual, and moves the centre K_c to the answer (Rockafellar 1976; for semidefinite programs Zhao,
-Sun & Toh, SIAM J. Optim. 20, 2010).
+With such a bound, R* has a kink at the solution. No maximiser K(y) comes near the solution, so ascent on the
+dual alone does not close the gap. Each outer step minimises the objective plus ||K - K_c||^2 / (2 sigma) over
+the feasible kernels, by a smooth dual. Then it moves the centre K_c to the result (Rockafellar 1976; for
+semidefinite programs Zhao, Sun & Toh, SIAM J. Optim. 20, 2010).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from npkl_models.model.shared_slack import onto_simplex
 from npkl_models.proof.positive import positive_part
 from npkl_models.spectral.concave import Dual
 
-INNER = 40  # eigendecompositions of one proximal problem
-GROWTH = 2.0  # of sigma, from one to the next
+INNER = 40  # eigendecompositions for one proximal problem
+GROWTH = 2.0  # growth of sigma from one proximal problem to the next
 BISECTIONS = 60
 
 
 class ProximalDual:
-    """Value, gradient and kernel of the dual of one proximal problem, the centre given as W diag(mu) W'."""
+    """Value, gradient and kernel of the dual of one proximal problem with the centre W diag(mu) W'."""
 
     def __init__(self, dual: Dual, W: Array, mu: Array, sigma: float) -> None:
         self.dual, self.W, self.mu, self.sigma = dual, W, mu, sigma
@@ -72,7 +72,7 @@ def onto_ball(values: Array, p: float, bound: float) -> Array:
 
 
 def _shrunk(values: Array, p: float, mu: float) -> Array:
-    """Lambda with lambda + mu p lambda^(p-1) = value, by bisection in each."""
+    """For each value, lambda with lambda + mu p lambda^(p-1) = value, by bisection."""
     low, high = np.zeros_like(values), values.copy()
     for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
@@ -82,7 +82,7 @@ def _shrunk(values: Array, p: float, mu: float) -> Array:
 
 
 def inner_ascent(proximal: ProximalDual, x: Array, deadline: float = np.inf) -> Array:
-    """The best x of one proximal problem that ``INNER`` eigendecompositions find, if there is time."""
+    """The x that ``INNER`` eigendecompositions find for one proximal problem; fewer at the deadline."""
 
     def in_time(_x: Array) -> None:
         if time.perf_counter() > deadline:

@@ -1,8 +1,8 @@
-"""SimpleNPKL: ascent on the dual, an eigendecomposition a step; every iterate carries its own gap.
+"""SimpleNPKL: ascent on the dual with one eigendecomposition per step; every iterate has its own gap.
 
 Source: Zhuang, Tsang & Hoi, "A Family of Simple Non-Parametric Kernel Learning Algorithms", JMLR 12, 2011,
-sections 4 and 5. Their rule is a projected gradient step (`npkl_models.printed.simple_npkl`); ours is bounded
-quasi-Newton by default.
+sections 4 and 5. Their rule is a projected gradient step (`npkl_models.printed.simple_npkl`). The default
+rule here is a quasi-Newton step within the bounds.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from npkl_models.spectral.concave import POWERS, Dual, DualPoint, spectral_cost,
 from npkl_models.spectral.proximal import GROWTH, ProximalDual, inner_ascent
 
 MAX_EVALUATIONS = 3_000
-USUAL, KINKED = 60, 600  # eigendecompositions: p > 1, and p = 1, for the prediction of the time
-NEARLY_ONE = 1.05  # p below which the dual is as good as kinked
-LARGEST_PROGRAM = 400  # multipliers of which some share a weight, for dense quadratic programs
-DIRECT = 50  # evaluations of the dual itself before proximal points take over
-MEMORY = 30  # pairs of the quasi-Newton matrix
+USUAL, KINKED = 60, 600  # predicted eigendecompositions, for p > 1 and for p near 1
+NEARLY_ONE = 1.05  # below this p, the dual nearly has kinks
+LARGEST_PROGRAM = 400  # the largest number of multipliers for dense quadratic programs
+DIRECT = 50  # evaluations of the dual before proximal points take over
+MEMORY = 30  # pairs of vectors in the quasi-Newton matrix
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ class SimpleNPKLOptions(IterativeOptions):
 
 
 class Ascent:
-    """Evaluations of the dual, recorded; the best bound and the best kernel among them."""
+    """The evaluations of the dual in one run, with the best bound and the best kernel."""
 
     def __init__(self, dual: Dual, options: IterativeOptions, watch: Watch, most: int) -> None:
         self.dual, self.options, self.watch = dual, options, watch
@@ -75,11 +75,11 @@ class Ascent:
 
     @property
     def deadline(self) -> float:
-        """In seconds of the clock, inf without a limit."""
+        """The end of the time limit in seconds of `time.perf_counter`; inf without a limit."""
         return self.dual.deadline
 
     def offer(self, V: Array) -> None:
-        """A feasible kernel from elsewhere, kept if it is the best."""
+        """Offer a kernel from a proximal problem; it is kept if it is better or if there are equalities."""
         objective = self.dual.problem.objective_of_factor(V)
         if self.dual.problem.equalities or objective < self.kernel.objective:
             violation = self.dual.violation(V)
@@ -87,7 +87,7 @@ class Ascent:
             self.offered = True
 
     def __call__(self, x: Array) -> DualPoint:
-        """The dual at x; raises `Ended` at the target or a limit."""
+        """Evaluate the dual at x; raise `Ended` if the tolerance or a limit is reached."""
         if not np.isfinite(x).all():
             raise Ended(Status.FAILED)
         point = self.dual.at(x)
@@ -111,14 +111,14 @@ class Ascent:
         if point.bound > self.best.bound:
             self.best = point
         better = point.objective < self.kernel.objective
-        if self.dual.problem.equalities:  # the objective means something only as they are met
+        if self.dual.problem.equalities:  # violated equalities make the objective meaningless
             better = not self.offered
         if better:
             self.kernel = point
 
 
 def quasi_newton(ascent: Ascent, x: Array) -> None:
-    """L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995); proximal points once it has had its share of evaluations."""
+    """L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995) for `DIRECT` evaluations, then proximal points."""
     if ascent.dual.R.p == 1:
         ascent(x)
         proximal_points(ascent, x)
@@ -140,7 +140,8 @@ def quasi_newton(ascent: Ascent, x: Array) -> None:
 def within_simplices(ascent: Ascent, x: Array) -> None:
     """Sequential quadratic programming (Kraft 1988) on the simplices, then the accelerated rule.
 
-    The points of the former may leave the simplices by rounding, and are projected.
+    Rounding may move the points of the first method off the simplices, so they are projected. With many
+    multipliers, only the accelerated rule runs.
     """
     dual = ascent.dual
     rows = np.zeros((len(dual.tied), x.size))
@@ -162,7 +163,7 @@ def within_simplices(ascent: Ascent, x: Array) -> None:
 
 
 def proximal_points(ascent: Ascent, x: Array) -> None:
-    """Proximal problems in turn; see `proximal`."""
+    """Solve proximal problems in turn, until `Ended` is raised; see `npkl_models.spectral.proximal`."""
     dual, problem = ascent.dual, ascent.dual.problem
     W, singular, _ = np.linalg.svd(problem.drop(ascent.kernel.V), full_matrices=False)
     mu = singular**2
@@ -177,7 +178,7 @@ def proximal_points(ascent: Ascent, x: Array) -> None:
 
 
 def accelerated(ascent: Ascent, x: Array) -> None:
-    """Nesterov's method with a backtracking step and restarts where the bound falls."""
+    """Nesterov's method with a backtracking step; it restarts when the bound falls."""
     step, momentum = 1.0, 1.0
     here = ahead = ascent(x)
     while True:
@@ -204,22 +205,22 @@ RULES: dict[str, Callable[[Ascent, Array], None]] = {"quasi_newton": quasi_newto
 
 @dataclass(frozen=True)
 class AscentPlan(ABC):
-    """Dual ascent by some rule, ready to run."""
+    """Base class of plans of dual ascent."""
 
     problem: Statement
     options: IterativeOptions
-    evaluations: ClassVar[int]  # at most, unless max_iter says otherwise
+    evaluations: ClassVar[int]  # limit on the evaluations if max_iter is None
 
     @abstractmethod
     def ascend(self, ascent: Ascent, x: Array) -> None:
-        """Go up from x, until `Ended` is raised or the rule has come to rest."""
+        """Ascend from x, until `Ended` is raised or the rule gains nothing more."""
 
     def dual(self, deadline: float) -> Dual:
-        """What is ascended."""
+        """The dual of the problem."""
         return Dual(self.problem, deadline)
 
     def run(self, watch: Watch) -> Claim:
-        """Ascend until the gap is closed."""
+        """Ascend until the gap is at most the tolerance, or a limit is reached."""
         options = self.options
         dual = self.dual(watch.deadline)
         given = getattr(options.start, "multipliers", None)
@@ -250,7 +251,7 @@ class AscentPlan(ABC):
         return f"{evaluations} eigendecompositions"
 
     def describe(self) -> str:
-        """Sizes and memory."""
+        """Describe the sizes and the memory."""
         order = self.problem.order
         return (
             f"{Dual(self.problem).lower.size} dual variables; an eigendecomposition of order {order} an "
@@ -260,7 +261,7 @@ class AscentPlan(ABC):
 
 @dataclass(frozen=True)
 class SimpleNPKLPlan(AscentPlan):
-    """Dual ascent by one of the rules."""
+    """The plan of simple_npkl: dual ascent by one of the rules."""
 
     options: SimpleNPKLOptions
     evaluations = MAX_EVALUATIONS
@@ -270,13 +271,13 @@ class SimpleNPKLPlan(AscentPlan):
 
 
 def refuse_array(start: object) -> None:
-    """A start must have multipliers."""
+    """Refuse a start without multipliers."""
     if isinstance(start, np.ndarray):
         raise UnsupportedError("simple_npkl starts from a Solution with multipliers, got an array")
 
 
 def _plan(problem: Statement, options: SimpleNPKLOptions) -> SimpleNPKLPlan:
-    """Check the start."""
+    """Check the start and the rule."""
     refuse_array(options.start)
     if trace_power(problem).p == 1 and options.rule == "accelerated":
         raise UnsupportedError(
@@ -286,7 +287,10 @@ def _plan(problem: Statement, options: SimpleNPKLOptions) -> SimpleNPKLPlan:
 
 
 def _tied(problem: Statement) -> str | None:
-    """Values that share a weight make a simplex of the domain, which proximal points cannot keep to."""
+    """The reason against losses that tie values to each other at p = 1, or None.
+
+    Such a loss makes the domain a simplex, which proximal points do not support.
+    """
     R = problem.regularizer.spectral
     if R is not None and R.p == 1 and not all(term.loss.separable for term in problem.terms):
         return "needs p > 1 for a loss that ties its values to each other"

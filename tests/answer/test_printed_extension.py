@@ -71,7 +71,7 @@ def test_a_point_far_from_all_gets_zero_or_says_so(halves):
     lost = np.full((6, 4), 1e6) + np.arange(6)[:, None]
     assert not solution.extend_points(X, lost, shift=0.1).any()
     with pytest.raises(
-        nm.ProblemError, match="every new point must be joined to an old point, got no such edge for"
+        nm.ProblemError, match="every new point must be joined to an old point, got no edges for"
     ):
         solution.extend_points(X, lost)
 

@@ -34,9 +34,9 @@ def test_a_violation_is_told_as_mended_only_where_it_was(certificate, feasible, 
     found = replace(certificate, feasible=feasible, violation=violation, moved=0.25, point_min_eigenvalue=0.0)
     last = found.lines()[-1]
     assert last.startswith("judged at a kernel 2.5e-01 away")
-    assert ("it violated a constraint by 5.0e-01" in last) == (feasible and violation > 0)
+    assert ("the given point violated a constraint by 5.0e-01" in last) == (feasible and violation > 0)
     told = replace(found, point_min_eigenvalue=-0.125).lines()[-1]
-    assert "its smallest eigenvalue was -1.2e-01" in told
+    assert "the smallest eigenvalue was -1.2e-01" in told
     assert len(replace(found, moved=0.0).lines()) == 2
 
 

@@ -72,7 +72,7 @@ def test_answers_are_written_and_the_kernels_certified(folder, sitting):
     assert "class " not in text.replace("class?", "")
     assert [int(k) for k in re.findall(r"(\d+) pairs: OPTIMAL", text)] == [4, 8, 12]
     assert text.count("from the beginning") == 1
-    assert text.count("from the kernel before") == 2
+    assert text.count("from the last kernel") == 2
     pairs = tables.read_pairs("pairs.csv", 178)
     assert len(pairs) == 12
     assert {tuple(sorted(pair)) for pair in person.asked} == set(

@@ -22,7 +22,7 @@ def test_general_powers_go_through_majorisation(p, loss, how):
     assert dual.certificate.bound <= primal.objective + 1e-9
     L, pairs = side_information("iris", 60)
     large = nm.simple_npkl(L, pairs, loss=loss, p=p, bound=4.0)
-    assert "majorisation, for order up to 40 (got 60)" in large.compatible_backends()["sdp"]
+    assert "majorisation, which is limited to order 40 (got 60)" in large.compatible_backends()["sdp"]
 
 
 def test_conic_statuses():

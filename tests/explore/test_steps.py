@@ -56,7 +56,7 @@ def test_what_cannot_be_stepped_through_says_so(session):
     (error,) = [
         e for e in events(session, session.step({"n": 30, "backend": "interior"})) if e["kind"] == "error"
     ]
-    assert "must show a factor at each iteration" in error["text"]
+    assert "must have a factor at each iteration" in error["text"]
     (error,) = [e for e in events(session, session.step({"data": "digits", "n": ""})) if e["kind"] == "error"]
     assert "up to 300 points, got 1797" in error["text"]
 

@@ -101,7 +101,7 @@ def test_what_is_unbounded_is_refused_with_its_remedy():
     still = np.column_stack([[0.0, 0, 1, 1, 1], [0.0, 1, 2, 3, 5]])
     with pytest.raises(
         nm.ProblemError,
-        match="all 2 directions of the features, got one along which only other points differ",
+        match="all 2 directions of the features, got one along which no similar pair differs",
     ):
         nm.psde(apart, features=still)
     with pytest.raises(nm.ProblemError, match="features must tell points apart, got 1 columns"):

@@ -139,7 +139,7 @@ def routes() -> str:
         if module not in imported:
             room, _, name = module.rpartition(".")
             text = text.replace("\n\nfrom npkl_models", f"\n\nfrom {room} import {name}\nfrom npkl_models", 1)
-            last = '\n)\n"""The papers' if ".printed." in module else '\n)\n"""In the order'
+            last = '\n)\n"""The papers' if ".printed." in module else '\n)\n"""The backends'
             text = text.replace(last, f"\n    {entry},{last}", 1)
     return text
 
@@ -160,7 +160,7 @@ def keywords() -> str:
         + "from collections.abc import Callable\nfrom typing import Any, Literal, TypedDict\n\n"
         "from npkl_models.answer.history import Iterate\nfrom npkl_models.answer.solution import Solution\n"
         "from npkl_models.linalg import Array\n\n\nclass AnyKeywords(TypedDict, total=False):\n"
-        f'    """Of any of them; which backend knows which is checked when it is compiled."""\n\n{body}'
+        f'    """All options of all backends. `compile` checks whether the backend knows the given ones."""\n\n{body}'
     )
 
 
@@ -184,16 +184,16 @@ def names() -> str:
 
     every = sorted(name for found in builders().values() for name in found)
     return (
-        BY.format(words="Names that fields offer, written out: the parser imports nothing that they name")
-        + tuple_text("DATASETS", datasets.names(), "Of `npkl_models.data.datasets.names`, in its order.")
+        BY.format(words="The choices of the fields as plain names: the parser needs no heavy import")
+        + tuple_text("DATASETS", datasets.names(), "The names of `npkl_models.data.datasets`, in its order.")
         + f'FOLDER_VARIABLE = {datasets.FOLDER_VARIABLE!r}\n"""The variable that names the data folder."""\n\n'
-        + tuple_text("FORMULATIONS", every, "Of `npkl_models.formulations`, sorted.")
-        + tuple_text("ESTIMATED", sorted(estimators.FORMULATIONS), "Those of the estimators.")
-        + tuple_text("LOSSES", sorted(nm.LOSSES), "Of `npkl_models.LOSSES`, sorted.")
-        + tuple_text("BACKENDS", nm.backends(), "Of `npkl_models.routes`, in the order of preference.")
-        + tuple_text("PRINTED", nm.backends("printed"), "The papers' algorithms, taken by name alone.")
-        + tuple_text("SCALINGS", sorted(selection.SCALINGS), "Of `npkl_models.applications.selection`.")
-        + tuple_text("PATH_PARAMETERS", path.PARAMETERS, "Of `npkl_models.regularization_path`.")
+        + tuple_text("FORMULATIONS", every, "The names in `npkl_models.formulations`, sorted.")
+        + tuple_text("ESTIMATED", sorted(estimators.FORMULATIONS), "The formulations of the estimators.")
+        + tuple_text("LOSSES", sorted(nm.LOSSES), "The names in `npkl_models.LOSSES`, sorted.")
+        + tuple_text("BACKENDS", nm.backends(), "The names in `npkl_models.routes`, by preference.")
+        + tuple_text("PRINTED", nm.backends("printed"), "The papers' algorithms, which run only if named.")
+        + tuple_text("SCALINGS", sorted(selection.SCALINGS), "The scalings of the points in `selection`.")
+        + tuple_text("PATH_PARAMETERS", path.PARAMETERS, "The parameters of `regularization_path`.")
         + 'BASIS = 20\n"""Size of the basis of a formulation that needs one."""\n'
     )
 

@@ -260,10 +260,10 @@ def test_what_is_too_stiff_for_sweeps_is_not_called_optimal():
     ("problem", "reason"),
     [
         (lambda: far_apart("square", entries=True, basis=True), "needs squared distances alone in a basis"),
-        (lambda: far_apart("square").with_basis(nm.eigenbasis(far_apart("square").cost, 5)), "in no basis but"),
+        (lambda: far_apart("square").with_basis(nm.eigenbasis(far_apart("square").cost, 5)), "supports no basis except"),
         (lambda: replace(far_apart("square"), regularizer=nm.RowNormBound(1.0)), "without row norms"),
         (lambda: replace(far_apart("hinge"), cost=-far_apart("hinge").cost), "needs a square loss on a distance"),
-        (lambda: nm.mvu(points(), 4, reduce=False), "has no hard equalities"),
+        (lambda: nm.mvu(points(), 4, reduce=False), "supports no hard equalities"),
         (lambda: nm.colored_mvu(points(), np.arange(N) % 2, bound=9.0), "takes no regulariser or row norms"),
     ],
 )  # fmt: skip
@@ -272,5 +272,5 @@ def test_what_is_refused_has_its_reason(problem, reason):
 
 
 def test_compiled_code_says_which_distances_it_takes():
-    with pytest.raises(nm.UnsupportedError, match="squares and linear losses without entries"):
+    with pytest.raises(nm.UnsupportedError, match="distances must have no entries, and only square"):
         far_apart("hinge").solve("bcd", kernel="numba")

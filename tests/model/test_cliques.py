@@ -114,7 +114,7 @@ def test_duplicates_share_a_row():
 def test_distances_that_no_points_have_are_refused_by_name():
     pairs, squared = distances(points(2, 5, 2))
     squared[0] *= 30
-    with pytest.raises(nm.ProblemError, match="between points 0, 1, 2, 3, 4 must be those of some points"):
+    with pytest.raises(nm.ProblemError, match="between points 0, 1, 2, 3, 4 must be possible"):
         flatten(5, pairs, squared)
 
 

@@ -82,7 +82,7 @@ def test_a_combination_is_what_it_says():
         nm.DistanceCombinations(3, ([0, 0], [1, 2]), np.ones((1, 3)))
     for bad in (np.nan, np.inf, 1e308):  # the last one has no double
         with pytest.raises(
-            nm.ProblemError, match=f"must be finite, and twice it, got {bad}".replace("+", ".")
+            nm.ProblemError, match=f"must be finite, also times two, got {bad}".replace("+", ".")
         ):
             nm.DistanceCombinations(3, ([0], [1]), [[bad]])
 

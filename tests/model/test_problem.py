@@ -95,7 +95,7 @@ def test_basis_restricts_the_problem():
     assert solution.objective >= full.certificate.bound
     assert (
         problem.compatible_backends()["bcd"]
-        == "works on the rows of V, in no basis but that of all centred vectors"
+        == "works on the rows of V, and supports no basis except that of all centred vectors"
     )
 
 

@@ -103,7 +103,7 @@ def test_weights_must_be_equal():
 def test_solvers_that_take_values_one_by_one_refuse():
     L, pairs = side_information("iris", 12)
     reasons = nm.npkl(L, pairs, loss="shared_slack").compatible_backends()
-    assert reasons["bcd"] == "has no loss that ties its values to each other, got shared_slack"
+    assert reasons["bcd"] == "supports no loss that ties its values to each other, got shared_slack"
     assert {name for name, reason in reasons.items() if reason is None} == {"sdp", "sdp_dual"}
     bounded = nm.simple_npkl(L, pairs, loss="shared_slack", p=1, bound=3.0).compatible_backends()
     assert bounded["simple_npkl"] == "needs p > 1 for a loss that ties its values to each other"

@@ -219,5 +219,5 @@ def test_what_a_time_limit_cuts_among_the_parts_has_a_point():
 
 def test_the_message_says_that_there_were_parts():
     message = triples(3).solve().message
-    assert "in 3 parts" in message
+    assert "in 3 independent parts" in message
     assert "held" not in message

@@ -225,7 +225,7 @@ def test_a_singular_block_says_so():
     [
         (NAME, {"epsilon": -1.0}, "epsilon must be > 0"),
         (NAME, {"unlabelled": "all"}, "unknown unlabelled 'all'"),
-        (NAME, {"unlabelled": "step"}, "row norms must be kept row by row"),
+        (NAME, {"unlabelled": "step"}, "unlabelled must be .rows. for a problem with row norms"),
         (ELIMINATED, {}, "takes no regulariser, got row_norm"),
     ],
 )

@@ -222,7 +222,7 @@ def parts(k=3, n=12):
 def test_parts_are_the_same_by_processes():
     problem = parts()
     alone, together = problem.solve(), problem.solve(nm.Portfolio(n_jobs=2), time_limit=100.0)
-    assert "3 parts" in alone.message
+    assert "3 independent parts" in alone.message
     assert together.is_optimal(1e-6)
     np.testing.assert_array_equal(together.V, alone.V)
     assert (together.iterations, together.message) == (alone.iterations, alone.message)

@@ -101,7 +101,9 @@ def test_equalities_and_distances_are_pinned(small):
 def test_every_refusal_has_its_reason(small):
     for kind in KINDS:
         for name, reason in small(kind).compatible_backends().items():
-            assert reason is None or reason.startswith(("needs ", "takes ", "has ", "works ", "tr K")), (
+            assert reason is None or reason.startswith(
+                ("needs ", "takes ", "supports ", "has ", "works ", "tr K")
+            ), (
                 name,
                 reason,
             )

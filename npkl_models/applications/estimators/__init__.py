@@ -1,4 +1,4 @@
-"""scikit-learn estimators: clusters and features by a kernel that is learnt from pairs or from some classes.
+"""scikit-learn estimators: clusters and features from a kernel that is learnt from pairs or some classes.
 
 Examples
 --------

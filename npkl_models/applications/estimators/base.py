@@ -1,4 +1,4 @@
-"""What the estimators share: a problem of points, its answer, what is proved of it, rows of new points."""
+"""The base class of the estimators: the problem, its solution, its certificate, and rows of new points."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from npkl_models.model.pairs import Pairs
 from npkl_models.problem import Problem
 from npkl_models.routes import get_backend
 
-DENSE_LIMIT = 10_000  # points of the kernel that an estimator gives out as a matrix
-NEGLIGIBLE = 1e-7  # eigenvalue of the kernel, relative to the largest, that the factor leaves out
-LOOSE = 0.1  # of n^2: tr K^2 of ten clusters of one size, in which K_ij = 1; with n no K_ij could be near 1
+DENSE_LIMIT = 10_000  # the largest number of points of the dense matrix ``kernel_``
+NEGLIGIBLE = 1e-7  # axes with a smaller eigenvalue, relative to the largest, are left out of the factor
+LOOSE = 0.1  # the bound on tr K^2 over n^2: ten equal clusters with K_ij = 1; the bound n would be too tight
 
 Build = Callable[[Matrix, Pairs, float, str], Problem]
 

@@ -1,4 +1,4 @@
-"""Features in unlike units: a few of them are the distances, and the others do not count."""
+"""A warning for features with unlike scales, of which a few decide the distances."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-METRICS = ("euclidean", "sqeuclidean", "l2", "minkowski")  # whose squares are sums over the features
-FEW, SHARE = 5.0, 0.2  # features, and share of all, that count: fewer than both is said
+METRICS = ("euclidean", "sqeuclidean", "l2", "minkowski")  # metrics with squares that are sums over features
+FEW, SHARE = 5.0, 0.2  # warn if the effective number of features is below FEW and below this share of all
 
 
 class UnscaledWarning(UserWarning):
@@ -25,7 +25,7 @@ def warn_of_scales(points: Any, names: Any, metric: str, stacklevel: int) -> Non
     """
     if sp.issparse(points) or metric not in METRICS:
         return
-    with np.errstate(over="ignore", invalid="ignore"):  # such points are refused by the graph, in words
+    with np.errstate(over="ignore", invalid="ignore"):  # the graph refuses points out of range with an error
         variance = np.var(points, axis=0)
         whole = float(variance.sum())
     if not 0 < whole < np.inf:

@@ -1,4 +1,4 @@
-"""Side information of an estimator: classes, must-links, cannot-links or signed pairs, as one set."""
+"""The side information of an estimator: classes, must-links, cannot-links or signed pairs, as one set."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from npkl_models.linalg import Array, Index
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.sampling import labelled
 
-EVERY = 1_000  # points of which every pair is scored
-RESTARTS = 10  # of the k-means that finds landmarks
+EVERY = 1_000  # the largest number of points whose pairs are all scored
+RESTARTS = 10  # restarts of the k-means that finds landmarks
 
 
 def spanning_pairs(y: ArrayLike) -> Pairs:

@@ -1,4 +1,4 @@
-"""What estimators with a certified answer share: the answer, what is proved of it, places of new points."""
+"""The base class of estimators with a solved problem: solution, certificate, and rows of new points."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from npkl_models.certify.certificate import Certificate
 from npkl_models.errors import ProblemError, SolverError
 from npkl_models.linalg import Array, Index
 
-CHUNK = 5_000  # new points at a time
+CHUNK = 5_000  # new points that are processed at a time
 
 
 class SolvedEstimator(BaseEstimator):  # type: ignore[misc]
@@ -52,7 +52,7 @@ class SolvedEstimator(BaseEstimator):  # type: ignore[misc]
             raise SolverError(f"no kernel: {status}")
         if solution.status is not Status.OPTIMAL:
             words = f"the kernel is not certified optimal: {status}"
-            warnings.warn(words, ConvergenceWarning, stacklevel=stacklevel)  # where `fit` is called
+            warnings.warn(words, ConvergenceWarning, stacklevel=stacklevel)  # at the call of `fit`
         return solution.V
 
     def _placed(

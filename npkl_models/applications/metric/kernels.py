@@ -1,4 +1,4 @@
-"""A kernel's values with a few landmarks, for any points."""
+"""The values of a kernel between points and a few landmarks."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
 
 KERNELS = ("rbf", "poly", "linear", "precomputed")
-CHUNK = 2_000  # points at a time
-ROUNDING = 1e-8  # of the largest value: by what a kernel may miss symmetry and semidefiniteness
-NEGLIGIBLE = 1e-10  # eigenvalue, relative to the largest, whose axis is left out
+CHUNK = 2_000  # points that are processed at a time
+ROUNDING = 1e-8  # largest asymmetry and negative eigenvalue of a kernel, relative to its largest value
+NEGLIGIBLE = 1e-10  # axes with a smaller eigenvalue, relative to the largest, are left out
 
 Kernel = str | Callable[[Array, Array], float]
 

@@ -1,4 +1,4 @@
-"""A metric from similar pairs, for any number of points and for new ones, as a scikit-learn estimator."""
+"""A metric learnt from similar pairs, for many points and for new points, as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     computed anew in the space that was learnt. ``prior=0, dissimilar=False`` is the paper's method.
 
     The paper asks that all points of the pairs are landmarks. In that case only W changes after the first
-    iteration, and beta stays the same: the pairs' rows of W are fixed, hence D is fixed, and the constant c
-    is the sum of beta.
+    iteration. Since the pairs' rows of W are fixed, D is fixed. The constant c is the sum of beta, so beta
+    stays the same.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-r"""Weights: of the landmarks for each point, and of the axes of a kernel.
+r"""Two kinds of weights: of the landmarks for each point, and of the axes of a kernel.
 
 The new eigenvalues, for fixed eigenvectors, keep similar pairs near and the sum of the axes' lengths fixed.
 Of the kernels :math:`K_\beta = \sum_r \beta_r^2 v_r v_r'`, the kernel with
@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
 
-SAME = 1e-12  # of the largest entry: values of the kernel that are equal but for rounding
+SAME = 1e-12  # kernel values that differ by less, relative to the largest entry, count as equal
 
 
 def local_weights(

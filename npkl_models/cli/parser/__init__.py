@@ -1,1 +1,1 @@
-"""The parser of ``npkl``, made without numpy: what a command does is imported when it is run."""
+"""The parser of ``npkl``, made without numpy; the module of a command is imported when the command runs."""

@@ -23,7 +23,7 @@ EXPORT_EXAMPLES = """examples:
 
 
 def add_explore(commands: Any) -> None:
-    """Add ``npkl explore``, whose help says the defaults itself."""
+    """Add ``npkl explore``; its help texts contain the defaults."""
     parser = commands.add_parser(
         "explore",
         help="explore formulations on a local page in the browser",
@@ -34,7 +34,7 @@ def add_explore(commands: Any) -> None:
     add = parser.add_argument
     add("--port", type=int, default=0, metavar="N", help="port on 127.0.0.1; the default is a free port")
     add("--no-browser", action="store_true", help="print the address and do not open a browser")
-    add("--open", default="", metavar="STATE", help="the form to open with, as the page copies it")
+    add("--open", default="", metavar="STATE", help="the form to open, as copied by Copy link")
     parser.set_defaults(run="explore.explore")
 
 
@@ -44,7 +44,7 @@ def add_backends(commands: Any) -> None:
         commands,
         "backends",
         "list the backends, or the options of one",
-        "List what each backend can take, or the options of one backend.",
+        "List the problems that each backend supports, or the options of one backend.",
         "examples:\n  npkl backends\n  npkl backends bcd",
         run="lists.backends",
     )
@@ -73,8 +73,8 @@ def add_export(commands: Any) -> None:
         "export",
         "write a problem for other solvers, and certify their answers",
         "Write a saved problem in SDPA's sparse format, or read one back. With --answer, certify "
-        "what another "
-        "solver found: the exit status is 0 if the answer is certified optimal, and 1 if not.",
+        "the solution "
+        "of another solver: the exit status is 0 if it is certified optimal, and 1 if not.",
         EXPORT_EXAMPLES,
         run="others.export",
     )
@@ -92,7 +92,7 @@ def add_export(commands: Any) -> None:
         "--tol",
         type=reader(tol),
         default=tol.default,
-        help="relative gap up to which an answer counts as optimal",
+        help="relative gap up to which a solution counts as optimal",
     )
     add("--out", type=Path, metavar="FILE", help="write the answer with its certificate: .npz or .json")
 

@@ -75,7 +75,7 @@ def add_label(commands: Any) -> None:
 
 
 def _add_points(parser: argparse.ArgumentParser) -> None:
-    """Add the points."""
+    """Add the points, their scaling, and the fields of the estimators' problem and its solve."""
     data = f"a file (.csv, .npz or .libsvm), or a set: {', '.join(DATASETS)}"
     parser.add_argument("data", metavar="FILE|NAME", help=data)
     parser.add_argument(

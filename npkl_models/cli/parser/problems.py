@@ -55,7 +55,7 @@ def add_crosscheck(commands: Any) -> None:
         commands,
         "crosscheck",
         "solve one problem with every backend and compare the answers",
-        "Solve one problem with every backend that can take it, and compare the answers. The exit "
+        "Solve one problem with every backend that supports it, and compare the answers. The exit "
         "status is 0 "
         "if all agree, 1 if one does not, and 2 on bad usage.",
         CROSSCHECK_EXAMPLES,
@@ -68,7 +68,7 @@ def add_crosscheck(commands: Any) -> None:
         "--resume",
         type=Path,
         metavar="DIR",
-        help="keep each answer in this folder, and do not solve again what is there",
+        help="store each answer in this folder, and use stored answers",
     )
     add("--report", type=Path, metavar="FILE", help="write the table as an HTML page")
 
@@ -78,7 +78,7 @@ def add_path(commands: Any) -> None:
     parser = parser_of(
         commands,
         "path",
-        "solve along a parameter, each from the answer before",
+        "solve for several values of a parameter",
         "Solve for several values of a parameter. The exit status is 0 if all answers are certified, else 1.",
         PATH_EXAMPLES,
     )
@@ -118,7 +118,7 @@ def add_explain(commands: Any) -> None:
     add_fields(parser, *PROBLEM)
     parser.add_argument("--latex", action="store_true", help="print the formulas as LaTeX")
     parser.add_argument(
-        "--page", type=Path, metavar="FILE", help="write all of this with an answer as one HTML page"
+        "--page", type=Path, metavar="FILE", help="write the same with a solution as one HTML page"
     )
 
 
@@ -140,7 +140,7 @@ def add_report(commands: Any) -> None:
 
 
 def _add_backends(parser: argparse.ArgumentParser) -> None:
-    """Add what is compared, and how."""
+    """Add the options for the backends that are compared."""
     words = f"some of {', '.join(BACKENDS)}, sdp[SCS]; all by default; as printed: {', '.join(PRINTED)}"
     parser.add_argument("--backends", type=lambda text: text.split(","), metavar="A,B", help=words)
     add_fields(parser, "tol")

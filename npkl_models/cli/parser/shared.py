@@ -1,4 +1,4 @@
-"""Arguments that are fields of the recipe: options, defaults and help are those of its table."""
+"""Arguments that are fields of the recipe, with the options, defaults and help texts of its table."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from npkl_models.recipe.fields import FIELDS, Field
 
 
 class _Formatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
-    """Shows the defaults that there are; examples stay as they are."""
+    """A formatter that shows defaults, and leaves examples unchanged."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         return action.help if action.default is None else super()._get_help_string(action)
 
 
 class Parser(argparse.ArgumentParser):
-    """Says which command, option or choice was probably meant by one that does not exist."""
+    """A parser whose errors suggest the command, option or choice that was probably meant."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """None is unknown to a command: it says so itself, with its own usage."""
+        """Refuse unknown arguments here, so that the error shows the usage of the command."""
         found, strange = super().parse_known_args(args, namespace)
         if strange and self._subparsers is None:
             self.error(f"unrecognized arguments: {' '.join(strange)}")
         return found, strange
 
     def error(self, message: str) -> NoReturn:
-        """End with usage, message and hint."""
+        """End the process with usage, message and hint."""
         choice = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
         strange = re.search(r"unrecognized arguments: (-[\w-]+)", message)
         hint = ""
@@ -46,7 +46,7 @@ def parser_of(
 ) -> argparse.ArgumentParser:
     """The parser of a command, with examples below its help.
 
-    ``run`` is the function below `npkl_models.cli` that does it: "NAME.run" where nothing else is said.
+    ``run`` is the name of the function below `npkl_models.cli` that runs the command; "NAME.run" by default.
     """
     parser: argparse.ArgumentParser = commands.add_parser(
         name, help=summary, description=description, epilog=examples, formatter_class=_Formatter
@@ -56,7 +56,7 @@ def parser_of(
 
 
 def reader(field: Field) -> Callable[[str], Any]:
-    """Reads a field's value; argparse shows the field's own words about a wrong one."""
+    """A function that reads a value of a field; argparse shows the field's own error message."""
 
     def read(text: str) -> Any:
         try:
@@ -70,9 +70,9 @@ def reader(field: Field) -> Callable[[str], Any]:
 def add_fields(
     parser: argparse.ArgumentParser, *names: str, place: str = "", choices: tuple[str, ...] = ()
 ) -> None:
-    """Add options for fields, with the defaults of the place; one that is not given is not in what is parsed.
+    """Add options for fields, with the defaults of the place; an option that is not given sets no attribute.
 
-    ``choices`` are those of a field of which not all can be taken here.
+    ``choices`` replaces the choices of a field of which only some are possible here.
     """
     for name in names:
         field = FIELDS[name]

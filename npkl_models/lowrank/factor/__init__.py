@@ -1,1 +1,1 @@
-"""The whole factor at once: Burer-Monteiro and what it stands on."""
+"""Solvers that change the whole factor at once: Burer-Monteiro and its parts."""

@@ -1,4 +1,4 @@
-"""Burer-Monteiro: minimise over V itself, with exact gradient and Hessian products; and its rank staircase.
+"""Burer-Monteiro: minimisation over V with exact gradients and Hessian products; and the rank staircase.
 
 Sources: Burer & Monteiro, Math. Program. 95 (2003), for the factorisation and the augmented Lagrangian; Laue,
 ICML 2012, and Journee, Bach, Absil & Sepulchre, SIAM J. Optim. 20 (2010), for the staircase (`hybrid`).
@@ -27,12 +27,12 @@ from npkl_models.solve.takes import Powers, Takes
 
 STAIRCASE_START = 2
 BETA_GROWTH = 3.0
-BETA_MAX = 1e7  # times the first
-LAG = 0.1  # multipliers that do not shrink the residual to this share lag
+BETA_MAX = 1e7  # the largest beta, as a multiple of the first
+LAG = 0.1  # beta grows if the multipliers do not reduce the residual to this share
 
 
 class BurerMonteiroEngine(FactorEngine):
-    """A Newton or quasi-Newton step at a time; multipliers move when the smooth problem is nearly solved."""
+    """Newton or quasi-Newton steps; the multipliers move when the smooth problem is nearly solved."""
 
     def __init__(self, problem: Statement, options: BurerMonteiroOptions, V: Array) -> None:
         self.problem = problem
@@ -46,7 +46,7 @@ class BurerMonteiroEngine(FactorEngine):
         self.restart(V)
 
     def follow_on(self, y: Multipliers, beta: float) -> None:
-        """Go on from the multipliers and the penalty of another engine."""
+        """Continue with the multipliers and the penalty of another engine."""
         self.f.begin_with(y, beta)
         self.point = self.f.at(self.point.W)
         self._measure()
@@ -75,7 +75,7 @@ class BurerMonteiroEngine(FactorEngine):
         self.work = self.f.work
 
     def _move_multipliers(self) -> None:
-        """Once the point is stationary to a share of what they will gain; beta grows if they lag."""
+        """Move the multipliers; if the last move gained too little, beta grows."""
         self.f.update_multipliers(self.point)
         if self.residual > LAG * self.residual_before and self.f.beta < BETA_MAX * self.first_beta:
             self.f.beta *= BETA_GROWTH
@@ -111,15 +111,15 @@ class BurerMonteiroEngine(FactorEngine):
         self.residual = 0.0 if smooth else self.f.residual(self.point) / self._size()
         self.residual = self.stationarity + self.residual
         if isinstance(self.minimiser, RestoredNewton) and self.minimiser.exhausted:
-            self.residual = 0.0  # as small as it gets
+            self.residual = 0.0  # the point is stationary to rounding
 
 
 @dataclass(frozen=True)
 class BurerMonteiroPlan(EnginePlan):
-    """The factorised problem, which is laid out when it begins."""
+    """The plan of the factorised problem; its engine is made when the run begins."""
 
     options: BurerMonteiroOptions
-    first: BurerMonteiroOptions  # those of the first factor
+    first: BurerMonteiroOptions  # the options of the first factor
     iterations = 5_000
 
     def engine(self) -> BurerMonteiroEngine:
@@ -141,9 +141,9 @@ def _plan(problem: Statement, options: BurerMonteiroOptions) -> BurerMonteiroPla
 
 
 def _staircase(problem: Statement, options: BurerMonteiroOptions) -> BurerMonteiroPlan:
-    """burer_monteiro from rank 2, a column at a time.
+    """The plan of burer_monteiro from rank 2; the rank grows by one column at a time.
 
-    With hard equalities it starts like burer_monteiro, since no kernel of rank 2 may satisfy them.
+    With hard equalities the run starts like burer_monteiro, since no kernel of rank 2 may satisfy them.
     """
     start = options
     if options.rank == "auto" and options.start is None and not problem.equalities:

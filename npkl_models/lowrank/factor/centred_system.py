@@ -1,9 +1,10 @@
-"""The Hessian of soft distances on a factor, factorised: a sparse matrix with a block for each edge.
+"""The factorised Hessian of soft distances on a factor: a sparse matrix with a block for each edge.
 
-Half of the Hessian of <C V, V> + sum phi_e(||v_i - v_j||^2) at V (n x r), with multipliers y_e in the place
-of the slopes phi_e', is (S(y) + tau) x I_r + sum_e 2 phi_e'' d_e d_e' x g_e g_e', d_e = e_i - e_j,
-g_e = v_i - v_j. Over centred directions it is that over all directions in which one point stays where it is,
-which is as sparse as the graph, less a matrix of rank r.
+The objective is <C V, V> + sum phi_e(||v_i - v_j||^2) at V (n x r). Let d_e = e_i - e_j and g_e = v_i - v_j,
+and put multipliers y_e in the place of the slopes phi_e'. Half of the Hessian is then
+(S(y) + tau) x I_r + sum_e 2 phi_e'' d_e d_e' x g_e g_e'. Only centred directions are wanted. Instead, one
+point is fixed, which leaves a matrix as sparse as the graph. A correction of rank r turns its solutions into
+those over centred directions.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from npkl_models.model.facts import fact
 from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.statement import Statement
 
-CENTRED = 1e-10  # of the size of C: how far the constant vector may be from an eigenvector
-BLOCKS = 3e6  # n r^2 up to which the blocks are factorised: some 3 GB on a graph of a surface
-FLOPS = 6e9  # operations of a sparse factorisation in a second
+CENTRED = 1e-10  # largest residual of the constant vector as an eigenvector of C, relative to the size of C
+BLOCKS = 3e6  # largest n r^2 for which the blocks are factorised (about 3 GB on a graph of a surface)
+FLOPS = 6e9  # operations per second of a sparse factorisation
 
 
 def constant_eigenvalue(problem: Statement) -> float | None:
-    """c with C 1 = c 1 for a sparse C over all centred kernels, in a sparse basis; None otherwise."""
+    """The number c with C1 = c1, for a sparse C and a sparse basis of all centred kernels; None otherwise."""
     basis, C, n = problem.basis, problem.cost, problem.n
     if basis is None or basis.shared is not None or not sp.issparse(basis.Q) or problem.order != n - 1:
         return None
@@ -37,7 +38,7 @@ def constant_eigenvalue(problem: Statement) -> float | None:
 
 @fact
 def restorable(problem: Statement) -> bool:
-    """Whether it asks for smooth losses of squared distances, and nothing else, over all centred kernels."""
+    """Whether a problem has only smooth losses of squared distances, over all centred kernels."""
     kinds = all(isinstance(term.functional, SquaredDistances) for term in problem.terms)
     smooth = all(term.loss.smooth for term in problem.terms) and not problem.equalities
     if not (problem.terms and kinds and smooth and problem.regularizer.vacuous):
@@ -46,9 +47,9 @@ def restorable(problem: Statement) -> bool:
 
 
 class CentredSystem:
-    """Lays the graph out; `at` factorises the matrix of a point. C 1 = c 1, edges (i, j), n points.
+    """The matrix of the module's docstring, for C with C1 = c1 and edges (i, j); `at` factorises it.
 
-    The order of elimination is that of the graph, found once.
+    The order of elimination depends only on the graph and is found once.
     """
 
     def __init__(self, C: Matrix, c: float, i: Index, j: Index) -> None:
@@ -61,7 +62,7 @@ class CentredSystem:
         whole = sp.csr_array(graph + abs(C) + sp.eye_array(n))
         degrees = np.asarray(whole.sum(axis=1)).ravel()
         inner = sp.csc_array(sp.diags_array(2 * degrees[:-1]) - whole[:-1, :-1])
-        place = np.append(symmetric_lu(inner).perm_c, n - 1)  # of each point in the order of elimination
+        place = np.append(symmetric_lu(inner).perm_c, n - 1)  # places in the order of elimination
         self.points = np.argsort(place)
         signs = np.concatenate([ones, -ones])
         self.edges = sp.csr_array((signs, (shared, np.concatenate([place[i], place[j]]))), shape=(i.size, n))
@@ -81,12 +82,12 @@ class CentredSystem:
         self.scatter = sp.csr_array((values, (at, np.tile(every, 4)[held])), shape=(whole.nnz, i.size))
 
     def differences(self, V: Array) -> Array:
-        """v_i - v_j of each edge (m x r)."""
+        """The difference v_i - v_j of each edge (m x r)."""
         out: Array = self.edges @ V[self.points]
         return out
 
     def pulled(self, forces: Array) -> Array:
-        """sum_e d_e forces_e' (n x r)."""
+        """The sum of d_e forces_e' over all edges (n x r)."""
         out = np.empty((self.n, forces.shape[1]))
         out[self.points] = self.gather @ forces
         return out
@@ -94,8 +95,8 @@ class CentredSystem:
     def at(self, G: Array, y: Array, bend: Array, tau: float) -> tuple[Callable[[Array], Array], float]:
         """(solve, seconds counted) at differences G (m x r), multipliers y and second derivatives phi''.
 
-        ``solve`` maps centred right-hand sides (n x r) to centred directions; RuntimeError where the matrix
-        is singular to rounding.
+        ``solve`` maps centred right-hand sides (n x r) to centred directions. A matrix that is singular to
+        rounding raises a RuntimeError.
         """
         n, r = self.n, G.shape[1]
         scalar = self.base + self.scatter @ y

@@ -1,7 +1,7 @@
-"""Corrections of a factor in the span of a few vectors, where row-by-row descent creeps.
+"""Corrections of a factor in the span of a few vectors, for points where row-by-row descent is slow.
 
-Sweeps reduce quickly what changes from point to point, and slowly what a whole group of points must do
-together, as a multigrid method without its coarse grid would. The low eigenvectors of the slack are such a
+Sweeps quickly reduce errors that vary from point to point. They slowly reduce errors that a whole group of
+points shares, like a multigrid method without a coarse grid. The low eigenvectors of the slack serve as the
 coarse space: V + X B with a small B is minimised over B alone.
 """
 
@@ -17,16 +17,16 @@ from npkl_models.model.incidence import Adjoint, Incidence
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
 
-SUPPORT = 1e-2  # a point belongs to the support of X where it has more than this share of the largest entry
+SUPPORT = 1e-2  # a point belongs to the support of X if its entry exceeds this share of the largest one
 EVALUATIONS = 200
 FIRST = 1e-3  # size of the first step off a stationary point
 
 
 def correct(problem: Statement, V: Array, X: Array) -> Array | None:
-    """V + X B (n x r) with a smaller objective, for few directions X (n x m), or None if there is none.
+    """A factor V + X B (n x r) with a smaller objective, for few directions X (n x m); None if not found.
 
-    Values that touch the support of X enter exactly, all others by the slope y that they have at V: the model
-    is <S, (V + X B)(V + X B)'> less y'z for the former plus their losses, S = S(y).
+    Values that touch the support of X enter with their exact losses. All other values enter by their slope y
+    at V. The model is <S(y), (V + X B)(V + X B)'>, plus the loss minus y_e z_e for each touched value.
     """
     if problem.equalities or problem.basis is not None or problem.regularizer.finite_support:
         return None
@@ -63,7 +63,7 @@ def correct(problem: Statement, V: Array, X: Array) -> Array | None:
 
 @dataclass(frozen=True)
 class _Part:
-    """The values of a term that touch the support, over the points they concern."""
+    """The values of a term that touch the support, over the points that they involve."""
 
     term: LossTerm
     which: Index
@@ -73,7 +73,7 @@ class _Part:
     base: Array
 
     def beyond_slope(self, X: Array, V: Array, B: Array) -> tuple[float, Array]:
-        """What the losses change by at V + X B more than their slopes at V tell, and its gradient in B."""
+        """The change of the losses at V + X B minus its first-order part at V, and the gradient in B."""
         x = X[self.points]
         M = V[self.points] + x @ B
         z = self.adjoint.incidence.of_product(M, M)

@@ -1,4 +1,4 @@
-"""Unconstrained minimisers of a `FactorObjective`, a step at a time: truncated Newton and L-BFGS."""
+"""Unconstrained minimisers of a `FactorObjective`, one step at a time: truncated Newton and L-BFGS."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ import numpy as np
 from npkl_models.linalg import Array, frobenius
 from npkl_models.lowrank.factor.objective import FactorObjective, Line, Point
 
-CG_STEPS, CG_MOST = 100, 800  # of conjugate gradients in a Newton step: at first; where that gains little
-SHORTER, FAITHFUL = 8, 0.25  # steps tried; share of a step that its line must bear out
-SLOW = 0.5  # a gradient that is no smaller than this share of the last one
+CG_STEPS, CG_MOST = 100, 800  # steps of conjugate gradients in a Newton step: at first, and at most
+SHORTER, FAITHFUL = 8, 0.25  # steps that are tried; the radius shrinks if the line search goes less far
+SLOW = 0.5  # if the gradient keeps more than this share, twice as many steps of conjugate gradients follow
 FORCING = 0.1
-LINE_STEPS, LINE_TOLERANCE = 20, 0.1  # of a search along a line
+LINE_STEPS, LINE_TOLERANCE = 20, 0.1  # steps of a line search; share of the first slope that may remain
 ARMIJO = 1e-4
-MEMORY = 10  # steps that L-BFGS keeps
+MEMORY = 10  # number of steps that L-BFGS keeps
 
 
 class Minimiser(Protocol):
-    """Improves a point of a smooth objective."""
+    """A method that improves a point of a smooth objective."""
 
-    multipliers: Array | None  # those of the point, where they are better known than by its slopes
+    multipliers: Array | None  # multipliers of the point, if they are better than its slopes
 
     def step(self, f: FactorObjective, point: Point) -> Point:
-        """A point that is no worse."""
+        """A point with an objective that is not larger, but for rounding."""
 
     def reset(self) -> None:
-        """Forget what was learnt; the objective has changed."""
+        """Forget the earlier steps, because the objective has changed."""
 
 
 class Newton:
-    """Truncated Newton (Dembo & Steihaug 1983), preconditioned, with a nearly exact search along the step."""
+    """Preconditioned truncated Newton (Dembo & Steihaug 1983) with a nearly exact search along the step."""
 
     multipliers: Array | None = None
 
@@ -62,7 +62,7 @@ class Newton:
                 t = minimum(line)
                 new = f.at(point.W + t * D) if t > 0 else point
             length = frobenius(D)
-            if t < FAITHFUL:  # what looked straight bends: shorter steps, and no more effort for them
+            if t < FAITHFUL:  # the quadratic model was poor: shorter steps, with fewer steps within them
                 self.inner = CG_STEPS
                 self.radius = max(2 * t, 0.1) * length
             elif length >= self.radius:
@@ -76,11 +76,11 @@ def truncated_newton(
     product: Callable[[Array], Array], inverse: Callable[[Array], Array], g: Array, tolerance: float,
     steps: int, radius: float,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """(D, H D) with H D = -g to the tolerance, or as far as steps and radius lead.
+    """Solve H D = -g to the tolerance by conjugate gradients; return D and H D.
 
-    Along a direction of negative curvature it goes on to the radius (Steihaug 1983).
-
-    ``inverse`` applies a preconditioner M^-1; the tolerance is for the residual in its norm.
+    The iteration ends earlier after ``steps`` steps or at the radius. Along a direction of negative
+    curvature, D goes to the radius (Steihaug 1983). ``inverse`` applies a preconditioner M^-1. The tolerance
+    applies to the residual in the norm of M^-1.
     """
     D, HD = np.zeros_like(g), np.zeros_like(g)
     r = -g
@@ -112,7 +112,10 @@ def truncated_newton(
 def backtrack(
     f: FactorObjective, point: Point, D: Array, slope: float, t: float = 1.0
 ) -> tuple[Point, float]:
-    """The first of t, t/2, t/4 ... that lowers the objective enough (Armijo); the point if none does."""
+    """Try t, t/2, t/4, ... until the objective falls enough (Armijo); the new point and its t.
+
+    If no trial succeeds, the given point and 0.
+    """
     for _ in range(40):
         trial = f.at(point.W + t * D)
         if trial.value <= point.value + ARMIJO * t * slope + 1e-15 * abs(point.value):
@@ -122,7 +125,7 @@ def backtrack(
 
 
 def minimum(line: Callable[[float], Line], first: float = 1.0) -> float:
-    """Where a function that falls at 0 is (nearly) least: a root of its slope, between two that are known."""
+    """The t > 0 at which a function with a negative slope at 0 is nearly least; 0 if none was found."""
     start = line(0.0).slope
     low, high, t = 0.0, np.inf, first
     best, least = 0.0, 0.0

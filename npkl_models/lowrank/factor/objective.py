@@ -1,9 +1,8 @@
 """The factorised objective f(V) with gradient and Hessian products, for any problem.
 
-f(V) = <C V, V> + sum_e phi_e(z_e(V)) + R(V V'), where phi_e is the loss if that is smooth, and else the
-shifted Moreau envelope (`Convex.smoothed`) of the loss or of the indicator of a constraint: every equality
-and every row-norm bound is a channel with a proximal map, like a loss with a kink. With a basis V = Q W, the
-unknown is W.
+f(V) = <C V, V> + sum_e phi_e(z_e(V)) + R(V V'), where phi_e is the loss if the loss is smooth. Otherwise
+phi_e is the shifted Moreau envelope (`Convex.smoothed`) of the loss. Every equality and every bound on a row
+norm also has a phi_e: the envelope of its indicator. With a basis, V = Q W, and the unknown is W.
 """
 
 from __future__ import annotations
@@ -27,20 +26,20 @@ from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.contraction import of_unknown
 from npkl_models.solve.cost import PRODUCT, product_entries
 
-EVALUATION, VECTORS = 2e-4, 4e-8  # seconds of one; of its sums over the factor, times the entries
+EVALUATION, VECTORS = 2e-4, 4e-8  # seconds of an evaluation; further seconds for each entry of the factor
 
 
 class Channel(NamedTuple):
-    """A stretch of values with one convex function."""
+    """A range of values with one convex function."""
 
     functional: Functional
     convex: Convex
     part: slice
-    scale: float = 1.0  # of its penalty
+    scale: float = 1.0  # factor of the penalty
 
 
 class Line(NamedTuple):
-    """A function of one number, with two derivatives."""
+    """The value of a function of one number, and its two derivatives."""
 
     value: float
     slope: float
@@ -50,7 +49,8 @@ class Line(NamedTuple):
 class FactorObjective:
     """Value, gradient and Hessian products of f at a factor.
 
-    y are the multipliers of the channels with a proximal map, beta times a channel's scale is its penalty.
+    ``y`` are the multipliers of the channels whose function is not smooth. The penalty of such a channel is
+    ``beta`` times the scale of the channel.
     """
 
     distances: bool  # there is a basis and all values are squared distances
@@ -79,12 +79,12 @@ class FactorObjective:
         self.S, self.bends = Adjoint(self.incidence, C), Adjoint(self.incidence)
 
     def count(self, columns: int, products: int = 1) -> None:
-        """Add an evaluation with so many products to the work that is counted."""
+        """Add an evaluation with a number of products to the counted work."""
         vectors = VECTORS * self.problem.order * columns
         self.work += EVALUATION + vectors + PRODUCT * self._entries * columns * products
 
     def lift(self, W: Array) -> Array:
-        """Q W, or W itself without a basis, or with one of shared rows."""
+        """Q W; W itself if there is no basis or only shared rows."""
         return W if self.Q is None else self.Q @ W
 
     def drop(self, G: Array) -> Array:
@@ -108,7 +108,7 @@ class FactorObjective:
         return Point(W, V, z, total, slope, bend, 2 * (self.drop(SV) + gradient))
 
     def hessian(self, point: Point) -> Callable[[Array], Array]:
-        """D -> Hessian of f at the point applied to D."""
+        """The map of D to the Hessian of f at the point applied to D."""
         S, V = self.S(point.slope).copy(), point.V
         bent = bool(np.any(point.bend))
         second = self.spectral.hessian(point.W)
@@ -124,10 +124,10 @@ class FactorObjective:
         return product
 
     def along(self, point: Point, D: Array, curvature: float | None = None) -> Callable[[float], Line] | None:
-        """t -> f(W + t D) less f(W), with two derivatives, in O(values) each; None with a spectral term.
+        """The function t -> f(W + t D) - f(W) with two derivatives, in O(values); None with a spectral term.
 
-        It is t <g, D> + t^2 <S, DD'> and what the phi_e are beyond their slopes, z(t) being quadratic in t.
-        ``curvature`` is <S, DD'>, if it is known.
+        The function is t <g, D> + t^2 <S, DD'>, plus what each phi_e exceeds its tangent. The values z(t) are
+        quadratic in t. ``curvature`` is <S, DD'>, if it is known.
         """
         if self.spectral.R is not None:
             return None
@@ -148,9 +148,10 @@ class FactorObjective:
         return at
 
     def preconditioner(self, point: Point) -> Callable[[Array], Array]:
-        """G -> an approximate inverse of the Hessian at the point, applied to G.
+        """The map of G to an approximate inverse of the Hessian at the point applied to G.
 
-        By its row blocks; in a basis, where all values are distances, by a Laplacian of their graph.
+        The inverse is that of the row blocks. With a basis, it is a Laplacian of the graph if all values are
+        distances, else a multiple of the identity.
         """
         if self.distances:
             solve = self._springs.at(point.z, point.slope, point.bend, point.W.shape[1])
@@ -168,7 +169,7 @@ class FactorObjective:
         return LaplacianPreconditioner(self.incidence, norm_bound(self.problem.cost) or 1.0)
 
     def residual(self, point: Point) -> float:
-        """What the multipliers would still move by, as a cost: sum |y step|."""
+        """The cost of the next move of the multipliers: sum |y step|."""
         new = point.slope[self.augmented]
         scale = self.scale[self.augmented]
         miss = np.abs(new - self.y[self.augmented]) / (self.beta * scale)
@@ -183,7 +184,7 @@ class FactorObjective:
         return out[0], out[1], out[2]
 
     def begin_with(self, y: Multipliers, beta: float) -> None:
-        """Take multipliers over, and the penalty that they were found with."""
+        """Begin with given multipliers and the penalty that belongs to them."""
         rows = np.zeros(0) if y.rows is None else y.rows
         every = np.concatenate([*y.parts, rows])
         self.y, self.beta = np.where(self.augmented, every, 0.0), beta
@@ -213,12 +214,15 @@ class Point:
     gradient: Array
 
     def bent(self, a: Array) -> float:
-        """What the bends have in the curvature along a direction with the derivatives ``a`` of all values."""
+        """The part of the second derivatives phi'' in the curvature along a direction.
+
+        ``a`` are the derivatives of all values along the direction.
+        """
         return float(self.bend @ a**2)
 
 
 def typical_size(problem: Statement) -> float:
-    """Of the entries of a kernel that meets the equalities, by their values; one without any."""
+    """The typical size of the entries of a feasible kernel, from the values of the equalities, or one."""
     values = [np.abs(part.value[part.value != 0]) for part in problem.equalities]
     every = np.concatenate(values) if values else np.zeros(0)
     return float(np.mean(every)) if every.size else 1.0

@@ -1,4 +1,4 @@
-"""Ranks: where to start, and how to leave a point whose rank is too small."""
+"""Ranks: the rank to start with, and steps that leave a point whose rank is too small."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from npkl_models.proof.factorisation import DENSE_CHOLESKY
 from npkl_models.solve.engine import Engine
 from npkl_models.solve.options import FactorOptions
 
-AUTO_RANK = 8  # at least: optimal ranks of these problems are tiny; a certificate tells when they are not
-PER_LOGARITHM = 2  # columns for each unit of ln n: a few more than the optimum has, else descent is trapped
-BASIS_SHARE = 3  # of the basis: on the sets of the papers a fifth of it was the optimal rank
-SHEET = 10  # columns at most for soft distances: a step costs the cube of their number, and few are left
-FIRST_STEP = 1e-3  # share of the trace that a new column takes where there are equalities
-SHORTEST = 1e-20  # of the trace: the shortest step along a new column
-NULL_COLUMN = 1e-12  # share of the largest eigenvalue below which a column is dropped
+AUTO_RANK = 8  # smallest number of columns at the start: optimal ranks of these problems are small
+PER_LOGARITHM = 2  # columns for each unit of ln n: with fewer columns, descent may be trapped
+BASIS_SHARE = 3  # a third of the basis: on the sets of the papers the optimal rank was a fifth
+SHEET = 10  # most columns for soft distances: a step costs the cube of their number, and few remain
+FIRST_STEP = 1e-3  # the new column's share of the trace if there are equalities
+SHORTEST = 1e-20  # the shortest step along a new column, as a share of the trace
+NULL_COLUMN = 1e-12  # columns below this share of the largest eigenvalue are dropped
 
 
 def auto_rank(problem: Statement) -> int:
-    """Where "auto" begins: 2 ln n columns, 8 at least (as in LoRADS, Han et al. 2024).
+    """The number of columns with which "auto" begins: 2 ln n, at least 8 (as in LoRADS, Han et al. 2024).
 
-    More in a basis of few columns, of which the optimum takes a share. Beyond the order of dense proofs 8: of
-    24 at 100,000 points three were left after 100 sweeps, and these were worse to certify (two Gaussians).
+    A basis with few columns gets at least a third of its size. Orders above that of dense proofs get 8. With
+    24 columns at 100,000 points (two Gaussians), three were left after 100 sweeps, and the bounds were worse.
     """
     small = problem.basis is not None and 2 * problem.order <= problem.n and not problem.equalities
     share = -(-problem.order // BASIS_SHARE) if small else 0
@@ -43,10 +43,10 @@ def auto_rank(problem: Statement) -> int:
 
 
 def _n_values(problem: Statement) -> int:
-    """The papers' m: the values of all terms and equalities.
+    """The papers' m: the number of values of all terms and equalities.
 
-    Where losses ask for the diagonal too (pcp), a pair counts in both orders, as in the set T of Hu & Kwok
-    (2013, section 4): its Table 1 has the ranks that this gives, 31 on iris and 103 on a1a.
+    If there are also losses on the diagonal (pcp), a pair counts in both orders, as in the set T of Hu & Kwok
+    (2013, section 4). This gives the ranks of their Table 1: 31 on iris and 103 on a1a.
     """
     every = sum(problem.sizes)
     diagonal = sum(int(np.sum(term.functional.on_diagonal)) for term in problem.terms)
@@ -54,7 +54,7 @@ def _n_values(problem: Statement) -> int:
 
 
 def starting_factor(problem: Statement, options: FactorOptions) -> Array:
-    """The given start, or a random V (n x r) with rows of norm about one."""
+    """The given start, or a random V (n x r) whose rows have the size that the equalities ask for, or one."""
     rank = {"auto": auto_rank(problem), "pataki": pataki_rank(_n_values(problem), problem.order)}.get(
         str(options.rank)
     ) or int(options.rank)
@@ -69,7 +69,7 @@ def starting_factor(problem: Statement, options: FactorOptions) -> Array:
 
 
 def random_factor(problem: Statement, rank: int, random_state: int | None) -> Array:
-    """Another random V (n x r) for the same seed, independent of the start."""
+    """A random V (n x r) for a seed, independent of the random start with the same seed."""
     seed = None if random_state is None else (int(random_state), 1)
     return _drawn(problem, rank, np.random.default_rng(seed))
 
@@ -80,7 +80,7 @@ def _drawn(problem: Statement, rank: int, rng: np.random.Generator) -> Array:
 
 
 def fit_columns(V: Array, rank: int, rng: np.random.Generator) -> Array:
-    """V with ``rank`` columns: the leading ones of V V', or padded with tiny noise."""
+    """A factor with ``rank`` columns: the leading columns of V, or V and columns of small noise."""
     U, s, _ = np.linalg.svd(V, full_matrices=False)
     rotated: Array = (U * s)[:, :rank]
     lack = rank - rotated.shape[1]
@@ -91,7 +91,7 @@ def fit_columns(V: Array, rank: int, rng: np.random.Generator) -> Array:
 
 
 def drop_null_columns(V: Array, share: float = NULL_COLUMN) -> Array:
-    """The same kernel with as few columns as it needs (one or more), to a share of its top eigenvalue."""
+    """The factor without columns below a share of the largest eigenvalue; at least one column remains."""
     values, rotation = np.linalg.eigh(V.T @ V)
     keep = values > share * values[-1]
     keep[-1] = True
@@ -106,7 +106,7 @@ def escape(problem: Statement, V: Array, direction: Array) -> Array:
     """
     base = drop_null_columns(V)
     u = direction.reshape(-1, 1)
-    if problem.equalities:  # they, not the objective, say how far; the solver will see
+    if problem.equalities:  # the equalities limit the step, so the solver finds its length
         return np.hstack([base, np.sqrt(FIRST_STEP * max(float(np.sum(base**2)), 1e-300)) * u])
     if problem.regularizer.vacuous:
         return np.hstack([base, np.sqrt(_flat(_slope_along(problem, base, u), float(np.sum(base**2)))) * u])
@@ -126,12 +126,12 @@ class FactorEngine(Engine):
     """A solver of the factorised problem."""
 
     problem: Statement
-    options: Any  # those of the backend
+    options: Any  # the options of the backend
     finisher: FactorEngine | None = None
 
     @abstractmethod
     def restart(self, V: Array) -> None:
-        """Go on from another factor, perhaps with another number of columns."""
+        """Continue from another factor, which may have another number of columns."""
 
     def grow(self, direction: Array) -> bool:
         if self.options.rank != "auto" or self.V.shape[1] >= self.problem.order:
@@ -147,14 +147,14 @@ class FactorEngine(Engine):
 
 
 def _along(problem: Statement, V: Array, u: Array) -> Callable[[float], float]:
-    """t -> objective at V V' + t u u'."""
+    """The function t -> objective at V V' + t u u'."""
     return lambda t: problem.objective_of_factor(problem.regularizer.rescale(np.hstack([V, np.sqrt(t) * u])))
 
 
 def _slope_along(problem: Statement, V: Array, u: Array) -> Callable[[float], float]:
-    """t -> the derivative of the objective at V V' + t u u', where nothing depends on the spectrum.
+    """The function t -> derivative of the objective at V V' + t u u', for problems without a regulariser.
 
-    A vector on few points has so little to gain that no difference of objectives shows it.
+    A vector on few points gains so little that rounding hides the difference of the objectives.
     """
     fixed = float(np.sum(u * (problem.cost @ u)))
     lines = list(zip(problem.terms, problem.values(V), problem.values(u), strict=True))
@@ -167,7 +167,7 @@ def _slope_along(problem: Statement, V: Array, u: Array) -> Callable[[float], fl
 
 
 def _flat(slope: Callable[[float], float], trace: float) -> float:
-    """The t > 0 at which a slope that rises from below zero comes to it; the smallest one where it is not."""
+    """The t > 0 at which an increasing slope becomes zero; the shortest step if it is not negative at 0."""
     low, high = 0.0, SHORTEST * max(trace, 1e-300)
     if not slope(0.0) < 0 or not slope(high) < 0:
         return high

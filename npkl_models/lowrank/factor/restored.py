@@ -1,12 +1,14 @@
-"""Newton's method with multipliers of its own, for distances that hardly give.
+"""Newton's method with multipliers of its own, for stiff distances.
 
-Along stiff distances a factor can only fold: a step D changes the squared length of an edge by
-2 <g, d> + |d|^2, and what is second order there costs the whole weight of the distance. Three things together
-let steps be long all the same. The multipliers y in the Hessian are those that the last step has predicted,
-not the slopes phi'(z), which the second order spoils at once; as in sequential quadratic programming. A shift
-tau makes up for a slack that is not positive semidefinite yet, and holds steps back where they fail
-(Levenberg 1944, Marquardt 1963). And after a step the lengths are restored to what its linear part has
-promised, by a few solutions with the same factors; only then is the objective compared.
+A step D changes the squared length of an edge by 2 <g, d> + ||d||^2. With stiff distances, the second-order
+part costs so much that plain steps are short. Three means together allow long steps:
+
+- The multipliers y in the Hessian are those that the last step has predicted, as in sequential quadratic
+  programming. The slopes phi'(z) are not used, because the second-order part spoils them.
+- A shift tau makes the slack positive semidefinite, and shortens steps that fail (Levenberg 1944,
+  Marquardt 1963).
+- After a step, the lengths are restored to those that its linear part predicts, by a few solutions with the
+  same factors. Then the objectives are compared.
 """
 
 from __future__ import annotations
@@ -19,25 +21,25 @@ from npkl_models.lowrank.factor.minimisers import Newton
 from npkl_models.lowrank.factor.objective import FactorObjective, Point
 from npkl_models.lowrank.factor.rank import drop_null_columns
 
-FIRST_SHIFT, AGAIN_SHIFT, LEAST_SHIFT = 1.0, 1e-3, 1e-7  # tau, of the size of C: at first, after a reset
+FIRST_SHIFT, AGAIN_SHIFT, LEAST_SHIFT = 1.0, 1e-3, 1e-7  # tau over the size of C: first, after a reset, least
 RAISED, LOWERED, HELD_BACK = (
     8.0,
     0.3,
     3.0,
-)  # what becomes of tau: no step is any good; a whole one; a short one
-TRIALS, LENGTHS, SHORTER = 6, 4, 0.4  # values of tau, and for each lengths of the step, that are tried
-SHORT = 0.3
-RESTORATIONS = 3
-FILLED = 3e7  # entries of C, times r^2: of a dense C whose blocks fill more a factorisation is out of reach
-COARSE = 60  # steps of `Newton` at most before
-SLOW = 1e-4  # of the objective: a step of `Newton` that lowers it by less is the last one
+)  # factors of tau if all steps fail, after a whole step, and after a short step
+TRIALS, LENGTHS, SHORTER = 6, 4, 0.4  # values of tau; lengths of the step for each tau; ratio of two lengths
+SHORT = 0.3  # a step of a smaller length counts as short
+RESTORATIONS = 3  # solutions that restore the lengths after a step
+FILLED = 3e7  # if the entries of C times r^2 exceed this number, C is too dense to factorise
+COARSE = 60  # the largest number of steps of `Newton` at first
+SLOW = 1e-4  # steps of `Newton` end when one lowers the objective by less than this share
 
 
 class RestoredNewton:
-    """Steps of `Newton` at first, then steps after which the lengths of the edges are restored."""
+    """A minimiser with steps of `Newton` at first, and then steps that restore the lengths of the edges."""
 
-    multipliers: Array | None = None  # the best that are known of the point
-    inner: Array | None = None  # those in the Hessian, as the last steps have predicted them
+    multipliers: Array | None = None  # the best known multipliers of the point
+    inner: Array | None = None  # the multipliers in the Hessian, as the last steps have predicted them
 
     def __init__(self) -> None:
         self.coarse = Newton()
@@ -47,7 +49,7 @@ class RestoredNewton:
     def reset(self) -> None:
         self.coarse.reset()
         self.count, self.tau, self.multipliers, self.inner = 0, 0.0, None, None
-        self.exhausted = False  # no step is to be had: the point is stationary to rounding
+        self.exhausted = False  # True if no step lowers the objective: the point is stationary to rounding
 
     def step(self, f: FactorObjective, point: Point) -> Point:
         self.count += 1
@@ -73,7 +75,7 @@ class RestoredNewton:
         return self.system
 
     def _restored(self, f: FactorObjective, point: Point) -> Point | None:
-        """The point after a step, with a smaller objective; None if there is none to be had."""
+        """A point with a smaller objective after a step; None if no step lowers the objective."""
         fresh = self.system is None
         system, size = self._lay_out(f), norm_bound(f.problem.cost) or 1.0
         y = self.inner
@@ -119,7 +121,7 @@ class RestoredNewton:
 def _most_stationary(
     f: FactorObjective, system: CentredSystem, point: Point, choices: tuple[Array, ...]
 ) -> Array:
-    """The y of these with the smallest S(y) V."""
+    """The given multipliers y with the smallest norm of S(y) V, centred."""
     G, fixed = system.differences(point.V), f.problem.cost @ point.V
 
     def miss(y: Array) -> float:

@@ -1,4 +1,4 @@
-"""tr K^p on a factor, as a penalty or a bound, through the Gram matrix M = W'W (r x r)."""
+"""The term tr K^p of a factor, as a penalty or a bound, through the Gram matrix M = W'W (r x r)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from npkl_models.model.regularizers import Regularizer
 class SpectralTerm:
     """G/p tr M^p, or the augmented Lagrangian of tr M^p <= B, p >= 1.
 
-    The constraint is c = (tr M^p / B - 1) / p <= 0, of slope about one in the logarithm of the scale.
+    The constraint is c = (tr M^p / B - 1) / p <= 0. Its slope in the logarithm of the scale is about one.
     """
 
     def __init__(self, R: Regularizer) -> None:
@@ -25,14 +25,14 @@ class SpectralTerm:
         self.beta = 1.0
 
     def _power(self, W: Array) -> tuple[float, Array]:
-        """Tr M^p and M^(p-1), by the eigenvalues of M: one decomposition, however large p is."""
+        """Tr M^p and M^(p-1), by one eigendecomposition of M."""
         m, E = np.linalg.eigh(W.T @ W)
         m = np.maximum(m, 0.0)
         powers = m ** (self.p - 1)
         return float(np.sum(powers * m)), (E * powers) @ E.T
 
     def weight(self, W: Array) -> float:
-        """The factor of W M^(p-1) in half of the gradient: G, or what the multiplier makes it."""
+        """The factor of W M^(p-1) in half of the gradient: G for a penalty, else from the multiplier."""
         if self.R is None:
             return 0.0
         return self._factors(self._power(W)[0])[0]
@@ -50,7 +50,7 @@ class SpectralTerm:
         return (trace / self.bound - 1) / self.p if self.bound else 0.0
 
     def value_and_gradient(self, W: Array) -> tuple[float, Array]:
-        """The term, and half of its gradient in W."""
+        """The value of the term, and half of its gradient in W."""
         if self.R is None:
             return 0.0, np.zeros_like(W)
         trace, power = self._power(W)
@@ -62,7 +62,7 @@ class SpectralTerm:
         return (pull**2 - self.multiplier**2) / (2 * self.beta), gradient
 
     def hessian(self, W: Array) -> Callable[[Array], Array]:
-        """D -> half of the Hessian applied to D."""
+        """The map of D to half of the Hessian applied to D."""
         if self.R is None:
             return np.zeros_like
         trace, power = self._power(W)
@@ -84,7 +84,7 @@ class SpectralTerm:
         return product
 
     def residual(self, W: Array) -> float:
-        """What a move of the multiplier would cost."""
+        """The change of the objective that the next move of the multiplier would make."""
         new = self._moved(W)
         return abs(new - self.multiplier) / self.beta * (abs(new) + 1.0)
 
@@ -99,13 +99,13 @@ class SpectralTerm:
 
 
 def divided_differences(m: Array, q: float) -> Array:
-    """(m_i^q - m_j^q) / (m_i - m_j), and q m_i^(q-1) where they are the same (r x r).
+    """The matrix (m_i^q - m_j^q) / (m_i - m_j), with q m_i^(q-1) for equal eigenvalues (r x r).
 
-    The derivative of M^q in the eigenbasis of M (Daleckii & Krein 1965), without cancellation.
+    It is the derivative of M^q in the eigenbasis of M (Daleckii & Krein 1965), computed without cancellation.
     """
     if q == 0:
         return np.zeros((m.size, m.size))
-    m = np.maximum(m, 1e-14 * np.max(m, initial=0.0))  # a slope below one is endless at zero
+    m = np.maximum(m, 1e-14 * np.max(m, initial=0.0))  # at zero, a power below one has an infinite slope
     high, low = np.maximum.outer(m, m), np.minimum.outer(m, m)
     with np.errstate(all="ignore"):
         away = np.log(low / high)

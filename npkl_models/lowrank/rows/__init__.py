@@ -1,1 +1,1 @@
-"""Row by row: block coordinate descent and what it stands on."""
+"""Solvers that change one row of the factor at a time: block coordinate descent and its parts."""

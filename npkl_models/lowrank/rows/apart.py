@@ -1,23 +1,24 @@
 """Exact minimisation over one row of V whose pairs are squared distances, for many rows at once.
 
-The row problem of point i with neighbours p_j, all other rows held, is
+The row problem of point i with neighbours p_j, with all other rows fixed, is
 
     minimise over v:  mu0/2 ||v||^2 + g'v + sum_j f_j(||v - p_j||^2)
 
-With f_j(z) = h_j/2 z^2 + l_j z (exact for the square loss) let v = m + u, where m = sum h_j p_j / sum h_j is
-the weighted mean of the neighbours and e_j = p_j - m. Then z_j = ||u||^2 - 2 e_j'u + ||e_j||^2, and of its
-square the term -4 ||u||^2 e_j'u is the only one of third order. Summed with the weights h_j it is zero,
-since sum h_j e_j = 0. What is left is the row problem of entries,
+Let f_j(z) = h_j/2 z^2 + l_j z, which is exact for the square loss. Let v = m + u and e_j = p_j - m, where
+m = sum h_j p_j / sum h_j is the weighted mean of the neighbours. Then z_j = ||u||^2 - 2 e_j'u + ||e_j||^2.
+The only term of third order in z_j^2 is -4 ||u||^2 e_j'u. Its sum with the weights h_j is zero, since
+sum h_j e_j = 0. The other terms form the row problem of entries,
 
     mu/2 ||u||^2 + a ||u||^4 + 1/2 sum_j 4 h_j (e_j'u)^2 - c'u,
     a = sum h_j / 2,  mu = mu0 + 2 sum k_j,  c = -g - mu0 m + 2 sum k_j e_j,  k_j = h_j ||e_j||^2 + l_j,
 
-whose minimiser one secular equation finds, the global one (`minimise`). A loss on K_ii is a distance to
-the point zero, and a pair whose value is an entry, p_j'v = p_j'u + p_j'm, stays what it is.
+and one secular equation finds its global minimiser (`minimise`). A loss on K_ii is a distance to the point
+zero. A pair whose value is an entry, p_j'v = p_j'u + p_j'm, stays as it is.
 
-A loss of several pieces is replaced by the piece it stands on; this may lead up, as a row of distances is not
-convex. There it is replaced by the quadratic of its largest curvature with the same value and slope, which is
-nowhere below it: no step goes up, and a row stays only where it is stationary.
+For a loss of several pieces, the current piece replaces the loss. The objective may then rise, because a row
+problem of distances is not convex. In this case another quadratic replaces the loss. It has the largest
+curvature of the loss, the same value and slope, and is nowhere below the loss. So no step increases the
+objective, and a row stays only at a stationary point.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.rows.minimise import RowProblem, solve_quadratic
 from npkl_models.lowrank.tolerances import ROUNDING
 
-PIECES = 4  # tried in turn; each goes down, and to end a row that its neighbours move again gains little
-STILL = 1e-9  # of the size of a row: a step after which there is none
-SAFE = 1e-6  # of mu0: how small a multiple of the identity a row without curvature may have
+PIECES = 4  # the largest number of steps for a row: its neighbours move it again, so more steps gain little
+STILL = 1e-9  # a row is finished after a step below this share of its size
+SAFE = 1e-6  # the smallest multiple of the identity for a row without curvature, as a share of mu0
 
 
 def minimise_apart(rows: RowProblem, model: EdgeModel, v: Array) -> Array:
-    """Minimise every row problem of the batch, starting from v (b, r); never goes up."""
+    """Minimise every row problem of the batch from v (b, r); no objective rises."""
     z = rows.values(v)
     f, slope, h = model.evaluate(z, rows.pairs)
     if model.quadratic:
@@ -80,14 +81,14 @@ def _coercive(rows: RowProblem, z: Array, slope: Array, h: Array, v: Array) -> M
 
 
 def _step(rows: RowProblem, z: Array, slope: Array, h: Array, old: Array) -> Array:
-    """The minimiser with the losses h/2 z^2 + l z of the same slope at z."""
+    """The minimiser if the losses are h/2 z^2 + l z, with the given slopes at z."""
     apart = np.zeros_like(rows.valid) if rows.apart is None else rows.apart
     h = np.where(rows.valid, h, 0.0)
     level = np.where(rows.valid, slope, 0.0) - h * z  # l
     weight = np.where(apart, 0.5 * h, 0.0)
     quartic = rows.quartic + weight.sum(axis=1)
     share = weight / np.where(quartic > 0, quartic, 1.0)[:, None]
-    m = np.einsum("bk,bkr->br", share, rows.P)  # K_ii pulls toward zero
+    m = np.einsum("bk,bkr->br", share, rows.P)  # a loss on K_ii has its neighbour at zero
     e = np.where(apart[:, :, None], rows.P - m[:, None], rows.P)
     size, own = np.einsum("bkr,bkr->bk", e, e), np.einsum("br,br->b", m, m)
     k = np.where(apart, h * size + level, 0.0)

@@ -1,4 +1,4 @@
-"""Passes over the rows where values are squared distances, with the part of the cost that ties all rows."""
+"""Sweeps over rows whose values are squared distances, and whose cost has a low-rank part."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from npkl_models.lowrank.rows.sweeps import COLOURED, SWEEP_APART, Sweeper
 from npkl_models.lowrank.structure import Structure
 from npkl_models.model.statement import Statement
 
-STRETCHES = 8  # of the points of a pass without colours: the coupling is taken up to date before each
+STRETCHES = 8  # groups of points in a sweep without colours; the coupling is updated before each group
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Rows between which the coupling is bounded (`coupling`), and how much the bound bends."""
+    """Rows that the bound of the coupling makes independent (`coupling`), and the curvature of the bound."""
 
     points: Index
-    mu0: Array  # (n,), the bend included
+    mu0: Array  # (n,), the curvature of the bound included
     delta: float
-    tables: list[tuple[Table, Matrix]]  # of points that do not interact; none where the pass is compiled
+    tables: list[tuple[Table, Matrix]]  # tables of points that do not interact; empty for a compiled sweep
 
 
 class ApartSweeper(Sweeper):
-    """Sweeps of `apart`, whose rows are otherwise tied by the cost of `cost_of_rows` alone."""
+    """Sweeps over rows with distances (`apart`), with the cost of `cost_of_rows`."""
 
     def __init__(
         self, problem: Statement, pairs: Structure, model: EdgeModel, compiled: bool, random_state: int | None
@@ -43,7 +43,7 @@ class ApartSweeper(Sweeper):
         super().__init__(problem, pairs, model, compiled, random_state, self.cost.S if tied else self.cost)
 
     def begin(self, random_state: int | None) -> None:
-        """Colours, or in a compiled pass over many rows stretches of the points in their own order."""
+        """Group the points by colour; for a compiled sweep over many rows, in the order of the points."""
         count = self.order.size
         if self.compiled and count > COLOURED:
             classes = np.array_split(self.order, STRETCHES)
@@ -62,7 +62,7 @@ class ApartSweeper(Sweeper):
         return Group(points, self.mu0 + 2 * delta, delta, laid)
 
     def run(self, V: Array) -> tuple[float, float]:
-        """One pass, in place: how much the smooth model fell, and the norm of the gradients met."""
+        """Sweep once, in place; the fall of the smooth model, and the norm of the gradients met."""
         measured, fixed, self.left = np.zeros(2), np.zeros_like(V), 0
         for group in self.groups:
             points, before = group.points, None

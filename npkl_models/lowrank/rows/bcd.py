@@ -1,12 +1,13 @@
 """bcd: block coordinate descent on the rows of V, as a backend.
 
-Source: Hu & Kwok, IEEE TNNLS 26(9), 2015, algorithm 1; squared distances and centred kernels, which their
-conclusions name (coloured MVU, minimum volume embedding), by the rows of `apart`.
+Source: Hu & Kwok, IEEE TNNLS 26(9), 2015, algorithm 1. Their conclusions name squared distances and centred
+kernels (coloured MVU, minimum volume embedding). `apart` has the row problems of these.
 
-Centred kernels need no basis here. Squared distances are the same at V and at V - 1m', and so is tr(HCHK)
-with H = I - 11'/n, as H1 = 0; it is tr(CK) where K is centred. So with HCH for C the objective f of free
-rows has f(V) = f(HV), which is the problem's own at the centred kernel HV(HV)': the infimum over free rows is
-that over centred kernels, and centring a minimiser gives one. It needs every value to be a distance.
+Centred kernels need no basis here if every value is a squared distance. Squared distances are the same at V
+and at V - 1m'. So is tr(HCHK) with H = I - 11'/n, as H1 = 0. For a centred K, tr(HCHK) equals tr(CK). With
+HCH in place of C, the objective f of free rows has f(V) = f(HV), and f(HV) is the problem's objective at the
+centred kernel HV(HV)'. Thus the infimum over free rows is the infimum over centred kernels, and a centred
+minimiser is a minimiser over centred kernels.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from npkl_models.solve.takes import Takes
 
 @dataclass(frozen=True)
 class BCDPlan(EnginePlan):
-    """Block coordinate descent, which is coloured and laid out when it begins."""
+    """The plan of block coordinate descent; colours and tables are made when the run begins."""
 
     options: BCDOptions
     iterations = 20_000
@@ -49,14 +50,14 @@ class BCDPlan(EnginePlan):
 
 
 def _plan(problem: Statement, options: BCDOptions) -> BCDPlan:
-    """Check that the kernel takes the problem."""
+    """Check that the kernel supports the problem."""
     check_kernel(options.kernel, compilable(problem))
     return BCDPlan(problem, options)
 
 
 def _cost(problem: Statement) -> Cost:
     fast = installed() and compilable(problem)
-    held = problem.cost.data.any()  # else losses alone hold a row, and its own program is ill-conditioned
+    held = problem.cost.data.any()  # without a cost, only losses bound a row: ill-conditioned row problems
     return sweeping(problem, (ROW_COMPILED if fast else ROW_NUMPY) if held else ROW_LEFT)
 
 

@@ -1,8 +1,8 @@
-"""The row update of `minimise` compiled by numba, a row at a time (without numba `minimise` serves).
+"""The row update of `minimise`, compiled by numba, one row at a time; without numba, `minimise` runs.
 
-The same mathematics in the same order of the points gives the same sweep, to rounding. This sweep takes
-losses whose slope is a straight line (the squares, linear); `compiled_pieces` takes losses whose slope is
-linear between two ends. A row whose secular equation has no positive root is handed back to `minimise`.
+The same mathematics in the same order of the points gives the same sweep, to rounding. This sweep supports
+losses whose slope is a straight line (square and linear losses). `compiled_pieces` supports losses whose
+slope is linear between two ends. `minimise` updates a row whose secular equation has no positive root.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ SIGNATURES = {
     "sweep": "intp(intp[::1], intp, f8[:, ::1], Tuple((intp[::1], intp[::1], f8[::1])), "
     "Tuple((intp[::1], intp[::1], f8[::1], f8[::1])), Tuple((f8[::1], f8[::1], f8)), f8[::1])"
 }
-AHEAD = 2  # rows whose neighbours are asked for before their turn: memory answers late
+AHEAD = 2  # the neighbours of a row are fetched from memory this many rows earlier
 
-# What belongs together travels in plain tuples: a class would have to keep its name for numba's cache.
+# Arrays that belong together are in plain tuples: a class would have to keep its name for numba's cache.
 Cost = tuple[Index, Index, Array]  # indptr, indices, data: CSR without the diagonal
 Pairs = tuple[Index, Index, Array, Array]  # start (n + 1,), neighbour, root of the curvature, derivative at 0
 Work = tuple[Array, Array, Array]  # W, G, L
@@ -30,12 +30,12 @@ Rows = tuple[Array, Array, float]  # mu0, a, b: mu0/2 ||v||^2 + a ||v||^4, ||v||
 
 # A row with k pairs has the vectors w_1 .. w_k of its pairs (rows of W), c (row k of W) and its present v.
 # G is their Gram matrix in this order, below the diagonal; L holds a factor, x in row k and y in row k + 1.
-# Few arrays travel, and none in a tuple below `sweep`: numba counts references to those at every call.
+# Below `sweep`, few arrays are passed, and none in a tuple: numba counts their references at every call.
 
 
 @inlined
 def ask(V: Array, near: Index, first: int, last: int) -> None:  # pragma: no cover
-    """Ask memory for the rows near[first:last] of V."""
+    """Prefetch the rows near[first:last] of V."""
     for byte in range(0, 8 * V.shape[1], LINE):
         for m in range(first, last):
             prefetch(V, near[m], byte)
@@ -84,7 +84,7 @@ def gram(i: int, V: Array, W: Array, k: int, G: Array) -> None:  # pragma: no co
 def replace(
     i: int, V: Array, mu: float, own: Row, W: Array, G: Array, k: int, L: Array
 ) -> tuple[float, float]:  # pragma: no cover
-    """Set row i to v(mu); returns how much the objective fell, and the squared gradient at the old row."""
+    """Set row i to v(mu); returns the fall of the objective, and the squared gradient at the old row."""
     solve_row(mu, G, k, L)
     mu0, quartic, radius = own
     old = G[k + 1, k + 1]
@@ -109,7 +109,7 @@ def replace(
 
 @inlined
 def workspace(start: Index, r: int) -> Work:  # pragma: no cover
-    """Room for the row with the most pairs."""
+    """Arrays W, G and L for the row with the most pairs."""
     width = 2
     for i in range(start.shape[0] - 1):
         width = max(width, start[i + 1] - start[i] + 2)
@@ -120,7 +120,7 @@ def workspace(start: Index, r: int) -> Work:  # pragma: no cover
 def begin(
     order: Index, position: int, V: Array, cost: Cost, pairs: Pairs, W: Array
 ) -> int:  # pragma: no cover
-    """The point at this position, its c in W; memory is asked for the neighbours of a later one."""
+    """The point at a position; its c is set in W, and the neighbours of a later point are prefetched."""
     indptr, indices, data = cost
     start, neighbor = pairs[0], pairs[1]
     if position + AHEAD < order.shape[0]:
@@ -136,7 +136,7 @@ def begin(
 def update(
     i: int, V: Array, pairs: Pairs, rows: Rows, work: Work, measured: Array
 ) -> bool:  # pragma: no cover
-    """Update row i, whose slopes are straight lines; False where `minimise` must do it."""
+    """Update row i, whose slopes are straight lines; False if `minimise` must update it."""
     start, neighbor, root, pull = pairs
     W, G, L = work
     mu0, quartic, radius = rows
@@ -156,10 +156,10 @@ def update(
 def sweep(
     order: Index, first: int, V: Array, cost: Cost, pairs: Pairs, rows: Rows, measured: Array
 ) -> int:  # pragma: no cover
-    """Update the rows order[first:] one by one; returns the position of a row it cannot do, or -1.
+    """Update the rows order[first:] one by one; returns the position of a row that `minimise` must do, or -1.
 
-    To ``measured`` it adds how much the objective fell, and the squares of the gradients that the rows had
-    when their turn came (without the part that a tight norm bound holds).
+    ``measured`` grows by the fall of the objective, and by the squared gradients of the rows just before
+    their updates. A gradient counts without the part that a tight norm bound balances.
     """
     work = workspace(pairs[0], V.shape[1])
     for position in range(first, order.shape[0]):
@@ -171,7 +171,7 @@ def sweep(
 
 @intrinsic
 def prefetch(context: Any, V: Any, i: Any, byte: Any) -> Any:  # pragma: no cover
-    """Ask memory for the line that holds this byte of row i of V, without waiting for it."""
+    """Prefetch the cache line with this byte of row i of V."""
     from llvmlite import ir
     from numba.core import types
 
@@ -183,7 +183,7 @@ def prefetch(context: Any, V: Any, i: Any, byte: Any) -> Any:  # pragma: no cove
         address = builder.gep(builder.bitcast(array.data, pointer), [at])
         kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
         ask = builder.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
-        builder.call(ask, [address, number(0), number(3), number(1)])  # to be read, kept near, data
+        builder.call(ask, [address, number(0), number(3), number(1)])  # read, keep in cache, data
         return context.get_dummy_value()
 
     return types.void(V, types.intp, types.intp), generate

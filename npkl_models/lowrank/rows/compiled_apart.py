@@ -1,8 +1,8 @@
-"""The row update of `apart` compiled: squared distances with losses whose slope is a straight line.
+"""The compiled row update of `apart`: squared distances with losses whose slope is a straight line.
 
-`compiled` holds the parts that the sweeps share and says what the arrays are. Here a row of W is 2 sqrt(h) e,
-with e from the weighted mean m of the neighbours to one of them, and the row that is replaced is u = v - m.
-With as many neighbours as columns, or more, the secular equation is that of `compiled_direct`.
+`compiled` has the parts that the sweeps share, and describes the arrays. Here a row of W is 2 sqrt(h) e,
+where e is a neighbour minus the weighted mean m of the neighbours. The unknown row is u = v - m. With at
+least as many neighbours as columns, `compiled_direct` solves the secular equation.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _recentre(
 def _update(
     i: int, V: Array, pairs: Pairs, mu0: Array, work: Work, m: Array, measured: Array
 ) -> bool:  # pragma: no cover
-    """Update row i; False where `minimise_apart` must do it, the row being as it was to rounding."""
+    """Update row i; False if `minimise_apart` must update it, with the row unchanged to rounding."""
     W, G, L = work
     k, r = pairs[0][i + 1] - pairs[0][i], V.shape[1]
     mu_own, quartic = _recentre(i, V, W, k, m, pairs, pairs[0][i], mu0[i])
@@ -86,9 +86,10 @@ def _update(
 def sweep_apart(
     order: Index, first: int, V: Array, cost: Cost, pairs: Pairs, mu0: Array, fixed: Array, measured: Array
 ) -> int:  # pragma: no cover
-    """As `compiled.sweep`, which see; the pairs have the second derivative and the derivative at 0.
+    """Update the rows like `compiled.sweep`, with distances and a fixed gradient for each row.
 
-    Row i has the further gradient fixed[i] at zero.
+    ``pairs`` hold the second derivatives of the losses, and their derivatives at 0. fixed[i] is added to the
+    gradient of row i.
     """
     start, r = pairs[0], V.shape[1]
     width = r + 2

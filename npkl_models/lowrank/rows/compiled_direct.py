@@ -1,9 +1,9 @@
-"""The secular equation of one row with as many pairs as columns, compiled: from M = W'W itself, r x r.
+"""The compiled secular equation of one row with at least as many pairs as columns, from M = W'W (r x r).
 
-From WW' it would be lost to rounding, since c is then all but within the range of W' and mu is as small
-beside M as the losses are stiff. M is in the first r rows of G, below the diagonal, and c in row r. `L` holds
-factors of mu I + M, v(mu) in row r, and in row r + 1 what L^-1 makes of it. When this file is changed, touch
-`compiled_apart` too: numba's cache of a function watches its own file alone.
+With WW' the solution would be lost to rounding: c is then nearly in the range of W', and stiff losses make mu
+small compared with M. M is in the first r rows of G, below the diagonal, and c in row r. `L` holds the
+factors of mu I + M, v(mu) in row r, and L^-1 v(mu) in row r + 1. After a change of this file, touch
+`compiled_apart` too: numba's cache of a function watches only its own file.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _norm2_directly(mu: float, G: Array, r: int, L: Array) -> tuple[float, float
 
 @inlined
 def shift_directly(own: Row, i: int, V: Array, G: Array, L: Array) -> float:  # pragma: no cover
-    """The mu of a row, 0 where it is not positive; as `compiled_secular.shift_of` finds it."""
+    """The mu of a row, as in `compiled_secular.shift_of`; 0 if no positive mu was found."""
     mu0, quartic, _ = own
     r = V.shape[1]
     if quartic == 0.0:
@@ -77,7 +77,7 @@ def shift_directly(own: Row, i: int, V: Array, G: Array, L: Array) -> float:  # 
 def replace_directly(
     i: int, V: Array, mu: float, own: Row, G: Array, L: Array
 ) -> tuple[float, float]:  # pragma: no cover
-    """Set row i to v(mu); returns how much the objective fell, and the squared gradient at the old row."""
+    """Set row i to v(mu); returns the fall of the objective, and the squared gradient at the old row."""
     mu0, quartic, _ = own
     r = V.shape[1]
     solve_row(mu, G, r, L)

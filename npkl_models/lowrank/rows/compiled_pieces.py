@@ -1,7 +1,7 @@
-"""The row update compiled, for losses whose slope is linear between two ends (the hinge as `edges` makes it).
+"""The compiled row update for losses whose slope is linear between two ends (the hinge as `edges` makes it).
 
-Of several pieces each is tried in turn, as in `minimise`. `compiled` holds the parts that both sweeps share
-and says what the arrays are.
+Newton steps go from piece to piece, as in `minimise`. `compiled` has the parts that both sweeps share, and
+describes the arrays.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ SIGNATURES = {
     "Tuple((intp[::1], intp[::1], f8[::1], f8[::1])), UniTuple(f8[::1], 4), "
     "Tuple((f8[::1], f8[::1], f8)), f8[::1])"
 }
-TURNS = 30  # pieces tried in turn
+TURNS = 30  # the largest number of Newton steps for a row
 
 Ramps = tuple[Array, Array, Array, Array]  # slopes clip(kappa z + shift, low, high)
-Work = tuple[Array, Array, Array, Array, Array]  # W, G, L, the pull of the cost, the row before
+Work = tuple[Array, Array, Array, Array, Array]  # W, G, L, the pull of the cost, the old row
 
 
 @inlined
 def _bend(i: int, V: Array, pairs: Pairs, ramps: Ramps) -> bool:  # pragma: no cover
-    """Set the model of each pair to its piece at v; whether any changed."""
+    """Set the model of each pair to its piece at v; return whether any model changed."""
     start, neighbor, root, pull = pairs
     kappa, shift, low, high = ramps
     changed = False
@@ -79,7 +79,7 @@ def _value(
 def _by_pieces(
     i: int, V: Array, own: Row, work: Work, pairs: Pairs, ramps: Ramps, measured: Array
 ) -> bool:  # pragma: no cover
-    """Update row i by Newton steps from piece to piece; False where `minimise` must do it."""
+    """Update row i by Newton steps from piece to piece; False if `minimise` must update it."""
     start, neighbor, root, pull = pairs
     W, G, L, pulled, kept = work
     at, k, r = start[i], start[i + 1] - start[i], V.shape[1]
@@ -101,7 +101,7 @@ def _by_pieces(
             measured[1] += steep
         new = _value(i, V, own, pulled, neighbor, ramps, at, k)
         halved = 0
-        while new > now + ROUNDING * (abs(new) + abs(now)) and halved < HALVED:  # back, half of the way
+        while new > now + ROUNDING * (abs(new) + abs(now)) and halved < HALVED:  # halve the step
             for a in range(r):
                 V[i, a] = 0.5 * (V[i, a] + kept[a])
             new = _value(i, V, own, pulled, neighbor, ramps, at, k)
@@ -122,7 +122,7 @@ def _by_pieces(
 def sweep_by_pieces(
     order: Index, first: int, V: Array, cost: Cost, pairs: Pairs, ramps: Ramps, rows: Rows, measured: Array
 ) -> int:  # pragma: no cover
-    """As `sweep`, which see; the models of the pairs are overwritten."""
+    """Update the rows like `compiled.sweep`; the models of the pairs are overwritten."""
     mu0, quartic, radius = rows
     r = V.shape[1]
     room = workspace(pairs[0], r)

@@ -1,7 +1,7 @@
-"""The secular equation of one row, compiled; the same as in `secular`, from the Gram matrix of the row alone.
+"""The compiled secular equation of one row, as in `secular`, from the Gram matrix of the row alone.
 
-`compiled` says what W, G and L hold. When this file is changed, or a constant of `secular`, touch `compiled`
-too (and this file): numba's cache of a function watches its own file alone.
+`compiled` describes W, G and L. After a change of this file, or of a constant in `secular`, touch `compiled`
+and this file: numba's cache of a function watches only its own file.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def solve_row(mu: float, G: Array, k: int, L: Array) -> None:  # pragma: no cove
 def _norm2(mu: float, G: Array, k: int, L: Array) -> tuple[float, float]:  # pragma: no cover
     """||v||^2 and its derivative for v = (mu I + W'W)^-1 c, from the Gram matrix alone.
 
-    With x = (mu I + WW')^-1 b, b = W c, one has W v = x, ||v||^2 = (c'c - x'b - mu x'x) / mu^2 and
-    the derivative -2 (||v||^2 - x'(mu I + WW')^-1 x) / mu, where x'(LDL')^-1 x = y'D^-1 y with L y = x.
+    Let b = W c and x = (mu I + WW')^-1 b. Then W v = x and ||v||^2 = (c'c - x'b - mu x'x) / mu^2. The
+    derivative is -2 (||v||^2 - x'(mu I + WW')^-1 x) / mu, where x'(LDL')^-1 x = y'D^-1 y with L y = x.
     """
     solve_row(mu, G, k, L)
     left, inner = G[k, k], 0.0
@@ -64,7 +64,7 @@ def rational_step(now: float, norm2: float, falls: float, line: Line) -> float: 
     """The step to the root of the model t^2 norm2 / (t + d)^2 = line(now + d), t = -2 norm2 / falls.
 
     The model has the value and the slope of ||v||^2 at ``now``, and is exact for a single eigenvalue
-    (More & Sorensen 1983); its own root is found by Newton.
+    (More & Sorensen 1983). Newton's method finds the root of the model.
     """
     if not falls < 0:
         return 0.0
@@ -87,7 +87,7 @@ def rational_step(now: float, norm2: float, falls: float, line: Line) -> float: 
 def _root(
     low: float, high: float, now: float, line: Line, G: Array, k: int, L: Array
 ) -> tuple[float, bool]:  # pragma: no cover
-    """Where ||v(mu)||^2 meets the line in [low, high], safeguarded, and whether it was found."""
+    """The mu in [low, high] at which ||v(mu)||^2 meets the line, and whether the iteration converged."""
     slope, zero, level = line
     for _ in range(STEPS):
         norm2, falls = _norm2(now, G, k, L)
@@ -106,7 +106,7 @@ def _root(
 
 @inlined
 def shift_of(own: Row, G: Array, k: int, L: Array) -> float:  # pragma: no cover
-    """The mu of a row, 0 where `minimise` must find it."""
+    """The mu of a row; 0 if `minimise` must find mu."""
     mu, quartic, radius = own
     size = G[k, k]
     if quartic > 0.0:

@@ -1,12 +1,14 @@
-"""The part of a cost that ties all rows of V to each other: low rank, and never formed.
+"""The low-rank part of a cost, which couples all rows of V; the matrix is never formed.
 
-Coloured MVU has the cost -HYH with Y of as many columns as there are classes, minimum volume embedding I - 2P
-with P of the wanted dimension; and over all centred kernels any cost C is worth HCH, H = I - 11'/n. So
-the cost of a sweep is A + W diag(mu) W' with a sparse A, and rows that share no entry of A and no pair are
-tied by the second part alone. In a step over the rows I of V it is replaced by an upper bound: its tangent
-at the present rows and delta ||V_I - now||^2, where delta is the largest eigenvalue of W_I diag(mu_+) W_I'.
-Equal at the present rows and nowhere less, the bound leaves the rows of I free of each other, and what lowers
-it lowers the objective by no less (majorise, then minimise: Hunter & Lange, Am. Stat. 58, 2004).
+Coloured MVU has the cost -HYH, where the rank of Y is the number of classes. Minimum volume embedding has
+I - 2P, where the rank of P is the wanted dimension. Over all centred kernels, C and HCH, H = I - 11'/n, are
+equivalent costs. So the cost of a sweep is A + W diag(mu) W' with a sparse A. Only the second part couples
+rows that share no entry of A and no pair.
+
+In a step over the rows I of V, an upper bound replaces the second part: its tangent at the current rows plus
+delta ||V_I - now||^2. Here delta is the largest eigenvalue of W_I diag(mu_+) W_I'. The bound is exact at the
+current rows, nowhere smaller than the second part, and does not couple the rows of I. A step that lowers the
+bound lowers the objective by at least as much (majorise, then minimise: Hunter & Lange, Am. Stat. 58, 2004).
 """
 
 from __future__ import annotations
@@ -18,36 +20,36 @@ from npkl_models.linalg import Array, Index, LowRankUpdate, Matrix, dense, frobe
 from npkl_models.lowrank.cost import dense_cost
 from npkl_models.model.statement import Statement
 
-COLUMNS = 40  # of the random matrix that finds the range, and so twice the largest rank
-FOUND = 1e-13  # of the size of C: what low rank may leave out
-CENTRED_ALREADY = 1e-12  # of the size of C: a row sum that is zero
+COLUMNS = 40  # columns of the random matrix that finds the range; twice the largest rank
+FOUND = 1e-13  # largest error of the low-rank form, relative to the size of C
+CENTRED_ALREADY = 1e-12  # smaller row sums, relative to the size of C, count as zero
 
 
 class Coupling:
-    """W diag(mu) W', and what it is to the steps over rows."""
+    """The matrix W diag(mu) W', and its gradient and bound for steps over rows."""
 
     def __init__(self, update: LowRankUpdate) -> None:
         self.W, self.mu = update.W, update.mu
         self.up = self.W[:, self.mu > 0] * np.sqrt(self.mu[self.mu > 0])
 
     def pull(self, points: Index, V: Array) -> Array:
-        """Half of the gradient in these rows."""
+        """Half of the gradient in the rows of the given points."""
         out: Array = (self.W[points] * self.mu) @ (self.W.T @ V)
         return out
 
     def bend(self, points: Index) -> float:
-        """delta, the largest eigenvalue of the convex part between these rows."""
+        """The number delta: the largest eigenvalue of the convex part between the rows of the points."""
         up = self.up[points]
         return float(np.linalg.eigvalsh(up.T @ up)[-1]) if up.shape[1] else 0.0
 
     def saved(self, points: Index, moved: Array, delta: float) -> float:
-        """What the bound has above the objective after rows have moved by so much."""
+        """The bound minus the objective after the rows of the points have moved by ``moved``."""
         along = self.W[points].T @ moved
         return delta * float(np.sum(moved**2)) - float(self.mu @ np.einsum("kr,kr->k", along, along))
 
 
 def cost_of_rows(problem: Statement) -> Matrix | LowRankUpdate:
-    """The cost that sweeps of distances work with: HCH over centred kernels, of low rank where it is."""
+    """The cost for sweeps of distances: HCH for centred kernels, else C; with its low-rank part, if any."""
     C, n = problem.cost, problem.n
     A: Matrix = C
     W: Array = np.zeros((n, 0))
@@ -62,7 +64,7 @@ def cost_of_rows(problem: Statement) -> Matrix | LowRankUpdate:
 
 
 def _low_rank(C: Array) -> LowRankUpdate | None:
-    """Alpha I + W diag(mu) W', if C is that to rounding: alpha is most of a random compression's spectrum."""
+    """The form alpha I + W diag(mu) W' of C, or None; alpha is the median eigenvalue of a compression."""
     n, size = len(C), frobenius(C)
     columns = min(COLUMNS, n // 2)
     G = np.linalg.qr(np.random.default_rng(0).standard_normal((n, columns)))[0]
@@ -86,7 +88,7 @@ def _low_rank(C: Array) -> LowRankUpdate | None:
 
 
 def _rounded(alpha: float, C: Array) -> float:
-    """Zero where it is that to rounding."""
+    """Alpha, or 0 if alpha is zero to rounding."""
     return 0.0 if abs(alpha) <= FOUND * frobenius(C) else alpha
 
 

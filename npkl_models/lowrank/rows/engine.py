@@ -1,9 +1,9 @@
-"""Block coordinate descent on the rows of V, a colour class at a time.
+"""Block coordinate descent on the rows of V, one colour class at a time.
 
-Source: Hu & Kwok, IEEE TNNLS 26(9), 2015, algorithm 1. Points of one colour do not
-interact, so updating them at once is the same as one after the other. Beyond the source: soft K_ii terms
-by a secular equation, losses with kinks by the method of multipliers (the source's row programs stall, see
-`npkl_models.printed.bcdkl`), extrapolation, and a certificate that tells when to stop.
+Source: Hu & Kwok, IEEE TNNLS 26(9), 2015, algorithm 1. Points of one colour do not interact, so a common
+update gives the same rows as one update after the other. Four things go beyond the source: soft K_ii terms by
+a secular equation, losses with kinks by the method of multipliers, extrapolation, and a certificate that ends
+the run. The source's row programs stall at kinks (`npkl_models.printed.bcdkl`).
 """
 
 from __future__ import annotations
@@ -26,29 +26,28 @@ from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.watch import logger
 
-BETA_FIRST = 0.3  # of the largest weight
-EARLY = (
-    1.5  # multipliers move once the smooth model is solved to so many times their own residual: sooner than
-)
-# before Newton steps (`INEXACT`), which are exact where sweeps are slow
+BETA_FIRST = 0.3  # the first beta, as a share of the largest weight
+# Multipliers move once the residual of the smooth model is below this multiple of their own residual.
+# Sweeps are slow to lower it, so this is earlier than with Newton steps (`INEXACT`).
+EARLY = 1.5
 BETA_GROWTH = 2.0
 BETA_MAX = 1e4
-ROW_LEFT = 3e-3  # seconds of the program of a row that compiled code leaves to numpy
-PRODUCTS = 3.0  # in a sweep, the evaluation after it included
-NARROW_EVERY, DEAD = 20, 1e-9  # sweeps; share of the largest eigenvalue
-SMALL = 1e-14  # the same once a column was added: one that starts small is not one that fades
-FADING = 1e-4  # the same before Newton steps, for which columns that fade away are a null space
-NEAR = 1e-3  # the residual at which Newton steps are better than sweeps
-TRIAL, GAINED = 20, 0.5  # Newton steps after which so much of the residual may be left, else sweeps go on
-TRIAL_APART = 200  # the same on distances, where they take longer to gain, and sweeps that are slow stay so
-CHEAP = 0.05  # seconds of a Newton step of distances, for which sweeps are not to go on down to NEAR
-LATE = 0.03  # of tol: on distances a certificate that does not suffice seeks a Slater point, which is dear
-SETTLED = 1e-13  # a primal residual, relative to the objective, that is rounding
-PROGRESS = 0.5  # multipliers must shrink the primal residual by this factor, else beta grows
+ROW_LEFT = 3e-3  # seconds of a row that compiled code leaves to numpy
+PRODUCTS = 3.0  # products in a sweep and in the evaluation after it
+NARROW_EVERY, DEAD = 20, 1e-9  # sweeps between drops; columns below this share of the top eigenvalue go
+SMALL = 1e-14  # the same share after a column was added, because a new column starts small
+FADING = 1e-4  # the same share before Newton steps: for them, vanishing columns are a null space
+NEAR = 1e-3  # Newton steps may take over below this residual
+TRIAL, GAINED = 20, 0.5  # sweeps go on if, after so many Newton steps, more than this share is left
+TRIAL_APART = 200  # the same number of Newton steps for distances, where gains come later
+CHEAP = 0.05  # if a factorisation for distances takes fewer seconds, Newton steps may take over earlier
+LATE = 0.03  # first look for distances, as a multiple of tol: a failed certificate is expensive there
+SETTLED = 1e-13  # a smaller primal residual counts as rounding
+PROGRESS = 0.5  # beta grows unless the multipliers reduce the primal residual to this share
 
 
 class BCDEngine(FactorEngine):
-    """Sweeps over the colour classes."""
+    """The engine of bcd: sweeps over all rows, and Newton steps when sweeps become slow."""
 
     def __init__(self, problem: Statement, pairs: Structure, options: BCDOptions, V: Array) -> None:
         self.problem, self.pairs, self.options = problem, pairs, options
@@ -62,19 +61,19 @@ class BCDEngine(FactorEngine):
         self.row_seconds = ROW_COMPILED if self.sweeper.compiled else ROW_NUMPY
         self.adjoint = Adjoint(pairs.incidence)
         self.extrapolation = Extrapolation() if options.extrapolation else None
-        self.primal_then = np.inf  # at the last step of the multipliers
+        self.primal_then = np.inf  # the primal residual at the last step of the multipliers
         self.row_multipliers: Array | None = None
         self.grown = False
         self.before_newton: tuple[Array, float, float, int] | None = None  # V, objective, residual; steps
         self.newton = options.newton
-        self.far = pairs.distances and dense_step(problem) < CHEAP  # Newton steps are good from anywhere
+        self.far = pairs.distances and dense_step(problem) < CHEAP  # Newton steps may take over far away
         self.first_look = LATE if pairs.distances else self.first_look
         zero = np.zeros((problem.n, 1))
         self.constant = problem.objective_of_factor(zero) - self.model.losses(pairs.pair_values(zero))
         self.restart(V)
 
     def make_sweeper(self) -> Sweeper:
-        """Who passes over the rows."""
+        """The sweeper for the values of the problem."""
         own = self.options
         compiled = choose_kernel(self.problem, own.kernel, own.time_limit)
         passes = Sweeper if self.pairs.apart is None else ApartSweeper
@@ -82,14 +81,14 @@ class BCDEngine(FactorEngine):
 
     def restart(self, V: Array) -> None:
         self.V = self.centred(aligned(V))
-        self.finisher = self.before_newton = None  # sweeps leave a saddle sooner
+        self.finisher = self.before_newton = None  # sweeps leave a saddle sooner than Newton steps
         self.sweeps, self.residual_then = 0, np.inf
         if self.extrapolation is not None:
             self.extrapolation.clear()
         self.merit = self._evaluate()
 
     def centred(self, V: Array) -> Array:
-        """V with the mean of its rows taken off where the kernels are to be centred; nothing else sees it."""
+        """V with centred rows if the kernel must be centred; the values and the cost stay the same."""
         if self.problem.basis is not None:
             V -= V.mean(axis=0)
         return V
@@ -107,7 +106,7 @@ class BCDEngine(FactorEngine):
             self._sweep()
 
     def take_over(self, measured: tuple[float, float] | None) -> None:
-        """Objective and residual after a sweep: as it measured them itself, or evaluated."""
+        """Set objective and residual after a sweep, from its own measurements or by an evaluation."""
         if self.pairs.apart is not None:
             self.work += apart_seconds(self.problem.n, self.row_seconds)
         else:
@@ -133,7 +132,7 @@ class BCDEngine(FactorEngine):
             self._narrow()
 
     def _narrow(self) -> None:
-        """Leave columns out that have died away: many are good at the beginning, few at the end."""
+        """Drop columns that have become negligible: many columns help at the beginning, few remain."""
         V = drop_null_columns(self.V, SMALL if self.grown else DEAD)
         if V.shape[1] < self.V.shape[1]:
             self.V = aligned(V)
@@ -160,11 +159,11 @@ class BCDEngine(FactorEngine):
             self.note = "last digits by Newton steps"
 
     def _return_if_worse(self) -> None:
-        """Go back to the sweeps for good if the last Newton steps have not gained on what was before.
+        """Return to sweeps for good if the last Newton steps have not reduced the residual enough.
 
-        Near a point whose Hessian is all but singular along many directions (many cannot-links, few
-        must-links) they take hundreds of products each, and lose what the sweeps had or stay where they are.
-        The point with the smaller objective is kept.
+        The Hessian may be nearly singular along many directions (many cannot-links, few must-links). Then a
+        Newton step takes hundreds of products and gains little or nothing. The point with the smaller
+        objective is kept.
         """
         if self.before_newton is None:
             return
@@ -183,7 +182,7 @@ class BCDEngine(FactorEngine):
             self.merit = self._evaluate()
 
     def _follow_sweep(self, fall: float, gradient: float) -> None:
-        """What a sweep has measured of itself, in place of an evaluation."""
+        """Set objective and residual from the measurements of a sweep, without an evaluation."""
         self.merit -= fall
         self.objective, primal = self.merit + self.constant, 0.0
         if not self.model.smooth:
@@ -206,7 +205,7 @@ class BCDEngine(FactorEngine):
         return self.model.multipliers(self.problem, self.V, own, self.row_multipliers)
 
     def _try(self, V: Array) -> None:
-        """Keep an extrapolated point if the merit falls."""
+        """Move to an extrapolated point if its merit is smaller."""
         kept, merit = (self.V, self.objective, self.residual, self.evaluated), self.merit
         self.V = aligned(V)
         self.merit = self._evaluate()
@@ -240,7 +239,7 @@ class BCDEngine(FactorEngine):
         return merit
 
     def _update_multipliers(self) -> None:
-        """Once the smooth model is nearly stationary, move the multipliers; beta grows when they lag."""
+        """Move the multipliers once the smooth model is nearly stationary; beta grows if they gain little."""
         primal = self.primal_residual
         if primal <= SETTLED or self.smooth_residual > max(1e-10, EARLY * min(primal, 1.0)):
             return

@@ -1,7 +1,7 @@
-"""How sweeps over rows are laid out: points that are updated at once, and tables of their pairs.
+"""The layout of sweeps over rows: points that are updated at once, and tables of their pairs.
 
-Points of one colour share no cost entry and no pair, so their rows of V can be minimised over at the same
-time: block coordinate descent without a loop over points.
+Points of one colour share no cost entry and no pair. So their rows of V can be minimised at the same time:
+block coordinate descent without a loop over points.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ import numpy as np
 from npkl_models.linalg import Index, Mask, Matrix, without_diagonal
 from npkl_models.lowrank.structure import Structure
 
-SPLIT_ABOVE = 256  # a batch larger than this is cut by degree, so that little padding is computed
+SPLIT_ABOVE = 256  # a larger batch is split by degree, so that it needs little padding
 
 
 @dataclass(frozen=True)
 class Table:
-    """Pairs of a batch of b points, k at most of each."""
+    """The pairs of a batch of b points, at most k of each point."""
 
     points: Index  # (b,)
     neighbor: Index  # (b, k), the other point of each pair
     pair: Index  # (b, k), the pair's number
     second: Mask  # (b, k), whether the point is the pair's second (larger) index
-    valid: Mask  # (b, k), False where the row is padded
+    valid: Mask  # (b, k), False for padding
 
 
 class PairTables:
-    """Pairs sorted by point, both orders."""
+    """Pairs sorted by point; each pair appears at both of its points."""
 
     def __init__(self, pairs: Structure) -> None:
         m = pairs.size
@@ -41,7 +41,7 @@ class PairTables:
         self.start = np.concatenate([[0], np.cumsum(self.degree)[:-1]]).astype(np.intp)
 
     def tables(self, points: Index) -> list[Table]:
-        """Tables that together hold the points; large batches are cut by powers of two in degree."""
+        """Tables that together hold the points; large batches are split by degree at powers of two."""
         degree = self.degree[points]
         if points.size <= SPLIT_ABOVE:
             return [self._table(points, int(degree.max(initial=0)))] if points.size else []
@@ -62,8 +62,9 @@ class PairTables:
 def color_graph(A: Matrix, random_state: int | np.random.Generator | None = 0) -> Index:
     """Proper colouring (n,) of the off-diagonal pattern of a symmetric sparse matrix, colours 0, 1, ...
 
-    Each round colours the points that come before all their uncoloured neighbours in the order of degree,
-    ties broken at random, with the smallest colour free (Jones & Plassmann 1993).
+    Each round colours all points whose priority is higher than that of their uncoloured neighbours. The
+    priority is the degree, with ties broken at random. A point gets the smallest free colour (Jones &
+    Plassmann 1993).
     """
     n = A.shape[0]
     graph = without_diagonal(A)
@@ -73,7 +74,7 @@ def color_graph(A: Matrix, random_state: int | np.random.Generator | None = 0) -
     rng = np.random.default_rng(random_state)
     priority = np.empty(n, dtype=np.intp)
     priority[np.lexsort((rng.random(n), degree))] = np.arange(n)
-    later = priority[col] > priority[row]  # an edge holds its lower end back until the other is coloured
+    later = priority[col] > priority[row]  # the lower end of an edge waits until the other end has a colour
     row, col = row[later], col[later]
     color = np.full(n, -1, dtype=np.intp)
     while (color < 0).any():
@@ -99,7 +100,7 @@ def _smallest_free(points: Index, graph: Matrix, color: Index) -> Index:
     owner, value = taken // width, taken % width
     start = np.searchsorted(owner, np.arange(points.size))
     rank = np.arange(owner.size) - start[owner]
-    gap = value != rank  # the first place where the sorted colours skip one
+    gap = value != rank  # the sorted colours have skipped a colour
     free = np.bincount(owner, minlength=points.size).astype(np.intp)
     np.minimum.at(free, owner[gap], rank[gap])
     return free

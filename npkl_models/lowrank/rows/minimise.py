@@ -1,17 +1,17 @@
 """Exact minimisation over one row of V, for many rows at once.
 
-The row problem of point i, all other rows held, is
+The row problem of point i, with all other rows fixed, is
 
     minimise over v:  mu0/2 ||v||^2 + a ||v||^4 + g'v + sum_j f_j(p_j'v)   [||v|| <= b]
 
-with the rows p_j of the pairs of i. With the f_j replaced by quadratics of curvature h_j (exact for
-the square loss, a Newton step for piecewise quadratic ones) the minimiser solves
+with the rows p_j of the pairs of i. If quadratics of curvature h_j replace the f_j (exact for the square
+loss, a Newton step for piecewise quadratic losses), the minimiser solves
 
     (mu I + P'HP) v = c,    mu = mu0 + 4 a ||v||^2    [mu larger and ||v|| = b at the bound],
 
-one secular equation in mu, as in a trust region (`secular`). Its left-hand side is handled through the
-smaller of the two Gram matrices P'HP (r x r) and H^(1/2) P P' H^(1/2) (k x k), the
-Sherman-Morrison-Woodbury way. Pairs whose value is a distance, ||v - p_j||^2, are those of `apart`.
+one secular equation in mu, as in a trust region (`secular`). The smaller of the two Gram matrices P'HP
+(r x r) and H^(1/2) P P' H^(1/2) (k x k) serves for the solution, by the Sherman-Morrison-Woodbury formula.
+`apart` minimises over rows with distances ||v - p_j||^2.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from npkl_models.lowrank.rows.secular import TINY_SHIFT, GramSystem, SpectralSys
 from npkl_models.lowrank.tolerances import HALVED, ROUNDING
 
 INNER_STEPS = 30
-SAME = 1e-12  # a difference of slopes that is rounding
+SAME = 1e-12  # smaller relative differences of slopes count as rounding
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class RowProblem:
     pairs: Index  # (b, k)
     valid: Mask  # (b, k)
     radius: float | None = None
-    apart: Mask | None = None  # (b, k), which of the values are ||v - p_j||^2; None where none is
+    apart: Mask | None = None  # (b, k), which of the values are ||v - p_j||^2; None if none are
 
     def values(self, v: Array) -> Array:
         """The value (b, k) of each pair at v (b, r)."""
@@ -51,7 +51,7 @@ class RowProblem:
         return np.where(self.apart, np.einsum("bkr,bkr->bk", off, off), z)
 
     def pulled(self, slope: Array, v: Array) -> Array:
-        """The gradient (b, r) of the values, times slopes."""
+        """The gradient (b, r) of the values at v, summed with the given slopes as weights."""
         slope = np.where(self.valid, slope, 0.0)
         if self.apart is None:
             return np.einsum("bkr,bk->br", self.P, slope)
@@ -75,7 +75,7 @@ class RowProblem:
 
 
 def minimise_rows(rows: RowProblem, model: EdgeModel, v: Array) -> Array:
-    """Minimise every row problem of the batch, starting from v (b, r); never goes up."""
+    """Minimise every row problem of the batch from v (b, r); no objective rises."""
     if not rows.pairs.shape[1]:
         return solve_quadratic(rows, np.zeros_like(rows.P[:, :, 0]), -rows.g, v)
     v = v.copy()
@@ -105,7 +105,7 @@ def minimise_rows(rows: RowProblem, model: EdgeModel, v: Array) -> Array:
             new[worse] = old[worse]
             halved[worse] = False
         v[active] = new
-        off = np.abs(slope_new - slope - h * (z_new - z))  # whether the model was that of the new piece
+        off = np.abs(slope_new - slope - h * (z_new - z))  # zero if the new point lies on the same piece
         settled = np.all((off <= SAME * (np.abs(slope) + np.abs(slope_new))) | ~now.valid, axis=1)
         active = active[(~settled | halved) & np.any(new != old, axis=1)]
         if not active.size:
@@ -114,9 +114,9 @@ def minimise_rows(rows: RowProblem, model: EdgeModel, v: Array) -> Array:
 
 
 def measure(rows: RowProblem, model: EdgeModel, old: Array, new: Array) -> tuple[float, float]:
-    """How much the objective fell from rows old to new (b x r), and the squared gradient at the old ones.
+    """The fall of the objective from old to new rows (b x r), and the squared gradient at the old rows.
 
-    Without the part of the gradient that a tight norm bound holds.
+    The gradient counts without the part that a tight norm bound balances.
     """
     size = np.einsum("br,br->b", old, old)
     gradient = (rows.mu0 + 4 * rows.quartic * size)[:, None] * old + rows.g
@@ -157,7 +157,7 @@ def solve_quadratic(rows: RowProblem, h: Array, c: Array, old: Array) -> Array:
 
 
 def _by_directions(rows: RowProblem, W: Array, c: Array, old: Array, s_old: Array) -> Array:
-    """The same in the eigenvectors of W'W, for any mu: the hard case takes a null direction more."""
+    """Solve the same problem by the eigenvectors of W'W, for any mu, the hard case included."""
     system = SpectralSystem(W, c)
     mu = secular_root(system, rows.mu0, rows.quartic, rows.radius, s_old)
     return _fill(rows, system.solution(mu), mu, system, old)
@@ -177,7 +177,7 @@ def shifted_solve(mu: Array, W: Array, c: Array) -> Array:
 
 
 def _fill(rows: RowProblem, v: Array, mu: Array, system: SpectralSystem, old: Array) -> Array:
-    """The hard case: at mu = low the norm still falls short, a null direction makes it up."""
+    """The hard case: if the norm is too small at mu = low, add a multiple of a null direction."""
     low = system.low
     with np.errstate(divide="ignore", invalid="ignore"):
         wanted = np.where(rows.quartic > 0, (mu - rows.mu0) / (4 * rows.quartic), 0.0)

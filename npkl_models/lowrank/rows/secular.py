@@ -1,8 +1,8 @@
 """The secular equation of a batch of row problems: ||v(mu)||^2 = (mu - mu0) / (4 a), or = b^2 at a bound.
 
-v(mu) = (mu I + W'W)^-1 c falls in norm as mu grows. Its norm and the derivative of that come either from
-the Gram matrix WW' of the pairs (fewer than columns, mu > 0) or from the eigenvectors of W'W.
-The steps are those of `compiled`, so that both kernels make the same sweep.
+The norm of v(mu) = (mu I + W'W)^-1 c falls as mu grows. If there are fewer pairs than columns and mu > 0, the
+norm and its derivative come from the Gram matrix WW' of the pairs. Otherwise they come from the eigenvectors
+of W'W. The steps are those of `compiled`, so that both kernels make the same sweep.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from npkl_models.linalg import Array, Mask
 
 STEPS = 60
 INNER = 8
-LAST = 1e-4  # the next step would be about its square
-SETTLED = 1e-3 * LAST**2  # the same for the steps within a step
-NARROW = 1e-15  # an interval of no more than rounding
-TINY_SHIFT = 1e-9  # mu below it: the hard case of the secular equation is near
+LAST = 1e-4  # a smaller relative step is the last one: the next step would be about its square
+SETTLED = 1e-3 * LAST**2  # the same for the steps of the inner iteration
+NARROW = 1e-15  # a smaller relative interval counts as rounding
+TINY_SHIFT = 1e-9  # below this mu, the hard case of the secular equation is near
 FLOOR = 1e-20  # smallest mu of a Gram system
 
 
 class System(Protocol):
-    """(mu I + W'W) v = c for a batch of rows."""
+    """The systems (mu I + W'W) v = c of a batch of rows."""
 
-    low: Array  # mu stays above it
+    low: Array  # mu stays above this number
     total: Array  # ||c||^2
 
     def norm2(self, mu: Array) -> tuple[Array, Array]:
@@ -36,7 +36,7 @@ class System(Protocol):
 
 
 class GramSystem:
-    """Through WW' + mu I = L D L', for mu > 0; rows last, so that numpy runs along the batch."""
+    """The systems by WW' + mu I = L D L', for mu > 0; the batch is the last axis, for speed."""
 
     def __init__(self, W: Array, c: Array) -> None:
         self.W, self.c = W, c
@@ -51,7 +51,7 @@ class GramSystem:
         L, inverse = self._factor(mu)
         x = self._solve(L, inverse)
         s = (self.total - np.einsum("kb,kb->b", x, self.b + mu * x)) / mu**2
-        s = np.maximum(s, 0.0)  # its rounding may pass zero
+        s = np.maximum(s, 0.0)  # rounding may make s negative
         _forward(L, x)
         return s, -2 * (s - np.einsum("kb,kb->b", x * inverse, x)) / mu
 
@@ -83,7 +83,7 @@ class GramSystem:
 
 
 class SpectralSystem:
-    """Through the eigenvectors of W'W, for any mu."""
+    """The systems by the eigenvectors of W'W, for any mu."""
 
     def __init__(self, W: Array, c: Array) -> None:
         self.values, self.E = np.linalg.eigh(np.einsum("bkr,bks->brs", W, W))
@@ -93,14 +93,14 @@ class SpectralSystem:
         self.low = -self.values[:, 0]
 
     def norm2(self, mu: Array) -> tuple[Array, Array]:
-        """Sum of energy / (mu + values)^2, and its derivative."""
+        """The sum of energy / (mu + values)^2, and its derivative."""
         shifted = mu[:, None] + self.values
         shifted = np.where(self.energy > 0, np.maximum(shifted, 1e-100), 1.0)
         ratio = self.energy / shifted**2
         return ratio.sum(axis=1), -2 * (ratio / shifted).sum(axis=1)
 
     def solution(self, mu: Array) -> Array:
-        """v(mu), without the components where mu + values is zero."""
+        """v(mu), without the components for which mu + values is zero."""
         shifted = mu[:, None] + self.values
         shifted = np.where(np.abs(shifted) < 1e-300, np.inf, shifted)
         return np.einsum("brk,bk->br", self.E, self.alpha / shifted)
@@ -113,7 +113,7 @@ class SpectralSystem:
 
 
 def secular_root(system: System, mu0: Array, quartic: Array, radius: float | None, s_old: Array) -> Array:
-    """Mu with ||v(mu)||^2 = (mu - mu0) / (4 a), or = b^2 where that would exceed the bound."""
+    """Mu with ||v(mu)||^2 = (mu - mu0) / (4 a); if v(mu) exceeds the bound, mu with ||v(mu)||^2 = b^2."""
     low, total = system.low, system.total
     curved = quartic > 0
     slope = np.where(curved, 0.25 / np.where(curved, quartic, 1.0), 0.0)
@@ -139,7 +139,7 @@ def _root(
 ) -> Array:
     """Root in [low, high] of the decreasing function s(mu) - slope mu - level, safeguarded.
 
-    Of the rows that are ``asked`` for; the others are left anywhere.
+    Only the results of the ``asked`` rows have a meaning.
     """
     a, b = low.copy(), high.copy()
     mu = np.clip(start, a + 1e-3 * (b - a), b)
@@ -163,7 +163,7 @@ def _rational_step(mu: Array, s: Array, ds: Array, slope: Array, level: Array) -
     """The step to the root of the model t^2 s / (t + d)^2 = slope (mu + d) + level, t = -2 s / ds.
 
     The model has the value and the slope of s at mu, and is exact for a single eigenvalue (More &
-    Sorensen 1983); its own root is found by Newton.
+    Sorensen 1983). Newton's method finds the root of the model.
     """
     falls = ds < 0
     t = np.where(falls, -2 * s / np.where(falls, ds, -1.0), 1.0)

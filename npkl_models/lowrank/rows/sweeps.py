@@ -1,4 +1,4 @@
-"""Passes over all rows of V, a colour at a time or row by row compiled, and their extrapolation."""
+"""Sweeps over all rows of V, one colour at a time or compiled row by row, and their extrapolation."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from npkl_models.solve.cost import Cost
 SWEEP = Loop("npkl_models.lowrank.rows.compiled", "sweep", 4.0)
 SWEEP_BY_PIECES = Loop("npkl_models.lowrank.rows.compiled_pieces", "sweep_by_pieces", 7.0)
 SWEEP_APART = Loop("npkl_models.lowrank.rows.compiled_apart", "sweep_apart", 5.0)
-IN_NUMPY = 8.0  # times as long as compiled: the median of iris, wine and Gaussians of 100 to 2,000 points
-COLOURED = 2_000  # points up to which compiled sweeps follow the colours, and so give what numpy gives
+IN_NUMPY = 8.0  # time in numpy over compiled time: the median of iris, wine, and Gaussians to 2,000 points
+COLOURED = 2_000  # up to this number of points, compiled sweeps follow the colours and give numpy's result
 
 
 class Sweeper:
-    """Order of the points, coloured from a seed, and the kernel that minimises over their rows in it."""
+    """A sweep over all rows: the order of the points, and the kernel that minimises over their rows."""
 
     def __init__(
         self, problem: Statement, pairs: Structure, model: EdgeModel, compiled: bool,
@@ -44,13 +44,13 @@ class Sweeper:
         self.compiled = compiled
         self.order: Index = np.arange(problem.n)
         self.classes: list[list[tuple[Table, Matrix]]] = []
-        self.left = 0  # rows of the last pass whose programs compiled code did not solve
+        self.left = 0  # number of rows of the last sweep that compiled code did not solve
         self.begin(random_state)
 
     def begin(self, random_state: int | None) -> None:
-        """Lay the order of the sweeps out: colour after colour.
+        """Set the order of the points: colour after colour.
 
-        Many rows, one after the other and compiled, need no colours: memory likes their own order better.
+        A compiled sweep over many rows keeps the order of the points, which uses the cache better.
         """
         if self.compiled and self.order.size > COLOURED:
             return
@@ -65,7 +65,7 @@ class Sweeper:
         return sp.csr_array(abs(self.off) + self.pairs.incidence.pattern())
 
     def lay_out(self, classes: list[Index]) -> None:
-        """Tables of classes of points that do not interact."""
+        """Make the tables for classes of points that do not interact."""
         self.order = np.concatenate([np.zeros(0, dtype=np.intp), *classes])
         self.classes = []
         for points in classes:
@@ -76,10 +76,13 @@ class Sweeper:
         return "rows compiled" if self.compiled else f"{len(self.classes)} colours in numpy"
 
     def run(self, V: Array) -> tuple[float, float] | None:
-        """One pass, in place; the smooth model of the objective never rises.
+        """Sweep once, in place; the smooth model of the objective never rises.
 
-        Returns how much it fell, and the norm of the gradient that the rows had when their turn came; None
-        where the kernel does not measure that.
+        Returns
+        -------
+        tuple of (float, float) or None
+            The fall of the smooth model, and the norm of the rows' gradients just before their updates. None
+            if compiled code has left a row to numpy.
         """
         if self.compiled:
             return self._run_compiled(V)
@@ -113,7 +116,7 @@ class Sweeper:
     def _compiled_pass(
         self, V: Array, cost: Any, pairs: Any, rows: Any, measured: Array
     ) -> Callable[[int], int]:
-        """The compiled sweep for the slopes of the pairs, from a position on."""
+        """A function that runs the compiled sweep for the slopes of the pairs from a position."""
         if self.model.quadratic or not self.pairs.size:
             return lambda at: SWEEP(self.order, at, V, cost, pairs, rows, measured)
         ramps = tuple(part[self.incidence.pair] for part in self.model.ramps())
@@ -130,12 +133,12 @@ class Sweeper:
         return measure(rows, self.model, old, new)
 
     def minimise(self, rows: RowProblem, v: Array) -> Array:
-        """The minimisers of row problems, from the rows v (b x r)."""
+        """The minimisers of row problems, started at the rows v (b x r)."""
         return minimise_rows(rows, self.model, v)
 
 
 def loop_of(problem: Statement) -> Loop | None:
-    """The compiled sweep that takes the losses: slopes linear between two ends, straight on distances."""
+    """The compiled sweep that supports the losses of the problem, or None."""
     if quadratic_conjugates(problem) is not None:
         return None
     straight = all(term.loss.quadratic for term in problem.terms)
@@ -146,23 +149,23 @@ def loop_of(problem: Statement) -> Loop | None:
 
 
 def compilable(problem: Statement) -> bool:
-    """Whether compiled code takes the losses."""
+    """Whether compiled code supports the losses."""
     return loop_of(problem) is not None
 
 
 def check_kernel(kernel: str, able: bool) -> None:
-    """Refuse compiled code where it does not take the losses (``able``), or cannot be had."""
+    """Refuse compiled code that does not support the losses (``able`` is False) or is not installed."""
     if kernel == "numba" and not able:
         raise UnsupportedError(
-            "kernel='numba' takes losses with slopes linear between two ends, and on squared distances only "
-            "squares and linear losses without entries beside them; use 'auto'"
+            "kernel='numba' takes losses with slopes linear between two ends; a problem with squared "
+            "distances must have no entries, and only square or linear losses; use 'auto'"
         )
     if kernel == "numba" and not available():
         raise MissingDependencyError("kernel='numba' needs numba; install it with: pip install numba")
 
 
 def choose_kernel(problem: Statement, kernel: str, limit: float | None) -> bool:
-    """Whether rows are updated by compiled code: where it takes the losses and is worth its compilation."""
+    """Whether compiled code updates the rows: it must support the losses, and save more than it takes."""
     loop = loop_of(problem)
     if kernel == "numpy" or loop is None:
         return False
@@ -170,12 +173,12 @@ def choose_kernel(problem: Statement, kernel: str, limit: float | None) -> bool:
 
 
 def numpy_seconds(problem: Statement) -> float:
-    """That sweeps in numpy are predicted to take."""
+    """The predicted seconds of sweeps in numpy."""
     return IN_NUMPY * sweeping(problem, ROW_COMPILED).seconds
 
 
 def sweeping(problem: Statement, row: float) -> Cost:
-    """What block coordinate descent is predicted to cost, with so many seconds for a row."""
+    """The predicted cost of block coordinate descent; ``row`` are the seconds for a row of a sweep."""
     if any(isinstance(term.functional, SquaredDistances) for term in problem.terms):
         return apart_cost(problem, row)
     return factor_cost(problem, 60, kinked=2.0, row=row)
@@ -185,7 +188,7 @@ MEMORY = 5
 
 
 class Extrapolation:
-    """Every `MEMORY` iterates, the affine combination with the smallest residual.
+    """Anderson extrapolation: the affine combination of the last iterates with the smallest residual.
 
     Source: Anderson 1965; for coordinate descent Bertrand & Massias, AISTATS 2021.
     """
@@ -199,8 +202,8 @@ class Extrapolation:
         self.known = 0
 
     def propose(self, V: Array) -> Array | None:
-        """Add an iterate; after `MEMORY` + 1 of them an extrapolated point, else None."""
-        if self.points.shape[1] != V.size:  # held for good: new memory costs more than the numbers in it
+        """Add an iterate; every `MEMORY` + 1 iterates return an extrapolated point, else None."""
+        if self.points.shape[1] != V.size:  # the arrays are kept: new memory is expensive
             self.clear()
             self.points = np.empty((MEMORY + 1, V.size))
             self.differences = np.empty((MEMORY, V.size))

@@ -1,7 +1,7 @@
-"""Pictures of answers: functions that take solutions and return matplotlib axes (extra ``plot``).
+"""Pictures of solutions: functions that take solutions and return matplotlib axes (extra ``plot``).
 
-Each draws on the axes that it is handed as ``ax``, or on new ones, and raises a `MissingDependencyError`
-without matplotlib.
+Each function draws on the axes ``ax``, or on new axes. Without matplotlib, it raises a
+`MissingDependencyError`.
 """
 
 from npkl_models.show.plots.curves import convergence, path, rank_history

@@ -1,4 +1,4 @@
-"""Curves over the iterations, and along a parameter."""
+"""Pictures of runs over iterations or seconds, and of paths along a parameter."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def convergence(
 ) -> Any:
     """Plot how objective and bound of several solutions converge.
 
-    Lines show the objectives, by their relative distance above the best certified bound of all solutions.
-    Markers show the bounds during the runs, by their relative distance below the best objective.
+    Lines show how far the objectives are above the best certified bound of all solutions. Markers show how
+    far the bounds during the runs are below the best objective. Both distances are relative.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A kernel as a picture, its eigenvalues, and those of the dual slack."""
+"""Pictures of a kernel, of its eigenvalues, and of those of the dual slack."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, dense, gram_eigenvalues
 from npkl_models.show.plots.style import BLUE, DIVERGING, VERMILION, axes, classes, evenly, small_legend
 
-LARGEST = 2_000  # rows that are drawn one by one; of more points, as many evenly chosen ones
-QUANTILE = 0.995  # of |K_ij|: where the colours end
-LARGEST_SLACK = 6_000  # order of a slack whose eigenvalues are all computed
-FLOOR = 1e-16  # of the largest eigenvalue: what is drawn for less
+LARGEST = 2_000  # the largest number of rows drawn; of more rows, evenly chosen ones are drawn
+QUANTILE = 0.995  # the colours end at this quantile of |K_ij|
+LARGEST_SLACK = 6_000  # the largest order of a slack whose eigenvalues are drawn
+FLOOR = 1e-16  # eigenvalues below this share of the largest one are drawn at this share
 
 
 def kernel(solution_or_K: Solution | Array, labels: ArrayLike | None = None, ax: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""Points in the plane of the kernel's two leading directions, with graph, pairs and clusters."""
+"""Pictures of the points in the plane, with graph, pairs and clusters."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from npkl_models.show.plots.style import (
     small_legend,
 )
 
-MOST_EDGES = 20_000  # lines of a graph that a picture shows
-MOST_PAIRS = 2_000  # pairs of a kind that a picture of clusters shows
-MOST_CLASSES = 12  # that the legend names
-WIDEST = 3.0  # points, of the largest multiplier
-LEAST = 1e-6  # of the largest: multipliers below are not drawn
+MOST_EDGES = 20_000  # the largest number of edges that a picture shows
+MOST_PAIRS = 2_000  # the largest number of pairs of a kind that a picture of clusters shows
+MOST_CLASSES = 12  # the largest number of classes that the legend names
+WIDEST = 3.0  # the line width of the largest multiplier, in typographic points
+LEAST = 1e-6  # multipliers below this share of the largest one are not drawn
 
 
 def layout(solution: Solution) -> Array:
@@ -117,7 +117,7 @@ def embedding(solution: Solution, labels: ArrayLike | None = None, ax: Any = Non
 
 
 def clusters(solution: Solution, labels: ArrayLike, pairs: Pairs | None = None, ax: Any = None) -> Any:
-    """Plot the points by cluster along the two principal axes of the factor, and the pairs as lines.
+    """Plot the points by cluster in the plane of `layout`, and the pairs as lines.
 
     Parameters
     ----------
@@ -174,10 +174,10 @@ def clusters(solution: Solution, labels: ArrayLike, pairs: Pairs | None = None, 
 
 
 def pair_multipliers(solution: Solution, positions: ArrayLike | None = None, ax: Any = None) -> Any:
-    """Plot the pairs on the embedding with widths by their multipliers, to show which pairs shape the kernel.
+    """Plot the pairs as lines on the embedding; the wider a line, the more the pair shapes the kernel.
 
-    The multipliers are those of the certificate. A pair whose loss is zero, and not at its kink, has the
-    multiplier zero and no line.
+    The width of a line is proportional to the multiplier of the certificate. A pair whose loss is zero, and
+    not at its kink, has the multiplier zero and no line.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def pair_multipliers(solution: Solution, positions: ArrayLike | None = None, ax:
 
 
 def graph_edges(problem: Statement, edges: Any) -> Index:
-    """The edges (m, 2) to draw, at most so many as can be seen: True takes the graph of the cost matrix."""
+    """The edges (m, 2) to draw, at most `MOST_EDGES`; True takes the graph of the cost matrix."""
     n = problem.n
     if edges is None or edges is False:
         return np.zeros((0, 2), dtype=np.intp)
@@ -269,7 +269,7 @@ def _multipliers(solution: Solution) -> tuple[Index, Any, Array]:
         apart = i != j
         found.append((np.stack([i, j], axis=1)[apart], (target > 0)[apart], own[apart]))
     if not any(len(pairs) for pairs, _, _ in found):
-        raise ProblemError(f"a problem must have pairs, whose multipliers are drawn, got {problem!r}")
+        raise ProblemError(f"a problem must have pairs for a picture of their multipliers, got {problem!r}")
     pairs, held, values = (np.concatenate(column) for column in zip(*found, strict=True))
     return pairs, held, values
 

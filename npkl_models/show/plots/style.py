@@ -1,4 +1,4 @@
-"""What the pictures share: colours, markers, axes without ornaments, and how solutions are named."""
+"""The common style of the pictures: colours, markers, plain axes, and the labels of solutions."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B8A800",
 )  # fmt: skip
 PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW)
-"""Colours that a colour-blind reader tells apart (Okabe & Ito 2008; the yellow darkened for white paper)."""
+"""Colours that a colour-blind reader can distinguish (Okabe & Ito 2008), with a darker yellow."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 FAINT = "#8a8a8a"
 DIVERGING = "RdBu_r"
-SMALLEST = 1e-16  # relative gap: what is drawn for less, and for nothing
+SMALLEST = 1e-16  # smaller relative gaps, and zero, are drawn as this one
 
 
 def axes(ax: Any, width: float = 6.0, height: float = 4.0) -> Any:
-    """The axes that were given, or new ones (of so many inches), without the upper and right spines."""
+    """The given axes, or new axes of the given size in inches, without the upper and right spines."""
     if ax is None:
         plt = optional("matplotlib.pyplot", "plot", "plot")
         ax = plt.subplots(figsize=(width, height), layout="constrained")[1]
@@ -34,12 +34,12 @@ def axes(ax: Any, width: float = 6.0, height: float = 4.0) -> Any:
 
 
 def named(solutions: Solution | Mapping[str, Solution] | Iterable[Solution]) -> dict[str, Solution]:
-    """Solutions by label; those without one go by their backend, numbered where two have the same.
+    """Solutions by label; without labels, by the names of their backends, numbered if a name comes twice.
 
     Raises
     ------
     ProblemError
-        If there is none.
+        If there is no solution.
     """
     if isinstance(solutions, Solution):
         solutions = [solutions]
@@ -69,13 +69,13 @@ def classes(labels: ArrayLike | None, n: int) -> tuple[Index, list[str]]:
 
 
 def evenly(values: Index, most: int) -> Index:
-    """The values, of more than so many as many, evenly chosen."""
+    """All values; if there are more than ``most``, that many evenly chosen values."""
     if len(values) <= most:
         return values
     return values[np.linspace(0, len(values) - 1, most).astype(np.intp)]
 
 
 def small_legend(ax: Any, **how: Any) -> None:
-    """A legend without a frame, if anything has a label."""
+    """Draw a small legend without a frame, if anything has a label."""
     if ax.get_legend_handles_labels()[1]:
         ax.legend(frameon=False, fontsize="small", **how)

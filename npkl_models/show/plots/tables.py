@@ -1,4 +1,4 @@
-"""A cross-check and an audit of pairs as pictures."""
+"""Pictures of a cross-check and of an audit of pairs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.show.plots.style import BLUE, FAINT, SMALLEST, VERMILION, axes, small_legend
 
-FOOT = 1e-6  # of the largest score: where the axis of an audit begins
+FOOT = 1e-6  # the axis of an audit begins at this share of the largest score
 
 
 class Ran(Protocol):
@@ -111,7 +111,7 @@ class Audited(Protocol):
 
 
 def audit(found: Audited, flipped: ArrayLike | None = None, share: float = 0.1, ax: Any = None) -> Any:
-    """Plot the scores of an audit, the most suspicious pair first; the pairs at the top are shaded.
+    """Plot the scores of an audit, the most suspicious pair first; the first pairs are shaded.
 
     Parameters
     ----------
