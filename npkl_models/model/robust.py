@@ -95,15 +95,21 @@ class Huber(Loss):
     delta: float = 0.5
 
     name = "huber"
-    latex = r"\operatorname{huber}_\delta(z - t)"
+    latex = r"\operatorname{huber}(z - t)"  # an instance prints its delta
     latex_conjugate = r"t y + \frac{y^2}{4 w}"
-    latex_domain = r"-2 \delta w \le y \le 2 \delta w"
     smooth = nonnegative = True
     quadratic = sign_targets = False
     curvature = 2.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "delta", positive_number(self.delta, "delta"))
+        delta = positive_number(self.delta, "delta")
+        limit = f"{2 * delta:g} w" if delta != 0.5 else "w"
+        printed = {
+            "latex": rf"\operatorname{{huber}}_{{{delta:g}}}(z - t)",
+            "latex_domain": rf"-{limit} \le y \le {limit}",
+        }
+        for name, value in ({"delta": delta} | printed).items():
+            object.__setattr__(self, name, value)
 
     def value(self, z: Array, t: Array) -> Array:
         error = np.abs(z - t)
