@@ -223,12 +223,18 @@ def main(arguments: list[str] | None = None) -> int:
 
 HEAD = """# The papers, re-run
 
-`python examples/papers/run.py --docs` writes these pages from runs of `--quick` (small sets, two draws; ten minutes on two cores with `--jobs 2`) and `--all` (all sets; hours). The number beside a command
-says which of the two its runs are. **Runs of --quick are a first look**: two draws decide little; a table that is not run in whole yet says --quick.
-The runs behind the pages are kept in `docs/lab/papers/runs`; any machine writes the same pages from them. The machine had other work while they ran: compare CPU seconds within a table, and take a factor of two between tables for nothing.
-A cell says its number of draws in brackets; the papers have 20, KML 10. All methods of a row have the same draws; ± is a standard deviation, that of a difference draw by draw a standard error; one draw has none; "cut" counts runs that ended at a time limit.
-With NPKL_DATA_HOME iris is UCI's, without it scikit-learn's (they differ in rows 34 and 37). What the defaults do otherwise than the papers: [as printed](printed.md).
-A page for each paper:
+`python examples/papers/run.py --docs` writes these pages from runs of `--quick` (small sets, two draws; ten minutes on two cores with `--jobs 2`) and of `--all` (all sets; hours).
+The number beside a command says which of the two kinds its runs are. **Runs of --quick are a first look**: two draws decide little. A table that is not run in whole yet says --quick.
+
+The runs behind the pages are kept in `docs/lab/papers/runs`; any machine writes the same pages from them.
+The machine had other work during the runs. Compare CPU seconds within a table only, and ignore a factor of two between tables.
+
+A cell gives its number of draws in brackets. The papers have 20 draws, KML 10. All methods of a row have the same draws.
+The sign ± gives a standard deviation. For a difference taken draw by draw it gives a standard error. One draw has neither. "cut" counts runs that ended at a time limit.
+
+With NPKL_DATA_HOME iris is UCI's, without it scikit-learn's (they differ in rows 34 and 37). The page [as printed](printed.md) says where the defaults depart from the papers.
+
+Each paper has a page:
 """
 
 if __name__ == "__main__":
