@@ -157,6 +157,7 @@ def test_every_table_and_figure_of_the_papers_is_named():
     assert all(len(line.split(" - not re-run: ")[1]) > 20 for line in left)
 
 
+@pytest.mark.slow
 def test_runs_of_the_papers_are_kept_and_shown(tmp_path):
     """A run that is there is not begun again: its number is what the file says."""
     folder = ["--folder", str(tmp_path), "--quick"]

@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from explore.pages import WIDTHS, answered, fits
+from explore.pages import NARROW_FIRST, answered, fits
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", NARROW_FIRST)
 def test_click_path(opened, width, tmp_path):
     page = opened(width)
     page.fill("#n", "50")
@@ -108,6 +108,7 @@ def test_errors_stand_as_the_library_words_them(opened):
     opened.complaints.clear()
 
 
+@pytest.mark.slow
 def test_escape_stops_a_run(opened):
     page = opened(1440, color_scheme="dark")
     page.select_option("#data", "digits")
@@ -122,6 +123,7 @@ def test_escape_stops_a_run(opened):
     page.locator("#run:enabled").wait_for()
 
 
+@pytest.mark.slow
 def test_a_file_of_ones_own(opened, tmp_path):
     rng = np.random.default_rng(0)
     rows = [f"{x + 5 * c:.3f},{y:.3f},{'ab'[c]}" for c in (0, 1) for x, y in rng.normal(size=(20, 2))]

@@ -60,6 +60,7 @@ def test_a_race_says_who_has_won_and_how_it_was_run(opened, width):
     fits(page)
 
 
+@pytest.mark.slow
 def test_between_the_kernels_of_a_path_both_envelopes_are_drawn(opened):
     page = opened(1440)
     page.click("#tab_path")
@@ -99,6 +100,7 @@ def test_each_failure_is_seen_and_explained_and_cured(opened, one):
     assert page.inner_text("#verdict_status") == "OPTIMAL"
 
 
+@pytest.mark.slow
 def test_a_link_restores_the_form_and_has_no_token(opened):
     page = opened(1440)
     page.fill("#n", "44")
@@ -124,6 +126,7 @@ def test_a_link_restores_the_form_and_has_no_token(opened):
     other.locator("#title", has_text="44 points").wait_for()
 
 
+@pytest.mark.slow
 def test_a_strange_link_does_no_harm(opened):
     page = opened(1440)
     page.evaluate("location.hash = '#formulation=nonsense&tab=form&failure=x&n=<b>30&second=no'")
@@ -147,7 +150,8 @@ def test_full_screen_has_larger_type(opened):
     page.locator("html:not(.projector)").wait_for()
 
 
-@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_handout_has_answer_and_code_and_no_controls(opened, scheme):
     page = opened(1440, color_scheme=scheme)
     page.locator("#figures svg").nth(5).wait_for()

@@ -48,6 +48,7 @@ def test_a_reload_in_the_middle_of_a_run_finds_it_again(opened, width):
     page.locator("#status", has_text=re.compile("STOPPED|was stopped")).wait_for()
 
 
+@pytest.mark.slow
 def test_a_reload_after_an_answer_shows_the_answer_again(opened, served):
     page = opened(1440)
     page.fill("#n", "41")

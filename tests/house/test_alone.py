@@ -57,11 +57,11 @@ def named_together():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked, which this system cannot")
-@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.slow)])
 def test_each_in_a_process_of_its_own(every):
     """One process imports the package; each call is made in a fork of it, which no other call has touched.
 
-    Packages of others are imported before, once for all of them. The quick suite makes every fourth call.
+    Packages of others are imported before, once for all of them. The quick suite makes every eighth call.
     """
     calls = {name: SETUP + call for name, call in CALLS.items()}
     calls |= {names: "\n".join(f"nm.{name}" for name in names.split(", ")) for names in named_together()}

@@ -138,6 +138,7 @@ def test_points_from_elsewhere_are_judged_in_the_same_table(small):
         nm.crosscheck(problem, ["bcd"], points={"bcd": good.V})
 
 
+@pytest.mark.slow
 def test_a_user_script_passes_strict_type_checks(tmp_path):
     """The public names are typed; so are the options, a wrong one is an error."""
     script = (Path(__file__).parent / "user_script.py").read_text()

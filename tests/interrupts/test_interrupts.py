@@ -48,6 +48,7 @@ def test_workers_are_silent_and_leave_nothing(tmp_path, group, again):
     assert files(process.pid, PATIENCE) == []
 
 
+@pytest.mark.slow
 def test_workers_end_with_the_process_that_was_killed(tmp_path):
     assert swept(str(tmp_path), 0, tasks=4, latest=0.2) in ([], ["the sweep ended before it was killed"])
 

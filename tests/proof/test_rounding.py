@@ -21,6 +21,7 @@ def sunk(n, depth=1e-3):
     return sp.csr_array(S - depth * sp.diags_array(low)), V, members
 
 
+@pytest.mark.slow
 def test_chances_of_a_large_graph_are_within_reach_of_a_raise(monkeypatch):
     for module in (bounds, certificate):
         monkeypatch.setattr(module, "DENSE_CHOLESKY", 100)
