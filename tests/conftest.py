@@ -13,66 +13,16 @@ if (
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # two processes share two cores
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads that wait spin
 
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from problems import build, digits, side_information
+from quick import pytest_collection_modifyitems  # noqa: F401  chooses the quick suite
 
 import npkl_models as nm
 
 os.environ.setdefault("MPLBACKEND", "Agg")
-
-
-THINNED = {
-    "applications/test_estimators.py": 3,
-    "applications/test_exact_unfolding.py": 3,
-    "applications/test_unfolding.py": 4,
-    "certify/test_certificate.py": 3,
-    "certify/test_claims.py": 3,
-    "certify/test_slater.py": 3,
-    "conic/test_conic.py": 2,
-    "conic/test_reduced.py": 3,
-    "explore/test_browser_lecture.py": 4,
-    "explore/test_failures.py": 3,
-    "examples/test_notebooks.py": 3,
-    "explore/test_refusals.py": 4,
-    "formulations/test_conformal_eigenmaps.py": 3,
-    "formulations/test_locally_rigid.py": 3,
-    "formulations/test_psde.py": 3,
-    "house/test_imports.py": 2,
-    "interior/test_interior.py": 3,
-    "lowrank/test_factor.py": 3,
-    "lowrank/test_rows.py": 4,
-    "lowrank/test_rows_of_distances.py": 4,
-    "model/test_cliques.py": 3,
-    "model/test_losses.py": 2,
-    "papers/test_papers.py": 3,
-    "presolve/test_presolve_steps.py": 3,
-    "presolve/test_units.py": 3,
-    "printed/test_bcdkl.py": 3,
-    "printed/test_simple_npkl.py": 3,
-    "show/test_html.py": 4,
-    "solve/test_backends.py": 4,
-    "spectral/test_dual.py": 4,
-}
-"""Of the cases of one test in these files the quick suite runs the first and every so many-th after it; ``-m slow`` runs
-the others. No test is left out whole."""
-
-
-@pytest.hookimpl(tryfirst=True)  # before the marks choose
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the cases that wait for the long run."""
-    seen: Counter[str] = Counter()
-    for item in items:
-        test = item.nodeid.partition("[")[0]
-        every = next(
-            (k for name, k in THINNED.items() if test.startswith((f"tests/{name}::", f"{name}::"))), 1
-        )
-        if seen[test] % every:
-            item.add_marker(pytest.mark.slow)
-        seen[test] += 1
 
 
 @pytest.fixture(scope="session")

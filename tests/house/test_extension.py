@@ -300,7 +300,7 @@ def test_two_backends_of_one_name_are_not_one_row(small):
     [
         (
             {"losses": ("smoth",)},
-            r"unknown name in losses 'smoth' \(did you mean 'smooth'\?\); known are: any, hinge",
+            r"unknown name in losses 'smoth' \(did you mean 'smooth'\?\); known are: absolute, any",
         ),
         ({"losses": "any"}, "losses must be a tuple of names, got 'any'"),
         ({"regularizers": ("nothing",)}, "unknown name in regularizers"),

@@ -34,8 +34,8 @@ def test_derivative_is_a_subgradient(loss, z, t):
 @given(z=numbers, t=signs)
 def test_derivatives_match_finite_differences(loss, z, t):
     z, t = arrays(z, t)
-    if abs(1 - t * z) < 1e-3:
-        return  # at the kink of the loss or of its derivative
+    if min(abs(1 - t * z), abs(abs(z - t) - 0.5)) < 1e-3:
+        return  # at a kink of the loss or of its derivative
     h = 1e-5
     slope = (loss.value(z + h, t) - loss.value(z - h, t)) / (2 * h)
     np.testing.assert_allclose(loss.derivative(z, t), slope, atol=1e-6)

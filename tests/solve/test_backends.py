@@ -39,6 +39,7 @@ def test_backend_reaches_the_exact_optimum(small, exact, backend, kind):
 
 
 def test_every_backend_ran():
+    """Those of the quick suite are enough for that."""
     assert set(REGISTRY) == RAN
 
 
