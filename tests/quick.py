@@ -38,7 +38,6 @@ THINNED = {
     "printed/test_bcdkl.py": 3,
     "printed/test_simple_npkl.py": 3,
     "show/test_html.py": 4,
-    "solve/test_backends.py": 4,
     "spectral/test_dual.py": 4,
 }
 """Of the cases of one test in these files the quick suite runs the first and every so many-th after it; ``-m slow`` runs
