@@ -4,6 +4,7 @@
 the small sets with two repetitions, ``--all`` everything. Runs are kept in ``--folder`` as they end, and are
 not begun again after a crash; ``--fresh`` forgets them. ``--docs`` writes docs/lab/papers.md and a page for each
 paper from what is kept, and the runs behind them into docs/lab/papers/runs, from which it writes them again.
+``--set-aside`` puts the runs of items that have not ended there, too, and any machine goes on from them.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs"
 LAB = DOCS / "lab"  # the laboratory's book
 RUNS = LAB / "papers" / "runs"  # what the pages were written from
+UNFINISHED = RUNS / "unfinished"  # where another machine goes on
 PAPERS = (kl_admm, simple_npkl, thesis, bcdkl, kml)
 ITEMS: dict[str, Item] = {item.name: item for paper in PAPERS for item in paper.ITEMS}
 
@@ -53,6 +55,7 @@ def kept_in(item: Item, folder: Path) -> Path:
 def results(item: Item, quick: bool, jobs: int, folder: Path) -> dict[str, Any]:
     """The runs of an item, with a line of progress for each on a terminal."""
     assert item.cells is not None
+    take_up(item, folder)
     began = time.perf_counter()
 
     def progress(key: str, done: int, count: int) -> None:
@@ -139,6 +142,33 @@ def archive(folder: Path) -> None:
         (RUNS / f"{item.name}.json.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
+def set_aside(folder: Path) -> list[str]:
+    """The kept runs of items that have not ended go into the repository; the names of the files that are written."""
+    UNFINISHED.mkdir(parents=True, exist_ok=True)
+    written: list[str] = []
+    for place in {kept_in(item, folder): item for item in ITEMS.values()}:
+        cells = {path.name: json_of(path) for path in sorted(place.glob("*.json"))}
+        name = f"{place.parent.name}.{place.name}.json.gz"
+        ended = any((place / "shown" / f"{item.name}.json").is_file() for item in ITEMS.values())
+        (UNFINISHED / name).unlink(missing_ok=True)
+        if cells and not ended:
+            text = json.dumps(cells, separators=(",", ":"))
+            (UNFINISHED / name).write_bytes(gzip.compress(text.encode(), mtime=0))
+            written.append(name)
+    return written
+
+
+def take_up(item: Item, folder: Path) -> None:
+    """Begin with the runs that another machine has set aside."""
+    place = kept_in(item, folder)
+    aside = UNFINISHED / f"{place.parent.name}.{place.name}.json.gz"
+    if aside.is_file():
+        place.mkdir(parents=True, exist_ok=True)
+        for name, cell in json_of(aside).items():
+            if not (place / name).is_file():
+                write_json(place / name, cell)
+
+
 def page(paper: Any, folder: Path) -> str:
     """The page of one paper."""
     lines: list[str] = [f"# {paper.SOURCE}, re-run"]
@@ -184,6 +214,7 @@ def main(arguments: list[str] | None = None) -> int:
     add("--quick", action="store_true", help="small sets, two repetitions")
     add("--all", action="store_true", help="all that can be re-run")
     add("--docs", action="store_true", help="write the pages of the papers from what is kept")
+    add("--set-aside", action="store_true", help="keep unfinished runs in the repository")
     add("--jobs", type=int, default=1, help="processes")
     add("--folder", type=Path, default=HERE / "results", help="where runs are kept")
     add("--fresh", action="store_true", help="forget all runs of these items that are kept")
@@ -195,7 +226,7 @@ def main(arguments: list[str] | None = None) -> int:
         name for name in ITEMS if any(name == one or name.startswith(f"{one}.") for one in options.names)
     ]
     wrong = [one for one in options.names if not any(n == one or n.startswith(f"{one}.") for n in ITEMS)]
-    if wrong or not (names or options.all or options.quick or options.docs):
+    if wrong or not (names or options.all or options.quick or options.docs or options.set_aside):
         parser.error(f"a NAME must be one of --list, got {', '.join(wrong) or 'none'}")
     chosen = names or (list(ITEMS) if options.all or options.quick else [])
     for name in chosen:
@@ -218,6 +249,8 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"\nthe picture is {picture}")
     if options.docs:
         write_docs(options.folder)
+    if options.set_aside:
+        print("\n".join(set_aside(options.folder)))
     return 0
 
 

@@ -149,3 +149,22 @@ def test_a_rise_of_the_printed_descent_is_seen(scripts, objective, word):
     run = {"objective": objective, "iteration": [0, 1, 2], "final": objective[-1]}
     found = {"iris, pcp": {"bcd, printed": run}}
     assert scripts("claims_bcdkl").monotone(found).word == word
+
+
+def test_runs_that_are_set_aside_are_taken_up_elsewhere(scripts, tmp_path, monkeypatch):
+    monkeypatch.delenv("NPKL_DATA_HOME", raising=False)
+    run = scripts("run")
+    monkeypatch.setattr(run, "UNFINISHED", tmp_path / "unfinished")
+    item, here, there = run.ITEMS["kl_admm.table1"], tmp_path / "here", tmp_path / "there"
+    first = run.results(item, True, 1, here)
+    place = run.kept_in(item, here)
+    (place / "shown" / "kl_admm.table1.json").unlink()  # as if it had not ended
+    assert run.set_aside(here) == ["bundled.kl_admm.table1.json.gz"]
+    run.take_up(item, there)
+    names = sorted(path.name for path in place.glob("*.json"))
+    assert names == sorted(path.name for path in run.kept_in(item, there).glob("*.json")) != []
+    before = {path: path.stat().st_mtime_ns for path in run.kept_in(item, there).glob("*.json")}
+    assert run.results(item, True, 1, there) == first
+    assert before == {path: path.stat().st_mtime_ns for path in before}  # none was run again
+    assert run.set_aside(there) == []  # it has ended: nothing is left aside
+    assert not list((tmp_path / "unfinished").iterdir())
