@@ -3,6 +3,8 @@
 import importlib
 import re
 import sys
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -155,11 +157,20 @@ def test_runs_that_are_set_aside_are_taken_up_elsewhere(scripts, tmp_path, monke
     monkeypatch.delenv("NPKL_DATA_HOME", raising=False)
     run = scripts("run")
     monkeypatch.setattr(run, "UNFINISHED", tmp_path / "unfinished")
-    item, here, there = run.ITEMS["kl_admm.table1"], tmp_path / "here", tmp_path / "there"
+
+    def squares(quick):
+        return {f"{k}": partial(pow, k, 2) for k in range(4)}
+
+    item, here, there = (
+        replace(run.ITEMS["kl_admm.table1"], cells=squares),
+        tmp_path / "here",
+        tmp_path / "there",
+    )
+    monkeypatch.setitem(run.ITEMS, item.name, item)
     first = run.results(item, True, 1, here)
     place = run.kept_in(item, here)
     (place / "shown" / "kl_admm.table1.json").unlink()  # as if it had not ended
-    assert run.set_aside(here) == ["bundled.kl_admm.table1.json.gz"]
+    assert run.set_aside(here) == ["bundled.kl_admm.squares.json.gz"]
     run.take_up(item, there)
     names = sorted(path.name for path in place.glob("*.json"))
     assert names == sorted(path.name for path in run.kept_in(item, there).glob("*.json")) != []
