@@ -16,6 +16,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads that wait spin
 from collections.abc import Callable
 from pathlib import Path
 
+import hypothesis
 import pytest
 from problems import build, digits, side_information
 from quick import pytest_collection_modifyitems  # noqa: F401  chooses the quick suite
@@ -23,6 +24,8 @@ from quick import pytest_collection_modifyitems  # noqa: F401  chooses the quick
 import npkl_models as nm
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+hypothesis.settings.register_profile("any machine", deadline=None)
+hypothesis.settings.load_profile("any machine")
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from scipy.optimize import lsq_linear, minimize
 
 from npkl_models.errors import OutOfRangeError, ProblemError, chosen
 from npkl_models.linalg import Array, Index, Matrix, symmetrize
@@ -126,6 +125,8 @@ def recover_multipliers(problem: Statement, V: Array, active: float = ACTIVE[0])
 
 def _bounded_least_squares(A: Matrix, b: Array, bounds: tuple[Array, Array]) -> Array:
     """argmin |A x - b|^2 between bounds, approximately, for many unknowns."""
+    from scipy.optimize import minimize
+
     start = np.clip(np.zeros(A.shape[1]), *bounds)
 
     def half(x: Array) -> tuple[float, Array]:
@@ -195,6 +196,8 @@ class _Unknowns:
 
     def solve(self, offset: Array) -> None:
         """Solve for the open multipliers and set them; nothing changes if a number is not finite."""
+        from scipy.optimize import lsq_linear
+
         A, b = sp.hstack(self.columns, format="csr"), -offset.ravel()
         if self.problem.basis is not None:
             r = self.V.shape[1]

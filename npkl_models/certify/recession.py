@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import minimize
 
 from npkl_models.certify.rays import in_binary_units, nearest_factors
 from npkl_models.feasibility.dependence import without_dependent
@@ -92,6 +91,8 @@ def _kept_still(problem: Statement) -> Array | None:
 
 def _searched(problem: Statement) -> Array:
     """A factor of norm one with a low rate; penalties keep the values small that must not move."""
+    from scipy.optimize import minimize
+
     n, r = problem.order, min(COLUMNS, problem.order)
     x = np.random.default_rng(0).standard_normal(n * r)
     unit = problem.cost_unit

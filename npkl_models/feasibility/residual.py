@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from scipy.optimize import minimize
 
 from npkl_models.feasibility.equality_map import EqualityMap, largest
 from npkl_models.linalg import Array, gram_eigenvalues
@@ -19,6 +18,8 @@ NAMED = (Entries, SquaredDistances, DistanceDifferences, TotalSum, Trace)  # ind
 
 def nearest(problem: Statement, W: Array) -> Array:
     """A factor of the unknown (s x r) with a stationary sum of squared residuals; the search begins at W."""
+    from scipy.optimize import minimize
+
     function = partial(_residual, EqualityMap(problem), row_bound(problem), W.shape)
     options = {"maxiter": ITERATIONS, "ftol": 0.0, "gtol": 1e-14, "maxcor": 20}
     found = minimize(function, W.ravel(), jac=True, method="L-BFGS-B", options=options)

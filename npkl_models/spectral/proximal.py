@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from scipy.optimize import minimize
 
 from npkl_models.linalg import Array, LowRankUpdate, schatten_norm
 from npkl_models.model.shared_slack import onto_simplex
@@ -83,6 +82,7 @@ def _shrunk(values: Array, p: float, mu: float) -> Array:
 
 def inner_ascent(proximal: ProximalDual, x: Array, deadline: float = np.inf) -> Array:
     """The x that ``INNER`` eigendecompositions find for one proximal problem; fewer at the deadline."""
+    from scipy.optimize import minimize
 
     def in_time(_x: Array) -> None:
         if time.perf_counter() > deadline:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from scipy.optimize import minimize
 
 from npkl_models.answer.solution import Status
 from npkl_models.certify.certificate import relative_gap
@@ -119,6 +118,8 @@ class Ascent:
 
 def quasi_newton(ascent: Ascent, x: Array) -> None:
     """L-BFGS-B (Byrd, Lu, Nocedal & Zhu 1995) for `DIRECT` evaluations, then proximal points."""
+    from scipy.optimize import minimize
+
     if ascent.dual.R.p == 1:
         ascent(x)
         proximal_points(ascent, x)
@@ -143,6 +144,8 @@ def within_simplices(ascent: Ascent, x: Array) -> None:
     Rounding may move the points of the first method off the simplices, so they are projected. With many
     multipliers, only the accelerated rule runs.
     """
+    from scipy.optimize import minimize
+
     dual = ascent.dual
     rows = np.zeros((len(dual.tied), x.size))
     for row, (part, _) in zip(rows, dual.tied, strict=True):

@@ -112,7 +112,7 @@ def test_the_rate_of_the_search_is_that_of_a_factor_of_length_one(monkeypatch):
                 assert gradient[k] == pytest.approx(slope, rel=1e-4, abs=1e-5 * args[0])
         return SimpleNamespace(x=np.full(16, 5.0) if len(starts) < 3 else np.full(16, np.nan))
 
-    monkeypatch.setattr(recession, "minimize", seen)
+    monkeypatch.setattr("scipy.optimize.minimize", seen)
     D = recession._searched(problem)
     assert len(starts) == 3
     np.testing.assert_allclose(D, 0.25)

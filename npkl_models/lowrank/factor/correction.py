@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.model.incidence import Adjoint, Incidence
@@ -28,6 +27,8 @@ def correct(problem: Statement, V: Array, X: Array) -> Array | None:
     Values that touch the support of X enter with their exact losses. All other values enter by their slope y
     at V. The model is <S(y), (V + X B)(V + X B)'>, plus the loss minus y_e z_e for each touched value.
     """
+    from scipy.optimize import minimize
+
     if problem.equalities or problem.basis is not None or problem.regularizer.finite_support:
         return None
     if problem.regularizer.row_multipliers or not all(term.loss.smooth for term in problem.terms):

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
 
 from npkl_models.certify.points import as_factor
 from npkl_models.linalg import Array, pataki_rank
@@ -104,6 +103,8 @@ def escape(problem: Statement, V: Array, direction: Array) -> Array:
     Along K + t u u' the objective is convex in t with the slope u'Su < 0 at 0, so an exact line search
     goes down. (Burer & Monteiro 2003; Laue 2012 for this use.)
     """
+    from scipy.optimize import minimize_scalar
+
     base = drop_null_columns(V)
     u = direction.reshape(-1, 1)
     if problem.equalities:  # the equalities limit the step, so the solver finds its length
@@ -168,6 +169,8 @@ def _slope_along(problem: Statement, V: Array, u: Array) -> Callable[[float], fl
 
 def _flat(slope: Callable[[float], float], trace: float) -> float:
     """The t > 0 at which an increasing slope becomes zero; the shortest step if it is not negative at 0."""
+    from scipy.optimize import brentq
+
     low, high = 0.0, SHORTEST * max(trace, 1e-300)
     if not slope(0.0) < 0 or not slope(high) < 0:
         return high
