@@ -2,6 +2,7 @@
 
 from . import (
     audit,
+    beliefs,
     clustering,
     constrained,
     embedding,
@@ -9,9 +10,11 @@ from . import (
     held_out,
     labelling,
     metric,
+    pair_noise,
     ranking,
     scores,
     selection,
+    signed,
     structure,
     suggest,
     unfolding,
@@ -20,6 +23,7 @@ from . import (
 
 __all__ = [
     "audit",
+    "beliefs",
     "clustering",
     "constrained",
     "embedding",
@@ -27,9 +31,11 @@ __all__ = [
     "held_out",
     "labelling",
     "metric",
+    "pair_noise",
     "ranking",
     "scores",
     "selection",
+    "signed",
     "structure",
     "suggest",
     "unfolding",

@@ -7,6 +7,9 @@ w loss(z0), with z0 the value without the pair. If the value responds in proport
 integral for a square or an active squared hinge is exactly w sqrt(loss(z) loss(z0)). This number is the
 score. An exact z0 would take a solve for each pair; it is estimated by the value between the neighbours of
 the two points.
+
+If the number of clusters is known, each pair also gets the probability that it is wrong, by the model of
+`npkl_models.applications.pair_noise`.
 """
 
 from __future__ import annotations
@@ -18,9 +21,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.answer.solution import Solution, factor_of
+from npkl_models.applications.clustering import directions, kernel_kmeans
+from npkl_models.applications.pair_noise import PairNoise, pair_noise
+from npkl_models.applications.signed import signed_spectral
 from npkl_models.errors import ProblemError, optional
 from npkl_models.linalg import Array, Index, Mask, Matrix
+from npkl_models.linalg.owned import whole_number
 from npkl_models.model.functionals import Entries
+from npkl_models.model.pairs import Pairs
 from npkl_models.model.terms import LossTerm
 
 SHOWN = 10  # number of rows of the printed table
@@ -48,6 +56,11 @@ class Audit:
     score : ndarray of shape (m,)
         An estimate of how much lower the optimum is without the pair; 0 for a pair whose value meets its
         target or goes beyond it.
+    wrong : ndarray of shape (m,) or None
+        Probability that the pair is wrong, if the number of clusters was given; it then decides the order.
+    noise : PairNoise or None
+        The model behind ``wrong``: rates of wrong pairs, and probabilities of the clusters. Its pairs have
+        the order of the problem.
     """
 
     pairs: Index
@@ -57,6 +70,8 @@ class Audit:
     multiplier: Array
     loss: Array
     score: Array
+    wrong: Array | None = None
+    noise: PairNoise | None = None
 
     def suspects(self, share: float = 0.1) -> Index:
         """The given share of the pairs with the highest scores; pairs with a score of 0 are left out.
@@ -75,6 +90,16 @@ class Audit:
         count = int(np.ceil(share * len(self.pairs)))
         return self.pairs[:count][self.score[:count] > 0]
 
+    def judged(self, noise: PairNoise) -> Audit:
+        """The same pairs with the probabilities of a model, the pair that is most probably wrong first."""
+        size = np.array([int(max(self.pairs.max(), noise.pairs.max())) + 1, 1])
+        code, wanted = noise.pairs @ size, np.sort(self.pairs, axis=1) @ size
+        place = np.argsort(code)
+        wrong = noise.wrong[place][np.searchsorted(code[place], wanted)]
+        order = np.lexsort((-self.loss, -self.score, -wrong))
+        names = ("pairs", "must", "value", "expected", "multiplier", "loss", "score")
+        return Audit(**{name: getattr(self, name)[order] for name in names}, wrong=wrong[order], noise=noise)
+
     def to_frame(self) -> Any:
         """A `pandas.DataFrame` with a row for each pair."""
         pandas = optional("pandas", "Audit.to_frame", "frame")
@@ -84,21 +109,20 @@ class Audit:
         return {
             "i": self.pairs[:, 0], "j": self.pairs[:, 1], "kind": np.where(self.must, "must", "cannot"),
             "value": self.value, "expected": self.expected, "multiplier": self.multiplier, "loss": self.loss,
-            "score": self.score,
+            "score": self.score, **({} if self.wrong is None else {"wrong": self.wrong}),
         }  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.pairs)
 
     def __repr__(self) -> str:
+        if self.noise is not None:
+            return f"Audit({len(self)} pairs, {self.noise.count} look wrong)"
         return f"Audit({len(self)} pairs, {int(np.sum(self.score > 0))} with a score)"
 
     def __str__(self) -> str:
         columns = self._columns()
-        lines = [
-            f"{'pair':>13}  kind    "
-            + "  ".join(f"{name:>10}" for name in ("value", "expected", "multiplier", "loss", "score"))
-        ]
+        lines = [f"{'pair':>13}  kind    " + "  ".join(f"{name:>10}" for name in list(columns)[3:])]
         for i, j, kind, *numbers in zip(*(column[:SHOWN] for column in columns.values()), strict=True):
             shown = "  ".join(f"{number:>10.3g}" for number in numbers)
             lines.append(f"{f'{i} - {j}':>13}  {kind:<6}  {shown}")
@@ -106,7 +130,10 @@ class Audit:
         return "\n".join(lines + ([f"and {more} more"] if more > 0 else []))
 
 
-def audit_pairs(solution: Solution) -> Audit:
+def audit_pairs(
+    solution: Solution, n_clusters: int | None = None, *, noise: float | str = "auto",
+    random_state: int | None = 0, n_init: int = 20,
+) -> Audit:  # fmt: skip
     """Rank the pairs of a solved problem by how much they contradict the graph and the other pairs.
 
     Parameters
@@ -114,6 +141,14 @@ def audit_pairs(solution: Solution) -> Audit:
     solution : Solution
         The solution of a problem whose pairs have a loss. Weights from 1 to 10 are best for an audit: with
         larger weights the kernel is bent until it agrees with the pairs.
+    n_clusters : int, optional
+        Number of clusters, at least 2. If it is given, each pair gets the probability that it is wrong. The
+        model begins with the clusters of k-means on the kernel and with those of signed spectral clustering,
+        and keeps the result that makes the answers more probable.
+    noise : "auto" or float
+        The rate of wrong pairs, below 0.5; "auto" estimates the rate. Used only with ``n_clusters``.
+    random_state, n_init : int
+        Seed and number of restarts of k-means. Used only with ``n_clusters``.
 
     Returns
     -------
@@ -123,7 +158,8 @@ def audit_pairs(solution: Solution) -> Audit:
     Raises
     ------
     ProblemError
-        If no pair has a loss, as in `hard_pcp`, where all pairs are constraints.
+        If no pair has a loss, as in `hard_pcp`, where all pairs are constraints; or if a pair is both a
+        must-link and a cannot-link and ``n_clusters`` is given.
     SolverError
         If the solution has no kernel.
 
@@ -149,7 +185,17 @@ def audit_pairs(solution: Solution) -> Audit:
         )
     pairs, must, z, z0, y, loss, score = (np.concatenate(part) for part in zip(*known, strict=True))
     order = np.lexsort((-loss, -score))
-    return Audit(pairs[order], must[order], z[order], z0[order], y[order], loss[order], score[order])
+    audit = Audit(pairs[order], must[order], z[order], z0[order], y[order], loss[order], score[order])
+    if n_clusters is None:
+        return audit
+    k, graph = whole_number(n_clusters, "n_clusters", 2), solution.problem.cost
+    answers = Pairs(len(V), pairs[must], pairs[~must])
+    rows = directions(V, k) if len(answers.cannot_link) else V  # without cannot-links all directions agree
+    starts = [
+        kernel_kmeans(rows, k, n_init, random_state),
+        signed_spectral(graph, answers, k, n_init, random_state),
+    ]
+    return audit.judged(pair_noise(graph, answers, starts, k, noise))
 
 
 def _of_term(term: LossTerm, V: Array, rows: Array) -> tuple[Array, ...] | None:

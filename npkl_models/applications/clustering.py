@@ -12,6 +12,8 @@ from npkl_models.answer.solution import Solution
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix, psd_factor
 
+NEGLIGIBLE = 1e-7  # axes with a smaller eigenvalue, relative to the largest, are left out of a factor
+
 
 def kernel_kmeans(
     kernel: Any, n_clusters: int, n_init: int = 20, random_state: int | None = 0,
@@ -85,6 +87,40 @@ def as_rows(kernel: Any) -> Array:
         raise ProblemError(f"a kernel must be a finite factor or matrix, got shape {A.shape}")
     square = A.shape[0] == A.shape[1]
     return psd_factor(A) if square and np.allclose(A, A.T) else A
+
+
+def principal(V: Array) -> Array:
+    """A factor of the same kernel in its principal axes, the largest axis first, with fixed signs.
+
+    Axes whose eigenvalue is below 1e-7 of the largest are left out.
+    """
+    U, s, _ = np.linalg.svd(V, full_matrices=False)
+    kept = max(int(np.sum(s**2 > NEGLIGIBLE * s[0] ** 2)), 1)
+    out: Array = U[:, :kept] * s[:kept]
+    largest = out[np.argmax(np.abs(out), axis=0), np.arange(kept)]
+    return out * np.where(largest < 0, -1.0, 1.0)
+
+
+def unit_rows(V: Array) -> Array:
+    """Rows scaled to length 1; a row of zeros stays."""
+    length = np.linalg.norm(V, axis=1, keepdims=True)
+    return np.asarray(V / np.where(length > 0, length, 1.0))
+
+
+def directions(kernel: Any, n_clusters: int) -> Array:
+    """The rows of the kernel on its ``n_clusters`` leading axes, scaled to length 1.
+
+    With simplex targets (``pcp(..., cannot=-1 / (k - 1))``) these rows lie near k vertices of a simplex. Axes
+    beyond the k-th carry smooth directions of the graph, which k-means would split.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from npkl_models.applications.clustering import directions
+    >>> directions(np.array([[3.0, 0.0, 0.1], [0.0, 2.0, 0.1]]), 2).shape
+    (2, 2)
+    """
+    return unit_rows(principal(as_rows(kernel))[:, :n_clusters])
 
 
 def membership(group: Index, count: int) -> Matrix:

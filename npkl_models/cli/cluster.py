@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 
 import numpy as np
 
 import npkl_models.show.plots as plots
-from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
-from npkl_models.applications.estimators.side import landmark_pairs
+from npkl_models.applications.audit import Audit
+from npkl_models.applications.clustering import cluster_accuracy
+from npkl_models.applications.estimators.models import NPKLClustering
+from npkl_models.applications.estimators.noisy import WARNINGS
+from npkl_models.applications.pair_noise import rate
 from npkl_models.applications.selection import SCALINGS
 from npkl_models.cli import output
 from npkl_models.cli.console import say
-from npkl_models.cli.estimated import builder, points
+from npkl_models.cli.estimated import points
 from npkl_models.data import tables
 from npkl_models.data.datasets import Dataset
 from npkl_models.errors import ProblemError, optional
 from npkl_models.files.atomic import save_figure
-from npkl_models.linalg import Index
+from npkl_models.linalg import Array, Index
 from npkl_models.model.pairs import Pairs
+from npkl_models.recipe.recipe import Recipe
+
+SHOWN = 5  # number of suspicious pairs that are named
 
 
 def run(options: argparse.Namespace) -> int:
@@ -30,22 +37,53 @@ def run(options: argparse.Namespace) -> int:
     data, recipe = points(options)
     if not 1 <= options.k <= data.n:
         raise ProblemError(f"--k must be between 1 and n = {data.n}, got {options.k}")
-    X = SCALINGS[options.scaling](data.X)
-    given, k, seed = options.links, options.k, recipe.seed
-    pairs = landmark_pairs(X, k, seed) if given is None else tables.read_pairs(given, data.n)
-    problem = builder(recipe, X)(pairs)
-    with output.progress(f"{problem.name}, n = {problem.n}"):
-        solution = problem.solve(recipe.backend, **recipe.solving())
-    say(f"{data.name}: {data.n} points, {_said_of(pairs, options)}")
-    say(solution.summary())
-    if solution.V is not None:
-        labels = kernel_kmeans(solution, options.k, random_state=recipe.seed)
-        say(_found(labels, data, options.k))
-        if options.out is not None:
-            output.write_labels(options.out, labels)
-        if options.plot is not None:
-            save_figure(plots.clusters(solution, labels, pairs).figure, options.plot)
-    return output.status_of(solution)
+    model = _fitted(options, recipe, SCALINGS[options.scaling](data.X), data.n)
+    say(f"{data.name}: {data.n} points, {_said_of(model.pairs_, options)}")
+    say(model.solution_.summary())
+    if model.audit_ is not None:
+        say(_suspects(model.audit_))
+    say(_found(model.labels_, data, options.k))
+    if options.out is not None:
+        output.write_labels(options.out, model.labels_)
+    if options.plot is not None:
+        save_figure(plots.clusters(model.solution_, model.labels_, model.pairs_).figure, options.plot)
+    return output.status_of(model.solution_)
+
+
+def _fitted(options: argparse.Namespace, recipe: Recipe, X: Array, n: int) -> NPKLClustering:
+    """The estimator with the options of the command, after its fit; warnings are printed in words later."""
+    pairs = None if options.links is None else tables.read_pairs(options.links, n)
+    solving = recipe.solving()
+    asked: str = options.noise
+    noise: float | str | None = asked if asked == "auto" else None
+    if asked not in ("auto", "none"):
+        noise = rate(_number(asked))
+    model = NPKLClustering(
+        options.k, formulation=recipe.formulation, loss=recipe.loss, gamma=recipe.gamma,
+        n_neighbors=recipe.n_neighbors, shift=recipe.shift, backend=recipe.backend, tol=solving.pop("tol"),
+        options=solving, random_state=recipe.seed, noise=noise,
+    )  # fmt: skip
+    with output.progress(f"{recipe.formulation}, n = {n}"), warnings.catch_warnings():
+        for kind in WARNINGS:
+            warnings.simplefilter("ignore", kind)
+        return model.fit(X, pairs=pairs)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ProblemError(f"--noise must be auto, none or a number, got {text}") from None
+
+
+def _suspects(audit: Audit) -> str:
+    """What the model of wrong pairs found, in words."""
+    assert audit.noise is not None
+    count, (one, two) = audit.noise.count, audit.noise.rates
+    rates = f"{one:.2g}" if one == two else f"{one:.2g} within clusters, {two:.2g} between clusters"
+    line = f"{count} of {len(audit)} pairs look wrong (estimated rate of wrong pairs: {rates})"
+    first = ", ".join(f"{i} - {j}" for i, j in audit.pairs[: min(count, SHOWN)].tolist())
+    return f"{line}: {first}{' ...' if count > SHOWN else ''}" if count else line
 
 
 def _said_of(pairs: Pairs, options: argparse.Namespace) -> str:

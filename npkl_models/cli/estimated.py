@@ -31,4 +31,4 @@ def builder(recipe: Recipe, X: Any) -> Callable[[Pairs], Problem]:
     A point has all other points as neighbours if there are fewer than ``n_neighbors``.
     """
     L = laplacian(X, min(recipe.n_neighbors, X.shape[0] - 1), shift=recipe.shift)
-    return lambda pairs: FORMULATIONS[recipe.formulation](L, pairs, recipe.gamma, recipe.loss)
+    return lambda pairs: FORMULATIONS[recipe.formulation](L, pairs, recipe.gamma, recipe.loss, 0.0)

@@ -7,8 +7,8 @@ import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError, instance
 from npkl_models.formulations.pair_terms import matching, pair_term
-from npkl_models.linalg import Matrix
-from npkl_models.linalg.owned import positive_number
+from npkl_models.linalg import Array, Matrix
+from npkl_models.linalg.owned import positive_number, real_number
 from npkl_models.model.basis import Basis, shared_rows
 from npkl_models.model.functionals import Entries
 from npkl_models.model.pairs import Pairs
@@ -16,7 +16,7 @@ from npkl_models.model.terms import Equality, LossTerm
 from npkl_models.problem import Problem
 
 
-def pcp(L: Matrix, pairs: Pairs, *, gamma: float = 1.0) -> Problem:
+def pcp(L: Matrix, pairs: Pairs, *, gamma: float = 1.0, cannot: float = 0.0) -> Problem:
     r"""Pairwise constraint propagation.
 
     .. math::
@@ -24,7 +24,7 @@ def pcp(L: Matrix, pairs: Pairs, *, gamma: float = 1.0) -> Problem:
         \min_{K \succeq 0} \operatorname{tr}(LK)
         + \gamma \sum_{(i,j)} c_{ij} (K_{ij} - t_{ij})^2 + \frac\gamma2 \sum_i (K_{ii} - 1)^2
 
-    with t = 1 for must-links, 0 for cannot-links, and confidences c.
+    with t = 1 for must-links, t = ``cannot`` for cannot-links, and confidences c.
 
     Parameters
     ----------
@@ -34,6 +34,10 @@ def pcp(L: Matrix, pairs: Pairs, *, gamma: float = 1.0) -> Problem:
         Must-links and cannot-links, with confidences c_ij.
     gamma : float
         Weight of the pairs, positive.
+    cannot : float
+        Target of the cannot-links, at least -1 and below 1. With 0, the source's target, clusters are
+        orthogonal directions. With -1 / (k - 1) they are the k vertices of a regular simplex, the directions
+        that are farthest from each other.
 
     Notes
     -----
@@ -53,13 +57,13 @@ def pcp(L: Matrix, pairs: Pairs, *, gamma: float = 1.0) -> Problem:
     >>> problem.solve().is_optimal()
     True
     """
-    weight = positive_number(gamma, "gamma")
+    weight, target = positive_number(gamma, "gamma"), _targets(pairs, cannot)
     n = matching(L, pairs)
     diagonal = np.arange(n)
     return Problem(
         cost=L,
         terms=(
-            pair_term(pairs, "square", (pairs.sign > 0).astype(float), weight),
+            pair_term(pairs, "square", target, weight),
             LossTerm(Entries(n, (diagonal, diagonal)), "square", 1.0, weight / 2, "diagonal"),
         ),
         name="pcp",
@@ -127,14 +131,15 @@ def hard_pcp(L: Matrix, pairs: Pairs, *, reduce: bool = True) -> Problem:
     return Problem(L, (), equalities, basis=basis, name="hard_pcp")
 
 
-def reg_pcp(basis: Basis, pairs: Pairs) -> Problem:
+def reg_pcp(basis: Basis, pairs: Pairs, *, cannot: float = 0.0) -> Problem:
     r"""Graph-regularised pairwise constraint propagation: the cost is zero, and the basis makes K smooth.
 
     .. math::
 
         \min_{U \succeq 0} \sum_{(i,j) \in S} c_{ij} \bigl((QUQ')_{ij} - t_{ij}\bigr)^2
 
-    where S consists of the pairs (t = 1 for must-links, 0 for cannot-links) and of all (i, i) with t = 1.
+    where S consists of the pairs (t = 1 for must-links, ``cannot`` for cannot-links) and of all (i, i) with
+    t = 1.
 
     Parameters
     ----------
@@ -142,6 +147,8 @@ def reg_pcp(basis: Basis, pairs: Pairs) -> Problem:
         Basis Q: eigenvectors of the smallest eigenvalues of the normalised Laplacian; see `eigenbasis`.
     pairs : Pairs
         Must-links and cannot-links.
+    cannot : float
+        Target of the cannot-links, as in `pcp`.
 
     Notes
     -----
@@ -163,7 +170,19 @@ def reg_pcp(basis: Basis, pairs: Pairs) -> Problem:
         raise ProblemError(f"basis and pairs must be over the same points, got {basis.n} and {pairs.n}")
     diagonal = np.arange(basis.n)
     terms = (
-        pair_term(pairs, "square", (pairs.sign > 0).astype(float), 1.0),
+        pair_term(pairs, "square", _targets(pairs, cannot), 1.0),
         LossTerm(Entries(basis.n, (diagonal, diagonal)), "square", 1.0, 1.0, "diagonal"),
     )
     return Problem(sp.csr_array((basis.n, basis.n)), terms, basis=basis, name="reg_pcp")
+
+
+def _targets(pairs: Pairs, cannot: float) -> Array:
+    """1 for must-links, and the target of the cannot-links."""
+    instance(pairs, Pairs, "pairs")
+    value = real_number(cannot, "cannot")
+    if not -1 <= value < 1:
+        raise ProblemError(
+            "cannot, the target of cannot-links, must be at least -1 and below 1, the target of must-links, "
+            f"got {cannot}"
+        )
+    return np.where(pairs.sign > 0, 1.0, value)

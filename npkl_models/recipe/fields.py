@@ -97,6 +97,8 @@ class Field:
     @property
     def range(self) -> str:
         """The allowed range in words."""
+        if self.closed and math.isfinite(self.high):
+            return f"at least {self.low:g} and below {self.high:g}"
         if self.whole or self.closed:
             return f"{'an integer' if self.whole else 'a finite number'} >= {self.low:g}"
         return "positive and finite" if math.isinf(self.high) else f"between {self.low:g} and {self.high:g}"
@@ -166,6 +168,10 @@ class Fields:
         1.0, "weight of the pairs (C of simple_npkl)", "problem", label="Weight γ (or C)", low=0,
         of=("gamma", "C"),
         special=(Special(ESTIMATOR, 100.0, "the default of NPKLClustering, chosen for clusters"),),
+    )  # fmt: skip
+    cannot: float = _asked(
+        0.0, "target of the cannot-links, for pcp and reg_pcp: 0, or -1/(k-1) for k clusters", "problem",
+        label="Target of cannot-links", metavar="T", low=-1, high=1, closed=True, of=("cannot",),
     )  # fmt: skip
     row_norm: float | None = _asked(
         None, "bound on the row norms, for npkl", "problem", label="Row norm b", metavar="b", low=0,

@@ -36,6 +36,10 @@ SIDE = {"must_link": PAIRS.must_link, "cannot_link": PAIRS.cannot_link}
 BOTH = pytest.mark.parametrize("kind", [NPKLClustering, NPKLKernel])
 
 
+ACCUSED = pytest.mark.filterwarnings("ignore::npkl_models.applications.estimators.noisy.WrongPairsWarning")
+
+
+@ACCUSED  # random points and random classes
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(
     [NPKLClustering(), NPKLKernel(backend="bcd"), NPKLKernel(n_components=3, backend="bcd")],
@@ -83,7 +87,8 @@ def test_a_row_of_a_new_point_is_its_own_whatever_comes_with_it():
 
 
 def test_clusters_of_new_points_never_need_the_rows_of_all(monkeypatch):
-    model, held = NPKLClustering(3).fit(X[:120], must_link=[(0, 1)], cannot_link=[(0, 110)]), []
+    model, held = NPKLClustering(3, noise=None), []
+    model.fit(X[:120], must_link=[(0, 1)], cannot_link=[(0, 110)])
     expected = model.predict(X)
 
     def counted(rows, centres):
@@ -149,6 +154,7 @@ def test_without_side_information_landmarks_are_kept_apart():
         landmark_pairs(np.zeros((5, 2)), 2, 0)
 
 
+@ACCUSED  # three classes in two clusters
 @BOTH
 def test_copies_are_equal_and_pipelines_and_searches_take_them(kind):
     model = kind(random_state=3).fit(X, **SIDE)
@@ -168,7 +174,7 @@ def test_a_search_over_the_weight_scores_held_out_points():
         known = y >= 0
         return adjusted_rand_score(y[known], model.predict(X[known]))
 
-    pipe = make_pipeline(StandardScaler(), NPKLClustering(3, tol=1e-4))
+    pipe = make_pipeline(StandardScaler(), NPKLClustering(3, tol=1e-4, noise=None, cannot=0.0))
     grid = {"npklclustering__gamma": [0.01, 100.0]}
     search = GridSearchCV(pipe, grid, scoring=score, cv=3).fit(WINE.X, y)
     assert search.best_params_ == {"npklclustering__gamma": 100.0}
@@ -286,7 +292,8 @@ def test_signs_must_be_of_one_sort():
 def test_weights_of_points_are_those_of_k_means_and_of_pairs():
     weight = np.ones(len(X))
     weight[:20], weight[30] = 4.0, 0.0
-    model = NPKLClustering(3).fit(X, must_link=[(0, 1), (0, 60), (30, 40)], sample_weight=weight)
+    plain = NPKLClustering(3, noise=None)
+    model = plain.fit(X, must_link=[(0, 1), (0, 60), (30, 40)], sample_weight=weight)
     assert model.pairs_.must_link.tolist() == [[0, 1], [0, 60]]  # a pair of a point without weight is none
     assert model.pairs_.weights.tolist() == [4.0, 2.0]
     for label, centre in enumerate(model.cluster_centers_):
@@ -312,6 +319,7 @@ def test_scores_are_of_pairs_or_of_classes():
     assert NPKLKernel().fit(X, **SIDE).score(X, pairs=held) > 0.95
 
 
+@ACCUSED  # of the pairs that are turned round
 def test_pairs_are_cross_validated():
     pairs = nm.Pairs.from_labels(WINE.y, 60, 60, random_state=0)
     scores = cross_val_pairs(NPKLClustering(3), X, pairs, nm.PairFolds(4))

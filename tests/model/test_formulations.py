@@ -28,6 +28,48 @@ def test_hard_pcp_is_solved_exactly(backend):
     assert printed.objective_of_factor(found.V) == pytest.approx(found.objective)
 
 
+@pytest.mark.parametrize("k", [2, 3, 5])
+@pytest.mark.parametrize("backend", ["interior", "bcd", "burer_monteiro"])
+def test_simplex_targets_are_met_by_a_simplex(k, backend):
+    """Without a cost, k directions with inner products -1 / (k - 1) meet every pair; smaller ones do not exist."""
+    n, y = 4 * k, np.arange(4 * k) % k
+    i, j = np.triu_indices(n, 1)
+    ends, same = np.stack([i, j], axis=1), y[i] == y[j]
+    pairs = nm.Pairs(n, ends[same], ends[~same])
+    nothing = 1e-9 * sp.eye_array(n).tocsr()
+    found = nm.pcp(nothing, pairs, cannot=-1 / (k - 1)).solve(backend)
+    assert found.status is nm.Status.OPTIMAL
+    np.testing.assert_allclose(found.K, np.where(y[:, None] == y, 1.0, -1 / (k - 1)), atol=1e-4)
+    if k > 2:  # the mean of all entries of K is at least 0: sum K >= 0
+        below = nm.pcp(nothing, pairs, cannot=-1.0).solve(backend)
+        assert below.is_optimal()
+        assert below.certificate.lower_bound > 0.1
+
+
+def test_targets_of_cannot_links_are_those_of_the_exact_sdp():
+    L, pairs = side_information("iris", 30)
+    problem = nm.pcp(L, pairs, gamma=10.0, cannot=-0.5)
+    assert sorted(set(problem.terms[0].target)) == [-0.5, 1.0]
+    exact = problem.solve("sdp", eps=1e-10)
+    for backend in ("bcd", "interior", "admm"):
+        assert problem.solve(backend).objective == pytest.approx(exact.objective, rel=2e-6)
+    basis = nm.eigenbasis(L, 6)
+    reduced = nm.reg_pcp(basis, pairs, cannot=-0.5)
+    assert reduced.solve().objective == pytest.approx(reduced.solve("sdp", eps=1e-10).objective, rel=2e-6)
+    assert nm.pcp(L, pairs, cannot=0.0).terms[0].target.min() == 0.0
+
+
+@pytest.mark.parametrize("bad", [-1.01, 1.0, 2.0, np.nan, "orthogonal", None, True])
+def test_targets_that_no_kernel_with_ones_can_have_are_refused(bad):
+    L, pairs = side_information("iris", 10)
+    for build in (
+        lambda: nm.pcp(L, pairs, cannot=bad),
+        lambda: nm.reg_pcp(nm.eigenbasis(L, 3), pairs, cannot=bad),
+    ):
+        with pytest.raises(nm.ProblemError, match="cannot"):
+            build()
+
+
 def test_contradictions_are_named_by_their_chain():
     L = sp.eye_array(6).tocsr()
     pairs = nm.Pairs(6, [(0, 1), (1, 2), (2, 5)], [(0, 5), (3, 4)])

@@ -9,7 +9,7 @@ from npkl_models.recipe.fields import FIELDS
 from npkl_models.recipe.recipe import Recipe, fields_of
 
 ON_PAGE = {field.name for field in SHOWN}
-OF = {"p": "simple_npkl", "bound": "simple_npkl", "penalty": "simple_npkl", "nu": "reg_mvu"}
+OF = {"p": "simple_npkl", "bound": "simple_npkl", "penalty": "simple_npkl", "nu": "reg_mvu", "cannot": "pcp"}
 
 IN_BASIS = ("conformal_eigenmaps", "locally_rigid", "reg_mvu", "reg_pcp")
 
@@ -25,6 +25,8 @@ BAD = [
     ("gamma", "-1", "gamma must be positive and finite, got -1.0"),
     ("gamma", "nan", "gamma must be a finite number, got 'nan'"),
     ("gamma", "much", "gamma must be a finite number, got 'much'"),
+    ("cannot", "1", "cannot must be at least -1 and below 1, got 1.0"),
+    ("cannot", "-1.5", "cannot must be at least -1 and below 1, got -1.5"),
     ("row_norm", "0", "row_norm must be positive and finite, got 0.0"),
     ("p", "0.5", "p must be a finite number >= 1, got 0.5"),
     ("bound", "-2", "bound must be positive and finite, got -2.0"),

@@ -18,7 +18,7 @@ from npkl_models.recipe.fields import ESTIMATOR, FIELDS, Fields
 from npkl_models.recipe.recipe import Recipe, fields_of
 
 RECIPES = [
-    Recipe(gamma=2.5, n=30, shift=0.0),
+    Recipe(gamma=2.5, n=30, shift=0.0, cannot=-0.5),
     Recipe(formulation="npkl", loss="hinge", n_basis=8, n=30, backend="burer_monteiro", seed=4),
     Recipe(formulation="npkl", loss="linear", row_norm=1, n=30, rigour="proved"),
     Recipe(formulation="simple_npkl", loss="square", p=3, bound=12, n=30, tol=1e-7),
@@ -130,7 +130,7 @@ def test_a_formulation_that_needs_more_says_what(monkeypatch):
 
 BUILDERS = {
     "gamma": nm.pcp, "loss": nm.npkl, "p": nm.simple_npkl, "bound": nm.simple_npkl, "penalty": nm.simple_npkl, "row_norm": nm.npkl,
-    "nu": nm.reg_mvu, "n_neighbors": nm.knn_affinity,
+    "cannot": nm.pcp, "nu": nm.reg_mvu, "n_neighbors": nm.knn_affinity,
 }  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from npkl_models.answer.extension import extend
+from npkl_models.applications.clustering import principal
 from npkl_models.applications.estimators.scales import warn_of_scales
 from npkl_models.applications.estimators.side import collected, every_pair, landmark_pairs, weighed
 from npkl_models.applications.estimators.solved import SolvedEstimator
@@ -26,18 +28,17 @@ from npkl_models.problem import Problem
 from npkl_models.routes import get_backend
 
 DENSE_LIMIT = 10_000  # the largest number of points of the dense matrix ``kernel_``
-NEGLIGIBLE = 1e-7  # axes with a smaller eigenvalue, relative to the largest, are left out of the factor
 LOOSE = 0.1  # the bound on tr K^2 over n^2: ten equal clusters with K_ij = 1; the bound n would be too tight
 
-Build = Callable[[Matrix, Pairs, float, str], Problem]
+Build = Callable[[Matrix, Pairs, float, str, float], Problem]
 
 FORMULATIONS: dict[str, Build] = {
-    "pcp": lambda L, pairs, gamma, loss: pcp(L, pairs, gamma=gamma),
-    "npkl": lambda L, pairs, gamma, loss: npkl(L, pairs, loss=loss, gamma=gamma),
-    "simple_npkl": lambda L, pairs, gamma, loss: simple_npkl(
+    "pcp": lambda L, pairs, gamma, loss, cannot: pcp(L, pairs, gamma=gamma, cannot=cannot),
+    "npkl": lambda L, pairs, gamma, loss, cannot: npkl(L, pairs, loss=loss, gamma=gamma),
+    "simple_npkl": lambda L, pairs, gamma, loss, cannot: simple_npkl(
         L, pairs, loss=loss, C=gamma, p=2, bound=LOOSE * pairs.n**2
     ),
-    "hard_pcp": lambda L, pairs, gamma, loss: hard_pcp(L, pairs),
+    "hard_pcp": lambda L, pairs, gamma, loss, cannot: hard_pcp(L, pairs),
 }
 """The formulations that an estimator can solve, by name."""
 
@@ -61,6 +62,14 @@ class KernelEstimator(SolvedEstimator):
     @abstractmethod
     def _apart(self) -> int:
         """Number of landmarks that are kept apart if there is no side information."""
+
+    def _trusted(self, L: Matrix, pairs: Pairs, seed: int) -> Pairs:
+        """The pairs with the confidences that the kernel is learnt with; by default those that were given."""
+        return pairs
+
+    def _target(self) -> float:
+        """The target of cannot-links in "pcp"."""
+        return 0.0
 
     def _finish(self, seed: int, weight: Array | None) -> None:
         """Use the kernel that was learnt; by default nothing is done."""
@@ -113,8 +122,9 @@ class KernelEstimator(SolvedEstimator):
         width = self.width_ if np.isfinite(self.width_) else "binary"
         S = knn_affinity(points, self.n_neighbors_, width, self.metric)
         L = laplacian(S, shift=self.shift)
-        solution = self._problem(L, self.pairs_).solve(self.backend, **self._solving(seed))
-        self.factor_ = self._shaped(_principal(self._keep(solution, points)))
+        learnt = self._trusted(L, self.pairs_, seed)
+        solution = self._problem(L, learnt).solve(self.backend, **self._solving(seed))
+        self.factor_ = self._shaped(principal(self._keep(solution, points)))
         self._finish(seed, weight)
         return self
 
@@ -166,7 +176,7 @@ class KernelEstimator(SolvedEstimator):
         if callable(self.formulation):
             return self.formulation(L, pairs, self.gamma)
         name = chosen("formulation", self.formulation, FORMULATIONS)
-        return FORMULATIONS[name](L, pairs, self.gamma, self.loss)
+        return FORMULATIONS[name](L, pairs, self.gamma, self.loss, self._target())
 
     def _solving(self, seed: int) -> dict[str, Any]:
         """Options of the solve; the seed is passed only to a backend that was named and takes a seed."""
@@ -175,21 +185,22 @@ class KernelEstimator(SolvedEstimator):
             out.setdefault("random_state", seed)
         return out
 
-    def _extended(self, X: Any) -> Iterator[Array]:
-        """Rows of the factor for points, in chunks; a training point keeps its own row."""
+    def _extended(self, X: Any, rows: Array | None = None) -> Iterator[Array]:
+        """Rows of the factor, or of ``rows``, for points in chunks; a training point keeps its own row."""
         check_is_fitted(self, "factor_")
         new = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         if sp.issparse(new) != sp.issparse(self._points):
             new = sp.csr_array(new) if sp.issparse(self._points) else new.toarray()
-        return self._placed(new, self.factor_, self._combined)
+        known = self.factor_ if rows is None else rows
+        return self._placed(new, known, partial(self._combined, known))
 
-    def _combined(self, new: Any, distance: Array, near: Index) -> Array:
+    def _combined(self, rows: Array, new: Any, distance: Array, near: Index) -> Array:
         """`extend` with the affinities of `knn_affinity`, each row scaled; the scale does not matter."""
         nearest = distance[:, :1]
         weight = np.exp(-(distance - nearest) * (distance + nearest) / 2 / self.width_**2)
         row = np.repeat(np.arange(len(weight)), weight.shape[1])
-        shape = (len(weight), len(self.factor_))
-        return extend(self.factor_, sp.csr_array((weight.ravel(), (row, near.ravel())), shape=shape))
+        shape = (len(weight), len(rows))
+        return extend(rows, sp.csr_array((weight.ravel(), (row, near.ravel())), shape=shape))
 
     @property
     def kernel_(self) -> Array:
@@ -207,12 +218,3 @@ class KernelEstimator(SolvedEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _principal(V: Array) -> Array:
-    """A factor of the same kernel in its principal axes, the largest axis first, with fixed signs."""
-    U, s, _ = np.linalg.svd(V, full_matrices=False)
-    kept = max(int(np.sum(s**2 > NEGLIGIBLE * s[0] ** 2)), 1)
-    out: Array = U[:, :kept] * s[:kept]
-    largest = out[np.argmax(np.abs(out), axis=0), np.arange(kept)]
-    return out * np.where(largest < 0, -1.0, 1.0)

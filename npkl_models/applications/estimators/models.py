@@ -9,19 +9,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.metrics import pairwise_distances_argmin
+from sklearn.utils.validation import check_is_fitted
 
-from npkl_models.applications.clustering import kernel_kmeans, membership
+from npkl_models.applications.audit import Audit
+from npkl_models.applications.clustering import kernel_kmeans, membership, unit_rows
 from npkl_models.applications.estimators.base import KernelEstimator
+from npkl_models.applications.estimators.noisy import after, before, wanted
+from npkl_models.applications.estimators.side import trusted
 from npkl_models.applications.held_out import ranked_rightly, share_met
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array, Index
-from npkl_models.linalg.owned import whole_number
+from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg.owned import real_number, whole_number
 from npkl_models.model.pairs import Pairs
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
-    """Semi-supervised clustering: learn a kernel from pairs or some classes, then run k-means on it.
+    """Semi-supervised clustering: clusters and a kernel from pairs or some classes, some of them wrong.
 
     Parameters
     ----------
@@ -51,6 +55,12 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         Further options of `Problem.solve`, for example ``{"time_limit": 60}``.
     n_init : int
         Number of restarts of k-means.
+    noise : "auto", float or None
+        Rate of wrong pairs, from 0 to below 0.5; "auto" estimates the rate. None uses no model of wrong
+        pairs: the clusters are then those of k-means on the kernel.
+    cannot : "auto" or float
+        Target of the cannot-links in "pcp". "auto" is -1 / (n_clusters - 1), which makes the clusters the
+        vertices of a simplex.
     random_state : int, RandomState or None
         Seed of k-means, of the landmarks, and of a backend that was named and takes a seed.
 
@@ -58,15 +68,24 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     ----------
     labels_ : ndarray of int, shape (n,)
         Cluster of each training point.
+    beliefs_ : ndarray of shape (n, n_clusters) or None
+        Probability of each cluster at each training point; None without a model of wrong pairs.
+    audit_ : Audit or None
+        The pairs with the probability that each is wrong, the most suspicious pair first
+        (`npkl_models.applications.audit.audit_pairs`); None without a model of wrong pairs.
+    pair_weights_ : ndarray of shape (m,)
+        The factor of each pair's confidence in the kernel, in the order of ``pairs_``: 1 for a pair that is
+        right, 0 for a pair that is more likely wrong than right.
     cluster_centers_ : ndarray of shape (n_clusters, r)
-        Centres of the clusters, in the coordinates of ``factor_``.
+        Centres of the clusters, in the coordinates of ``factor_``; of "pcp" with a negative ``cannot``, in
+        the coordinates of `npkl_models.applications.clustering.directions`.
     factor_ : ndarray of shape (n, r)
         Factor of the kernel in its principal axes. Axes whose eigenvalue is below 1e-7 of the largest are
         left out.
     kernel_ : ndarray of shape (n, n)
         The kernel; an error is raised for more than 10,000 points.
     pairs_ : Pairs
-        The pairs that the kernel was learnt from.
+        The pairs that were given, or those between landmarks.
     supervised_ : bool
         Whether `fit` was given side information.
     width_ : float
@@ -88,9 +107,17 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     ``n_clusters`` landmarks (the points nearest to the centres of k-means) take its place; if
     ``n_clusters=1``, there are two landmarks.
 
-    `predict` gives each new point the average of the rows of its nearest training points, weighted by
-    affinities of the training width (`npkl_models.answer.extension.extend`). The point then joins the cluster
-    with the nearest centre. New points do not influence each other. A training point keeps its own row.
+    With a model of wrong pairs (`npkl_models.applications.pair_noise`), `fit` solves twice. The first kernel
+    has small weights of the pairs. From its clusters, and from those of signed spectral clustering, the model
+    finds the weights ``pair_weights_``. The second kernel, ``solution_``, is learnt with them. The labels are
+    the most probable clusters of the model, which begins again with the clusters of the second kernel. A
+    `WrongPairsWarning` says how many pairs look wrong. "hard_pcp" takes all pairs as right, and has no such
+    model.
+
+    `predict` gives each new point the average of the beliefs of its nearest training points, weighted by
+    affinities of the training width (`npkl_models.answer.extension.extend`). Without a model it averages the
+    rows of the factor, and the point joins the cluster with the nearest centre. New points do not influence
+    each other. A training point keeps its own row.
 
     Pairs are positions in X, so a split of the rows would invalidate them. For `GridSearchCV`, pass the known
     classes as y, with -1 for all other points. `npkl_models.applications.held_out.cross_val_pairs` splits the
@@ -112,19 +139,50 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
 
     n_clusters: int = field(default=2, kw_only=False)
     n_init: int = 20
+    noise: float | str | None = "auto"
+    cannot: float | str = "auto"
 
     def _apart(self) -> int:
         if not self.n_clusters >= 1:
             raise ProblemError(f"n_clusters must be an integer >= 1, got {self.n_clusters!r}")
         return self.n_clusters
 
+    def _target(self) -> float:
+        if self.cannot != "auto":
+            return real_number(self.cannot, "cannot")
+        return -1.0 / max(self.n_clusters - 1, 1)
+
+    def _trusted(self, L: Matrix, pairs: Pairs, seed: int) -> Pairs:
+        self._noise = wanted(self.noise, self.formulation) if self.supervised_ else None
+        self.audit_: Audit | None = None
+        self.beliefs_: Array | None = None
+        self.pair_weights_: Array = np.ones(len(pairs))
+        if self._noise is None or self.n_clusters < 2:
+            return pairs
+        limit: Any = dict(self.options or {}).get("time_limit")
+        self.audit_, found = before(L, pairs, self.n_clusters, self._noise, seed, self.n_init, limit)
+        self.pair_weights_ = found.weights
+        return trusted(pairs, found.weights)
+
     def _finish(self, seed: int, weight: Array | None) -> None:
-        self.labels_ = kernel_kmeans(self.factor_, self.n_clusters, self.n_init, seed, weight)
+        Z = self._space(self.factor_)
+        self.labels_ = kernel_kmeans(Z, self.n_clusters, self.n_init, seed, weight)
+        if self.audit_ is not None and self._noise is not None:
+            L = self.solution_.problem.cost
+            found = after(self.audit_, L, self.pairs_, self.labels_, self.n_clusters, self._noise)
+            self.audit_ = self.audit_.judged(found)
+            self.beliefs_, self.labels_ = found.beliefs, found.labels
         member = membership(self.labels_, self.n_clusters)
         if weight is not None:
             member = member * weight
         size = np.asarray(member.sum(axis=1)).ravel()
-        self.cluster_centers_ = (member @ self.factor_) / np.where(size > 0, size, 1.0)[:, None]
+        self.cluster_centers_ = (member @ Z) / np.where(size > 0, size, 1.0)[:, None]
+
+    def _space(self, rows: Array) -> Array:
+        """The coordinates in which k-means runs, for rows of the factor."""
+        apart = self.supervised_ and len(self.pairs_.cannot_link) > 0
+        simplex = self.formulation == "pcp" and self._target() < 0 and apart
+        return unit_rows(rows[:, : self.n_clusters]) if simplex else rows
 
     def _told(self, X: Any, held: Pairs) -> float:
         return share_met(self.predict(X), held)
@@ -134,8 +192,15 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         return self.fit(X, y, **side).labels_
 
     def predict(self, X: Any) -> Index:
-        """Cluster of each point: the one with the nearest centre in the space of the kernel."""
-        parts = [pairwise_distances_argmin(rows, self.cluster_centers_) for rows in self._extended(X)]
+        """Cluster of each point: the most probable one; without a model, the one with the nearest centre."""
+        check_is_fitted(self, "factor_")
+        if self.beliefs_ is not None:
+            parts = [np.argmax(rows, axis=1) for rows in self._extended(X, self.beliefs_)]
+        else:
+            parts = [
+                pairwise_distances_argmin(self._space(rows), self.cluster_centers_)
+                for rows in self._extended(X)
+            ]
         return np.concatenate(parts).astype(np.intp)
 
 

@@ -191,6 +191,15 @@ def weighed(pairs: Pairs, sample_weight: Array) -> Pairs:
     return Pairs(pairs.n, ends[kept & (pairs.sign > 0)], ends[kept & (pairs.sign < 0)], weight[kept])
 
 
+def trusted(pairs: Pairs, weights: Array) -> Pairs:
+    """Each confidence times a weight; pairs of weight 0 are left out, unless no pair would be left."""
+    kept, ends = weights > 0, np.stack([pairs.i, pairs.j], axis=1)
+    if not kept.any():
+        return pairs
+    confidence = (pairs.confidence * weights)[kept]
+    return Pairs(pairs.n, ends[kept & (pairs.sign > 0)], ends[kept & (pairs.sign < 0)], confidence)
+
+
 def _of_classes(y: ArrayLike | None, n: int) -> Pairs | None:
     """The pairs that the known classes make; None if fewer than two points are of known class."""
     if y is None:

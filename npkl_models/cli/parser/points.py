@@ -25,7 +25,7 @@ def add_cluster(commands: Any) -> None:
         commands,
         "cluster",
         "cluster the rows of a table by a kernel learnt from pairs",
-        "Learn a kernel from points and pairs, form clusters by k-means on the kernel, and write the labels. "
+        "Learn a kernel from points and pairs, find clusters and wrong pairs, and write the labels. "
         "The exit status is 0 if the kernel is certified optimal, 1 if not, and 2 on bad usage.",
         CLUSTER_EXAMPLES,
     )
@@ -39,6 +39,13 @@ def add_cluster(commands: Any) -> None:
         "points nearest to the centres of k-means are kept apart",
     )
     parser.add_argument("--k", type=int, required=True, metavar="K", help="number of clusters")
+    parser.add_argument(
+        "--noise",
+        default="auto",
+        metavar="RATE",
+        help="rate of wrong pairs, below 0.5; auto (the default) estimates it; none clusters by k-means on "
+        "the kernel",
+    )
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the labels: .csv, one in each line")
     parser.add_argument(
         "--plot",

@@ -1,0 +1,130 @@
+"""Belief propagation: the clusters of points from what each point and each pair says.
+
+Every point i has an unknown cluster c_i, and evidence u_i(c) for each cluster. An answer to a pair (i, j) is
+right with a known probability. So the probability of all answers is
+
+    Z = sum_c prod_i u_i(c_i) prod_(i,j) psi_ij(c_i, c_j),
+
+where psi is the probability of the answer, which depends only on whether c_i = c_j. Messages between points
+compute the probability of each cluster at each point and, by Bethe's formula, log Z. Both are exact if the
+pairs form no cycle. On cycles they are approximations.
+
+Sources: Pearl, "Probabilistic Reasoning in Intelligent Systems" (1988), chapter 4; Yedidia, Freeman & Weiss,
+"Constructing Free-Energy Approximations and Generalized Belief Propagation Algorithms", IEEE Transactions on
+Information Theory 51 (2005), section IV.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from npkl_models.linalg import Array, Index, Mask
+
+DAMPING = 0.5  # share of the old message in a new one; without it, messages on cycles may oscillate
+ROUNDS = 15  # number of times that all messages are computed
+LEAST = 1e-12  # the smallest message
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """What the messages say.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n, k)
+        Probability of each cluster at each point.
+    together : ndarray of shape (m,)
+        Probability that the two points of a pair are in one cluster, without the answer to this pair.
+    log_evidence : float
+        log Z, by Bethe's formula.
+    """
+
+    points: Array
+    together: Array
+    log_evidence: float
+
+
+class Answers:
+    """The answers to m pairs of n points, laid out for messages.
+
+    Parameters
+    ----------
+    n : int
+        Number of points.
+    i, j : ndarray of int, shape (m,)
+        The two points of each pair.
+    must : ndarray of bool, shape (m,)
+        The answers: True if the pair is a must-link, False if it is a cannot-link.
+    """
+
+    def __init__(self, n: int, i: Index, j: Index, must: Mask) -> None:
+        m = i.size
+        self.i, self.j, self.must = i, j, must
+        self.sender = np.concatenate([i, j])
+        receiver = np.concatenate([j, i])
+        self.opposite = np.concatenate([np.arange(m, 2 * m), np.arange(m)])
+        self.sums = sp.csr_array((np.ones(2 * m), (receiver, np.arange(2 * m))), shape=(n, 2 * m))
+
+    def __len__(self) -> int:
+        return self.must.size
+
+    def likelihood(self, rates: tuple[float, float]) -> tuple[Array, Array]:
+        """The probability of each answer for two points of one cluster, and for points of two clusters.
+
+        ``rates`` are the probabilities of a wrong answer about points of one cluster and of two clusters.
+        """
+        one, two = rates
+        return np.where(self.must, 1 - one, one), np.where(self.must, two, 1 - two)
+
+    def propagate(self, evidence: Array, rates: tuple[float, float], rounds: int = ROUNDS) -> Beliefs:
+        """The beliefs after a number of rounds of messages.
+
+        Parameters
+        ----------
+        evidence : ndarray of shape (n, k)
+            u_i(c), positive; each row has the sum 1.
+        rates : tuple of (float, float)
+            Probabilities of a wrong answer, strictly between 0 and 1.
+        rounds : int
+            Number of rounds.
+        """
+        m, k = len(self), evidence.shape[1]
+        together, apart = self.likelihood(rates)
+        base, step = np.tile(apart, 2)[:, None], np.tile(together - apart, 2)[:, None]
+        logs = np.log(np.maximum(evidence, LEAST))
+        message = np.full((2 * m, k), 1.0 / k)
+        for turn in range(rounds):
+            cavity = self._cavity(logs, np.log(message))[1]
+            new = base + step * cavity
+            new /= new.sum(axis=1, keepdims=True)
+            message = new if turn == 0 else DAMPING * message + (1 - DAMPING) * new
+            message = np.maximum(message, LEAST)
+        total, cavity = self._cavity(logs, np.log(message))
+        points, logs_of_points = _normalised(total)
+        same = np.einsum("ek,ek->e", cavity[:m], cavity[m:])
+        of_pairs = np.log(together * same + apart * (1 - same)).sum()
+        of_messages = np.log(np.einsum("ek,ek->e", cavity, message[self.opposite])).sum()
+        return Beliefs(points, same, float(logs_of_points.sum() + of_pairs - of_messages))
+
+    def _cavity(self, logs: Array, messages: Array) -> tuple[Array, Array]:
+        """Logarithms of the beliefs, and for each message its sender's belief without the receiver's."""
+        total = logs + self.sums @ messages
+        return total, _normalised(total[self.sender] - messages[self.opposite])[0]
+
+
+def wrong_answers(answers: Answers, together: Array, rates: tuple[float, float]) -> Array:
+    """The probability that each answer is wrong, from the probability of one cluster without this answer."""
+    of_one, of_two = answers.likelihood(rates)
+    one, two = together * of_one, (1 - together) * of_two
+    return np.asarray(np.where(answers.must, two, one) / (one + two))
+
+
+def _normalised(logs: Array) -> tuple[Array, Array]:
+    """Rows of probabilities, and the logarithms of the sums that were divided out."""
+    largest = logs.max(axis=1, keepdims=True)
+    out = np.exp(logs - largest)
+    size = out.sum(axis=1, keepdims=True)
+    return out / size, (np.log(size) + largest)[:, 0]
