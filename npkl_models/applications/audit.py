@@ -74,7 +74,9 @@ class Audit:
     noise: PairNoise | None = None
 
     def suspects(self, share: float = 0.1) -> Index:
-        """The given share of the pairs with the highest scores; pairs with a score of 0 are left out.
+        """The given share of the pairs, the first ones; pairs with a score of 0 are left out.
+
+        With probabilities, pairs that are more likely right than wrong are left out instead.
 
         Examples
         --------
@@ -88,7 +90,8 @@ class Audit:
         if not 0 < share <= 1:
             raise ProblemError(f"share must be above 0 and at most 1, got {share}")
         count = int(np.ceil(share * len(self.pairs)))
-        return self.pairs[:count][self.score[:count] > 0]
+        suspicious = self.score > 0 if self.wrong is None else self.wrong > 0.5
+        return self.pairs[:count][suspicious[:count]]
 
     def judged(self, noise: PairNoise) -> Audit:
         """The same pairs with the probabilities of a model, the pair that is most probably wrong first."""

@@ -107,11 +107,13 @@ class Audited(Protocol):
     def must(self) -> Mask: ...
     @property
     def score(self) -> Array: ...
+    @property
+    def wrong(self) -> Array | None: ...
     def __len__(self) -> int: ...
 
 
 def audit(found: Audited, flipped: ArrayLike | None = None, share: float = 0.1, ax: Any = None) -> Any:
-    """Plot the scores of an audit, the most suspicious pair first; the first pairs are shaded.
+    """Plot the scores of an audit, or its probabilities, the most suspicious pair first.
 
     Parameters
     ----------
@@ -121,7 +123,7 @@ def audit(found: Audited, flipped: ArrayLike | None = None, share: float = 0.1, 
         Pairs that are known to be wrong. They have another colour, and the legend shows how many of them are
         in the shaded share.
     share : float
-        Share of all pairs that is shaded, above 0 and at most 1.
+        Share of all pairs that is shaded, the first ones; above 0 and at most 1.
     ax : matplotlib axes, optional
         Axes to draw on; new axes by default.
 
@@ -136,7 +138,7 @@ def audit(found: Audited, flipped: ArrayLike | None = None, share: float = 0.1, 
 
     Notes
     -----
-    The axis of the scores is logarithmic, down to 1e-6 of the largest score. Smaller scores, and zeros, are
+    The axis is logarithmic, down to 1e-6 of the largest score or probability. Smaller ones, and zeros, are
     drawn at the lower end.
 
     Examples
@@ -156,8 +158,9 @@ def audit(found: Audited, flipped: ArrayLike | None = None, share: float = 0.1, 
     wrong = _among(found, flipped)
     ax = axes(ax, 6.5, 3.6)
     top = int(np.ceil(share * len(found)))
-    foot = FOOT * max(float(found.score.max(initial=0.0)), 1e-300)
-    place, height = np.arange(1, len(found) + 1), np.maximum(found.score, foot)
+    shown = found.score if found.wrong is None else found.wrong
+    foot = FOOT * max(float(shown.max(initial=0.0)), 1e-300)
+    place, height = np.arange(1, len(found) + 1), np.maximum(shown, foot)
     ax.axvspan(0.5, top + 0.5, color=FAINT, alpha=0.15, linewidth=0)
     for name, own, marker in (("must-link", found.must, "o"), ("cannot-link", ~found.must, "v")):
         ax.scatter(place[own], height[own], s=14, color=BLUE, marker=marker, linewidths=0, label=name)
@@ -168,7 +171,7 @@ def audit(found: Audited, flipped: ArrayLike | None = None, share: float = 0.1, 
         ax.scatter([], [], s=30, color=VERMILION, linewidths=0, label=words)
     ax.set_yscale("log")
     ax.set_xlabel("pair, the most suspicious first")
-    ax.set_ylabel("score")
+    ax.set_ylabel("score" if found.wrong is None else "probability that the pair is wrong")
     small_legend(ax)
     return ax
 
