@@ -40,9 +40,9 @@ LIMIT = 20  # seconds of one run
 NEIGHBORS = 10
 
 
-def npkl(X, y, k, pairs, seed):
-    """Ours, with its defaults."""
-    model = NPKLClustering(k, random_state=seed)
+def npkl(X, y, k, pairs, seed, **settings):
+    """Ours, with its defaults if no setting is given."""
+    model = NPKLClustering(k, random_state=seed, **settings)
     return model.fit(X, must_link=pairs.must_link, cannot_link=pairs.cannot_link).labels_
 
 
@@ -121,6 +121,7 @@ def modern(package: str):
 ACTIVE = "pairwise_constraints"
 METHODS = {
     "NPKLClustering": npkl,
+    "NPKLClustering(noise=None, cannot=0.0)": partial(npkl, noise=None, cannot=0.0),
     **{
         name: partial(constrained, module=ACTIVE, name=name)
         for name in ("COPKMeans", "PCKMeans", "MPCKMeans", "MPCKMeansMF", "MKMeans", "RCAKMeans")

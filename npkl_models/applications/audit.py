@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from npkl_models.answer.solution import Solution, factor_of
 from npkl_models.applications.clustering import directions, kernel_kmeans
-from npkl_models.applications.pair_noise import PairNoise, pair_noise
+from npkl_models.applications.pair_noise import PairNoise, looks, pair_noise, rate
 from npkl_models.applications.signed import signed_spectral
 from npkl_models.errors import ProblemError, optional
 from npkl_models.linalg import Array, Index, Mask, Matrix
@@ -36,7 +36,7 @@ SHOWN = 10  # number of rows of the printed table
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Audit:
-    """The pairs of a solved problem in the order of their score, the most suspicious pair first.
+    """The pairs of a solved problem, the most suspicious pair first.
 
     Attributes
     ----------
@@ -59,8 +59,8 @@ class Audit:
     wrong : ndarray of shape (m,) or None
         Probability that the pair is wrong, if the number of clusters was given; it then decides the order.
     noise : PairNoise or None
-        The model behind ``wrong``: rates of wrong pairs, and probabilities of the clusters. Its pairs have
-        the order of the problem.
+        The model behind ``wrong``: rates of wrong pairs, and probabilities of the clusters. Its must-links
+        come first, and a pair that several terms hold is there once.
     """
 
     pairs: Index
@@ -119,8 +119,8 @@ class Audit:
         return len(self.pairs)
 
     def __repr__(self) -> str:
-        if self.noise is not None:
-            return f"Audit({len(self)} pairs, {self.noise.count} look wrong)"
+        if self.wrong is not None:
+            return f"Audit({len(self)} pairs, {looks(int(np.sum(self.wrong > 0.5)))} wrong)"
         return f"Audit({len(self)} pairs, {int(np.sum(self.score > 0))} with a score)"
 
     def __str__(self) -> str:
@@ -178,6 +178,8 @@ def audit_pairs(
     >>> found.pairs[0].tolist(), bool(found.must[0])
     ([1, 4], True)
     """
+    if noise != "auto":
+        rate(noise)
     V = factor_of(solution, "kernel to audit")
     rows = _between_neighbours(solution.problem.cost, V)
     parts = [_of_term(term, V, rows) for term in solution.problem.terms]

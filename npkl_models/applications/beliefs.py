@@ -7,7 +7,7 @@ right with a known probability. So the probability of all answers is
 
 where psi is the probability of the answer, which depends only on whether c_i = c_j. Messages between points
 compute the probability of each cluster at each point and, by Bethe's formula, log Z. Both are exact if the
-pairs form no cycle. On cycles they are approximations.
+pairs form no cycle and there are enough rounds. On cycles they are approximations.
 
 Sources: Pearl, "Probabilistic Reasoning in Intelligent Systems" (1988), chapter 4; Yedidia, Freeman & Weiss,
 "Constructing Free-Energy Approximations and Generalized Belief Propagation Algorithms", IEEE Transactions on
@@ -23,8 +23,9 @@ import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Index, Mask
 
-DAMPING = 0.5  # share of the old message in a new one; without it, messages on cycles may oscillate
-ROUNDS = 15  # number of times that all messages are computed
+DAMPING = 0.3  # share of the old message in a new one; without it, messages on cycles may oscillate
+ROUNDS = 40  # number of times that all messages are computed, unless they stay
+STILL = 1e-3  # the largest change of a message that stays
 LEAST = 1e-12  # the smallest message
 
 
@@ -100,8 +101,9 @@ class Answers:
             cavity = self._cavity(logs, np.log(message))[1]
             new = base + step * cavity
             new /= new.sum(axis=1, keepdims=True)
-            message = new if turn == 0 else DAMPING * message + (1 - DAMPING) * new
-            message = np.maximum(message, LEAST)
+            if turn > 0 and rounds == ROUNDS and np.abs(new - message).max() < STILL:
+                break
+            message = np.maximum(new if turn == 0 else DAMPING * message + (1 - DAMPING) * new, LEAST)
         total, cavity = self._cavity(logs, np.log(message))
         points, logs_of_points = _normalised(total)
         same = np.einsum("ek,ek->e", cavity[:m], cavity[m:])

@@ -4,7 +4,8 @@ The clusters of the points and the rates of wrong answers are found together. A 
 graph say something about its cluster, and so do the answers about it. The weight of the neighbours' word and
 the rates maximise the probability of all answers (`npkl_models.applications.beliefs`). This is a local
 maximum over clusters: it depends on the first clusters. Several first clusters can be tried; the ones that
-make the answers most probable are kept.
+make the answers most probable are kept. Messages are approximations on cycles of pairs. So a few answers
+that contradict each other in a short cycle, and nothing else, may all be believed.
 
 The rates of wrong answers about points of one cluster and of two clusters are equal, unless different rates
 explain the answers so much better that Schwarz's criterion accepts one more parameter (Schwarz, "Estimating
@@ -28,11 +29,14 @@ from npkl_models.linalg.owned import real_number
 from npkl_models.model.pairs import Pairs
 
 RATES = (0.003, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0.35, 0.4)
-TRUST = tuple(np.exp(np.arange(-1.0, 1.25, 0.25)))  # power of the neighbours' word
-DOUBT = tuple(1 / (1 + np.exp(np.arange(4.0, -2.5, -0.5))))  # share of the word that says nothing
+# The neighbours' word is the mean belief w of the neighbours of a point (n x k). The point's evidence is
+# ((1 - doubt) w + doubt / k) ** trust, scaled to the sum 1.
+TRUST = tuple(np.exp(np.arange(-1.0, 1.25, 0.25)))
+DOUBT = tuple(1 / (1 + np.exp(np.arange(4.0, -2.5, -0.5))))
 USUAL = (6, 4, 4)  # where the search begins: a rate of 0.1, a power of 1, a doubt of 0.12
-SPREAD_TRUST, SPREAD_DOUBT = 1.0, 1.5  # standard deviations of the two logarithms before any answer is seen
-MEAN_DOUBT = -2.0
+SPREAD_TRUST, SPREAD_DOUBT = 1.0, 1.5  # standard deviations of log trust and of doubt's log-odds beforehand
+MEAN_DOUBT = -2.0  # mean of doubt's log-odds beforehand
+ENOUGH = 20  # with fewer answers there is one rate, and its price is that of so many
 FIRST = 0.9  # belief in the first cluster of a point
 TURNS = 3  # number of times that the neighbours' word is asked again
 NEAR = ((-3, -2, -1, 0, 1, 2, 3), (0,), (-2, 0, 2))  # steps from the best parameters that are averaged over
@@ -54,10 +58,11 @@ class PairNoise:
         Estimated probability of a wrong answer about two points of one cluster (a cannot-link that should be
         a must-link), and about points of two clusters.
     log_evidence : float
-        Logarithm of the probability of all answers, by which first clusters are compared.
+        The number by which first clusters are compared: the logarithm of the probability of all answers, plus
+        that of the weight of the neighbours' word beforehand, minus the price of a second rate.
     accuses : bool
-        Whether wrong answers explain the pairs so much better than right ones that Schwarz's criterion
-        accepts the rate as a parameter. If not, the rate may as well be 0.
+        Whether estimated rates of wrong answers explain the pairs so much better than the smallest rate that
+        Schwarz's criterion accepts them. False for a given rate.
     """
 
     pairs: Index
@@ -84,7 +89,12 @@ class PairNoise:
 
     def __repr__(self) -> str:
         one, two = self.rates
-        return f"PairNoise({len(self.wrong)} pairs, {self.count} look wrong, rates {one:.2g} and {two:.2g})"
+        return f"PairNoise({len(self.wrong)} pairs, {looks(self.count)} wrong, rates {one:.2g} and {two:.2g})"
+
+
+def looks(count: int) -> str:
+    """The number with its verb."""
+    return f"{count} {'looks' if count == 1 else 'look'}"
 
 
 def pair_noise(
@@ -103,12 +113,13 @@ def pair_noise(
     n_clusters : int
         Number of clusters, at least 2.
     noise : "auto" or float
-        The rate of wrong answers, below 0.5; "auto" estimates the rate.
+        The rate of wrong answers, below 0.5; "auto" estimates the rate. Rates below 0.003 count as 0.003.
 
     Returns
     -------
     PairNoise
-        The result of the first clusters that make the answers most probable.
+        The result of the first clusters that make the answers most probable. Results without an empty
+        cluster come first; a cluster that no answer speaks of may stay empty.
 
     Examples
     --------
@@ -130,8 +141,23 @@ def pair_noise(
     fixed = None if noise == "auto" else rate(noise)
     mean = neighbour_mean(graph)
     answers = Answers(pairs.n, pairs.i, pairs.j, pairs.sign > 0)
-    found = [_from(mean, answers, labels, n_clusters, fixed) for labels in starts]
-    return max(found, key=lambda one: one.log_evidence)
+    found = [_from(mean, answers, labels, n_clusters, fixed) for labels in different(starts)]
+    whole = [
+        (np.unique(search.beliefs(best).points.argmax(axis=1)).size, search, best) for search, best in found
+    ]
+    _, search, best = max(whole, key=lambda one: (one[0], one[1].value(one[2])))
+    return search.result(best)
+
+
+def different(starts: Sequence[Index]) -> list[Index]:
+    """The partitions that are not, with other names of the clusters, one before."""
+    found: list[Index] = []
+    for labels in starts:
+        groups = [np.unique(one * (int(labels.max()) + 1) + labels).size for one in found]
+        counts = [(np.unique(one).size, np.unique(labels).size) for one in found]
+        if not any(size == a == b for size, (a, b) in zip(groups, counts, strict=True)):
+            found.append(labels)
+    return found
 
 
 def rate(noise: float | str) -> float:
@@ -145,26 +171,28 @@ def rate(noise: float | str) -> float:
 
 
 def neighbour_mean(graph: Matrix) -> Matrix:
-    """The sparse matrix (n x n) that averages over each point's neighbours; a lonely point is its own."""
+    """The sparse matrix (n x n) that averages over each point's neighbours; a lonely point has a zero row."""
     A = sp.coo_array(graph)
     off = (A.row != A.col) & (A.data != 0)
     W = sp.csr_array((np.abs(A.data[off]), (A.row[off], A.col[off])), shape=A.shape)
     degree = np.asarray(W.sum(axis=1)).ravel()
-    alone = sp.diags_array(np.where(degree > 0, 0.0, 1.0))
-    return sp.csr_array(sp.diags_array(1 / np.where(degree > 0, degree, 1.0)) @ W + alone)
+    return sp.csr_array(sp.diags_array(1 / np.where(degree > 0, degree, 1.0)) @ W)
 
 
-def _from(mean: Matrix, answers: Answers, labels: Index, k: int, fixed: float | None) -> PairNoise:
-    """The model from one set of first clusters."""
+def _from(
+    mean: Matrix, answers: Answers, labels: Index, k: int, fixed: float | None
+) -> tuple[_Search, _Place]:
+    """The search from one set of first clusters, and the parameters that it has found."""
     beliefs = np.full((labels.size, k), (1 - FIRST) / k)
     beliefs[np.arange(labels.size), labels] += FIRST
     best = _Place(USUAL, None)
     for _ in range(TURNS):
         word = np.asarray(mean @ beliefs)
-        search = _Search(word / word.sum(axis=1, keepdims=True), answers, fixed)
+        said = word.sum(axis=1, keepdims=True)
+        search = _Search(np.where(said > 0, word / np.where(said > 0, said, 1.0), 1.0 / k), answers, fixed)
         best = search.climb(best)
         beliefs = search.beliefs(best).points
-    return search.result(best)
+    return search, best
 
 
 @dataclass(frozen=True)
@@ -185,8 +213,8 @@ class _Search:
 
     def __init__(self, word: Array, answers: Answers, fixed: float | None) -> None:
         self.word, self.answers, self.fixed = word, answers, fixed
-        self.price = float(np.log(len(answers))) / 2  # Schwarz's price of a parameter
-        self.values: dict[_Place, float] = {}
+        self.price = float(np.log(max(len(answers), ENOUGH))) / 2  # Schwarz's price of a parameter
+        self.known: dict[_Place, Beliefs] = {}
 
     def rates(self, place: _Place) -> tuple[float, float]:
         if self.fixed is not None:
@@ -196,27 +224,28 @@ class _Search:
         return one, one if place.other is None else RATES[place.other]
 
     def beliefs(self, place: _Place) -> Beliefs:
-        trust, doubt = TRUST[place.at[1]], DOUBT[place.at[2]]
-        said = ((1 - doubt) * self.word + doubt / self.word.shape[1]) ** trust
-        return self.answers.propagate(said / said.sum(axis=1, keepdims=True), self.rates(place))
+        if place not in self.known:
+            trust, doubt = TRUST[place.at[1]], DOUBT[place.at[2]]
+            said = ((1 - doubt) * self.word + doubt / self.word.shape[1]) ** trust
+            evidence = said / said.sum(axis=1, keepdims=True)
+            self.known[place] = self.answers.propagate(evidence, self.rates(place))
+        return self.known[place]
 
     def value(self, place: _Place) -> float:
         """Log evidence, with what is known of trust and doubt beforehand and Schwarz's price of a rate."""
-        if place not in self.values:
-            _, trust, doubt = place.at
-            share = DOUBT[doubt]
-            known = (np.log(TRUST[trust]) / SPREAD_TRUST) ** 2
-            known += ((np.log(share / (1 - share)) - MEAN_DOUBT) / SPREAD_DOUBT) ** 2
-            price = 0.0 if place.other is None else self.price
-            self.values[place] = self.beliefs(place).log_evidence - float(known) / 2 - price
-        return self.values[place]
+        _, trust, doubt = place.at
+        share = DOUBT[doubt]
+        known = (np.log(TRUST[trust]) / SPREAD_TRUST) ** 2
+        known += ((np.log(share / (1 - share)) - MEAN_DOUBT) / SPREAD_DOUBT) ** 2
+        price = 0.0 if place.other is None else self.price
+        return self.beliefs(place).log_evidence - float(known) / 2 - price
 
     def climb(self, place: _Place) -> _Place:
         """Steps of one parameter at a time until none is better; then two rates instead of one."""
         place = self._ascend(place, self._steps)
         if self.fixed is None:
             place = max(place, self._ascend(_without(place), self._steps), key=self.value)
-        if self.fixed is None and place.other is None and place.at[0] > 0:
+        if self.fixed is None and place.other is None and len(self.answers) >= ENOUGH:
             apart = replace(place, other=place.at[0])
             better = self._ascend(apart, self._steps)
             if self.value(better) > self.value(place):
@@ -224,11 +253,13 @@ class _Search:
         return place
 
     def _ascend(self, place: _Place, steps: Callable[[_Place], list[_Place]]) -> _Place:
+        """Take the first step that is better, until none is."""
         while True:
-            best = max([place, *steps(place)], key=self.value)
-            if best == place:
+            now = self.value(place)
+            better = next((one for one in steps(place) if self.value(one) > now), None)
+            if better is None:
                 return place
-            place = best
+            place = better
 
     def _steps(self, place: _Place, first: int = 0) -> list[_Place]:
         """Neighbouring places; with ``first=2`` the rate stays."""
@@ -262,7 +293,7 @@ class _Search:
         if self.fixed is not None:
             rates[:] = self.fixed
         pairs = np.stack([self.answers.i, self.answers.j], axis=1)
-        accuses = self.fixed is None and best.at[0] > 0
+        accuses = self.fixed is None and max(best.at[0], best.other or 0) > 0
         if accuses:
             right = self._ascend(_without(best), partial(self._steps, first=2))
             accuses = self.value(best) - self.value(right) > self.price

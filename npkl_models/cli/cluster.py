@@ -12,7 +12,7 @@ from npkl_models.applications.audit import Audit
 from npkl_models.applications.clustering import cluster_accuracy
 from npkl_models.applications.estimators.models import NPKLClustering
 from npkl_models.applications.estimators.noisy import WARNINGS
-from npkl_models.applications.pair_noise import rate
+from npkl_models.applications.pair_noise import looks, rate
 from npkl_models.applications.selection import SCALINGS
 from npkl_models.cli import output
 from npkl_models.cli.console import say
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     say(f"{data.name}: {data.n} points, {_said_of(model.pairs_, options)}")
     say(model.solution_.summary())
     if model.audit_ is not None:
-        say(_suspects(model.audit_))
+        say(_suspects(model.audit_, options.noise == "auto"))
     say(_found(model.labels_, data, options.k))
     if options.out is not None:
         output.write_labels(options.out, model.labels_)
@@ -76,14 +76,18 @@ def _number(text: str) -> float:
         raise ProblemError(f"--noise must be auto, none or a number, got {text}") from None
 
 
-def _suspects(audit: Audit) -> str:
+def _suspects(audit: Audit, estimated: bool) -> str:
     """What the model of wrong pairs found, in words."""
-    assert audit.noise is not None
-    count, (one, two) = audit.noise.count, audit.noise.rates
+    found = audit.noise
+    assert found is not None
+    if estimated and not found.accuses:
+        return f"the {len(audit)} pairs do not contradict each other or the graph"
+    one, two = found.rates
     rates = f"{one:.2g}" if one == two else f"{one:.2g} within clusters, {two:.2g} between clusters"
-    line = f"{count} of {len(audit)} pairs look wrong (estimated rate of wrong pairs: {rates})"
-    first = ", ".join(f"{i} - {j}" for i, j in audit.pairs[: min(count, SHOWN)].tolist())
-    return f"{line}: {first}{' ...' if count > SHOWN else ''}" if count else line
+    kind = "estimated" if estimated else "given"
+    line = f"{looks(found.count)} wrong of {len(audit)} pairs ({kind} rate of wrong pairs: {rates})"
+    first = ", ".join(f"{i} - {j}" for i, j in audit.pairs[: min(found.count, SHOWN)].tolist())
+    return f"{line}: {first}{' ...' if found.count > SHOWN else ''}" if first else line
 
 
 def _said_of(pairs: Pairs, options: argparse.Namespace) -> str:

@@ -35,7 +35,7 @@ def pcp(L: Matrix, pairs: Pairs, *, gamma: float = 1.0, cannot: float = 0.0) -> 
     gamma : float
         Weight of the pairs, positive.
     cannot : float
-        Target of the cannot-links, at least -1 and below 1. With 0, the source's target, clusters are
+        Target of the cannot-links, from -1 to 0. With 0, the source's target, clusters are
         orthogonal directions. With -1 / (k - 1) they are the k vertices of a regular simplex, the directions
         that are farthest from each other.
 
@@ -179,10 +179,12 @@ def reg_pcp(basis: Basis, pairs: Pairs, *, cannot: float = 0.0) -> Problem:
 def _targets(pairs: Pairs, cannot: float) -> Array:
     """1 for must-links, and the target of the cannot-links."""
     instance(pairs, Pairs, "pairs")
+    return np.where(pairs.sign > 0, 1.0, cannot_target(cannot))
+
+
+def cannot_target(cannot: float) -> float:
+    """The target of cannot-links as a float, or a ProblemError that says what it must be."""
     value = real_number(cannot, "cannot")
-    if not -1 <= value < 1:
-        raise ProblemError(
-            "cannot, the target of cannot-links, must be at least -1 and below 1, the target of must-links, "
-            f"got {cannot}"
-        )
-    return np.where(pairs.sign > 0, 1.0, value)
+    if not -1 <= value <= 0:
+        raise ProblemError(f"cannot, the target of cannot-links, must be from -1 to 0, got {cannot}")
+    return value

@@ -137,8 +137,11 @@ def condition(problem: Statement) -> float:
     if problem.basis is not None or not problem.terms or not (own > 0).all():
         return USUAL_CONDITION
     for _ in range(SMOOTHING):
-        x = np.abs(x - (C @ x) / own)
-        x /= max(float(np.max(x)), 1e-300)
+        step = np.abs(x - (C @ x) / own)
+        largest = float(np.max(step))
+        if not largest > 0:  # a diagonal cost, at the first step
+            break
+        x = step / largest
     floor = max(float(x @ (C @ x)) / float(x @ x), 0.0) + problem.regularizer.shift
     floor += float(np.min(diagonal_weight(problem)))
     weight = max(float(np.max(term.weight)) for term in problem.terms)

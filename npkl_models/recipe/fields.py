@@ -44,7 +44,7 @@ class Field:
     ] = ()  # parameters of a formulation that are made from it, or "csv" or "set" for such data
     choices: tuple[str, ...] = ()
     low: float = -math.inf  # lower bound; an integer may equal it, a float only if the field is closed
-    high: float = math.inf  # a number must be below this bound
+    high: float = math.inf  # a number must be below this bound, or may equal it if the field is closed
     closed: bool = False
     special: tuple[Special, ...] = ()  # defaults that hold in one place only
 
@@ -90,7 +90,7 @@ class Field:
             raise ProblemError(f"{self.name} must be {kind}, got {short(value)}")
         found = int(number) if self.whole else number
         above = found >= self.low if self.whole or self.closed else found > self.low
-        if not (above and found < self.high):
+        if not (above and (found < self.high or (self.closed and found == self.high))):
             raise ProblemError(f"{self.name} must be {self.range}, got {found}")
         return found
 
@@ -98,7 +98,7 @@ class Field:
     def range(self) -> str:
         """The allowed range in words."""
         if self.closed and math.isfinite(self.high):
-            return f"at least {self.low:g} and below {self.high:g}"
+            return f"from {self.low:g} to {self.high:g}"
         if self.whole or self.closed:
             return f"{'an integer' if self.whole else 'a finite number'} >= {self.low:g}"
         return "positive and finite" if math.isinf(self.high) else f"between {self.low:g} and {self.high:g}"
@@ -171,7 +171,7 @@ class Fields:
     )  # fmt: skip
     cannot: float = _asked(
         0.0, "target of the cannot-links, for pcp and reg_pcp: 0, or -1/(k-1) for k clusters", "problem",
-        label="Target of cannot-links", metavar="T", low=-1, high=1, closed=True, of=("cannot",),
+        label="Target of cannot-links", metavar="T", low=-1, high=0, closed=True, of=("cannot",),
     )  # fmt: skip
     row_norm: float | None = _asked(
         None, "bound on the row norms, for npkl", "problem", label="Row norm b", metavar="b", low=0,

@@ -14,7 +14,7 @@ from npkl_models.applications.audit import audit_pairs
 from npkl_models.applications.beliefs import Answers, wrong_answers
 from npkl_models.applications.clustering import directions
 from npkl_models.applications.estimators.noisy import WrongPairsWarning
-from npkl_models.applications.pair_noise import neighbour_mean, pair_noise
+from npkl_models.applications.pair_noise import different, neighbour_mean, pair_noise
 from npkl_models.applications.signed import signed_graph, signed_spectral
 
 WINE = nm.datasets.load("wine")
@@ -86,6 +86,44 @@ def test_a_rate_for_must_links_alone_is_told_from_one_for_both():
     assert found.rates[1] < 0.03
 
 
+def test_a_rate_for_cannot_links_alone_accuses_too():
+    y = np.repeat([0, 1], 60)
+    pairs = nm.Pairs.from_labels(y, 150, 150, random_state=0)
+    wrong = np.random.default_rng(0).choice(150, 45, replace=False)
+    said = np.delete(pairs.cannot_link, wrong, axis=0)
+    noisy = nm.Pairs(120, np.concatenate([pairs.must_link, pairs.cannot_link[wrong]]), said)
+    points = np.repeat([[0.0], [3.0]], 60, axis=0) + np.random.default_rng(0).normal(size=(120, 1))
+    found = pair_noise(nm.laplacian(points, 10), noisy, [y], 2)
+    assert found.accuses
+    assert found.rates[1] == pytest.approx(0.3, abs=0.1)
+    assert found.rates[0] < 0.03
+
+
+def test_few_answers_have_one_rate():
+    """One or two pairs say nothing of two rates; a single must-link is believed."""
+    y = np.arange(60) % 3
+    points = 4 * np.eye(3)[y] + np.random.default_rng(0).normal(size=(60, 3))
+    for must, cannot in [([(0, 3)], [(0, 1)]), ([(0, 3), (1, 4)], [(0, 2)])]:
+        found = pair_noise(nm.laplacian(points, 8), nm.Pairs(60, must, cannot), [y], 3)
+        assert found.rates[0] == found.rates[1]
+        assert found.count == 0
+    assert nm.NPKLClustering(3).fit(points, must_link=[(0, 1)]).audit_ is None  # no cannot-link, no model
+
+
+def test_equal_partitions_are_tried_once():
+    labels = np.array([0, 0, 1, 2, 2])
+    kept = different([labels, (labels + 1) % 3, np.array([0, 0, 1, 1, 1]), labels])
+    assert [one.tolist() for one in kept] == [[0, 0, 1, 2, 2], [0, 0, 1, 1, 1]]
+
+
+def test_settings_after_a_fit_do_not_change_its_predictions():
+    pairs, _ = turned(WINE.y, 60, 0.0, 0)
+    model = nm.NPKLClustering(3, noise=None).fit(X, pairs=pairs)
+    before = model.predict(X + 0.01)
+    model.set_params(n_clusters=2, cannot=0.0)
+    np.testing.assert_array_equal(model.predict(X + 0.01), before)
+
+
 def test_probabilities_are_calibrated():
     said, true = [], []
     for seed in range(12):
@@ -144,7 +182,7 @@ def test_a_given_rate_is_used():
 @pytest.mark.parametrize("bad", ["often", 0.5, -0.1, True, np.nan])
 def test_a_rate_that_is_none_is_refused(bad):
     with pytest.raises(nm.ProblemError, match="noise"):
-        nm.NPKLClustering(3, noise=bad).fit(X, must_link=[(0, 1)], cannot_link=[(0, 100)])
+        nm.NPKLClustering(3, noise=bad).fit(X)  # even where no pairs are given
 
 
 def test_constraints_have_no_model_of_wrong_pairs():
@@ -187,9 +225,9 @@ def test_directions_of_simplex_targets_are_the_vertices_of_a_simplex():
     np.testing.assert_allclose(rows @ rows.T, np.where(y[:, None] == y, 1.0, -0.5), atol=0.05)
 
 
-def test_neighbours_word_is_a_mean_and_a_lonely_point_has_its_own():
+def test_neighbours_word_is_a_mean_and_a_lonely_point_has_none():
     graph = np.array([[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
-    np.testing.assert_allclose(neighbour_mean(graph).toarray(), [[0, 1, 0], [1, 0, 0], [0, 0, 1]])
+    np.testing.assert_allclose(neighbour_mean(graph).toarray(), [[0, 1, 0], [1, 0, 0], [0, 0, 0]])
 
 
 def matched(truth, labels):

@@ -18,6 +18,7 @@ from npkl_models.applications.estimators.noisy import after, before, wanted
 from npkl_models.applications.estimators.side import trusted
 from npkl_models.applications.held_out import ranked_rightly, share_met
 from npkl_models.errors import ProblemError
+from npkl_models.formulations.propagation import cannot_target
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.linalg.owned import real_number, whole_number
 from npkl_models.model.pairs import Pairs
@@ -72,10 +73,11 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         Probability of each cluster at each training point; None without a model of wrong pairs.
     audit_ : Audit or None
         The pairs with the probability that each is wrong, the most suspicious pair first
-        (`npkl_models.applications.audit.audit_pairs`); None without a model of wrong pairs.
+        (`npkl_models.applications.audit.audit_pairs`); None without a model of wrong pairs. Its values,
+        losses and scores are those of the first kernel.
     pair_weights_ : ndarray of shape (m,)
         The factor of each pair's confidence in the kernel, in the order of ``pairs_``: 1 for a pair that is
-        right, 0 for a pair that is more likely wrong than right.
+        right, 0 for a pair that was more likely wrong than right before the kernel was learnt.
     cluster_centers_ : ndarray of shape (n_clusters, r)
         Centres of the clusters, in the coordinates of ``factor_``; of "pcp" with a negative ``cannot``, in
         the coordinates of `npkl_models.applications.clustering.directions`.
@@ -110,9 +112,10 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     With a model of wrong pairs (`npkl_models.applications.pair_noise`), `fit` solves twice. The first kernel
     has small weights of the pairs. From its clusters, and from those of signed spectral clustering, the model
     finds the weights ``pair_weights_``. The second kernel, ``solution_``, is learnt with them. The labels are
-    the most probable clusters of the model, which begins again with the clusters of the second kernel. A
-    `WrongPairsWarning` says how many pairs look wrong. "hard_pcp" takes all pairs as right, and has no such
-    model.
+    the most probable clusters of the model, which begins again with the clusters of the second kernel. If an
+    estimated rate is well above 0, a `WrongPairsWarning` says how many pairs look wrong. The model reads no
+    confidences and no weights of points. A ``time_limit`` holds for each of the two solves. There is no model
+    without a cannot-link, and none in "hard_pcp", which takes all pairs as right.
 
     `predict` gives each new point the average of the beliefs of its nearest training points, weighted by
     affinities of the training width (`npkl_models.answer.extension.extend`). Without a model it averages the
@@ -145,6 +148,8 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     def _apart(self) -> int:
         if not self.n_clusters >= 1:
             raise ProblemError(f"n_clusters must be an integer >= 1, got {self.n_clusters!r}")
+        self._noise = wanted(self.noise, self.formulation)
+        cannot_target(self._target())
         return self.n_clusters
 
     def _target(self) -> float:
@@ -153,11 +158,13 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         return -1.0 / max(self.n_clusters - 1, 1)
 
     def _trusted(self, L: Matrix, pairs: Pairs, seed: int) -> Pairs:
-        self._noise = wanted(self.noise, self.formulation) if self.supervised_ else None
         self.audit_: Audit | None = None
         self.beliefs_: Array | None = None
         self.pair_weights_: Array = np.ones(len(pairs))
-        if self._noise is None or self.n_clusters < 2:
+        apart = self.supervised_ and len(pairs.cannot_link) > 0
+        simplex = self.formulation == "pcp" and self._target() < 0 and apart
+        self._axes = self.n_clusters if simplex else None
+        if self._noise is None or self.n_clusters < 2 or not apart:
             return pairs
         limit: Any = dict(self.options or {}).get("time_limit")
         self.audit_, found = before(L, pairs, self.n_clusters, self._noise, seed, self.n_init, limit)
@@ -180,9 +187,7 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
 
     def _space(self, rows: Array) -> Array:
         """The coordinates in which k-means runs, for rows of the factor."""
-        apart = self.supervised_ and len(self.pairs_.cannot_link) > 0
-        simplex = self.formulation == "pcp" and self._target() < 0 and apart
-        return unit_rows(rows[:, : self.n_clusters]) if simplex else rows
+        return rows if self._axes is None else unit_rows(rows[:, : self._axes])
 
     def _told(self, X: Any, held: Pairs) -> float:
         return share_met(self.predict(X), held)

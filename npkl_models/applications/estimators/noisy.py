@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from npkl_models.applications.audit import Audit, audit_pairs
 from npkl_models.applications.estimators.scales import UnscaledWarning
-from npkl_models.applications.pair_noise import PairNoise, pair_noise, rate
+from npkl_models.applications.pair_noise import PairNoise, different, pair_noise, rate
 from npkl_models.errors import ProblemError
 from npkl_models.formulations import pcp
 from npkl_models.linalg import Index, Matrix
@@ -51,19 +52,23 @@ def wanted(noise: float | str | None, formulation: object) -> float | str | None
 def before(
     L: Matrix, pairs: Pairs, k: int, noise: float | str, seed: int, n_init: int, time_limit: float | None
 ) -> tuple[Audit, PairNoise]:  # fmt: skip
-    """An audit of the pairs on a kernel with small weights, and its model; a line warns of wrong pairs."""
+    """An audit of the pairs on a kernel with small weights, and its model."""
     problem = pcp(L, pairs, gamma=GENTLE, cannot=-1.0 / (k - 1))
     solution = problem.solve(tol=ROUGH, time_limit=time_limit)
     audit = audit_pairs(solution, k, noise=noise, random_state=seed, n_init=n_init)
-    found = audit.noise
-    assert found is not None
-    if found.count and found.accuses:
-        words = f"{found.count} of {len(pairs)} pairs contradict the rest; see audit_"
-        warnings.warn(words, WrongPairsWarning, stacklevel=4)  # at the call of `fit`
-    return audit, found
+    assert audit.noise is not None
+    return audit, audit.noise
 
 
 def after(audit: Audit, L: Matrix, pairs: Pairs, labels: Index, k: int, noise: float | str) -> PairNoise:
-    """The model once more, with the clusters of the learnt kernel as a further beginning."""
-    assert audit.noise is not None
-    return pair_noise(L, pairs, [labels, audit.noise.labels], k, noise)
+    """The model once more, with the clusters of the learnt kernel as a further beginning; it may warn."""
+    found = audit.noise
+    assert found is not None
+    if len(different([found.labels, labels])) == 2:
+        again = pair_noise(L, pairs, [labels], k, noise)
+        found = max(found, again, key=lambda one: (np.unique(one.labels).size, one.log_evidence))
+    if found.count and found.accuses:
+        verb = "contradicts" if found.count == 1 else "contradict"
+        words = f"{found.count} of {len(pairs)} pairs {verb} the rest; see audit_"
+        warnings.warn(words, WrongPairsWarning, stacklevel=4)  # at the call of `fit`
+    return found
