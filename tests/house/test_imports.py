@@ -149,3 +149,17 @@ def test_a_name_that_is_not_there_is_an_attribute_error():
         nm.sovle  # noqa: B018
     with pytest.raises(ImportError, match="sovle"):
         from npkl_models import sovle  # noqa: F401
+
+
+def test_a_function_of_a_script_can_be_sent_to_other_processes(tmp_path):
+    """joblib and dask pickle such a function with the modules that it uses, the package among them."""
+    path = tmp_path / "script.py"
+    path.write_text(
+        "import joblib, npkl_models as nm\n"
+        "def rows(seed):\n"
+        "    return nm.datasets.load('iris', n=30).n + seed\n"
+        "if __name__ == '__main__':\n"
+        "    print(joblib.Parallel(2)(joblib.delayed(rows)(seed) for seed in range(3)))\n"
+    )
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "[30, 31, 32]", done.stderr
