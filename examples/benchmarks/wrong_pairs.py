@@ -103,8 +103,8 @@ def diffused(X, y, k, pairs, seed):
 
 METHODS = {
     "NPKLClustering": ours,
-    "NPKLClustering, version 0.1": partial(ours, noise=None, cannot=0.0),
-    "NPKLClustering, simplex, no model": partial(ours, noise=None),
+    "NPKLClustering(noise=None, cannot=0.0)": partial(ours, noise=None, cannot=0.0),
+    "NPKLClustering(noise=None)": partial(ours, noise=None),
     "signed spectral": signed,
     "E2CP": diffused,
     "must-link groups, label spreading": closure,
