@@ -261,6 +261,7 @@ The number beside a command says which of the two kinds its runs are. **Runs of 
 
 The runs behind the pages are kept in `docs/lab/papers/runs`; any machine writes the same pages from them.
 The machine had other work during the runs. Compare CPU seconds within a table only, and ignore a factor of two between tables.
+One machine set runs aside and another went on: most cells of KL-ADMM's Table 2 come from a machine that is slower than the one that its command names. Its methods had the same machine on each set, except on a5a: there KL-ADMM had the slower one.
 
 A cell gives its number of draws in brackets. The papers have 20 draws, KML 10. All methods of a row have the same draws.
 The sign ± gives a standard deviation. For a difference taken draw by draw it gives a standard error. One draw has neither. "cut" counts runs that ended at a time limit.
