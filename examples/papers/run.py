@@ -184,7 +184,11 @@ def page(paper: Any, folder: Path) -> str:
         if item.draw is not None and found:
             save(item.draw, found, DOCS / "images" / "papers" / f"{item.name}.png")
             lines.append(f"![{item.title}](../../images/papers/{item.name}.png)")
-    left = [f"- {item.title}: {item.reason}" for item in paper.ITEMS if item.reason]
+    reasons = {
+        item: item.reason or ("" if recorded(item, folder)["how"] else "its runs have not ended yet")
+        for item in paper.ITEMS
+    }
+    left = [f"- {item.title}: {reason}" for item, reason in reasons.items() if reason]
     if left:
         lines.append("## Not re-run\n\n" + "\n".join(left))
     numbered = "\n".join(f"{k}. `{way}`" for k, way in enumerate(ways, 1))
@@ -256,7 +260,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 HEAD = """# The papers, re-run
 
-`python examples/papers/run.py --docs` writes these pages from runs of `--quick` (small sets, two draws; ten minutes on two cores with `--jobs 2`) and of `--all` (all sets; hours).
+`python examples/papers/run.py --docs` writes these pages from runs of `--quick` (small sets, two draws; ten minutes on two cores with `--jobs 2`) and of `--all` (all sets; about four hours).
 The number beside a command says which of the two kinds its runs are. **Runs of --quick are a first look**: two draws decide little. A table that is not run in whole yet says --quick.
 
 The runs behind the pages are kept in `docs/lab/papers/runs`; any machine writes the same pages from them.
