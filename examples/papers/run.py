@@ -260,7 +260,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 HEAD = """# The papers, re-run
 
-`python examples/papers/run.py --docs` writes these pages from runs of `--quick` (small sets, two draws; ten minutes on two cores with `--jobs 2`) and of `--all` (all sets; about four hours).
+`python examples/papers/run.py --docs` writes these pages from runs of `--quick` (small sets, two draws; ten minutes on two cores with `--jobs 2`) and of `--all` (all sets; several hours, here on two machines and never in one piece).
 The number beside a command says which of the two kinds its runs are. **Runs of --quick are a first look**: two draws decide little. A table that is not run in whole yet says --quick.
 
 The runs behind the pages are kept in `docs/lab/papers/runs`; any machine writes the same pages from them.
