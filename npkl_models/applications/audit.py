@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from npkl_models.answer.solution import Solution, factor_of
 from npkl_models.applications.clustering import directions, kernel_kmeans
 from npkl_models.applications.pair_noise import PairNoise, looks, pair_noise, rate
+from npkl_models.applications.propagated import propagated_spectral
 from npkl_models.applications.signed import signed_spectral
 from npkl_models.errors import ProblemError, optional
 from npkl_models.linalg import Array, Index, Mask, Matrix
@@ -199,6 +200,7 @@ def audit_pairs(
     starts = [
         kernel_kmeans(rows, k, n_init, random_state),
         signed_spectral(graph, answers, k, n_init, random_state),
+        propagated_spectral(graph, answers, k, n_init, random_state),
     ]
     return audit.judged(pair_noise(graph, answers, starts, k, noise))
 

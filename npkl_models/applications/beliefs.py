@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from npkl_models.linalg import Array, Index, Mask
 
@@ -37,13 +38,16 @@ class Beliefs:
     ----------
     points : ndarray of shape (n, k)
         Probability of each cluster at each point.
+    before : ndarray of shape (m,)
+        Probability that the two points of a pair are in one cluster, without the answers to this pair.
     together : ndarray of shape (m,)
-        Probability that the two points of a pair are in one cluster, without the answer to this pair.
+        The same probability with the answers to this pair.
     log_evidence : float
         log Z, by Bethe's formula.
     """
 
     points: Array
+    before: Array
     together: Array
     log_evidence: float
 
@@ -56,14 +60,23 @@ class Answers:
     n : int
         Number of points.
     i, j : ndarray of int, shape (m,)
-        The two points of each pair.
-    must : ndarray of bool, shape (m,)
-        The answers: True if the pair is a must-link, False if it is a cannot-link.
+        The two points of each pair; no pair is repeated.
+    must : ndarray of bool, shape (t,)
+        The answers: True if the pair is said to be a must-link, False if it is said to be a cannot-link.
+    pair : ndarray of int, shape (t,), optional
+        The pair that each answer is about; by default there is one answer to each pair, in their order.
+    who : ndarray of int, shape (t,), optional
+        The annotator who gave each answer, counted from 0; by default there is one.
     """
 
-    def __init__(self, n: int, i: Index, j: Index, must: Mask) -> None:
+    def __init__(
+        self, n: int, i: Index, j: Index, must: Mask, pair: Index | None = None, who: Index | None = None
+    ) -> None:  # fmt: skip
         m = i.size
         self.i, self.j, self.must = i, j, must
+        self.pair = np.arange(m) if pair is None else pair
+        self.who = np.zeros(must.size, dtype=np.intp) if who is None else who
+        self.annotators = int(self.who.max()) + 1
         self.sender = np.concatenate([i, j])
         receiver = np.concatenate([j, i])
         self.opposite = np.concatenate([np.arange(m, 2 * m), np.arange(m)])
@@ -72,28 +85,35 @@ class Answers:
     def __len__(self) -> int:
         return self.must.size
 
-    def likelihood(self, rates: tuple[float, float]) -> tuple[Array, Array]:
-        """The probability of each answer for two points of one cluster, and for points of two clusters.
+    def likelihood(self, rates: ArrayLike) -> tuple[Array, Array, float]:
+        """The probability of the answers to each pair, if its points are of one cluster, and if of two.
 
-        ``rates`` are the probabilities of a wrong answer about points of one cluster and of two clusters.
+        ``rates`` (2, or annotators x 2) are the probabilities of a wrong answer about points of one cluster
+        and of two clusters. Both probabilities of a pair are divided by the larger one; the third number is
+        the sum of the logarithms of the divisors.
         """
-        one, two = rates
-        return np.where(self.must, 1 - one, one), np.where(self.must, two, 1 - two)
+        table = np.broadcast_to(np.asarray(rates, dtype=float), (self.annotators, 2))
+        one, two = table[self.who].T
+        of_one, of_two = np.where(self.must, 1 - one, one), np.where(self.must, two, 1 - two)
+        logs = np.stack([np.bincount(self.pair, np.log(part), self.i.size) for part in (of_one, of_two)])
+        largest = logs.max(axis=0)
+        together, apart = np.exp(logs - largest)
+        return together, apart, float(largest.sum())
 
-    def propagate(self, evidence: Array, rates: tuple[float, float], rounds: int = ROUNDS) -> Beliefs:
+    def propagate(self, evidence: Array, rates: ArrayLike, rounds: int = ROUNDS) -> Beliefs:
         """The beliefs after a number of rounds of messages.
 
         Parameters
         ----------
         evidence : ndarray of shape (n, k)
             u_i(c), positive; each row has the sum 1.
-        rates : tuple of (float, float)
-            Probabilities of a wrong answer, strictly between 0 and 1.
+        rates : array_like of shape (2,) or (annotators, 2)
+            Probabilities of a wrong answer, strictly between 0 and 1, as in `likelihood`.
         rounds : int
             Number of rounds.
         """
-        m, k = len(self), evidence.shape[1]
-        together, apart = self.likelihood(rates)
+        m, k = self.i.size, evidence.shape[1]
+        together, apart, divided = self.likelihood(rates)
         base, step = np.tile(apart, 2)[:, None], np.tile(together - apart, 2)[:, None]
         logs = np.log(np.maximum(evidence, LEAST))
         message = np.full((2 * m, k), 1.0 / k)
@@ -109,19 +129,13 @@ class Answers:
         same = np.einsum("ek,ek->e", cavity[:m], cavity[m:])
         of_pairs = np.log(together * same + apart * (1 - same)).sum()
         of_messages = np.log(np.einsum("ek,ek->e", cavity, message[self.opposite])).sum()
-        return Beliefs(points, same, float(logs_of_points.sum() + of_pairs - of_messages))
+        value = float(logs_of_points.sum() + of_pairs - of_messages) + divided
+        return Beliefs(points, same, same * together / (same * together + (1 - same) * apart), value)
 
     def _cavity(self, logs: Array, messages: Array) -> tuple[Array, Array]:
         """Logarithms of the beliefs, and for each message its sender's belief without the receiver's."""
         total = logs + self.sums @ messages
         return total, _normalised(total[self.sender] - messages[self.opposite])[0]
-
-
-def wrong_answers(answers: Answers, together: Array, rates: tuple[float, float]) -> Array:
-    """The probability that each answer is wrong, from the probability of one cluster without this answer."""
-    of_one, of_two = answers.likelihood(rates)
-    one, two = together * of_one, (1 - together) * of_two
-    return np.asarray(np.where(answers.must, two, one) / (one + two))
 
 
 def _normalised(logs: Array) -> tuple[Array, Array]:

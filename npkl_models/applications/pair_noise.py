@@ -14,32 +14,22 @@ the Dimension of a Model", Annals of Statistics 6, 1978).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from itertools import product
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.applications.beliefs import Answers, Beliefs, wrong_answers
+from npkl_models.applications.annotators import AnnotatedPairs
+from npkl_models.applications.beliefs import Answers
+from npkl_models.applications.noise_search import USUAL, Place, Search
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.linalg.owned import real_number
 from npkl_models.model.pairs import Pairs
 
-RATES = (0.003, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0.35, 0.4)
-# The neighbours' word is the mean belief w of the neighbours of a point (n x k). The point's evidence is
-# ((1 - doubt) w + doubt / k) ** trust, scaled to the sum 1.
-TRUST = tuple(np.exp(np.arange(-1.0, 1.25, 0.25)))
-DOUBT = tuple(1 / (1 + np.exp(np.arange(4.0, -2.5, -0.5))))
-USUAL = (6, 4, 4)  # where the search begins: a rate of 0.1, a power of 1, a doubt of 0.12
-SPREAD_TRUST, SPREAD_DOUBT = 1.0, 1.5  # standard deviations of log trust and of doubt's log-odds beforehand
-MEAN_DOUBT = -2.0  # mean of doubt's log-odds beforehand
-ENOUGH = 20  # with fewer answers there is one rate, and its price is that of so many
 FIRST = 0.9  # belief in the first cluster of a point
 TURNS = 3  # number of times that the neighbours' word is asked again
-NEAR = ((-3, -2, -1, 0, 1, 2, 3), (0,), (-2, 0, 2))  # steps from the best parameters that are averaged over
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +53,9 @@ class PairNoise:
     accuses : bool
         Whether estimated rates of wrong answers explain the pairs so much better than the smallest rate that
         Schwarz's criterion accepts them. False for a given rate.
+    annotator_rates : ndarray of shape (annotators, 2) or None
+        Rates of wrong answers of each annotator, about points of one cluster and of two clusters, if the
+        pairs have annotators.
     """
 
     pairs: Index
@@ -71,6 +64,7 @@ class PairNoise:
     rates: tuple[float, float]
     log_evidence: float
     accuses: bool
+    annotator_rates: Array | None = None
 
     @property
     def labels(self) -> Index:
@@ -98,8 +92,9 @@ def looks(count: int) -> str:
 
 
 def pair_noise(
-    graph: Matrix, pairs: Pairs, starts: Sequence[Index], n_clusters: int, noise: float | str = "auto"
-) -> PairNoise:
+    graph: Matrix, pairs: Pairs, starts: Sequence[Index], n_clusters: int, noise: float | str = "auto",
+    annotated: AnnotatedPairs | None = None,
+) -> PairNoise:  # fmt: skip
     """Find the wrong pairs, the rates of wrong answers, and the clusters.
 
     Parameters
@@ -114,6 +109,8 @@ def pair_noise(
         Number of clusters, at least 2.
     noise : "auto" or float
         The rate of wrong answers, below 0.5; "auto" estimates the rate. Rates below 0.003 count as 0.003.
+    annotated : AnnotatedPairs, optional
+        All answers to the pairs, if several annotators answered; ``pairs`` are then ``annotated.pairs``.
 
     Returns
     -------
@@ -140,13 +137,21 @@ def pair_noise(
         raise ProblemError(f"n_clusters must be at least 2, got {n_clusters}")
     fixed = None if noise == "auto" else rate(noise)
     mean = neighbour_mean(graph)
-    answers = Answers(pairs.n, pairs.i, pairs.j, pairs.sign > 0)
+    if annotated is None:
+        answers = Answers(pairs.n, pairs.i, pairs.j, pairs.sign > 0)
+    else:
+        answers = Answers(pairs.n, pairs.i, pairs.j, annotated.must, annotated.pair, annotated.who)
     found = [_from(mean, answers, labels, n_clusters, fixed) for labels in different(starts)]
     whole = [
         (np.unique(search.beliefs(best).points.argmax(axis=1)).size, search, best) for search, best in found
     ]
     _, search, best = max(whole, key=lambda one: (one[0], one[1].value(one[2])))
-    return search.result(best)
+    result = search.averaged(best)
+    wrong = np.where(pairs.sign > 0, 1 - result.together, result.together)
+    one, two = result.rates.tolist()
+    own = None if annotated is None else search.own_rates(best)
+    ends = np.stack([pairs.i, pairs.j], axis=1)
+    return PairNoise(ends, wrong, result.points, (one, two), result.value, result.accuses, own)
 
 
 def different(starts: Sequence[Index]) -> list[Index]:
@@ -181,123 +186,17 @@ def neighbour_mean(graph: Matrix) -> Matrix:
 
 def _from(
     mean: Matrix, answers: Answers, labels: Index, k: int, fixed: float | None
-) -> tuple[_Search, _Place]:
+) -> tuple[Search, Place]:  # fmt: skip
     """The search from one set of first clusters, and the parameters that it has found."""
     beliefs = np.full((labels.size, k), (1 - FIRST) / k)
     beliefs[np.arange(labels.size), labels] += FIRST
-    best = _Place(USUAL, None)
+    best = USUAL
+    own: Array = np.zeros((answers.annotators, 2))
     for _ in range(TURNS):
         word = np.asarray(mean @ beliefs)
         said = word.sum(axis=1, keepdims=True)
-        search = _Search(np.where(said > 0, word / np.where(said > 0, said, 1.0), 1.0 / k), answers, fixed)
+        share = np.where(said > 0, word / np.where(said > 0, said, 1.0), 1.0 / k)
+        search = Search(share, answers, fixed, own)
         best = search.climb(best)
-        beliefs = search.beliefs(best).points
+        beliefs, own = search.beliefs(best).points, search.learnt(best)
     return search, best
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Positions of rate, trust and doubt in their lists; a second rate if it differs from the first."""
-
-    at: tuple[int, int, int]
-    other: int | None
-
-
-def _without(place: _Place) -> _Place:
-    """The same trust and doubt, with the smallest rate of wrong answers."""
-    return _Place((0, *place.at[1:]), None)
-
-
-class _Search:
-    """The search for the parameters that make the answers most probable, given the neighbours' word."""
-
-    def __init__(self, word: Array, answers: Answers, fixed: float | None) -> None:
-        self.word, self.answers, self.fixed = word, answers, fixed
-        self.price = float(np.log(max(len(answers), ENOUGH))) / 2  # Schwarz's price of a parameter
-        self.known: dict[_Place, Beliefs] = {}
-
-    def rates(self, place: _Place) -> tuple[float, float]:
-        if self.fixed is not None:
-            one = max(self.fixed, RATES[0])
-            return one, one
-        one = RATES[place.at[0]]
-        return one, one if place.other is None else RATES[place.other]
-
-    def beliefs(self, place: _Place) -> Beliefs:
-        if place not in self.known:
-            trust, doubt = TRUST[place.at[1]], DOUBT[place.at[2]]
-            said = ((1 - doubt) * self.word + doubt / self.word.shape[1]) ** trust
-            evidence = said / said.sum(axis=1, keepdims=True)
-            self.known[place] = self.answers.propagate(evidence, self.rates(place))
-        return self.known[place]
-
-    def value(self, place: _Place) -> float:
-        """Log evidence, with what is known of trust and doubt beforehand and Schwarz's price of a rate."""
-        _, trust, doubt = place.at
-        share = DOUBT[doubt]
-        known = (np.log(TRUST[trust]) / SPREAD_TRUST) ** 2
-        known += ((np.log(share / (1 - share)) - MEAN_DOUBT) / SPREAD_DOUBT) ** 2
-        price = 0.0 if place.other is None else self.price
-        return self.beliefs(place).log_evidence - float(known) / 2 - price
-
-    def climb(self, place: _Place) -> _Place:
-        """Steps of one parameter at a time until none is better; then two rates instead of one."""
-        place = self._ascend(place, self._steps)
-        if self.fixed is None:
-            place = max(place, self._ascend(_without(place), self._steps), key=self.value)
-        if self.fixed is None and place.other is None and len(self.answers) >= ENOUGH:
-            apart = replace(place, other=place.at[0])
-            better = self._ascend(apart, self._steps)
-            if self.value(better) > self.value(place):
-                return better
-        return place
-
-    def _ascend(self, place: _Place, steps: Callable[[_Place], list[_Place]]) -> _Place:
-        """Take the first step that is better, until none is."""
-        while True:
-            now = self.value(place)
-            better = next((one for one in steps(place) if self.value(one) > now), None)
-            if better is None:
-                return place
-            place = better
-
-    def _steps(self, place: _Place, first: int = 0) -> list[_Place]:
-        """Neighbouring places; with ``first=2`` the rate stays."""
-        moves = [(-1, 0, 0), (1, 0, 0), (0, -1, 0), (0, 1, 0), (0, 0, -1), (0, 0, 1)]
-        found = [self._moved(place, move) for move in moves[first if self.fixed is None else 2 :]]
-        if place.other is not None:
-            for step in (-1, 1):
-                if 0 <= place.other + step < len(RATES):
-                    found.append(replace(place, other=place.other + step))
-        return [one for one in found if one is not None]
-
-    def _moved(self, place: _Place, move: tuple[int, ...]) -> _Place | None:
-        first, second, third = (a + b for a, b in zip(place.at, move, strict=True))
-        at = first, second, third
-        inside = all(0 <= a < len(values) for a, values in zip(at, (RATES, TRUST, DOUBT), strict=True))
-        return replace(place, at=at) if inside else None
-
-    def result(self, best: _Place) -> PairNoise:
-        """The means over parameters near the best ones, each weighted by its evidence."""
-        near = NEAR if self.fixed is None else ((0,), *NEAR[1:])
-        places = [place for move in product(*near) if (place := self._moved(best, move)) is not None]
-        values = np.array([self.value(place) for place in places])
-        share = np.exp(values - values.max())
-        share /= share.sum()
-        points, wrong, rates = 0.0, 0.0, np.zeros(2)
-        for part, place in zip(share, places, strict=True):
-            found = self.beliefs(place)
-            points = points + part * found.points
-            wrong = wrong + part * wrong_answers(self.answers, found.together, self.rates(place))
-            rates += part * np.array(self.rates(place))
-        if self.fixed is not None:
-            rates[:] = self.fixed
-        pairs = np.stack([self.answers.i, self.answers.j], axis=1)
-        accuses = self.fixed is None and max(best.at[0], best.other or 0) > 0
-        if accuses:
-            right = self._ascend(_without(best), partial(self._steps, first=2))
-            accuses = self.value(best) - self.value(right) > self.price
-        return PairNoise(
-            pairs, np.asarray(wrong), np.asarray(points), (float(rates[0]), float(rates[1])),
-            self.value(best), accuses,
-        )  # fmt: skip

@@ -61,26 +61,36 @@ def signed_spectral(
     if not 1 <= n_clusters <= pairs.n:
         raise ProblemError(f"n_clusters must be between 1 and n = {pairs.n}, got {n_clusters}")
     A = signed_graph(graph, pairs)
-    degree = np.asarray(abs(A).sum(axis=1)).ravel()
-    scale = sp.diags_array(1 / np.sqrt(np.where(degree > 0, degree, 1.0)))
-    V = _largest(sp.csr_array(scale @ A @ scale), n_clusters)
+    scale = degree_scale(A)
+    V = leading(sp.csr_array(scale @ A @ scale), n_clusters)
     return kernel_kmeans(unit_rows(V), n_clusters, n_init, random_state)
 
 
 def signed_graph(graph: Matrix, pairs: Pairs) -> Matrix:
     """The affinities, at most 1, with +1 and -1 in the place of the pairs."""
+    A = affinities(graph)
+    ends = np.concatenate([pairs.i, pairs.j]), np.concatenate([pairs.j, pairs.i])
+    told = sp.csr_array((np.ones(2 * len(pairs)), ends), shape=A.shape)
+    sign = sp.csr_array((np.tile(pairs.sign, 2), ends), shape=A.shape)
+    return sp.csr_array(A - A.multiply(told) + sign)
+
+
+def affinities(graph: Matrix) -> Matrix:
+    """The affinities of a graph or a Laplacian, divided by the largest; no point is its own neighbour."""
     C = sp.coo_array(graph)
     off = (C.row != C.col) & (C.data != 0)
     weight = np.abs(C.data[off])
     weight = weight / weight.max() if weight.size else weight
-    A = sp.csr_array((weight, (C.row[off], C.col[off])), shape=C.shape)
-    ends = np.concatenate([pairs.i, pairs.j]), np.concatenate([pairs.j, pairs.i])
-    told = sp.csr_array((np.ones(2 * len(pairs)), ends), shape=C.shape)
-    sign = sp.csr_array((np.tile(pairs.sign, 2), ends), shape=C.shape)
-    return sp.csr_array(A - A.multiply(told) + sign)
+    return sp.csr_array((weight, (C.row[off], C.col[off])), shape=C.shape)
 
 
-def _largest(A: Matrix, count: int) -> Array:
+def degree_scale(A: Matrix) -> Matrix:
+    """The diagonal matrix of 1 / sqrt(d), with d the sums of absolute values of the rows; 1 for d = 0."""
+    degree = np.asarray(abs(A).sum(axis=1)).ravel()
+    return sp.diags_array(1 / np.sqrt(np.where(degree > 0, degree, 1.0)))
+
+
+def leading(A: Matrix, count: int) -> Array:
     """Eigenvectors of the largest eigenvalues (n x count)."""
     n = A.shape[0]
     if n <= DENSE or 2 * count + 2 >= n:

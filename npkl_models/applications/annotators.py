@@ -1,0 +1,173 @@
+"""Answers of several annotators about pairs: which answer is right, and how often each annotator is wrong.
+
+Each annotator has two unknown rates of wrong answers, about points of one cluster and about points of two.
+A pair may have several answers. Expectation and maximisation alternate: the probability that a pair is a
+must-link follows from the rates, and the rates follow from these probabilities. The result is a local
+maximum. Without a graph, nothing but repeated answers tells a good annotator from a bad one;
+`npkl_models.applications.pair_noise` reads the graph, too.
+
+Source: Dawid & Skene, "Maximum Likelihood Estimation of Observer Error-Rates Using the EM Algorithm",
+Applied Statistics 28 (1979), here for the two classes must-link and cannot-link.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array, Index, Mask
+from npkl_models.model.pairs import Pairs
+
+STRENGTH = 5.0  # what is known of a rate beforehand counts as so many answers
+BEFOREHAND = 0.1  # a rate beforehand
+TURNS = 200  # largest number of turns
+STILL = 1e-6  # the largest change of a probability that stays
+
+
+@dataclass(frozen=True, eq=False)
+class AnnotatedPairs:
+    """Pairs with all answers to them.
+
+    Attributes
+    ----------
+    pairs : Pairs
+        Each pair once, with its more probable answer; m pairs.
+    probability : ndarray of shape (m,)
+        Probability that each pair is a must-link, by the answers alone.
+    must : ndarray of bool, shape (t,)
+        The answers.
+    pair : ndarray of int, shape (t,)
+        The pair that each answer is about, as a position in ``pairs``.
+    who : ndarray of int, shape (t,)
+        The annotator of each answer, as a position in ``names``.
+    names : ndarray of shape (a,)
+        The annotators.
+    rates : ndarray of shape (a, 2)
+        Estimated probabilities of a wrong answer about two points of one cluster, and about points of two
+        clusters, by the answers alone.
+    """
+
+    pairs: Pairs
+    probability: Array
+    must: Mask
+    pair: Index
+    who: Index
+    names: Array
+    rates: Array
+
+    @property
+    def weights(self) -> Array:
+        """Weights of the pairs, shape (m,): 1 for a certain answer, 0 if both are equally probable."""
+        return np.abs(2 * self.probability - 1)
+
+    def __repr__(self) -> str:
+        return f"AnnotatedPairs({len(self.pairs)} pairs, {self.must.size} answers of {len(self.names)})"
+
+
+def annotated_pairs(n: int, pairs: ArrayLike, answers: ArrayLike, annotator: ArrayLike) -> AnnotatedPairs:
+    """Weigh the answers of several annotators.
+
+    Parameters
+    ----------
+    n : int
+        Number of points.
+    pairs : array_like of int, shape (t, 2)
+        The pair of each answer; pairs may be repeated.
+    answers : array_like of shape (t,)
+        +1 for must-links and -1 for cannot-links, or booleans, or 1 and 0.
+    annotator : array_like of shape (t,)
+        Who gave each answer: names or numbers.
+
+    Returns
+    -------
+    AnnotatedPairs
+        Each pair once, with its more probable answer, and the rates of the annotators.
+
+    Raises
+    ------
+    ProblemError
+        If the lengths differ, or a pair or an answer is invalid.
+
+    Examples
+    --------
+    >>> from npkl_models.applications.annotators import annotated_pairs
+    >>> ends = [(0, 1), (0, 1), (0, 1), (1, 2), (1, 2), (1, 2)]
+    >>> found = annotated_pairs(3, ends, [1, 1, -1, -1, -1, 1], ["ann", "bob", "cat"] * 2)
+    >>> found.pairs.must_link.tolist(), found.pairs.cannot_link.tolist()
+    ([[0, 1]], [[1, 2]])
+    >>> found.names[found.rates.sum(axis=1).argmax()].item()
+    'cat'
+    """
+    ends, must = np.asarray(pairs), signs(answers) > 0
+    names, who = _names(annotator)
+    if not len(ends) == must.size == who.size:
+        raise ProblemError(
+            f"pairs, answers and annotator must have one length, got {len(ends)}, {must.size} and {who.size}"
+        )
+    one = Pairs(n, ends, None)  # checks the pairs, and has each once
+    i, j = np.sort(ends, axis=1).T
+    pair = np.searchsorted(one.i * n + one.j, i * n + j)
+    probability, rates = _alternate(must, pair, who, len(one), len(names))
+    order = np.argsort(probability < 0.5, kind="stable")  # must-links first, as in Pairs
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    both, said = np.stack([one.i, one.j], axis=1), probability >= 0.5
+    kept = Pairs(n, both[said], both[~said])
+    return AnnotatedPairs(kept, probability[order], must, place[pair], who, names, rates)
+
+
+def signs(answers: ArrayLike) -> Array:
+    """Answers as +1 and -1."""
+    values = np.asarray(answers)
+    if values.ndim == 1 and values.dtype.kind in "biuf":
+        known = values.astype(float)
+        if np.isin(known, (-1.0, 1.0)).all() or np.isin(known, (0.0, 1.0)).all():
+            return np.where(known > 0, 1.0, -1.0)
+    raise ProblemError("answers must be +1 and -1, or booleans, in one row")
+
+
+def _names(annotator: Any) -> tuple[Array, Index]:
+    values = np.asarray(annotator)
+    if values.ndim != 1 or values.dtype.kind not in "biuUSOf":
+        raise ProblemError(f"annotator must have a name or number for each answer, got shape {values.shape}")
+    if values.dtype.kind == "O":
+        values = values.astype(str)
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise ProblemError("annotator must have a name or a number for each answer, got NaN")
+    names, who = np.unique(values, return_inverse=True)
+    return names, who.ravel().astype(np.intp)
+
+
+def _alternate(must: Mask, pair: Index, who: Index, m: int, a: int) -> tuple[Array, Array]:
+    """The probabilities of must-links (m,) and the rates (a x 2), by turns."""
+    yes, every = np.bincount(pair, must, m), np.bincount(pair, minlength=m)
+    probability = (yes + 0.5) / (every + 1.0)
+    rates = np.full((a, 2), BEFOREHAND)
+    for _ in range(TURNS):
+        same = probability[pair]
+        rates = counted_rates(must, same, who, np.full((a, 2), BEFOREHAND))
+        share = np.clip(probability.mean(), 0.01, 0.99)
+        one, two = rates[who].T
+        odds = np.log(np.where(must, 1 - one, one)) - np.log(np.where(must, two, 1 - two))
+        total = np.bincount(pair, odds, m) + np.log(share / (1 - share))
+        new = 1 / (1 + np.exp(-np.clip(total, -500, 500)))
+        still = np.abs(new - probability).max() < STILL
+        probability = new
+        if still:
+            break
+    return probability, rates
+
+
+def counted_rates(must: Mask, same: Array, who: Index, before: Array) -> Array:
+    """Rates of wrong answers (a x 2) from the probability that each answer is about one cluster.
+
+    ``before`` (a x 2) are the rates that are expected beforehand.
+    """
+    a = len(before)
+    wrong = [np.bincount(who, part, a) for part in (same * ~must, (1 - same) * must)]
+    every = [np.bincount(who, part, a) for part in (same, 1 - same)]
+    return (np.stack(wrong, axis=1) + STRENGTH * before) / (np.stack(every, axis=1) + STRENGTH)
