@@ -113,7 +113,8 @@ def write_docs(folder: Path) -> None:
     links += "\n- [From equation to API](papers/equations.md)"
     names = "\n".join(f"papers/{name}" for name in (*titles, "claims", "equations"))
     toctree = f"```{{toctree}}\n:hidden:\n\n{names}\n```"
-    write_text(LAB / "papers.md", f"{HEAD}\n{links}\n\n{toctree}\n")
+    head = HEAD.format(hours=recorded_hours(folder))
+    write_text(LAB / "papers.md", f"{head}\n{links}\n\n{toctree}\n")
 
 
 def recorded(item: Item, folder: Path) -> dict[str, Any]:
@@ -199,6 +200,21 @@ def page(paper: Any, folder: Path) -> str:
     return "\n\n".join(lines) + "\n"
 
 
+def recorded_hours(folder: Path) -> float:
+    """CPU hours of all runs that record their seconds; items that share their runs count once."""
+    different = {json.dumps(shown_of(item, folder), sort_keys=True) for item in ITEMS.values()}
+    return sum(_seconds(json.loads(text)) for text in different) / 3600
+
+
+def _seconds(found: Any) -> float:
+    """The sum of all numbers called "seconds" in a tree of results; a list of seconds counts its last."""
+    if not isinstance(found, dict):
+        return 0.0
+    own = found.get("seconds", 0.0)
+    rest = sum(_seconds(part) for name, part in found.items() if name != "seconds")
+    return rest + float((own[-1] if own else 0.0) if isinstance(own, list) else own or 0.0)
+
+
 def _machine() -> str:
     return ", ".join(f"{name} {value}" for name, value in machine().items())
 
@@ -260,7 +276,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 HEAD = """# The papers, re-run
 
-`python examples/papers/run.py --docs` writes these pages from runs of `--quick` (small sets, two draws; ten minutes on two cores with `--jobs 2`) and of `--all` (all sets; several hours, here on two machines and never in one piece).
+`python examples/papers/run.py --docs` writes these pages from runs of `--quick` (small sets, two draws; ten minutes on two cores with `--jobs 2`) and of `--all` (all sets; here on two machines and never in one piece). The runs that record their CPU seconds add up to {hours:.1f} hours of one core. The tables of KML, the pictures and the preparation of the runs record none, so the time of the whole on two cores has not been measured.
 The number beside a command says which of the two kinds its runs are. **Runs of --quick are a first look**: two draws decide little. A table that is not run in whole yet says --quick.
 
 The runs behind the pages are kept in `docs/lab/papers/runs`; any machine writes the same pages from them.
