@@ -251,7 +251,7 @@ def _as_stated(problem: Statement) -> SDPAFile:
     C = sp.coo_array(problem.restrict(problem.cost + incidence.adjoint(fixed)))
     number = np.cumsum(moving, dtype=np.intp) * moving
     constant = box.conjugate(fixed)
-    box = Box(*(part[moving] for part in (box.b, box.q, box.lower, box.upper)))
+    box = box.kept(moving)
     file = SDPAFile(box.b, [problem.order], moving, fixed, constant)
     upper = C.coords[0] <= C.coords[1]
     i, j = (ends[upper] + 1 for ends in C.coords)

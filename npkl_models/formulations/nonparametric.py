@@ -33,7 +33,7 @@ def npkl(
         Graph Laplacian, usually ``laplacian(X, shift=delta)`` with delta > 0.
     pairs : Pairs
         Must-links and cannot-links, with confidences c_ij.
-    loss : {"square", "hinge", "squared_hinge", "absolute", "huber", "linear"} or Loss
+    loss : {"square", "hinge", "squared_hinge", "logistic", "absolute", "huber", "linear"} or Loss
         Loss of the pairs. The linear loss needs ``row_norm``.
     gamma : float
         Weight of the pairs, positive.
@@ -95,7 +95,7 @@ def simple_npkl(
         Graph Laplacian.
     pairs : Pairs
         Must-links and cannot-links, with confidences c_ij.
-    loss : {"square", "hinge", "squared_hinge", "absolute", "huber", "linear"} or Loss
+    loss : {"square", "hinge", "squared_hinge", "logistic", "absolute", "huber", "linear"} or Loss
         Loss of the pairs.
     C : float
         Weight of the losses, positive.

@@ -19,7 +19,7 @@ from npkl_models.interior.path import MET, Iterate
 from npkl_models.interior.rescaling import BEGIN, EVERY, rescalable, rescaled
 from npkl_models.interior.values import values_of
 from npkl_models.linalg import Array
-from npkl_models.model.conjugates import quadratic_conjugates
+from npkl_models.model.conjugates import boxed_conjugates
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
@@ -259,7 +259,7 @@ TAKES = Takes(
         "combinations of distances",
         "trace",
     ),
-    beyond=quadratic_conjugates,
+    beyond=boxed_conjugates,
 )
 BACKEND = Backend(
     "interior", "interior", "the exact SDP by an interior-point method of our own", TAKES, _plan,

@@ -124,10 +124,11 @@ class Iterate:
         H = schur(values, self.K, Z)
         pulls = self.low / self.to_lower, self.high / self.to_upper  # zero for multipliers without an end
         pull = pulls[0] + pulls[1]
-        H.reshape(-1, order="F")[:: len(H) + 1] += box.q + pull
+        bend, slope = box.bend(self.y), box.slope(self.y)
+        H.reshape(-1, order="F")[:: len(H) + 1] += bend + pull
         inverse = inverse_of(values, H, self.L_K, self.L)
         refinements = REFINEMENTS if values.problem.equalities and self.amiss <= MET else 0
-        of_K, of_Z, base = values.of(self.K), values.of(Z), -box.b - box.q * self.y
+        of_K, of_Z, base = values.of(self.K), values.of(Z), -slope
         if self.rho:
             base = base - values.of_product(self.K, np.asarray(self.rho * self.R @ Z))
 
@@ -148,7 +149,7 @@ class Iterate:
                 dK += target * Z
             least = np.inf
             for _ in range(refinements if before is not None else 0):
-                missed = of_K + values.of(dK) - box.b - box.q * (self.y + dy)
+                missed = of_K + values.of(dK) - slope - bend * dy
                 missed += at_low - at_high - pull * dy
                 size = float(np.max(np.abs(missed), initial=0.0))
                 if not ROUNDED * float(np.max(np.abs(box.b))) < size <= 0.5 * least:

@@ -188,7 +188,7 @@ def values_of(problem: Statement) -> Values:
     points, ends = np.unique(np.concatenate([stacked.row[kept], stacked.column[kept]]), return_inverse=True)
     row, column = np.split(ends.astype(np.intp), 2)
     own = Incidence(owner, row, column, stacked.coefficient[kept], points.size, int(moving.sum()))
-    box = Box(box.b[moving], box.q[moving], box.lower[moving], box.upper[moving])
+    box = box.kept(moving)
     trace = R.spectral is not None and R.spectral.bound is not None
     if trace:
         box = Box.join([box, Box.half_line(np.array([R.trace_bound(s)]))])

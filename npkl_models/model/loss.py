@@ -27,8 +27,9 @@ class Loss(ABC):
     Examples
     --------
     >>> import npkl_models as nm
-    >>> sorted(nm.LOSSES)
-    ['absolute', 'hinge', 'huber', 'linear', 'shared_slack', 'square', 'squared_excess', 'squared_hinge']
+    >>> sorted(nm.LOSSES)  # doctest: +NORMALIZE_WHITESPACE
+    ['absolute', 'hinge', 'huber', 'linear', 'logistic', 'shared_slack', 'square', 'squared_excess',
+     'squared_hinge']
     >>> nm.LOSSES["hinge"].smooth
     False
     """
@@ -44,6 +45,9 @@ class Loss(ABC):
     latex_domain: ClassVar[str] = r"y \in \operatorname{dom} f^*"
     separable: ClassVar[bool] = True  # a sum over the values; else all weights of a term must be equal
     squared: ClassVar[bool] = False  # a squared loss, which SimpleNPKL weighs with C / 2
+    entropy: ClassVar[float] = (
+        0.0  # f* has this multiple of w (a ln a + b ln b), a + b = 1 the place in its domain
+    )
 
     @abstractmethod
     def value(self, z: Array, t: Array) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 
 from npkl_models.errors import ProblemError, chosen
 from npkl_models.linalg import Array
+from npkl_models.model.logistic import Logistic
 from npkl_models.model.loss import CvxConstraints, CvxExpression, Loss, undeclared
 from npkl_models.model.robust import Absolute, Huber
 from npkl_models.model.shared_slack import SharedSlack
@@ -24,6 +25,7 @@ __all__ = [
     "Hinge",
     "Huber",
     "Linear",
+    "Logistic",
     "Loss",
     "SharedSlack",
     "Square",
@@ -246,7 +248,8 @@ class Linear(Loss):
 LOSSES: dict[str, Loss] = {
     loss.name: loss
     for loss in (
-        Square(), Hinge(), SquaredHinge(), Absolute(), Huber(), SquaredExcess(), Linear(), SharedSlack(),
+        Square(), Hinge(), SquaredHinge(), Logistic(), Absolute(), Huber(), SquaredExcess(), Linear(),
+        SharedSlack(),
     )
 }  # fmt: skip
 

@@ -26,7 +26,8 @@ ESTIMATED = ("hard_pcp", "npkl", "pcp", "simple_npkl")
 """The formulations of the estimators."""
 
 LOSSES = (
-    "absolute", "hinge", "huber", "linear", "shared_slack", "square", "squared_excess", "squared_hinge",
+    "absolute", "hinge", "huber", "linear", "logistic", "shared_slack", "square", "squared_excess",
+    "squared_hinge",
 )  # fmt: skip
 """The names in `npkl_models.LOSSES`, sorted."""
 

@@ -27,8 +27,12 @@ def conjugate(name: str, y: float, t: float, w: float) -> Fraction | None:
     if name == "squared_excess":
         return y * y / (4 * w) + y * t if y >= 0 else None
     a = -t * y
-    if a < 0 or (name == "hinge" and a > w):
+    if a < 0 or (name in ("hinge", "logistic") and a > w):
         return None
+    if name == "logistic":
+        return _rounded(
+            lambda: real(w) * mpmath.fsum(v * mpmath.log(v) for v in (real(a / w), real(1 - a / w)) if v)
+        )
     return -a if name == "hinge" else a * a / (4 * w) - a
 
 
@@ -45,8 +49,17 @@ def loss_value(name: str, z: Fraction, t: float, w: float) -> Fraction:
         return -w * t * z
     if name == "squared_excess":
         return w * max(Fraction(0), z - t) ** 2
+    if name == "logistic":
+        return _rounded(lambda: real(w) * mpmath.log1p(mpmath.exp(real(-t * z))))
     short = max(Fraction(0), 1 - t * z)
     return w * (short if name == "hinge" else short**2)
+
+
+def _rounded(number) -> Fraction:
+    """The fraction of a number of 60 digits, which a function computes."""
+    with mpmath.workdps(DIGITS):
+        sign, mantissa, exponent, _ = number()._mpf_
+    return (-1) ** sign * Fraction(int(mantissa)) * Fraction(2) ** exponent
 
 
 def paid(problem, y) -> Fraction | None:

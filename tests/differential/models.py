@@ -10,7 +10,9 @@ import numpy as np
 
 import npkl_models as nm
 
-LOSSES = ("square", "hinge", "squared_hinge", "linear", "shared_slack", "squared_excess", "absolute", "huber")
+LOSSES = (
+    "square", "hinge", "squared_hinge", "linear", "shared_slack", "squared_excess", "absolute", "huber", "logistic",
+)  # fmt: skip
 KINDS = ("entries", "diagonal", "distances", "differences")
 
 
@@ -36,8 +38,8 @@ def draw(rng: np.random.Generator) -> Numbers:
     for _ in range(int(rng.integers(0, 4))):
         kind, indices = _values(n, rng)
         m = len(indices[0])
-        loss = str(rng.choice(LOSSES, p=[0.2, 0.15, 0.1, 0.15, 0.1, 0.1, 0.1, 0.1]))
-        sign = loss in ("hinge", "squared_hinge", "linear")
+        loss = str(rng.choice(LOSSES, p=[0.15, 0.15, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]))
+        sign = loss in ("hinge", "squared_hinge", "linear", "logistic")
         target = rng.choice([-1.0, 1.0], m) if sign else rng.choice([0.0, 1.0, -0.5, 2.0], m)
         weight = float(10 ** rng.uniform(-1.5, 1.5))
         weight = np.full(m, weight) if loss == "shared_slack" else weight * rng.uniform(0.5, 2.0, m)
@@ -187,6 +189,8 @@ def cvxpy_model(given: Numbers) -> cp.Problem:
             total += cp.sum(cp.multiply(w, cp.abs(z - t)))
         elif loss == "huber":
             total += cp.sum(cp.multiply(w, cp.huber(z - t, 0.5)))
+        elif loss == "logistic":
+            total += cp.sum(cp.multiply(w, cp.logistic(-cp.multiply(t, z))))
         elif loss == "linear":
             total += -cp.sum(cp.multiply(w * t, z))
         else:

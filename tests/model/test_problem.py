@@ -131,7 +131,7 @@ def test_bad_laplacians(spoil, message):
         (lambda L, P: nm.simple_npkl(L, P, p=0.9, bound=3), nm.ProblemError, "p must be.*got 0.9"),
         (lambda L, P: nm.simple_npkl(L, P), nm.ProblemError, "exactly one of bound and penalty"),
         (lambda L, P: nm.npkl(L, P, loss="linear"), nm.ProblemError, "needs a bound on K.*row_norm=b"),
-        (lambda L, P: nm.npkl(L, P, loss="logit"), nm.UnsupportedError, "unknown loss 'logit'; known are: absolute"),
+        (lambda L, P: nm.npkl(L, P, loss="exponential"), nm.UnsupportedError, "unknown loss 'exponential'; known are: absolute"),
         (lambda L, P: nm.pcp(L, P).solve("sdpp"), nm.UnsupportedError, "unknown backend 'sdpp'.*bcd"),
         (lambda L, P: nm.pcp(L, P).solve(tool=1), nm.UnsupportedError, "unknown option 'tool'.*tol"),
         (lambda L, P: nm.pcp(L, P).solve(rank=0), nm.UnsupportedError, "rank must be.*got 0"),

@@ -35,7 +35,7 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     formulation : {"pcp", "npkl", "simple_npkl", "hard_pcp"} or callable
         The problem whose solution is the kernel. "simple_npkl" is solved with tr K^2 <= n^2 / 10. A callable
         ``build(L, pairs, gamma)`` returns a `Problem` of your own.
-    loss : {"square", "hinge", "squared_hinge", "absolute", "huber", "linear"}
+    loss : {"square", "hinge", "squared_hinge", "logistic", "absolute", "huber", "linear"}
         Loss of the pairs in "npkl" and "simple_npkl". "pcp" always has the square loss; "hard_pcp" has no
         loss.
     gamma : float
