@@ -6,6 +6,7 @@ from .answer.solution import Solution, Status
 from .applications.estimators import NPKLClustering, NPKLKernel
 from .applications.held_out import PairFolds
 from .applications.metric import KernelMetricLearner
+from .applications.ordinal import OrdinalEmbedding
 from .applications.unfolding import MVE, MVU, SPE, ColoredMVU
 from .certify.certificate import Certificate
 from .certify.prove import certify
@@ -122,6 +123,7 @@ __all__ = [
     "NPKLKernel",
     "NoRegularizer",
     "Options",
+    "OrdinalEmbedding",
     "PairFolds",
     "Pairs",
     "Path",

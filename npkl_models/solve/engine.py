@@ -35,6 +35,7 @@ SMALLEST_RESIDUAL = 1e-15
 PATIENCE = 400  # an engine counts as stuck after so many iterations without a better residual
 FALLING = 100.0  # an objective that falls by this multiple of tol counts as progress: it leaves a saddle
 WORTH = 0.1  # the share of the required gap that a new column must promise, and the last one have gained
+STATIONARY = 1e-4  # a residual below this multiple of tol leaves nothing to gain without a new column
 GROWTH = 10  # iterations between a new column and the next look
 SMOOTHING = 5  # iterations between a correction and the next look
 DEEP = 1e12  # below minus this many times the first objective's size, the objective counts as unbounded
@@ -267,13 +268,15 @@ class _Run:
         return (cost > CLEARLY * residual or stuck) and worth
 
     def _pays(self, stuck: bool) -> bool:
-        """Whether the last new column has gained enough, or the engine is stuck.
+        """Whether the last new column has gained enough, or further iterations have nothing left to gain.
 
         If the last column has gained little, further iterations pay more than another column. An eigenvector
-        on few points gains little, and sweeps remove it without a new column.
+        on few points gains little, and sweeps remove it without a new column. At a stationary point there is
+        nothing left to sweep: ordinal problems stayed at a gap of 5e-3 there.
         """
         gained = self.before_growth - self.engine.objective
-        return stuck or gained > WORTH * self.tol * self.problem.size(self.engine.objective)
+        stationary = self.engine.residual <= STATIONARY * self.tol
+        return stuck or stationary or gained > WORTH * self.tol * self.problem.size(self.engine.objective)
 
     def _begin_again(self, iteration: int, rest: int, threshold: float = np.inf) -> None:
         self.threshold, self.rest = min(self.engine.first_look * self.tol, threshold), iteration + rest

@@ -13,6 +13,7 @@ from npkl_models.linalg import Array, pataki_rank
 from npkl_models.lowrank.factor.centred_system import restorable
 from npkl_models.lowrank.factor.correction import correct
 from npkl_models.lowrank.factor.objective import typical_size
+from npkl_models.model.distances import DistanceCombinations, DistanceDifferences
 from npkl_models.model.statement import Statement
 from npkl_models.proof.factorisation import DENSE_CHOLESKY
 from npkl_models.solve.engine import Engine
@@ -21,6 +22,7 @@ from npkl_models.solve.options import FactorOptions
 AUTO_RANK = 8  # smallest number of columns at the start: optimal ranks of these problems are small
 PER_LOGARITHM = 2  # columns for each unit of ln n: with fewer columns, descent may be trapped
 BASIS_SHARE = 3  # a third of the basis: on the sets of the papers the optimal rank was a fifth
+COMPARED, MOST_COMPARED = 3.5, 100  # columns for comparisons of distances: for each unit of sqrt(n), and most
 SHEET = 10  # most columns for soft distances: a step costs the cube of their number, and few remain
 FIRST_STEP = 1e-3  # the new column's share of the trace if there are equalities
 SHORTEST = 1e-20  # the shortest step along a new column, as a share of the trace
@@ -30,15 +32,25 @@ NULL_COLUMN = 1e-12  # columns below this share of the largest eigenvalue are dr
 def auto_rank(problem: Statement) -> int:
     """The number of columns with which "auto" begins: 2 ln n, at least 8 (as in LoRADS, Han et al. 2024).
 
-    A basis with few columns gets at least a third of its size. Orders above that of dense proofs get 8. With
-    24 columns at 100,000 points (two Gaussians), three were left after 100 sweeps, and the bounds were worse.
+    A basis with few columns gets at least a third of its size. Comparisons of distances get 3.5 times the
+    square root of n, up to 100: with wrong answers among them the optimal rank is 10 to 50, and each column
+    that is added costs a look. Orders above that of dense proofs get 8. With 24 columns at 100,000 points
+    (two Gaussians), three were left after 100 sweeps, and the bounds were worse.
     """
     small = problem.basis is not None and 2 * problem.order <= problem.n and not problem.equalities
     share = -(-problem.order // BASIS_SHARE) if small else 0
     several = int(np.ceil(PER_LOGARITHM * np.log(problem.order))) if problem.order <= DENSE_CHOLESKY else 0
     if restorable(problem):
         several = min(several, SHEET)
+    elif _compares(problem) and problem.order <= DENSE_CHOLESKY:
+        several = max(several, min(int(np.ceil(COMPARED * np.sqrt(problem.order))), MOST_COMPARED))
     return min(max(AUTO_RANK, several, share), problem.order)
+
+
+def _compares(problem: Statement) -> bool:
+    """Whether a problem without a basis has a loss on comparisons of distances."""
+    kinds = DistanceDifferences, DistanceCombinations
+    return problem.basis is None and any(isinstance(term.functional, kinds) for term in problem.terms)
 
 
 def _n_values(problem: Statement) -> int:

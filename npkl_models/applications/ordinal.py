@@ -1,0 +1,275 @@
+"""Embed objects that are known from comparisons alone: "i is nearer to j than to k".
+
+Examples
+--------
+>>> from npkl_models.applications.ordinal import OrdinalEmbedding
+>>> OrdinalEmbedding(2, loss="hinge")
+OrdinalEmbedding(loss='hinge')
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from npkl_models.answer.solution import Solution, Status
+from npkl_models.applications.answers import placed, read_answers, to_ask
+from npkl_models.applications.embedding import coordinates
+from npkl_models.applications.refine import REFINEMENTS, refined
+from npkl_models.certify.certificate import Certificate
+from npkl_models.errors import ProblemError, SolverError, chosen
+from npkl_models.formulations.comparisons import answered, differences
+from npkl_models.formulations.ordinal import largest_penalty, ordinal
+from npkl_models.linalg import Array, Index, Mask
+from npkl_models.linalg.owned import positive_number, whole_number
+
+SHARES = (0.6, 0.4, 0.25, 0.15, 0.1, 0.06)  # penalties that are tried, as shares of the largest
+ROUGH = 1e-3  # relative gap of the solves that only choose the penalty
+HELD_OUT = 3_000  # answers that are held out: their share has a standard error of one in a hundred
+DIMENSIONS = (3, 6)  # of a refinement, beside ``n_components``
+ENOUGH = 2  # smaller penalties are not tried once so many in a row were worse than the best
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
+    """Points from comparisons of distances, by a convex problem with a certificate, then perhaps refined.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of coordinates in ``embedding_``. Predictions use all columns of ``factor_``.
+    loss : str or Loss
+        Loss of each comparison, as in `ordinal`.
+    penalty : "auto" or float
+        Penalty of the trace, as in `ordinal`. "auto" tries shares of the largest penalty and keeps the one
+        that answers most held-out comparisons.
+    refine : "auto", None, "t_ste" or "ckl"
+        Objective that is minimised afterwards from the leading coordinates of the certified kernel, in few
+        dimensions. Both objectives are not convex, so the end is a local minimum without a certificate.
+        "auto" keeps the kernel as it is, or the refinement that answers most held-out comparisons.
+    cv : int
+        Number of parts of the comparisons; at least 2. Parts are held out one after the other, until 3,000
+        answers or all parts have been held out. Used for "auto" only. Repeated comparisons stay in one part.
+    backend : str
+        Solver, as in `Problem.solve`.
+    tol : float
+        Relative gap of the final solve.
+    options : dict, optional
+        Further options of `Problem.solve`.
+    random_state : int, RandomState or None
+        Seed of the parts.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n, n_components)
+        Leading coordinates of ``factor_``.
+    factor_ : ndarray of shape (n, r)
+        All coordinates: the factor of the certified kernel, or what the refinement made of it.
+    refined_ : str or None
+        Objective of the refinement, "t_ste" or "ckl"; None if ``factor_`` is that of the certified kernel.
+    penalty_ : float
+        The penalty that was used.
+    penalties_, scores_ : ndarray
+        Penalties, and the mean share of held-out comparisons that each answers; NaN for one that was not
+        tried, since two larger ones in a row were worse than the best.
+    solution_ : Solution
+        The solution of the problem.
+    certificate_ : Certificate
+        The proved bounds on the optimum of the convex problem. `fit` issues a `ConvergenceWarning` unless the
+        status is OPTIMAL.
+
+    Notes
+    -----
+    Agarwal et al., AISTATS 2007; van der Maaten & Weinberger, MLSP 2012; Tamuz et al., ICML 2011. The problem
+    is convex in the kernel, with all dimensions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import npkl_models as nm
+    >>> X = np.random.default_rng(0).normal(size=(20, 2))
+    >>> asked, unseen = (nm.formulations.ordinal_answers(X, 600, random_state=seed) for seed in (0, 1))
+    >>> model = nm.OrdinalEmbedding(2).fit(asked)
+    >>> model.score(unseen) > 0.9, model.embedding_.shape
+    (True, (20, 2))
+    """
+
+    n_components: int = field(default=2, kw_only=False)
+    loss: Any = "logistic"
+    penalty: float | str = "auto"
+    refine: str | None = "auto"
+    cv: int = 3
+    backend: str = "auto"
+    tol: float = 1e-4
+    options: Mapping[str, object] | None = None
+    random_state: int | np.random.RandomState | None = 0
+
+    def fit(self, X: Any, y: ArrayLike | None = None, *, n_points: int | None = None) -> Self:
+        """Learn the kernel from comparisons.
+
+        Parameters
+        ----------
+        X : array_like of int, shape (m, 3) or (m, 4), or sparse tensor of shape (n, n, n)
+            Rows (i, j, k): i is nearer to j than to k. Rows (i, j, k, l): i and j are nearer to each other
+            than k and l. A sparse tensor has ``coords`` and ``data``, 1 or -1, as in cblearn.
+        y : array_like of shape (m,), optional
+            Answers: True or 1 if the row is as said, False or -1 if the second distance is the smaller one,
+            0 if both are equal (not with booleans). By default, every row is as said.
+        n_points : int, optional
+            Number of points; by default the largest index plus one.
+
+        Returns
+        -------
+        OrdinalEmbedding
+            This estimator.
+        """
+        given = read_answers(X, y)
+        n = given.count if n_points is None else n_points
+        whole_number(self.n_components, "n_components", 1)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        first = ordinal(given.rows, n, loss=self.loss, ties=given.ties)
+        if isinstance(self.penalty, str):
+            if self.penalty != "auto":
+                raise ProblemError(f"penalty must be 'auto' or a positive number, got {self.penalty!r}")
+            penalties = np.array(SHARES) * (largest_penalty(first) or 1.0)
+            self.penalties_, self.scores_ = penalties, self._held_out(given.rows, first.n, penalties, seed)
+            self.penalty_ = float(penalties[int(np.nanargmax(self.scores_))])
+        else:
+            self.penalty_ = positive_number(self.penalty, "penalty")
+            self.penalties_, self.scores_ = np.array([self.penalty_]), np.array([np.nan])
+        problem = ordinal(given.rows, first.n, loss=self.loss, penalty=self.penalty_, ties=given.ties)
+        solving: dict[str, Any] = {"tol": self.tol} | dict(self.options or {})
+        self.solution_ = problem.solve(self.backend, **solving)
+        self.factor_ = self._factor(self.solution_)
+        self._refine(given.rows, first.n, seed)
+        self.embedding_ = coordinates(self.factor_, self.n_components)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Answers to comparisons, shape (m,): 1 if a row is as said, -1 if not, 0 if both are equal."""
+        check_is_fitted(self, "factor_")
+        rows = read_answers(X, None).rows
+        if rows.max() >= len(self.factor_):
+            raise ProblemError(f"comparisons must name points 0..{len(self.factor_) - 1}, got {rows.max()}")
+        return -np.sign(differences(rows, len(self.factor_)).value_of_factor(self.factor_))
+
+    def score(self, X: Any, y: ArrayLike | None = None) -> float:
+        """The share of comparisons that are answered as given; a tie of either side counts one half."""
+        check_is_fitted(self, "factor_")
+        given = read_answers(X, y)
+        ties = 0 if given.ties is None else len(given.ties)
+        right = answered(self.factor_, given.rows) * len(given.rows)
+        return float((right + 0.5 * ties) / (len(given.rows) + ties))
+
+    def fit_transform(self, X: Any, y: ArrayLike | None = None, *, n_points: int | None = None) -> Array:
+        """Call `fit` and return ``embedding_``."""
+        return self.fit(X, y, n_points=n_points).embedding_
+
+    def place(self, comparisons: ArrayLike, count: int = 1) -> Array:
+        """Rows of ``factor_`` for new points, from comparisons with known points.
+
+        Parameters
+        ----------
+        comparisons : array_like of int, shape (m, 3) or (m, 4)
+            As in `fit`. The new points have the numbers n, n + 1, ..., n + count - 1.
+        count : int
+            Number of new points.
+
+        Returns
+        -------
+        ndarray of shape (count, r)
+            If each comparison has a new point in the first place and known points in the others, this is the
+            optimum given the known points, since the problem is convex. Otherwise it is a local optimum.
+        """
+        check_is_fitted(self, "factor_")
+        rows = read_answers(comparisons, None).rows
+        return placed(self.factor_, rows, whole_number(count, "count", 1), self.loss, self.penalty_)
+
+    def suggest(self, count: int = 1) -> Index:
+        """Comparisons (i, j, k) that the kernel is least sure of, shape (count, 3).
+
+        Of many comparisons drawn at random, these have the smallest difference of distances.
+        """
+        check_is_fitted(self, "factor_")
+        return to_ask(self.factor_, whole_number(count, "count", 1), self.random_state)
+
+    @property
+    def certificate_(self) -> Certificate:
+        """The proved bounds on the optimum of the problem that was solved."""
+        check_is_fitted(self, "solution_")
+        return self.solution_.certificate
+
+    def _held_out(self, rows: Index, n: int, penalties: Array, seed: int) -> Array:
+        """The share of held-out comparisons that the kernel of each penalty answers."""
+        parts = self._parts(rows, seed)
+        scores = np.full(penalties.size, np.nan)
+        for at, penalty in enumerate(penalties):
+            every = [answered(self._of_part(rows, known, n, penalty), rows[~known]) for known in parts]
+            scores[at] = np.mean(every)
+            if at >= ENOUGH and np.nanargmax(scores) <= at - ENOUGH:
+                break  # kernels of smaller penalties have more columns, take longer, and are no better
+        return scores
+
+    def _parts(self, rows: Index, seed: int) -> list[Mask]:
+        """Which comparisons are known while each part is held out; enough parts for 3,000 answers."""
+        distinct, which = np.unique(rows, axis=0, return_inverse=True)
+        count = whole_number(self.cv, "cv", 2)
+        if len(distinct) < count:
+            raise ProblemError(f"cv must be at most the number of comparisons, {len(distinct)}, got {count}")
+        part = np.random.default_rng(seed).permutation(len(distinct))[which.ravel()] % count
+        needed = min(count, -(-HELD_OUT * count // len(rows)))
+        return [part != k for k in range(needed)]
+
+    def _of_part(self, rows: Index, known: Mask, n: int, penalty: float) -> Array:
+        """The factor of the kernel of a part of the comparisons."""
+        share = float(np.mean(known))
+        problem = ordinal(rows[known], n, loss=self.loss, penalty=float(penalty) * share)
+        V = problem.solve("burer_monteiro", tol=ROUGH, random_state=0).V
+        return np.zeros((n, 1)) if V is None else V
+
+    def _refine(self, rows: Index, n: int, seed: int) -> None:
+        """Replace the factor by its refinement, if one is asked for or answers more held-out comparisons."""
+        kinds = (None, *REFINEMENTS) if self.refine == "auto" else (self.refine,)
+        for kind in kinds:
+            if kind is not None:
+                chosen("refine", kind, dict.fromkeys((*REFINEMENTS, "auto")))
+        sizes = dict.fromkeys((self.n_components, *DIMENSIONS))
+        ways = [(kind, size) for kind in kinds for size in (sizes if kind else (0,))]
+        best = ways[0]
+        if len(ways) > 1:
+            parts = self._parts(rows, seed)
+            factors = [self._of_part(rows, known, n, self.penalty_) for known in parts]
+            scores = []
+            for way in ways:
+                told = [
+                    answered(_refined(V, rows[known], *way), rows[~known])
+                    for V, known in zip(factors, parts, strict=True)
+                ]
+                scores.append(float(np.mean(told)))
+            best = ways[int(np.argmax(scores))]
+        self.refined_ = best[0]
+        self.factor_ = _refined(self.factor_, rows, *best)
+
+    def _factor(self, solution: Solution) -> Array:
+        """The factor of the solution; a warning if the solution is not OPTIMAL."""
+        status = f"{solution.status} - {solution.status.value}"
+        if solution.V is None:
+            raise SolverError(f"no kernel: {status}")
+        if solution.status is not Status.OPTIMAL:
+            words = f"the kernel is not certified optimal: {status}"
+            warnings.warn(words, ConvergenceWarning, stacklevel=3)
+        return solution.V
+
+
+def _refined(V: Array, rows: Index, kind: str | None, size: int) -> Array:
+    """The refinement of the leading coordinates; V itself without a kind."""
+    return V if kind is None else refined(coordinates(V, size), rows, kind)

@@ -1,0 +1,85 @@
+"""Local refinement of an ordinal embedding: objectives that are not convex in the kernel.
+
+Both start at the leading coordinates of a certified optimum of a convex problem and end at a local minimum;
+nothing is proved of them. They bound what one wrong answer can cost by the logarithm of a distance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import minimize
+
+from npkl_models.errors import chosen
+from npkl_models.linalg import Array, Index
+from npkl_models.model.distances import SquaredDistances
+
+STEPS = 500  # of L-BFGS
+FLAT = 1e-7  # gradient at the end, relative to the number of comparisons
+FLOOR = 0.05  # mu of crowd kernel learning, relative to the mean squared distance of the start
+
+Slopes = tuple[float, Array, Array]  # value, slopes in the near and in the far distances
+
+
+def t_ste(near: Array, far: Array, dimensions: int) -> Slopes:
+    """The negative logarithm of the probability by Student's t, with ``dimensions`` - 1 degrees of freedom.
+
+    Source: van der Maaten & Weinberger, "Stochastic Triplet Embedding", MLSP 2012, eq. (6).
+    """
+    freedom = max(dimensions - 1, 1)
+    power = 0.5 * (freedom + 1)
+    odds = power * (np.log1p(near / freedom) - np.log1p(far / freedom))
+    share = 0.5 * (1 + np.tanh(0.5 * odds))  # the probability of the other answer
+    rise = share * power
+    return float(np.logaddexp(0.0, odds).sum()), rise / (freedom + near), -rise / (freedom + far)
+
+
+def ckl(near: Array, far: Array, floor: float) -> Slopes:
+    """The negative logarithm of (mu + far) / (2 mu + near + far), with mu = ``floor``.
+
+    Source: Tamuz, Liu, Belongie, Shamir & Kalai, "Adaptively Learning the Crowd Kernel", ICML 2011.
+    """
+    both = 2 * floor + near + far
+    value = float(np.sum(np.log(both) - np.log(floor + far)))
+    return value, 1 / both, 1 / both - 1 / (floor + far)
+
+
+REFINEMENTS = ("t_ste", "ckl")
+
+
+def refined(V: Array, rows: Index, kind: str) -> Array:
+    """A local minimum of the objective ``kind`` of the comparisons, from the start V (n x r).
+
+    Parameters
+    ----------
+    V : ndarray of shape (n, r)
+        The start.
+    rows : ndarray of int, shape (m, 3) or (m, 4)
+        Comparisons, as in `npkl_models.formulations.ordinal.ordinal`.
+    kind : {"t_ste", "ckl"}
+        Objective.
+
+    Returns
+    -------
+    ndarray of shape (n, r)
+        The factor at the end.
+    """
+    chosen("refine", kind, dict.fromkeys(REFINEMENTS))
+    n, r = V.shape
+    i, j = rows[:, 0], rows[:, 1]
+    one, other = (i, rows[:, 2]) if rows.shape[1] == 3 else (rows[:, 2], rows[:, 3])
+    sides = SquaredDistances(n, (i, j)), SquaredDistances(n, (one, other))
+    size = float(np.mean(sides[1].value_of_factor(V)))
+    if not size > 0:
+        return V
+    start = V / np.sqrt(size / r)  # distances of the size of the number of dimensions
+
+    def value(flat: Array) -> tuple[float, Array]:
+        W = flat.reshape(n, r)
+        near, far = (side.value_of_factor(W) for side in sides)
+        total, of_near, of_far = t_ste(near, far, r) if kind == "t_ste" else ckl(near, far, FLOOR * r)
+        slope = sides[0].adjoint(of_near) + sides[1].adjoint(of_far)
+        return total, 2 * np.asarray(slope @ W).ravel()
+
+    limits = {"maxiter": STEPS, "gtol": FLAT * len(rows)}
+    found = minimize(value, start.ravel(), jac=True, method="L-BFGS-B", options=limits)
+    return np.asarray(found.x).reshape(n, r)
