@@ -3,10 +3,9 @@
 from . import applications, formulations
 from .answer.history import History, Iterate
 from .answer.solution import Solution, Status
-from .applications.estimators import NPKLClustering, NPKLKernel
+from .applications.estimators import NPKLClustering, NPKLKernel, OrdinalEmbedding
 from .applications.held_out import PairFolds
 from .applications.metric import KernelMetricLearner
-from .applications.ordinal import OrdinalEmbedding
 from .applications.unfolding import MVE, MVU, SPE, ColoredMVU
 from .certify.certificate import Certificate
 from .certify.prove import certify
@@ -30,6 +29,7 @@ from .formulations import (
     mve,
     mvu,
     npkl,
+    ordinal,
     pcp,
     psde,
     reg_mvu,
@@ -172,6 +172,7 @@ __all__ = [
     "mve",
     "mvu",
     "npkl",
+    "ordinal",
     "pcp",
     "psde",
     "reg_mvu",

@@ -51,6 +51,7 @@ def _write(name: str, text: str) -> None:
 def instances() -> dict[str, Problem]:
     """One of each formulation, as its page shows it."""
     from npkl_models.data.synthetic import swiss_roll
+    from npkl_models.formulations.comparisons import ordinal_answers
     from npkl_models.formulations.completion import known_affinities
 
     iris, wine = datasets.load("iris"), datasets.load("wine")
@@ -69,6 +70,7 @@ def instances() -> dict[str, Problem]:
         "mvu": nm.mvu(np.column_stack([angle * np.cos(angle), angle * np.sin(angle)]), n_neighbors=2),
         "reg_mvu": nm.reg_mvu(swiss_roll(600, random_state=2)[0], n_neighbors=6, n_basis=12, nu=100.0),
         "kernel_completion": nm.kernel_completion(known_affinities(iris.X, 5), penalty=0.01),
+        "ordinal": nm.ordinal(ordinal_answers(iris.X, 1_500, noise=0.1, random_state=0)),
         "locally_rigid": nm.locally_rigid(np.random.default_rng(0).uniform(size=(150, 2)), 8, 6),
         "conformal_eigenmaps": nm.conformal_eigenmaps(swiss_roll(150, random_state=2)[0], 6, 10),
         "psde": nm.psde(ring_of_views(40), C=50.0),

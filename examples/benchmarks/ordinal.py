@@ -29,7 +29,8 @@ from scipy.optimize import minimize_scalar
 
 import npkl_models as nm
 from npkl_models.data.synthetic import swiss_roll
-from npkl_models.formulations import answered, largest_penalty, ordinal_answers
+from npkl_models.formulations.comparisons import answered, ordinal_answers
+from npkl_models.formulations.ordinal import largest_penalty
 
 SETS = {"iris": 150, "wine": 178, "digits": 300, "swiss_roll": 300}
 NOISE = (0.0, 0.1, 0.2)

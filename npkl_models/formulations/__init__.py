@@ -6,7 +6,7 @@ Examples
 >>> import npkl_models as nm
 >>> pprint(sorted(nm.formulations.FORMULATIONS), width=100, compact=True)
 ['colored_mvu', 'conformal_eigenmaps', 'hard_pcp', 'kernel_completion', 'locally_rigid', 'mve',
- 'mvu', 'npkl', 'pcp', 'psde', 'reg_mvu', 'reg_pcp', 'simple_npkl', 'spe']
+ 'mvu', 'npkl', 'ordinal', 'pcp', 'psde', 'reg_mvu', 'reg_pcp', 'simple_npkl', 'spe']
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from npkl_models.formulations.colored import colored_mvu
 from npkl_models.formulations.completion import kernel_completion
 from npkl_models.formulations.conformal import conformal_eigenmaps
 from npkl_models.formulations.nonparametric import npkl, simple_npkl
+from npkl_models.formulations.ordinal import ordinal
 from npkl_models.formulations.propagation import hard_pcp, pcp, reg_pcp
 from npkl_models.formulations.rigid import locally_rigid
 from npkl_models.formulations.similarity import psde
@@ -35,6 +36,7 @@ __all__ = [
     "mve",
     "mvu",
     "npkl",
+    "ordinal",
     "pcp",
     "psde",
     "reg_mvu",
@@ -51,6 +53,7 @@ FORMULATIONS: dict[str, Callable[..., Problem]] = {
         conformal_eigenmaps,
         npkl,
         simple_npkl,
+        ordinal,
         pcp,
         hard_pcp,
         reg_pcp,

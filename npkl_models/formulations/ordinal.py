@@ -73,13 +73,14 @@ def ordinal(
     --------
     >>> import numpy as np
     >>> import npkl_models as nm
+    >>> from npkl_models.formulations.comparisons import answered, ordinal_answers
     >>> X = np.array([[0.0], [1.0], [3.0], [7.0]])
-    >>> asked = nm.formulations.ordinal_answers(X, 60, random_state=0)
+    >>> asked = ordinal_answers(X, 60, random_state=0)
     >>> problem = nm.ordinal(asked)
     >>> solution = problem.solve()
     >>> solution.is_optimal()
     True
-    >>> nm.formulations.answered(solution.V, asked)
+    >>> answered(solution.V, asked)
     1.0
     """
     rows, weight = merged(read_comparisons(comparisons, "comparisons"), weights)
@@ -107,10 +108,12 @@ def largest_penalty(problem: Problem) -> float:
     Examples
     --------
     >>> import npkl_models as nm
-    >>> problem = nm.ordinal([[0, 1, 2], [1, 0, 2]])
-    >>> round(nm.formulations.largest_penalty(problem), 4)
-    6.0
-    >>> abs(nm.ordinal([[0, 1, 2], [1, 0, 2]], penalty=6.5).solve().objective - 2) < 1e-6
+    >>> from npkl_models.formulations.ordinal import largest_penalty
+    >>> problem = nm.ordinal([[0, 1, 2], [1, 0, 2]], loss="hinge")
+    >>> round(largest_penalty(problem), 4)
+    3.0
+    >>> zero = nm.ordinal([[0, 1, 2], [1, 0, 2]], loss="hinge", penalty=3.5).solve()
+    >>> bool(abs(zero.objective - 2) < 1e-5)
     True
     """
     return _largest(problem.terms[0])

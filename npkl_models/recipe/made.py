@@ -11,6 +11,7 @@ from typing import Any
 from npkl_models.data import datasets, tables
 from npkl_models.errors import ProblemError
 from npkl_models.formulations import FORMULATIONS
+from npkl_models.formulations.comparisons import ordinal_answers
 from npkl_models.formulations.completion import known_affinities
 from npkl_models.linalg import Index
 from npkl_models.model.eigenbasis import eigenbasis
@@ -94,6 +95,7 @@ def make(asked: Fields, files: Mapping[str, Path], change: Change | None = None)
             "W", knn_affinity, "nm.knn_affinity", points, asked.n_neighbors, sigma="binary"
         ),
         "observed": lambda: _affinities(script, points, asked),
+        "comparisons": lambda: _comparisons(script, points, n, asked),
         "labels_or_kernel": lambda: _classes(data, "labels"),
         "C": lambda: asked.gamma, "n_basis": lambda: size,
         "bound": lambda: float(n) if asked.bound is None and asked.penalty is None else asked.bound,
@@ -139,6 +141,13 @@ def _affinities(script: Script, points: Shown, asked: Fields) -> Shown:
     source = known_affinities.__name__
     script.imports.append(f"from {known_affinities.__module__} import {source}")
     return script.do("observed", known_affinities, source, points, asked.n_neighbors)
+
+
+def _comparisons(script: Script, points: Shown, n: int, asked: Fields) -> Shown:
+    """Ten comparisons a point, answered by the distances of the points."""
+    source = ordinal_answers.__name__
+    script.imports.append(f"from {ordinal_answers.__module__} import {source}")
+    return script.do("comparisons", ordinal_answers, source, points, 10 * n, random_state=asked.seed)
 
 
 def _classes(data: Shown, what: str) -> Shown:

@@ -18,7 +18,7 @@ FOLDER_VARIABLE = "NPKL_DATA_HOME"
 
 FORMULATIONS = (
     "colored_mvu", "conformal_eigenmaps", "hard_pcp", "kernel_completion", "locally_rigid", "mve", "mvu",
-    "npkl", "pcp", "psde", "reg_mvu", "reg_pcp", "simple_npkl", "spe",
+    "npkl", "ordinal", "pcp", "psde", "reg_mvu", "reg_pcp", "simple_npkl", "spe",
 )  # fmt: skip
 """The names in `npkl_models.formulations`, sorted."""
 

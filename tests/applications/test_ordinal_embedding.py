@@ -8,7 +8,7 @@ import pytest
 import npkl_models as nm
 from npkl_models.applications.answers import read_answers
 from npkl_models.applications.refine import ckl, refined, t_ste
-from npkl_models.formulations import answered, ordinal_answers
+from npkl_models.formulations.comparisons import answered, ordinal_answers
 
 X = np.random.default_rng(0).normal(size=(30, 2))
 ASKED = ordinal_answers(X, 900, noise=0.05, random_state=0)

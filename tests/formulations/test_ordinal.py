@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.formulations import answered, largest_penalty, ordinal_answers
+from npkl_models.formulations.comparisons import answered, ordinal_answers
+from npkl_models.formulations.ordinal import largest_penalty
 
 X = np.random.default_rng(0).normal(size=(12, 2))
 ASKED = ordinal_answers(X, 150, noise=0.1, random_state=0)

@@ -31,6 +31,7 @@ RECIPES = [
     Recipe(formulation="mve", n_neighbors=4, data="swiss_roll", n=16),
     Recipe(formulation="spe", n_neighbors=4, n=20),
     Recipe(formulation="kernel_completion", n_neighbors=4, penalty=0.1, n=20),
+    Recipe(formulation="ordinal", loss="logistic", penalty=3.0, n=20),
     Recipe(formulation="locally_rigid", n_neighbors=8, data="swiss_roll", n=60, n_basis=5),
     Recipe(formulation="conformal_eigenmaps", n_neighbors=6, data="swiss_roll", n=60, n_basis=5),
     Recipe(formulation="psde", loss="hinge", gamma=3, bound=9, n=20),
@@ -110,7 +111,7 @@ def test_every_formulation_is_in_a_round_trip():
 
 def test_the_parameters_of_every_formulation_are_known():
     """A parameter has a default of its own, or is made of the data, or of a field."""
-    known = {"X", "labels_or_kernel", *FIELDS, *(key for field in FIELDS.values() for key in field.of)}
+    known = {"X", "labels_or_kernel", "comparisons", *FIELDS, *(key for field in FIELDS.values() for key in field.of)}
     for name, builder in FORMULATIONS.items():
         for key, one in inspect.signature(builder).parameters.items():
             assert key in known or one.default is not inspect.Parameter.empty, (name, key)

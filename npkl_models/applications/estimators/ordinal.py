@@ -2,7 +2,7 @@
 
 Examples
 --------
->>> from npkl_models.applications.ordinal import OrdinalEmbedding
+>>> from npkl_models.applications.estimators import OrdinalEmbedding
 >>> OrdinalEmbedding(2, loss="hinge")
 OrdinalEmbedding(loss='hinge')
 """
@@ -31,6 +31,7 @@ from npkl_models.formulations.comparisons import answered, differences
 from npkl_models.formulations.ordinal import largest_penalty, ordinal
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.linalg.owned import positive_number, whole_number
+from npkl_models.model.losses import Loss
 
 SHARES = (0.6, 0.4, 0.25, 0.15, 0.1, 0.06)  # penalties that are tried, as shares of the largest
 ROUGH = 1e-3  # relative gap of the solves that only choose the penalty
@@ -96,15 +97,16 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
     --------
     >>> import numpy as np
     >>> import npkl_models as nm
+    >>> from npkl_models.formulations.comparisons import ordinal_answers
     >>> X = np.random.default_rng(0).normal(size=(20, 2))
-    >>> asked, unseen = (nm.formulations.ordinal_answers(X, 600, random_state=seed) for seed in (0, 1))
+    >>> asked, unseen = (ordinal_answers(X, 600, random_state=seed) for seed in (0, 1))
     >>> model = nm.OrdinalEmbedding(2).fit(asked)
     >>> model.score(unseen) > 0.9, model.embedding_.shape
     (True, (20, 2))
     """
 
     n_components: int = field(default=2, kw_only=False)
-    loss: Any = "logistic"
+    loss: str | Loss = "logistic"
     penalty: float | str = "auto"
     refine: str | None = "auto"
     cv: int = 3
