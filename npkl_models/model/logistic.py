@@ -34,7 +34,7 @@ class Logistic(Loss):
 
     name = "logistic"
     latex = r"\ln(1 + \exp(-t z))"
-    latex_conjugate = r"-t y \ln(-\tfrac{t y}{w}) + (w + t y) \ln(1 + \tfrac{t y}{w})"
+    latex_conjugate = r"-t y \ln(\tfrac{-t y}{w}) + (w + t y) \ln(1 - \tfrac{-t y}{w})"
     latex_domain = r"-w \le t y \le 0"
     smooth = nonnegative = sign_targets = True
     quadratic = False
