@@ -7,10 +7,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import eigsh
 
-from npkl_models.errors import ProblemError
 from npkl_models.formulations.comparisons import differences, merged, number_of_points, read_comparisons
 from npkl_models.linalg.owned import positive_number
-from npkl_models.model.losses import Loss, get_loss
+from npkl_models.model.losses import Loss
 from npkl_models.model.terms import LossTerm
 from npkl_models.problem import Problem
 
@@ -47,7 +46,7 @@ def ordinal(
     n_points : int, optional
         Number n of points; by default the largest index plus one.
     loss : {"logistic", "squared_hinge", "hinge"} or Loss
-        Loss of each difference; a loss of your own must have sign targets.
+        Loss of each difference; any other loss is taken, too, with the target -1.
     penalty : float, optional
         Positive number lambda. By default it is 0.25 of `largest_penalty`, above which the kernel is zero.
     weights : array_like of shape (m,), optional
@@ -59,8 +58,7 @@ def ordinal(
     Raises
     ------
     ProblemError
-        If an index is out of range, if a comparison names no two distances (the message shows the rows), or
-        if the loss has no sign targets.
+        If an index is out of range, or if a comparison names no two distances (the message shows the rows).
 
     Notes
     -----
@@ -87,9 +85,6 @@ def ordinal(
     tied = None if ties is None else merged(read_comparisons(ties, "ties"), None)
     every = [rows, *([] if tied is None else [tied[0]])]
     n = number_of_points(every, n_points)
-    loss = get_loss(loss)
-    if not loss.sign_targets or not loss.separable:
-        raise ProblemError(f"loss must have targets +1 and -1, such as 'hinge', got {loss.name!r}")
     terms = [LossTerm(differences(rows, n), loss, -1.0, weight, "order")]
     if tied is not None:
         terms.append(LossTerm(differences(tied[0], n), "absolute", 0.0, tied[1], "ties"))

@@ -111,7 +111,13 @@ def test_every_formulation_is_in_a_round_trip():
 
 def test_the_parameters_of_every_formulation_are_known():
     """A parameter has a default of its own, or is made of the data, or of a field."""
-    known = {"X", "labels_or_kernel", "comparisons", *FIELDS, *(key for field in FIELDS.values() for key in field.of)}
+    known = {
+        "X",
+        "labels_or_kernel",
+        "comparisons",
+        *FIELDS,
+        *(key for field in FIELDS.values() for key in field.of),
+    }
     for name, builder in FORMULATIONS.items():
         for key, one in inspect.signature(builder).parameters.items():
             assert key in known or one.default is not inspect.Parameter.empty, (name, key)

@@ -153,7 +153,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         self.solution_ = problem.solve(self.backend, **solving)
         self.factor_ = self._factor(self.solution_)
         self._refine(given.rows, first.n, seed)
-        self.embedding_ = coordinates(self.factor_, self.n_components)
+        self.embedding_ = _leading(self.factor_, self.n_components)
         return self
 
     def predict(self, X: Any) -> Array:
@@ -274,4 +274,13 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
 
 def _refined(V: Array, rows: Index, kind: str | None, size: int) -> Array:
     """The refinement of the leading coordinates; V itself without a kind."""
-    return V if kind is None else refined(coordinates(V, size), rows, kind)
+    return V if kind is None else refined(_leading(V, size), rows, kind)
+
+
+def _leading(V: Array, size: int) -> Array:
+    """The leading coordinates of a factor, which may have as many columns as rows."""
+    centred = V - V.mean(axis=0)
+    if V.shape[1] >= len(V):  # the centred kernel has rank n - 1 at most
+        U, s, _ = np.linalg.svd(centred, full_matrices=False)
+        centred = (U * s)[:, : len(V) - 1]
+    return coordinates(centred, size)

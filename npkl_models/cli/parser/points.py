@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from npkl_models.cli.parser.shared import add_fields, parser_of
-from npkl_models.recipe.fields import ESTIMATOR, SOLVER
+from npkl_models.cli.parser.shared import add_fields, parser_of, reader
+from npkl_models.recipe.fields import ESTIMATOR, FIELDS, SOLVER
 from npkl_models.recipe.names import DATASETS, ESTIMATED, SCALINGS
 
 CLUSTER_EXAMPLES = """examples:
@@ -17,6 +17,50 @@ CLUSTER_EXAMPLES = """examples:
 LABEL_EXAMPLES = """examples:
   npkl label my.csv --pairs pairs.csv
   npkl label my.csv --pairs pairs.csv --every 10 --formulation npkl --loss hinge"""
+
+EMBED_EXAMPLES = """examples:
+  npkl embed --triplets answers.csv --out map.csv
+  npkl embed --triplets answers.csv --components 3 --loss hinge --refine none"""
+ORDERED = ("logistic", "squared_hinge", "hinge")
+REFINEMENTS = ("auto", "none", "t_ste", "ckl")
+
+
+def add_embed(commands: Any) -> None:
+    """Add ``npkl embed``."""
+    parser = parser_of(
+        commands,
+        "embed",
+        "embed objects that are known from comparisons alone",
+        "Learn a kernel from comparisons, and write coordinates. The exit status is 0 if the kernel is "
+        "certified optimal, 1 if not, and 2 on bad usage.",
+        EMBED_EXAMPLES,
+    )
+    add = parser.add_argument
+    add(
+        "--triplets", type=Path, required=True, metavar="FILE",
+        help="csv of comparisons: three objects, of which the first is nearer to the second than to the "
+        "third; or four, of which the first two are nearer to each other than the last two",
+    )  # fmt: skip
+    add("--components", type=int, default=2, metavar="N", help="number of coordinates")
+    add("--loss", default="logistic", choices=ORDERED, help="loss of a comparison")
+    add(
+        "--penalty",
+        type=float,
+        metavar="G",
+        help="penalty of the trace; by default, held-out comparisons decide",
+    )
+    add(
+        "--refine", default="auto", choices=REFINEMENTS,
+        help="local refinement of the coordinates; auto lets held-out comparisons decide",
+    )  # fmt: skip
+    add("--out", type=Path, metavar="FILE", help="write the objects and their coordinates: .csv")
+    add(
+        "--plot", type=Path, metavar="FILE",
+        help="draw the first two coordinates: .png, .svg or .pdf (needs the extra 'plot')",
+    )  # fmt: skip
+    tol, seed = FIELDS["tol"], FIELDS["seed"]
+    add("--tol", type=reader(tol), default=1e-4, help=tol.words)
+    add("--seed", type=reader(seed), default=seed.default, help="seed of the held-out parts")
 
 
 def add_cluster(commands: Any) -> None:

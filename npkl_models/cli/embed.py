@@ -1,0 +1,78 @@
+"""``npkl embed``: coordinates of objects that are known from comparisons alone."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from pathlib import Path
+
+from sklearn.exceptions import ConvergenceWarning
+
+from npkl_models.applications.estimators.ordinal import OrdinalEmbedding
+from npkl_models.cli import output
+from npkl_models.cli.console import say
+from npkl_models.data.comparisons import Comparisons, read_comparisons_csv
+from npkl_models.errors import ProblemError, optional
+from npkl_models.files.atomic import save_figure, write_text
+
+NAMED = 60  # most objects whose names are written into a picture
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command; returns its exit status."""
+    output.check(options.out, kinds=(".csv",))
+    output.check(options.plot, "--plot", output.PICTURE)
+    if options.plot is not None:
+        optional("matplotlib", "plot", "plot").use("Agg")
+    if options.components < 1:
+        raise ProblemError(f"--components must be at least 1, got {options.components}")
+    given = read_comparisons_csv(options.triplets)
+    model = OrdinalEmbedding(
+        options.components, loss=options.loss, tol=options.tol, random_state=options.seed,
+        penalty="auto" if options.penalty is None else options.penalty,
+        refine=None if options.refine == "none" else options.refine,
+    )  # fmt: skip
+    what = f"{len(given.rows)} comparisons of {len(given.names)} objects"
+    with output.progress(what), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it
+        model.fit(given.rows, n_points=max(len(given.names), 3))
+    say(f"{options.triplets}: {what}")
+    say(model.solution_.summary())
+    say(_found(model, given))
+    if options.out is not None:
+        _write(options.out, model, given)
+    if options.plot is not None:
+        _draw(options.plot, model, given)
+    return output.status_of(model.solution_)
+
+
+def _found(model: OrdinalEmbedding, given: Comparisons) -> str:
+    """What the embedding answers, in words."""
+    refined = "the certified kernel" if model.refined_ is None else f"refined by {model.refined_}, locally"
+    share = model.score(given.rows)
+    return f"{refined}; penalty {model.penalty_:.3g}; {share:.1%} of the comparisons are answered as given"
+
+
+def _write(path: Path, model: OrdinalEmbedding, given: Comparisons) -> None:
+    head = ",".join(["object", *(f"x{k + 1}" for k in range(model.embedding_.shape[1]))])
+    rows = zip(given.names, model.embedding_.tolist(), strict=False)
+    lines = [",".join([_cell(name), *map(repr, row)]) for name, row in rows]
+    write_text(path, "\n".join([head, *lines]) + "\n")
+
+
+def _cell(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"' if any(mark in name for mark in ',"\n') else name
+
+
+def _draw(path: Path, model: OrdinalEmbedding, given: Comparisons) -> None:
+    from matplotlib.figure import Figure
+
+    Z = model.embedding_
+    figure = Figure(figsize=(6, 5), layout="constrained")
+    ax = figure.subplots()
+    y = Z[:, 1] if Z.shape[1] > 1 else 0 * Z[:, 0]
+    ax.scatter(Z[:, 0], y, s=14)
+    for name, at, height in zip(given.names[:NAMED], Z[:, 0], y, strict=False):
+        ax.annotate(name, (at, height), textcoords="offset points", xytext=(3, 3), fontsize=7)
+    ax.set(xlabel="first coordinate", ylabel="second coordinate")
+    save_figure(figure, path)
