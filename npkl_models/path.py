@@ -148,9 +148,9 @@ def regularization_path(
         every value from ``low`` to ``high``, a stored kernel is proved to be within the relative gap ``tol``
         of the optimum (not along p).
     backend : str
-        Solver. "auto" chooses once, for the problem as given. For "weight" and a loss with a kink, "auto"
-        takes burer_monteiro instead of bcd, since its Newton steps gain more from a warm start (half the time
-        on a1a).
+        Solver. "auto" chooses once, for the problem as given. For a list of weights and a loss with a kink,
+        "auto" takes burer_monteiro instead of bcd, since its Newton steps gain more from a warm start (half
+        the time on a1a).
     n_jobs : int
         Number of processes. Each process solves neighbouring values with warm starts. On a cluster, call
         inside ``joblib.parallel_config``.
@@ -207,7 +207,7 @@ def regularization_path(
     interval = isinstance(values, tuple) and len(values) == 2 and options.get("tol") is not None
     tol = _tolerance(problem, parameter, values, options) if interval else None
     own = own_value(problem, parameter)
-    name = choose(problem, parameter, options) if backend == "auto" else backend
+    name = choose(problem, parameter, options, tol is None) if backend == "auto" else backend
     job = Stretch(
         problem, parameter, name, dict(options), place_of(folder, problem, backend=name, **options), own
     )

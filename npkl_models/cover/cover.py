@@ -170,14 +170,17 @@ class Cover:
     def _lines(self) -> Array:
         return np.array([one.line for one in self.knots])
 
+    def _lines_at(self, x: float, towards: float) -> Array:
+        """The lines of all knots at a coordinate."""
+        return np.array([line(x, self.axis.ends, (a, b), towards) for a, b in self._lines.tolist()])
+
     def best(self, values: ArrayLike) -> Index:
         """The number of the stored kernel that is best at each value, among those feasible there."""
         x = self._coordinates(values)
         if not self.axis.concave:
             places = np.array([one.x for one in self.knots])
             return np.searchsorted(places, x, side="right") - 1
-        tops = np.array([[line(at, self.axis.ends, (a, b), 1.0) for a, b in self._lines] for at in x])
-        return np.argmin(tops, axis=1)
+        return np.array([np.argmin(self._lines_at(at, 1.0)) for at in x], dtype=np.intp)
 
     def upper(self, values: ArrayLike) -> Array:
         """An upper bound on the optimum at each value, which the answer of `at` reaches."""
@@ -186,6 +189,12 @@ class Cover:
     def lower(self, values: ArrayLike) -> Array:
         """A lower bound on the optimum at each value."""
         return np.array([self._bounds(x)[0] for x in self._coordinates(values)])
+
+    def gaps(self, values: ArrayLike) -> Array:
+        """The proved relative gap at each value; inf where there is none."""
+        every = np.atleast_1d(real_array(values, "values")).tolist()
+        bounds = zip(self.lower(values), self.upper(values), every, strict=True)
+        return np.array([relative_gap(self.axis.at(value), high, low) for low, high, value in bounds])
 
     def _coordinates(self, values: ArrayLike) -> Array:
         every = np.atleast_1d(real_array(values, "values"))
@@ -199,10 +208,10 @@ class Cover:
     def _bounds(self, x: float) -> tuple[float, float]:
         """Lower and upper bound at a coordinate, without new mixtures."""
         towards = 1.0 if self.axis.concave else -1.0
-        lines = [line(x, self.axis.ends, (a, b), towards) for a, b in self._lines]
+        lines = self._lines_at(x, towards)
         piece = self._piece(x)
         point = self.knots[0].point if piece is None else piece.chord(x)
-        return (point, min(lines)) if self.axis.concave else (max(lines), point)
+        return (point, float(np.min(lines))) if self.axis.concave else (float(np.max(lines)), point)
 
     def at(self, value: float) -> Covered:
         """The best stored kernel at a value, and its proved gap there."""
@@ -218,7 +227,7 @@ class Cover:
                 V, upper = self._mixture(piece, x, V, upper, problem)
         if V is None:
             raise ProblemError(f"a kernel must be stored for {axis.parameter}={value:g}: {stored.message}")
-        return Covered(value, V, stored, upper, bound, relative_gap(problem, upper, bound))
+        return Covered(value, V, stored, upper, bound, float(relative_gap(problem, upper, bound)))
 
     @staticmethod
     def _mixture(
