@@ -1,0 +1,233 @@
+"""Derivatives of an optimum, and of a loss on held-out pairs, in the numbers of a problem.
+
+The derivative of the optimum itself needs only the kernel (the envelope theorem): loss(z_e) in the weight of
+a pair, and K in the cost. The derivative of anything else at the optimum needs the derivative of the kernel.
+For a smooth problem with a factor V of full rank, the gradient of the factorised objective is zero at V, and
+the implicit function theorem gives dV. One linear solve with its Hessian gives the derivatives in all numbers
+at once. The Hessian is singular along the rotations V -> V R, which do not change the kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, minres
+
+from npkl_models.answer.solution import Solution
+from npkl_models.applications.cost_gradient import CostGradient
+from npkl_models.certify.prove import certify
+from npkl_models.errors import ProblemError, SolverError, UnsupportedError, instance
+from npkl_models.linalg import Array
+from npkl_models.lowrank.factor.objective import FactorObjective, Point
+from npkl_models.model.statement import Statement
+from npkl_models.model.terms import LossTerm
+
+KEPT = 1e-6  # eigenvalues of the kernel below this share of the largest do not count as rank
+STEPS, STATIONARY = 30, 1e-11  # Newton steps towards a stationary factor; norm of its gradient, relative
+EXACT, ACCURATE = 1e-12, 1e-6  # accuracy of the linear solve: target, and largest error that is accepted
+OPTIMAL = 1e-6  # largest relative gap of the stationary factor
+KINK = 1e-7  # distance to a jump of a second derivative, relative to the size of the values
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivity:
+    """A number at the optimum, and its derivatives.
+
+    Attributes
+    ----------
+    value : float
+        The number: the optimum, or the loss on held-out pairs.
+    weights : tuple of ndarray
+        For each loss term, the derivative in the weight of each of its values.
+    cost : CostGradient
+        The derivative in the cost matrix, and so in shift, edges, width and features.
+    gamma : float
+        The derivative in a common factor on all weights, at the factor 1.
+    kinks : int
+        Number of values at a jump of a second derivative (a squared hinge at t z = 1). If it is not zero, the
+        derivative of a held-out loss holds to one side only.
+    """
+
+    value: float
+    weights: tuple[Array, ...]
+    cost: CostGradient
+    gamma: float
+    kinks: int = 0
+
+
+def optimum_sensitivity(solution: Solution) -> Sensitivity:
+    """The derivatives of the optimum in weights and cost, by the envelope theorem.
+
+    They are exact at an optimal kernel that is unique. If several kernels are optimal, the optimum has
+    different derivatives to both sides, and the result is between them. The tangent is an upper bound on the
+    optimum of every other problem, since the kernel stays feasible.
+
+    Parameters
+    ----------
+    solution : Solution
+        A solution with a kernel.
+
+    Returns
+    -------
+    Sensitivity
+        The optimum and its derivatives.
+
+    Raises
+    ------
+    ProblemError
+        If the solution has no kernel.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> from npkl_models.applications.sensitivity import optimum_sensitivity
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> solution = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs).solve()
+    >>> found = optimum_sensitivity(solution)
+    >>> found.weights[0].round(3).tolist()  # the cannot-link costs most
+    [0.015, 0.015, 0.001]
+    """
+    problem, V = _solved(solution)
+    values = problem.values(V)
+    losses = tuple(t.loss.value(z, t.target) for t, z in zip(problem.terms, values, strict=True))
+    gamma = sum(float(t.weight @ own) for t, own in zip(problem.terms, losses, strict=True))
+    return Sensitivity(solution.objective, losses, CostGradient(V, V), gamma)
+
+
+def held_out_sensitivity(solution: Solution, held: LossTerm) -> Sensitivity:
+    """The derivatives of a loss on held-out values of the optimal kernel, by one linear solve.
+
+    Parameters
+    ----------
+    solution : Solution
+        A solution of a problem with smooth losses, without constraints. Its factor is first made stationary
+        by Newton steps at its rank.
+    held : LossTerm
+        The loss whose derivatives are wanted, on pairs that are not in the problem.
+
+    Returns
+    -------
+    Sensitivity
+        The held-out loss at the optimum, and its derivatives.
+
+    Raises
+    ------
+    UnsupportedError
+        If a loss has a kink (hinge, absolute), or if the problem has equalities or a bound. There the optimal
+        kernel follows the kinks, and the derivative of the factorised objective says nothing about it.
+    SolverError
+        If no stationary factor of this rank is optimal (where the rank changes), or if the Hessian is
+        singular beyond rotations (where the optimal kernel is not unique, or changes its rank).
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> from npkl_models.applications.sensitivity import held_out_sensitivity
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]]
+    >>> pairs = nm.Pairs(6, must_link=[(0, 1), (3, 4)], cannot_link=[(2, 3)])
+    >>> problem = nm.pcp(nm.laplacian(X, n_neighbors=2, shift=0.1), pairs)
+    >>> held = nm.LossTerm(nm.Entries(6, ([0], [2])), "square", 1.0)
+    >>> held_out_sensitivity(problem.solve(), held).gamma < 0  # more weight helps the unseen must-link
+    True
+    """
+    problem, V = _solved(solution)
+    instance(held, LossTerm, "held")
+    if held.functional.n != problem.n:
+        raise ProblemError(
+            f"held must be over the {problem.n} points of the problem, got {held.functional.n}"
+        )
+    objective = FactorObjective(problem)
+    if not objective.smooth:
+        raise UnsupportedError(
+            "a derivative of the kernel must be at a problem with smooth losses and without equalities or "
+            f"bounds, got {problem!r}; squared_hinge, huber and square are smooth"
+        )
+    point = _stationary(problem, objective, problem.drop(V))
+    slope = held.derivative(held.functional.value_of_factor(point.V))
+    wanted = 2 * objective.drop(held.functional.adjoint(slope) @ point.V)
+    turned = objective.lift(_solve(objective, point, wanted))
+    weights = []
+    for channel, term in zip(objective.channels, problem.terms, strict=False):
+        moved = term.functional.incidence.along(point.V, turned)
+        weights.append(-point.slope[channel.part] / term.weight * moved)
+    gamma = sum(float(t.weight @ own) for t, own in zip(problem.terms, weights, strict=True))
+    value = held.value(held.functional.value_of_factor(point.V))
+    kinks = _kinks(problem, point.V)
+    return Sensitivity(value, tuple(weights), CostGradient(point.V, -2 * turned), gamma, kinks)
+
+
+def _solved(solution: Solution) -> tuple[Statement, Array]:
+    instance(solution, Solution, "solution")
+    if solution.V is None:
+        raise ProblemError(
+            f"a solution must have a kernel to be differentiated, got none: {solution.message}"
+        )
+    return solution.problem, solution.V
+
+
+def _stationary(problem: Statement, objective: FactorObjective, W: Array) -> Point:
+    """A stationary factor near W of full rank with orthogonal columns, by Newton steps."""
+    U, s, _ = np.linalg.svd(W, full_matrices=False)
+    kept = s**2 > KEPT * np.max(s, initial=0.0) ** 2
+    if not kept.any():
+        raise SolverError("the kernel is zero: it has no factor of full rank to differentiate")
+    point = objective.at((U * s)[:, kept])
+    size = float(np.linalg.norm(problem.cost @ point.V)) + float(np.linalg.norm(point.W)) * 1e-6
+    for _ in range(STEPS):
+        if np.linalg.norm(point.gradient) <= STATIONARY * size:
+            break
+        step = _solve(objective, point, -point.gradient, checked=False)
+        new = objective.at(point.W + step)
+        if not np.linalg.norm(new.gradient) < np.linalg.norm(point.gradient):
+            break
+        point = new
+    U, s, _ = np.linalg.svd(point.W, full_matrices=False)
+    point = objective.at(U * s)
+    found = certify(problem, point.V, kind="factor")
+    if not found.certifies(OPTIMAL):
+        raise SolverError(
+            f"no optimal factor of rank {point.W.shape[1]} was found near the solution (relative gap "
+            f"{found.relative_gap:.1e}): the rank may change here, or the solution is not accurate enough"
+        )
+    return point
+
+
+def _solve(objective: FactorObjective, point: Point, b: Array, checked: bool = True) -> Array:
+    """The horizontal D with H D = b, for the Hessian H at a factor; b is orthogonal to rotations."""
+    W, product = point.W, objective.hessian(point)
+    gram = W.T @ W
+    values, vectors = np.linalg.eigh(gram)
+    sums = values[:, None] + values[None, :]
+
+    def horizontal(D: Array) -> Array:
+        """D without its part W R with a skew R, which only rotates the factor."""
+        skew = vectors.T @ (W.T @ D - D.T @ W) @ vectors
+        return D - W @ (vectors @ (skew / sums) @ vectors.T)
+
+    def image(d: Array) -> Array:
+        return horizontal(product(horizontal(d.reshape(W.shape)))).ravel()
+
+    b = horizontal(b)
+    if not b.any():
+        return np.zeros_like(W)
+    operator = LinearOperator((W.size, W.size), matvec=image, dtype=float)
+    found, _ = minres(operator, b.ravel(), rtol=EXACT, maxiter=4 * W.size)
+    left = float(np.linalg.norm(image(found) - b.ravel())) / float(np.linalg.norm(b))
+    if checked and not left <= ACCURATE:
+        raise SolverError(
+            f"the Hessian is singular beyond rotations (residual {left:.1e}): the optimal kernel is not "
+            "unique or changes its rank here, and has no derivative"
+        )
+    return horizontal(found.reshape(W.shape))
+
+
+def _kinks(problem: Statement, V: Array) -> int:
+    """The number of values at a jump of the second derivative of their loss."""
+    count = 0
+    for term, z in zip(problem.terms, problem.values(V), strict=True):
+        reach = KINK * (np.abs(z) + np.abs(term.target) + problem.kernel_unit)
+        beside = [term.loss.second_derivative(z + sign * reach, term.target) for sign in (-1, 1)]
+        count += int(np.sum(beside[0] != beside[1]))
+    return count
