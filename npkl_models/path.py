@@ -57,13 +57,12 @@ class Path:
 
     def __repr__(self) -> str:
         first, last = self.values[0], self.values[-1]
-        head = f"Path({self.parameter}, {self.values.size} values from {first:g} to {last:g}"
-        if self.tol is None:
-            return head + ")"
-        if not self.uncovered:
-            return f"{head}, within {self.guarantee:.1e} everywhere, {self.rigour})"
-        where = ", ".join(f"{a:g} to {b:g}" for a, b in self.uncovered)
-        return f"{head}, not within {self.tol:g} from {where})"
+        proved = ""
+        if self.tol is not None:  # 1.005: the number shown is never below the proved one
+            proved = f", within {1.005 * self.guarantee:.3g} everywhere, {self.rigour}"
+            if where := ", ".join(f"{a:g} to {b:g}" for a, b in self.uncovered):
+                proved = f", not within {self.tol:g} from {where}"
+        return f"Path({self.parameter}, {self.values.size} values from {first:g} to {last:g}{proved})"
 
     @property
     def objective(self) -> Array:
@@ -72,8 +71,8 @@ class Path:
 
     @property
     def relative_gap(self) -> Array:
-        """The certified relative gap of each solution."""
-        return np.array([solution.certificate.relative_gap for solution in self.solutions])
+        """The certified relative gap of each solution; inf without a kernel."""
+        return np.array([s.certificate.relative_gap if s.V is not None else np.inf for s in self.solutions])
 
     @property
     def rank(self) -> Array:

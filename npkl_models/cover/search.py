@@ -59,7 +59,7 @@ def _next(axis: Axis, piece: Between, tol: float, first: bool) -> float | None:
     least = NARROW if all(certified) else GIVEN_UP if any(certified) or first else np.inf
     if width <= least:
         return None
-    share = float(np.log(axis.value(piece.x) / a)) / width
+    share = float(np.log(axis.value(piece.x) / a)) / width if all(certified) else 0.5
     value = float(a * np.exp(width * np.clip(share, EDGE, 1 - EDGE)))
     return value if a < value < b else None
 
