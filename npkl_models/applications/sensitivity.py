@@ -23,8 +23,10 @@ from npkl_models.lowrank.factor.objective import FactorObjective, Point
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm
 
-KEPT = 1e-6  # eigenvalues of the kernel below this share of the largest do not count as rank
+KEPT = (1e-6, 1e-4, 1e-3)  # eigenvalues below this share of the largest do not count as rank; in turn
+TINY_COST = 1e-6  # size of gradients that is negligible where there is no cost, per unit of the factor
 STEPS, STATIONARY = 30, 1e-11  # Newton steps towards a stationary factor; norm of its gradient, relative
+MOST, ROUNDS, FINE = 1_000, 4, 1e-10  # iterations of MINRES; runs, and a residual that ends them
 EXACT, ACCURATE = 1e-12, 1e-6  # accuracy of the linear solve: target, and largest error that is accepted
 OPTIMAL = 1e-6  # largest relative gap of the stationary factor
 KINK = 1e-7  # distance to a jump of a second derivative, relative to the size of the values
@@ -59,9 +61,8 @@ class Sensitivity:
 def optimum_sensitivity(solution: Solution) -> Sensitivity:
     """The derivatives of the optimum in weights and cost, by the envelope theorem.
 
-    They are exact at an optimal kernel that is unique. If several kernels are optimal, the optimum has
-    different derivatives to both sides, and the result is between them. The tangent is an upper bound on the
-    optimum of every other problem, since the kernel stays feasible.
+    They are exact if the optimal kernel is unique. If several kernels are optimal, the result is between the
+    derivatives to both sides. The tangent is an upper bound on the optimum of every other problem.
 
     Parameters
     ----------
@@ -102,10 +103,9 @@ def held_out_sensitivity(solution: Solution, held: LossTerm) -> Sensitivity:
     Parameters
     ----------
     solution : Solution
-        A solution of a problem with smooth losses, without constraints. Its factor is first made stationary
-        by Newton steps at its rank.
+        A solution of a problem with smooth losses and without constraints.
     held : LossTerm
-        The loss whose derivatives are wanted, on pairs that are not in the problem.
+        The loss whose derivatives are wanted.
 
     Returns
     -------
@@ -115,11 +115,12 @@ def held_out_sensitivity(solution: Solution, held: LossTerm) -> Sensitivity:
     Raises
     ------
     UnsupportedError
-        If a loss has a kink (hinge, absolute), or if the problem has equalities or a bound. There the optimal
-        kernel follows the kinks, and the derivative of the factorised objective says nothing about it.
+        If a loss has a kink (hinge, absolute), or if the problem has equalities or a bound: there the optimal
+        kernel follows the kinks.
     SolverError
         If no stationary factor of this rank is optimal (where the rank changes), or if the Hessian is
-        singular beyond rotations (where the optimal kernel is not unique, or changes its rank).
+        singular beyond rotations, or so nearly that its equations are not solved to 1e-6 (where the optimal
+        kernel is not unique or changes its rank, or where points are hardly held).
 
     Examples
     --------
@@ -168,30 +169,39 @@ def _solved(solution: Solution) -> tuple[Statement, Array]:
 
 
 def _stationary(problem: Statement, objective: FactorObjective, W: Array) -> Point:
-    """A stationary factor near W of full rank with orthogonal columns, by Newton steps."""
+    """A certified stationary factor near W, of full rank and with orthogonal columns; a few ranks are tried."""
     U, s, _ = np.linalg.svd(W, full_matrices=False)
-    kept = s**2 > KEPT * np.max(s, initial=0.0) ** 2
-    if not kept.any():
-        raise SolverError("the kernel is zero: it has no factor of full rank to differentiate")
-    point = objective.at((U * s)[:, kept])
-    size = float(np.linalg.norm(problem.cost @ point.V)) + float(np.linalg.norm(point.W)) * 1e-6
+    gap, before = np.inf, 0
+    for share in KEPT:
+        rank = int(np.sum(s**2 > share * np.max(s, initial=0.0) ** 2))
+        if rank in (0, before):
+            continue
+        point, before = _polished(problem, objective, (U * s)[:, :rank]), rank
+        found = certify(problem, point.V, kind="factor")
+        if found.certifies(OPTIMAL):
+            return point
+        gap = min(gap, found.relative_gap)
+    if not before:
+        raise SolverError("a kernel must not be zero to be differentiated: its factor has rank 0")
+    raise SolverError(
+        f"no optimal factor of rank {before} was found near the solution (relative gap {gap:.1e}): the rank "
+        "may change here, or the solution is not accurate enough"
+    )
+
+
+def _polished(problem: Statement, objective: FactorObjective, W: Array) -> Point:
+    """The end of Newton steps from W, with orthogonal columns."""
+    point = objective.at(W)
+    size = float(np.linalg.norm(problem.cost @ point.V)) + float(np.linalg.norm(W)) * TINY_COST
     for _ in range(STEPS):
         if np.linalg.norm(point.gradient) <= STATIONARY * size:
             break
-        step = _solve(objective, point, -point.gradient, checked=False)
-        new = objective.at(point.W + step)
+        new = objective.at(point.W + _solve(objective, point, -point.gradient, checked=False))
         if not np.linalg.norm(new.gradient) < np.linalg.norm(point.gradient):
             break
         point = new
     U, s, _ = np.linalg.svd(point.W, full_matrices=False)
-    point = objective.at(U * s)
-    found = certify(problem, point.V, kind="factor")
-    if not found.certifies(OPTIMAL):
-        raise SolverError(
-            f"no optimal factor of rank {point.W.shape[1]} was found near the solution (relative gap "
-            f"{found.relative_gap:.1e}): the rank may change here, or the solution is not accurate enough"
-        )
-    return point
+    return objective.at(U * s)
 
 
 def _solve(objective: FactorObjective, point: Point, b: Array, checked: bool = True) -> Array:
@@ -212,13 +222,24 @@ def _solve(objective: FactorObjective, point: Point, b: Array, checked: bool = T
     b = horizontal(b)
     if not b.any():
         return np.zeros_like(W)
-    operator = LinearOperator((W.size, W.size), matvec=image, dtype=float)
-    found, _ = minres(operator, b.ravel(), rtol=EXACT, maxiter=4 * W.size)
-    left = float(np.linalg.norm(image(found) - b.ravel())) / float(np.linalg.norm(b))
+    inverse = objective.preconditioner(point)
+
+    def nearly(d: Array) -> Array:
+        return horizontal(inverse(horizontal(d.reshape(W.shape)))).ravel()
+
+    operator, near = (LinearOperator((W.size, W.size), matvec=f, dtype=float) for f in (image, nearly))
+    found, rest, size = np.zeros(W.size), b.ravel(), float(np.linalg.norm(b))
+    left = 1.0
+    for _ in range(ROUNDS if checked else 1):  # the residual is solved for again, since MINRES ends early
+        found = found + minres(operator, rest, M=near, rtol=EXACT, maxiter=MOST)[0]
+        rest = b.ravel() - image(found)
+        left = float(np.linalg.norm(rest)) / size
+        if left <= FINE:
+            break
     if checked and not left <= ACCURATE:
         raise SolverError(
-            f"the Hessian is singular beyond rotations (residual {left:.1e}): the optimal kernel is not "
-            "unique or changes its rank here, and has no derivative"
+            f"the Hessian is singular beyond rotations, or nearly (residual {left:.1e}): the optimal kernel "
+            "is not unique or changes its rank here, or some points are hardly held"
         )
     return horizontal(found.reshape(W.shape))
 
