@@ -2,9 +2,8 @@
 
 The derivative of the optimum itself needs only the kernel (the envelope theorem): loss(z_e) in the weight of
 a pair, and K in the cost. The derivative of anything else at the optimum needs the derivative of the kernel.
-For a smooth problem with a factor V of full rank, the gradient of the factorised objective is zero at V, and
-the implicit function theorem gives dV. One linear solve with its Hessian gives the derivatives in all numbers
-at once. The Hessian is singular along the rotations V -> V R, which do not change the kernel.
+For a smooth problem and a factor V of full rank, the implicit function theorem gives dV: one linear solve
+with the Hessian of the factorised objective, modulo the rotations V -> V R, which do not change the kernel.
 """
 
 from __future__ import annotations
@@ -169,7 +168,7 @@ def _solved(solution: Solution) -> tuple[Statement, Array]:
 
 
 def _stationary(problem: Statement, objective: FactorObjective, W: Array) -> Point:
-    """A certified stationary factor near W, of full rank and with orthogonal columns; a few ranks are tried."""
+    """A certified stationary factor near W, of full rank, with orthogonal columns; a few ranks are tried."""
     U, s, _ = np.linalg.svd(W, full_matrices=False)
     gap, before = np.inf, 0
     for share in KEPT:
@@ -205,10 +204,9 @@ def _polished(problem: Statement, objective: FactorObjective, W: Array) -> Point
 
 
 def _solve(objective: FactorObjective, point: Point, b: Array, checked: bool = True) -> Array:
-    """The horizontal D with H D = b, for the Hessian H at a factor; b is orthogonal to rotations."""
+    """The horizontal D with H D = b, for the Hessian H at a factor."""
     W, product = point.W, objective.hessian(point)
-    gram = W.T @ W
-    values, vectors = np.linalg.eigh(gram)
+    values, vectors = np.linalg.eigh(W.T @ W)
     sums = values[:, None] + values[None, :]
 
     def horizontal(D: Array) -> Array:
@@ -219,8 +217,7 @@ def _solve(objective: FactorObjective, point: Point, b: Array, checked: bool = T
     def image(d: Array) -> Array:
         return horizontal(product(horizontal(d.reshape(W.shape)))).ravel()
 
-    b = horizontal(b)
-    if not b.any():
+    if not (b := horizontal(b)).any():
         return np.zeros_like(W)
     inverse = objective.preconditioner(point)
 
@@ -228,12 +225,11 @@ def _solve(objective: FactorObjective, point: Point, b: Array, checked: bool = T
         return horizontal(inverse(horizontal(d.reshape(W.shape)))).ravel()
 
     operator, near = (LinearOperator((W.size, W.size), matvec=f, dtype=float) for f in (image, nearly))
-    found, rest, size = np.zeros(W.size), b.ravel(), float(np.linalg.norm(b))
-    left = 1.0
+    found, rest, left = np.zeros(W.size), b.ravel(), 1.0
     for _ in range(ROUNDS if checked else 1):  # the residual is solved for again, since MINRES ends early
         found = found + minres(operator, rest, M=near, rtol=EXACT, maxiter=MOST)[0]
         rest = b.ravel() - image(found)
-        left = float(np.linalg.norm(rest)) / size
+        left = float(np.linalg.norm(rest) / np.linalg.norm(b))
         if left <= FINE:
             break
     if checked and not left <= ACCURATE:
