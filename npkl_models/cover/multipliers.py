@@ -67,8 +67,7 @@ def dual_point(axis: Axis, problem: Statement, x: float, found: Certificate) -> 
     The bound is at most -sum f*(y) - nu'b - R*(-S), which gives the upper bound on R*.
     """
     bound_only = any(words in found.repair for words in BOUND_TO_VALUE)
-    separable = all(term.loss.separable for term in problem.terms)
-    if found.rigour not in CERTIFIED or not np.isfinite(found.bound) or bound_only or not separable:
+    if found.rigour not in CERTIFIED or not np.isfinite(found.bound) or bound_only:
         return None
     low, high = paid_range(problem, found.multipliers, found.multipliers)
     if not (np.isfinite(low) and np.isfinite(high)):
@@ -82,11 +81,12 @@ def paid_range(problem: Statement, low: Multipliers, high: Multipliers) -> tuple
     """Bounds on sum f*(y) + nu'b + b^2 sum d for y between two multipliers; inf outside the domain.
 
     Conjugates are convex, so each is largest at an end of its interval. The lower bound holds if both ends
-    are equal.
+    are equal. A conjugate that ties its values to each other is only taken where they are.
     """
     total, size = 0.0, 0.0
     for term, a, b in zip(problem.terms, low.terms, high.terms, strict=True):
-        if not (np.all(term.allows(a)) and np.all(term.allows(b))):
+        tied = not term.loss.separable and a is not b
+        if tied or not (np.all(term.allows(a)) and np.all(term.allows(b))):
             return float("inf"), float("inf")
         ends = [term.loss.conjugate(y, term.target, term.weight) for y in (a, b)]
         top = np.maximum(*ends)

@@ -65,5 +65,7 @@ def _next(axis: Axis, piece: Between, tol: float, first: bool) -> float | None:
 
 
 def _certified(one: Knot, tol: float) -> bool:
+    """Whether both bounds of a knot serve: more knots between two such knots close the gap."""
     found = one.certificate
-    return found is not None and found.certifies(tol)
+    finite = bool(np.isfinite([*one.line, one.point]).all())
+    return finite and found is not None and found.certifies(tol)

@@ -47,6 +47,8 @@ def cases():
                     "penalty",
                     (0.1, 10.0),
                 )
+    yield "shared B", lambda: build("B2:shared_slack", *data_of()), "bound", (1.0, 100.0)
+    yield "shared", lambda: build("row:shared_slack", *data_of()), "weight", (0.1, 10.0)
     yield "pcp", lambda: nm.pcp(*data_of()), "weight", (0.01, 100.0)
     yield "B weight", lambda: build("B2:squared_hinge", *data_of()), "weight", (0.01, 100.0)
     yield "basis", lambda: build("basis:pcp", *data_of()), "weight", (0.01, 100.0)
@@ -128,6 +130,22 @@ def test_processes_share_the_interval(tmp_path):
     assert path.guarantee <= 1e-2
     again = nm.regularization_path(problem, "weight", (0.1, 10.0), tol=1e-2, n_jobs=2, folder=tmp_path)
     np.testing.assert_array_equal(path.values, again.values)
+
+
+@pytest.mark.parametrize("unit", [1e-30, 1e30])
+def test_units_do_not_matter(unit):
+    problem = nm.npkl(*data_of(), loss="squared_hinge")
+    other = nm.npkl(unit * problem.cost, data_of()[1], loss="squared_hinge", gamma=unit)
+    one, two = (nm.regularization_path(q, "weight", (0.1, 10.0), tol=1e-2) for q in (problem, other))
+    assert one.kernels == two.kernels
+    assert two.guarantee <= 1e-2
+
+
+def test_numbers_near_the_ends_of_floating_point_prove_nothing():
+    problem = nm.npkl(1e-200 * data_of()[0], data_of()[1], loss="squared_hinge", gamma=1e-200)
+    path = nm.regularization_path(problem, "weight", (0.5, 2.0), tol=1e-2)
+    assert path.guarantee == np.inf
+    assert path.kernels <= 3
 
 
 def test_an_optimum_of_zero():
