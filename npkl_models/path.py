@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from pathlib import Path as FilePath
 from typing import Any, Unpack
 
 import numpy as np
 
 from npkl_models.answer.solution import Solution
-from npkl_models.errors import ProblemError, SolverError, chosen, instance, optional
+from npkl_models.cover.cover import Cover, Covered
+from npkl_models.cover.parameters import PARAMETERS as PARAMETERS
+from npkl_models.cover.parameters import Axis, own_value
+from npkl_models.cover.parameters import with_parameter as with_parameter
+from npkl_models.cover.stretch import Stretch, choose, covered, placed
+from npkl_models.errors import ProblemError, SolverError, instance, optional
 from npkl_models.linalg import Array
-from npkl_models.linalg.owned import real_array
-from npkl_models.model.regularizer import Regularizer
+from npkl_models.linalg.owned import real_array, real_number
 from npkl_models.problem import Problem
-from npkl_models.routes import compatible, get_backend
 from npkl_models.solve.backend import Backend
-from npkl_models.solve.choice import choose_backend
 from npkl_models.solve.keywords import AnyKeywords
-from npkl_models.task_cache import Failure, about, place_of, sweep
+from npkl_models.task_cache import place_of
 from npkl_models.workers import processors, spread
 
-PARAMETERS = ("bound", "penalty", "p", "weight")
 STRETCHES = 1  # pieces of the path for each process
+SHARE = 0.2  # share of a path's tolerance to which each kernel is solved
+LARGEST = 1.0  # no relative gap of finite bounds is larger
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,10 +51,18 @@ class Path:
     parameter: str
     values: Array
     solutions: tuple[Solution, ...]
+    problem: Problem
+    tol: float | None = None
+    found: Cover | None = None
 
     def __repr__(self) -> str:
         first, last = self.values[0], self.values[-1]
-        return f"Path({self.parameter}, {self.values.size} values from {first:g} to {last:g})"
+        proved = ""
+        if self.tol is not None:  # 1.005: the number shown is never below the proved one
+            proved = f", within {1.005 * self.guarantee:.3g} everywhere, {self.rigour}"
+            if where := ", ".join(f"{a:g} to {b:g}" for a, b in self.uncovered):
+                proved = f", not within {self.tol:g} from {where}"
+        return f"Path({self.parameter}, {self.values.size} values from {first:g} to {last:g}{proved})"
 
     @property
     def objective(self) -> Array:
@@ -59,8 +71,8 @@ class Path:
 
     @property
     def relative_gap(self) -> Array:
-        """The certified relative gap of each solution."""
-        return np.array([solution.certificate.relative_gap for solution in self.solutions])
+        """The certified relative gap of each solution; inf without a kernel."""
+        return np.array([s.certificate.relative_gap if s.V is not None else np.inf for s in self.solutions])
 
     @property
     def rank(self) -> Array:
@@ -72,6 +84,43 @@ class Path:
         """The number of iterations of each solution."""
         return np.array([solution.iterations for solution in self.solutions])
 
+    @property
+    def kernels(self) -> int:
+        """The number of stored kernels."""
+        return sum(solution.V is not None for solution in self.solutions)
+
+    @cached_property
+    def cover(self) -> Cover:
+        """Bounds on the optimum at every value from the first to the last; not for p."""
+        if self.found is not None:
+            return self.found
+        return Cover.of(self.problem, self.parameter, self.values, self.solutions)
+
+    @property
+    def guarantee(self) -> float:
+        """The largest proved relative gap over all values from the first to the last; inf if one has none."""
+        return self.cover.guarantee
+
+    @property
+    def uncovered(self) -> tuple[tuple[float, float], ...]:
+        """The intervals in which a gap up to the path's ``tol`` is not proved; without ``tol``, any gap."""
+        return self.cover.uncovered(LARGEST if self.tol is None else self.tol)
+
+    @property
+    def rigour(self) -> str:
+        """How the bounds are known: "proved" if all are, "probable" if some may fail."""
+        known = {s.certificate.rigour for s in self.solutions if s.V is not None}
+        return next((word for word in ("none", "estimated", "probable") if word in known), "proved")
+
+    @property
+    def failure_probability(self) -> float:
+        """Probability that any of the bounds fails, at most; 0 if all are proved."""
+        return min(1.0, sum(s.certificate.failure_probability for s in self.solutions if s.V is not None))
+
+    def at(self, value: float) -> Covered:
+        """The best stored kernel at a value between the first and the last, with its proved gap there."""
+        return self.cover.at(value)
+
     def to_frame(self) -> Any:
         """The path as a pandas DataFrame, with a row for each value (needs the extra ``frame``)."""
         pd = optional("pandas", "to_frame", "frame")
@@ -82,7 +131,7 @@ class Path:
 
 
 def regularization_path(
-    problem: Problem, parameter: str, values: Sequence[float], backend: str | Backend = "auto",
+    problem: Problem, parameter: str, values: Sequence[float] | Array, backend: str | Backend = "auto",
     n_jobs: int = 1, folder: str | FilePath | None = None, **options: Unpack[AnyKeywords],
 ) -> Path:  # fmt: skip
     """Solve a problem for several values of a parameter.
@@ -93,12 +142,14 @@ def regularization_path(
         The problem.
     parameter : {"bound", "penalty", "p", "weight"}
         Parameter that varies: B, G or p of tr K^p, or a factor on the weights of all losses (C, gamma).
-    values : sequence of float
-        Values of the parameter.
+    values : sequence of float, or tuple (low, high) together with ``tol``
+        Values of the parameter. With a tuple of two values and ``tol``, the path chooses its own values: at
+        every value from ``low`` to ``high``, a stored kernel is proved to be within the relative gap ``tol``
+        of the optimum (not along p).
     backend : str
-        Solver. "auto" chooses once, for the problem as given. For "weight" and a loss with a kink, "auto"
-        takes burer_monteiro instead of bcd, since its Newton steps gain more from a warm start (half the time
-        on a1a).
+        Solver. "auto" chooses once, for the problem as given. For a list of weights and a loss with a kink,
+        "auto" takes burer_monteiro instead of bcd, since its Newton steps gain more from a warm start (half
+        the time on a1a).
     n_jobs : int
         Number of processes. Each process solves neighbouring values with warm starts. On a cluster, call
         inside ``joblib.parallel_config``.
@@ -106,12 +157,20 @@ def regularization_path(
         Folder of a cache: solutions are stored there by problem and options, and stored solutions are not
         computed again.
     **options
-        Options of the backend.
+        Options of the backend. In an interval, ``tol`` is the tolerance of the path, and each kernel is
+        solved to a fifth of it.
 
     Returns
     -------
     Path
         The solutions.
+
+    Raises
+    ------
+    ProblemError
+        If the problem has no such parameter, or if values, interval or tolerance are not as described.
+    SolverError
+        If a solve fails, or if no solve along an interval returns a kernel.
 
     Notes
     -----
@@ -119,6 +178,11 @@ def regularization_path(
     than a kernel of too low a rank. Other parameters are solved from the value nearest to the problem's own
     value, upwards and downwards. If the backend supports it, each solve is a warm start from the neighbouring
     solution.
+
+    Stored kernels and their multipliers bound the optimum at all values, and an interval is split where these
+    bounds are furthest apart. Their number grows like 1 / tol at worst, and like 1 / sqrt(tol) if the optimum
+    is smooth. Source: Giesen, Jaggi & Laue, "Regularization paths with guarantees for convex semidefinite
+    optimization", AISTATS 2012.
 
     Examples
     --------
@@ -131,99 +195,56 @@ def regularization_path(
     True
     >>> bool(path.objective[0] >= path.objective[-1])
     True
+    >>> path = nm.regularization_path(problem, "bound", (0.5, 2.0), tol=1e-3)
+    >>> path.guarantee <= 1e-3, path.at(0.7).relative_gap <= 1e-3
+    (True, True)
     """
     instance(problem, Problem, "problem")
     grid = np.unique(real_array(values, "values"))
     if not grid.size or not np.isfinite(grid).all():
         raise ProblemError(f"values must be finite numbers, at least one, got {values!r}")
-    own = _own(problem, parameter)
-    name = _choose(problem, parameter, options) if backend == "auto" else backend
-    job = _Stretch(
+    interval = isinstance(values, tuple) and len(values) == 2 and options.get("tol") is not None
+    tol = _tolerance(problem, parameter, values, options) if interval else None
+    own = own_value(problem, parameter)
+    name = choose(problem, parameter, options, tol is None) if backend == "auto" else backend
+    job = Stretch(
         problem, parameter, name, dict(options), place_of(folder, problem, backend=name, **options), own
     )
+    if tol is not None:
+        return _covering(job, grid, tol, n_jobs)
     if n_jobs == 1:
-        return Path(parameter, grid, tuple(job(grid)))
+        return Path(parameter, grid, tuple(job(grid)), problem)
     pieces = [piece for piece in np.array_split(grid, processors(n_jobs) * STRETCHES) if piece.size]
-    found = dict(spread(_placed, [(job, k, piece) for k, piece in enumerate(pieces)], n_jobs))
-    return Path(parameter, grid, tuple(solution for k in sorted(found) for solution in found[k]))
+    found = dict(spread(placed, [(job, k, piece) for k, piece in enumerate(pieces)], n_jobs))
+    return Path(parameter, grid, tuple(solution for k in sorted(found) for solution in found[k]), problem)
 
 
-@dataclass(frozen=True)
-class _Stretch:
-    """A job that solves neighbouring values in one process."""
-
-    problem: Problem
-    parameter: str
-    backend: str | Backend
-    options: dict[str, Any]
-    folder: FilePath | None
-    own: float
-
-    def __call__(self, grid: Array) -> list[Solution]:
-        """Solve the largest weight, or the value nearest to the problem's own, first; then the neighbours."""
-        takes_start = "start" in get_backend(self.backend).option_names
-        falling = self.parameter == "weight"
-        first = grid.size - 1 if falling else int(np.argmin(np.abs(grid - self.own)))
-        found: dict[int, Solution] = {}
-        options = dict(self.options)
-        for k in (*range(first, grid.size), *range(first - 1, -1, -1)):
-            beside = found.get(k - 1) or found.get(k + 1)
-            if takes_start and beside is not None and beside.V is not None:
-                options["start"] = beside
-            value = float(grid[k])
-            key = f"{self.parameter}={value!r}"
-            task = partial(_solve, self.problem, self.parameter, value, self.backend, options)
-            result = sweep({key: task}, 1, self.folder, about=about(self.folder))[key]
-            if isinstance(result, Failure):
-                raise SolverError(f"{key}: {result.error}")
-            found[k] = result
-        return [found[k] for k in range(grid.size)]
+def _tolerance(problem: Problem, parameter: str, values: Any, options: Any) -> float:
+    """The tolerance of a path over an interval; each kernel is solved to a share of it."""
+    tol, (low, high) = real_number(options["tol"], "tol"), values
+    if not 0 < tol < 1:
+        raise ProblemError(f"tol of a path must be between 0 and 1, got {tol!r}")
+    if not 0 < low < high:
+        raise ProblemError(f"an interval must be (low, high) with 0 < low < high, got {values!r}")
+    Axis(problem, parameter, float(low), float(high))
+    options["tol"] = SHARE * tol
+    return tol
 
 
-def _placed(job: _Stretch, place: int, grid: Array) -> tuple[int, list[Solution]]:
-    return place, job(grid)
-
-
-def _solve(
-    problem: Problem, parameter: str, value: float, backend: str | Backend, options: dict[str, Any]
-) -> Solution:
-    return with_parameter(problem, parameter, value).solve(backend, **options)
-
-
-def _choose(problem: Problem, parameter: str, options: Any) -> str:
-    name = choose_backend(problem, **options)[0]
-    kinked = parameter == "weight" and not all(term.loss.smooth for term in problem.terms)
-    other = "burer_monteiro"
-    able = compatible(problem).get(other, "absent") is None and all(
-        key in get_backend(other).option_names for key in options
-    )
-    return other if name == "bcd" and kinked and able else name
-
-
-def with_parameter(problem: Problem, parameter: str, value: float) -> Problem:
-    """The problem with another value of a parameter, as in `regularization_path`."""
-    chosen("parameter", parameter, PARAMETERS)
-    if parameter == "weight":
-        if not problem.terms:
-            raise ProblemError(
-                f"weight must be for a problem with losses, got {problem.name or 'a problem'} without losses"
-            )
-        if value <= 0:
-            raise ProblemError(f"weight must be positive, got {value}")
-        return replace(problem, terms=tuple(replace(t, weight=value * t.weight) for t in problem.terms))
-    return replace(problem, regularizer=replace(_trace_power(problem, parameter), **{parameter: value}))
-
-
-def _own(problem: Problem, parameter: str) -> float:
-    chosen("parameter", parameter, PARAMETERS)
-    if parameter == "weight":
-        with_parameter(problem, parameter, 1.0)
-        return 1.0
-    return float(getattr(_trace_power(problem, parameter), parameter))
-
-
-def _trace_power(problem: Problem, parameter: str) -> Regularizer:
-    R = problem.regularizer
-    if R.spectral is None or getattr(R, parameter, None) is None:
-        raise ProblemError(f"{parameter} must be a parameter of the problem's regulariser, got {R!r}")
-    return R
+def _covering(job: Stretch, grid: Array, tol: float, n_jobs: int) -> Path:
+    """The path over an interval; each process covers a part of the interval."""
+    ends = np.geomspace(grid[0], grid[-1], processors(n_jobs) + 1 if n_jobs != 1 else 2)
+    ends[0], ends[-1] = grid
+    if n_jobs == 1:
+        cover = job.covering(float(grid[0]), float(grid[-1]), tol)
+    else:
+        parts = [(job, k, float(a), float(b), tol) for k, (a, b) in enumerate(pairwise(ends))]
+        every = dict(one for _, found in spread(covered, parts, n_jobs) for one in found)
+        values = np.array(sorted(every))
+        cover = Cover.of(job.problem, job.parameter, values, [every[v] for v in values.tolist()])
+    solutions = tuple(one.solution for one in cover.knots)
+    if all(solution.V is None for solution in solutions):
+        worst = solutions[0]
+        raise SolverError(f"no kernel from {grid[0]:g} to {grid[1]:g}: {worst.status}: {worst.message}")
+    values = np.array([cover.axis.value(one.x) for one in cover.knots])
+    return Path(job.parameter, values, solutions, job.problem, tol, cover)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 import numpy as np
 
@@ -27,12 +26,17 @@ def run(options: argparse.Namespace) -> int:
     if options.plot is not None:
         optional("matplotlib", "plot", "plot").use("Agg")
     grid = values(options.values)
+    whole = isinstance(grid, tuple)
     given = asked(options)
-    with output.progress(f"{given.problem.name}, n = {given.problem.n}, {grid.size} values"):
+    solving = given.recipe.solving()
+    if whole:
+        solving["tol"] = options.within
+    with output.progress(
+        f"{given.problem.name}, n = {given.problem.n}, {options.parameter} {options.values}"
+    ):
         found = regularization_path(
-            given.problem, options.parameter, grid.tolist(), given.recipe.backend, n_jobs=options.jobs,
-            **given.recipe.solving(),
-        )  # fmt: skip
+            given.problem, options.parameter, grid, given.recipe.backend, n_jobs=options.jobs, **solving
+        )
     _show(found, given.title)
     if options.out is not None:
         rows = [
@@ -41,19 +45,27 @@ def run(options: argparse.Namespace) -> int:
         ]
         write_json(options.out, rows, indent=2)
     if options.plot is not None:
-        save_figure(plots.path(found).figure, options.plot)
+        drawn = plots.envelopes(found)[0] if whole else plots.path(found)
+        save_figure(drawn.figure, options.plot)
+    if whole:
+        printer().print(str(found))
+        return 1 if found.uncovered else 0
     return 0 if all(solution.status is Status.OPTIMAL for solution in found.solutions) else 1
 
 
-def values(text: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The numbers of ``A:B:N`` or ``A,B,C``."""
+def values(text: str) -> list[float] | tuple[float, float]:
+    """The numbers of ``A:B:N`` or ``A,B,C`` as a list, or the two ends of the interval ``A:B``."""
     try:
         if ":" in text:
-            first, last, count = text.split(":")
-            return np.geomspace(float(first), float(last), int(count))
-        return np.array([float(part) for part in text.split(",")])
-    except ValueError:
-        raise ProblemError(f"--values must be A:B:N with positive A and B, or A,B,C; got {text!r}") from None
+            first, last, *count = text.split(":")
+            if not count:
+                return float(first), float(last)
+            return list(map(float, np.geomspace(float(first), float(last), int(*count))))
+        return [float(part) for part in text.split(",")]
+    except (ValueError, TypeError):
+        raise ProblemError(
+            f"--values must be A:B or A:B:N with positive A and B, or A,B,C; got {text!r}"
+        ) from None
 
 
 def _show(found: Answers, title: str) -> None:

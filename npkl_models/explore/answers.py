@@ -16,16 +16,15 @@ from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
 from npkl_models.certify.bracket import bracket
 from npkl_models.crosscheck.table import COLUMNS, CrossCheck, cells
 from npkl_models.errors import ProblemError, chosen
-from npkl_models.explore.envelope import Envelope, grid, proved_gaps
 from npkl_models.explore.form import Form
 from npkl_models.explore.optimality import LARGEST, Point
 from npkl_models.linalg import Array, Index
 from npkl_models.path import Path
-from npkl_models.problem import Problem
 from npkl_models.recipe.made import Made
 from npkl_models.show.page import svg
 
 FEW = 2  # the number of clusters if neither the form nor the data have one
+BETWEEN = 12  # number of weights that are shown between two weights of a path
 SHOWN = 400  # the largest number of rows of a history that are sent
 
 
@@ -121,15 +120,21 @@ def path_numbers(path: Path, answers: Sequence[Answer], gamma: float) -> dict[st
     }  # fmt: skip
 
 
-def between_numbers(problem: Problem, found: Envelope, gamma: float) -> dict[str, Any]:
+def between_numbers(path: Path, gamma: float) -> dict[str, Any]:
     """The proved bounds between the weights of a path, with the best kernel and its gap at each weight."""
-    weights = grid(found.weights)
-    upper, best = found.upper(weights)
-    lower = found.lower(weights)
+    weights, cover = grid(path.values), path.cover
     return {
-        "gamma": weights * gamma, "upper": upper, "lower": lower, "best": best,
-        "gap": proved_gaps(problem, weights, upper, lower), "worst": float(np.max(found.worst, initial=0.0)),
+        "gamma": weights * gamma, "upper": cover.upper(weights), "lower": cover.lower(weights),
+        "best": cover.best(weights), "gap": cover.gaps(weights), "worst": cover.guarantee,
     }  # fmt: skip
+
+
+def grid(weights: Array, between: int = BETWEEN) -> Array:
+    """The weights of a path, and ``between`` weights within each interval, evenly spaced in logarithms."""
+    steps = np.linspace(0, weights.size - 1, (weights.size - 1) * (between + 1) + 1)
+    fine = np.exp(np.interp(steps, np.arange(weights.size), np.log(weights)))
+    fine[:: between + 1] = weights
+    return fine
 
 
 def table(check: CrossCheck) -> dict[str, Any]:

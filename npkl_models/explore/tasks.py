@@ -14,7 +14,6 @@ from npkl_models.crosscheck.run import crosscheck
 from npkl_models.errors import ProblemError
 from npkl_models.explore import answers, codes, mistakes, optimality, race, steps
 from npkl_models.explore.answers import Answer
-from npkl_models.explore.envelope import Envelope
 from npkl_models.explore.form import Form
 from npkl_models.explore.jobs import EVERY, Job
 from npkl_models.path import regularization_path
@@ -69,7 +68,7 @@ class Tasks:
         made_of = [replace(made, problem=problem) for problem in problems]
         found = [Answer(own, form, one, FEWER) for own, one in zip(made_of, path.solutions, strict=True)]
         numbers = answers.path_numbers(path, found, form.recipe.gamma)
-        between = answers.between_numbers(made.problem, Envelope.of(made.problem, path), form.recipe.gamma)
+        between = answers.between_numbers(path, form.recipe.gamma)
         job.answer = found
         job.tell("path", **numbers, between=between, code=codes.path_code(made, form, span))
 

@@ -206,6 +206,31 @@ def test_path_prints_a_row_for_each_value(files, tmp_path, capsys):
     assert picture.stat().st_size > 1000
 
 
+def test_path_over_an_interval_says_what_it_proves(files, tmp_path, capsys):
+    out, picture = tmp_path / "path.json", tmp_path / "path.png"
+    arguments = [
+        "path",
+        *files,
+        "--values",
+        "0.1:10",
+        "--within",
+        "1e-2",
+        "--out",
+        str(out),
+        "--plot",
+        str(picture),
+    ]
+    assert main(arguments) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "everywhere, proved)" in shown
+    rows = json.loads(out.read_text())
+    assert (rows[0]["weight"], rows[-1]["weight"]) == (0.1, 10.0)
+    assert len(rows) > 2
+    assert picture.stat().st_size > 1000
+    assert main(["path", *files, "--values", "10:0.1"]) == 2
+    assert "0 < low < high" in capsys.readouterr().err
+
+
 def test_explain_prints_the_dual_and_the_forms(files, capsys):
     assert main(["explain", *files, "--formulation", "npkl", "--loss", "hinge", "--row-norm", "1"]) == 0
     shown = capsys.readouterr().out

@@ -37,6 +37,9 @@ def test_every_picture_is_documented_and_names_its_axes(solution, both, small):
         "joint_spectrum": plots.joint_spectrum(solution), "embedding": plots.embedding(solution),
         "pair_multipliers": plots.pair_multipliers(solution), "rank_history": plots.rank_history(both),
         "spectrum": plots.spectrum(solution), "crosscheck": plots.crosscheck(nm.crosscheck(small("pcp"), ["bcd"])),
+        "envelopes": plots.envelopes(
+            nm.regularization_path(small("pcp"), "weight", (0.5, 1.0), "bcd", tol=1e-2)
+        )[0],
         "path": plots.path(nm.regularization_path(small("pcp"), "weight", [0.5, 1.0], "burer_monteiro")),
     }  # fmt: skip
     elsewhere = {"layout", "plot_crosscheck", "audit", "clusters"}
@@ -142,9 +145,24 @@ def test_a_path_fills_three_axes(small):
     assert ax[0].get_xscale() == "log"
 
 
+def test_a_guarantee_fills_three_axes(small):
+    path = nm.regularization_path(small("pcp"), "weight", (0.1, 10.0), "bcd", tol=1e-2)
+    ax = plots.envelopes(path)
+    upper, lower, stored = (line.get_ydata() for line in ax[0].get_lines())
+    assert np.all(lower <= upper)
+    np.testing.assert_allclose(stored, path.objective)
+    assert finite(ax[1].get_lines()[0]).max() <= 1e-2
+    assert ax[1].get_lines()[1].get_ydata()[0] == 1e-2
+    assert ax[2].get_ylabel() == "rank of K"
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
+        (lambda s: plots.envelopes(nm.regularization_path(s.problem, "weight", [1.0])),
+         nm.ProblemError, "at least two values"),
+        (lambda s: plots.envelopes(nm.regularization_path(s.problem, "weight", [0.9, 1.0]), [None]),
+         nm.ProblemError, "three matplotlib axes, got 1"),
         (lambda s: plots.convergence([]), nm.ProblemError, "at least one solution"),
         (lambda s: plots.convergence(s, against="hours"), nm.UnsupportedError, "unknown value of against 'hours'"),
         (lambda s: plots.kernel(np.zeros((3, 2))), nm.ProblemError, "shape"),

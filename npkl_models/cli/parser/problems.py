@@ -21,6 +21,7 @@ CROSSCHECK_EXAMPLES = """examples:
   npkl crosscheck --data usps --jobs 2 --resume folder"""
 PATH_EXAMPLES = """examples:
   npkl path --data wine --values 0.01:100:20
+  npkl path --data wine --values 0.01:100 --within 1e-3 --plot path.png
   npkl path --data iris --formulation simple_npkl --parameter bound --values 50,100,200 --out path.json"""
 EXPLAIN_EXAMPLES = """examples:
   npkl explain --data wine --formulation npkl --loss hinge --row-norm 1
@@ -79,7 +80,8 @@ def add_path(commands: Any) -> None:
         commands,
         "path",
         "solve for several values of a parameter",
-        "Solve for several values of a parameter. The exit status is 0 if all answers are certified, else 1.",
+        "Solve for several values of a parameter, or for all values of an interval. The exit status is 0 if "
+        "all answers are certified, or if the gap is proved at every value of the interval; else it is 1.",
         PATH_EXAMPLES,
     )
     add_fields(parser, *PROBLEM, *SOLVER)
@@ -94,7 +96,14 @@ def add_path(commands: Any) -> None:
         "--values",
         default="0.01:100:9",
         metavar="A:B:N",
-        help="N values from A to B, evenly spaced in logarithms; or a list A,B,C",
+        help="N values from A to B, evenly spaced in logarithms; or a list A,B,C; or an interval A:B",
+    )
+    add(
+        "--within",
+        type=float,
+        default=1e-3,
+        metavar="TOL",
+        help="the relative gap that is proved at every value of an interval A:B (default: %(default)s)",
     )
     add("--jobs", type=jobs, default=1, help="processes; each solves a part of the path")
     add("--out", type=Path, metavar="FILE", help="write the table as JSON")

@@ -31,7 +31,7 @@ export function heard(event, key) {
   const away = event.between.gamma.map((g) => Math.abs(Math.log(g) - own));
   $("drag").value = away.indexOf(Math.min(...away));
   const total = event.iterations.reduce((a, b) => a + b, 0);
-  const wide = Number.isFinite(event.between.worst) ? `Between them every γ has a proved gap of at most ${number(event.between.worst, 3)}, in units of the objective.` : "Between them nothing is proved where a bound or a feasible kernel is missing.";
+  const wide = Number.isFinite(event.between.worst) ? `Between them a stored kernel is proved to be within a relative gap of ${number(event.between.worst, 3)} at every γ.` : "Between them nothing is proved where a bound or a feasible kernel is missing.";
   say(`${event.gamma.length} problems by ${event.backend}: ${total} iterations in all, largest relative gap ${number(Math.max(...event.gap))}. ${wide}`);
   stand();
 }

@@ -1,0 +1,1 @@
+"""What solved values of a parameter prove about all values between them."""

@@ -1,0 +1,161 @@
+"""Bounds from stored multipliers, at values of a parameter for which they were not computed.
+
+For multipliers y with a slack S, the dual value is -sum f*(y) - nu'b - R*(-S). Weights and targets enter only
+through the conjugates f*, and the trace's parameter only through R*. So stored multipliers give a bound at
+every value, without another eigenvalue. A mixture of two dual points is a dual point, and R* is convex.
+
+Source: Giesen, Jaggi & Laue, "Regularization paths with guarantees for convex semidefinite optimization",
+AISTATS 2012, for bounds along a path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from npkl_models.certify.certificate import CERTIFIED, Certificate
+from npkl_models.certify.fallbacks import ANCHORED, PLACED
+from npkl_models.cover.parameters import Axis
+from npkl_models.linalg import UNIT, Array
+from npkl_models.model.rounding import SUM
+from npkl_models.model.statement import Statement
+from npkl_models.model.terms import Multipliers
+
+MIXED = 4 * UNIT  # relative error of a mixture of two numbers, and more
+GOLDEN = (5**0.5 - 1) / 2
+LOOKS = 12  # mixtures that are tried for one bound
+BOUND_TO_VALUE = (ANCHORED, PLACED, "trace bound")  # repairs whose bound is not the dual value of multipliers
+
+
+@dataclass(frozen=True, eq=False)
+class DualPoint:
+    """Stored multipliers with a proved slack.
+
+    Attributes
+    ----------
+    x : float
+        Coordinate at which they were proved.
+    y : Multipliers
+        The multipliers.
+    support : float
+        Upper bound on R*(-S) at this coordinate.
+    paid : float
+        Upper bound on sum f*(y) + nu'b + b^2 sum d at this coordinate.
+    """
+
+    x: float
+    y: Multipliers
+    support: float
+    paid: float
+
+    def support_at(self, axis: Axis, x: float) -> float:
+        """An upper bound on R*(-S) at another coordinate; R* is homogeneous in the parameter of the trace."""
+        if axis.parameter == "weight" or self.support == 0.0:
+            return self.support
+        if axis.parameter == "bound":
+            return self.support * (x / self.x) * (1 + 4 * MIXED)
+        power = 1 / (axis.power - 1)  # q - 1
+        share = float(np.exp(power * np.log(self.x / x)))
+        return self.support * share * (1 + 4 * MIXED * (1 + power * (1 + abs(float(np.log(self.x / x))))))
+
+
+def dual_point(axis: Axis, problem: Statement, x: float, found: Certificate) -> DualPoint | None:
+    """The dual point of a certificate; None if its bound is not the dual value of its multipliers.
+
+    The bound is at most -sum f*(y) - nu'b - R*(-S), which gives the upper bound on R*.
+    """
+    bound_only = any(words in found.repair for words in BOUND_TO_VALUE)
+    if found.rigour not in CERTIFIED or not np.isfinite(found.bound) or bound_only:
+        return None
+    low, high = paid_range(problem, found.multipliers, found.multipliers)
+    if not (np.isfinite(low) and np.isfinite(high)):
+        return None
+    support = max(0.0, -found.bound - low)
+    linear = axis.parameter == "penalty" and axis.power == 1
+    return DualPoint(x, found.multipliers, 0.0 if linear else support, high)
+
+
+def paid_range(problem: Statement, low: Multipliers, high: Multipliers) -> tuple[float, float]:
+    """Bounds on sum f*(y) + nu'b + b^2 sum d for y between two multipliers; inf outside the domain.
+
+    Conjugates are convex, so each is largest at an end of its interval. The lower bound holds if both ends
+    are equal. A conjugate that ties its values to each other is only taken where they are.
+    """
+    total, size = 0.0, 0.0
+    for term, a, b in zip(problem.terms, low.terms, high.terms, strict=True):
+        tied = not term.loss.separable and a is not b
+        if tied or not (np.all(term.allows(a)) and np.all(term.allows(b))):
+            return float("inf"), float("inf")
+        ends = [term.loss.conjugate(y, term.target, term.weight) for y in (a, b)]
+        top = np.maximum(*ends)
+        total += float(np.sum(top))
+        linear = np.maximum(np.abs(a * term.target), np.abs(b * term.target))
+        size += float(np.sum(np.abs(top) + 2 * linear))
+    for part, a, b in zip(problem.equalities, low.equalities, high.equalities, strict=True):
+        top = np.maximum(part.value * a, part.value * b)
+        total, size = total + float(np.sum(top)), size + float(np.sum(np.abs(top)))
+    if high.rows is not None:
+        top = problem.regularizer.trace_bound(1) * high.rows
+        total, size = total + float(np.sum(top)), size + float(np.sum(np.abs(top)))
+    error = SUM * UNIT * size
+    return total - error, total + error
+
+
+def mixed_bound(axis: Axis, x: float, one: DualPoint | None, other: DualPoint | None) -> float:
+    """The best lower bound at x from mixtures of two dual points; -inf if there is none.
+
+    The bound is a concave function of the share u of the second dual point, so the search is by sections.
+    Any u gives a bound.
+    """
+    if one is None or other is None:
+        return float("-inf")
+    problem = axis.at(axis.value(x))
+
+    def bound(u: float) -> float:
+        low, high = _mixture(one.y, other.y, u)
+        paid = paid_range(problem, low, high)[1]
+        support = (1 - u) * one.support_at(axis, x) + u * other.support_at(axis, x)
+        return -(paid + support + MIXED * (abs(paid) + support))
+
+    top = 1.0
+    if axis.parameter == "penalty" and axis.power == 1:  # the slack plus x I is PSD up to this share
+        top = float(np.clip((x - one.x) / (other.x - one.x) * (1 - 8 * UNIT), 0.0, 1.0))
+    return _largest(bound, top)
+
+
+def _mixture(one: Multipliers, other: Multipliers, u: float) -> tuple[Multipliers, Multipliers]:
+    """Lower and upper ends of (1 - u) y + u y', with room for rounding."""
+
+    def end(sign: float) -> Multipliers:
+        def mix(a: Array, b: Array) -> Array:
+            return (1 - u) * a + u * b + sign * MIXED * ((1 - u) * np.abs(a) + u * np.abs(b))
+
+        rows = None if one.rows is None or other.rows is None else mix(one.rows, other.rows)
+        terms = tuple(map(mix, one.terms, other.terms))
+        return Multipliers(terms, tuple(map(mix, one.equalities, other.equalities)), rows)
+
+    if u in (0.0, 1.0):
+        exact = one if u == 0.0 else other
+        return exact, exact
+    return end(-1.0), end(1.0)
+
+
+def _largest(bound: Callable[[float], float], top: float) -> float:
+    """The largest value that a search by golden sections sees on [0, top]."""
+    a, b = 0.0, top
+    left, right = b - GOLDEN * (b - a), a + GOLDEN * (b - a)
+    at_left, at_right = bound(left), bound(right)
+    best = max(bound(a), bound(b), at_left, at_right)
+    for _ in range(LOOKS if top > 0 else 0):
+        if at_left >= at_right:
+            b, right, at_right = right, left, at_left
+            left = b - GOLDEN * (b - a)
+            at_left = bound(left)
+        else:
+            a, left, at_left = left, right, at_right
+            right = a + GOLDEN * (b - a)
+            at_right = bound(right)
+        best = max(best, at_left, at_right)
+    return best

@@ -1,0 +1,111 @@
+"""The parameters along which a problem is followed, and the coordinate in which its optimum bends one way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from npkl_models.errors import ProblemError, chosen
+from npkl_models.model.regularizer import Regularizer
+from npkl_models.problem import Problem
+
+PARAMETERS = ("bound", "penalty", "p", "weight")
+
+
+def with_parameter(problem: Problem, parameter: str, value: float) -> Problem:
+    """The problem with another value of a parameter, as in `regularization_path`."""
+    chosen("parameter", parameter, PARAMETERS)
+    if parameter == "weight":
+        if not problem.terms:
+            raise ProblemError(
+                f"weight must be for a problem with losses, got {problem.name or 'a problem'} without losses"
+            )
+        if value <= 0:
+            raise ProblemError(f"weight must be positive, got {value}")
+        return replace(problem, terms=tuple(replace(t, weight=value * t.weight) for t in problem.terms))
+    return replace(problem, regularizer=replace(trace_power(problem, parameter), **{parameter: value}))
+
+
+def own_value(problem: Problem, parameter: str) -> float:
+    """The problem's own value of a parameter; weights are relative, so that their value is one."""
+    chosen("parameter", parameter, PARAMETERS)
+    if parameter == "weight":
+        with_parameter(problem, parameter, 1.0)
+        return 1.0
+    return float(getattr(trace_power(problem, parameter), parameter))
+
+
+def trace_power(problem: Problem, parameter: str) -> Regularizer:
+    """The regulariser of a problem, if it has the parameter."""
+    R = problem.regularizer
+    if R.spectral is None or getattr(R, parameter, None) is None:
+        raise ProblemError(f"{parameter} must be a parameter of the problem's regulariser, got {R!r}")
+    return R
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """A parameter of a problem between two values.
+
+    In the coordinate x, the optimum is concave or convex: concave in a factor on the weights and in the
+    penalty of the trace (x is the value), and convex in the radius x = B^(1/p) of tr K^p <= B.
+
+    Attributes
+    ----------
+    problem : Problem
+        The problem at any value of the parameter.
+    parameter : str
+        Name of the parameter.
+    low, high : float
+        First and last value.
+    """
+
+    problem: Problem
+    parameter: str
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        own_value(self.problem, self.parameter)
+        if self.parameter == "p":
+            raise ProblemError(
+                "a guarantee must be along bound, penalty or weight, got p: the optimum bends both ways in p"
+            )
+
+    @property
+    def concave(self) -> bool:
+        """Whether the optimum is concave in the coordinate; otherwise it is convex and never rises."""
+        return self.parameter != "bound"
+
+    @cached_property
+    def power(self) -> float:
+        """The power p of the trace; one for weights."""
+        R = self.problem.regularizer.spectral
+        return 1.0 if self.parameter == "weight" or R is None else R.p
+
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """The coordinates of the first and the last value."""
+        return self.coordinate(self.low), self.coordinate(self.high)
+
+    def coordinate(self, value: float) -> float:
+        """The coordinate of a value."""
+        return float(value) if self.concave else float(value ** (1 / self.power))
+
+    def value(self, x: float) -> float:
+        """The value of a coordinate, within the two ends."""
+        return float(x) if self.concave else float(np.clip(x**self.power, self.low, self.high))
+
+    def at(self, value: float) -> Problem:
+        """The problem with this value."""
+        return with_parameter(self.problem, self.parameter, value)
+
+    def within(self, value: float) -> float:
+        """The value as a number, if it is between the ends."""
+        if not self.low <= value <= self.high:
+            raise ProblemError(
+                f"{self.parameter} must be between {self.low:g} and {self.high:g}, got {value!r}"
+            )
+        return float(value)
