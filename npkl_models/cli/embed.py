@@ -6,16 +6,14 @@ import argparse
 import warnings
 from pathlib import Path
 
-from sklearn.exceptions import ConvergenceWarning
-
+import npkl_models.show.plots as plots
+from npkl_models.applications.estimators.noisy import WARNINGS
 from npkl_models.applications.estimators.ordinal import OrdinalEmbedding
 from npkl_models.cli import output
 from npkl_models.cli.console import say
 from npkl_models.data.comparisons import Comparisons, read_comparisons_csv
 from npkl_models.errors import ProblemError, optional
 from npkl_models.files.atomic import save_figure, write_text
-
-NAMED = 60  # most objects whose names are written into a picture
 
 
 def run(options: argparse.Namespace) -> int:
@@ -34,7 +32,8 @@ def run(options: argparse.Namespace) -> int:
     )  # fmt: skip
     what = f"{len(given.rows)} comparisons of {len(given.names)} objects"
     with output.progress(what), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the summary says it
+        for kind in WARNINGS:  # the summary says it
+            warnings.simplefilter("ignore", kind)
         model.fit(given.rows, n_points=max(len(given.names), 3))
     say(f"{options.triplets}: {what}")
     say(model.solution_.summary())
@@ -42,7 +41,8 @@ def run(options: argparse.Namespace) -> int:
     if options.out is not None:
         _write(options.out, model, given)
     if options.plot is not None:
-        _draw(options.plot, model, given)
+        points = model.embedding_[: len(given.names)]
+        save_figure(plots.objects(points, given.names).figure, options.plot)
     return output.status_of(model.solution_)
 
 
@@ -62,17 +62,3 @@ def _write(path: Path, model: OrdinalEmbedding, given: Comparisons) -> None:
 
 def _cell(name: str) -> str:
     return '"' + name.replace('"', '""') + '"' if any(mark in name for mark in ',"\n') else name
-
-
-def _draw(path: Path, model: OrdinalEmbedding, given: Comparisons) -> None:
-    from matplotlib.figure import Figure
-
-    Z = model.embedding_
-    figure = Figure(figsize=(6, 5), layout="constrained")
-    ax = figure.subplots()
-    y = Z[:, 1] if Z.shape[1] > 1 else 0 * Z[:, 0]
-    ax.scatter(Z[:, 0], y, s=14)
-    for name, at, height in zip(given.names[:NAMED], Z[:, 0], y, strict=False):
-        ax.annotate(name, (at, height), textcoords="offset points", xytext=(3, 3), fontsize=7)
-    ax.set(xlabel="first coordinate", ylabel="second coordinate")
-    save_figure(figure, path)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from npkl_models.data.cells import is_missing, read_cells
+from npkl_models.data.cells import Cells, is_missing, read_cells
 from npkl_models.errors import ProblemError
 from npkl_models.files.gate import gate, is_there
 from npkl_models.linalg import Index
@@ -43,16 +43,22 @@ def read_comparisons_csv(path: str | Path) -> Comparisons:
         if cells.width not in (3, 4):
             where = f"{path}, line {cells.lines[0]}"
             raise ProblemError(f"{where}: a comparison must have three or four columns, got {cells.width}")
-        every, lines = cells.rows, cells.lines
-        if cells.names and tuple(name.lower() for name in cells.names) not in HEADERS:
-            every, lines = [cells.names, *every], [1, *lines]  # names of objects look like a header
-        for line, row in zip(lines, every, strict=True):
-            if any(is_missing(cell) for cell in row):
-                where = f"{path}, line {line}"
-                raise ProblemError(f"{where}: a comparison must name its objects, got an empty cell")
+        every = _checked(cells)
         found = {cell for row in every for cell in row}
         whole = all(cell.isdecimal() for cell in found)
         names = tuple(sorted(found, key=(lambda cell: (int(cell), cell)) if whole else None))
         place = {name: at for at, name in enumerate(names)}
         rows = np.array([[place[cell] for cell in row] for row in every], dtype=np.intp)
         return Comparisons(rows, names)
+
+
+def _checked(cells: Cells) -> list[list[str]]:
+    """The rows without a header; an error if a cell is empty."""
+    every, lines = cells.rows, cells.lines
+    if cells.names and tuple(name.lower() for name in cells.names) not in HEADERS:
+        every, lines = [cells.names, *every], [1, *lines]  # names of objects look like a header
+    for line, row in zip(lines, every, strict=True):
+        if any(is_missing(cell) for cell in row):
+            where = f"{cells.path}, line {line}"
+            raise ProblemError(f"{where}: a comparison must name its objects, got an empty cell")
+    return every

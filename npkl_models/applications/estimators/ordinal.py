@@ -274,7 +274,13 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
 
 def _refined(V: Array, rows: Index, kind: str | None, size: int) -> Array:
     """The refinement of the leading coordinates; V itself without a kind."""
-    return V if kind is None else refined(_leading(V, size), rows, kind)
+    if kind is None:
+        return V
+    W = refined(_leading(V, size), rows, kind)
+    spread = float(np.sum((W - W.mean(axis=0)) ** 2))
+    return (
+        W * np.sqrt(float(np.sum(V**2)) / spread) if spread > 0 else W
+    )  # without noise, t_ste grows on and on
 
 
 def _leading(V: Array, size: int) -> Array:
