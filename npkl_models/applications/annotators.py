@@ -108,14 +108,14 @@ def annotated_pairs(n: int, pairs: ArrayLike, answers: ArrayLike, annotator: Arr
         raise ProblemError(
             f"pairs, answers and annotator must have one length, got {len(ends)}, {must.size} and {who.size}"
         )
-    one = Pairs(n, ends, None)  # checks the pairs, and has each once
-    i, j = np.sort(ends, axis=1).T
-    pair = np.searchsorted(one.i * n + one.j, i * n + j)
+    one = Pairs(n, ends, None)  # checks the pairs
+    code, pair = np.unique(np.sort(ends, axis=1) @ np.array([n, 1]), return_inverse=True)
+    pair = pair.ravel()
     probability, rates = _alternate(must, pair, who, len(one), len(names))
     order = np.argsort(probability < 0.5, kind="stable")  # must-links first, as in Pairs
     place = np.empty_like(order)
     place[order] = np.arange(order.size)
-    both, said = np.stack([one.i, one.j], axis=1), probability >= 0.5
+    both, said = np.stack([code // n, code % n], axis=1), probability >= 0.5
     kept = Pairs(n, both[said], both[~said])
     return AnnotatedPairs(kept, probability[order], must, place[pair], who, names, rates)
 
