@@ -106,8 +106,7 @@ def after(
     found = audit.noise
     assert found is not None
     if len(different([found.labels, labels])) == 2:
-        again = pair_noise(L, pairs, [labels], found.beliefs.shape[1], noise, annotated)
-        found = max(found, again, key=lambda one: (np.unique(one.labels).size, one.log_evidence))
+        found = pair_noise(L, pairs, [labels], found.beliefs.shape[1], noise, annotated, found.parts)
     if found.count and found.accuses:
         verb = "contradicts" if found.count == 1 else "contradict"
         words = f"{found.count} of {len(pairs)} pairs {verb} the rest; see audit_"
