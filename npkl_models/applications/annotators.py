@@ -143,18 +143,21 @@ def _names(annotator: Any) -> tuple[Array, Index]:
 
 
 def _alternate(must: Mask, pair: Index, who: Index, m: int, a: int) -> tuple[Array, Array]:
-    """The probabilities of must-links (m,) and the rates (a x 2), by turns."""
+    """The probabilities of must-links (m,) and the rates (a x 2), by turns.
+
+    A pair that one annotator alone answered says nothing of the rates. Otherwise the annotator would judge
+    himself. Beforehand must-links and cannot-links are equally probable.
+    """
     yes, every = np.bincount(pair, must, m), np.bincount(pair, minlength=m)
     probability = (yes + 0.5) / (every + 1.0)
-    rates = np.full((a, 2), BEFOREHAND)
+    voices = np.bincount(np.unique(pair * a + who) // a, minlength=m)
+    shared = voices[pair] > 1
     for _ in range(TURNS):
-        same = probability[pair]
-        rates = counted_rates(must, same, who, np.full((a, 2), BEFOREHAND))
-        share = np.clip(probability.mean(), 0.01, 0.99)
+        same, before = probability[pair], np.full((a, 2), BEFOREHAND)
+        rates = counted_rates(must[shared], same[shared], who[shared], before)
         one, two = rates[who].T
         odds = np.log(np.where(must, 1 - one, one)) - np.log(np.where(must, two, 1 - two))
-        total = np.bincount(pair, odds, m) + np.log(share / (1 - share))
-        new = 1 / (1 + np.exp(-np.clip(total, -500, 500)))
+        new = 1 / (1 + np.exp(-np.clip(np.bincount(pair, odds, m), -500, 500)))
         still = np.abs(new - probability).max() < STILL
         probability = new
         if still:

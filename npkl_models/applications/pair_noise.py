@@ -25,7 +25,7 @@ from npkl_models.applications.beliefs import Answers
 from npkl_models.applications.calibration import mixed
 from npkl_models.applications.noise_search import USUAL, Averaged, Search
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg import Array, Index, Mask, Matrix
 from npkl_models.linalg.owned import real_number
 from npkl_models.model.pairs import Pairs
 
@@ -41,6 +41,8 @@ class PairNoise:
     ----------
     pairs : ndarray of int, shape (m, 2)
         The pairs.
+    must : ndarray of bool, shape (m,)
+        Whether the answer to a pair is must-link.
     wrong : ndarray of shape (m,)
         Probability that the answer to a pair is wrong.
     beliefs : ndarray of shape (n, n_clusters)
@@ -63,6 +65,7 @@ class PairNoise:
     """
 
     pairs: Index
+    must: Mask
     wrong: Array
     beliefs: Array
     rates: tuple[float, float]
@@ -155,7 +158,8 @@ def pair_noise(
     (one, two), best = whole.rates.tolist(), whole.best
     own = None if annotated is None else best.own_rates
     ends = np.stack([pairs.i, pairs.j], axis=1)
-    return PairNoise(ends, wrong, whole.points, (one, two), best.value, best.accuses, own, tuple(parts))
+    given, rates = (ends, pairs.sign > 0), (one, two)
+    return PairNoise(*given, wrong, whole.points, rates, best.value, best.accuses, own, tuple(parts))
 
 
 def different(starts: Sequence[Index]) -> list[Index]:

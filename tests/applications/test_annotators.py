@@ -53,6 +53,18 @@ def test_one_kind_of_mistake_is_told_from_the_other():
     assert found.rates[:3].max() < 0.05
 
 
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.95])
+def test_an_annotator_does_not_judge_himself(share):
+    """Without a second voice nothing is known of the rates, and every answer stays as it is."""
+    rng, ends = np.random.default_rng(0), np.stack(np.triu_indices(30, k=1), axis=1)
+    said = rng.random(len(ends)) < share
+    twice = np.concatenate([ends, ends]), np.concatenate([said, said])
+    for who in (np.zeros(2 * len(ends), dtype=int), np.tile(np.arange(len(ends)), 2)):
+        found = annotated_pairs(30, *twice, who)
+        np.testing.assert_allclose(found.rates, 0.1)
+        assert set(map(tuple, found.pairs.must_link.tolist())) == set(map(tuple, ends[said].tolist()))
+
+
 def test_names_and_the_order_of_answers_do_not_matter():
     y = np.arange(60) % 3
     ends, said, who, _ = crowd(y, 60, 3, RATES, 0)
