@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from npkl_models.applications.beliefs import LEAST
 from npkl_models.applications.pair_noise import PairNoise
 from npkl_models.applications.suggest import LISTED, first_apart
 from npkl_models.errors import ProblemError, chosen
@@ -24,7 +25,6 @@ from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import Seed, generator, whole_number
 
 KINDS = ("both", "new", "again")
-LEAST = 1e-12  # the smallest probability in a logarithm
 
 
 def suggest_questions(

@@ -82,8 +82,8 @@ class Selection:
     def cautious(self, usual: Setting) -> Setting:
         """The best setting if it is clearly better than the usual one, and the usual one otherwise.
 
-        Clearly better means that the mean over the folds of the difference of their scores is above its
-        standard error. A setting that failed in a fold loses.
+        Clearly better means that the mean over the folds of the difference of their scores is above twice
+        its standard error. A setting that failed in a fold loses.
 
         Parameters
         ----------
@@ -97,8 +97,8 @@ class Selection:
 
         Notes
         -----
-        Breiman et al., "Classification and Regression Trees" (1984), section 3.4.3, have the rule of one
-        standard error.
+        Breiman et al., "Classification and Regression Trees" (1984), section 3.4.3, have such a rule, with
+        one standard error.
         """
         if usual not in self.settings:
             raise ProblemError(f"usual must be among the settings that were scored, got {usual}")
@@ -106,7 +106,7 @@ class Selection:
         if np.isnan(ahead).any():  # the best is NaN only if all are
             return self.best
         error = ahead.std(ddof=1) / np.sqrt(ahead.size) if ahead.size > 1 else np.inf
-        return self.best if ahead.mean() > error else usual
+        return self.best if ahead.mean() > 2 * error else usual
 
     def __str__(self) -> str:
         rows = [
