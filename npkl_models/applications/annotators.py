@@ -108,14 +108,14 @@ def annotated_pairs(n: int, pairs: ArrayLike, answers: ArrayLike, annotator: Arr
         raise ProblemError(
             f"pairs, answers and annotator must have one length, got {len(ends)}, {must.size} and {who.size}"
         )
-    one = Pairs(n, ends, None)  # checks the pairs, and has each once
-    i, j = np.sort(ends, axis=1).T
-    pair = np.searchsorted(one.i * n + one.j, i * n + j)
+    one = Pairs(n, ends, None)  # checks the pairs
+    code, pair = np.unique(np.sort(ends, axis=1) @ np.array([n, 1]), return_inverse=True)
+    pair = pair.ravel()
     probability, rates = _alternate(must, pair, who, len(one), len(names))
     order = np.argsort(probability < 0.5, kind="stable")  # must-links first, as in Pairs
     place = np.empty_like(order)
     place[order] = np.arange(order.size)
-    both, said = np.stack([one.i, one.j], axis=1), probability >= 0.5
+    both, said = np.stack([code // n, code % n], axis=1), probability >= 0.5
     kept = Pairs(n, both[said], both[~said])
     return AnnotatedPairs(kept, probability[order], must, place[pair], who, names, rates)
 
@@ -143,18 +143,21 @@ def _names(annotator: Any) -> tuple[Array, Index]:
 
 
 def _alternate(must: Mask, pair: Index, who: Index, m: int, a: int) -> tuple[Array, Array]:
-    """The probabilities of must-links (m,) and the rates (a x 2), by turns."""
+    """The probabilities of must-links (m,) and the rates (a x 2), by turns.
+
+    A pair that one annotator alone answered says nothing of the rates. Otherwise the annotator would judge
+    himself. Beforehand must-links and cannot-links are equally probable.
+    """
     yes, every = np.bincount(pair, must, m), np.bincount(pair, minlength=m)
     probability = (yes + 0.5) / (every + 1.0)
-    rates = np.full((a, 2), BEFOREHAND)
+    voices = np.bincount(np.unique(pair * a + who) // a, minlength=m)
+    shared = voices[pair] > 1
     for _ in range(TURNS):
-        same = probability[pair]
-        rates = counted_rates(must, same, who, np.full((a, 2), BEFOREHAND))
-        share = np.clip(probability.mean(), 0.01, 0.99)
+        same, before = probability[pair], np.full((a, 2), BEFOREHAND)
+        rates = counted_rates(must[shared], same[shared], who[shared], before)
         one, two = rates[who].T
         odds = np.log(np.where(must, 1 - one, one)) - np.log(np.where(must, two, 1 - two))
-        total = np.bincount(pair, odds, m) + np.log(share / (1 - share))
-        new = 1 / (1 + np.exp(-np.clip(total, -500, 500)))
+        new = 1 / (1 + np.exp(-np.clip(np.bincount(pair, odds, m), -500, 500)))
         still = np.abs(new - probability).max() < STILL
         probability = new
         if still:

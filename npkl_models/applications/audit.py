@@ -21,6 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.answer.solution import Solution, factor_of
+from npkl_models.applications.annotators import AnnotatedPairs
 from npkl_models.applications.clustering import directions, kernel_kmeans
 from npkl_models.applications.pair_noise import PairNoise, looks, pair_noise, rate
 from npkl_models.applications.propagated import propagated_spectral
@@ -136,7 +137,7 @@ class Audit:
 
 def audit_pairs(
     solution: Solution, n_clusters: int | None = None, *, noise: float | str = "auto",
-    random_state: int | None = 0, n_init: int = 20,
+    annotated: AnnotatedPairs | None = None, random_state: int | None = 0, n_init: int = 20,
 ) -> Audit:  # fmt: skip
     """Rank the pairs of a solved problem by how much they contradict the graph and the other pairs.
 
@@ -147,10 +148,13 @@ def audit_pairs(
         larger weights the kernel is bent until it agrees with the pairs.
     n_clusters : int, optional
         Number of clusters, at least 2. If it is given, each pair gets the probability that it is wrong. The
-        model begins with the clusters of k-means on the kernel and with those of signed spectral clustering,
-        and keeps the result that makes the answers more probable.
+        model begins with the clusters of k-means on the kernel and with those of signed and of propagated
+        spectral clustering, and keeps the result that makes the answers most probable.
     noise : "auto" or float
         The rate of wrong pairs, below 0.5; "auto" estimates the rate. Used only with ``n_clusters``.
+    annotated : AnnotatedPairs, optional
+        All answers of several annotators to the pairs (`npkl_models.applications.annotators`). The problem
+        must be one of ``annotated.pairs``, or of some of them. Used only with ``n_clusters``.
     random_state, n_init : int
         Seed and number of restarts of k-means. Used only with ``n_clusters``.
 
@@ -196,13 +200,26 @@ def audit_pairs(
         return audit
     k, graph = whole_number(n_clusters, "n_clusters", 2), solution.problem.cost
     answers = Pairs(len(V), pairs[must], pairs[~must])
+    if annotated is not None:
+        answers = _of_annotators(annotated, answers)
     rows = directions(V, k) if len(answers.cannot_link) else V  # without cannot-links all directions agree
     starts = [
         kernel_kmeans(rows, k, n_init, random_state),
         signed_spectral(graph, answers, k, n_init, random_state),
         propagated_spectral(graph, answers, k, n_init, random_state),
     ]
-    return audit.judged(pair_noise(graph, answers, starts, k, noise))
+    return audit.judged(pair_noise(graph, answers, starts, k, noise, annotated))
+
+
+def _of_annotators(annotated: AnnotatedPairs, solved: Pairs) -> Pairs:
+    """The pairs of the annotators; those of the problem must be among them."""
+    told = annotated.pairs
+    known, code = (
+        set(zip(one.i.tolist(), one.j.tolist(), one.sign.tolist(), strict=True)) for one in (told, solved)
+    )
+    if told.n != solved.n or not code <= known:
+        raise ProblemError("annotated must have every pair of the problem, with the same answer")
+    return told
 
 
 def _of_term(term: LossTerm, V: Array, rows: Array) -> tuple[Array, ...] | None:

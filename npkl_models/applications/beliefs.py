@@ -44,12 +44,15 @@ class Beliefs:
         The same probability with the answers to this pair.
     log_evidence : float
         log Z, by Bethe's formula.
+    messages : ndarray of shape (2 m, k)
+        The last messages.
     """
 
     points: Array
     before: Array
     together: Array
     log_evidence: float
+    messages: Array
 
 
 class Answers:
@@ -100,7 +103,9 @@ class Answers:
         together, apart = np.exp(logs - largest)
         return together, apart, float(largest.sum())
 
-    def propagate(self, evidence: Array, rates: ArrayLike, rounds: int = ROUNDS) -> Beliefs:
+    def propagate(
+        self, evidence: Array, rates: ArrayLike, rounds: int = ROUNDS, first: Array | None = None
+    ) -> Beliefs:  # fmt: skip
         """The beliefs after a number of rounds of messages.
 
         Parameters
@@ -111,26 +116,30 @@ class Answers:
             Probabilities of a wrong answer, strictly between 0 and 1, as in `likelihood`.
         rounds : int
             Number of rounds.
+        first : ndarray of shape (2 m, k), optional
+            The first messages, for example those of similar rates; by default they say nothing.
         """
         m, k = self.i.size, evidence.shape[1]
         together, apart, divided = self.likelihood(rates)
         base, step = np.tile(apart, 2)[:, None], np.tile(together - apart, 2)[:, None]
         logs = np.log(np.maximum(evidence, LEAST))
-        message = np.full((2 * m, k), 1.0 / k)
+        message = np.full((2 * m, k), 1.0 / k) if first is None else first
         for turn in range(rounds):
             cavity = self._cavity(logs, np.log(message))[1]
             new = base + step * cavity
             new /= new.sum(axis=1, keepdims=True)
             if turn > 0 and rounds == ROUNDS and np.abs(new - message).max() < STILL:
                 break
-            message = np.maximum(new if turn == 0 else DAMPING * message + (1 - DAMPING) * new, LEAST)
+            damping = DAMPING if turn > 0 or first is not None else 0.0
+            message = np.maximum(damping * message + (1 - damping) * new, LEAST)
         total, cavity = self._cavity(logs, np.log(message))
         points, logs_of_points = _normalised(total)
         same = np.einsum("ek,ek->e", cavity[:m], cavity[m:])
         of_pairs = np.log(together * same + apart * (1 - same)).sum()
         of_messages = np.log(np.einsum("ek,ek->e", cavity, message[self.opposite])).sum()
         value = float(logs_of_points.sum() + of_pairs - of_messages) + divided
-        return Beliefs(points, same, same * together / (same * together + (1 - same) * apart), value)
+        with_answers = same * together / (same * together + (1 - same) * apart)
+        return Beliefs(points, same, with_answers, value, message)
 
     def _cavity(self, logs: Array, messages: Array) -> tuple[Array, Array]:
         """Logarithms of the beliefs, and for each message its sender's belief without the receiver's."""

@@ -50,8 +50,14 @@ class Averaged:
         Probability of each cluster at each point.
     together : ndarray of shape (m,)
         Probability that the two points of each pair are in one cluster.
+    before : ndarray of shape (m,)
+        The same probability without the answers to the pair.
     rates : ndarray of shape (2,)
         Rates of wrong answers about points of one cluster and of two clusters.
+    own : ndarray of shape (annotators, 2)
+        What is added to the log-odds of the common rates for each annotator.
+    own_rates : ndarray of shape (annotators, 2)
+        The rates of each annotator.
     value : float
         The number by which the best place was chosen.
     accuses : bool
@@ -60,7 +66,10 @@ class Averaged:
 
     points: Array
     together: Array
+    before: Array
     rates: Array
+    own: Array
+    own_rates: Array
     value: float
     accuses: bool
 
@@ -83,7 +92,8 @@ class Search:
     def __init__(self, word: Array, answers: Answers, fixed: float | None, own: Array) -> None:
         self.word, self.answers, self.fixed, self.own = word, answers, fixed, own
         self.price = float(np.log(max(len(answers), ENOUGH))) / 2  # Schwarz's price of a parameter
-        self.known: dict[Place, Beliefs] = {}
+        self.known: dict[Place, float] = {}
+        self.last: tuple[Place, Beliefs] | None = None
 
     def rates(self, place: Place) -> Array:
         """The common rates of wrong answers, about one cluster and about two."""
@@ -94,26 +104,29 @@ class Search:
 
     def own_rates(self, place: Place) -> Array:
         """The rates of each annotator (annotators x 2)."""
-        return np.clip(_rate(_odds(self.rates(place)) + self.own), RATES[0], 1 - RATES[0])
+        return with_own(self.rates(place), self.own)
 
     def beliefs(self, place: Place) -> Beliefs:
-        """What the messages say with the parameters of a place."""
-        if place not in self.known:
+        """What the messages say with the parameters of a place; they begin with those of the last place."""
+        if self.last is None or self.last[0] != place:
             trust, doubt = TRUST[place.at[1]], DOUBT[place.at[2]]
             said = ((1 - doubt) * self.word + doubt / self.word.shape[1]) ** trust
             evidence = said / said.sum(axis=1, keepdims=True)
-            self.known[place] = self.answers.propagate(evidence, self.own_rates(place))
-        return self.known[place]
+            first = None if self.last is None else self.last[1].messages
+            self.last = place, self.answers.propagate(evidence, self.own_rates(place), first=first)
+        return self.last[1]
 
     def value(self, place: Place) -> float:
         """Log evidence, with what is known of the parameters beforehand and Schwarz's price of a rate."""
-        _, trust, doubt = place.at
-        share = DOUBT[doubt]
-        known = (np.log(TRUST[trust]) / SPREAD_TRUST) ** 2
-        known += ((np.log(share / (1 - share)) - MEAN_DOUBT) / SPREAD_DOUBT) ** 2
-        known += float(np.sum((self.own / SPREAD_OWN) ** 2))
-        price = 0.0 if place.other is None else self.price
-        return self.beliefs(place).log_evidence - float(known) / 2 - price
+        if place not in self.known:
+            _, trust, doubt = place.at
+            share = DOUBT[doubt]
+            known = (np.log(TRUST[trust]) / SPREAD_TRUST) ** 2
+            known += ((np.log(share / (1 - share)) - MEAN_DOUBT) / SPREAD_DOUBT) ** 2
+            known += float(np.sum((self.own / SPREAD_OWN) ** 2))
+            price = 0.0 if place.other is None else self.price
+            self.known[place] = self.beliefs(place).log_evidence - float(known) / 2 - price
+        return self.known[place]
 
     def learnt(self, place: Place) -> Array:
         """What the answers say of each annotator's rates, relative to the common ones (annotators x 2)."""
@@ -124,9 +137,14 @@ class Search:
         found = counted_rates(answers.must, same, answers.who, np.tile(common, (len(self.own), 1)))
         return np.asarray(_odds(found) - _odds(common))
 
-    def climb(self, place: Place) -> Place:
-        """Steps of one parameter at a time until none is better; then two rates instead of one."""
+    def climb(self, place: Place, whole: bool = True) -> Place:
+        """Steps of one parameter at a time until none is better.
+
+        If ``whole``, it climbs from the smallest rate, too, and tries two rates instead of one.
+        """
         place = self._ascend(place, self._steps)
+        if not whole:
+            return place
         if self.fixed is None:
             place = max(place, self._ascend(_without(place), self._steps), key=self.value)
         if self.fixed is None and place.other is None and len(self.answers) >= ENOUGH:
@@ -165,22 +183,30 @@ class Search:
         """The means over parameters near the best ones, each weighted by its evidence."""
         near = NEAR if self.fixed is None else ((0,), *NEAR[1:])
         places = [place for move in product(*near) if (place := self._moved(best, move)) is not None]
-        values = np.array([self.value(place) for place in places])
+        found = [(self.value(place), self.beliefs(place)) for place in places]
+        values = np.array([value for value, _ in found])
         share = np.exp(values - values.max())
         share /= share.sum()
-        points, together, rates = 0.0, 0.0, np.zeros(2)
-        for part, place in zip(share, places, strict=True):
-            found = self.beliefs(place)
-            points = points + part * found.points
-            together = together + part * found.together
-            rates += part * self.rates(place)
+        points, together, before = 0.0, 0.0, 0.0
+        for part, (_, one) in zip(share, found, strict=True):
+            points = points + part * one.points
+            together = together + part * one.together
+            before = before + part * one.before
+        rates = share @ np.array([self.rates(place) for place in places])
         if self.fixed is not None:
             rates[:] = self.fixed
         accuses = self.fixed is None and max(best.at[0], best.other or 0) > 0
         if accuses:
             right = self._ascend(_without(best), partial(self._steps, first=2))
             accuses = self.value(best) - self.value(right) > self.price
-        return Averaged(np.asarray(points), np.asarray(together), rates, self.value(best), accuses)
+        own = self.own, self.own_rates(best)
+        means = np.asarray(points), np.asarray(together), np.asarray(before)
+        return Averaged(*means, rates, *own, self.value(best), accuses)
+
+
+def with_own(rates: Array, own: Array) -> Array:
+    """The rates of each annotator (annotators x 2), from the common rates (2) and what is added."""
+    return np.clip(_rate(_odds(rates) + own), RATES[0], 1 - RATES[0])
 
 
 def _without(place: Place) -> Place:

@@ -3,9 +3,9 @@
 The clusters of the points and the rates of wrong answers are found together. A point's neighbours in the
 graph say something about its cluster, and so do the answers about it. The weight of the neighbours' word and
 the rates maximise the probability of all answers (`npkl_models.applications.beliefs`). This is a local
-maximum over clusters: it depends on the first clusters. Several first clusters can be tried; the ones that
-make the answers most probable are kept. Messages are approximations on cycles of pairs. So a few answers
-that contradict each other in a short cycle, and nothing else, may all be believed.
+maximum over clusters: it depends on the first clusters. Several first clusters are tried, and their results
+are mixed (`npkl_models.applications.calibration`). Messages are approximations on cycles of pairs. So a few
+answers that contradict each other in a short cycle, and nothing else, may all be believed.
 
 The rates of wrong answers about points of one cluster and of two clusters are equal, unless different rates
 explain the answers so much better that Schwarz's criterion accepts one more parameter (Schwarz, "Estimating
@@ -22,9 +22,10 @@ import scipy.sparse as sp
 
 from npkl_models.applications.annotators import AnnotatedPairs
 from npkl_models.applications.beliefs import Answers
-from npkl_models.applications.noise_search import USUAL, Place, Search
+from npkl_models.applications.calibration import mixed
+from npkl_models.applications.noise_search import USUAL, Averaged, Search
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg import Array, Index, Mask, Matrix
 from npkl_models.linalg.owned import real_number
 from npkl_models.model.pairs import Pairs
 
@@ -40,6 +41,8 @@ class PairNoise:
     ----------
     pairs : ndarray of int, shape (m, 2)
         The pairs.
+    must : ndarray of bool, shape (m,)
+        Whether the answer to a pair is must-link.
     wrong : ndarray of shape (m,)
         Probability that the answer to a pair is wrong.
     beliefs : ndarray of shape (n, n_clusters)
@@ -48,23 +51,28 @@ class PairNoise:
         Estimated probability of a wrong answer about two points of one cluster (a cannot-link that should be
         a must-link), and about points of two clusters.
     log_evidence : float
-        The number by which first clusters are compared: the logarithm of the probability of all answers, plus
-        that of the weight of the neighbours' word beforehand, minus the price of a second rate.
+        The number by which first clusters are compared, of the best ones: the logarithm of the probability of
+        all answers, plus that of the weight of the neighbours' word beforehand, minus the price of a second
+        rate.
     accuses : bool
         Whether estimated rates of wrong answers explain the pairs so much better than the smallest rate that
         Schwarz's criterion accepts them. False for a given rate.
     annotator_rates : ndarray of shape (annotators, 2) or None
         Rates of wrong answers of each annotator, about points of one cluster and of two clusters, if the
         pairs have annotators.
+    parts : tuple of Averaged
+        The result of each set of first clusters, before they were mixed.
     """
 
     pairs: Index
+    must: Mask
     wrong: Array
     beliefs: Array
     rates: tuple[float, float]
     log_evidence: float
     accuses: bool
     annotator_rates: Array | None = None
+    parts: tuple[Averaged, ...] = ()
 
     @property
     def labels(self) -> Index:
@@ -93,7 +101,7 @@ def looks(count: int) -> str:
 
 def pair_noise(
     graph: Matrix, pairs: Pairs, starts: Sequence[Index], n_clusters: int, noise: float | str = "auto",
-    annotated: AnnotatedPairs | None = None,
+    annotated: AnnotatedPairs | None = None, others: Sequence[Averaged] = (),
 ) -> PairNoise:  # fmt: skip
     """Find the wrong pairs, the rates of wrong answers, and the clusters.
 
@@ -112,11 +120,14 @@ def pair_noise(
     annotated : AnnotatedPairs, optional
         All answers to the pairs, if several annotators answered; ``pairs`` are then ``annotated.pairs``.
 
+    others : sequence of Averaged, optional
+        The ``parts`` of an earlier result for the same answers, which are mixed in.
+
     Returns
     -------
     PairNoise
-        The result of the first clusters that make the answers most probable. Results without an empty
-        cluster come first; a cluster that no answer speaks of may stay empty.
+        The mean of the results of all first clusters. Results without an empty cluster come first; a cluster
+        that no answer speaks of may stay empty.
 
     Examples
     --------
@@ -141,17 +152,14 @@ def pair_noise(
         answers = Answers(pairs.n, pairs.i, pairs.j, pairs.sign > 0)
     else:
         answers = Answers(pairs.n, pairs.i, pairs.j, annotated.must, annotated.pair, annotated.who)
-    found = [_from(mean, answers, labels, n_clusters, fixed) for labels in different(starts)]
-    whole = [
-        (np.unique(search.beliefs(best).points.argmax(axis=1)).size, search, best) for search, best in found
-    ]
-    _, search, best = max(whole, key=lambda one: (one[0], one[1].value(one[2])))
-    result = search.averaged(best)
-    wrong = np.where(pairs.sign > 0, 1 - result.together, result.together)
-    one, two = result.rates.tolist()
-    own = None if annotated is None else search.own_rates(best)
+    parts = [*others, *(_from(mean, answers, labels, n_clusters, fixed) for labels in different(starts))]
+    whole = mixed(parts, answers, fixed)
+    wrong = np.where(pairs.sign > 0, 1 - whole.together, whole.together)
+    (one, two), best = whole.rates.tolist(), whole.best
+    own = None if annotated is None else best.own_rates
     ends = np.stack([pairs.i, pairs.j], axis=1)
-    return PairNoise(ends, wrong, result.points, (one, two), result.value, result.accuses, own)
+    given, rates = (ends, pairs.sign > 0), (one, two)
+    return PairNoise(*given, wrong, whole.points, rates, best.value, best.accuses, own, tuple(parts))
 
 
 def different(starts: Sequence[Index]) -> list[Index]:
@@ -184,19 +192,18 @@ def neighbour_mean(graph: Matrix) -> Matrix:
     return sp.csr_array(sp.diags_array(1 / np.where(degree > 0, degree, 1.0)) @ W)
 
 
-def _from(
-    mean: Matrix, answers: Answers, labels: Index, k: int, fixed: float | None
-) -> tuple[Search, Place]:  # fmt: skip
-    """The search from one set of first clusters, and the parameters that it has found."""
+def _from(mean: Matrix, answers: Answers, labels: Index, k: int, fixed: float | None) -> Averaged:
+    """The result of one set of first clusters."""
     beliefs = np.full((labels.size, k), (1 - FIRST) / k)
     beliefs[np.arange(labels.size), labels] += FIRST
     best = USUAL
     own: Array = np.zeros((answers.annotators, 2))
-    for _ in range(TURNS):
+    for turn in range(TURNS):
         word = np.asarray(mean @ beliefs)
         said = word.sum(axis=1, keepdims=True)
         share = np.where(said > 0, word / np.where(said > 0, said, 1.0), 1.0 / k)
         search = Search(share, answers, fixed, own)
-        best = search.climb(best)
-        beliefs, own = search.beliefs(best).points, search.learnt(best)
-    return search, best
+        best = search.climb(best, whole=turn == TURNS - 1)
+        if turn < TURNS - 1:
+            beliefs, own = search.beliefs(best).points, search.learnt(best)
+    return search.averaged(best)

@@ -79,6 +79,35 @@ class Selection:
         """The setting with the best mean score; of equal scores, the setting that comes first in the grid."""
         return self.settings[0]
 
+    def cautious(self, usual: Setting) -> Setting:
+        """The best setting if it is clearly better than the usual one, and the usual one otherwise.
+
+        Clearly better means that the mean over the folds of the difference of their scores is above twice
+        its standard error. A setting that failed in a fold loses.
+
+        Parameters
+        ----------
+        usual : Setting
+            The setting to stay with; it must be among ``settings``.
+
+        Raises
+        ------
+        ProblemError
+            If the usual setting was not scored.
+
+        Notes
+        -----
+        Breiman et al., "Classification and Regression Trees" (1984), section 3.4.3, have such a rule, with
+        one standard error.
+        """
+        if usual not in self.settings:
+            raise ProblemError(f"usual must be among the settings that were scored, got {usual}")
+        ahead = self.scores[0] - self.scores[self.settings.index(usual)]
+        if np.isnan(ahead).any():  # the best is NaN only if all are
+            return self.best
+        error = ahead.std(ddof=1) / np.sqrt(ahead.size) if ahead.size > 1 else np.inf
+        return self.best if ahead.mean() > 2 * error else usual
+
     def __str__(self) -> str:
         rows = [
             f"{mean:.4f} +- {spread:.4f}  {setting}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 from npkl_models.applications.clustering import kernel_kmeans, unit_rows
 from npkl_models.errors import ProblemError
@@ -96,4 +96,24 @@ def leading(A: Matrix, count: int) -> Array:
     if n <= DENSE or 2 * count + 2 >= n:
         return np.asarray(np.linalg.eigh(A.toarray())[1][:, ::-1][:, :count])
     start = np.cos(np.arange(n))  # the same in every process
-    return np.asarray(eigsh(A, count, which="LA", v0=start, tol=ACCURACY)[1])
+    values, V = eigsh(A, count, which="LA", v0=start, tol=ACCURACY)
+    for turn in range(1, count):
+        value, v = _left(A, values, V, np.cos((turn + 1) * np.arange(n)))
+        least = int(np.argmin(values))
+        if value <= values[least] + ACCURACY:
+            break
+        values[least], V[:, least] = value, v
+    return np.asarray(V)
+
+
+def _left(A: Matrix, values: Array, V: Array, start: Array) -> tuple[float, Array]:
+    """The largest eigenvalue that is left, and its vector; of equal eigenvalues, eigsh may miss some."""
+    scale = values + 2.0  # eigenvalues are from -1 to 1: what is known becomes -2
+
+    def times(x: Array) -> Array:
+        return np.asarray(A @ x - V @ (scale * (V.T @ x)))
+
+    value, v = eigsh(
+        LinearOperator(A.shape, matvec=times, dtype=float), 1, which="LA", v0=start, tol=ACCURACY
+    )
+    return float(value[0]), v[:, 0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from typing import Any
 
 import numpy as np
 
@@ -42,6 +43,8 @@ def run(options: argparse.Namespace) -> int:
     say(model.solution_.summary())
     if model.audit_ is not None:
         say(_suspects(model.audit_, options.noise == "auto"))
+    if model.annotators_ is not None and model.annotator_rates_ is not None:
+        say(_crowd(model.annotators_, model.annotator_rates_))
     say(_found(model.labels_, data, options.k))
     if options.out is not None:
         output.write_labels(options.out, model.labels_)
@@ -52,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _fitted(options: argparse.Namespace, recipe: Recipe, X: Array, n: int) -> NPKLClustering:
     """The estimator with the options of the command, after its fit; warnings are printed in words later."""
-    pairs = None if options.links is None else tables.read_pairs(options.links, n)
+    side = {} if options.links is None else _side(options.links, n)
     solving = recipe.solving()
     asked: str = options.noise
     noise: float | str | None = asked if asked == "auto" else None
@@ -66,7 +69,15 @@ def _fitted(options: argparse.Namespace, recipe: Recipe, X: Array, n: int) -> NP
     with output.progress(f"{recipe.formulation}, n = {n}"), warnings.catch_warnings():
         for kind in WARNINGS:
             warnings.simplefilter("ignore", kind)
-        return model.fit(X, pairs=pairs)
+        return model.fit(X, **side)
+
+
+def _side(path: str, n: int) -> dict[str, Any]:
+    """The arguments of `fit` from a csv of pairs, with or without annotators."""
+    ends, sign, names = tables.read_answers(path, n)
+    if not names:
+        return {"pairs": tables.read_pairs(path, n)}
+    return {"pairs": ends, "y_pairs": sign, "annotator": names}
 
 
 def _number(text: str) -> float:
@@ -88,6 +99,14 @@ def _suspects(audit: Audit, estimated: bool) -> str:
     line = f"{looks(found.count)} wrong of {len(audit)} pairs ({kind} rate of wrong pairs: {rates})"
     first = ", ".join(f"{i} - {j}" for i, j in audit.pairs[: min(found.count, SHOWN)].tolist())
     return f"{line}: {first}{' ...' if found.count > SHOWN else ''}" if first else line
+
+
+def _crowd(names: Array, rates: Array) -> str:
+    """The annotators with the largest rates of wrong answers, in words."""
+    order = np.argsort(-rates.mean(axis=1), kind="stable")[:SHOWN]
+    worst = ", ".join(f"{names[k]} {rates[k].mean():.2g}" for k in order.tolist())
+    more = " ..." if len(names) > SHOWN else ""
+    return f"{len(names)} annotators, with the estimated rates of wrong answers: {worst}{more}"
 
 
 def _said_of(pairs: Pairs, options: argparse.Namespace) -> str:

@@ -1,4 +1,4 @@
-"""The user's own data: points from csv, npz or LIBSVM files, pairs from a csv of two or three columns."""
+"""The user's own data: points from csv, npz or LIBSVM files, pairs from a csv of two to four columns."""
 
 from __future__ import annotations
 
@@ -112,24 +112,42 @@ def read_pairs(path: str | Path, n: int) -> Pairs:
     ProblemError
         If a line is invalid; the message names the line.
     """
+    with gate(Path(path), "a csv of pairs"):
+        ends, sign, _ = _answers(path, n, (2, 3))
+        must, cannot = ends[sign > 0], ends[sign < 0]
+        return Pairs(n, must if len(must) else None, cannot if len(cannot) else None)
+
+
+def read_answers(path: str | Path, n: int) -> tuple[Index, Index, list[str]]:
+    """Read answers from a csv like that of `read_pairs`; a fourth column has the names of the annotators.
+
+    Returns
+    -------
+    tuple
+        Points of each answer (t, 2), +1 or -1 for each answer (t,), and the names. Pairs may be repeated.
+        Without a fourth column there are no names.
+    """
+    with gate(Path(path), "a csv of pairs"):
+        return _answers(path, n, (2, 3, 4))
+
+
+def _answers(path: str | Path, n: int, widths: tuple[int, ...]) -> tuple[Index, Index, list[str]]:
     path = Path(path)
     if not is_there(path):
         raise ProblemError(f"pairs must be a number or a csv file, got {path}: there is no such file")
-    with gate(path, "a csv of pairs"):
-        cells = read_cells(path, row_names=False)
-        if cells.width not in (2, 3):
-            where = f"{path}, line {cells.lines[0]}"
-            raise ProblemError(f"{where}: a pair must have two or three columns, got {cells.width}")
-        ends: dict[int, list[list[int]]] = {1: [], -1: []}
-        for line, row in zip(cells.lines, cells.rows, strict=True):
-            kind, *pair = _pair(f"{path}, line {line}", row, n)
-            ends[kind].append(pair)
-        return Pairs(n, ends[1] or None, ends[-1] or None)
+    cells = read_cells(path, row_names=False)
+    if cells.width not in widths:
+        where, known = f"{path}, line {cells.lines[0]}", " or ".join(["two", "three", "four"][: len(widths)])
+        known = known.replace(" or ", ", ", len(widths) - 2)
+        raise ProblemError(f"{where}: a pair must have {known} columns, got {cells.width}")
+    rows = [_pair(f"{path}, line {line}", row, n) for line, row in zip(cells.lines, cells.rows, strict=True)]
+    kind, i, j = np.array(rows, dtype=np.intp).reshape(-1, 3).T
+    return np.stack([i, j], axis=1), kind, [row[3] for row in cells.rows if len(row) == 4]
 
 
 def _pair(where: str, row: list[str], n: int) -> tuple[int, int, int]:
     """The sign of a pair and its points."""
-    kind = KINDS.get(row[2].lower()) if len(row) == 3 else 1
+    kind = KINDS.get(row[2].lower()) if len(row) > 2 else 1
     if kind is None:
         known = "1, must, ml, -1, cannot or cl"
         raise ProblemError(f"{where}: the third column must be {known}, got {row[2][:60]!r}")

@@ -215,6 +215,18 @@ def test_sparse_and_dense_eigenvectors_span_the_same(monkeypatch):
     np.testing.assert_allclose(sparse @ sparse.T, dense @ dense.T, atol=1e-3)
 
 
+@pytest.mark.parametrize("parts", [2, 3, 5])
+def test_equal_eigenvalues_are_all_found(parts):
+    """A graph in several parts has the eigenvalue 1 as often; Lanczos alone finds it once."""
+    rng, n = np.random.default_rng(0), 100 * parts
+    y = np.arange(n) % parts
+    W = nm.knn_affinity(9.0 * np.eye(parts)[y] + rng.normal(size=(n, parts)), 8)
+    scale = signed.degree_scale(W)
+    V = signed.leading(scale @ W @ scale, parts)
+    np.testing.assert_allclose(V.T @ V, np.eye(parts), atol=1e-3)
+    np.testing.assert_allclose(scale @ W @ scale @ V, V, atol=1e-3)
+
+
 def test_directions_of_simplex_targets_are_the_vertices_of_a_simplex():
     y = np.repeat([0, 1, 2], 5)
     pairs = nm.Pairs.from_labels(y, 30, 75, random_state=0)

@@ -5,7 +5,7 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.applications.clustering import cluster_accuracy, kernel_kmeans
-from npkl_models.applications.selection import Grid, Setting, select_setting
+from npkl_models.applications.selection import Grid, Selection, Setting, select_setting
 
 WINE = nm.datasets.load("wine")
 
@@ -106,3 +106,24 @@ def test_scores_that_are_kept_are_not_taken_for_those_of_other_pairs(tmp_path):
     np.testing.assert_array_equal(found[0].scores, found[2].scores)
     assert (found[0].scores != found[1].scores).any()
     assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    ("best", "stays"),
+    [([0.9, 0.8, 0.9], False), ([0.9, 0.5, 0.71], True), ([0.71, 0.72, 0.7], False)],
+)
+def test_the_usual_setting_stays_unless_another_is_clearly_better(best, stays):
+    first, usual = Setting(1.0, 5, 0.1, "raw"), Setting(100.0, 10, 0.1, "standard")
+    found = Selection((first, usual), np.array([best, [0.7, 0.7, 0.69]]))
+    assert found.cautious(usual) == (usual if stays else first)
+    assert found.cautious(first) == first
+    with pytest.raises(nm.ProblemError, match="usual must be among"):
+        found.cautious(Setting(2.0, 5, 0.1, "raw"))
+
+
+def test_a_usual_setting_that_failed_does_not_stay():
+    first, usual = Setting(1.0, 5, 0.1, "raw"), Setting(100.0, 10, 0.1, "standard")
+    assert Selection((first, usual), np.array([[0.7, 0.6], [0.9, np.nan]])).cautious(usual) == first
+    assert (
+        Selection((first, usual), np.array([[0.7], [0.6]])).cautious(usual) == usual
+    )  # one fold says nothing

@@ -127,3 +127,24 @@ def test_a_picture_shows_the_clusters_and_the_pairs(files, capsys, name):
     data = (files / name).read_bytes()
     assert data.startswith({"a.png": b"\x89PNG", "a.svg": b"<?xml", "a.pdf": b"%PDF"}[name])
     assert len(data) > 5_000
+
+
+def test_a_fourth_column_names_the_annotators(files, capsys):
+    rng, y = np.random.default_rng(0), WINE.y
+    pairs = nm.Pairs.from_labels(y, 60, 60, random_state=0)
+    lines = ["i,j,kind,annotator"]
+    for i, j in zip(pairs.i.tolist(), pairs.j.tolist(), strict=True):
+        for name, rate in [("ann", 0.02), ("bob", 0.02), ("mallory", 0.45)]:
+            same = (y[i] == y[j]) != (rng.random() < rate)
+            lines.append(f"{i},{j},{'must' if same else 'cannot'},{name}")
+    (files / "crowd.csv").write_text("\n".join(lines))
+    code, text = shown(capsys, "cluster", "my.csv", "--pairs", "crowd.csv", "--k", "3")
+    assert code == 0
+    assert "3 annotators, with the estimated rates of wrong answers: mallory 0." in text
+    assert float(text.split("Rand index with the classes ")[1].split()[0]) > 0.93
+
+
+def test_a_pair_of_five_columns_is_refused(files, capsys):
+    (files / "many.csv").write_text("0,1,must,ann,7\n")
+    assert status("cluster", "my.csv", "--pairs", "many.csv", "--k", "3") == 2
+    assert "must have two, three or four columns, got 5" in capsys.readouterr().err

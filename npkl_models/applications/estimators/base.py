@@ -15,9 +15,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from npkl_models.answer.extension import extend
+from npkl_models.applications.annotators import AnnotatedPairs
 from npkl_models.applications.clustering import principal
+from npkl_models.applications.estimators.noisy import answered
 from npkl_models.applications.estimators.scales import warn_of_scales
-from npkl_models.applications.estimators.side import collected, every_pair, landmark_pairs, weighed
+from npkl_models.applications.estimators.side import (
+    collected,
+    every_pair,
+    landmark_pairs,
+    trusted,
+    weighed,
+)
 from npkl_models.applications.estimators.solved import SolvedEstimator
 from npkl_models.errors import ProblemError, chosen
 from npkl_models.formulations import hard_pcp, npkl, pcp, simple_npkl
@@ -64,8 +72,11 @@ class KernelEstimator(SolvedEstimator):
         """Number of landmarks that are kept apart if there is no side information."""
 
     def _trusted(self, L: Matrix, pairs: Pairs, seed: int) -> Pairs:
-        """The pairs with the confidences that the kernel is learnt with; by default those that were given."""
-        return pairs
+        """The pairs with the confidences that the kernel is learnt with; by default those that were given.
+
+        If pairs have annotators, each confidence is multiplied by how certain their answers make the pair.
+        """
+        return pairs if self._answered is None else trusted(pairs, self._answered.weights)
 
     def _target(self) -> float:
         """The target of cannot-links in "pcp"."""
@@ -77,7 +88,8 @@ class KernelEstimator(SolvedEstimator):
     def fit(
         self, X: Any, y: ArrayLike | None = None, *, must_link: ArrayLike | None = None,
         cannot_link: ArrayLike | None = None, pairs: ArrayLike | Pairs | None = None,
-        y_pairs: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
+        y_pairs: ArrayLike | None = None, annotator: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:  # fmt: skip
         """Learn the kernel; a clustering estimator then forms its clusters.
 
@@ -95,6 +107,9 @@ class KernelEstimator(SolvedEstimator):
             Pairs and their signs, as in metric-learn: +1 for must-links and -1 for cannot-links. True and
             False, or 1 and 0, are accepted, too. Alternatively, ``pairs`` is a `Pairs` object, with or
             without confidences; ``y_pairs`` must then be None.
+        annotator : array_like of shape (m,), optional
+            Who gave each of the answers ``y_pairs``; pairs may then be repeated
+            (`npkl_models.applications.annotators`). The other kinds of side information must be None.
         sample_weight : array_like of shape (n,), optional
             Weights of the points, not negative. k-means uses them. The confidence of each pair is
             multiplied by the geometric mean of the weights of its two points. The graph ignores the weights.
@@ -113,7 +128,16 @@ class KernelEstimator(SolvedEstimator):
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, points, ensure_non_negative=True)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        given = collected(n, index, y, must_link, cannot_link, pairs, y_pairs)
+        self._answered: AnnotatedPairs | None = None
+        if annotator is None:
+            given = collected(n, index, y, must_link, cannot_link, pairs, y_pairs)
+        else:
+            self._answered = answered(
+                n, index, (pairs, y_pairs, annotator), (y, must_link, cannot_link), weight
+            )
+            given = self._answered.pairs
+        self.annotators_ = None if self._answered is None else self._answered.names
+        self.annotator_rates_ = None if self._answered is None else self._answered.rates
         self.supervised_ = given is not None
         found = landmark_pairs(points, apart, seed, weight) if given is None else given
         self.pairs_ = found if weight is None else weighed(found, weight)

@@ -78,6 +78,11 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     pair_weights_ : ndarray of shape (m,)
         The factor of each pair's confidence in the kernel, in the order of ``pairs_``: 1 for a pair that is
         right, 0 for a pair that was more likely wrong than right before the kernel was learnt.
+    annotators_ : ndarray of shape (a,) or None
+        The annotators, if `fit` was given any.
+    annotator_rates_ : ndarray of shape (a, 2) or None
+        Estimated probability of a wrong answer of each annotator, about two points of one cluster and about
+        points of two clusters.
     cluster_centers_ : ndarray of shape (n_clusters, r)
         Centres of the clusters, in the coordinates of ``factor_``; of "pcp" with a negative ``cannot``, in
         the coordinates of `npkl_models.applications.clustering.directions`.
@@ -110,12 +115,12 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     ``n_clusters=1``, there are two landmarks.
 
     With a model of wrong pairs (`npkl_models.applications.pair_noise`), `fit` solves twice. The first kernel
-    has small weights of the pairs. From its clusters, and from those of signed spectral clustering, the model
-    finds the weights ``pair_weights_``. The second kernel, ``solution_``, is learnt with them. The labels are
-    the most probable clusters of the model, which begins again with the clusters of the second kernel. If an
-    estimated rate is well above 0, a `WrongPairsWarning` says how many pairs look wrong. The model reads no
-    confidences and no weights of points. A ``time_limit`` holds for each of the two solves. There is no model
-    without a cannot-link, and none in "hard_pcp", which takes all pairs as right.
+    has small weights of the pairs. From its clusters, and from those of signed and of propagated spectral
+    clustering, the model finds the weights ``pair_weights_``. The second kernel, ``solution_``, is learnt
+    with them. The labels are the most probable clusters of the model, which begins again with the clusters
+    of the second kernel. If an estimated rate is well above 0, a `WrongPairsWarning` says how many pairs look
+    wrong. The model reads no confidences and no weights of points. A ``time_limit`` holds for each of the two
+    solves. There is no model without a cannot-link, and none in "hard_pcp", which takes all pairs as right.
 
     `predict` gives each new point the average of the beliefs of its nearest training points, weighted by
     affinities of the training width (`npkl_models.answer.extension.extend`). Without a model it averages the
@@ -165,19 +170,23 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         simplex = self.formulation == "pcp" and self._target() < 0 and apart
         self._axes = self.n_clusters if simplex else None
         if self._noise is None or self.n_clusters < 2 or not apart:
-            return pairs
-        limit: Any = dict(self.options or {}).get("time_limit")
-        self.audit_, found = before(L, pairs, self.n_clusters, self._noise, seed, self.n_init, limit)
-        self.pair_weights_ = found.weights
-        return trusted(pairs, found.weights)
+            if self._answered is not None:
+                self.pair_weights_ = self._answered.weights
+        else:
+            limit: Any = dict(self.options or {}).get("time_limit")
+            fitting = seed, self.n_init, limit
+            self.audit_, found = before(L, pairs, self.n_clusters, self._noise, fitting, self._answered)
+            self.pair_weights_ = found.weights
+        return trusted(pairs, self.pair_weights_)
 
     def _finish(self, seed: int, weight: Array | None) -> None:
         Z = self._space(self.factor_)
         self.labels_ = kernel_kmeans(Z, self.n_clusters, self.n_init, seed, weight)
         if self.audit_ is not None and self._noise is not None:
             L = self.solution_.problem.cost
-            found = after(self.audit_, L, self.pairs_, self.labels_, self.n_clusters, self._noise)
+            found = after(self.audit_, L, self.pairs_, self.labels_, self._noise, self._answered)
             self.audit_ = self.audit_.judged(found)
+            self.annotator_rates_ = found.annotator_rates
             self.beliefs_, self.labels_ = found.beliefs, found.labels
         member = membership(self.labels_, self.n_clusters)
         if weight is not None:
@@ -231,6 +240,9 @@ class NPKLKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
         left out.
     kernel_, pairs_, supervised_, width_, solution_, certificate_, n_features_in_, feature_names_in_
         Same as in `NPKLClustering`.
+    annotators_, annotator_rates_
+        Same as in `NPKLClustering`. The rates follow from repeated answers alone
+        (`npkl_models.applications.annotators`).
 
     Notes
     -----

@@ -1,22 +1,29 @@
-"""The model of wrong pairs in `NPKLClustering.fit`: a look before the kernel is learnt, and one after it."""
+"""The model of wrong pairs in `NPKLClustering.fit`: a look before the kernel is learnt, and one after it.
+
+The answers of annotators are read here, too.
+"""
 
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from npkl_models.applications.annotators import AnnotatedPairs, annotated_pairs
 from npkl_models.applications.audit import Audit, audit_pairs
 from npkl_models.applications.estimators.scales import UnscaledWarning
+from npkl_models.applications.estimators.side import positions, trusted
 from npkl_models.applications.pair_noise import PairNoise, different, pair_noise, rate
 from npkl_models.errors import ProblemError
 from npkl_models.formulations import pcp
-from npkl_models.linalg import Index, Matrix
+from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.model.pairs import Pairs
 
 GENTLE = 3.0  # weight of the pairs in the kernel from which the model begins
 ROUGH = 1e-4  # target of that kernel's relative gap
+LEAST = 0.01  # the least weight of a pair with annotators in that kernel, so that the audit has every pair
 
 
 class WrongPairsWarning(UserWarning):
@@ -49,24 +56,57 @@ def wanted(noise: float | str | None, formulation: object) -> float | str | None
     return None
 
 
+def answered(
+    n: int, index: Any, given: tuple[Any, Any, Any], others: tuple[Any, ...], sample_weight: Array | None
+) -> AnnotatedPairs:
+    """The pairs, answers and annotators that `fit` was ``given``; points of weight 0 count for nothing.
+
+    Raises
+    ------
+    ProblemError
+        If there are ``others``, or no pairs with answers.
+    """
+    pairs, answers, annotator = given
+    if any(one is not None for one in others) or answers is None or isinstance(pairs, Pairs):
+        raise ProblemError("annotator must come with pairs and y_pairs, and with no other side information")
+    ends, said, who = positions(pairs, "pairs", index), np.asarray(answers), np.asarray(annotator)
+    if not len(ends):
+        raise ProblemError("annotator must come with at least one pair, got none")
+    if sample_weight is not None and len(ends) == said.size == who.size:
+        kept = np.take(sample_weight, ends, mode="clip").all(axis=1)
+        if not kept.any():
+            raise ProblemError("sample_weight must leave at least one pair, got a weight of 0 in each")
+        ends, said, who = ends[kept], said[kept], who[kept]
+    return annotated_pairs(n, ends, said, who)
+
+
 def before(
-    L: Matrix, pairs: Pairs, k: int, noise: float | str, seed: int, n_init: int, time_limit: float | None
+    L: Matrix, pairs: Pairs, k: int, noise: float | str, fitting: tuple[int, int, float | None],
+    annotated: AnnotatedPairs | None,
 ) -> tuple[Audit, PairNoise]:  # fmt: skip
-    """An audit of the pairs on a kernel with small weights, and its model."""
+    """An audit of the pairs on a kernel with small weights, and its model.
+
+    ``fitting`` has the seed, the number of restarts of k-means and the time limit of the solve.
+    """
+    seed, n_init, time_limit = fitting
+    if annotated is not None:
+        pairs = trusted(pairs, np.maximum(annotated.weights, LEAST))
     problem = pcp(L, pairs, gamma=GENTLE, cannot=-1.0 / (k - 1))
     solution = problem.solve(tol=ROUGH, time_limit=time_limit)
-    audit = audit_pairs(solution, k, noise=noise, random_state=seed, n_init=n_init)
+    audit = audit_pairs(solution, k, noise=noise, annotated=annotated, random_state=seed, n_init=n_init)
     assert audit.noise is not None
     return audit, audit.noise
 
 
-def after(audit: Audit, L: Matrix, pairs: Pairs, labels: Index, k: int, noise: float | str) -> PairNoise:
+def after(
+    audit: Audit, L: Matrix, pairs: Pairs, labels: Index, noise: float | str,
+    annotated: AnnotatedPairs | None,
+) -> PairNoise:  # fmt: skip
     """The model once more, with the clusters of the learnt kernel as a further beginning; it may warn."""
     found = audit.noise
     assert found is not None
     if len(different([found.labels, labels])) == 2:
-        again = pair_noise(L, pairs, [labels], k, noise)
-        found = max(found, again, key=lambda one: (np.unique(one.labels).size, one.log_evidence))
+        found = pair_noise(L, pairs, [labels], found.beliefs.shape[1], noise, annotated, found.parts)
     if found.count and found.accuses:
         verb = "contradicts" if found.count == 1 else "contradict"
         words = f"{found.count} of {len(pairs)} pairs {verb} the rest; see audit_"

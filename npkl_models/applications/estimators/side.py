@@ -120,7 +120,7 @@ def collected(
     """
     parts = [_of_classes(y, n), _of_pairs(n, index, pairs, y_pairs)]
     if must_link is not None or cannot_link is not None:
-        linked = [_positions(must_link, "must_link", index), _positions(cannot_link, "cannot_link", index)]
+        linked = [positions(must_link, "must_link", index), positions(cannot_link, "cannot_link", index)]
         parts.append(Pairs(n, *linked) if any(map(len, linked)) else None)
     given = [part for part in parts if part is not None]
     return _united(given) if given else None
@@ -142,7 +142,7 @@ def _of_pairs(n: int, index: Any, pairs: ArrayLike | Pairs | None, y_pairs: Arra
         )
     if pairs is None or y_pairs is None:
         return None
-    table = _positions(pairs, "pairs", index)
+    table = positions(pairs, "pairs", index)
     return Pairs.from_arrays(table, y_pairs, n) if len(table) else None
 
 
@@ -214,7 +214,7 @@ def _of_classes(y: ArrayLike | None, n: int) -> Pairs | None:
     return spanning_pairs(values) if int(named.sum()) >= 2 else None
 
 
-def _positions(values: ArrayLike | None, name: str, index: Any) -> Index:
+def positions(values: ArrayLike | None, name: str, index: Any) -> Index:
     """Pairs as positions of rows; a label that is no integer is looked up in the index of the DataFrame."""
     table = np.asarray(values if values is not None else [])
     if not table.size:

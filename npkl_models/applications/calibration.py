@@ -1,0 +1,125 @@
+"""Probabilities of wrong pairs that are less sure of themselves: what the answers say of earlier predictions.
+
+Each pair has a prediction of its answers that was made without them: the probability q that its two points
+are in one cluster. If the predictions are too sure, the answers contradict them more often than the rates of
+wrong answers allow. So the log-odds of q are multiplied by a factor of at most 1. The answers say how
+probable each factor is, together with each pair of rates, and the posterior is averaged over all of them. A
+factor above 1 is not believed: the first clusters have seen the answers, so they agree too well. Several
+first clusters are mixed, each weighted by a power of its evidence below 1.
+
+Sources: Platt, "Probabilistic Outputs for Support Vector Machines", Advances in Large Margin Classifiers
+(1999), for the factor; Hoeting et al., "Bayesian Model Averaging", Statistical Science 14 (1999).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from npkl_models.applications.beliefs import Answers
+from npkl_models.applications.noise_search import RATES, Averaged, with_own
+from npkl_models.linalg import Array
+
+FACTORS = np.exp(np.arange(-1.5, 0.25, 0.25))  # of the log-odds of a prediction; above 1 it would be surer
+SPREAD = 1.0  # standard deviation of the logarithm of the factor beforehand
+TWO = 0.01  # probability beforehand that there are two rates
+TEMPER = 5.0  # the log evidence is divided by it when first clusters are compared for their mean
+LEAST = 1e-9  # the smallest probability
+
+
+@dataclass(frozen=True, eq=False)
+class Mixed:
+    """Means over several first clusters.
+
+    Attributes
+    ----------
+    best : Averaged
+        The result that makes the answers most probable.
+    points : ndarray of shape (n, k)
+        Probability of each cluster at each point.
+    together : ndarray of shape (m,)
+        Probability that the two points of each pair are in one cluster.
+    rates : ndarray of shape (2,)
+        Rates of wrong answers.
+    """
+
+    best: Averaged
+    points: Array
+    together: Array
+    rates: Array
+
+
+def mixed(parts: Sequence[Averaged], answers: Answers, fixed: float | None) -> Mixed:
+    """The mean of the results of several first clusters.
+
+    Results without an empty cluster come first; only those with the largest number of clusters are mixed.
+    ``together`` is the mean of two probabilities: that of the messages, and that of `recalibrated`.
+
+    Parameters
+    ----------
+    parts : sequence of Averaged
+        A result for each set of first clusters.
+    answers : Answers
+        The answers.
+    fixed : float or None
+        The rate of wrong answers, if it is known.
+    """
+    sizes = [np.unique(part.points.argmax(axis=1)).size for part in parts]
+    kept = [part for part, size in zip(parts, sizes, strict=True) if size == max(sizes)]
+    best = max(kept, key=lambda part: part.value)
+    share = np.exp(np.array([part.value - best.value for part in kept]) / TEMPER)
+    share /= share.sum()
+    points = np.einsum("p,pnk->nk", share, [_named(part.points, best.points) for part in kept])
+    before, together, rates = (
+        share @ np.array([getattr(part, name) for part in kept]) for name in ("before", "together", "rates")
+    )
+    again = recalibrated(before, answers, best.own, fixed)
+    return Mixed(best, points, (together + again) / 2, rates)
+
+
+def recalibrated(before: Array, answers: Answers, own: Array, fixed: float | None) -> Array:
+    """The probability that the points of each pair are in one cluster, from a prediction and the answers.
+
+    Parameters
+    ----------
+    before : ndarray of shape (m,)
+        Probability that the points of each pair are in one cluster, without the answers to this pair.
+    answers : Answers
+        The answers.
+    own : ndarray of shape (annotators, 2)
+        What is added to the log-odds of the common rates for each annotator.
+    fixed : float or None
+        The rate of wrong answers, if it is known.
+    """
+    safe = np.clip(before, LEAST, 1 - LEAST)
+    odds = np.log(safe / (1 - safe))
+    q = 1 / (1 + np.exp(-FACTORS[:, None] * odds))
+    known = -((np.log(FACTORS) / SPREAD) ** 2) / 2
+    values, found = [], []
+    for rates, log_known in _rates(fixed):
+        together, apart, divided = answers.likelihood(with_own(rates, own))
+        said = q * together + (1 - q) * apart
+        values.append(np.log(said).sum(axis=1) + divided + known + log_known)
+        found.append(q * together / said)
+    value = np.concatenate(values)
+    share = np.exp(value - value.max())
+    return np.asarray(share / share.sum() @ np.concatenate(found))
+
+
+def _rates(fixed: float | None) -> list[tuple[Array, float]]:
+    """Pairs of rates, and the logarithms of their probabilities beforehand."""
+    if fixed is not None:
+        return [(np.full(2, max(fixed, RATES[0])), 0.0)]
+    count = len(RATES)
+    equal, different = np.log((1 - TWO) / count), np.log(TWO / (count * (count - 1)))
+    return [
+        (np.array([one, two]), float(equal if one == two else different)) for one in RATES for two in RATES
+    ]
+
+
+def _named(points: Array, like: Array) -> Array:
+    """The beliefs with the clusters in the order that agrees best with other beliefs."""
+    return np.asarray(points[:, linear_sum_assignment(-(like.T @ points))[1]])

@@ -1,0 +1,100 @@
+"""Probabilities that are less sure of themselves, and means over several first clusters."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import npkl_models as nm
+from npkl_models.applications.beliefs import Answers
+from npkl_models.applications.calibration import mixed, recalibrated
+from npkl_models.applications.noise_search import Averaged
+from npkl_models.applications.pair_noise import pair_noise
+
+COUNT = 4000
+NONE = np.zeros((1, 2))
+
+
+def told(q, rate, rng):
+    """Answers to pairs whose points are in one cluster with probability q, and which of them are wrong."""
+    same = rng.random(q.size) < q
+    wrong = rng.random(q.size) < rate
+    n = 2 * q.size
+    return Answers(n, np.arange(0, n, 2), np.arange(1, n, 2), same != wrong), wrong
+
+
+def sharper(q, factor):
+    odds = factor * np.log(q / (1 - q))
+    return 1 / (1 + np.exp(-odds))
+
+
+@pytest.mark.parametrize("factor", [1.0, 3.0])
+@pytest.mark.parametrize("rate", [0.0, 0.1, 0.25])
+def test_predictions_that_are_too_sure_are_calibrated(factor, rate):
+    rng = np.random.default_rng(0)
+    q = rng.beta(0.5, 0.5, COUNT).clip(0.01, 0.99)
+    answers, wrong = told(q, rate, rng)
+    together = recalibrated(sharper(q, factor), answers, NONE, None)
+    said = np.where(answers.must, 1 - together, together)
+    assert said.mean() == pytest.approx(wrong.mean(), abs=0.02)
+    for low in np.arange(0, 1, 0.1):
+        part = (said >= low) & (said < low + 0.1)
+        if part.sum() >= 50:
+            assert said[part].mean() == pytest.approx(wrong[part].mean(), abs=3 / np.sqrt(part.sum()))
+
+
+def test_predictions_that_are_too_unsure_are_left():
+    rng = np.random.default_rng(0)
+    q = rng.beta(0.5, 0.5, COUNT).clip(0.01, 0.99)
+    answers, _ = told(q, 0.1, rng)
+    blunt = sharper(q, 0.5)
+    found = recalibrated(blunt, answers, NONE, 0.1)
+    expected = blunt * np.where(answers.must, 0.9, 0.1)
+    other = (1 - blunt) * np.where(answers.must, 0.1, 0.9)
+    np.testing.assert_allclose(found, expected / (expected + other), atol=0.02)
+
+
+def test_one_kind_of_wrong_answer_is_told_from_the_other():
+    rng = np.random.default_rng(0)
+    q = rng.beta(0.3, 0.3, COUNT).clip(0.01, 0.99)
+    answers, _ = told(q, 0.0, rng)
+    turned = answers.must & (rng.random(COUNT) < 0.3)  # must-links alone
+    noisy = Answers(2 * COUNT, answers.i, answers.j, answers.must & ~turned)
+    together = recalibrated(q, noisy, NONE, None)
+    said = np.where(noisy.must, 1 - together, together)
+    assert said[noisy.must].mean() < 0.02
+    assert said[turned].mean() > 0.5 > 0.1 > said[~noisy.must & ~turned].mean()
+
+
+def part(points, before, value):
+    rates = np.array([0.1, 0.1])
+    return Averaged(points, before, before, rates, NONE, rates[None], value, True)
+
+
+def test_first_clusters_of_equal_evidence_count_alike_whatever_their_names():
+    answers = Answers(3, np.array([0]), np.array([1]), np.array([True]))
+    points = np.array([[0.9, 0.1], [0.7, 0.3], [0.2, 0.8]])
+    one = part(points, np.array([0.6]), -5.0)
+    two = part(points[:, ::-1], np.array([0.6]), -5.0)
+    np.testing.assert_allclose(mixed([one, two], answers, 0.1).points, points)
+    far = mixed([one, replace(two, value=-500.0, before=np.array([0.1]))], answers, 0.1)
+    np.testing.assert_allclose(far.together, mixed([one], answers, 0.1).together)
+
+
+def test_results_with_an_empty_cluster_are_left_out():
+    answers = Answers(2, np.array([0]), np.array([1]), np.array([True]))
+    full = part(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0.5]), -9.0)
+    empty = part(np.array([[0.9, 0.1], [0.9, 0.1]]), np.array([0.5]), -5.0)
+    assert mixed([empty, full], answers, 0.1).best is full
+
+
+def test_later_first_clusters_are_mixed_in():
+    X = np.repeat([[0.0], [3.0]], 30, axis=0) + np.random.default_rng(0).normal(size=(60, 1))
+    y = np.repeat([0, 1], 30)
+    pairs, L = nm.Pairs.from_labels(y, 20, 20, random_state=0), nm.laplacian(X, 8)
+    other = np.arange(60) % 2
+    both = pair_noise(L, pairs, [y, other], 2)
+    later = pair_noise(L, pairs, [other], 2, others=pair_noise(L, pairs, [y], 2).parts)
+    assert len(later.parts) == 2
+    np.testing.assert_allclose(later.wrong, both.wrong, atol=1e-12)
+    np.testing.assert_allclose(later.beliefs, both.beliefs, atol=1e-12)
