@@ -1,19 +1,23 @@
 """Local refinement of an ordinal embedding: objectives that are not convex in the kernel.
 
-Both start at the leading coordinates of a certified optimum of a convex problem and end at a local minimum;
-nothing is proved of them. They bound what one wrong answer can cost by the logarithm of a distance.
+All start at the leading coordinates of a certified optimum of a convex problem and end at a local minimum;
+nothing is proved of them. t_ste and ckl bound what one wrong answer can cost by the logarithm of a distance.
+ste and gnmds are the logistic loss and the hinge without a penalty of the trace: few dimensions limit them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.optimize import minimize
+from scipy.special import expit
 
 from npkl_models.errors import chosen
 from npkl_models.linalg import Array, Index
 from npkl_models.model.distances import SquaredDistances
 
-STEPS = 500  # of L-BFGS
+STEPS = 200  # of L-BFGS
 FLAT = 1e-7  # gradient at the end, relative to the number of comparisons
 FLOOR = 0.05  # mu of crowd kernel learning, relative to the mean squared distance of the start
 
@@ -43,7 +47,21 @@ def ckl(near: Array, far: Array, floor: float) -> Slopes:
     return value, 1 / both, 1 / both - 1 / (floor + far)
 
 
-REFINEMENTS = ("t_ste", "ckl")
+def ste(near: Array, far: Array) -> Slopes:
+    """The logistic loss of the difference (van der Maaten & Weinberger, MLSP 2012, eq. (3))."""
+    slope = expit(near - far)
+    return float(np.logaddexp(0.0, near - far).sum()), slope, -slope
+
+
+def gnmds(near: Array, far: Array) -> Slopes:
+    """The hinge of the difference with the margin one (Agarwal et al., AISTATS 2007)."""
+    short = np.maximum(0.0, 1 + near - far)
+    slope = (short > 0).astype(float)
+    return float(short.sum()), slope, -slope
+
+
+REFINEMENTS = ("t_ste", "ckl", "ste", "gnmds")
+SCALED = ("t_ste", "ckl")  # objectives with a size of their own, whatever that of the start
 
 
 def refined(V: Array, rows: Index, kind: str) -> Array:
@@ -55,7 +73,7 @@ def refined(V: Array, rows: Index, kind: str) -> Array:
         The start.
     rows : ndarray of int, shape (m, 3) or (m, 4)
         Comparisons, as in `npkl_models.formulations.ordinal.ordinal`.
-    kind : {"t_ste", "ckl"}
+    kind : {"t_ste", "ckl", "ste", "gnmds"}
         Objective.
 
     Returns
@@ -71,12 +89,19 @@ def refined(V: Array, rows: Index, kind: str) -> Array:
     size = float(np.mean(sides[1].value_of_factor(V)))
     if not size > 0:
         return V
-    start = V / np.sqrt(size / r)  # distances of the size of the number of dimensions
+    start = (
+        V / np.sqrt(size / r) if kind in SCALED else V
+    )  # distances of the size of the number of dimensions
+    rules: dict[str, Callable[[Array, Array], Slopes]] = {
+        "t_ste": lambda near, far: t_ste(near, far, r), "ckl": lambda near, far: ckl(near, far, FLOOR * r),
+        "ste": ste, "gnmds": gnmds,
+    }  # fmt: skip
+    rule = rules[kind]
 
     def value(flat: Array) -> tuple[float, Array]:
         W = flat.reshape(n, r)
         near, far = (side.value_of_factor(W) for side in sides)
-        total, of_near, of_far = t_ste(near, far, r) if kind == "t_ste" else ckl(near, far, FLOOR * r)
+        total, of_near, of_far = rule(near, far)
         slope = sides[0].adjoint(of_near) + sides[1].adjoint(of_far)
         return total, 2 * np.asarray(slope @ W).ravel()
 

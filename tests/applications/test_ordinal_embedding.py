@@ -7,7 +7,7 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.applications.answers import read_answers
-from npkl_models.applications.refine import ckl, refined, t_ste
+from npkl_models.applications.refine import REFINEMENTS, ckl, gnmds, refined, ste, t_ste
 from npkl_models.formulations.comparisons import answered, ordinal_answers
 
 X = np.random.default_rng(0).normal(size=(30, 2))
@@ -42,11 +42,16 @@ def test_the_forms_of_input_are_one(model):
     assert len(tied.rows) == len(rows) - 3
 
 
-@pytest.mark.parametrize("kind", ["t_ste", "ckl"])
+@pytest.mark.parametrize("kind", REFINEMENTS)
 def test_slopes_of_the_refinements(kind):
     rng = np.random.default_rng(0)
     near, far, h = rng.uniform(0.1, 3, 7), rng.uniform(0.1, 3, 7), 1e-6
-    rule = (lambda a, b: t_ste(a, b, 3)) if kind == "t_ste" else (lambda a, b: ckl(a, b, 0.2))
+    rule = {
+        "t_ste": lambda a, b: t_ste(a, b, 3),
+        "ckl": lambda a, b: ckl(a, b, 0.2),
+        "ste": ste,
+        "gnmds": gnmds,
+    }[kind]
     _, of_near, of_far = rule(near, far)
     for k in range(7):
         step = h * (np.arange(7) == k)
@@ -58,7 +63,7 @@ def test_slopes_of_the_refinements(kind):
         )
 
 
-@pytest.mark.parametrize("kind", ["t_ste", "ckl"])
+@pytest.mark.parametrize("kind", REFINEMENTS)
 def test_a_refinement_goes_down_and_keeps_its_answers(kind, model):
     V = nm.OrdinalEmbedding(2, refine=None, penalty=model.penalty_).fit(ASKED).embedding_
     W = refined(V, ASKED, kind)

@@ -53,9 +53,9 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
     penalty : "auto" or float
         Penalty of the trace, as in `ordinal`. "auto" tries shares of the largest penalty and keeps the one
         that answers most held-out comparisons.
-    refine : "auto", None, "t_ste" or "ckl"
+    refine : "auto", None, "t_ste", "ckl", "ste" or "gnmds"
         Objective that is minimised afterwards from the leading coordinates of the certified kernel, in few
-        dimensions. Both objectives are not convex, so the end is a local minimum without a certificate.
+        dimensions. No objective is convex, so the end is a local minimum without a certificate.
         "auto" keeps the kernel as it is, or the refinement that answers most held-out comparisons.
     cv : int
         Number of parts of the comparisons; at least 2. Parts are held out one after the other, until 3,000
@@ -76,7 +76,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
     factor_ : ndarray of shape (n, r)
         All coordinates: the factor of the certified kernel, or what the refinement made of it.
     refined_ : str or None
-        Objective of the refinement, "t_ste" or "ckl"; None if ``factor_`` is that of the certified kernel.
+        Objective of the refinement; None if ``factor_`` is that of the certified kernel.
     penalty_ : float
         The penalty that was used.
     penalties_, scores_ : ndarray

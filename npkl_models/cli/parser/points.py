@@ -22,7 +22,7 @@ EMBED_EXAMPLES = """examples:
   npkl embed --triplets answers.csv --out map.csv
   npkl embed --triplets answers.csv --components 3 --loss hinge --refine none"""
 ORDERED = ("logistic", "squared_hinge", "hinge")
-REFINEMENTS = ("auto", "none", "t_ste", "ckl")
+REFINEMENTS = ("auto", "none", "t_ste", "ckl", "ste", "gnmds")
 
 
 def add_embed(commands: Any) -> None:
