@@ -8,6 +8,7 @@ import mpmath
 import numpy as np
 
 DIGITS = 60
+SMALLEST = -5_000  # numbers below 2 to this power, about, count as zero
 INFINITY = mpmath.inf
 
 
@@ -30,9 +31,7 @@ def conjugate(name: str, y: float, t: float, w: float) -> Fraction | None:
     if a < 0 or (name in ("hinge", "logistic") and a > w):
         return None
     if name == "logistic":
-        return _rounded(
-            lambda: real(w) * mpmath.fsum(v * mpmath.log(v) for v in (real(a / w), real(1 - a / w)) if v)
-        )
+        return _rounded(lambda: real(w) * (_entropy(a / w) + _entropy(1 - a / w)))
     return -a if name == "hinge" else a * a / (4 * w) - a
 
 
@@ -55,10 +54,17 @@ def loss_value(name: str, z: Fraction, t: float, w: float) -> Fraction:
     return w * (short if name == "hinge" else short**2)
 
 
+def _entropy(a: Fraction):
+    """a ln a, also where a is so near to one that 60 digits do not tell them apart."""
+    return real(a) * (mpmath.log1p(real(a - 1)) if 2 * a > 1 else mpmath.log(real(a))) if a else mpmath.mpf(0)
+
+
 def _rounded(number) -> Fraction:
     """The fraction of a number of 60 digits, which a function computes."""
     with mpmath.workdps(DIGITS):
         sign, mantissa, exponent, _ = number()._mpf_
+    if exponent < SMALLEST:  # exp(-1e100) has no fraction that fits into memory
+        return Fraction(0)
     return (-1) ** sign * Fraction(int(mantissa)) * Fraction(2) ** exponent
 
 
