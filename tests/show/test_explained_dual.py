@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from problems import KINDS, SEPARABLE
+from scipy.special import xlogy
 
 import npkl_models as nm
 from npkl_models.model.losses import LOSSES
@@ -42,6 +43,9 @@ CONJUGATES = {
     r"t y + \frac{y^2}{4 w}": lambda y, t, w: t * y + y**2 / (4 * w),
     "t y": lambda y, t, w: t * y,
     "0": lambda y, t, w: 0 * y,
+    r"-t y \ln(\tfrac{-t y}{w}) + (w + t y) \ln(1 - \tfrac{-t y}{w})": lambda y, t, w: (
+        xlogy(-t * y, -t * y / w) + xlogy(w + t * y, 1 + t * y / w)
+    ),
 }
 
 
