@@ -84,7 +84,7 @@ def placed(V: Array, rows: Index, count: int, loss: str | Loss, penalty: float) 
     return np.asarray(found.x).reshape(count, r)
 
 
-def to_ask(V: Array, count: int, random_state: Any) -> Index:
+def to_ask(V: Array, count: int, random_state: int) -> Index:
     """Of comparisons that are drawn at random, those with the smallest difference of distances."""
     n, rng = len(V), generator(random_state)
     drawn = rng.integers(n, size=(CANDIDATES * count, 3))

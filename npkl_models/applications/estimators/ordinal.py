@@ -202,7 +202,8 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         Of many comparisons drawn at random, these have the smallest difference of distances.
         """
         check_is_fitted(self, "factor_")
-        return to_ask(self.factor_, whole_number(count, "count", 1), self.random_state)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return to_ask(self.factor_, whole_number(count, "count", 1), seed)
 
     @property
     def certificate_(self) -> Certificate:
