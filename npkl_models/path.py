@@ -16,7 +16,7 @@ from npkl_models.cover.cover import Cover, Covered
 from npkl_models.cover.parameters import PARAMETERS as PARAMETERS
 from npkl_models.cover.parameters import Axis, own_value
 from npkl_models.cover.parameters import with_parameter as with_parameter
-from npkl_models.cover.stretch import Stretch, choose, covered, placed
+from npkl_models.cover.stretch import Stretch, choose, covered, ended, placed
 from npkl_models.errors import ProblemError, SolverError, instance, optional
 from npkl_models.linalg import Array
 from npkl_models.linalg.owned import real_array, real_number
@@ -238,7 +238,9 @@ def _covering(job: Stretch, grid: Array, tol: float, n_jobs: int) -> Path:
     if n_jobs == 1:
         cover = job.covering(float(grid[0]), float(grid[-1]), tol)
     else:
-        parts = [(job, k, float(a), float(b), tol) for k, (a, b) in enumerate(pairwise(ends))]
+        solved = dict(spread(ended, [(job, value) for value in ends.tolist()], n_jobs))
+        pieces = [{a: solved[a], b: solved[b]} for a, b in pairwise(ends.tolist())]
+        parts = [(job, k, piece, tol) for k, piece in enumerate(pieces)]
         every = dict(one for _, found in spread(covered, parts, n_jobs) for one in found)
         values = np.array(sorted(every))
         cover = Cover.of(job.problem, job.parameter, values, [every[v] for v in values.tolist()])

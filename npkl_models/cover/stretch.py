@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path as FilePath
@@ -57,11 +58,18 @@ class Stretch:
         solution: Solution = result
         return solution
 
-    def covering(self, low: float, high: float, tol: float) -> Cover:
-        """Solve at values of an interval until the gap is at most ``tol`` everywhere."""
+    def covering(
+        self, low: float, high: float, tol: float, known: Mapping[float, Solution] | None = None
+    ) -> Cover:
+        """Solve at values of an interval until the gap is at most ``tol`` everywhere.
+
+        ``known`` holds solutions that are there already, by their values.
+        """
         takes_start = "start" in get_backend(self.backend).option_names
 
         def solve(value: float, start: Solution | None) -> Solution:
+            if known and value in known:
+                return known[value]
             warm = takes_start and start is not None and start.V is not None
             return self.solved(value, self.options | ({"start": start} if warm else {}))
 
@@ -73,9 +81,16 @@ def placed(job: Stretch, place: int, grid: Array) -> tuple[int, list[Solution]]:
     return place, job(grid)
 
 
-def covered(job: Stretch, place: int, low: float, high: float, tol: float) -> tuple[int, list[Any]]:
-    """The values that one process chose, each with its solution."""
-    cover = job.covering(low, high, tol)
+def ended(job: Stretch, value: float) -> tuple[float, Solution]:
+    """An end of a part of the interval, with its solution: one process solves it for both its neighbours."""
+    return value, job.solved(value, job.options)
+
+
+def covered(
+    job: Stretch, place: int, ends: dict[float, Solution], tol: float
+) -> tuple[int, list[tuple[float, Solution]]]:
+    """The values that one process chose between two ends, each with its solution."""
+    cover = job.covering(min(ends), max(ends), tol, ends)
     return place, [(cover.axis.value(one.x), one.solution) for one in cover.knots]
 
 
