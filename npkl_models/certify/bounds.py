@@ -55,6 +55,7 @@ class Demand:
     quick: bool
     inside: Interior | None = None  # a strictly feasible dual point that a solver found
     deadline: float = np.inf  # in `time.perf_counter`: Lanczos runs then end with the bound that they have
+    last: bool = False  # no other certificate of the run follows: any bound is better than none
 
     @property
     def late(self) -> bool:

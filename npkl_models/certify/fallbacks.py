@@ -136,8 +136,10 @@ def around_low_vectors(
     effects at the border of these points. Every attempt has its own run that proves its bound, so the runs
     share the failure probability.
     """
+    if _in_one_run(problem) or diagonal_price(problem, y) is not None:
+        return bound_from(problem, y, V, objective, upper, demand)
     floor = cost_floor(problem) + problem.regularizer.shift
-    if not (0 < floor < np.inf) or _in_one_run(problem) or diagonal_price(problem, y) is not None:
+    if not 0 < floor < np.inf:
         return bound_from(problem, y, V, objective, upper, demand)
     rounds = 1 if demand.quick else ROUNDS
     share = replace(demand, failure_probability=demand.failure_probability / (1 + rounds))

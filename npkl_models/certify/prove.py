@@ -195,8 +195,8 @@ def _one_side(
         if not np.isfinite(dual.bound):
             placed = bound_of_centred(problem, y, V, upper, demand)
             dual = dual if placed is None else placed
-    small = problem.order <= DENSE_EIGH and not np.isfinite(dual.bound)
-    if small or not demand.quick:
+    needed = (problem.order <= DENSE_EIGH or demand.last) and not np.isfinite(dual.bound)
+    if needed or not demand.quick:
         dual = by_signs(problem, dual, objective, demand)
     return dual
 

@@ -24,6 +24,7 @@ from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 
 NO_REPAIR = "no repair applies"
+NO_SPECTRUM = "the slack's spectrum has no bound"
 Repaired = tuple[float, Multipliers] | None
 
 
@@ -41,7 +42,7 @@ def best_repair(
         return "none needed", -paid(problem, y), y
     best: tuple[str, float, Multipliers] = (NO_REPAIR, float("-inf"), y)
     if not np.isfinite(eps):
-        return best
+        return (NO_SPECTRUM, *best[1:])
     if local is not None:
         return _best_of(DIAGONAL, problem, y, eps + local, upper, wanted, best)
     best = _best_of(REPAIRS, problem, y, eps, upper, wanted, best)

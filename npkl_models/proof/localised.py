@@ -7,6 +7,8 @@ groups are eliminated. If the caller allows it, the diagonal is raised where eig
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
@@ -14,7 +16,7 @@ from npkl_models.linalg import Array, Mask, Matrix, norm_bound, orthonormal_rang
 from npkl_models.proof.eigenbound import EigenBound, Query
 from npkl_models.proof.elimination import LOOSE, Elimination, raise_block, raise_diagonal
 from npkl_models.proof.lanczos import Ritz, search, smallest_component
-from npkl_models.proof.recurrence import Deflation, Recurrence, is_local, tight
+from npkl_models.proof.recurrence import STEADY, Deflation, Recurrence, is_local, tight
 
 ELIMINATED, MOST = 0.01, 10_000  # share of the points that are eliminated, and their largest number
 ROUNDS = 5  # most Lanczos runs on the Schur complement
@@ -40,18 +42,18 @@ def by_elimination(S: Matrix, Q: Array, hint: Array, query: Query, steps: int) -
         return _local_direction(work.T, work.upper)
     for attempt in range(ROUNDS):
         held = work.deflation(attempt)
-        if query.quick and attempt and held.whole(work.upper) < -work.accuracy:
-            return _unfinished(work.T, work.W)
+        if query.quick and attempt and held.whole(work.upper) < -STEADY * work.accuracy:
+            return work.unfinished()
         found, run, bound = work.search(held, attempt)
         if bound >= -work.accuracy or found.last or query.late:
             break
         if not work.learn(found, run, first=not attempt):
-            return _unfinished(work.T, work.W)
+            return work.unfinished()
     if query.quick and bound < -work.accuracy and work.W.shape[1]:
-        return _unfinished(work.T, work.W)
+        return work.unfinished()
     vector = held.lowest() if held.size else work.T.extend(run.combine(found.coefficients[:, :1]))[:, 0]
-    estimate, raised = float(vector @ (S @ vector)), work.T.raised if work.T.raised.any() else None
-    return EigenBound(bound, estimate, "probable", vector, query.failure_probability, held.coupling, raised)
+    shown, at = EigenBound(-np.inf, float(vector @ (S @ vector)), "estimated", vector, 1.0), held.coupling
+    return replace(work.bounded(shown), coupling=at)
 
 
 class _Work:
@@ -72,6 +74,7 @@ class _Work:
         self.rng = np.random.default_rng(query.random_state)
         self.component = smallest_component(n, query.failure_probability / ROUNDS)
         self.W, self.null = np.zeros((n, 0)), np.zeros((n, 0))
+        self.best, self.raised = -np.inf, self.T.raised  # the best bound of a run, and what it raises
 
     def begin(self) -> bool:
         """Make the block of the points positive definite if it is not; False if this is not possible."""
@@ -110,7 +113,33 @@ class _Work:
         found, run = search(held, start, limit, self.component, stop, FEW, self.upper)
         lost = held.rounding(self.upper), self.T.rounding(self.upper)
         bound = min(held.whole(found.lower), 0.0) - lost[0] - lost[1]
-        return found, run, bound if found.lower >= -self.upper else -np.inf  # see `Elimination.measured`
+        bound = bound if found.lower >= -self.upper else -np.inf  # see `Elimination.measured`
+        if self._owed(bound, self.T.raised) < self._owed(self.best, self.raised):
+            self.best, self.raised = bound, self.T.raised
+        return found, run, bound
+
+    def _owed(self, bound: float, raised: Array) -> float:
+        """What a repair of a bound costs: the raises, and an equal raise at all points."""
+        price = np.ones_like(raised) if self.price is None else self.price
+        return float(price @ raised) + max(-bound, 0.0) * float(price.sum())
+
+    def bounded(self, shown: EigenBound) -> EigenBound:
+        """An answer with the best bound of the runs; each run has its share of the failure probability."""
+        if self.best == -np.inf:
+            return shown
+        raised = self.raised if self.raised.any() else None
+        failure = self.query.failure_probability
+        return replace(
+            shown, lower=self.best, rigour="probable", failure_probability=failure, raised=raised
+        )
+
+    def unfinished(self) -> EigenBound:
+        """An answer with the directions that prevent a better bound."""
+        X = self.T.extend(self.W)
+        quotients = np.einsum("ij,ij->j", X, self.T.S @ X)
+        low = int(np.argmin(quotients))
+        shown = EigenBound(-np.inf, float(quotients[low]), "estimated", X[:, low], 1.0, directions=X)
+        return self.bounded(shown)
 
     def learn(self, found: Ritz, run: Recurrence, first: bool) -> bool:
         """Raise the diagonal if needed, deflate other low vectors; False if an eigenvalue stays negative."""
@@ -153,14 +182,6 @@ def _refined(T: Elimination, bulk: Array, null: Array, wanted: float) -> Array:
         share = min(wanted / max(float(np.linalg.norm(across)), 1e-300), 0.5)
         out.append(q - cg(operator, across, rtol=share, maxiter=SMOOTHING)[0])
     return T.within(np.column_stack(out))
-
-
-def _unfinished(T: Elimination, W: Array) -> EigenBound:
-    """An answer without a bound, with the directions that prevent one."""
-    X = T.extend(W)
-    quotients = np.einsum("ij,ij->j", X, T.S @ X)
-    low = int(np.argmin(quotients))
-    return EigenBound(-np.inf, float(quotients[low]), "estimated", X[:, low], 1.0, directions=X)
 
 
 def _local_direction(T: Elimination, upper: float) -> EigenBound:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import cg
 
-from npkl_models.linalg import DENSE_SPECTRUM, LONG_EPS, UNIT, Array, Matrix
+from npkl_models.linalg import DENSE_SPECTRUM, LONG_EPS, UNIT, Array, Matrix, norm_bound
 
 PERRON_STEPS = 30
 SWEEPS = 4
@@ -20,22 +20,29 @@ def perron_floor(C: Matrix) -> float:
 
     For any x > 0 the smallest eigenvalue is at least min_i (C x)_i / x_i (Collatz & Wielandt). Inverse
     iteration brings x near the Perron vector. The bound includes its rounding, so x need not be exact. The
-    result is -inf if the signs do not fit or no positive x is found. The method uses sparse products alone.
+    result is -inf if the signs do not fit. The method uses sparse products alone.
+
+    The Rayleigh quotient of x is never below the eigenvalue. If it is of the size of rounding, C is singular,
+    and a bound of zero is the best possible.
     """
     if not _signed(C):
         return float("-inf")
     size, terms = abs(C), float(np.diff(C.indptr).max()) + 2
-    x, best = np.ones(C.shape[0]), float("-inf")
+    x, best, singular = np.ones(C.shape[0]), float("-inf"), False
     for _ in range(PERRON_STEPS):
+        Cx = C @ x
+        ratio = Cx / x
+        low = float(np.min(ratio - terms * UNIT * (size @ x) / x))
+        best = max(best, low)
+        if not singular and float(x @ Cx) <= terms * UNIT * norm_bound(C) * float(x @ x):
+            singular = True
+            best = max(best, 0.0) if dominant(C) else best
+        if (singular and best >= 0) or float(np.max(ratio)) - low <= 1e-3 * abs(low):
+            break
         y, failed = cg(C, x, rtol=1e-8, maxiter=500)
         if failed or not bool(np.all(y > 0)):
             break
         x = y / np.max(y)
-        ratio = (C @ x) / x
-        low = float(np.min(ratio - terms * UNIT * (size @ x) / x))
-        best = max(best, low)
-        if float(np.max(ratio)) - low <= 1e-3 * abs(low):
-            break
     return best
 
 

@@ -10,6 +10,7 @@ from npkl_models.linalg import UNIT, Array, Matrix, longest_row, symmetrize
 
 REORTHOGONALISED = 2_000_000  # most numbers of a Lanczos basis that is kept in double precision
 KEPT = 300_000_000  # most numbers of a Lanczos basis that is kept in single precision
+CHUNK = 1_000  # products in a sum of `summed`
 BLOCK = 16  # vectors in one array
 NOISE = 8.0  # units of roundoff that a step may err by, in addition to one for each number in a row
 
@@ -27,7 +28,7 @@ class Recurrence:
     ) -> None:
         self.S, self.deflation, self.limit, self.upper = deflation.S, deflation, limit, upper
         self.units = (NOISE + deflation.products + deflation.size) * UNIT * upper
-        self.drift = deflation.coupling * start.size * UNIT * upper  # the part of q in the deflated space
+        self.drift = deflation.coupling * deflation.left * upper  # from the part of q in the deflated space
         self.lost: list[float] = []
         self.start = start / np.linalg.norm(start)
         self.alpha: list[float] = []
@@ -101,6 +102,7 @@ class Recurrence:
         return (out / np.linalg.norm(out, axis=1)[:, None]).T
 
 
+STEADY = 0.5  # share of the accuracy that a quick answer may lose to the deflated directions alone
 NEAR_NULL = 1e-3  # share of the norm: a direction q with a larger |S q| is not deflated
 LOCAL = 0.1  # share of the points over which a local vector spreads at most, by (sum |x|)^2 / sum x^2
 
@@ -126,6 +128,16 @@ class Deflation:
             self.R = np.asfortranarray(SQ - self.Q * self.inner)
             self.across = symmetrize(self.R.T @ self.R)
             self.coupling = float(np.linalg.norm(self.R, 2))
+        self.left = self._left()  # share of x that `remove` may leave in the range of Q
+
+    def _left(self) -> float:
+        """Rounding of the sums in `remove` and of its last difference, and what Q lacks in orthonormality."""
+        n = self.Q.shape[0]
+        sums = (min(n, CHUNK) + n // CHUNK + self.size + 10) * UNIT
+        if not self.size:
+            return sums
+        skew = np.column_stack([summed(self.Q, q) for q in self.Q.T]) - np.eye(self.size)
+        return float(np.linalg.norm(skew)) + 2 * (self.size + 1) * sums
 
     def whole(self, complement: float) -> float:
         """A lower bound on the spectrum, from a lower bound c on the spectrum on the complement of Q.
@@ -156,7 +168,20 @@ class Deflation:
 
     def remove(self, x: Array) -> Array:
         """The part of x that is orthogonal to Q."""
-        return x - self.Q @ (self.Q.T @ x) if self.size else x
+        if not self.size:
+            return x
+        if x.ndim > 1:
+            return x - self.Q @ (self.Q.T @ x)
+        return x - self.Q @ summed(self.Q, x)
+
+
+def summed(Q: Array, x: Array) -> Array:
+    """Q'x for Q (n x k) and x (n,), in sums of `CHUNK` products: its rounding grows with n / CHUNK, not n."""
+    count, size = x.size // CHUNK, Q.shape[1]
+    whole = count * CHUNK
+    chunks = Q.T[:, :whole].reshape(size, count, CHUNK), x[:whole].reshape(count, CHUNK)
+    total: Array = np.einsum("kmb,mb->km", *chunks).sum(axis=1) + Q.T[:, whole:] @ x[whole:]
+    return total
 
 
 def tight(accuracy: float, upper: float) -> float:

@@ -173,9 +173,9 @@ class _Run:
             found = self.last
         elif status is not Status.FAILED:
             late = status is Status.TIME_LIMIT and self.watch.late
-            found = self._proof(self._certificate(quick=late))
-            if late and self.last is not None and not np.isfinite(found.bound):
-                found, V = self.last, self.last.point  # an older point, but with a bound
+            found = self._proof(self._certificate(quick=late, last=True))
+            if late and self.last is not None and self.last.relative_gap < found.relative_gap:
+                found, V = self.last, self.last.point  # an older point, but with a better bound
         y = None if found is None else found.multipliers
         return Claim(
             V, y, status, engine.objective, len(self.watch.rows), engine.note,
@@ -190,8 +190,9 @@ class _Run:
                 raise
             raise ArithmeticError(str(error)) from error  # the factor is not finite
 
-    def _certificate(self, quick: bool) -> Certificate:
-        return self.watch.certify(self.problem, self.engine.V, self.engine.multipliers(), quick=quick)
+    def _certificate(self, quick: bool, last: bool = False) -> Certificate:
+        V, y = self.engine.V, self.engine.multipliers()
+        return self.watch.certify(self.problem, V, y, quick=quick, last=last)
 
     def _proof(self, found: Certificate) -> Certificate:
         """The certificate with the rigour "proved", if the options require it and a proof is possible."""

@@ -139,7 +139,7 @@ class Watch:
 
     def certify(
         self, problem: Statement, V: Any, y: Multipliers | None, *, method: str = "auto", quick: bool = False,
-        kind: str = "factor",
+        kind: str = "factor", last: bool = False,
     ) -> Certificate:  # fmt: skip
         """The certificate of a copy of the factor; those of a run share one probability of failure."""
         y = None if y is None or not y.finite else y  # numbers out of range are no multipliers
@@ -149,7 +149,7 @@ class Watch:
             problem, now = units.whole, units.point(now)
             y = None if y is None else units.multipliers(y)
         asked = (method, self.options.tol, self._budget.next(), self.seed, quick, self._inside)
-        demand = Demand(*asked, deadline=self.deadline + GRACE * (self.options.time_limit or 0.0))
+        demand = Demand(*asked, self.deadline + GRACE * (self.options.time_limit or 0.0), last)
         found = prove(problem, now, y, kind, demand)
         self.work += certificate_seconds(problem)
         self._proof = max(self._proof, self.seconds - began)

@@ -226,7 +226,7 @@ def test_the_best_repair_is_the_one_with_the_largest_bound():
     )
     assert repairs.best_repair(problem, y, 0.0, np.inf)[0] == "none needed"
     assert repairs.best_repair(problem, y, 0.0, np.inf, np.ones(N))[0] != "none needed"
-    assert repairs.best_repair(problem, y, np.inf, np.inf) == (repairs.NO_REPAIR, -np.inf, y)
+    assert repairs.best_repair(problem, y, np.inf, np.inf) == (repairs.NO_SPECTRUM, -np.inf, y)
 
 
 @pytest.mark.parametrize("low", [-1.0, 0.5])

@@ -130,7 +130,9 @@ def test_what_is_found_first_may_be_raised_though_it_is_not_negative(monkeypatch
             told.append(first)
             return len(told) < 3
 
+        def unfinished(self):
+            return "unfinished"
+
     monkeypatch.setattr(localised, "_Work", Work)
-    monkeypatch.setattr(localised, "_unfinished", lambda T, W: "unfinished")
     assert localised.by_elimination(None, None, None, Query(), 10) == "unfinished"
     assert told == [True, False, False]

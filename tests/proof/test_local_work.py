@@ -121,6 +121,33 @@ def test_a_bound_pays_for_both_kinds_of_rounding_and_none_is_far_below_the_norm(
     assert not start[out.T.points].any()
 
 
+def test_the_best_bound_of_all_runs_is_kept(monkeypatch):
+    """What is raised costs too; a later and worse run takes nothing away."""
+    out = work(price=PRICE, allowance=2.0)
+    out.T.raise_to(np.zeros(N))
+    held = SimpleNamespace(remove=lambda x: x, size=0, whole=lambda c: c, rounding=lambda u: 0.0)
+    none, some = np.zeros(N), np.zeros(N)
+    shown = localised.EigenBound(-np.inf, 1.0, "estimated", np.ones(N), 1.0)
+    some[out.T.points] = 0.01
+    assert out.bounded(shown) is shown
+    for lower, raised, best in (
+        (-UPPER * 2, none, -np.inf),
+        (-0.25, none, -0.25),
+        (-0.25, some, -0.25),
+        (-0.125, some, -0.125),
+        (-0.2, none, -0.125),
+        (-UPPER * 2, none, -0.125),
+    ):
+        out.T.raised = raised
+        answer = SimpleNamespace(lower=lower), None
+        monkeypatch.setattr(localised, "search", lambda *given, answer=answer: answer)
+        out.search(held, 0)
+        assert out.best == pytest.approx(best, abs=1e-9)
+    found = out.bounded(shown)
+    assert (found.lower, found.rigour, found.estimate) == (out.best, "probable", 1.0)
+    assert found.raised is some
+
+
 def learned(values, residuals, first, price=True, raises=(False, True), monkeypatch=None):
     """Whether it goes on, the floors that were tried, and how many are deflated."""
     out = work(price=PRICE, allowance=2.0 if price else 0.0)
@@ -159,11 +186,17 @@ def test_what_stands_in_the_way_is_told(monkeypatch):
     W = out.T.within(np.eye(N)[:, [50, 60]])
     X = out.T.extend(W)
     quotients = [x @ (S @ x) for x in X.T]
-    found = localised._unfinished(out.T, W)
+    out.W = W
+    found = out.unfinished()
     assert (found.lower, found.rigour, found.failure_probability) == (-np.inf, "estimated", 1.0)
     assert found.estimate == near(min(quotients))
     np.testing.assert_allclose(found.vector, X[:, int(np.argmin(quotients))])
     np.testing.assert_allclose(found.directions, X)
+    out.best, out.raised = -0.25, 0.5 * PRICE
+    known = out.unfinished()
+    assert (known.lower, known.rigour, known.failure_probability) == (-0.25, "probable", 1e-6)
+    np.testing.assert_array_equal(known.raised, 0.5 * PRICE)
+    np.testing.assert_array_equal(known.directions, found.directions)
     asked = []
     values, vectors = np.array([0.5, -2.0]), np.array([[1.0, 0.0], [0.0, 0.6], [0.0, 0.8]])
     monkeypatch.setattr(out.T, "lowest", lambda below: asked.append(below) or (values, vectors))

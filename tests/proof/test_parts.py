@@ -99,6 +99,23 @@ def test_what_is_local_and_what_is_tight():
     assert tight(1e-4, 4.0) == pytest.approx(0.1 * 0.02)
 
 
+@pytest.mark.parametrize("n", [7, 999, 1_000, 1_001, 60_123])
+def test_a_deflation_knows_what_it_leaves_in_its_range(n):
+    """The bound grows with n / 1,000: a bound of n units of roundoff loses certificates at a million points."""
+    from npkl_models.proof.recurrence import summed
+
+    rng = np.random.default_rng(n)
+    Q, x = np.linalg.qr(rng.normal(size=(n, 3)))[0], rng.normal(size=n)
+    held = Deflation(sp.eye_array(n, format="csr"), Q, np.inf)
+    wide = held.Q.astype(np.longdouble)
+    np.testing.assert_allclose(summed(held.Q, x), (wide.T @ x).astype(float), rtol=0, atol=1e-13 * n**0.5)
+    left = np.linalg.norm((wide.T @ held.remove(x)).astype(float)) / np.linalg.norm(x)
+    assert left <= held.left <= 16 * (min(n, 1_000) + n / 1_000 + 20) * UNIT
+    bent = Deflation(sp.eye_array(n, format="csr"), Q * (1 + 1e-9), np.inf)
+    assert np.linalg.norm(bent.Q.T @ bent.remove(x)) / np.linalg.norm(x) <= bent.left
+    assert bent.left > 1e-9
+
+
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("kept", [True, False])
 def test_the_recurrence_is_a_tridiagonal_matrix_of_the_complement(exact, kept, monkeypatch):
@@ -126,7 +143,7 @@ def test_the_recurrence_is_a_tridiagonal_matrix_of_the_complement(exact, kept, m
     P = np.eye(n) - Q @ Q.T
     np.testing.assert_allclose(X.T @ P @ S @ P @ X, T, atol=max(tolerance, 1e-6))
     units = (8 + n + 3) * UNIT * 1.5
-    drift = held.coupling * n * UNIT * 1.5
+    drift = held.coupling * held.left * 1.5
     assert run.lost[0] == pytest.approx(units + drift / 1.5, rel=1 if exact else 1e-9, abs=0)
     for j in range(1, steps):
         least = units + drift / run.beta[j - 1]
