@@ -34,7 +34,7 @@ from scipy.linalg.lapack import dptsv
 from npkl_models.linalg import Array, Matrix, norm_bound
 from npkl_models.linalg.threads import threaded
 from npkl_models.proof.eigenbound import EigenBound, Query
-from npkl_models.proof.recurrence import NEAR_NULL, STEADY, Deflation, Recurrence, is_local, tight
+from npkl_models.proof.recurrence import NEAR_NULL, Deflation, Recurrence, is_local, tight
 
 EXHAUSTED = 1e-6  # share of the norm: a smaller beta ends the run
 SAFE = 0.5  # share of the start's component that a bound relies on; the rest is a margin
@@ -157,7 +157,7 @@ def by_lanczos(
     if held.size == n:
         low = float(held.inner[0])
         return EigenBound(low - held.coupling - held.rounding(upper), low, "proved", held.lowest()), None
-    if query.quick and held.size and held.whole(upper) < -STEADY * query.accuracy:
+    if query.quick and held.size and held.whole(upper) < -query.accuracy:
         low = float(held.inner[0])  # no bound on the complement could suffice
         return EigenBound(-np.inf, low, "estimated", held.lowest(), 1.0, held.coupling), None
     component = smallest_component(n, query.failure_probability)

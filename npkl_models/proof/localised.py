@@ -16,7 +16,7 @@ from npkl_models.linalg import Array, Mask, Matrix, norm_bound, orthonormal_rang
 from npkl_models.proof.eigenbound import EigenBound, Query
 from npkl_models.proof.elimination import LOOSE, Elimination, raise_block, raise_diagonal
 from npkl_models.proof.lanczos import Ritz, search, smallest_component
-from npkl_models.proof.recurrence import STEADY, Deflation, Recurrence, is_local, tight
+from npkl_models.proof.recurrence import Deflation, Recurrence, is_local, tight
 
 ELIMINATED, MOST = 0.01, 10_000  # share of the points that are eliminated, and their largest number
 ROUNDS = 5  # most Lanczos runs on the Schur complement
@@ -42,7 +42,7 @@ def by_elimination(S: Matrix, Q: Array, hint: Array, query: Query, steps: int) -
         return _local_direction(work.T, work.upper)
     for attempt in range(ROUNDS):
         held = work.deflation(attempt)
-        if query.quick and attempt and held.whole(work.upper) < -STEADY * work.accuracy:
+        if query.quick and attempt and work.hopeless(held):
             return work.unfinished()
         found, run, bound = work.search(held, attempt)
         if bound >= -work.accuracy or found.last or query.late:
@@ -99,6 +99,10 @@ class _Work:
         bulk = _refined(T, held.Q, null, 0.3 * loose) if held.coupling > loose else held.Q
         return Deflation(T, _orthonormal(T, np.hstack([bulk, null])), self.low)
 
+    def hopeless(self, held: Deflation) -> bool:
+        """Whether the deflated directions alone miss the accuracy, with the rest at the level of low vectors."""
+        return held.whole(self.low) - held.rounding(self.upper) < -self.accuracy
+
     def search(self, held: Deflation, attempt: int) -> tuple[Ritz, Recurrence, float]:
         """Run Lanczos until the bound is reached, or until all low Ritz pairs of the run have converged."""
         level = self.low * (AGAIN if attempt else 1.0) if attempt < ROUNDS - 1 else -np.inf
@@ -129,9 +133,7 @@ class _Work:
             return shown
         raised = self.raised if self.raised.any() else None
         failure = self.query.failure_probability
-        return replace(
-            shown, lower=self.best, rigour="probable", failure_probability=failure, raised=raised
-        )
+        return replace(shown, lower=self.best, rigour="probable", failure_probability=failure, raised=raised)
 
     def unfinished(self) -> EigenBound:
         """An answer with the directions that prevent a better bound."""

@@ -102,7 +102,6 @@ class Recurrence:
         return (out / np.linalg.norm(out, axis=1)[:, None]).T
 
 
-STEADY = 0.5  # share of the accuracy that a quick answer may lose to the deflated directions alone
 NEAR_NULL = 1e-3  # share of the norm: a direction q with a larger |S q| is not deflated
 LOCAL = 0.1  # share of the points over which a local vector spreads at most, by (sum |x|)^2 / sum x^2
 

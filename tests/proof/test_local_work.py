@@ -148,6 +148,19 @@ def test_the_best_bound_of_all_runs_is_kept(monkeypatch):
     assert found.raised is some
 
 
+def test_a_run_is_hopeless_if_the_deflated_directions_alone_miss_the_accuracy():
+    """With their rounding, and with a complement that is as low as the low vectors."""
+    out = work(accuracy=0.5)
+    asked = []
+    held = SimpleNamespace(
+        whole=lambda c: asked.append(c) or -0.375, rounding=lambda upper: 0.25 * upper / UPPER
+    )
+    assert out.hopeless(held)
+    assert asked == [out.low]
+    held.rounding = lambda upper: 0.125 * upper / UPPER
+    assert not out.hopeless(held)
+
+
 def learned(values, residuals, first, price=True, raises=(False, True), monkeypatch=None):
     """Whether it goes on, the floors that were tried, and how many are deflated."""
     out = work(price=PRICE, allowance=2.0 if price else 0.0)

@@ -67,7 +67,9 @@ def test_a_late_run_without_a_bound_falls_back_to_the_last_point_that_had_one(sm
     run.engine.iterate()
     run.last = run._certificate(quick=False)
     assert np.isfinite(run.last.bound)
-    run._certificate = lambda **how: replace(run.last, relative_gap=np.inf, bound=float("-inf"), rigour="none")
+    run._certificate = lambda **how: replace(
+        run.last, relative_gap=np.inf, bound=float("-inf"), rigour="none"
+    )
     clock.expect(1e3)
     claim = run.claim(nm.Status.TIME_LIMIT)
     assert claim.certificate is run.last
