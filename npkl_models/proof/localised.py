@@ -100,7 +100,7 @@ class _Work:
         return Deflation(T, _orthonormal(T, np.hstack([bulk, null])), self.low)
 
     def hopeless(self, held: Deflation) -> bool:
-        """Whether the deflated directions alone miss the accuracy, with the rest at the level of low vectors."""
+        """Whether the deflated directions alone miss the accuracy, the rest being as low as low vectors."""
         return held.whole(self.low) - held.rounding(self.upper) < -self.accuracy
 
     def search(self, held: Deflation, attempt: int) -> tuple[Ritz, Recurrence, float]:
