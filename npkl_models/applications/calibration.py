@@ -76,6 +76,8 @@ def mixed(parts: Sequence[Averaged], answers: Answers, fixed: float | None) -> M
     before, together, rates = (
         share @ np.array([getattr(part, name) for part in kept]) for name in ("before", "together", "rates")
     )
+    if fixed is not None:
+        rates = np.full(2, fixed)
     again = recalibrated(before, answers, best.own, fixed)
     return Mixed(best, points, (together + again) / 2, rates)
 

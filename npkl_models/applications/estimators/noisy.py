@@ -1,4 +1,4 @@
-"""The model of wrong pairs in `NPKLClustering.fit`: a look before the kernel is learnt, and one after it.
+"""The model of wrong pairs in `fit`: a look before the kernel is learnt, and for clusters one after it.
 
 The answers of annotators are read here, too.
 """
@@ -102,13 +102,17 @@ def after(
     audit: Audit, L: Matrix, pairs: Pairs, labels: Index, noise: float | str,
     annotated: AnnotatedPairs | None,
 ) -> PairNoise:  # fmt: skip
-    """The model once more, with the clusters of the learnt kernel as a further beginning; it may warn."""
+    """The model once more, with the clusters of the learnt kernel as a further beginning."""
     found = audit.noise
     assert found is not None
-    if len(different([found.labels, labels])) == 2:
-        found = pair_noise(L, pairs, [labels], found.beliefs.shape[1], noise, annotated, found.parts)
+    if len(different([found.labels, labels])) == 1:
+        return found
+    return pair_noise(L, pairs, [labels], found.beliefs.shape[1], noise, annotated, found.parts)
+
+
+def warn_of_wrong(found: PairNoise, stacklevel: int) -> None:
+    """Warn if estimated rates accuse pairs; a level of 2 is the caller's line."""
     if found.count and found.accuses:
         verb = "contradicts" if found.count == 1 else "contradict"
-        words = f"{found.count} of {len(pairs)} pairs {verb} the rest; see audit_"
-        warnings.warn(words, WrongPairsWarning, stacklevel=4)  # at the call of `fit`
-    return found
+        words = f"{found.count} of {len(found.pairs)} pairs {verb} the rest; see audit_"
+        warnings.warn(words, WrongPairsWarning, stacklevel=stacklevel)
