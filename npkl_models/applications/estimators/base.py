@@ -73,8 +73,8 @@ class KernelEstimator(SolvedEstimator):
         """Number of landmarks that are kept apart if there is no side information."""
 
     @abstractmethod
-    def _model(self) -> tuple[int, float | str, int] | None:
-        """The model of wrong pairs: number of clusters, rate, and restarts of k-means; None for no model."""
+    def _model(self) -> tuple[int, float | str] | None:
+        """The model of wrong pairs: number of clusters and rate; None for no model."""
 
     def _apart_pairs(self, pairs: Pairs) -> bool:
         """Whether the side information holds two points apart."""
@@ -91,8 +91,7 @@ class KernelEstimator(SolvedEstimator):
         model = self._model()
         if model is not None and self._apart_pairs(pairs):
             limit: Any = dict(self.options or {}).get("time_limit")
-            fitting = seed, model[2], limit
-            self.audit_, found = before(L, pairs, *model[:2], fitting, self._answered)
+            self.audit_, found = before(L, pairs, *model, (seed, limit), self._answered)
             self.pair_weights_ = found.weights
             if found.annotator_rates is not None:
                 self.annotator_rates_ = found.annotator_rates

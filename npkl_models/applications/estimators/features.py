@@ -17,8 +17,6 @@ from npkl_models.linalg import Array
 from npkl_models.linalg.owned import whole_number
 from npkl_models.model.pairs import Pairs
 
-RESTARTS = 20  # of k-means, for the clusters at which the model of wrong pairs begins
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class NPKLKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):  # type: ignore[misc]
@@ -93,10 +91,10 @@ class NPKLKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
             raise ProblemError(f"noise must come with n_clusters, got {self.noise} without it")
         return self.n_landmarks
 
-    def _model(self) -> tuple[int, float | str, int] | None:
+    def _model(self) -> tuple[int, float | str] | None:
         noise = wanted(self.noise, self.formulation)
         k = 1 if self.n_clusters is None else whole_number(self.n_clusters, "n_clusters", 1)
-        return None if noise is None or k < 2 else (k, noise, RESTARTS)
+        return None if noise is None or k < 2 else (k, noise)
 
     def _finish(self, seed: int, weight: Array | None) -> None:
         if self.audit_ is not None and self.audit_.noise is not None:

@@ -155,9 +155,9 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         cannot_target(self._target())
         return self.n_clusters
 
-    def _model(self) -> tuple[int, float | str, int] | None:
+    def _model(self) -> tuple[int, float | str] | None:
         noise = wanted(self.noise, self.formulation)
-        return None if noise is None or self.n_clusters < 2 else (self.n_clusters, noise, self.n_init)
+        return None if noise is None or self.n_clusters < 2 else (self.n_clusters, noise)
 
     def _target(self) -> float:
         if self.cannot != "auto":

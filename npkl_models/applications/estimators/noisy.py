@@ -23,6 +23,7 @@ from npkl_models.model.pairs import Pairs
 
 GENTLE = 3.0  # weight of the pairs in the kernel from which the model begins
 ROUGH = 1e-4  # target of that kernel's relative gap
+RESTARTS = 5  # of k-means for each set of first clusters, which the model changes anyway
 LEAST = 0.01  # the least weight of a pair with annotators in that kernel, so that the audit has every pair
 
 
@@ -81,19 +82,19 @@ def answered(
 
 
 def before(
-    L: Matrix, pairs: Pairs, k: int, noise: float | str, fitting: tuple[int, int, float | None],
+    L: Matrix, pairs: Pairs, k: int, noise: float | str, fitting: tuple[int, float | None],
     annotated: AnnotatedPairs | None,
 ) -> tuple[Audit, PairNoise]:  # fmt: skip
     """An audit of the pairs on a kernel with small weights, and its model.
 
-    ``fitting`` has the seed, the number of restarts of k-means and the time limit of the solve.
+    ``fitting`` has the seed of k-means and the time limit of the solve.
     """
-    seed, n_init, time_limit = fitting
+    seed, time_limit = fitting
     if annotated is not None:
         pairs = trusted(pairs, np.maximum(annotated.weights, LEAST))
     problem = pcp(L, pairs, gamma=GENTLE, cannot=-1.0 / (k - 1))
     solution = problem.solve(tol=ROUGH, time_limit=time_limit)
-    audit = audit_pairs(solution, k, noise=noise, annotated=annotated, random_state=seed, n_init=n_init)
+    audit = audit_pairs(solution, k, noise=noise, annotated=annotated, random_state=seed, n_init=RESTARTS)
     assert audit.noise is not None
     return audit, audit.noise
 
