@@ -53,7 +53,8 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     options : dict, optional
         Further options of `Problem.solve`, for example ``{"time_limit": 60}``.
     n_init : int
-        Number of restarts of k-means.
+        Number of restarts of k-means on the learnt kernel. The first clusters of the model of wrong pairs
+        have five.
     noise : "auto", float or None
         Rate of wrong pairs, from 0 to below 0.5; "auto" estimates the rate. None uses no model of wrong
         pairs: the clusters are then those of k-means on the kernel.

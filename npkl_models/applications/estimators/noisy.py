@@ -23,7 +23,7 @@ from npkl_models.model.pairs import Pairs
 
 GENTLE = 3.0  # weight of the pairs in the kernel from which the model begins
 ROUGH = 1e-4  # target of that kernel's relative gap
-RESTARTS = 5  # of k-means for each set of first clusters, which the model changes anyway
+FEW_STARTS = 5  # of k-means for each set of first clusters, which the model changes anyway
 LEAST = 0.01  # the least weight of a pair with annotators in that kernel, so that the audit has every pair
 
 
@@ -94,7 +94,7 @@ def before(
         pairs = trusted(pairs, np.maximum(annotated.weights, LEAST))
     problem = pcp(L, pairs, gamma=GENTLE, cannot=-1.0 / (k - 1))
     solution = problem.solve(tol=ROUGH, time_limit=time_limit)
-    audit = audit_pairs(solution, k, noise=noise, annotated=annotated, random_state=seed, n_init=RESTARTS)
+    audit = audit_pairs(solution, k, noise=noise, annotated=annotated, random_state=seed, n_init=FEW_STARTS)
     assert audit.noise is not None
     return audit, audit.noise
 
