@@ -26,7 +26,7 @@ SPREAD_TRUST, SPREAD_DOUBT = 1.0, 1.5  # standard deviations of log trust and of
 MEAN_DOUBT = -2.0  # mean of doubt's log-odds beforehand
 SPREAD_OWN = 1.5  # standard deviation of an annotator's log-odds of a wrong answer about the common rate
 ENOUGH = 20  # with fewer answers there is one rate, and its price is that of so many
-NEAR = ((-3, -2, -1, 0, 1, 2, 3), (0,), (-2, 0, 2))  # steps from the best parameters that are averaged over
+NEAR = ((-2, -1, 0, 1, 2), (0,), (-2, 0, 2))  # steps from the best parameters that are averaged over
 
 
 @dataclass(frozen=True)

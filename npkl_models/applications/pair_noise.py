@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.optimize import linear_sum_assignment
 
 from npkl_models.applications.annotators import AnnotatedPairs
 from npkl_models.applications.beliefs import Answers
@@ -30,6 +31,7 @@ from npkl_models.linalg.owned import real_number
 from npkl_models.model.pairs import Pairs
 
 FIRST = 0.9  # belief in the first cluster of a point
+ALIKE = 0.95  # first clusters that agree on more than this share of the points count once
 TURNS = 3  # number of times that the neighbours' word is asked again
 
 
@@ -163,14 +165,24 @@ def pair_noise(
 
 
 def different(starts: Sequence[Index]) -> list[Index]:
-    """The partitions that are not, with other names of the clusters, one before."""
+    """The partitions that do not agree with one before on 95 % of the points, whatever the clusters' names.
+
+    A partition with another number of clusters is always kept.
+    """
     found: list[Index] = []
     for labels in starts:
-        groups = [np.unique(one * (int(labels.max()) + 1) + labels).size for one in found]
-        counts = [(np.unique(one).size, np.unique(labels).size) for one in found]
-        if not any(size == a == b for size, (a, b) in zip(groups, counts, strict=True)):
+        if not any(_agreement(labels, one) > ALIKE for one in found):
             found.append(labels)
     return found
+
+
+def _agreement(labels: Index, others: Index) -> float:
+    """Share of the points in equal clusters, with the best names; 0 if the numbers of clusters differ."""
+    if np.unique(labels).size != np.unique(others).size:
+        return 0.0
+    table = np.zeros((int(labels.max()) + 1, int(others.max()) + 1))
+    np.add.at(table, (labels, others), 1.0)
+    return float(table[linear_sum_assignment(-table)].sum() / labels.size)
 
 
 def rate(noise: float | str) -> float:

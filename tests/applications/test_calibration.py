@@ -81,6 +81,21 @@ def test_first_clusters_of_equal_evidence_count_alike_whatever_their_names():
     np.testing.assert_allclose(far.together, mixed([one], answers, 0.1).together)
 
 
+def test_the_mean_of_both_probabilities_has_weaker_odds():
+    answers = Answers(2, np.array([0]), np.array([1]), np.array([True]))
+    one = part(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0.98]), -5.0)
+    again = recalibrated(np.array([0.98]), answers, NONE, 0.1)
+    mean = (one.together + again) / 2
+    np.testing.assert_allclose(mixed([one], answers, 0.1).together, sharper(mean, 0.85))
+
+
+def test_a_known_rate_is_reported_as_it_was_given():
+    answers = Answers(2, np.array([0]), np.array([1]), np.array([True]))
+    first = part(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0.6]), -5.0)
+    found = mixed([first, replace(first, value=-6.3), replace(first, value=-7.1)], answers, 0.2)
+    assert found.rates.tolist() == [0.2, 0.2]
+
+
 def test_results_with_an_empty_cluster_are_left_out():
     answers = Answers(2, np.array([0]), np.array([1]), np.array([True]))
     full = part(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0.5]), -9.0)

@@ -115,6 +115,32 @@ def test_equal_partitions_are_tried_once():
     assert [one.tolist() for one in kept] == [[0, 0, 1, 2, 2], [0, 0, 1, 1, 1]]
 
 
+def test_partitions_that_nearly_agree_are_tried_once():
+    labels = np.arange(100) % 3
+    near, far, empty = labels.copy(), labels.copy(), labels.copy()
+    near[:4] = (labels[:4] + 1) % 3
+    far[:9] = (labels[:9] + 1) % 3
+    empty[labels == 2] = 1
+    kept = different([labels, (near + 1) % 3, far, empty])
+    assert [one.tolist() for one in kept] == [labels.tolist(), far.tolist(), empty.tolist()]
+
+
+@pytest.mark.parametrize("rates", [(0.003, 0.003), (0.1, 0.3)])
+def test_beliefs_of_a_point_with_many_answers_are_those_of_its_odds(rates):
+    """A star: 400 points of certain clusters around one, more than a product of messages can hold."""
+    n = 401
+    answers = Answers(n, np.zeros(n - 1, dtype=int), np.arange(1, n), np.arange(1, n) <= 210)
+    evidence = np.tile([1 - 1e-9, 1e-9], (n, 1))
+    evidence[0] = 0.5
+    found = answers.propagate(evidence, rates)
+    assert np.isfinite(found.log_evidence)
+    odds = 210 * np.log((1 - rates[0]) / rates[1]) + 190 * np.log(rates[0] / (1 - rates[1]))
+    assert np.log(found.points[0, 0] / max(found.points[0, 1], 1e-300)) == pytest.approx(
+        np.clip(odds, None, np.log(1e300)), rel=1e-3
+    )
+    np.testing.assert_allclose(found.points.sum(axis=1), 1.0)
+
+
 def test_settings_after_a_fit_do_not_change_its_predictions():
     pairs, _ = turned(WINE.y, 60, 0.0, 0)
     model = nm.NPKLClustering(3, noise=None).fit(X, pairs=pairs)

@@ -1,6 +1,7 @@
 """The names of this room, each imported when it is used."""
 
-from .models import NPKLClustering, NPKLKernel
+from .features import NPKLKernel
+from .models import NPKLClustering
 from .ordinal import OrdinalEmbedding
 from .side import landmark_pairs, spanning_pairs
 

@@ -16,8 +16,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from npkl_models.answer.extension import extend
 from npkl_models.applications.annotators import AnnotatedPairs
+from npkl_models.applications.audit import Audit
 from npkl_models.applications.clustering import principal
-from npkl_models.applications.estimators.noisy import answered
+from npkl_models.applications.estimators.noisy import answered, before
 from npkl_models.applications.estimators.scales import warn_of_scales
 from npkl_models.applications.estimators.side import (
     collected,
@@ -71,12 +72,30 @@ class KernelEstimator(SolvedEstimator):
     def _apart(self) -> int:
         """Number of landmarks that are kept apart if there is no side information."""
 
-    def _trusted(self, L: Matrix, pairs: Pairs, seed: int) -> Pairs:
-        """The pairs with the confidences that the kernel is learnt with; by default those that were given.
+    @abstractmethod
+    def _model(self) -> tuple[int, float | str] | None:
+        """The model of wrong pairs: number of clusters and rate; None for no model."""
 
-        If pairs have annotators, each confidence is multiplied by how certain their answers make the pair.
+    def _apart_pairs(self, pairs: Pairs) -> bool:
+        """Whether the side information holds two points apart."""
+        return self.supervised_ and len(pairs.cannot_link) > 0
+
+    def _trusted(self, L: Matrix, pairs: Pairs, seed: int) -> Pairs:
+        """The pairs with the confidences that the kernel is learnt with.
+
+        A model of wrong pairs, or without it the certainty of the annotators' answers, weighs each pair.
         """
-        return pairs if self._answered is None else trusted(pairs, self._answered.weights)
+        self.audit_: Audit | None = None
+        self.annotator_rates_: Array | None = None if self._answered is None else self._answered.rates
+        self.pair_weights_: Array = np.ones(len(pairs)) if self._answered is None else self._answered.weights
+        model = self._model()
+        if model is not None and self._apart_pairs(pairs):
+            limit: Any = dict(self.options or {}).get("time_limit")
+            self.audit_, found = before(L, pairs, *model, (seed, limit), self._answered)
+            self.pair_weights_ = found.weights
+            if found.annotator_rates is not None:
+                self.annotator_rates_ = found.annotator_rates
+        return trusted(pairs, self.pair_weights_)
 
     def _target(self) -> float:
         """The target of cannot-links in "pcp"."""
@@ -137,7 +156,6 @@ class KernelEstimator(SolvedEstimator):
             )
             given = self._answered.pairs
         self.annotators_ = None if self._answered is None else self._answered.names
-        self.annotator_rates_ = None if self._answered is None else self._answered.rates
         self.supervised_ = given is not None
         found = landmark_pairs(points, apart, seed, weight) if given is None else given
         self.pairs_ = found if weight is None else weighed(found, weight)

@@ -1,4 +1,4 @@
-"""Clusters and features from a learnt kernel, as scikit-learn estimators."""
+"""Clusters from a learnt kernel, as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import ClusterMixin
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils.validation import check_is_fitted
 
-from npkl_models.applications.audit import Audit
 from npkl_models.applications.clustering import kernel_kmeans, membership, unit_rows
 from npkl_models.applications.estimators.base import KernelEstimator
-from npkl_models.applications.estimators.noisy import after, before, wanted
-from npkl_models.applications.estimators.side import trusted
-from npkl_models.applications.held_out import ranked_rightly, share_met
+from npkl_models.applications.estimators.noisy import after, wanted, warn_of_wrong
+from npkl_models.applications.held_out import share_met
 from npkl_models.errors import ProblemError
 from npkl_models.formulations.propagation import cannot_target
 from npkl_models.linalg import Array, Index, Matrix
-from npkl_models.linalg.owned import real_number, whole_number
+from npkl_models.linalg.owned import real_number
 from npkl_models.model.pairs import Pairs
 
 
@@ -55,7 +53,8 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     options : dict, optional
         Further options of `Problem.solve`, for example ``{"time_limit": 60}``.
     n_init : int
-        Number of restarts of k-means.
+        Number of restarts of k-means on the learnt kernel. The first clusters of the model of wrong pairs
+        have five.
     noise : "auto", float or None
         Rate of wrong pairs, from 0 to below 0.5; "auto" estimates the rate. None uses no model of wrong
         pairs: the clusters are then those of k-means on the kernel.
@@ -153,9 +152,13 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     def _apart(self) -> int:
         if not self.n_clusters >= 1:
             raise ProblemError(f"n_clusters must be an integer >= 1, got {self.n_clusters!r}")
-        self._noise = wanted(self.noise, self.formulation)
+        self._model()
         cannot_target(self._target())
         return self.n_clusters
+
+    def _model(self) -> tuple[int, float | str] | None:
+        noise = wanted(self.noise, self.formulation)
+        return None if noise is None or self.n_clusters < 2 else (self.n_clusters, noise)
 
     def _target(self) -> float:
         if self.cannot != "auto":
@@ -163,28 +166,19 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         return -1.0 / max(self.n_clusters - 1, 1)
 
     def _trusted(self, L: Matrix, pairs: Pairs, seed: int) -> Pairs:
-        self.audit_: Audit | None = None
         self.beliefs_: Array | None = None
-        self.pair_weights_: Array = np.ones(len(pairs))
-        apart = self.supervised_ and len(pairs.cannot_link) > 0
-        simplex = self.formulation == "pcp" and self._target() < 0 and apart
-        self._axes = self.n_clusters if simplex else None
-        if self._noise is None or self.n_clusters < 2 or not apart:
-            if self._answered is not None:
-                self.pair_weights_ = self._answered.weights
-        else:
-            limit: Any = dict(self.options or {}).get("time_limit")
-            fitting = seed, self.n_init, limit
-            self.audit_, found = before(L, pairs, self.n_clusters, self._noise, fitting, self._answered)
-            self.pair_weights_ = found.weights
-        return trusted(pairs, self.pair_weights_)
+        simplex = self.formulation == "pcp" and self._target() < 0
+        self._axes = self.n_clusters if simplex and self._apart_pairs(pairs) else None
+        return super()._trusted(L, pairs, seed)
 
     def _finish(self, seed: int, weight: Array | None) -> None:
         Z = self._space(self.factor_)
         self.labels_ = kernel_kmeans(Z, self.n_clusters, self.n_init, seed, weight)
-        if self.audit_ is not None and self._noise is not None:
+        model = self._model()
+        if self.audit_ is not None and model is not None:
             L = self.solution_.problem.cost
-            found = after(self.audit_, L, self.pairs_, self.labels_, self._noise, self._answered)
+            found = after(self.audit_, L, self.pairs_, self.labels_, model[1], self._answered)
+            warn_of_wrong(found, stacklevel=4)  # at the call of `fit`
             self.audit_ = self.audit_.judged(found)
             self.annotator_rates_ = found.annotator_rates
             self.beliefs_, self.labels_ = found.beliefs, found.labels
@@ -216,89 +210,3 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
                 for rows in self._extended(X)
             ]
         return np.concatenate(parts).astype(np.intp)
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class NPKLKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):  # type: ignore[misc]
-    """Transformer that learns a kernel and gives out the rows of its factor as features.
-
-    Parameters
-    ----------
-    n_components : int, optional
-        Number of features: the leading axes of the kernel, followed by zeros if the kernel has fewer axes.
-        None gives as many features as the kernel has rank, a number that differs from fit to fit.
-    n_landmarks : int
-        Number of landmarks (the points nearest to the centres of k-means) that get cannot-links between them
-        if there is no side information.
-    formulation, loss, gamma, n_neighbors, shift, sigma, metric, backend, tol, options, random_state
-        Same as in `NPKLClustering`.
-
-    Attributes
-    ----------
-    factor_ : ndarray of shape (n, r)
-        Factor of the kernel in its principal axes. Axes whose eigenvalue is below 1e-7 of the largest are
-        left out.
-    kernel_, pairs_, supervised_, width_, solution_, certificate_, n_features_in_, feature_names_in_
-        Same as in `NPKLClustering`.
-    annotators_, annotator_rates_
-        Same as in `NPKLClustering`. The rates follow from repeated answers alone
-        (`npkl_models.applications.annotators`).
-
-    Notes
-    -----
-    The pairs act directly on the rows of training points, but on the rows of new points only through their
-    neighbours. The features of training points therefore separate the classes better than those of new points
-    do. Judge a classifier that uses these features on points that were held out.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from npkl_models.applications.estimators import NPKLKernel
-    >>> X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
-    >>> model = NPKLKernel(n_neighbors=2).fit(X, [0, -1, 0, 1, -1, -1])
-    >>> model.transform([[1.5], [10.5]]).shape == (2, model.factor_.shape[1])
-    True
-    >>> bool(np.allclose(model.factor_ @ model.factor_.T, model.kernel_, atol=1e-6))
-    True
-    """
-
-    n_components: int | None = None
-    n_landmarks: int = 2
-
-    def _apart(self) -> int:
-        if not self.n_landmarks >= 2:
-            raise ProblemError(f"n_landmarks must be an integer >= 2, got {self.n_landmarks!r}")
-        return self.n_landmarks
-
-    def _shaped(self, factor: Array) -> Array:
-        if self.n_components is None:
-            return factor
-        wanted = whole_number(self.n_components, "n_components", 1)
-        missing = max(wanted - factor.shape[1], 0)
-        return np.pad(factor[:, :wanted], ((0, 0), (0, missing)))
-
-    def _told(self, X: Any, held: Pairs) -> float:
-        return ranked_rightly(self.transform(X), held)
-
-    def transform(self, X: Any) -> Array:
-        """Features of points: a training point has its own row, a new point the mean row of its neighbours.
-
-        Parameters
-        ----------
-        X : array_like, sparse or DataFrame of shape (m, d)
-            Training points or new points.
-
-        Returns
-        -------
-        ndarray of shape (m, r)
-            One row for each point.
-        """
-        return np.concatenate(list(self._extended(X)))
-
-    def fit_transform(self, X: Any, y: ArrayLike | None = None, **side: Any) -> Array:
-        """Call `fit` and return ``factor_``; ``side`` holds the keyword arguments of `fit`."""
-        return self.fit(X, y, **side).factor_
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.factor_.shape[1])

@@ -1,4 +1,4 @@
-"""The model of wrong pairs in `NPKLClustering.fit`: a look before the kernel is learnt, and one after it.
+"""The model of wrong pairs in `fit`: a look before the kernel is learnt, and for clusters one after it.
 
 The answers of annotators are read here, too.
 """
@@ -23,6 +23,7 @@ from npkl_models.model.pairs import Pairs
 
 GENTLE = 3.0  # weight of the pairs in the kernel from which the model begins
 ROUGH = 1e-4  # target of that kernel's relative gap
+FEW_STARTS = 5  # of k-means for each set of first clusters, which the model changes anyway
 LEAST = 0.01  # the least weight of a pair with annotators in that kernel, so that the audit has every pair
 
 
@@ -81,19 +82,19 @@ def answered(
 
 
 def before(
-    L: Matrix, pairs: Pairs, k: int, noise: float | str, fitting: tuple[int, int, float | None],
+    L: Matrix, pairs: Pairs, k: int, noise: float | str, fitting: tuple[int, float | None],
     annotated: AnnotatedPairs | None,
 ) -> tuple[Audit, PairNoise]:  # fmt: skip
     """An audit of the pairs on a kernel with small weights, and its model.
 
-    ``fitting`` has the seed, the number of restarts of k-means and the time limit of the solve.
+    ``fitting`` has the seed of k-means and the time limit of the solve.
     """
-    seed, n_init, time_limit = fitting
+    seed, time_limit = fitting
     if annotated is not None:
         pairs = trusted(pairs, np.maximum(annotated.weights, LEAST))
     problem = pcp(L, pairs, gamma=GENTLE, cannot=-1.0 / (k - 1))
     solution = problem.solve(tol=ROUGH, time_limit=time_limit)
-    audit = audit_pairs(solution, k, noise=noise, annotated=annotated, random_state=seed, n_init=n_init)
+    audit = audit_pairs(solution, k, noise=noise, annotated=annotated, random_state=seed, n_init=FEW_STARTS)
     assert audit.noise is not None
     return audit, audit.noise
 
@@ -102,13 +103,17 @@ def after(
     audit: Audit, L: Matrix, pairs: Pairs, labels: Index, noise: float | str,
     annotated: AnnotatedPairs | None,
 ) -> PairNoise:  # fmt: skip
-    """The model once more, with the clusters of the learnt kernel as a further beginning; it may warn."""
+    """The model once more, with the clusters of the learnt kernel as a further beginning."""
     found = audit.noise
     assert found is not None
-    if len(different([found.labels, labels])) == 2:
-        found = pair_noise(L, pairs, [labels], found.beliefs.shape[1], noise, annotated, found.parts)
+    if len(different([found.labels, labels])) == 1:
+        return found
+    return pair_noise(L, pairs, [labels], found.beliefs.shape[1], noise, annotated, found.parts)
+
+
+def warn_of_wrong(found: PairNoise, stacklevel: int) -> None:
+    """Warn if estimated rates accuse pairs; a level of 2 is the caller's line."""
     if found.count and found.accuses:
         verb = "contradicts" if found.count == 1 else "contradict"
-        words = f"{found.count} of {len(pairs)} pairs {verb} the rest; see audit_"
-        warnings.warn(words, WrongPairsWarning, stacklevel=4)  # at the call of `fit`
-    return found
+        words = f"{found.count} of {len(found.pairs)} pairs {verb} the rest; see audit_"
+        warnings.warn(words, WrongPairsWarning, stacklevel=stacklevel)

@@ -1,0 +1,134 @@
+"""Features from a learnt kernel, as a scikit-learn transformer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from npkl_models.applications.estimators.base import KernelEstimator
+from npkl_models.applications.estimators.noisy import wanted, warn_of_wrong
+from npkl_models.applications.held_out import ranked_rightly
+from npkl_models.errors import ProblemError
+from npkl_models.linalg import Array
+from npkl_models.linalg.owned import whole_number
+from npkl_models.model.pairs import Pairs
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class NPKLKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):  # type: ignore[misc]
+    """Transformer that learns a kernel and gives out the rows of its factor as features.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of features: the leading axes of the kernel, followed by zeros if the kernel has fewer axes.
+        None gives as many features as the kernel has rank, a number that differs from fit to fit.
+    n_landmarks : int
+        Number of landmarks (the points nearest to the centres of k-means) that get cannot-links between them
+        if there is no side information.
+    n_clusters : int, optional
+        Number of clusters for the model of wrong pairs. None if it is not known: then there is no such model,
+        and ``noise`` must not be a number.
+    noise : "auto", float or None
+        Rate of wrong pairs, from 0 to below 0.5; "auto" estimates the rate if ``n_clusters`` is given. None
+        uses no model of wrong pairs.
+    formulation, loss, gamma, n_neighbors, shift, sigma, metric, backend, tol, options, random_state
+        Same as in `NPKLClustering`.
+
+    Attributes
+    ----------
+    factor_ : ndarray of shape (n, r)
+        Factor of the kernel in its principal axes. Axes whose eigenvalue is below 1e-7 of the largest are
+        left out.
+    kernel_, pairs_, supervised_, width_, solution_, certificate_, n_features_in_, feature_names_in_
+        Same as in `NPKLClustering`.
+    audit_ : Audit or None
+        The pairs with the probability that each is wrong, the most suspicious pair first
+        (`npkl_models.applications.audit.audit_pairs`); None without a model of wrong pairs.
+    pair_weights_ : ndarray of shape (m,)
+        The factor of each pair's confidence in the kernel, in the order of ``pairs_``: 1 for a pair that is
+        right, 0 for a pair that is more likely wrong than right.
+    annotators_, annotator_rates_
+        Same as in `NPKLClustering`. Without a model of wrong pairs, the rates follow from repeated answers
+        alone (`npkl_models.applications.annotators`).
+
+    Notes
+    -----
+    With ``n_clusters``, `fit` solves twice. A first kernel with small weights of the pairs, with the targets
+    of a simplex, gives the model of wrong pairs its beginning. The second kernel is learnt with
+    ``pair_weights_``. A `WrongPairsWarning` says how many pairs look wrong. There is no model without a
+    cannot-link, and none in "hard_pcp", as in `NPKLClustering`.
+
+    The pairs act directly on the rows of training points, but on the rows of new points only through their
+    neighbours. The features of training points therefore separate the classes better than those of new points
+    do. Judge a classifier that uses these features on points that were held out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from npkl_models.applications.estimators import NPKLKernel
+    >>> X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
+    >>> model = NPKLKernel(n_neighbors=2).fit(X, [0, -1, 0, 1, -1, -1])
+    >>> model.transform([[1.5], [10.5]]).shape == (2, model.factor_.shape[1])
+    True
+    >>> bool(np.allclose(model.factor_ @ model.factor_.T, model.kernel_, atol=1e-6))
+    True
+    """
+
+    n_components: int | None = None
+    n_landmarks: int = 2
+    n_clusters: int | None = None
+    noise: float | str | None = "auto"
+
+    def _apart(self) -> int:
+        if not self.n_landmarks >= 2:
+            raise ProblemError(f"n_landmarks must be an integer >= 2, got {self.n_landmarks!r}")
+        if self._model() is None and self.n_clusters is None and self.noise not in ("auto", None):
+            raise ProblemError(f"noise must come with n_clusters, got {self.noise} without it")
+        return self.n_landmarks
+
+    def _model(self) -> tuple[int, float | str] | None:
+        noise = wanted(self.noise, self.formulation)
+        k = 1 if self.n_clusters is None else whole_number(self.n_clusters, "n_clusters", 1)
+        return None if noise is None or k < 2 else (k, noise)
+
+    def _finish(self, seed: int, weight: Array | None) -> None:
+        if self.audit_ is not None and self.audit_.noise is not None:
+            warn_of_wrong(self.audit_.noise, stacklevel=4)  # at the call of `fit`
+
+    def _shaped(self, factor: Array) -> Array:
+        if self.n_components is None:
+            return factor
+        wanted = whole_number(self.n_components, "n_components", 1)
+        missing = max(wanted - factor.shape[1], 0)
+        return np.pad(factor[:, :wanted], ((0, 0), (0, missing)))
+
+    def _told(self, X: Any, held: Pairs) -> float:
+        return ranked_rightly(self.transform(X), held)
+
+    def transform(self, X: Any) -> Array:
+        """Features of points: a training point has its own row, a new point the mean row of its neighbours.
+
+        Parameters
+        ----------
+        X : array_like, sparse or DataFrame of shape (m, d)
+            Training points or new points.
+
+        Returns
+        -------
+        ndarray of shape (m, r)
+            One row for each point.
+        """
+        return np.concatenate(list(self._extended(X)))
+
+    def fit_transform(self, X: Any, y: ArrayLike | None = None, **side: Any) -> Array:
+        """Call `fit` and return ``factor_``; ``side`` holds the keyword arguments of `fit`."""
+        return self.fit(X, y, **side).factor_
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.factor_.shape[1])
