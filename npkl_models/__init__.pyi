@@ -62,6 +62,7 @@ from .model.losses import (
     Square,
     SquaredExcess,
     SquaredHinge,
+    SquaredShortfall,
 )
 from .model.pairs import Pairs
 from .model.regularizer import Regularizer
@@ -144,6 +145,7 @@ __all__ = [
     "SquaredDistances",
     "SquaredExcess",
     "SquaredHinge",
+    "SquaredShortfall",
     "Status",
     "Takes",
     "TotalSum",

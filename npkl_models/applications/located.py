@@ -16,8 +16,8 @@ from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix, symmetric_lu
 from npkl_models.linalg.owned import real_array
 
-STEPS, TRIALS = 200, 12  # of Levenberg-Marquardt; dampings that are tried in a step
-FIRST, LOWERED, RAISED, LEAST = 1e-3, 0.2, 8.0, 1e-12  # damping over the diagonal: at first, factors, least
+MOST_STEPS, TRIALS = 200, 12  # of Levenberg-Marquardt; dampings that are tried in a step
+FIRST, LOWERED, RAISED, DAMPED = 1e-3, 0.2, 8.0, 1e-11  # damping over the diagonal: at first, factors, least
 SMALL = 1e-12  # steps end once one lowers the sum of squares by less than this share
 DENSE = 6_000  # up to this number of coordinates, LAPACK inverts the information matrix
 CHUNK = 256  # columns of the inverse that are computed at a time
@@ -68,7 +68,7 @@ def refined(X: Array, known: Measured, moving: Index) -> Array:
     X, damping = X.copy(), FIRST
     r, unit = known.residuals(X)
     value = float(r @ r)
-    for _ in range(STEPS):
+    for _ in range(MOST_STEPS):
         J = known.jacobian(unit, moving, len(X))
         A, g = sp.csc_array(J.T @ J), J.T @ r
         diagonal = A.diagonal()
@@ -84,7 +84,7 @@ def refined(X: Array, known: Measured, moving: Index) -> Array:
         else:
             return X
         gain, value = value - float(after @ after), float(after @ after)
-        X, r, unit, damping = trial, after, direction, max(LOWERED * damping, LEAST)
+        X, r, unit, damping = trial, after, direction, max(LOWERED * damping, DAMPED)
         if gain <= SMALL * value:
             break
     return X
@@ -114,7 +114,7 @@ def uncertainty(X: Array, known: Measured, moving: Index) -> Array:
 
 
 def _variances(A: Matrix, loose: int) -> Array:
-    """The diagonal of the inverse of A, without its ``loose`` smallest eigenvalues; NaN where A is singular."""
+    """The diagonal of the inverse of A, without ``loose`` smallest eigenvalues; NaN where A is singular."""
     size = A.shape[0]
     if size <= DENSE:
         values, vectors = np.linalg.eigh(A.toarray())

@@ -20,7 +20,7 @@ from npkl_models.formulations.known_distances import (
 from npkl_models.linalg import Array, Index, Mask, Matrix
 from npkl_models.linalg.owned import real_number
 from npkl_models.model.basis import Basis, centred_wavelets
-from npkl_models.model.distances import DistanceCombinations, SquaredDistances
+from npkl_models.model.distances import SquaredDistances
 from npkl_models.model.pairs import components
 from npkl_models.model.terms import Equality, LossTerm
 from npkl_models.problem import Problem
@@ -36,7 +36,7 @@ def distances(
     weights: ArrayLike | None = None,
     bounds: Any = None,
     anchors: Any = None,
-    penalty: float = 0.0,
+    penalty: float | None = None,
 ) -> Problem:
     r"""Points from some of their distances, with or without anchors.
 
@@ -61,16 +61,16 @@ def distances(
     weights : array_like, optional
         Positive weights w_ij, in the shape of the distances; one by default.
     bounds : tuple (i, j, lower, upper), optional
-        Bounds B on further distances, as one-sided losses: the squared excess of squared distances. A lower
-        bound of 0 and an upper bound of inf say nothing. Points out of radio range have the radius as their
-        lower bound.
+        Bounds B on further distances, as one-sided losses: the squared excess or shortfall of squared
+        distances. A lower bound of 0 and an upper bound of inf say nothing. Points out of radio range have
+        the radius as their lower bound.
     anchors : dict or tuple, optional
         Positions {point: position}, or (points, positions of shape (m, d)), of points that are known. There
         must be d + 1 of them in general position. Distances between anchors are left out.
-    penalty : float
-        The number lambda; the trace is that of the sensors if there are anchors. A positive number prefers
-        kernels of small trace. A negative number spreads the points out, and without anchors this is
-        unfolding.
+    penalty : float, optional
+        The number lambda, zero by default; the trace is that of the sensors if there are anchors. A positive
+        number prefers kernels of small trace. A negative number spreads the points out, and without anchors
+        this is unfolding.
 
     Raises
     ------
@@ -101,13 +101,13 @@ def distances(
     """
     i, j, d, weight, n = read_distances(observed, n_points, weights)
     chosen("loss", loss, dict.fromkeys(KINDS))
-    lam = real_number(penalty, "penalty")
+    lam = 0.0 if penalty is None else real_number(penalty, "penalty")
     if not np.isfinite(lam):
         raise ProblemError(f"penalty must be finite, got {penalty!r}")
     known = None if anchors is None else read_anchors(anchors, n)
     said = None if bounds is None else read_bounds(bounds, n)
     inside = _between(known, n, i, j)
-    i, j, d, weight = (part[~inside] for part in (i, j, d, weight))
+    i, j, d, weight = i[~inside], j[~inside], d[~inside], weight[~inside]
     terms = [LossTerm(SquaredDistances(n, (i, j)), loss, d**2, weight, "distances")] if i.size else []
     terms += [] if said is None else _sides(said, n, _between(known, n, said.i, said.j))
     if not terms:
@@ -132,25 +132,23 @@ def _between(known: Anchors | None, n: int, i: Index, j: Index) -> Mask:
 
 
 def _sides(said: Bounds, n: int, inside: Mask) -> list[LossTerm]:
-    """The terms of the upper bounds, and of the lower bounds, whose values are minus the distances."""
+    """The terms of the upper and of the lower bounds."""
     out = []
-    for name, own in (("upper bounds", np.isfinite(said.upper)), ("lower bounds", said.lower > 0)):
-        own = np.flatnonzero(own & ~inside)
+    for name, loss, number, says in (
+        ("upper bounds", "squared_excess", said.upper, np.isfinite(said.upper)),
+        ("lower bounds", "squared_shortfall", said.lower, said.lower > 0),
+    ):
+        own = np.flatnonzero(says & ~inside)
         if not own.size:
             continue
-        ends = (said.i[own], said.j[own])
-        if name == "upper bounds":
-            out.append(LossTerm(SquaredDistances(n, ends), "squared_excess", said.upper[own] ** 2, 1.0, name))
-        else:
-            minus = sp.csr_array(-sp.eye_array(own.size, format="csr"))
-            f = DistanceCombinations(n, ends, minus)
-            out.append(LossTerm(f, "squared_excess", -(said.lower[own] ** 2), 1.0, name))
+        f = SquaredDistances(n, (said.i[own], said.j[own]))
+        out.append(LossTerm(f, loss, number[own] ** 2, 1.0, name))
     return out
 
 
 def _joined(terms: list[LossTerm], known: Anchors | None, n: int) -> None:
     """An error if some points could move away without limit."""
-    edges = [np.stack(t.functional.indices, axis=1) for t in terms if t.functional.arity == 2]
+    edges = [np.stack(t.functional.indices, axis=1) for t in terms if t.name != "lower bounds"]
     if known is not None:
         first = np.full(known.points.size - 1, known.points[0])
         edges.append(np.stack([first, known.points[1:]], axis=1))
@@ -162,8 +160,8 @@ def _joined(terms: list[LossTerm], known: Anchors | None, n: int) -> None:
     lost = np.flatnonzero(label != home)
     whom = "an anchor" if known is not None else "each other"
     raise ProblemError(
-        f"all points must be joined to {whom} by distances or upper bounds, got {lost.size} of {n} points that "
-        f"could move without limit: {lost[:5].tolist()}; leave them out, or use a positive penalty"
+        f"all points must be joined to {whom} by distances or upper bounds, got {lost.size} of {n} points "
+        f"that could move without limit: {lost[:5].tolist()}; leave them out, or use a positive penalty"
     )
 
 
@@ -175,7 +173,7 @@ def _centred(i: Index, j: Index, n: int) -> Basis:
 
 
 def positions(V: Array, n_components: int, anchors: Any = None) -> tuple[Array, Array]:
-    """Positions of the points in a factor V (n x r) of a solution, and the trace of each that they leave (n,).
+    """Positions of the points in a factor V (n x r), and the trace of each that they leave (n,).
 
     With anchors, see `Anchors.located`. Without anchors, positions are the leading principal coordinates.
 
@@ -183,9 +181,9 @@ def positions(V: Array, n_components: int, anchors: Any = None) -> tuple[Array, 
     --------
     >>> import numpy as np
     >>> from npkl_models.formulations.distances import positions
-    >>> X, left = positions(np.array([[-1.0, 0.0], [0.0, 0.1], [1.0, -0.1]]), 1)
+    >>> X, left = positions(np.array([[-1.0, 0.1], [0.0, -0.2], [1.0, 0.1]]), 1)
     >>> left.round(3)
-    array([0.  , 0.01, 0.01])
+    array([0.01, 0.04, 0.01])
     """
     if anchors is not None:
         return read_anchors(anchors, len(V)).located(V)

@@ -13,8 +13,9 @@ from scipy.linalg import qr
 
 from npkl_models.errors import ProblemError
 from npkl_models.formulations.completion import known_entries
+from npkl_models.formulations.neighborhood import neighborhood
 from npkl_models.linalg import Array, Index
-from npkl_models.linalg.owned import generator, real_array, real_matrix, whole_array, whole_number
+from npkl_models.linalg.owned import real_array, real_matrix, whole_array, whole_number
 from npkl_models.model.basis import Basis
 from npkl_models.model.functionals import Entries
 from npkl_models.model.terms import Equality
@@ -106,8 +107,8 @@ def read_anchors(given: Any, n: int) -> Anchors:
     rank = int(np.sum(sizes > FLAT * max(float(sizes[0]), 1e-300)))
     if rank < X.shape[1]:
         raise ProblemError(
-            f"anchors must not lie on a flat of fewer dimensions: {X.shape[1] + 1} of them in general position "
-            f"fix {X.shape[1]} dimensions, got {len(X)} that span {rank}"
+            f"anchors must not lie on a flat of fewer dimensions: {X.shape[1] + 1} of them in general "
+            f"position fix {X.shape[1]} dimensions, got {len(X)} that span {rank}"
         )
     order = np.argsort(points)
     return Anchors(points[order].astype(np.intp), X[order])
@@ -133,8 +134,9 @@ def read_bounds(given: Any, n: int) -> Bounds:
     if i.size and (min(i.min(), j.min()) < 0 or max(i.max(), j.max()) >= n or bool((i == j).any())):
         raise ProblemError(f"bounds must be on distances of different points of 0..{n - 1}")
     lower, upper = (np.broadcast_to(real_array(part, "bounds"), i.shape) for part in given[2:])
-    if np.isnan(lower).any() or np.isnan(upper).any() or (lower < 0).any() or (lower > upper).any():
-        wrong = np.flatnonzero(~((lower >= 0) & (lower <= upper)))[:3]
+    right = (lower >= 0) & (lower <= upper) & np.isfinite(lower)
+    if not right.all():
+        wrong = np.flatnonzero(~right)[:3]
         rows = [(int(i[k]), int(j[k]), float(lower[k]), float(upper[k])) for k in wrong]
         raise ProblemError(f"bounds must have 0 <= lower <= upper, got {rows}")
     return Bounds(i.astype(np.intp), j.astype(np.intp), lower, upper)
@@ -171,6 +173,20 @@ def read_distances(
     return i[apart], j[apart], d[apart], w[apart], n
 
 
+def neighbor_distances(X: Any, n_neighbors: int = 5) -> tuple[Index, Index, Array]:
+    """The distances (i, j, d) of neighbours, and of a spanning tree between parts of their graph.
+
+    Examples
+    --------
+    >>> from npkl_models.formulations.known_distances import neighbor_distances
+    >>> neighbor_distances([[0.0], [1.0], [3.0]], 1)
+    (array([0, 1]), array([1, 2]), array([1., 2.]))
+    """
+    found = neighborhood(X, n_neighbors, "euclidean", "connect")
+    i, j = found.pairs.T
+    return i, j, np.sqrt(found.squared)
+
+
 def radio_network(
     n_sensors: int, n_anchors: int, radius: float, *, noise: float = 0.0, most: int | None = None,
     random_state: int | None = 0,
@@ -184,7 +200,7 @@ def radio_network(
     Parameters
     ----------
     n_sensors, n_anchors : int
-        The anchors are the last points. Four anchors are placed at (+-0.3, +-0.3), any other number at random.
+        The anchors are the last points. Four anchors are at (+-0.3, +-0.3), any other number is at random.
     radius, noise : float
     most : int, optional
         Largest number of distances that a sensor keeps, the shortest ones; all by default.

@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from npkl_models.answer.solution import Solution, Status
-from npkl_models.applications.located import Measured, refined, uncertainty
+from npkl_models.applications.located import Measured, aligned, refined, uncertainty
 from npkl_models.certify.certificate import Certificate
 from npkl_models.errors import ProblemError, SolverError, chosen
 from npkl_models.formulations.distances import distances, positions
@@ -30,7 +30,8 @@ from npkl_models.linalg import Array, Index, Mask
 from npkl_models.linalg.owned import real_number, whole_number
 
 ERRORS = ("relative", "absolute")
-LEFT = 0.1  # a sensor counts as located if less than this share of its mean squared distance is left
+CHECK = 1e-4  # the spread, and minus that, of the two relaxations that must agree on a point that is unique
+LEFT = 0.1  # share of the mean squared distance of a point that may be left, or lie between the two
 NULL = 1e-6  # eigenvalues of the slack below this share of the largest count as zero
 OUTSIDE = 1e-3  # share of a null vector of the slack at a sensor, beyond the kernel, that counts
 DENSE = 2_000  # largest order of a slack whose null vectors are computed
@@ -50,6 +51,8 @@ class Localisation(BaseEstimator):  # type: ignore[misc]
         How strongly the relaxation spreads the sensors out. The penalty of `distances` is minus ``spread``
         times the sum of w d^2 over the number of points. 0 is the plain relaxation, which crowds sensors
         together if the distances are noisy. A negative number contracts.
+    unique : bool
+        Whether ``unique_`` is found, which takes two further relaxations.
     refine : bool
         Whether positions are refined by least squares from those of the relaxation. This is a local method:
         nothing is proved of its end.
@@ -72,11 +75,12 @@ class Localisation(BaseEstimator):  # type: ignore[misc]
     left_ : ndarray of shape (n,)
         ``Y_ii - |x_i|^2``, the trace of each point that the positions leave: a squared length. Biswas and Ye
         read it as the variance of the position.
-    unique_ : ndarray of bool, shape (n,)
-        Whether the relaxation locates the point: less than a tenth of its mean squared distance is left,
-        and no null vector of the dual slack says that another kernel would be optimal, too. It is an
-        assessment with tolerances. Noise and ``spread`` leave something at points that are unique without
-        them. The null vectors are computed up to order 2,000.
+    unique_ : ndarray of bool, shape (n,), or None
+        Whether the distances alone locate the point, as far as two relaxations tell: one spreads the sensors
+        out (1e-4), one draws them together (-1e-4). A point is unique if both leave
+        less than a tenth of its mean squared distance, put it at positions that differ by no more, and have
+        no null vector of the dual slack that moves it (up to order 2,000). This is an assessment with
+        tolerances, no proof. Noise leaves something at points that are unique without it.
     uncertainty_ : ndarray of shape (n,)
         Standard deviation of each position, from the information matrix at ``positions_``; zero for anchors.
         NaN means that the distances do not fix the position.
@@ -106,6 +110,7 @@ class Localisation(BaseEstimator):  # type: ignore[misc]
     n_components: int = field(default=2, kw_only=False)
     loss: str = "square"
     spread: float = 0.01
+    unique: bool = False
     refine: bool = True
     error: str = "relative"
     backend: str = "auto"
@@ -134,8 +139,9 @@ class Localisation(BaseEstimator):  # type: ignore[misc]
         """
         d = whole_number(self.n_components, "n_components", 1)
         chosen("error", self.error, dict.fromkeys(ERRORS))
-        if not isinstance(self.refine, (bool, np.bool_)):
-            raise ProblemError(f"refine must be True or False, got {self.refine!r}")
+        for name in ("refine", "unique"):
+            if not isinstance(given := getattr(self, name), (bool, np.bool_)):
+                raise ProblemError(f"{name} must be True or False, got {given!r}")
         i, j, length, weight, n = read_distances(X, n_points, weights)
         known = None if anchors is None else read_anchors(anchors, n)
         if known is not None and known.positions.shape[1] != d:
@@ -143,15 +149,24 @@ class Localisation(BaseEstimator):  # type: ignore[misc]
                 f"anchors must have n_components = {d} coordinates, got {known.positions.shape[1]}"
             )
         unit = float(weight @ length**2) / n
-        penalty = -real_number(self.spread, "spread") * unit
-        problem = distances(
-            (i, j, length), n, loss=self.loss, weights=weight, bounds=bounds, anchors=known, penalty=penalty
-        )
+
         solving: dict[str, Any] = {"tol": self.tol} | dict(self.options or {})
-        self.solution_ = problem.solve(self.backend, **solving)
-        V = self._factor(self.solution_)
+
+        def relaxation(spread: float) -> Solution:
+            problem = distances(
+                (i, j, length), n, loss=self.loss, weights=weight, bounds=bounds, anchors=known,
+                penalty=-spread * unit,
+            )  # fmt: skip
+            return problem.solve(self.backend, **solving)
+
+        own = real_number(self.spread, "spread")
+        self.solution_ = relaxation(own)
+        V = _factor(self.solution_)
         self.relaxed_, self.left_ = positions(V, d, known)
-        self.unique_ = self._unique(i, j, length, known)
+        self.unique_ = None
+        if self.unique:
+            both = [self.solution_ if s == own else relaxation(s) for s in (CHECK, -CHECK)]
+            self.unique_ = _unique(both, _mean_squares(i, j, length, n), d, known)
         moving = np.arange(n) if known is None else known.others(n)
         measured = Measured.of(i, j, length, self.error)
         self.positions_ = refined(self.relaxed_, measured, moving) if self.refine else self.relaxed_
@@ -170,27 +185,36 @@ class Localisation(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "solution_")
         return self.solution_.certificate
 
-    def _factor(self, solution: Solution) -> Array:
-        """The factor of the solution; a warning if the solution is not OPTIMAL."""
-        status = f"{solution.status} - {solution.status.value}"
-        if solution.V is None:
-            raise SolverError(f"no kernel: {status}")
-        if solution.status is not Status.OPTIMAL:
-            words = f"the relaxation is not certified optimal: {status}"
-            warnings.warn(words, ConvergenceWarning, stacklevel=3)
-        return solution.V
 
-    def _unique(self, i: Index, j: Index, d: Array, known: Anchors | None) -> Mask:
-        """Whether little is left of each point, and no other kernel is optimal there."""
-        n = self.left_.size
-        ends = np.concatenate([i, j])
-        count = np.maximum(np.bincount(ends, minlength=n), 1)
-        mean = np.bincount(ends, np.tile(d**2, 2), n) / count
-        out: Mask = self.left_ <= LEFT * mean
-        out &= ~loose_points(self.solution_)
-        if known is not None:
-            out[known.points] = True
-        return out
+def _factor(solution: Solution) -> Array:
+    """The factor of the solution; a warning if the solution is not OPTIMAL."""
+    status = f"{solution.status} - {solution.status.value}"
+    if solution.V is None:
+        raise SolverError(f"no kernel: {status}")
+    if solution.status is not Status.OPTIMAL:
+        words = f"the relaxation is not certified optimal: {status}"
+        warnings.warn(words, ConvergenceWarning, stacklevel=3)
+    return solution.V
+
+
+def _mean_squares(i: Index, j: Index, d: Array, n: int) -> Array:
+    """The mean of each point's squared distances; zero without a distance."""
+    ends = np.concatenate([i, j])
+    count = np.maximum(np.bincount(ends, minlength=n), 1)
+    return np.asarray(np.bincount(ends, np.tile(d**2, 2), n) / count)
+
+
+def _unique(both: list[Solution], mean: Array, d: int, known: Anchors | None) -> Mask:
+    """Whether both relaxations locate a point, at one position."""
+    found = [positions(_factor(solution), d, known) for solution in both]
+    one, other = (X for X, _ in found)
+    other = other if known is not None else aligned(other, one)
+    out: Mask = np.sum((one - other) ** 2, axis=1) <= LEFT * mean
+    for (_, left), solution in zip(found, both, strict=True):
+        out &= (left <= LEFT * mean) & ~loose_points(solution)
+    if known is not None:
+        out[known.points] = True
+    return out
 
 
 def loose_points(solution: Solution) -> Mask:

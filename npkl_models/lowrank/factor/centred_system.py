@@ -40,7 +40,7 @@ def constant_eigenvalue(problem: Statement) -> float | None:
 
 @fact
 def restorable(problem: Statement) -> bool:
-    """Whether a problem has only smooth losses of squared distances, over all centred kernels or with anchors."""
+    """Whether a problem has only smooth losses of squared distances, over centred kernels or with anchors."""
     kinds = all(isinstance(term.functional, SquaredDistances) for term in problem.terms)
     smooth = all(term.loss.smooth for term in problem.terms)
     if not (problem.terms and kinds and smooth and problem.regularizer.vacuous):
@@ -52,7 +52,7 @@ def restorable(problem: Statement) -> bool:
 
 @fact
 def anchored_points(problem: Statement) -> Index | None:
-    """The points whose rows are combinations of held rows; None unless every other point has a row of its own."""
+    """Points whose rows are combinations of held rows; None unless each other point has a row of its own."""
     held, basis = held_rows(problem), problem.basis
     if held is None or basis is None or basis.shared is not None or not sp.issparse(basis.Q):
         return None
@@ -127,9 +127,7 @@ class CentredSystem:
         outer = (2 * bend[:, None] * G)[:, :, None] * G[:, None, :]
         blocks = np.asarray(self.scatter @ outer.reshape(-1, r * r)).reshape(-1, r, r)
         blocks[:, range(r), range(r)] += scalar[:, None]
-        rows = sp.bsr_array(
-            (blocks, self.pattern.indices, self.pattern.indptr), shape=(m * r, m * r)
-        ).tocsr()
+        rows = sp.bsr_array((blocks, self.pattern.indices, self.pattern.indptr), shape=(m * r, m * r)).tocsr()
         factor = symmetric_lu(
             sp.csc_array((rows.data, rows.indices, rows.indptr), shape=rows.shape), "NATURAL"
         )
