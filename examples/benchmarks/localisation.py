@@ -72,7 +72,8 @@ def one(method: str, n: int, draw: int, limit: float) -> dict:
     began = time.process_time()
     problem = nm.distances(known, len(X), anchors=anchors, penalty=penalty)
     options = {"scs": {"solver": "SCS", "eps": 1e-5}, "clarabel": {"solver": "CLARABEL"}}.get(method, {})
-    backend = {"scs": "sdp", "clarabel": "sdp", "dual": "sdp_dual", "interior": "interior"}.get(method, "auto")
+    backends = {"scs": "sdp", "clarabel": "sdp", "dual": "sdp_dual", "interior": "interior"}
+    backend = backends.get(method, "auto")
     solution = problem.solve(backend, tol=1e-4, time_limit=limit, **options)
     solved = time.process_time() - began
     out = {"solved": solution.status is nm.Status.OPTIMAL, "seconds": solved}
