@@ -3,7 +3,7 @@
 from . import applications, formulations
 from .answer.history import History, Iterate
 from .answer.solution import Solution, Status
-from .applications.estimators import NPKLClustering, NPKLKernel, OrdinalEmbedding
+from .applications.estimators import Localisation, NPKLClustering, NPKLKernel, OrdinalEmbedding
 from .applications.held_out import PairFolds
 from .applications.metric import KernelMetricLearner
 from .applications.unfolding import MVE, MVU, SPE, ColoredMVU
@@ -23,6 +23,7 @@ from .errors import (
 from .formulations import (
     colored_mvu,
     conformal_eigenmaps,
+    distances,
     hard_pcp,
     kernel_completion,
     locally_rigid,
@@ -61,6 +62,7 @@ from .model.losses import (
     Square,
     SquaredExcess,
     SquaredHinge,
+    SquaredShortfall,
 )
 from .model.pairs import Pairs
 from .model.regularizer import Regularizer
@@ -113,6 +115,7 @@ __all__ = [
     "IterativeOptions",
     "KernelMetricLearner",
     "Linear",
+    "Localisation",
     "Logistic",
     "Loss",
     "LossTerm",
@@ -142,6 +145,7 @@ __all__ = [
     "SquaredDistances",
     "SquaredExcess",
     "SquaredHinge",
+    "SquaredShortfall",
     "Status",
     "Takes",
     "TotalSum",
@@ -160,6 +164,7 @@ __all__ = [
     "conformal_eigenmaps",
     "crosscheck",
     "datasets",
+    "distances",
     "eigenbasis",
     "equivalent_bound",
     "equivalent_penalty",

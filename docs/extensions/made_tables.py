@@ -53,6 +53,7 @@ def instances() -> dict[str, Problem]:
     from npkl_models.data.synthetic import swiss_roll
     from npkl_models.formulations.comparisons import ordinal_answers
     from npkl_models.formulations.completion import known_affinities
+    from npkl_models.formulations.known_distances import radio_network
 
     iris, wine = datasets.load("iris"), datasets.load("wine")
     pairs = nm.Pairs.from_labels(iris.y, n_must=90, n_cannot=90, random_state=0)
@@ -61,6 +62,7 @@ def instances() -> dict[str, Problem]:
     L = nm.laplacian(iris.X, n_neighbors=5, shift=0.1)
     of_wine_X = (wine.X - wine.X.mean(axis=0)) / wine.X.std(axis=0)
     angle = np.linspace(1.5, 9.5, 60)
+    network, sensors = radio_network(40, 4, radius=0.45, noise=0.05, random_state=0)
     return {
         "pcp": nm.pcp(L, pairs),
         "npkl": nm.npkl(L, pairs, loss="hinge"),
@@ -70,6 +72,7 @@ def instances() -> dict[str, Problem]:
         "mvu": nm.mvu(np.column_stack([angle * np.cos(angle), angle * np.sin(angle)]), n_neighbors=2),
         "reg_mvu": nm.reg_mvu(swiss_roll(600, random_state=2)[0], n_neighbors=6, n_basis=12, nu=100.0),
         "kernel_completion": nm.kernel_completion(known_affinities(iris.X, 5), penalty=0.01),
+        "distances": nm.distances(network, anchors=(range(40, 44), sensors[40:])),
         "ordinal": nm.ordinal(ordinal_answers(iris.X, 1_500, noise=0.1, random_state=0)),
         "locally_rigid": nm.locally_rigid(np.random.default_rng(0).uniform(size=(150, 2)), 8, 6),
         "conformal_eigenmaps": nm.conformal_eigenmaps(swiss_roll(150, random_state=2)[0], 6, 10),

@@ -5,8 +5,9 @@ Examples
 >>> from pprint import pprint
 >>> import npkl_models as nm
 >>> pprint(sorted(nm.formulations.FORMULATIONS), width=100, compact=True)
-['colored_mvu', 'conformal_eigenmaps', 'hard_pcp', 'kernel_completion', 'locally_rigid', 'mve',
- 'mvu', 'npkl', 'ordinal', 'pcp', 'psde', 'reg_mvu', 'reg_pcp', 'simple_npkl', 'spe']
+['colored_mvu', 'conformal_eigenmaps', 'distances', 'hard_pcp', 'kernel_completion',
+ 'locally_rigid', 'mve', 'mvu', 'npkl', 'ordinal', 'pcp', 'psde', 'reg_mvu', 'reg_pcp',
+ 'simple_npkl', 'spe']
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Callable
 from npkl_models.formulations.colored import colored_mvu
 from npkl_models.formulations.completion import kernel_completion
 from npkl_models.formulations.conformal import conformal_eigenmaps
+from npkl_models.formulations.distances import distances
 from npkl_models.formulations.nonparametric import npkl, simple_npkl
 from npkl_models.formulations.ordinal import ordinal
 from npkl_models.formulations.propagation import hard_pcp, pcp, reg_pcp
@@ -30,6 +32,7 @@ __all__ = [
     "FORMULATIONS",
     "colored_mvu",
     "conformal_eigenmaps",
+    "distances",
     "hard_pcp",
     "kernel_completion",
     "locally_rigid",
@@ -51,6 +54,7 @@ FORMULATIONS: dict[str, Callable[..., Problem]] = {
         colored_mvu,
         kernel_completion,
         conformal_eigenmaps,
+        distances,
         npkl,
         simple_npkl,
         ordinal,

@@ -78,7 +78,7 @@ def kernel_completion(
     >>> problem.solve().is_optimal()
     True
     """
-    i, j, value, weight, n = _entries(observed, weights, n_points)
+    i, j, value, weight, n = known_entries(observed, weights, n_points)
     if basis is not None:
         instance(basis, Basis, "basis", "eigenbasis(L, 10)")
         if basis.n != n:
@@ -108,10 +108,10 @@ def known_affinities(X: Any, n_neighbors: int = 5) -> tuple[Index, Index, Array]
     return i, j, np.concatenate([np.ones(own.size), S.data[order]])
 
 
-def _entries(
+def known_entries(
     observed: Any, weights: ArrayLike | None, n_points: int | None
 ) -> tuple[Index, Index, Array, Array, int]:
-    """Each known entry once, i <= j, with its value and its weight, and the number of points."""
+    """Each known entry once, i <= j: (i, j, values, weights, number of points)."""
     if isinstance(observed, tuple):
         i, j, value, n = _listed(observed, n_points)
         weight = None if weights is None else real_array(weights, "weights of entries")

@@ -71,6 +71,19 @@ class Within(Convex):
         return np.clip(x, self.lower, self.upper), np.zeros_like(x), inside.astype(float)
 
 
+class Met(Convex):
+    """The function of an equality that every point meets: zero, without a slope."""
+
+    smooth = True
+
+    def prox(self, x: Array, beta: float) -> tuple[Array, Array, Array]:
+        return x, np.zeros_like(x), np.ones_like(x)
+
+    def smoothed(self, z: Array, y: Array, beta: float) -> Derivatives:
+        zero = np.zeros_like(z)
+        return zero, zero, zero
+
+
 class EdgeModel:
     """Smooth model of the losses of the pairs, see `Convex.smoothed`.
 

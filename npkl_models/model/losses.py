@@ -17,7 +17,7 @@ from npkl_models.model.logistic import Logistic
 from npkl_models.model.loss import CvxConstraints, CvxExpression, Loss, undeclared
 from npkl_models.model.robust import Absolute, Huber
 from npkl_models.model.shared_slack import SharedSlack
-from npkl_models.model.squared import Squared, SquaredExcess
+from npkl_models.model.squared import Squared, SquaredExcess, SquaredShortfall
 
 __all__ = [
     "LOSSES",
@@ -31,6 +31,7 @@ __all__ = [
     "Square",
     "SquaredExcess",
     "SquaredHinge",
+    "SquaredShortfall",
     "get_loss",
 ]
 
@@ -248,8 +249,8 @@ class Linear(Loss):
 LOSSES: dict[str, Loss] = {
     loss.name: loss
     for loss in (
-        Square(), Hinge(), SquaredHinge(), Logistic(), Absolute(), Huber(), SquaredExcess(), Linear(),
-        SharedSlack(),
+        Square(), Hinge(), SquaredHinge(), Logistic(), Absolute(), Huber(), SquaredExcess(),
+        SquaredShortfall(), Linear(), SharedSlack(),
     )
 }  # fmt: skip
 

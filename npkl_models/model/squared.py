@@ -1,4 +1,4 @@
-"""The base class of squared losses, and the squared excess of a value over its target."""
+"""The base class of squared losses, and the squared excess and shortfall of a value."""
 
 from __future__ import annotations
 
@@ -74,3 +74,50 @@ class SquaredExcess(Squared):
 
     def cvxpy_conjugate(self, y: CvxExpression, t: Array, w: Array) -> tuple[CvxExpression, CvxConstraints]:
         return super().cvxpy_conjugate(y, t, w)[0], [y >= 0]
+
+
+@dataclass(frozen=True)
+class SquaredShortfall(Squared):
+    """The squared shortfall max(0, t - z)^2 of a value below its target; values above t cost nothing.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> import numpy as np
+    >>> nm.SquaredShortfall().value(np.array([0.5, 3.0]), np.array([1.0, 1.0]))
+    array([0.25, 0.  ])
+    """
+
+    name = "squared_shortfall"
+    latex = r"\max(0, t - z)^2"
+    latex_domain = r"y \le 0"
+    quadratic = sign_targets = False
+
+    def value(self, z: Array, t: Array) -> Array:
+        return np.maximum(0.0, t - z) ** 2
+
+    def derivative(self, z: Array, t: Array) -> Array:
+        return -2 * np.maximum(0.0, t - z)
+
+    def second_derivative(self, z: Array, t: Array) -> Array:
+        return np.where(z < t, 2.0, 0.0)
+
+    def project(self, y: Array, t: Array, w: Array) -> Array:
+        return np.minimum(y, 0.0)
+
+    def rescaled(self, t: Array, w: Array, unit: float) -> tuple[Array, Array]:
+        return t / unit, w * unit * unit
+
+    def prox(self, x: Array, t: Array, step: Array) -> Array:
+        return np.where(x >= t, x, (x + 2 * step * t) / (1 + 2 * step))
+
+    def prox_slope(self, x: Array, t: Array, step: Array) -> Array:
+        return np.where(x >= t, 1.0, 1 / (1 + 2 * step))
+
+    def cvxpy_value(self, z: CvxExpression, t: Array) -> CvxExpression:
+        import cvxpy as cp
+
+        return cp.square(cp.pos(t - z))
+
+    def cvxpy_conjugate(self, y: CvxExpression, t: Array, w: Array) -> tuple[CvxExpression, CvxConstraints]:
+        return super().cvxpy_conjugate(y, t, w)[0], [y <= 0]

@@ -13,6 +13,7 @@ from npkl_models.errors import ProblemError
 from npkl_models.formulations import FORMULATIONS
 from npkl_models.formulations.comparisons import ordinal_answers
 from npkl_models.formulations.completion import known_affinities
+from npkl_models.formulations.known_distances import neighbor_distances
 from npkl_models.linalg import Index
 from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.graph import knn_affinity, laplacian
@@ -94,7 +95,7 @@ def make(asked: Fields, files: Mapping[str, Path], change: Change | None = None)
         "W": lambda: script.do(
             "W", knn_affinity, "nm.knn_affinity", points, asked.n_neighbors, sigma="binary"
         ),
-        "observed": lambda: _affinities(script, points, asked),
+        "observed": lambda: _observed(script, points, asked),
         "comparisons": lambda: _comparisons(script, points, n, asked),
         "labels_or_kernel": lambda: _classes(data, "labels"),
         "C": lambda: asked.gamma, "n_basis": lambda: size,
@@ -136,11 +137,11 @@ def _pairs(script: Script, asked: Fields, data: Shown, files: Mapping[str, Path]
     return script.do("pairs", draw, source, classes, count, count, random_state=asked.seed)
 
 
-def _affinities(script: Script, points: Shown, asked: Fields) -> Shown:
-    """The entries of the Gaussian kernel between neighbours."""
-    source = known_affinities.__name__
-    script.imports.append(f"from {known_affinities.__module__} import {source}")
-    return script.do("observed", known_affinities, source, points, asked.n_neighbors)
+def _observed(script: Script, points: Shown, asked: Fields) -> Shown:
+    """The distances of neighbours, or the entries of the Gaussian kernel between them."""
+    draw = neighbor_distances if asked.formulation == "distances" else known_affinities
+    script.imports.append(f"from {draw.__module__} import {draw.__name__}")
+    return script.do("observed", draw, draw.__name__, points, asked.n_neighbors)
 
 
 def _comparisons(script: Script, points: Shown, n: int, asked: Fields) -> Shown:

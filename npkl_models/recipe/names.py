@@ -17,8 +17,8 @@ FOLDER_VARIABLE = "NPKL_DATA_HOME"
 """The variable that names the data folder."""
 
 FORMULATIONS = (
-    "colored_mvu", "conformal_eigenmaps", "hard_pcp", "kernel_completion", "locally_rigid", "mve", "mvu",
-    "npkl", "ordinal", "pcp", "psde", "reg_mvu", "reg_pcp", "simple_npkl", "spe",
+    "colored_mvu", "conformal_eigenmaps", "distances", "hard_pcp", "kernel_completion", "locally_rigid",
+    "mve", "mvu", "npkl", "ordinal", "pcp", "psde", "reg_mvu", "reg_pcp", "simple_npkl", "spe",
 )  # fmt: skip
 """The names in `npkl_models.formulations`, sorted."""
 
@@ -27,7 +27,7 @@ ESTIMATED = ("hard_pcp", "npkl", "pcp", "simple_npkl")
 
 LOSSES = (
     "absolute", "hinge", "huber", "linear", "logistic", "shared_slack", "square", "squared_excess",
-    "squared_hinge",
+    "squared_hinge", "squared_shortfall",
 )  # fmt: skip
 """The names in `npkl_models.LOSSES`, sorted."""
 

@@ -27,6 +27,8 @@ def conjugate(name: str, y: float, t: float, w: float) -> Fraction | None:
         return y * t if y >= 0 else None
     if name == "squared_excess":
         return y * y / (4 * w) + y * t if y >= 0 else None
+    if name == "squared_shortfall":
+        return y * y / (4 * w) + y * t if y <= 0 else None
     a = -t * y
     if a < 0 or (name in ("hinge", "logistic") and a > w):
         return None
@@ -48,6 +50,8 @@ def loss_value(name: str, z: Fraction, t: float, w: float) -> Fraction:
         return -w * t * z
     if name == "squared_excess":
         return w * max(Fraction(0), z - t) ** 2
+    if name == "squared_shortfall":
+        return w * max(Fraction(0), t - z) ** 2
     if name == "logistic":
         return _rounded(lambda: real(w) * mpmath.log1p(mpmath.exp(real(-t * z))))
     short = max(Fraction(0), 1 - t * z)

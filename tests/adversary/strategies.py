@@ -144,7 +144,17 @@ def equalities(draw, n: int, rng: np.random.Generator):
     kind = draw(
         st.sampled_from(
             ["none"] * 6
-            + ["unit", "unit", "of a kernel", "one", "centred", "impossible", "twice", "a rounding"]
+            + [
+                "unit",
+                "unit",
+                "of a kernel",
+                "one",
+                "centred",
+                "impossible",
+                "twice",
+                "a rounding",
+                "a block",
+            ]
         )
     )
     size = 10.0 ** draw(EXPONENTS)
@@ -161,6 +171,10 @@ def equalities(draw, n: int, rng: np.random.Generator):
         return (nm.Equality(nm.Entries(n, every), size), nm.Equality(nm.Entries(n, ([0], [1])), 3 * size))
     if kind == "a rounding":  # beside a bound of n times the value it may be too much by less than one
         return (nm.Equality(nm.Entries(n, every), 0.1 * size),)
+    if kind == "a block":  # of one or two points, like anchors
+        i, j = np.triu_indices(min(n, draw(st.integers(1, 2))))
+        X = rng.normal(size=(n, n))
+        return (nm.Equality(nm.Entries(n, (i, j)), size * (X @ X.T)[i, j]),)
     f = draw(functionals(n))
     X = rng.normal(size=(n, draw(st.integers(1, n))))
     made = nm.Equality(f, size * f.value(X @ X.T))

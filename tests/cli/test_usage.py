@@ -227,7 +227,9 @@ def test_what_was_meant_is_said(words, hint, capsys):
 
 def test_a_field_that_is_fixed_names_the_formulations_that_leave_it_open(capsys):
     said = refused(capsys, "solve", "--formulation", "pcp", "--loss", "hinge")
-    assert "loss is a choice in npkl, ordinal, psde, simple_npkl and fixed, or absent, here" in said
+    assert (
+        "loss is a choice in distances, npkl, ordinal, psde, simple_npkl and fixed, or absent, here" in said
+    )
 
 
 def test_every_field_of_every_formulation_is_taken(capsys):

@@ -12,6 +12,7 @@ import npkl_models as nm
 
 LOSSES = (
     "square", "hinge", "squared_hinge", "linear", "shared_slack", "squared_excess", "absolute", "huber", "logistic",
+    "squared_shortfall",
 )  # fmt: skip
 KINDS = ("entries", "diagonal", "distances", "differences")
 
@@ -38,7 +39,7 @@ def draw(rng: np.random.Generator) -> Numbers:
     for _ in range(int(rng.integers(0, 4))):
         kind, indices = _values(n, rng)
         m = len(indices[0])
-        loss = str(rng.choice(LOSSES, p=[0.15, 0.15, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]))
+        loss = str(rng.choice(LOSSES, p=[0.1] * 10))
         sign = loss in ("hinge", "squared_hinge", "linear", "logistic")
         target = rng.choice([-1.0, 1.0], m) if sign else rng.choice([0.0, 1.0, -0.5, 2.0], m)
         weight = float(10 ** rng.uniform(-1.5, 1.5))
@@ -94,6 +95,8 @@ def _constrain(out: Numbers, rng: np.random.Generator) -> None:
         out.equalities.append(("total", (), np.zeros(1)))
         return
     kind, indices = _values(out.n, rng)
+    if rng.random() < 0.2:  # the block of one or two points, like anchors
+        kind, indices = "entries", np.triu_indices(int(rng.integers(1, 3)))
     value = evaluate(kind, indices, K)
     if rng.random() < 0.1:
         value = -np.abs(value) - 1.0
@@ -185,6 +188,8 @@ def cvxpy_model(given: Numbers) -> cp.Problem:
             total += cp.sum(cp.multiply(w, cp.square(cp.pos(1 - cp.multiply(t, z)))))
         elif loss == "squared_excess":
             total += cp.sum(cp.multiply(w, cp.square(cp.pos(z - t))))
+        elif loss == "squared_shortfall":
+            total += cp.sum(cp.multiply(w, cp.square(cp.pos(t - z))))
         elif loss == "absolute":
             total += cp.sum(cp.multiply(w, cp.abs(z - t)))
         elif loss == "huber":

@@ -87,7 +87,7 @@ def test_idle_fields_are_refused_in_the_same_words(capsys):
     with pytest.raises(nm.ProblemError) as error:
         Form.of({"loss": "hinge"}, {})
     assert str(error.value) in said
-    assert "got loss (loss is a choice in npkl" in said
+    assert "got loss (loss is a choice in distances, npkl" in said
 
 
 def test_the_page_asks_for_what_the_formulation_uses():

@@ -31,6 +31,7 @@ RECIPES = [
     Recipe(formulation="mve", n_neighbors=4, data="swiss_roll", n=16),
     Recipe(formulation="spe", n_neighbors=4, n=20),
     Recipe(formulation="kernel_completion", n_neighbors=4, penalty=0.1, n=20),
+    Recipe(formulation="distances", loss="absolute", penalty=3.0, n_neighbors=4, n=20),
     Recipe(formulation="ordinal", loss="logistic", penalty=3.0, n=20),
     Recipe(formulation="locally_rigid", n_neighbors=8, data="swiss_roll", n=60, n_basis=5),
     Recipe(formulation="conformal_eigenmaps", n_neighbors=6, data="swiss_roll", n=60, n_basis=5),

@@ -15,7 +15,7 @@ from npkl_models.lowrank.cost import factor_cost
 from npkl_models.lowrank.factor.centred_system import restorable
 from npkl_models.lowrank.factor.minimisers import LBFGS, MINIMISERS, Minimiser, Newton
 from npkl_models.lowrank.factor.objective import FactorObjective, Point
-from npkl_models.lowrank.factor.rank import FactorEngine, starting_factor
+from npkl_models.lowrank.factor.rank import FactorEngine, drop_null_columns, starting_factor
 from npkl_models.lowrank.factor.restored import RestoredNewton
 from npkl_models.lowrank.options import BurerMonteiroOptions
 from npkl_models.lowrank.tolerances import INEXACT, PATIENCE, SLOW
@@ -28,6 +28,7 @@ from npkl_models.solve.takes import Powers, Takes
 STAIRCASE_START = 2
 BETA_GROWTH = 3.0
 BETA_MAX = 1e7  # the largest beta, as a multiple of the first
+LENGTHS = 16  # a new column of held rows is tried at 1/4, 1/8, ... 2^-15 of the factor's length
 LAG = 0.1  # beta grows if the multipliers do not reduce the residual to this share
 
 
@@ -55,6 +56,7 @@ class BurerMonteiroEngine(FactorEngine):
         W = self.problem.drop(V)
         if self.problem.regularizer.spectral is not None:
             W = self.problem.regularizer.rescale(W)
+        W = W if self.f.held is None else self.f.held.fit(W)
         self.point = self.f.at(W)
         first = "newton" if self.f.distances else "lbfgs"
         if self.method != "auto" or not restorable(self.problem):
@@ -65,6 +67,19 @@ class BurerMonteiroEngine(FactorEngine):
             self.minimiser = RestoredNewton()
         self.steps, self.residual_then = 0, np.inf
         self._measure()
+
+    def grow(self, direction: Array) -> bool:
+        if self.f.held is None or not self.f.smooth:
+            return super().grow(direction)
+        if self.options.rank != "auto" or self.V.shape[1] >= self.problem.order:
+            return False
+        base = drop_null_columns(self.V)
+        u = np.sqrt(float(np.sum(base**2))) * direction.reshape(-1, 1)
+        lengths = 0.5 ** np.arange(2, LENGTHS)
+        starts = [self.f.held.fit(self.problem.drop(np.hstack([base, t * u]))) for t in lengths]
+        values = [self.f.at(W).value for W in starts]
+        self.restart(self.problem.lift(starts[int(np.argmin(values))]))
+        return True
 
     def iterate(self) -> None:
         self.point = self.minimiser.step(self.f, self.point)

@@ -4,7 +4,7 @@ The objective is <C V, V> + sum phi_e(||v_i - v_j||^2) at V (n x r). Let d_e = e
 and put multipliers y_e in the place of the slopes phi_e'. Half of the Hessian is then
 (S(y) + tau) x I_r + sum_e 2 phi_e'' d_e d_e' x g_e g_e'. Only centred directions are wanted. Instead, one
 point is fixed, which leaves a matrix as sparse as the graph. A correction of rank r turns its solutions into
-those over centred directions.
+those over centred directions. With anchors, all anchors are fixed, and there is nothing to correct.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.linalg import SuperLU
 
 from npkl_models.linalg import Array, Index, Matrix, norm_bound, positions, symmetric_lu
+from npkl_models.lowrank.factor.held import held_rows
 from npkl_models.model.facts import fact
 from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.statement import Statement
@@ -38,45 +40,66 @@ def constant_eigenvalue(problem: Statement) -> float | None:
 
 @fact
 def restorable(problem: Statement) -> bool:
-    """Whether a problem has only smooth losses of squared distances, over all centred kernels."""
+    """Whether a problem has only smooth losses of squared distances, over centred kernels or with anchors."""
     kinds = all(isinstance(term.functional, SquaredDistances) for term in problem.terms)
-    smooth = all(term.loss.smooth for term in problem.terms) and not problem.equalities
+    smooth = all(term.loss.smooth for term in problem.terms)
     if not (problem.terms and kinds and smooth and problem.regularizer.vacuous):
         return False
+    if problem.equalities:
+        return anchored_points(problem) is not None
     return constant_eigenvalue(problem) is not None
+
+
+@fact
+def anchored_points(problem: Statement) -> Index | None:
+    """Points whose rows are combinations of held rows; None unless each other point has a row of its own."""
+    held, basis = held_rows(problem), problem.basis
+    if held is None or basis is None or basis.shared is not None or not sp.issparse(basis.Q):
+        return None
+    moved = sp.csr_array(sp.csc_array(basis.Q)[:, held.free])
+    own = np.flatnonzero(np.diff(moved.indptr))
+    alone = own.size == moved.nnz == held.free.size and bool(np.all(moved.data == 1.0))
+    tied = np.diff(sp.csr_array(basis.Q).indptr)[own]
+    return np.setdiff1d(np.arange(problem.n), own) if alone and bool(np.all(tied == 1)) else None
 
 
 class CentredSystem:
     """The matrix of the module's docstring, for C with C1 = c1 and edges (i, j); `at` factorises it.
 
-    The order of elimination depends only on the graph and is found once.
+    With ``fixed`` points, directions are zero there, and need not be centred. The order of elimination
+    depends only on the graph and is found once.
     """
 
-    def __init__(self, C: Matrix, c: float, i: Index, j: Index) -> None:
+    def __init__(self, C: Matrix, c: float, i: Index, j: Index, fixed: Index | None = None) -> None:
         n = int(C.shape[0])
         self.n, self.c, every = n, c, np.arange(i.size)
+        self.centred = fixed is None
+        last = np.array([n - 1]) if fixed is None else fixed
+        first = np.setdiff1d(np.arange(n), last)
+        self.moving = m = first.size
         shared, ones = np.concatenate([every, every]), np.ones(i.size)
         graph = sp.csr_array((np.ones(2 * i.size), (np.r_[i, j], np.r_[j, i])), shape=(n, n))
         graph.data[:] = 1.0
         C = sp.csr_array(C)
         whole = sp.csr_array(graph + abs(C) + sp.eye_array(n))
         degrees = np.asarray(whole.sum(axis=1)).ravel()
-        inner = sp.csc_array(sp.diags_array(2 * degrees[:-1]) - whole[:-1, :-1])
-        place = np.append(symmetric_lu(inner).perm_c, n - 1)  # places in the order of elimination
+        inner = sp.csc_array(sp.diags_array(2 * degrees[first]) - whole[first][:, first])
+        place = np.empty(n, dtype=np.intp)  # places in the order of elimination
+        place[first], place[last] = symmetric_lu(inner).perm_c, m + np.arange(last.size)
         self.points = np.argsort(place)
         signs = np.concatenate([ones, -ones])
         self.edges = sp.csr_array((signs, (shared, np.concatenate([place[i], place[j]]))), shape=(i.size, n))
         self.gather = sp.csr_array(self.edges.T)
-        whole = sp.csr_array(whole[self.points][:, self.points])[:-1, :-1].tocsr()
+        whole = sp.csr_array(whole[self.points][:, self.points])[:m, :m].tocsr()
         whole.sort_indices()
         self.pattern: Matrix = whole
-        own = sp.coo_array(C[self.points][:, self.points][:-1, :-1])
+        own = sp.coo_array(C[self.points][:, self.points][:m, :m])
         self.base = np.zeros(whole.nnz)
         np.add.at(self.base, positions(whole, own.row, own.col), own.data)
-        self.diagonal = positions(whole, np.arange(n - 1), np.arange(n - 1))
+        self.diagonal = positions(whole, np.arange(m), np.arange(m))
         a, b = place[i], place[j]
         rows, columns = np.concatenate([a, b, a, b]), np.concatenate([a, b, b, a])
-        held = (rows < n - 1) & (columns < n - 1)
+        held = (rows < m) & (columns < m)
         values = np.concatenate([ones, ones, -ones, -ones])[held]
         at = positions(whole, rows[held], columns[held])
         self.scatter = sp.csr_array((values, (at, np.tile(every, 4)[held])), shape=(whole.nnz, i.size))
@@ -95,35 +118,38 @@ class CentredSystem:
     def at(self, G: Array, y: Array, bend: Array, tau: float) -> tuple[Callable[[Array], Array], float]:
         """(solve, seconds counted) at differences G (m x r), multipliers y and second derivatives phi''.
 
-        ``solve`` maps centred right-hand sides (n x r) to centred directions. A matrix that is singular to
-        rounding raises a RuntimeError.
+        ``solve`` maps right-hand sides (n x r), centred unless points are fixed, to such directions. A matrix
+        that is singular to rounding raises a RuntimeError.
         """
-        n, r = self.n, G.shape[1]
+        n, m, r = self.n, self.moving, G.shape[1]
         scalar = self.base + self.scatter @ y
         scalar[self.diagonal] += tau
         outer = (2 * bend[:, None] * G)[:, :, None] * G[:, None, :]
         blocks = np.asarray(self.scatter @ outer.reshape(-1, r * r)).reshape(-1, r, r)
         blocks[:, range(r), range(r)] += scalar[:, None]
-        rows = sp.bsr_array(
-            (blocks, self.pattern.indices, self.pattern.indptr), shape=((n - 1) * r, (n - 1) * r)
-        ).tocsr()
+        rows = sp.bsr_array((blocks, self.pattern.indices, self.pattern.indptr), shape=(m * r, m * r)).tocsr()
         factor = symmetric_lu(
             sp.csc_array((rows.data, rows.indices, rows.indptr), shape=rows.shape), "NATURAL"
         )
-        alike = np.zeros((n - 1, r, r))
-        alike[:, range(r), range(r)] = 1.0
-        constants = alike.reshape(-1, r)
-        images = factor.solve(constants)
-        less = -(self.c + tau) / n
-        mixed = less * np.linalg.inv(np.eye(r) + less * (constants.T @ images))
+        images, mixed, constants = self._correction(factor, tau, r)
 
         def solve(right: Array) -> Array:
-            x = factor.solve(right[self.points[:-1]].ravel())
-            x = x - images @ (mixed @ (constants.T @ x))
+            x = factor.solve(right[self.points[:m]].ravel())
+            if self.centred:
+                x = x - images @ (mixed @ (constants.T @ x))
             out = np.zeros((n, r))
-            out[self.points[:-1]] = x.reshape(n - 1, r)
-            out -= out.mean(axis=0)
-            return out
+            out[self.points[:m]] = x.reshape(m, r)
+            return out - out.mean(axis=0) if self.centred else out
 
         filled = float(factor.L.nnz)
-        return solve, filled**2 / ((n - 1) * r) / FLOPS
+        return solve, filled**2 / (m * r) / FLOPS
+
+    def _correction(self, factor: SuperLU, tau: float, r: int) -> tuple[Array, Array, Array]:
+        """The rank-r correction that makes a solution one over centred directions."""
+        constants = np.tile(np.eye(r), (self.moving if self.centred else 0, 1))
+        if not self.centred:
+            return constants, constants, constants
+        images = factor.solve(constants)
+        less = -(self.c + tau) / self.n
+        mixed = less * np.linalg.inv(np.eye(r) + less * (constants.T @ images))
+        return images, mixed, constants

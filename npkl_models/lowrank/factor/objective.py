@@ -16,7 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Matrix, norm_bound
-from npkl_models.lowrank.edges import Convex, Derivatives, WeightedLoss, Within
+from npkl_models.lowrank.edges import Convex, Derivatives, Met, WeightedLoss, Within
+from npkl_models.lowrank.factor.held import held_rows
 from npkl_models.lowrank.factor.preconditioners import HessianBlocks, LaplacianPreconditioner
 from npkl_models.lowrank.factor.spectral_term import SpectralTerm
 from npkl_models.model.functionals import Entries, Functional, SquaredDistances
@@ -56,7 +57,7 @@ class FactorObjective:
     distances: bool  # there is a basis and all values are squared distances
 
     def __init__(self, problem: Statement, beta: float = 1.0) -> None:
-        self.problem = problem
+        self.problem, self.held = problem, held_rows(problem)
         self.channels = _channels(problem)
         self.size = self.channels[-1].part.stop
         self.beta = beta
@@ -71,7 +72,8 @@ class FactorObjective:
         every = Incidence.stack([channel.functional.incidence for channel in self.channels])
         self.incidence, Q = of_unknown(problem, every)
         self.Q: Matrix | None = Q if Q is None or problem.basis is None else problem.basis.Q
-        kept = all(isinstance(channel.functional, SquaredDistances) for channel in self.channels)
+        moved = [one for one in self.channels if not isinstance(one.convex, Met)]
+        kept = all(isinstance(channel.functional, SquaredDistances) for channel in moved)
         self.distances = kept and self.Q is not None
         C = problem.cost if self.Q is not None else sp.csr_array(problem.restrict(problem.cost))
         self.typical = max((float(term.weight.mean()) for term in problem.terms), default=1.0)
@@ -105,7 +107,8 @@ class FactorObjective:
         spectral, gradient = self.spectral.value_and_gradient(W)
         linear = float(np.sum(V * SV)) - float(slope @ z)  # <C, VV'>, since <S, VV'> = <C, VV'> + y'z
         total = linear + float(np.sum(value)) + spectral
-        return Point(W, V, z, total, slope, bend, 2 * (self.drop(SV) + gradient))
+        G = self._free(2 * (self.drop(SV) + gradient))
+        return Point(W, V, z, total, slope, bend, G)
 
     def hessian(self, point: Point) -> Callable[[Array], Array]:
         """The map of D to the Hessian of f at the point applied to D."""
@@ -119,9 +122,13 @@ class FactorObjective:
             out = S @ E
             if bent:
                 out += self.bends(point.bend * self.incidence.along(V, E)) @ V
-            return 2 * (self.drop(out) + second(D))
+            return self._free(2 * (self.drop(out) + second(D)))
 
         return product
+
+    def _free(self, G: Array) -> Array:
+        """A gradient, or a product with the Hessian, with zeros in held rows."""
+        return G if self.held is None else self.held.masked(G)
 
     def along(self, point: Point, D: Array, curvature: float | None = None) -> Callable[[float], Line] | None:
         """The function t -> f(W + t D) - f(W) with two derivatives, in O(values); None with a spectral term.
@@ -155,10 +162,11 @@ class FactorObjective:
         """
         if self.distances:
             solve = self._springs.at(point.z, point.slope, point.bend, point.W.shape[1])
-            return lambda G: self.drop(solve(self.lift(G)))
+            return solve if self.held else lambda G: self.drop(solve(self.lift(G)))
         if self.Q is not None:
             return lambda G: 0.5 * G
-        return self._blocks.at(point.V, self.S(point.slope).diagonal(), point.bend)
+        inverse = self._blocks.at(point.V, self.S(point.slope).diagonal(), point.bend)
+        return lambda G: self._free(inverse(G))
 
     @cached_property
     def _blocks(self) -> HessianBlocks:
@@ -166,7 +174,11 @@ class FactorObjective:
 
     @cached_property
     def _springs(self) -> LaplacianPreconditioner:
-        return LaplacianPreconditioner(self.incidence, norm_bound(self.problem.cost) or 1.0)
+        size = norm_bound(self.problem.cost) or 1.0
+        if self.held is None or self.Q is None:
+            return LaplacianPreconditioner(self.incidence, size)
+        moved = sp.csc_array(self.Q)[:, self.held.free]
+        return LaplacianPreconditioner(self.incidence, size, sp.csr_array(moved), self.held.free)
 
     def residual(self, point: Point) -> float:
         """The cost of the next move of the multipliers: sum |y step|."""
@@ -198,6 +210,9 @@ class FactorObjective:
         """The dual point of the problem that belongs to this point."""
         parts = [point.slope[channel.part] for channel in self.channels]
         rows = np.maximum(parts.pop(), 0.0) if self.problem.regularizer.row_multipliers else None
+        if self.held is not None:
+            parts = parts[: len(self.problem.terms)]
+            parts += self.held.multipliers(self.drop(self.S(point.slope) @ point.V))
         return self.problem.split_multipliers(parts, rows)
 
 
@@ -234,7 +249,11 @@ def _channels(problem: Statement) -> list[Channel]:
     found: list[tuple[Functional, Convex, float]] = [
         (t.functional, WeightedLoss(t.loss, t.target, t.weight), 1.0) for t in problem.terms
     ]
-    found += [(e.functional, Within(e.value, e.value), stiffness / size) for e in problem.equalities]
+    met = held_rows(problem) is not None
+    found += [
+        (e.functional, Met() if met else Within(e.value, e.value), stiffness / size)
+        for e in problem.equalities
+    ]
     if R.row_multipliers:
         every, top = np.arange(problem.n), R.trace_bound(1)
         diagonal = Entries(problem.n, (every, every))

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.linalg import Array, Matrix, symmetric_lu
+from npkl_models.linalg import Array, Index, Matrix, symmetric_lu
 from npkl_models.model.incidence import Adjoint, Incidence
 
 LEAST = 1e-2  # smaller diagonal entries of the slack are raised to this share of their median
@@ -63,19 +63,35 @@ ROUNDED = 1e-12  # if that is lost to rounding, this share of the largest diagon
 
 
 class LaplacianPreconditioner:
-    """A preconditioner for distances: a Laplacian on their graph, which `at` factorises at a point."""
+    """A preconditioner for distances: a Laplacian on their graph, which `at` factorises at a point.
 
-    def __init__(self, incidence: Incidence, size: float) -> None:
-        self.adjoint = Adjoint(incidence)
-        self.floor = FLOOR * size * sp.eye_array(incidence.n, format="csc")
+    With ``moved`` (n x f), the Laplacian is restricted to these columns of the basis, and the map goes from
+    the rows ``free`` of the unknown to themselves. Held rows, such as those of anchors, do not move.
+    """
+
+    def __init__(
+        self, incidence: Incidence, size: float, moved: Matrix | None = None, free: Index | None = None
+    ) -> None:
+        self.adjoint, self.moved, self.free = Adjoint(incidence), moved, free
+        order = incidence.n if moved is None else moved.shape[1]
+        self.floor = FLOOR * size * sp.eye_array(order, format="csc")
 
     def at(self, z: Array, slope: Array, bend: Array, rank: int) -> Callable[[Array], Array]:
         """The map of G (n x r) to the inverse Laplacian applied to G / 2, at values z with phi' and phi''."""
         weights = slope.clip(min=0.0) + 2 * bend * z.clip(min=0.0) / rank
-        M = sp.csc_array(self.adjoint(weights)) + self.floor
+        M = sp.csc_array(self.adjoint(weights))
+        M = (M if self.moved is None else sp.csc_array(self.moved.T @ M @ self.moved)) + self.floor
         try:
             factor = symmetric_lu(M)
         except RuntimeError:  # the floor is lost to rounding
             top = float(M.diagonal().max())
             factor = symmetric_lu(M + ROUNDED * top * sp.eye_array(M.shape[0], format="csc"))
-        return lambda G: 0.5 * factor.solve(G)
+        if self.free is None:
+            return lambda G: 0.5 * factor.solve(G)
+
+        def inverse(G: Array) -> Array:
+            out = np.zeros_like(G)
+            out[self.free] = 0.5 * factor.solve(np.ascontiguousarray(G[self.free]))
+            return out
+
+        return inverse

@@ -16,7 +16,12 @@ from __future__ import annotations
 import numpy as np
 
 from npkl_models.linalg import Array, frobenius, norm_bound
-from npkl_models.lowrank.factor.centred_system import BLOCKS, CentredSystem, constant_eigenvalue
+from npkl_models.lowrank.factor.centred_system import (
+    BLOCKS,
+    CentredSystem,
+    anchored_points,
+    constant_eigenvalue,
+)
 from npkl_models.lowrank.factor.minimisers import Newton
 from npkl_models.lowrank.factor.objective import FactorObjective, Point
 from npkl_models.lowrank.factor.rank import drop_null_columns
@@ -64,28 +69,32 @@ class RestoredNewton:
         if found is None:
             return point
         W = drop_null_columns(found.W)
-        return found if W.shape[1] == found.W.shape[1] else f.at(W)
+        if W.shape[1] == found.W.shape[1]:
+            return found
+        return f.at(W if f.held is None else f.held.fit(W))
 
     def _lay_out(self, f: FactorObjective) -> CentredSystem:
         if self.system is None:
-            c = constant_eigenvalue(f.problem)
-            ends = [channel.functional.indices for channel in f.channels]
+            c, fixed = constant_eigenvalue(f.problem), anchored_points(f.problem)
+            ends = [term.functional.indices for term in f.problem.terms]
             i, j = (np.concatenate([pair[k] for pair in ends]) for k in (0, 1))
-            self.system = CentredSystem(f.problem.cost, c or 0.0, i, j)
+            self.system = CentredSystem(f.problem.cost, c or 0.0, i, j, fixed)
         return self.system
 
     def _restored(self, f: FactorObjective, point: Point) -> Point | None:
         """A point with a smaller objective after a step; None if no step lowers the objective."""
         fresh = self.system is None
-        system, size = self._lay_out(f), norm_bound(f.problem.cost) or 1.0
+        system, size = self._lay_out(f), norm_bound(f.problem.cost) or f.problem.cost_unit
+        m = system.edges.shape[0]  # equalities that held rows meet have no part in it
+        z, slope, bend = point.z[:m], point.slope[:m], point.bend[:m]
         y = self.inner
         if y is None:
-            y = point.slope.clip(min=0.0) if fresh else point.slope
+            y = slope.clip(min=0.0) if fresh else slope
         self.tau = self.tau or (FIRST_SHIFT if fresh else AGAIN_SHIFT) * size
         G, right = system.differences(point.V), -0.5 * f.lift(point.gradient)
         for _ in range(TRIALS):
             try:
-                solve, work = system.at(G, y, point.bend, self.tau)
+                solve, work = system.at(G, y, bend, self.tau)
             except RuntimeError:
                 self.tau *= RAISED
                 continue
@@ -97,13 +106,15 @@ class RestoredNewton:
                 for _ in range(LENGTHS):
                     V = point.V + t * D
                     for _ in range(RESTORATIONS):
-                        ahead = np.sum(system.differences(V) ** 2, axis=1) - point.z - t * speed
-                        V = V - solve(system.pulled((point.bend * ahead)[:, None] * G))
+                        ahead = np.sum(system.differences(V) ** 2, axis=1) - z - t * speed
+                        V = V - solve(system.pulled((bend * ahead)[:, None] * G))
                     new = f.at(f.drop(V))
                     if new.value < point.value:
-                        whole = point.slope + point.bend * speed
+                        whole = slope + bend * speed
                         self.inner = y + t * (whole - y)
-                        self.multipliers = _most_stationary(f, system, new, (whole, self.inner, new.slope))
+                        choices = (whole, self.inner, new.slope[:m])
+                        best = _most_stationary(f, system, new, choices)
+                        self.multipliers = np.pad(best, (0, new.slope.size - m))
                         self._adapt(t, size)
                         return new
                     t *= SHORTER
@@ -121,11 +132,11 @@ class RestoredNewton:
 def _most_stationary(
     f: FactorObjective, system: CentredSystem, point: Point, choices: tuple[Array, ...]
 ) -> Array:
-    """The given multipliers y with the smallest norm of S(y) V, centred."""
+    """The given multipliers y with the smallest norm of S(y) V, centred or without fixed points."""
     G, fixed = system.differences(point.V), f.problem.cost @ point.V
 
     def miss(y: Array) -> float:
         left = fixed + system.pulled(y[:, None] * G)
-        return frobenius(left - left.mean(axis=0))
+        return frobenius(left - left.mean(axis=0) if system.centred else left[system.points[: system.moving]])
 
     return min(choices, key=miss)

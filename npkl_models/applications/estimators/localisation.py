@@ -1,0 +1,238 @@
+"""Locate sensors from measured distances, with anchors or up to a rigid motion.
+
+Examples
+--------
+>>> from npkl_models.applications.estimators import Localisation
+>>> Localisation(2, spread=0.0)
+Localisation(spread=0.0)
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from npkl_models.answer.solution import Solution, Status
+from npkl_models.applications.located import Measured, aligned, refined, uncertainty
+from npkl_models.certify.certificate import Certificate
+from npkl_models.errors import ProblemError, SolverError, chosen
+from npkl_models.formulations.distances import distances, positions
+from npkl_models.formulations.known_distances import Anchors, read_anchors, read_distances
+from npkl_models.linalg import Array, Index, Mask
+from npkl_models.linalg.owned import real_number, whole_number
+
+ERRORS = ("relative", "absolute")
+CHECK = 1e-4  # the spread, and minus that, of the two relaxations that must agree on a point that is unique
+LEFT = 0.1  # share of the mean squared distance of a point that may be left, or lie between the two
+NULL = 1e-6  # eigenvalues of the slack below this share of the largest count as zero
+OUTSIDE = 1e-3  # share of a null vector of the slack at a sensor, beyond the kernel, that counts
+DENSE = 2_000  # largest order of a slack whose null vectors are computed
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Localisation(BaseEstimator):  # type: ignore[misc]
+    """Positions of sensors from some of their distances: a certified relaxation, refined by least squares.
+
+    Parameters
+    ----------
+    n_components : int
+        Dimension of the space; that of the anchors, if there are any.
+    loss : {"square", "absolute", "huber"}
+        Loss of the error of each squared distance, as in `distances`.
+    spread : float
+        How strongly the relaxation spreads the sensors out. The penalty of `distances` is minus ``spread``
+        times the sum of w d^2 over the number of points. 0 is the plain relaxation, which crowds sensors
+        together if the distances are noisy. A negative number contracts.
+    unique : bool
+        Whether ``unique_`` is found, which takes two further relaxations.
+    refine : bool
+        Whether positions are refined by least squares from those of the relaxation. This is a local method:
+        nothing is proved of its end.
+    error : {"relative", "absolute"}
+        Whether the error of a measured distance grows with the distance; for the refinement and uncertainty.
+    backend : str
+        Solver, as in `Problem.solve`.
+    tol : float
+        Relative gap of the relaxation.
+    options : dict, optional
+        Further options of `Problem.solve`.
+
+    Attributes
+    ----------
+    positions_ : ndarray of shape (n, d)
+        Positions of all points; anchors keep theirs. Without anchors they are centred, and determined up to
+        a rotation and a reflection; see `npkl_models.applications.located.aligned`.
+    relaxed_ : ndarray of shape (n, d)
+        Positions in the certified kernel, before the refinement.
+    left_ : ndarray of shape (n,)
+        ``Y_ii - |x_i|^2``, the trace of each point that the positions leave: a squared length. Biswas and Ye
+        read it as the variance of the position.
+    unique_ : ndarray of bool, shape (n,), or None
+        Whether the distances alone locate the point, as far as two relaxations tell: one spreads the sensors
+        out (1e-4), one draws them together (-1e-4). A point is unique if both leave
+        less than a tenth of its mean squared distance, put it at positions that differ by no more, and have
+        no null vector of the dual slack that moves it (up to order 2,000). This is an assessment with
+        tolerances, no proof. Noise leaves something at points that are unique without it.
+    uncertainty_ : ndarray of shape (n,)
+        Standard deviation of each position, from the information matrix at ``positions_``; zero for anchors.
+        NaN means that the distances do not fix the position.
+    solution_ : Solution
+        The solution of the relaxation.
+    certificate_ : Certificate
+        The proved bounds on the optimum of the relaxation. `fit` issues a `ConvergenceWarning` unless the
+        status is OPTIMAL.
+
+    Notes
+    -----
+    Biswas & Ye, IPSN 2004, for the relaxation and ``left_``; So & Ye, Math. Program. 109 (2007), for unique
+    localisability; Biswas, Liang, Wang & Ye, ACM Trans. Sens. Netw. 2 (2006), for ``spread`` and the
+    refinement.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import npkl_models as nm
+    >>> from npkl_models.formulations.known_distances import radio_network
+    >>> known, X = radio_network(30, 4, 0.5, noise=0.02, random_state=0)
+    >>> model = nm.Localisation().fit(known, anchors=(range(30, 34), X[30:]))
+    >>> bool(np.abs(model.positions_ - X).max() < 0.05)
+    True
+    """
+
+    n_components: int = field(default=2, kw_only=False)
+    loss: str = "square"
+    spread: float = 0.01
+    unique: bool = False
+    refine: bool = True
+    error: str = "relative"
+    backend: str = "auto"
+    tol: float = 1e-4
+    options: Mapping[str, object] | None = None
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, *, anchors: Any = None, bounds: Any = None,
+        weights: ArrayLike | None = None, n_points: int | None = None,
+    ) -> Self:  # fmt: skip
+        """Locate the points.
+
+        Parameters
+        ----------
+        X : array_like or sparse of shape (n, n), or tuple (i, j, d)
+            The known distances, as in `distances`.
+        y : None
+            Ignored, as scikit-learn has it.
+        anchors, bounds, weights, n_points
+            As in `distances`.
+
+        Returns
+        -------
+        Localisation
+            This estimator.
+        """
+        d = whole_number(self.n_components, "n_components", 1)
+        chosen("error", self.error, dict.fromkeys(ERRORS))
+        for name in ("refine", "unique"):
+            if not isinstance(given := getattr(self, name), (bool, np.bool_)):
+                raise ProblemError(f"{name} must be True or False, got {given!r}")
+        i, j, length, weight, n = read_distances(X, n_points, weights)
+        known = None if anchors is None else read_anchors(anchors, n)
+        if known is not None and known.positions.shape[1] != d:
+            raise ProblemError(
+                f"anchors must have n_components = {d} coordinates, got {known.positions.shape[1]}"
+            )
+        unit = float(weight @ length**2) / n
+
+        solving: dict[str, Any] = {"tol": self.tol} | dict(self.options or {})
+
+        def relaxation(spread: float) -> Solution:
+            problem = distances(
+                (i, j, length), n, loss=self.loss, weights=weight, bounds=bounds, anchors=known,
+                penalty=-spread * unit,
+            )  # fmt: skip
+            return problem.solve(self.backend, **solving)
+
+        own = real_number(self.spread, "spread")
+        self.solution_ = relaxation(own)
+        V = _factor(self.solution_)
+        self.relaxed_, self.left_ = positions(V, d, known)
+        self.unique_ = None
+        if self.unique:
+            both = [self.solution_ if s == own else relaxation(s) for s in (CHECK, -CHECK)]
+            self.unique_ = _unique(both, _mean_squares(i, j, length, n), d, known)
+        moving = np.arange(n) if known is None else known.others(n)
+        measured = Measured.of(i, j, length, self.error)
+        self.positions_ = refined(self.relaxed_, measured, moving) if self.refine else self.relaxed_
+        if known is None:
+            self.positions_ = self.positions_ - self.positions_.mean(axis=0)
+        self.uncertainty_ = uncertainty(self.positions_, measured, moving)
+        return self
+
+    def fit_transform(self, X: Any, y: ArrayLike | None = None, **known: Any) -> Array:
+        """Call `fit` and return ``positions_``."""
+        return self.fit(X, y, **known).positions_
+
+    @property
+    def certificate_(self) -> Certificate:
+        """The proved bounds on the optimum of the relaxation."""
+        check_is_fitted(self, "solution_")
+        return self.solution_.certificate
+
+
+def _factor(solution: Solution) -> Array:
+    """The factor of the solution; a warning if the solution is not OPTIMAL."""
+    status = f"{solution.status} - {solution.status.value}"
+    if solution.V is None:
+        raise SolverError(f"no kernel: {status}")
+    if solution.status is not Status.OPTIMAL:
+        words = f"the relaxation is not certified optimal: {status}"
+        warnings.warn(words, ConvergenceWarning, stacklevel=3)
+    return solution.V
+
+
+def _mean_squares(i: Index, j: Index, d: Array, n: int) -> Array:
+    """The mean of each point's squared distances; zero without a distance."""
+    ends = np.concatenate([i, j])
+    count = np.maximum(np.bincount(ends, minlength=n), 1)
+    return np.asarray(np.bincount(ends, np.tile(d**2, 2), n) / count)
+
+
+def _unique(both: list[Solution], mean: Array, d: int, known: Anchors | None) -> Mask:
+    """Whether both relaxations locate a point, at one position."""
+    found = [positions(_factor(solution), d, known) for solution in both]
+    one, other = (X for X, _ in found)
+    other = other if known is not None else aligned(other, one)
+    out: Mask = np.sum((one - other) ** 2, axis=1) <= LEFT * mean
+    for (_, left), solution in zip(found, both, strict=True):
+        out &= (left <= LEFT * mean) & ~loose_points(solution)
+    if known is not None:
+        out[known.points] = True
+    return out
+
+
+def loose_points(solution: Solution) -> Mask:
+    """Points that null vectors of the dual slack move beyond the range of the kernel (n,).
+
+    Every optimal kernel has its range in the null space of an optimal slack. If that space is the range of
+    the kernel (strict complementarity), the kernel has the largest rank of all optimal kernels, and no point
+    is loose. Above order 2,000 no point is tested.
+    """
+    problem, y = solution.problem, solution.certificate.multipliers
+    out = np.zeros(problem.n, dtype=bool)
+    if problem.order > DENSE or solution.V is None:
+        return out
+    S = problem.restrict(problem.slack(y))
+    values, vectors = np.linalg.eigh(S if isinstance(S, np.ndarray) else S.toarray())
+    null = vectors[:, values <= NULL * max(float(np.max(np.abs(values))), problem.cost_unit)]
+    W = problem.drop(solution.V)
+    Q = np.linalg.svd(W, full_matrices=False)
+    own = Q[0][:, Q[1] > NULL * Q[1][0]]
+    beyond = problem.lift(null - own @ (own.T @ null))
+    return np.asarray(np.linalg.norm(beyond, axis=1) > OUTSIDE)
