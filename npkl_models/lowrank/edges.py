@@ -141,8 +141,18 @@ class EdgeModel:
         return kappa, shift, box.lower, box.upper
 
     def steepest(self) -> Array:
-        """The largest second derivative of each pair's model."""
-        return self.ramps()[0]
+        """The largest second derivative of each pair's model: that of a smooth loss, or of the model's ramp."""
+        most = np.empty(self.pairs.size)
+        for block in self.pairs.blocks:
+            part, loss = block.part, block.loss
+            weight = self.pairs.weight[part]
+            if loss.smooth:
+                most[part] = weight * loss.curvature
+            else:
+                most[part] = self.beta / (
+                    1 + self.beta * Box.of_loss(loss, self.pairs.target[part], weight).q
+                )
+        return most
 
     @cached_property
     def _box(self) -> Box:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -133,7 +133,8 @@ def _of_distances(problem: Statement) -> str | None:
         return "needs squared distances alone in a basis, since entries change with the centre of the rows"
     if problem.regularizer.row_multipliers:
         return "takes squared distances only without row norms"
-    if (reason := quadratic_conjugates(problem)) is not None:
+    bent = tuple(t for t in problem.terms if not (t.loss.smooth and np.isfinite(t.loss.curvature)))
+    if bent and (reason := quadratic_conjugates(replace(problem, terms=bent))) is not None:
         return f"{reason}, on squared distances"
     pairs = structure(problem)
     held, linear = pairs.quadratic > 0, pairs.linear.copy()

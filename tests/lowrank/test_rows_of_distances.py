@@ -65,10 +65,11 @@ def far_apart(loss, n=N, entries=False, basis=False):
 
 EMBEDDINGS = ("mvu", "printed mvu", "colored", "signs", "mve")
 OTHERS = {
-    **{loss: lambda loss=loss: far_apart(loss) for loss in ("square", "hinge", "squared_hinge")},
+    **{loss: lambda loss=loss: far_apart(loss) for loss in ("square", "hinge", "squared_hinge", "logistic")},
     "centred hinge": lambda: far_apart("hinge", basis=True),
     "linear beside entries": lambda: far_apart("linear", entries=True),
     "square beside entries": lambda: far_apart("square", entries=True),
+    "logistic beside entries": lambda: far_apart("logistic", entries=True),
     "squared hinge beside entries": lambda: far_apart("squared_hinge", entries=True),
 }
 
