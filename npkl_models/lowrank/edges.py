@@ -141,7 +141,7 @@ class EdgeModel:
         return kappa, shift, box.lower, box.upper
 
     def steepest(self) -> Array:
-        """The largest second derivative of each pair's model: that of a smooth loss, or of the model's ramp."""
+        """The largest second derivative of each pair's model, of the loss itself if it is smooth."""
         most = np.empty(self.pairs.size)
         for block in self.pairs.blocks:
             part, loss = block.part, block.loss
