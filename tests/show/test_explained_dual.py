@@ -37,6 +37,7 @@ DOMAINS = {  # the printed domain, as a test of y
     r"-w \le y \le w": lambda y, t, w: np.abs(y) <= w,
     r"t y \le 0": lambda y, t, w: t * y <= 0,
     r"y \ge 0": lambda y, t, w: y >= 0,
+    r"y \le 0": lambda y, t, w: y <= 0,
     "y = -w t": lambda y, t, w: y == -w * t,
 }
 CONJUGATES = {
