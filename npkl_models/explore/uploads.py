@@ -6,6 +6,7 @@ import itertools
 import re
 import shutil
 import tempfile
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -25,13 +26,18 @@ class Uploads:
     """The uploaded files by key."""
 
     def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="npkl_explore_"))
         self.files: dict[str, Path] = {}
         self._count = itertools.count(1)
 
+    @cached_property
+    def folder(self) -> Path:
+        """The temporary folder, which the first file makes: an explorer without files leaves none behind."""
+        return Path(tempfile.mkdtemp(prefix="npkl_explore_"))
+
     def close(self) -> None:
         """Delete the files."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if "folder" in self.__dict__:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def keep(self, name: str, content: bytes, kind: str = "points") -> dict[str, str]:
         """Keep a file of points or of pairs, and check its content."""
@@ -57,6 +63,8 @@ class Uploads:
 
     def words(self, error: Exception) -> str:
         """The message of an error, with the names of uploaded files instead of their paths."""
+        if "folder" not in self.__dict__:
+            return str(error)
         return re.sub(rf"{re.escape(str(self.folder))}([/\\]\d+[/\\]|[/\\]?)", "", str(error))
 
 

@@ -4,6 +4,7 @@ import io
 import json
 import socket
 import sys
+import tempfile
 import threading
 import time
 import warnings
@@ -327,6 +328,14 @@ def test_the_desk_leaves_no_files(tmp_path):
     assert list(folder.rglob("x.csv"))
     session.close()
     assert not folder.exists()
+
+
+def test_a_desk_without_files_makes_no_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    session = Session()
+    assert session.uploads.words(ValueError("a word")) == "a word"
+    session.close()
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_server_listens_on_loopback_alone():
