@@ -105,7 +105,7 @@ def uncertainty(X: Array, known: Measured, moving: Index) -> Array:
     freedom = r.size - (J.shape[1] - loose)
     out = np.zeros(n)
     out[moving] = np.nan
-    if freedom <= 0 or (loose and J.shape[1] > DENSE):
+    if freedom <= 0 or J.shape[1] <= loose or (loose and J.shape[1] > DENSE):
         return out
     variance = _variances(sp.csc_array(J.T @ J), loose)
     total = variance.reshape(moving.size, d).sum(axis=1) * float(r @ r) / freedom

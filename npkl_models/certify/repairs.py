@@ -17,7 +17,15 @@ import scipy.sparse as sp
 from npkl_models.certify.slater import Interior, slater, worth
 from npkl_models.linalg import UNIT, Array, Index, Mask, Matrix
 from npkl_models.linalg.threads import threaded
-from npkl_models.model.facts import cost_floor, diagonal_floor, diagonal_of, distance_floor, trace_bound
+from npkl_models.model.facts import (
+    cost_floor,
+    diagonal_floor,
+    diagonal_of,
+    distance_floor,
+    growing_distances,
+    growing_floor,
+    trace_bound,
+)
 from npkl_models.model.functionals import Functional, SquaredDistances
 from npkl_models.model.rounding import multiplier_sizes, paid, raised
 from npkl_models.model.statement import Statement
@@ -174,16 +182,20 @@ def distances(problem: Statement, y: Multipliers, eps: float, upper: float) -> R
     """Raise the multipliers of all distances by t; the sum of their M_e is a Laplacian.
 
     Over a basis of centred kernels, this Laplacian is positive definite if the graph of the pairs is
-    connected.
+    connected. If a multiplier may not be raised (that of a lower bound on a distance never may), those alone
+    are raised that may grow without limit.
     """
-    floor = distance_floor(problem)
+    every = [np.full(e.functional.size, isinstance(e.functional, SquaredDistances)) for e in problem.parts]
+    found = _lifted(problem, y, every, eps, distance_floor(problem))
+    return found or _lifted(problem, y, growing_distances(problem), eps, growing_floor(problem))
+
+
+def _lifted(problem: Statement, y: Multipliers, which: list[Mask], eps: float, floor: float) -> Repaired:
+    """Raise the selected multipliers by eps over a floor of the sum of their M_e, if that is allowed."""
     if floor <= 0:
         return None
     t = eps / floor * (1 + 4 * UNIT)
-    lifted = [
-        raised(own, t) if isinstance(part.functional, SquaredDistances) else own
-        for part, own in zip(problem.parts, y.parts, strict=True)
-    ]
+    lifted = [np.where(own, raised(old, t), old) for own, old in zip(which, y.parts, strict=True)]
     return _allowed(problem, problem.split_multipliers(lifted, y.rows))
 
 

@@ -14,13 +14,13 @@ from scipy.linalg import qr
 from npkl_models.errors import ProblemError
 from npkl_models.formulations.completion import known_entries
 from npkl_models.formulations.neighborhood import neighborhood
-from npkl_models.linalg import Array, Index
+from npkl_models.linalg import UNIT, Array, Index
 from npkl_models.linalg.owned import real_array, real_matrix, whole_array, whole_number
 from npkl_models.model.basis import Basis
 from npkl_models.model.functionals import Entries
 from npkl_models.model.terms import Equality
 
-FLAT = 1e-9  # anchors lie in fewer dimensions if a singular value is below this share of the largest
+FLAT = 1e-5  # anchors lie in fewer dimensions if a singular value is below this share of the largest
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,8 @@ def read_anchors(given: Any, n: int) -> Anchors:
     if not np.isfinite(X).all():
         raise ProblemError("positions of anchors must be finite, got NaN or infinity")
     sizes = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)
-    rank = int(np.sum(sizes > FLAT * max(float(sizes[0]), 1e-300)))
+    least = max(FLAT * float(sizes[0]), len(X) * UNIT * float(np.abs(X).max()), 1e-300)
+    rank = int(np.sum(sizes > least))
     if rank < X.shape[1]:
         raise ProblemError(
             f"anchors must not lie on a flat of fewer dimensions: {X.shape[1] + 1} of them in general "

@@ -70,6 +70,21 @@ def distance_floor(problem: Statement) -> float:
 
 
 @fact
+def growing_floor(problem: Statement) -> float:
+    """The same of the distances alone whose multipliers may grow without limit (see `growing_distances`)."""
+    return _floor_of(problem, growing_distances(problem))
+
+
+def growing_distances(problem: Statement) -> list[Mask]:
+    """For each term and equality, which values are distances whose multipliers may grow without limit."""
+    held = []
+    for part in problem.parts:
+        far = isinstance(part.functional, SquaredDistances)
+        held.append(np.isposinf(part.domain[1]) if far else np.zeros(part.functional.size, dtype=bool))
+    return held
+
+
+@fact
 def diagonal_floor(problem: Statement) -> float:
     """A proved lower bound on the spectrum of sum_e M_e over all equalities on K_ii; -inf without proof."""
     none = [np.zeros(e.functional.size, dtype=bool) for e in problem.terms]

@@ -56,7 +56,7 @@ def dominant(C: Matrix) -> bool:
     sizes.data = -np.abs(C.data)
     sizes = sp.csr_array(sizes + sp.diags_array(np.abs(C.diagonal()) + C.diagonal()))
     rows = np.split(sizes.data, sizes.indptr[1:-1])
-    return all(math.fsum(row) >= 0 for row in rows)
+    return bool(np.isfinite(sizes.data).all()) and all(math.fsum(row) >= 0 for row in rows)
 
 
 def perron_vector(C: Matrix) -> Array | None:

@@ -109,3 +109,30 @@ def test_bad_input_is_named(call, words):
 def test_an_unknown_error_model_lists_those_that_exist():
     with pytest.raises(nm.UnsupportedError, match="absolute"):
         nm.Localisation(error="cubic").fit(KNOWN, anchors=ANCHORS)
+
+
+@pytest.mark.parametrize("loss", ["square", "absolute"])
+def test_the_unit_of_length_does_not_matter(loss):
+    (i, j, d), X = radio_network(12, 4, 0.7, noise=0.02, random_state=3)
+    found = []
+    for unit in (1.0, 64.0):
+        model = nm.Localisation(loss=loss, backend="interior", refine=False)
+        model.fit((i, j, unit * d), anchors=(range(12, 16), unit * X[12:]))
+        found.append(model.relaxed_ / unit)
+    np.testing.assert_allclose(found[0], found[1], atol=1e-3)
+
+
+def test_distances_between_anchors_change_nothing():
+    (i, j, d), X = radio_network(12, 4, 0.7, noise=0.02, random_state=3)
+    anchors = (range(12, 16), X[12:])
+    own = (i < 12) | (j < 12)
+    one = nm.Localisation().fit((i[own], j[own], d[own]), anchors=anchors, n_points=16)
+    more = [12, 12, 13], [13, 14, 15], [9.0, 9.0, 9.0]
+    wrong = tuple(np.r_[a[own], b] for a, b in zip((i, j, d), more, strict=True))
+    two = nm.Localisation().fit(wrong, anchors=anchors, n_points=16)
+    np.testing.assert_array_equal(one.uncertainty_, two.uncertainty_)
+    np.testing.assert_array_equal(one.positions_, two.positions_)
+
+
+def test_too_few_points_for_an_uncertainty():
+    assert np.isnan(nm.Localisation(3).fit(([0], [1], [1.0])).uncertainty_).all()

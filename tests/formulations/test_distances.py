@@ -201,3 +201,21 @@ def test_a_network_is_as_it_is_said():
     few = radio_network(200, 20, 0.2, most=3, random_state=4)[0]
     assert few[2].size < d.size
     assert set(zip(few[0], few[1], strict=True)) <= set(zip(i, j, strict=True))
+
+
+@pytest.mark.parametrize("backend", ["burer_monteiro", "interior"])
+def test_lower_bounds_that_do_not_bind_leave_the_certificate(backend):
+    """Their multipliers may not grow; the repair of the slack raises those of the distances alone."""
+    (i, j, d), X = radio_network(16, 4, 0.6, noise=0.1, random_state=1)
+    seen = np.zeros((20, 20), dtype=bool)
+    seen[i, j] = seen[j, i] = True
+    a, b = np.nonzero(np.triu(~seen, 1))
+    bounds = (a, b, np.full(a.size, 0.5), np.full(a.size, np.inf))
+    found = nm.distances((i, j, d), 20, anchors=(range(16, 20), X[16:]), bounds=bounds).solve(backend)
+    assert found.status is nm.Status.OPTIMAL, found.summary()
+
+
+@pytest.mark.parametrize("X", [[[0.1], [0.1], [0.1]], [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0 + 1e-7]]])
+def test_anchors_that_are_flat_up_to_rounding_are_refused(X):
+    with pytest.raises(nm.ProblemError, match="must not lie on a flat"):
+        nm.distances(([3], [0], [1.0]), anchors=(range(3), np.array(X)))

@@ -46,16 +46,19 @@ class Localisation(BaseEstimator):  # type: ignore[misc]
     n_components : int
         Dimension of the space; that of the anchors, if there are any.
     loss : {"square", "absolute", "huber"}
-        Loss of the error of each squared distance, as in `distances`.
+        Loss of the error of each squared distance, as in `distances`. The huber loss turns linear at an error
+        of one squared unit of length, so it depends on the unit; the others do not.
     spread : float
         How strongly the relaxation spreads the sensors out. The penalty of `distances` is minus ``spread``
-        times the sum of w d^2 over the number of points. 0 is the plain relaxation, which crowds sensors
-        together if the distances are noisy. A negative number contracts.
+        times the sum of w d^2 (absolute loss: of w; huber: of w min(d^2, 1)) over the number of points. 0 is
+        the plain relaxation, which crowds sensors together if the distances are noisy. A negative number
+        contracts.
     unique : bool
         Whether ``unique_`` is found, which takes two further relaxations.
     refine : bool
         Whether positions are refined by least squares from those of the relaxation. This is a local method:
-        nothing is proved of its end.
+        nothing is proved of its end. Refinement and uncertainty take the distances alone, all alike: weights
+        and bounds shape the relaxation from which the refinement starts.
     error : {"relative", "absolute"}
         Whether the error of a measured distance grows with the distance; for the refinement and uncertainty.
     backend : str
@@ -148,7 +151,11 @@ class Localisation(BaseEstimator):  # type: ignore[misc]
             raise ProblemError(
                 f"anchors must have n_components = {d} coordinates, got {known.positions.shape[1]}"
             )
-        unit = float(weight @ length**2) / n
+        if known is not None:
+            free = ~(np.isin(i, known.points) & np.isin(j, known.points))
+            i, j, length, weight = i[free], j[free], length[free], weight[free]
+        steep = {"square": length**2, "huber": np.minimum(length**2, 1.0)}
+        unit = float(np.sum(weight * steep.get(self.loss, 1.0))) / n  # losses per squared length
 
         solving: dict[str, Any] = {"tol": self.tol} | dict(self.options or {})
 
