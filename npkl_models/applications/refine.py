@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.optimize import minimize
 from scipy.special import expit
 
 from npkl_models.errors import chosen
-from npkl_models.linalg import Array, Index
-from npkl_models.model.distances import SquaredDistances
+from npkl_models.linalg import Array, Index, Matrix
 
 STEPS = 200  # of L-BFGS
 FLAT = 1e-7  # gradient at the end, relative to the number of comparisons
@@ -85,8 +85,9 @@ def refined(V: Array, rows: Index, kind: str) -> Array:
     n, r = V.shape
     i, j = rows[:, 0], rows[:, 1]
     one, other = (i, rows[:, 2]) if rows.shape[1] == 3 else (rows[:, 2], rows[:, 3])
-    sides = SquaredDistances(n, (i, j)), SquaredDistances(n, (one, other))
-    size = float(np.mean(sides[1].value_of_factor(V)))
+    apart = _differences(np.concatenate([i, one]), np.concatenate([j, other]), n)
+    back, m = apart.T.tocsr(), len(rows)
+    size = float(np.mean(np.sum((apart[m:] @ V) ** 2, axis=1)))
     if not size > 0:
         return V
     start = (
@@ -100,11 +101,19 @@ def refined(V: Array, rows: Index, kind: str) -> Array:
 
     def value(flat: Array) -> tuple[float, Array]:
         W = flat.reshape(n, r)
-        near, far = (side.value_of_factor(W) for side in sides)
-        total, of_near, of_far = rule(near, far)
-        slope = sides[0].adjoint(of_near) + sides[1].adjoint(of_far)
-        return total, 2 * np.asarray(slope @ W).ravel()
+        between = apart @ W
+        squared = np.einsum("er,er->e", between, between)
+        total, of_near, of_far = rule(squared[:m], squared[m:])
+        between *= np.concatenate([of_near, of_far])[:, None]
+        return total, 2 * np.asarray(back @ between).ravel()
 
-    limits = {"maxiter": STEPS, "gtol": FLAT * len(rows)}
+    limits = {"maxiter": STEPS, "gtol": FLAT * m}
     found = minimize(value, start.ravel(), jac=True, method="L-BFGS-B", options=limits)
     return np.asarray(found.x).reshape(n, r)
+
+
+def _differences(i: Index, j: Index, n: int) -> Matrix:
+    """The sparse matrix E (m x n) with the rows v_i - v_j of E V."""
+    at, one = np.arange(i.size), np.ones(i.size)
+    entries = np.concatenate([one, -one]), (np.concatenate([at, at]), np.concatenate([i, j]))
+    return sp.coo_array(entries, shape=(i.size, n)).tocsr()

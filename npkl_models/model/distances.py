@@ -33,7 +33,13 @@ class SquaredDistances(Functional):
 
     def triplets(self) -> Triplets:
         i, j = self.indices
-        return _distance(i, j, 1.0)
+        owner, one = np.arange(i.size), np.ones(i.size)
+        return Triplets(
+            np.tile(owner, 3),
+            np.concatenate([i, j, i]),
+            np.concatenate([i, j, j]),
+            np.concatenate([one, one, -2 * one]),
+        )
 
     def value_of_factor(self, V: Array) -> Array:
         """The values ||v_i - v_j||^2, computed from differences of rows so that far points lose no digits."""
@@ -81,7 +87,8 @@ class DistanceDifferences(Functional):
         return near + far
 
     def scale_of_factor(self, V: Array) -> Array:
-        return super().size_of_factor(V)
+        near, far = (side.scale_of_factor(V) for side in self._sides)
+        return near + far
 
     def change_of_factor(self, V: Array, off: Array) -> Array:
         near, far = (side.change_of_factor(V, off) for side in self._sides)
@@ -97,9 +104,14 @@ class DistanceDifferences(Functional):
         return near, far
 
     def triplets(self) -> Triplets:
-        i, j, k = self.indices
-        parts = zip(_distance(i, j, 1.0), _distance(i, k, -1.0), strict=True)
-        return Triplets(*(np.concatenate(pair) for pair in parts))
+        i, j, k = self.indices  # K_ii is in both distances
+        owner, one = np.arange(i.size), np.ones(i.size)
+        return Triplets(
+            np.tile(owner, 4),
+            np.concatenate([j, i, k, i]),
+            np.concatenate([j, j, k, k]),
+            np.concatenate([one, -2 * one, -one, 2 * one]),
+        )
 
 
 class DistanceCombinations(Functional):
@@ -209,13 +221,3 @@ class DistanceCombinations(Functional):
 
     def svec_operator(self, Q: Array) -> Array:
         return np.asarray(self.combination @ self.distances.svec_operator(Q))
-
-
-def _distance(i: Index, j: Index, sign: float) -> Triplets:
-    owner, one = np.arange(i.size), np.ones(i.size)
-    return Triplets(
-        np.tile(owner, 3),
-        np.concatenate([i, j, i]),
-        np.concatenate([i, j, j]),
-        sign * np.concatenate([one, one, -2 * one]),
-    )

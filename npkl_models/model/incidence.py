@@ -11,6 +11,8 @@ import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Index, Matrix, positions
 
+DENSE = 8  # one dense product replaces the rows of each triplet if n^2 is at most this many times their number
+
 
 @dataclass(frozen=True, eq=False)
 class Incidence:
@@ -65,13 +67,17 @@ class Incidence:
 
     def of_product(self, V: Array, U: Array) -> Array:
         """Values on the (possibly asymmetric) product V U'."""
-        return self.collect(np.einsum("er,er->e", V[self.row], U[self.column]))
+        return self.collect(self._inner(V, U))
 
     def along(self, V: Array, D: Array) -> Array:
         """Derivative of the values on V V' along D."""
-        parts = np.einsum("er,er->e", V[self.row], D[self.column])
-        parts += np.einsum("er,er->e", D[self.row], V[self.column])
-        return self.collect(parts)
+        return self.collect(self._inner(V, D) + self._inner(D, V))
+
+    def _inner(self, V: Array, U: Array) -> Array:
+        """The inner products of the rows of V and U that the triplets name."""
+        if self.n * self.n <= DENSE * self.row.size:
+            return (V @ U.T)[self.row, self.column]
+        return np.einsum("er,er->e", V[self.row], U[self.column])
 
     def halves(self, y: Array) -> Array:
         """Half of coefficient * y[owner], the entry of each order of a triplet in sum_e y_e M_e."""

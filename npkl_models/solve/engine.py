@@ -27,6 +27,7 @@ from npkl_models.solve.options import IterativeOptions
 from npkl_models.solve.watch import BROKEN, Watch
 
 FIRST_LOOK = 1e3  # the first look comes once the residual is below this multiple of tol
+FARTHEST = 0.05  # and below this, however large tol is
 THOROUGH = 0.1  # below this multiple of tol, a quick certificate without a bound is followed by a full one
 DUE = 5.0  # another look comes after this many times the work of a certificate
 NEXT_LOOK = 0.2  # another look comes when the residual has fallen by this factor
@@ -137,7 +138,8 @@ class _Run:
         self.problem, self.engine, self.watch = problem, engine, watch
         self.tol = watch.options.tol
         self.last: Certificate | None = None
-        self.threshold = engine.first_look * self.tol
+        self.first_look = min(engine.first_look * self.tol, FARTHEST)
+        self.threshold = self.first_look
         self.best, self.best_at, self.level = np.inf, 0, np.inf
         self.rest = 0  # no look before this iteration
         self.worked = 0.0  # the engine's work at the last look
@@ -213,7 +215,7 @@ class _Run:
 
     def _look_if_settled(self, iteration: int) -> tuple[Status | None, float]:
         engine = self.engine
-        rested = iteration >= self.rest and engine.residual <= engine.first_look * self.tol
+        rested = iteration >= self.rest and engine.residual <= self.first_look
         settled = rested and (engine.residual <= self.threshold or self._due())
         falls = engine.objective < self.level - FALLING * self.tol * self.problem.size(engine.objective)
         if engine.residual < 0.9 * self.best or falls:
@@ -280,5 +282,5 @@ class _Run:
         return stuck or stationary or gained > WORTH * self.tol * self.problem.size(self.engine.objective)
 
     def _begin_again(self, iteration: int, rest: int, threshold: float = np.inf) -> None:
-        self.threshold, self.rest = min(self.engine.first_look * self.tol, threshold), iteration + rest
+        self.threshold, self.rest = min(self.first_look, threshold), iteration + rest
         self.best, self.best_at = np.inf, iteration

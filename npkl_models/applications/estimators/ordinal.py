@@ -143,16 +143,17 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
             if self.penalty != "auto":
                 raise ProblemError(f"penalty must be 'auto' or a positive number, got {self.penalty!r}")
             penalties = np.array(SHARES) * (largest_penalty(first) or 1.0)
-            self.penalties_, self.scores_ = penalties, self._held_out(given.rows, first.n, penalties, seed)
+            self.penalties_ = penalties
+            self.scores_, factors = self._held_out(given.rows, first.n, penalties, seed)
             self.penalty_ = float(penalties[int(np.nanargmax(self.scores_))])
         else:
             self.penalty_ = positive_number(self.penalty, "penalty")
-            self.penalties_, self.scores_ = np.array([self.penalty_]), np.array([np.nan])
+            self.penalties_, self.scores_, factors = np.array([self.penalty_]), np.array([np.nan]), None
         problem = ordinal(given.rows, first.n, loss=self.loss, penalty=self.penalty_, ties=given.ties)
         solving: dict[str, Any] = {"tol": self.tol} | dict(self.options or {})
         self.solution_ = problem.solve(self.backend, **solving)
         self.factor_ = self._factor(self.solution_)
-        self._refine(given.rows, first.n, seed)
+        self._refine(given.rows, first.n, seed, factors)
         self.embedding_ = _leading(self.factor_, self.n_components)
         return self
 
@@ -211,16 +212,19 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "solution_")
         return self.solution_.certificate
 
-    def _held_out(self, rows: Index, n: int, penalties: Array, seed: int) -> Array:
-        """The share of held-out comparisons that the kernel of each penalty answers."""
+    def _held_out(self, rows: Index, n: int, penalties: Array, seed: int) -> tuple[Array, list[Array]]:
+        """The share of held-out comparisons that the kernel of each penalty answers, and the best's factors."""
         parts = self._parts(rows, seed)
-        scores = np.full(penalties.size, np.nan)
+        scores, best = np.full(penalties.size, np.nan), list[Array]()
         for at, penalty in enumerate(penalties):
-            every = [answered(self._of_part(rows, known, n, penalty), rows[~known]) for known in parts]
-            scores[at] = np.mean(every)
-            if at >= ENOUGH and np.nanargmax(scores) <= at - ENOUGH:
+            factors = [self._of_part(rows, known, n, penalty) for known in parts]
+            every = zip(factors, parts, strict=True)
+            scores[at] = np.mean([answered(V, rows[~known]) for V, known in every])
+            if np.nanargmax(scores) == at:
+                best = factors
+            elif np.nanargmax(scores) <= at - ENOUGH:
                 break  # kernels of smaller penalties have more columns, take longer, and are no better
-        return scores
+        return scores, best
 
     def _parts(self, rows: Index, seed: int) -> list[Mask]:
         """Which comparisons are known while each part is held out; enough parts for 3,000 answers."""
@@ -239,8 +243,11 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         V = problem.solve("burer_monteiro", tol=ROUGH, random_state=0).V
         return np.zeros((n, 1)) if V is None else V
 
-    def _refine(self, rows: Index, n: int, seed: int) -> None:
-        """Replace the factor by its refinement, if one is asked for or answers more held-out comparisons."""
+    def _refine(self, rows: Index, n: int, seed: int, factors: list[Array] | None) -> None:
+        """Replace the factor by its refinement, if one is asked for or answers more held-out comparisons.
+
+        ``factors`` are those of the kernels of all parts but one, if they are known.
+        """
         kinds = (None, *REFINEMENTS) if self.refine == "auto" else (self.refine,)
         for kind in kinds:
             if kind is not None:
@@ -250,7 +257,8 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         best = ways[0]
         if len(ways) > 1:
             parts = self._parts(rows, seed)
-            factors = [self._of_part(rows, known, n, self.penalty_) for known in parts]
+            if factors is None:
+                factors = [self._of_part(rows, known, n, self.penalty_) for known in parts]
             scores = []
             for way in ways:
                 told = [
