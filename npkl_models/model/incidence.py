@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from npkl_models.linalg import Array, Index, Matrix, positions
 
 DENSE = 8  # one dense product replaces the rows of each triplet if n^2 is at most this many times their number
+CACHED = 40_000  # numbers of two blocks of rows that stay in a processor's cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +78,19 @@ class Incidence:
         """The inner products of the rows of V and U that the triplets name."""
         if self.n * self.n <= DENSE * self.row.size:
             return (V @ U.T)[self.row, self.column]
-        return np.einsum("er,er->e", V[self.row], U[self.column])
+        if self.row.size * V.shape[1] <= CACHED:
+            return np.einsum("er,er->e", V[self.row], U[self.column])
+        out = np.einsum("nr,nr->n", V, U)[self.row]
+        step = max(CACHED // V.shape[1], 1)
+        for at in range(0, self.off_diagonal.size, step):
+            e = self.off_diagonal[at : at + step]
+            out[e] = np.einsum("er,er->e", V[self.row[e]], U[self.column[e]])
+        return out
+
+    @cached_property
+    def off_diagonal(self) -> Index:
+        """The triplets whose row is not their column."""
+        return np.flatnonzero(self.row != self.column)
 
     def halves(self, y: Array) -> Array:
         """Half of coefficient * y[owner], the entry of each order of a triplet in sum_e y_e M_e."""

@@ -42,6 +42,7 @@ SPARED = 0.99995  # share of the component that the first search uses; the rest 
 FURTHER, FINER = 1e-6, 14  # first relative increase of the distance if the errors are larger; halvings
 HALVINGS = 50  # of the interval in which the bound is searched for, on a logarithmic scale
 ROUGH = 0.01  # share of a positive eigenvalue that a Cholesky proof may give away
+PLAIN = 4  # a run without deflation may have so many times the steps
 STALLED, PATIENT = 60, 4.0  # a run may be given up after so many steps if it needs so many times more
 
 
@@ -154,13 +155,16 @@ def by_lanczos(
     if local:
         Q = Q[:, ~is_local(Q) | (np.linalg.norm(S @ Q, axis=0) <= tight(query.accuracy, upper))]
     held = Deflation(S, Q, NEAR_NULL * upper)
+    component = smallest_component(n, query.failure_probability)
+    share = query.accuracy / upper
+    if not query.quick and _misses(held, query.accuracy, upper) and _suffices(PLAIN * steps, component, share):
+        held, steps = Deflation(S, Q[:, :0], 0.0), PLAIN * steps
     if held.size == n:
         low = float(held.inner[0])
         return EigenBound(low - held.coupling - held.rounding(upper), low, "proved", held.lowest()), None
     if query.quick and held.size and held.whole(upper) < -query.accuracy:
         low = float(held.inner[0])  # no bound on the complement could suffice
         return EigenBound(-np.inf, low, "estimated", held.lowest(), 1.0, held.coupling), None
-    component = smallest_component(n, query.failure_probability)
     start = held.remove(np.random.default_rng(query.random_state).standard_normal(n))
     stop = _Stop(held, query, component, local)
     found, run = search(held, start, min(steps, n - held.size), component, stop, 1, upper)
@@ -174,6 +178,22 @@ def by_lanczos(
         return EigenBound(estimate, estimate, "estimated", vector, 1.0), hint
     bound = held.whole(found.lower) - held.rounding(upper)
     return EigenBound(bound, estimate, "probable", vector, query.failure_probability, held.coupling), hint
+
+
+def _misses(held: Deflation, accuracy: float, upper: float) -> bool:
+    """Whether the coupling of a deflation costs more than the accuracy, and its own eigenvalues do not.
+
+    A certificate allows twice the accuracy.
+    """
+    return bool(held.size and held.inner[0] >= -2 * accuracy and held.whole(NEAR_NULL * upper) < -accuracy)
+
+
+def _suffices(steps: int, component: float, accuracy: float) -> bool:
+    """Whether a run shows an eigenvalue to this share of the norm, if eigenvalues are dense in the spectrum.
+
+    By Chebyshev polynomials, j steps do so if cosh(2 j sqrt(accuracy)) >= 1 / component.
+    """
+    return 2 * steps * np.sqrt(accuracy) >= np.log(2 / component)
 
 
 class _Stop:

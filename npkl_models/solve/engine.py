@@ -20,6 +20,7 @@ from npkl_models.errors import UnsupportedError
 from npkl_models.linalg import Array
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
+from npkl_models.proof.bounds import DENSE_EIGH
 from npkl_models.proof.factorisation import DENSE_CHOLESKY, can_factorise
 from npkl_models.solve.cost import certificate_seconds, proof_seconds
 from npkl_models.solve.judge import Claim
@@ -29,6 +30,7 @@ from npkl_models.solve.watch import BROKEN, Watch
 FIRST_LOOK = 1e3  # the first look comes once the residual is below this multiple of tol
 FARTHEST = 0.05  # and below this, however large tol is
 THOROUGH = 0.1  # below this multiple of tol, a quick certificate without a bound is followed by a full one
+FACTORISED = 0.1  # a full certificate may follow after this share of the work of a factorisation
 DUE = 5.0  # another look comes after this many times the work of a certificate
 NEXT_LOOK = 0.2  # another look comes when the residual has fallen by this factor
 CLEARLY = 10.0  # a negative eigenvalue counts if it costs this many times as much as the residual
@@ -231,13 +233,9 @@ class _Run:
     def _look(self, iteration: int, stuck: bool) -> tuple[Status | None, float]:
         """Certify; then stop, correct the factor, add a column, or require a smaller residual."""
         engine, residual, objective = self.engine, self.engine.residual, self.engine.objective
-        self.worked = engine.work
+        since, self.worked = engine.work - self.worked, engine.work
         found = self._certificate(quick=True)
-        if (
-            residual <= THOROUGH * self.tol
-            and not np.isfinite(found.bound)
-            and not self._way_down(found, stuck)
-        ):
+        if self._incomplete(found, since) and not self._way_down(found, stuck):
             found = self._certificate(quick=False)
         if found.certifies(self.tol):
             found = self._proof(found)
@@ -262,11 +260,33 @@ class _Run:
             self.threshold = min(self.threshold, NEXT_LOOK * engine.residual)
         return None, found.bound
 
+    def _incomplete(self, found: Certificate, since: float) -> bool:
+        """Whether a full certificate may show more than this quick one.
+
+        ``since`` is the work since the last look. A factorisation may cost more, since it may end the run.
+        """
+        if found.certifies(self.tol):
+            return False
+        order, residual = self.problem.order, self.engine.residual
+        if residual <= THOROUGH * self.tol and not np.isfinite(found.bound):
+            return True
+        if order <= DENSE_EIGH or residual > self.tol or self._owed(found) > self._needed(found):
+            return False
+        dense = order <= DENSE_CHOLESKY
+        return since >= (FACTORISED * proof_seconds(order) if dense else certificate_seconds(self.problem))
+
+    def _owed(self, found: Certificate) -> float:
+        """What the slack's smallest eigenvalue costs."""
+        return -found.min_eigenvalue * float(np.sum(self.engine.V**2))
+
+    def _needed(self, found: Certificate) -> float:
+        """The gap that suffices."""
+        return self.tol * self.problem.size(found.objective, found.bound)
+
     def _way_down(self, found: Certificate, stuck: bool) -> bool:
         """Whether the slack's negative eigenvalue costs clearly more than the residual."""
         residual = self.engine.residual * self.problem.size(2 * found.objective)
-        cost = -found.min_eigenvalue * float(np.sum(self.engine.V**2))
-        needed = self.tol * self.problem.size(found.objective, found.bound)
+        cost, needed = self._owed(found), self._needed(found)
         worth = cost > WORTH * needed or not np.isfinite(needed)
         return (cost > CLEARLY * residual or stuck) and worth
 
