@@ -74,10 +74,10 @@ def read_distances_csv(path: str | Path) -> Distances:
         return Distances(names, i, j, number[first], kept, len(ends) - first.size)
 
 
-def read_anchors_csv(path: str | Path, names: tuple[str, ...]) -> tuple[Index, Array]:
+def read_anchors_csv(path: str | Path, names: tuple[str, ...] | None = None) -> tuple[Index, Array]:
     """Read anchors: a line has a sensor of ``names`` and its coordinates; their positions in ``names``.
 
-    A first line such as sensor,x,y is a header.
+    A first line such as sensor,x,y is a header. By default, ``names`` are those of the file.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def read_anchors_csv(path: str | Path, names: tuple[str, ...]) -> tuple[Index, A
     what = "a csv of anchors: a sensor and its coordinates"
     cells = _read(path, what, range(2, 100), 1, FIRST)
     with gate(path, what):
-        points = _places(cells, 0, names)
+        points = _places(cells, 0, in_order({row[0] for row in cells.rows}) if names is None else names)
         order = np.argsort(points, kind="stable")
         again = np.flatnonzero(np.diff(points[order]) == 0)
         if again.size:
