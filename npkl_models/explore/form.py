@@ -65,13 +65,7 @@ class Form:
             if key not in (None, ""):
                 files[name] = _uploaded(upload, key, uploads)
                 own[name] = files[name].name
-        if "data" not in files:
-            data = FIELDS["data"]
-            chosen("data set", data.read(own.get("data", data.default))[:LONGEST], datasets.names())
-        if "pairs" not in files and isinstance(FIELDS["pairs"].read(own.get("pairs", 1)), str):
-            raise ProblemError(f"pairs must be a finite number, got {short(own['pairs'])}")
-        if "anchors" not in files and isinstance(FIELDS["anchors"].read(own.get("anchors")), str):
-            raise ProblemError(f"anchors must be an integer, got {short(own['anchors'])}")
+        _read_no_other_file(own, files)
         if not files.keys().isdisjoint(("comparisons", "distances")):  # the page sends its fields of points
             own = {name: value for name, value in own.items() if name not in FROM_POINTS}
         elif files:
@@ -145,6 +139,17 @@ def _fields(formulation: str) -> list[str]:
 def number_of(name: str, value: Any, whole: bool = False) -> Any:
     """The value as a finite float or an int; any other value raises a ProblemError that names the field."""
     return Field(name, "int" if whole else "float", 0, "", "").read(value)
+
+
+def _read_no_other_file(own: Mapping[str, Any], files: Mapping[str, Path]) -> None:
+    """An error if a field that may be a file names one that is not uploaded."""
+    if "data" not in files:
+        data = FIELDS["data"]
+        chosen("data set", data.read(own.get("data", data.default))[:LONGEST], datasets.names())
+    for name, kind in (("pairs", "a finite number"), ("anchors", "an integer")):
+        given = own.get(name, FIELDS[name].default)
+        if name not in files and isinstance(FIELDS[name].read(given), str):
+            raise ProblemError(f"{name} must be {kind}, got {short(given)}")
 
 
 def _uploaded(name: str, key: Any, uploads: Mapping[str, Path]) -> Path:

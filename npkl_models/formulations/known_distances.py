@@ -195,8 +195,8 @@ def drawn_anchors(X: Any, count: int, random_state: int | None = 0) -> tuple[Ind
     --------
     >>> from npkl_models.formulations.known_distances import drawn_anchors
     >>> drawn_anchors([[0.0], [1.0], [3.0]], 2)
-    (array([0, 1]), array([[0.],
-           [1.]]))
+    (array([1, 2]), array([[1.],
+           [3.]]))
     """
     points = np.asarray(real_array(X, "points"), dtype=float)
     if whole_number(count, "anchors", 2) > len(points):
