@@ -82,6 +82,8 @@ def _read(options: argparse.Namespace) -> Network:
     names, anchors, asked = measured.names, None, options.dimensions
     if asked is not None and asked < 1:
         raise ProblemError(f"--dimensions must be at least 1, got {asked}")
+    if not np.isfinite(options.spread):
+        raise ProblemError(f"--spread must be a finite number, got {options.spread}")
     if options.anchors is not None:
         found = read_anchors_csv(options.anchors, names)
         width = found[1].shape[1]

@@ -159,6 +159,7 @@ def test_bad_options_are_named(network, capsys):
     assert "no file of that name" in refused(capsys, "nowhere.csv")
     assert "no file of that name" in refused(capsys, "distances.csv", "--anchors", "nowhere.csv")
     assert "--dimensions must be at least 1" in refused(capsys, "distances.csv", "--dimensions", "0")
+    assert "--spread must be a finite number, got nan" in refused(capsys, "distances.csv", "--spread", "nan")
     said = refused(capsys, "distances.csv", "--anchors", "anchors.csv", "--dimensions", "3")
     assert "anchors.csv must have 3 coordinates of each anchor, as --dimensions says, got 2" in said
     assert "must end with .csv" in refused(capsys, "distances.csv", "--out", "found.npz")
