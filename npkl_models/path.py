@@ -141,7 +141,9 @@ def regularization_path(
     problem : Problem
         The problem.
     parameter : {"bound", "penalty", "p", "weight"}
-        Parameter that varies: B, G or p of tr K^p, or a factor on the weights of all losses (C, gamma).
+        Parameter that varies: B, G or p of tr K^p, or a factor on the weights of all losses (C, gamma). The
+        penalty of `ordinal` and `distances`, which is not 0, is one too: any cost that is a multiple of a
+        diagonal of zeros and ones.
     values : sequence of float, or tuple (low, high) together with ``tol``
         Values of the parameter. With a tuple of two values and ``tol``, the path chooses its own values: at
         every value from ``low`` to ``high``, a stored kernel is proved to be within the relative gap ``tol``
@@ -206,6 +208,9 @@ def regularization_path(
     interval = isinstance(values, tuple) and len(values) == 2 and options.get("tol") is not None
     tol = _tolerance(problem, parameter, values, options) if interval else None
     own = own_value(problem, parameter)
+    if parameter == "penalty":
+        for end in (grid[0], grid[-1]):
+            with_parameter(problem, parameter, float(end))
     name = choose(problem, parameter, options, tol is None) if backend == "auto" else backend
     job = Stretch(
         problem, parameter, name, dict(options), place_of(folder, problem, backend=name, **options), own

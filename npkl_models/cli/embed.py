@@ -56,9 +56,5 @@ def _found(model: OrdinalEmbedding, given: Comparisons) -> str:
 def _write(path: Path, model: OrdinalEmbedding, given: Comparisons) -> None:
     head = ",".join(["object", *(f"x{k + 1}" for k in range(model.embedding_.shape[1]))])
     rows = zip(given.names, model.embedding_.tolist(), strict=False)
-    lines = [",".join([_cell(name), *map(repr, row)]) for name, row in rows]
+    lines = [",".join([output.cell(name), *map(repr, row)]) for name, row in rows]
     write_text(path, "\n".join([head, *lines]) + "\n")
-
-
-def _cell(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"' if any(mark in name for mark in ',"\n') else name

@@ -15,15 +15,16 @@ import npkl_models.interrupts as interrupts
 from npkl_models._first import STATUS, end_at_once
 from npkl_models._version import __version__
 from npkl_models.cli.console import printer
-from npkl_models.cli.parser import others, points, problems
+from npkl_models.cli.parser import others, points, problems, sensors
 from npkl_models.cli.parser.shared import Parser
 from npkl_models.errors import NPKLError
 
 USAGE = 2
 COMMANDS = (
-    problems.add_solve, points.add_cluster, points.add_label, points.add_embed, problems.add_crosscheck,
-    problems.add_path, problems.add_explain, others.add_explore, others.add_backends, others.add_datasets,
-    problems.add_report, others.add_export, others.add_warm_up, others.add_version,
+    problems.add_solve, points.add_cluster, points.add_label, points.add_embed, sensors.add_locate,
+    problems.add_crosscheck, problems.add_path, problems.add_explain, others.add_explore,
+    others.add_backends, others.add_datasets, problems.add_report, others.add_export, others.add_warm_up,
+    others.add_version,
 )  # fmt: skip
 
 

@@ -96,3 +96,8 @@ def write_labels(path: Path, labels: Index) -> None:
     """Write a header, and one label in each line."""
     lines = "\n".join(map(str, labels.tolist()))
     write_text(path, f"cluster\n{lines}\n")
+
+
+def cell(name: str) -> str:
+    """A name as a cell of a csv, in quotation marks if it needs them."""
+    return '"' + name.replace('"', '""') + '"' if any(mark in name for mark in ',"\n') else name

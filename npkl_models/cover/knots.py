@@ -91,7 +91,7 @@ def objectives_of_one_kernel(
 ) -> tuple[tuple[float, ...], Array]:
     """Upper bounds on the objectives of one and the same feasible kernel near V V', and its factor.
 
-    There is a bound for each of several problems that differ in weights or in a penalty, not in constraints.
+    There is a bound for each of several problems that differ in weights or a penalty, not in constraints.
     The bounds include rounding and the move to a kernel that meets the constraints exactly, as in a
     certificate. They are inf without proof.
     """
@@ -103,7 +103,7 @@ def objectives_of_one_kernel(
         return tuple(float("inf") for _ in problems), found.V
     out = []
     for problem in problems:
-        own = replace(inside, terms=problem.terms, regularizer=problem.regularizer)
+        own = replace(inside, cost=problem.cost, terms=problem.terms, regularizer=problem.regularizer)
         value = own.objective_of_factor(found.V)
         upper = found.near.upper(own, found.V, value, folded) + rounding.objective(own, found.V, value)
         out.append(float(upper) if np.isfinite(upper) else float("inf"))

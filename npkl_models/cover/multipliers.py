@@ -52,7 +52,7 @@ class DualPoint:
 
     def support_at(self, axis: Axis, x: float) -> float:
         """An upper bound on R*(-S) at another coordinate; R* is homogeneous in the parameter of the trace."""
-        if axis.parameter == "weight" or self.support == 0.0:
+        if axis.parameter == "weight" or axis.of_cost or self.support == 0.0:
             return self.support
         if axis.parameter == "bound":
             return self.support * (x / self.x) * (1 + 4 * MIXED)
@@ -73,7 +73,7 @@ def dual_point(axis: Axis, problem: Statement, x: float, found: Certificate) -> 
     if not (np.isfinite(low) and np.isfinite(high)):
         return None
     support = max(0.0, -found.bound - low)
-    linear = axis.parameter == "penalty" and axis.power == 1
+    linear = axis.parameter == "penalty" and axis.power == 1 and not axis.of_cost
     return DualPoint(x, found.multipliers, 0.0 if linear else support, high)
 
 

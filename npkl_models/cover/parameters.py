@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError, chosen
 from npkl_models.model.regularizer import Regularizer
@@ -25,6 +26,11 @@ def with_parameter(problem: Problem, parameter: str, value: float) -> Problem:
         if value <= 0:
             raise ProblemError(f"weight must be positive, got {value}")
         return replace(problem, terms=tuple(replace(t, weight=value * t.weight) for t in problem.terms))
+    if parameter == "penalty" and (penalised := penalty_of_cost(problem)) is not None:
+        if not value * penalised > 0:
+            sign = "positive" if penalised > 0 else "negative"
+            raise ProblemError(f"penalty must be {sign}, like the problem's own {penalised:g}, got {value}")
+        return replace(problem, cost=value / penalised * problem.cost)
     return replace(problem, regularizer=replace(trace_power(problem, parameter), **{parameter: value}))
 
 
@@ -34,13 +40,30 @@ def own_value(problem: Problem, parameter: str) -> float:
     if parameter == "weight":
         with_parameter(problem, parameter, 1.0)
         return 1.0
+    if parameter == "penalty" and (penalised := penalty_of_cost(problem)) is not None:
+        return penalised
     return float(getattr(trace_power(problem, parameter), parameter))
+
+
+def penalty_of_cost(problem: Problem) -> float | None:
+    """The penalty of the trace, of all points or of some, that the cost states; None for any other cost.
+
+    `ordinal` and `distances` state their penalty so: the cost is a multiple of a diagonal of zeros and ones.
+    """
+    C, R = sp.coo_array(problem.cost), problem.regularizer
+    if R.spectral is not None and getattr(R, "penalty", None) is not None:
+        return None
+    values = C.data[C.data != 0]
+    plain = values.size and bool((values == values[0]).all() and (C.row == C.col)[C.data != 0].all())
+    return float(values[0]) if plain else None
 
 
 def trace_power(problem: Problem, parameter: str) -> Regularizer:
     """The regulariser of a problem, if it has the parameter."""
     R = problem.regularizer
     if R.spectral is None or getattr(R, parameter, None) is None:
+        if parameter == "penalty" and problem.name == "distances":
+            raise ProblemError("a path along penalty must begin with a penalty that is not 0, got 0")
         raise ProblemError(f"{parameter} must be a parameter of the problem's regulariser, got {R!r}")
     return R
 
@@ -49,8 +72,9 @@ def trace_power(problem: Problem, parameter: str) -> Regularizer:
 class Axis:
     """A parameter of a problem between two values.
 
-    In the coordinate x, the optimum is concave or convex: concave in a factor on the weights and in the
-    penalty of the trace (x is the value), and convex in the radius x = B^(1/p) of tr K^p <= B.
+    In the coordinate x, the optimum is concave or convex: concave in a factor on the weights and in a
+    penalty of the trace, also one that the cost states (x is the value), and convex in the radius
+    x = B^(1/p) of tr K^p <= B.
 
     Attributes
     ----------
@@ -78,6 +102,11 @@ class Axis:
     def concave(self) -> bool:
         """Whether the optimum is concave in the coordinate; otherwise it is convex and never rises."""
         return self.parameter != "bound"
+
+    @cached_property
+    def of_cost(self) -> bool:
+        """Whether the parameter is a penalty that the cost states, and not the regulariser."""
+        return self.parameter == "penalty" and penalty_of_cost(self.problem) is not None
 
     @cached_property
     def power(self) -> float:

@@ -44,12 +44,16 @@ def read_comparisons_csv(path: str | Path) -> Comparisons:
             where = f"{path}, line {cells.lines[0]}"
             raise ProblemError(f"{where}: a comparison must have three or four columns, got {cells.width}")
         every = _checked(cells)
-        found = {cell for row in every for cell in row}
-        whole = all(cell.isdecimal() for cell in found)
-        names = tuple(sorted(found, key=(lambda cell: (int(cell), cell)) if whole else None))
+        names = in_order({cell for row in every for cell in row})
         place = {name: at for at, name in enumerate(names)}
         rows = np.array([[place[cell] for cell in row] for row in every], dtype=np.intp)
         return Comparisons(rows, names)
+
+
+def in_order(found: set[str]) -> tuple[str, ...]:
+    """Names, sorted as numbers if all are whole numbers, and otherwise as text."""
+    whole = all(cell.isdecimal() for cell in found)
+    return tuple(sorted(found, key=(lambda cell: (int(cell), cell)) if whole else None))
 
 
 def _checked(cells: Cells) -> list[list[str]]:

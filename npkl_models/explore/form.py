@@ -11,10 +11,12 @@ from npkl_models.data import datasets
 from npkl_models.errors import ProblemError, chosen, unknown
 from npkl_models.explore.mistakes import changer
 from npkl_models.formulations import FORMULATIONS
+from npkl_models.formulations.distances import KINDS
 from npkl_models.recipe.fields import FIELDS, LONGEST, PAGE, Field, Fields, short
 from npkl_models.recipe.made import Made
 from npkl_models.recipe.names import BASIS
 from npkl_models.recipe.recipe import Recipe, fields_of, needs_basis
+from npkl_models.recipe.told import FROM_POINTS
 from npkl_models.routes import backends
 
 CLUSTERS = Field(
@@ -33,7 +35,7 @@ MAX_ITER = Field(
 OWN = (WRONG, RANK, MAX_ITER, CLUSTERS)
 """The fields that only the page has."""
 SHOWN = (*(one for one in FIELDS.values() if one.label), *OWN)
-FILES = {"data": "data_file", "pairs": "pairs_file"}
+FILES = {name: f"{name}_file" for name in ("data", "pairs", "comparisons", "distances", "anchors")}
 """For each field that may be a file, the field with the key of an upload."""
 
 
@@ -63,12 +65,10 @@ class Form:
             if key not in (None, ""):
                 files[name] = _uploaded(upload, key, uploads)
                 own[name] = files[name].name
-        if "data" not in files:
-            data = FIELDS["data"]
-            chosen("data set", data.read(own.get("data", data.default))[:LONGEST], datasets.names())
-        if "pairs" not in files and isinstance(FIELDS["pairs"].read(own.get("pairs", 1)), str):
-            raise ProblemError(f"pairs must be a finite number, got {short(own['pairs'])}")
-        if files:
+        _read_no_other_file(own, files)
+        if not files.keys().isdisjoint(("comparisons", "distances")):  # the page sends its fields of points
+            own = {name: value for name, value in own.items() if name not in FROM_POINTS}
+        elif files:
             own.setdefault("n", None)  # all points of a file are used
         mine = {one.name: one.read(given.get(one.name)) for one in OWN}
         return cls(Recipe.from_dict(own, PAGE), files, **mine)
@@ -119,12 +119,13 @@ def controls() -> list[dict[str, Any]]:
 
 
 def formulations() -> dict[str, dict[str, Any]]:
-    """For each formulation: the fields that it uses, its summary line, and the size of its basis."""
+    """For each formulation: its fields, its summary, the size of its basis, and the losses if not all."""
     return {
         name: {
             "fields": _fields(name),
             "about": (builder.__doc__ or "").strip().split("\n")[0],
             "basis": str(BASIS) if needs_basis(name) else "none",
+            "losses": list(KINDS) if name == "distances" else [],
         }
         for name, builder in FORMULATIONS.items()
     }
@@ -138,6 +139,17 @@ def _fields(formulation: str) -> list[str]:
 def number_of(name: str, value: Any, whole: bool = False) -> Any:
     """The value as a finite float or an int; any other value raises a ProblemError that names the field."""
     return Field(name, "int" if whole else "float", 0, "", "").read(value)
+
+
+def _read_no_other_file(own: Mapping[str, Any], files: Mapping[str, Path]) -> None:
+    """An error if a field that may be a file names one that is not uploaded."""
+    if "data" not in files:
+        data = FIELDS["data"]
+        chosen("data set", data.read(own.get("data", data.default))[:LONGEST], datasets.names())
+    for name, kind in (("pairs", "a finite number"), ("anchors", "an integer")):
+        given = own.get(name, FIELDS[name].default)
+        if name not in files and isinstance(FIELDS[name].read(given), str):
+            raise ProblemError(f"{name} must be {kind}, got {short(given)}")
 
 
 def _uploaded(name: str, key: Any, uploads: Mapping[str, Path]) -> Path:

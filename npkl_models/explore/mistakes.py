@@ -11,7 +11,8 @@ from npkl_models.applications.audit import audit_pairs
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Index
 from npkl_models.model.pairs import Pairs
-from npkl_models.recipe.made import Change, Script, Shown
+from npkl_models.recipe.made import Change
+from npkl_models.recipe.script import Script, Shown
 
 LISTED = 10  # number of pairs that the page lists
 SOURCE = "with_mistakes"

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
+from npkl_models.data.comparisons import read_comparisons_csv
+from npkl_models.data.sensors import read_anchors_csv, read_distances_csv
 from npkl_models.data.tables import read_pairs, read_points
 from npkl_models.errors import NPKLError, ProblemError, chosen
 from npkl_models.explore.requests import MOST_FILE
 from npkl_models.files.atomic import write_bytes
 from npkl_models.recipe.fields import LONGEST, short
 
-KINDS = ("points", "pairs")  # kinds of files
 LONGEST_NAME = 120  # the largest number of bytes of a file's name
 MOST_POINTS = 2**31  # the number of points for the check of a file of pairs, before its points are known
 
@@ -40,7 +41,7 @@ class Uploads:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def keep(self, name: str, content: bytes, kind: str = "points") -> dict[str, str]:
-        """Keep a file of points or of pairs, and check its content."""
+        """Keep a file of one of `KINDS`, and check its content."""
         if len(content) > MOST_FILE:
             raise ProblemError(f"a file must have at most {MOST_FILE >> 20} MiB, got {len(content) >> 20}")
         chosen("kind of file", kind[:LONGEST], KINDS)
@@ -52,7 +53,7 @@ class Uploads:
         path.parent.mkdir()
         try:
             write_bytes(path, content)
-            about = _about_pairs(path) if kind == "pairs" else _about_points(path)
+            about = KINDS[kind](path)
         except Exception as error:
             shutil.rmtree(path.parent, ignore_errors=True)
             if isinstance(error, NPKLError | OSError):
@@ -76,3 +77,25 @@ def _about_points(path: Path) -> str:
 def _about_pairs(path: Path) -> str:
     pairs = read_pairs(path, MOST_POINTS)
     return f"{len(pairs.must_link)} must-links, {len(pairs.cannot_link)} cannot-links"
+
+
+def _about_comparisons(path: Path) -> str:
+    found = read_comparisons_csv(path)
+    return f"{len(found.rows)} comparisons of {len(found.names)} objects"
+
+
+def _about_distances(path: Path) -> str:
+    found = read_distances_csv(path)
+    return f"{found.d.size} distances of {len(found.names)} sensors"
+
+
+def _about_anchors(path: Path) -> str:
+    points, positions = read_anchors_csv(path)
+    return f"{points.size} anchors in {positions.shape[1]} dimensions"
+
+
+KINDS = {
+    "points": _about_points, "pairs": _about_pairs, "comparisons": _about_comparisons,
+    "distances": _about_distances, "anchors": _about_anchors,
+}  # fmt: skip
+"""For each kind of file, what is said of it; reading checks it."""

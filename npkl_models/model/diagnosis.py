@@ -10,10 +10,12 @@ import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Index
 from npkl_models.model.functionals import Entries
+from npkl_models.model.mistakes import of_comparisons, of_distances
 from npkl_models.model.pairs import components
 from npkl_models.model.statement import Statement
 from npkl_models.proof.bounds import min_eigenvalue
 
+OWN = {"distances": of_distances, "ordinal": of_comparisons}
 SCALE_RATIO = 1e6
 ROUNDED = 1e-10  # relative to the largest entry: smaller eigenvalues count as zero
 
@@ -30,7 +32,14 @@ class Finding:
 
 
 def diagnose(problem: Statement) -> tuple[Finding, ...]:
-    """Find contradictions, disconnected graphs, unboundedness and bad scaling; an empty tuple means none."""
+    """Find contradictions, disconnected graphs, unboundedness and bad scaling; an empty tuple means none.
+
+    Problems of comparisons and of measured distances are judged in their own words.
+    """
+    own = OWN.get(problem.name)
+    if own is not None:
+        told = tuple(Finding(kind, message) for kind, message in own(problem))
+        return (*told, *_unboundedness(problem), *_scaling(problem))
     checks = (_contradictions, _disconnection, _unboundedness, _scaling)
     return tuple(finding for check in checks for finding in check(problem))
 
@@ -43,6 +52,11 @@ def diagonal_weight(problem: Statement) -> Array:
             i, j = term.functional.indices
             np.add.at(total, i[i == j], term.weight[i == j])
     return total
+
+
+def square_losses(problem: Statement) -> bool:
+    """Whether losses of measured distances grow like squares, faster than a penalty of the trace falls."""
+    return all(term.loss.quadratic for term in problem.terms if term.name == "distances")
 
 
 def _contradictions(problem: Statement) -> Iterator[Finding]:
@@ -117,6 +131,8 @@ def _unboundedness(problem: Statement) -> Iterator[Finding]:
     confined = problem.regularizer.finite_support or problem.regularizer.row_multipliers
     if confined or problem.equalities or bool(np.all(diagonal_weight(problem) > 0)):
         return
+    if problem.name == "distances" and (square_losses(problem) or not problem.cost.nnz):
+        return  # the builder joins all points, so the distances bound the kernel
     S, open_below = problem.cost, [term for term in problem.terms if not term.loss.nonnegative]
     for term in open_below:
         S = S + term.functional.adjoint(term.derivative(np.zeros(term.functional.size)))

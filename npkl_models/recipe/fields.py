@@ -156,6 +156,19 @@ class Fields:
         "of pairs with two row numbers that begin at 0, then must or cannot (or 1 or -1)", "pairs",
         label="Each kind, × n", metavar="SHARE|FILE", low=0, of=("pairs",),
     )  # fmt: skip
+    comparisons: str | None = _asked(
+        None, "FILE: a csv of comparisons, as for npkl embed, in place of a set of which ten a point are "
+        "drawn", "pairs", metavar="FILE", of=("comparisons",),
+    )  # fmt: skip
+    distances: str | None = _asked(
+        None, "FILE: a csv of measured distances, as for npkl locate, in place of those of neighbours in a "
+        "set", "pairs", metavar="FILE", of=("anchors",),
+    )  # fmt: skip
+    anchors: int | str | None = _asked(
+        None, "COUNT: so many points of the set, drawn at random, have known positions; FILE: a csv of known "
+        "positions, beside a file of distances", "data", label="Anchors", empty="none",
+        metavar="COUNT|FILE", low=2, of=("anchors",),
+    )  # fmt: skip
     seed: int = _asked(0, "seed of all draws: pairs, points, starts", "pairs", label="Seed", low=0)
     formulation: str = _asked(
         "pcp", "the problem to solve", "problem", label="Formulation", choices=FORMULATIONS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,36 +21,8 @@ from npkl_models.model.pairs import Pairs
 from npkl_models.problem import Problem
 from npkl_models.recipe.fields import FIELDS, Fields
 from npkl_models.recipe.names import BASIS
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A value, and its expression in the code."""
-
-    value: Any
-    text: str
-
-
-@dataclass
-class Script:
-    """The lines of code that have made the values so far."""
-
-    imports: list[str] = field(default_factory=lambda: ["import npkl_models as nm"])
-    lines: list[str] = field(default_factory=list)
-
-    def do(self, name: str, function: Callable[..., Any], source: str, *given: Any, **by_name: Any) -> Shown:
-        """Call a function, and write down ``name = source(...)`` without arguments that are None."""
-        by_name = {key: one for key, one in by_name.items() if one is not None}
-        made = function(*map(_value, given), **{key: _value(one) for key, one in by_name.items()})
-        words = [*map(_text, given), *(f"{key}={_text(one)}" for key, one in by_name.items())]
-        self.lines.append(f"{name} = {source}({', '.join(words)})")
-        return Shown(made, name)
-
-    def code(self, *more: str, imports: tuple[str, ...] = ()) -> str:
-        """The program, with the given lines at its end."""
-        head = list(dict.fromkeys([*sorted(imports), *self.imports]))
-        return "\n".join([*head, "", *self.lines, *more]) + "\n"
-
+from npkl_models.recipe.script import Script, Shown, value_of
+from npkl_models.recipe.told import anchors_of, make_told, told_by
 
 Change = Callable[[Script, Shown], Shown]
 """A further step, which replaces the drawn pairs by other pairs."""
@@ -69,10 +41,14 @@ class Made:
 def make(asked: Fields, files: Mapping[str, Path], change: Change | None = None) -> Made:
     """Make the problem of a recipe.
 
-    ``files`` maps "data" or "pairs" to the path of an uploaded file. ``change`` is a further step that
-    replaces the pairs.
+    ``files`` maps "data", "pairs", "comparisons", "distances" or "anchors" to the path of an uploaded
+    file. ``change`` is a further step that replaces the pairs.
     """
     script = Script()
+    if (file := told_by(asked)) is not None:
+        told, n, what = make_told(script, asked, files)
+        origin = " (uploaded)" if files else ""
+        return Made(told, None, script, f"{Path(file).stem}, {n} {what}{origin}")
     data = _data(script, asked, files)
     points, n = Shown(data.value.X, f"{data.text}.X"), data.value.n
     made: dict[str, Shown] = {}
@@ -97,6 +73,7 @@ def make(asked: Fields, files: Mapping[str, Path], change: Change | None = None)
         ),
         "observed": lambda: _observed(script, points, asked),
         "comparisons": lambda: _comparisons(script, points, n, asked),
+        "anchors": lambda: anchors_of(script, points, asked),
         "labels_or_kernel": lambda: _classes(data, "labels"),
         "C": lambda: asked.gamma, "n_basis": lambda: size,
         "bound": lambda: float(n) if asked.bound is None and asked.penalty is None else asked.bound,
@@ -177,7 +154,7 @@ def _arguments(
         value = makers[key]() if key in makers else getattr(asked, key)
         if one.default is inspect.Parameter.empty:
             given.append(value)
-        elif _value(value) != one.default:
+        elif value_of(value) != one.default:
             by_name[key] = value
     return given, by_name
 
@@ -186,11 +163,3 @@ def _file(script: Script, name: str, place: Path | None) -> Shown:
     """The path of a file, which appears in the code under its given name."""
     script.imports.append("from npkl_models.data import tables")
     return Shown(name if place is None else place, repr(name))
-
-
-def _value(one: Any) -> Any:
-    return one.value if isinstance(one, Shown) else one
-
-
-def _text(one: Any) -> str:
-    return one.text if isinstance(one, Shown) else repr(one)

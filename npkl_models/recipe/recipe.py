@@ -15,6 +15,7 @@ from npkl_models.formulations import FORMULATIONS
 from npkl_models.problem import Problem
 from npkl_models.recipe.fields import FIELDS, LONGEST, Fields
 from npkl_models.recipe.made import Change, Made, make
+from npkl_models.recipe.told import FROM_POINTS, told_by
 from npkl_models.routes import get_backend
 
 
@@ -50,7 +51,8 @@ class Recipe(Fields):
     @property
     def used(self) -> tuple[str, ...]:
         """The names of the fields that data and formulation use."""
-        return fields_of(self.formulation, self.data)
+        found = fields_of(self.formulation, self.data)
+        return found if told_by(self) is None else tuple(name for name in found if name not in FROM_POINTS)
 
     @property
     def differing(self) -> tuple[str, ...]:
@@ -76,7 +78,7 @@ class Recipe(Fields):
         return {name: getattr(self, name) for name in self.used}
 
     def _refuse_idle(self, given: Iterable[str]) -> None:
-        refuse_idle(f"{self.formulation} on {self.data}", self.used, given, _takers)
+        refuse_idle(f"{self.formulation} on {told_by(self) or self.data}", self.used, given, _takers)
 
     def made(self, files: Mapping[str, Path] | None = None, change: Change | None = None) -> Made:
         """The problem with its lines of code; ``files`` and ``change`` are as in `make`."""

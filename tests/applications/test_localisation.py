@@ -42,6 +42,37 @@ def test_a_sensor_with_two_distances_is_said_to_be_loose():
     assert model.unique_[1:].all()
 
 
+def test_what_is_unique_does_not_hang_on_the_random_start():
+    known, positions = radio_network(30, 4, 0.5, noise=0.02, random_state=0)
+    few = np.flatnonzero(np.bincount(np.concatenate(known[:2]), minlength=34)[:30] < 3)
+    found = [
+        nm.Localisation(unique=True, options={"random_state": seed})
+        .fit(known, anchors=(range(30, 34), positions[30:]))
+        .unique_
+        for seed in range(3)
+    ]
+    assert np.array_equal(found[0], found[1])
+    assert np.array_equal(found[0], found[2])
+    assert not found[0][few].any()
+    assert found[0].sum() == 29
+
+
+@pytest.mark.parametrize(("noise", "count"), [(0.0, 29), (0.02, 28)])  # noise leaves something at one more
+def test_what_is_unique_without_anchors(noise, count):
+    (i, j, d), positions = radio_network(30, 0, 0.6, noise=noise, random_state=3)
+    kept = (i != 0) & (j != 0)
+    two = np.argsort(np.linalg.norm(positions[1:] - positions[0], axis=1))[:2] + 1
+    near = np.linalg.norm(positions[two] - positions[0], axis=1)
+    known = np.append(i[kept], [0, 0]), np.append(j[kept], two), np.append(d[kept], near)
+    found = [
+        nm.Localisation(unique=True, options={"random_state": seed}).fit(known).unique_ for seed in range(3)
+    ]
+    assert np.array_equal(found[0], found[1])
+    assert np.array_equal(found[0], found[2])
+    assert not found[0][0]
+    assert found[0].sum() == count
+
+
 def test_spread_and_refinement_help_against_noise():
     noisy = radio_network(30, 5, 0.5, noise=0.1, random_state=1)[0]
     plain, spread = (nm.Localisation(spread=s).fit(noisy, anchors=ANCHORS) for s in (0.0, 0.01))

@@ -207,6 +207,61 @@ def pairs(data: bytes, n: int = 6) -> Any:
     return out
 
 
+def comparisons(data: bytes) -> list[Any]:
+    """The rows of names, with and without a header."""
+    found = (rows for rows in _readings(data, (3, 4)) if all(all(row) for row in rows))
+    return [[tuple(row) for row in rows] for rows in found]
+
+
+def distances(data: bytes) -> list[Any]:
+    """Two names in order, a distance and a weight (0 without), each pair once, with and without a header."""
+    return [one for rows in _readings(data, (3, 4)) if (one := _measured(rows, "", "")) is not None]
+
+
+def bounds(data: bytes) -> list[Any]:
+    """Two names in order and two bounds, each pair once; an empty cell is 0 and inf."""
+    every = (_measured(rows, "0", "inf") for rows in _readings(data, (4,)))
+    return [one for one in every if one is not None and all(low <= high for *_, low, high in one)]
+
+
+def anchors(data: bytes) -> list[Any]:
+    """The coordinates in the order of the names, with and without a header."""
+    out = []
+    for rows in _readings(data, range(2, 100)):
+        X, names = _numbers([row[1:] for row in rows]), [row[0] for row in rows]
+        if X is not None and len(set(names)) == len(names):
+            whole = all(name.isdecimal() for name in names)
+            order = sorted(range(len(names)), key=lambda k: (int(names[k]) if whole else 0, names[k]))
+            out.append([tuple(X[k].tolist()) for k in order])
+    return out
+
+
+def _readings(data: bytes, widths: Any) -> list[list[list[str]]]:
+    """The rows, with and without the first, if all have one of the given lengths."""
+    rows = _rows(data)
+    return [own for own in (rows, rows[1:]) if own and len({*map(len, own)}) == 1 and len(own[0]) in widths]
+
+
+def _measured(rows: list[list[str]], low: str, high: str) -> Any:
+    """Rows of two names and one or two numbers as a sorted list; None if they are not that."""
+    out = set()
+    for a, b, *cells in rows:
+        if low:
+            cells = [low if _none(cells[0]) else cells[0], high if _none(cells[1]) else cells[1].lower()]
+        numbers = [np.inf if cell == "inf" and low else _numbers([[cell]]) for cell in cells]
+        if not a or not b or a == b or any(one is None or float(np.min(one)) < 0 for one in numbers):
+            return None
+        found = [float(np.min(one)) for one in numbers]
+        if not low and len(found) == 2 and found[1] <= 0:
+            return None
+        out.add((*sorted((a, b)), *found, *([0.0] * (2 - len(found)))))
+    return sorted(out) if len({row[:2] for row in out}) == len(out) else None
+
+
+def _none(cell: str) -> bool:
+    return cell.lower() in {"", "na", "n/a", "nan", "null", "none", "?", "-", ".", "missing"}
+
+
 def answers(data: bytes) -> Any:
     """The same; a file without any has none yet."""
     return "nothing" if data.decode("utf-8-sig").strip() in ("", "i,j,kind") else pairs(data)

@@ -16,8 +16,10 @@ import numpy as np
 import npkl_models as nm
 from fuzz import oracles
 from npkl_models.cli.label import _answered
+from npkl_models.data.comparisons import read_comparisons_csv
 from npkl_models.data.readers import read_libsvm
 from npkl_models.data.sdpa import from_sdpa, read_solution
+from npkl_models.data.sensors import read_anchors_csv, read_bounds_csv, read_distances_csv
 from npkl_models.data.tables import read_pairs, read_points
 from npkl_models.task_cache import sweep
 
@@ -160,12 +162,46 @@ def targets(folder: Path) -> list[Target]:
         Target("libsvm.bz2", "a.bz2", "libsvm", [libsvm], read_libsvm, by(oracles.packed(oracles.libsvm)), bz2.compress),
         Target("pairs.csv", "p.csv", "pairs", [PAIRS.encode()], partial(read_pairs, n=6), by(oracles.pairs)),
         Target("history of label", "p.csv", "pairs", [PAIRS.encode()], partial(_answered, n=6), by(oracles.answers)),
+        Target("comparisons.csv", "c.csv", "csv", [COMPARISONS.encode()], _comparisons, within(oracles.comparisons)),
+        Target("distances.csv", "d.csv", "csv", [DISTANCES.encode()], _distances, within(oracles.distances)),
+        Target("anchors.csv", "a.csv", "csv", [ANCHORS.encode()], _anchors, within(oracles.anchors)),
+        Target("bounds.csv", "b.csv", "csv", [BOUNDS.encode()], _bounds, within(oracles.bounds)),
         Target("from_sdpa", "p.dat-s", "sdpa", sdpa, from_sdpa, of_originals),
         Target(
             "answer of CSDP", "p.sol", "answer", csp, partial(read_solution, problem=problems[1]),
             by(partial(oracles.csdp, order=6)),
         ),
     ]  # fmt: skip
+
+
+def within(oracle: Callable[[bytes], list[Any]]) -> Callable[[bytes, Any, list[Any]], bool]:
+    """For text whose first line may be a header: one of the readings of a plain reader."""
+    return lambda data, value, originals: value in oracle(data)
+
+
+def _comparisons(path: Path) -> Any:
+    found = read_comparisons_csv(path)
+    return [tuple(found.names[k] for k in row) for row in found.rows.tolist()]
+
+
+def _distances(path: Path) -> Any:
+    found = read_distances_csv(path)
+    weight = np.zeros(found.d.size) if found.weight is None else found.weight
+    return _sorted(found.names, found.i, found.j, found.d, weight)
+
+
+def _anchors(path: Path) -> Any:
+    points, positions = read_anchors_csv(path)
+    return [tuple(row) for row in positions[np.argsort(points)].tolist()]
+
+
+def _bounds(path: Path) -> Any:
+    return _sorted("abc", *read_bounds_csv(path, ("a", "b", "c")))
+
+
+def _sorted(names: Any, i: Any, j: Any, *numbers: Any) -> Any:
+    ends = (sorted((names[a], names[b])) for a, b in zip(i, j, strict=True))
+    return sorted((*pair, *row) for pair, row in zip(ends, np.stack(numbers, axis=1).tolist(), strict=True))
 
 
 def _solve(problem: nm.Problem) -> nm.Solution:
@@ -180,6 +216,10 @@ TABLES = (
     "a\tb\tclass\n1\t2\t0\n3\t4\t1\n",
 )
 LIBSVM = "+1 1:0.5 3:1\n-1 2:1 5:0.25\n+1 1:1 4:2 # words\n"
+COMPARISONS = "anchor,near,far\na,b,c\nb,a,c\nc,b,a\n"
+DISTANCES = "i,j,distance,weight\na,b,1.5,1\nb,c,2,0.5\nc,a,2e-1,3\n"
+ANCHORS = "sensor,x,y\na,0,0.5\nb,1,-2\nc,0,1e1\n"
+BOUNDS = "i,j,lower,upper\na,b,1,2\nb,c,,3\na,c,0.5,\n"
 PAIRS = "i,j,kind\n0,1,must\n3,4,must\n2,3,cannot\n"
 CSDP = (
     "0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9\n1 1 1 1 1.0\n2 1 1 1 1.0\n2 1 1 2 0.5\n2 1 2 2 1.0\n2 2 1 1 1.0\n"

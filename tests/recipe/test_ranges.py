@@ -10,6 +10,7 @@ from npkl_models.recipe.recipe import Recipe, fields_of
 
 ON_PAGE = {field.name for field in SHOWN}
 OF = {"p": "simple_npkl", "bound": "simple_npkl", "penalty": "simple_npkl", "nu": "reg_mvu", "cannot": "pcp"}
+OF |= {"anchors": "distances", "distances": "distances", "comparisons": "ordinal"}
 
 IN_BASIS = ("conformal_eigenmaps", "locally_rigid", "reg_mvu", "reg_pcp")
 
@@ -21,6 +22,7 @@ BAD = [
     ("shift", "-0.1", "shift must be a finite number >= 0, got -0.1"),
     ("pairs", "0", "pairs must be positive and finite, got 0.0"),
     ("pairs", "inf", "pairs must be a finite number, got 'inf'"),
+    ("anchors", "1", "anchors must be an integer >= 2, got 1"),
     ("seed", "-1", "seed must be an integer >= 0, got -1"),
     ("gamma", "-1", "gamma must be positive and finite, got -1.0"),
     ("gamma", "nan", "gamma must be a finite number, got 'nan'"),

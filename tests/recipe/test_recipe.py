@@ -32,6 +32,7 @@ RECIPES = [
     Recipe(formulation="spe", n_neighbors=4, n=20),
     Recipe(formulation="kernel_completion", n_neighbors=4, penalty=0.1, n=20),
     Recipe(formulation="distances", loss="absolute", penalty=3.0, n_neighbors=4, n=20),
+    Recipe(formulation="distances", loss="square", data="chessboard", anchors=5, n=20, n_neighbors=8),
     Recipe(formulation="ordinal", loss="logistic", penalty=3.0, n=20),
     Recipe(formulation="locally_rigid", n_neighbors=8, data="swiss_roll", n=60, n_basis=5),
     Recipe(formulation="conformal_eigenmaps", n_neighbors=6, data="swiss_roll", n=60, n_basis=5),
@@ -104,10 +105,50 @@ def test_files_go_there_and_back(own):
     assert own.problem().terms[0].functional.size == 2
 
 
+@pytest.fixture
+def told(tmp_path, monkeypatch):
+    """Recipes of a file of comparisons, and of files of distances and anchors."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "-answers.csv").write_text("anchor,near,far\nfig,pear,nut\npear,fig,nut\nnut,pear,fig\n")
+    (tmp_path / "d.csv").write_text("a,b,1,2\nb,c,2,1\nc,d,1,1\nd,a,2,1\na,c,2.2,1\nd,b,2.3,1\n")
+    (tmp_path / "a.csv").write_text("a,0,0\nb,1,0\nc,1,2\n")
+    return [
+        Recipe(formulation="ordinal", comparisons="-answers.csv", loss="hinge", penalty=0.5),
+        Recipe(formulation="distances", distances="d.csv", loss="square", penalty=0.1),
+        Recipe(formulation="distances", distances="d.csv", anchors="a.csv", loss="absolute"),
+    ]
+
+
+def test_files_that_are_no_points_go_there_and_back(told):
+    for recipe in told:
+        assert parsed(recipe.command()) == recipe
+        assert Recipe.from_dict(recipe.to_dict()) == recipe
+        space = {}
+        exec(recipe.made().script.code(), space)
+        agree(space["problem"], recipe.problem())
+    assert [recipe.problem().n for recipe in told] == [3, 4, 4]
+    assert told[0].made().title == "-answers, 3 objects"
+    assert sorted(told[1].problem().terms[0].weight) == [1, 1, 1, 1, 1, 2]
+    assert [part.name for part in told[2].problem().equalities] == ["anchors"]
+
+
+def test_files_that_are_no_points_take_no_fields_of_points(told):
+    with pytest.raises(nm.ProblemError, match="of ordinal on -answers.csv must be among .* got n"):
+        replace(told[0], n=20)
+    with pytest.raises(nm.ProblemError, match="got data, n_neighbors"):
+        replace(told[1], data="wine", n_neighbors=3)
+    with pytest.raises(nm.ProblemError, match="a file with a file of distances, got 3"):
+        replace(told[2], anchors=3).problem()
+    with pytest.raises(nm.ProblemError, match="without a file of distances, got a file"):
+        Recipe(formulation="distances", anchors="a.csv", loss="square", n=20).problem()
+    with pytest.raises(nm.ProblemError, match="at most the 20 points, got 30"):
+        Recipe(formulation="distances", anchors=30, loss="square", n=20).problem()
+
+
 def test_every_formulation_is_in_a_round_trip():
     assert {recipe.formulation for recipe in RECIPES} == set(FORMULATIONS)
     differing = {name for recipe in RECIPES for name in recipe.differing}
-    assert differing >= set(FIELDS) - {"labels", "data_home"}
+    assert differing >= set(FIELDS) - {"labels", "data_home", "comparisons", "distances"}
 
 
 def test_the_parameters_of_every_formulation_are_known():

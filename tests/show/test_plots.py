@@ -40,6 +40,7 @@ def test_every_picture_is_documented_and_names_its_axes(solution, both, small):
         "envelopes": plots.envelopes(
             nm.regularization_path(small("pcp"), "weight", (0.5, 1.0), "bcd", tol=1e-2)
         )[0],
+        "network": plots.network([[0.0, 1.0], [2.0, 0.0]], ([0], [1]), anchors=[1], deviation=[0.1, 0.0]),
         "objects": plots.objects([[0.0, 1.0], [2.0, 0.0]]),
         "path": plots.path(nm.regularization_path(small("pcp"), "weight", [0.5, 1.0], "burer_monteiro")),
     }  # fmt: skip

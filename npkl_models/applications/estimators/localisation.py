@@ -21,20 +21,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from npkl_models.answer.solution import Solution, Status
-from npkl_models.applications.located import Measured, aligned, refined, uncertainty
+from npkl_models.applications.localisable import localisable
+from npkl_models.applications.located import Measured, refined, uncertainty
 from npkl_models.certify.certificate import Certificate
 from npkl_models.errors import ProblemError, SolverError, chosen
 from npkl_models.formulations.distances import distances, positions
-from npkl_models.formulations.known_distances import Anchors, read_anchors, read_distances
-from npkl_models.linalg import Array, Index, Mask
+from npkl_models.formulations.known_distances import read_anchors, read_distances
+from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import real_number, whole_number
 
 ERRORS = ("relative", "absolute")
 CHECK = 1e-4  # the spread, and minus that, of the two relaxations that must agree on a point that is unique
-LEFT = 0.1  # share of the mean squared distance of a point that may be left, or lie between the two
-NULL = 1e-6  # eigenvalues of the slack below this share of the largest count as zero
-OUTSIDE = 1e-3  # share of a null vector of the slack at a sensor, beyond the kernel, that counts
-DENSE = 2_000  # largest order of a slack whose null vectors are computed
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -81,9 +78,9 @@ class Localisation(BaseEstimator):  # type: ignore[misc]
     unique_ : ndarray of bool, shape (n,), or None
         Whether the distances alone locate the point, as far as two relaxations tell: one spreads the sensors
         out (1e-4), one draws them together (-1e-4). A point is unique if both leave
-        less than a tenth of its mean squared distance, put it at positions that differ by no more, and have
-        no null vector of the dual slack that moves it (up to order 2,000). This is an assessment with
-        tolerances, no proof. Noise leaves something at points that are unique without it.
+        less than a tenth of its mean squared distance, put it at positions that differ by no more, and if no
+        other kernel in the null space of the dual slack moves it (up to order 2,000). This is an assessment
+        with tolerances, no proof. Noise leaves something at points that are unique without it.
     uncertainty_ : ndarray of shape (n,)
         Standard deviation of each position, from the information matrix at ``positions_``; zero for anchors.
         NaN means that the distances do not fix the position.
@@ -173,7 +170,9 @@ class Localisation(BaseEstimator):  # type: ignore[misc]
         self.unique_ = None
         if self.unique:
             both = [self.solution_ if s == own else relaxation(s) for s in (CHECK, -CHECK)]
-            self.unique_ = _unique(both, _mean_squares(i, j, length, n), d, known)
+            for solution in both:
+                _factor(solution)
+            self.unique_ = localisable(both, _mean_squares(i, j, length, n), d, known)
         moving = np.arange(n) if known is None else known.others(n)
         measured = Measured.of(i, j, length, self.error)
         self.positions_ = refined(self.relaxed_, measured, moving) if self.refine else self.relaxed_
@@ -209,37 +208,3 @@ def _mean_squares(i: Index, j: Index, d: Array, n: int) -> Array:
     ends = np.concatenate([i, j])
     count = np.maximum(np.bincount(ends, minlength=n), 1)
     return np.asarray(np.bincount(ends, np.tile(d**2, 2), n) / count)
-
-
-def _unique(both: list[Solution], mean: Array, d: int, known: Anchors | None) -> Mask:
-    """Whether both relaxations locate a point, at one position."""
-    found = [positions(_factor(solution), d, known) for solution in both]
-    one, other = (X for X, _ in found)
-    other = other if known is not None else aligned(other, one)
-    out: Mask = np.sum((one - other) ** 2, axis=1) <= LEFT * mean
-    for (_, left), solution in zip(found, both, strict=True):
-        out &= (left <= LEFT * mean) & ~loose_points(solution)
-    if known is not None:
-        out[known.points] = True
-    return out
-
-
-def loose_points(solution: Solution) -> Mask:
-    """Points that null vectors of the dual slack move beyond the range of the kernel (n,).
-
-    Every optimal kernel has its range in the null space of an optimal slack. If that space is the range of
-    the kernel (strict complementarity), the kernel has the largest rank of all optimal kernels, and no point
-    is loose. Above order 2,000 no point is tested.
-    """
-    problem, y = solution.problem, solution.certificate.multipliers
-    out = np.zeros(problem.n, dtype=bool)
-    if problem.order > DENSE or solution.V is None:
-        return out
-    S = problem.restrict(problem.slack(y))
-    values, vectors = np.linalg.eigh(S if isinstance(S, np.ndarray) else S.toarray())
-    null = vectors[:, values <= NULL * max(float(np.max(np.abs(values))), problem.cost_unit)]
-    W = problem.drop(solution.V)
-    Q = np.linalg.svd(W, full_matrices=False)
-    own = Q[0][:, Q[1] > NULL * Q[1][0]]
-    beyond = problem.lift(null - own @ (own.T @ null))
-    return np.asarray(np.linalg.norm(beyond, axis=1) > OUTSIDE)

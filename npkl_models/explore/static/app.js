@@ -5,7 +5,7 @@ import { ask } from "/static/net.js?token={{token}}";
 import { clear, figures, heard as heardRun, live, run } from "/static/answer.js?token={{token}}";
 import { buildBackends, compare, copyCode, heard as heardTable } from "/static/compare.js?token={{token}}";
 import { buildFailures, listenLesson, showLesson } from "/static/failures.js?token={{token}}";
-import { build, changed, describe, relevant, upload } from "/static/form.js?token={{token}}";
+import { UPLOADS, build, changed, describe, relevant, upload } from "/static/form.js?token={{token}}";
 import { before, follow, stop, watchServer } from "/static/jobs.js?token={{token}}";
 import { listenLecture } from "/static/lecture.js?token={{token}}";
 import { keep, restore, share } from "/static/link.js?token={{token}}";
@@ -27,8 +27,7 @@ function keys(event) {
 function listen() {
   $("form").addEventListener("submit", (event) => { event.preventDefault(); run(); });
   $("form").addEventListener("input", (event) => { if (event.target.type !== "file") changed(); });
-  $("data_upload").addEventListener("change", () => upload("points", "data_upload", "data_about"));
-  $("pairs_upload").addEventListener("change", () => upload("pairs", "pairs_upload", "pairs_about"));
+  for (const name of UPLOADS) $(`${name}_upload`).addEventListener("change", () => upload(name));
   const clicks = { stop, follow: followPath, check: compare, start_race: race, replay, copy: copyCode, share };
   for (const [id, action] of Object.entries(clicks)) $(id).addEventListener("click", () => action());
   $("which").addEventListener("change", () => showCode());

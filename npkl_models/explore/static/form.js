@@ -8,7 +8,8 @@ import { showFormulas } from "/static/formulas.js?token={{token}}";
 
 const OWN = "(a file of my own)";
 const TOLD = ["formulation", "backend"]; // below which there is a line of words
-const uploads = { data_file: "", pairs_file: "" };
+export const UPLOADS = ["data", "pairs", "comparisons", "distances", "anchors"];
+const uploads = {}; // the key of each file
 let asked = 0, waiting = 0;
 
 export function form() {
@@ -18,18 +19,22 @@ export function form() {
   }
   if (given.data === OWN) {
     delete given.data;
-    given.data_file = uploads.data_file;
+    given.data_file = uploads.data;
   }
-  if (uploads.pairs_file && !$("pairs_upload").closest(".off")) given.pairs_file = uploads.pairs_file;
+  for (const name of UPLOADS.slice(1)) {
+    if (uploads[name] && !$(`${name}_upload`).closest(".off")) given[`${name}_file`] = uploads[name];
+  }
   return given;
 }
 
 export function relevant() {
-  const { fields, about, basis } = state.choices.formulations[$("formulation").value];
+  const { fields, about, basis, losses } = state.choices.formulations[$("formulation").value];
   for (const box of document.querySelectorAll("[data-field]")) box.classList.toggle("off", !fields.includes(box.dataset.field));
   $("formulation_about").textContent = about;
   $("own").classList.toggle("off", $("data").value !== OWN);
   $("n_basis").placeholder = basis;
+  for (const option of $("loss").options) option.disabled = losses.length && !losses.includes(option.value);
+  if ($("loss").selectedOptions[0]?.disabled) $("loss").value = losses[0];
 }
 
 export function changed() {
@@ -41,7 +46,7 @@ export function changed() {
 
 export async function describe() {
   const own = ++asked;
-  if ($("data").value === OWN && !uploads.data_file) {
+  if ($("data").value === OWN && !uploads.data) {
     $("title").textContent = "Choose a file of points.";
     $("words").textContent = "";
     return;
@@ -80,9 +85,9 @@ function offer(found) {
   }
 }
 
-export async function upload(kind, field, about) {
+export async function upload(name) {
+  const field = `${name}_upload`, about = `${name}_about`, kind = name === "data" ? "points" : name;
   const file = $(field).files[0];
-  const name = kind === "pairs" ? "pairs_file" : "data_file";
   uploads[name] = "";
   if (file) {
     try {

@@ -53,7 +53,7 @@ export async function share() {
     element("p", {}, "This command opens the same form for anybody who has npkl_models. It holds no token. In a page that is open already, put the part after --open behind a # at the end of the address."),
     element("pre", { tabindex: 0, role: "region", "aria-label": "Command that opens this form" }, text), element("p", { id: "shared_how", role: "status" }),
   );
-  const files = ["data_upload", "pairs_upload"].some((id) => $(id).files.length);
+  const files = [...document.querySelectorAll("input[type=file]")].some((one) => one.files.length);
   if (files) place.append(element("p", {}, "Files of your own are not in it: each reader loads the file again."));
   place.hidden = false;
   await copied(text, $("shared_how"));

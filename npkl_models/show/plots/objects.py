@@ -1,4 +1,4 @@
-"""A map of named objects."""
+"""Maps of named objects, and of sensors with their measured distances."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
+from npkl_models.linalg import Index
 from npkl_models.linalg.owned import real_array
-from npkl_models.show.plots.style import PALETTE, axes
+from npkl_models.show.plots.style import FAINT, PALETTE, axes, small_legend
 
 NAMED = 60  # most objects whose names are written
 
@@ -43,16 +44,98 @@ def objects(points: ArrayLike, names: Sequence[str] | None = None, ax: Any = Non
     >>> [text.get_text() for text in ax.texts]
     ['apple', 'pear']
     """
+    Z, said = _named(points, names)
+    ax = axes(ax, 5.2, 4.4)
+    ax.scatter(*Z.T, s=14, color=PALETTE[0], linewidths=0)
+    _write_names(ax, Z, said)
+    ax.set(xlabel="first coordinate", ylabel="second coordinate")
+    return ax
+
+
+def network(
+    positions: ArrayLike, pairs: tuple[Index, Index] | None = None, *, names: Sequence[str] | None = None,
+    anchors: ArrayLike | None = None, deviation: ArrayLike | None = None, ax: Any = None,
+) -> Any:  # fmt: skip
+    """Plot sensors by their first two coordinates, with lines between those that measured their distance.
+
+    Parameters
+    ----------
+    positions : array_like of shape (n, d)
+        Positions, such as ``Localisation.positions_``.
+    pairs : tuple (i, j) of int arrays, optional
+        The measured pairs.
+    names : sequence of str, optional
+        Names of the sensors, of which the first 60 are written; their numbers by default.
+    anchors : array_like of int, optional
+        Numbers of the anchors, which are drawn as squares.
+    deviation : array_like of shape (n,), optional
+        Standard deviations of the positions, such as ``Localisation.uncertainty_``, which are drawn as
+        circles to scale. A NaN draws no circle.
+    ax : matplotlib axes, optional
+        Axes to draw on; new axes by default.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Raises
+    ------
+    ProblemError
+        If the number of names or of deviations is not the number of sensors.
+
+    Examples
+    --------
+    >>> from npkl_models.show import plots
+    >>> ax = plots.network([[0.0, 0.0], [1.0, 2.0]], ([0], [1]), anchors=[0], deviation=[0.0, 0.1])
+    >>> [text.get_text() for text in ax.texts]
+    ['0', '1']
+    """
+    Z, said = _named(positions, names)
+    ax = axes(ax, 5.2, 4.4)
+    fixed = np.zeros(len(Z), dtype=bool)
+    if anchors is not None:
+        fixed[np.asarray(anchors)] = True
+    if pairs is not None and len(pairs[0]):
+        ax.plot(*np.stack([Z[pairs[0]], Z[pairs[1]]]).transpose(2, 0, 1), color="0.88", lw=0.5, zorder=0)
+    if deviation is not None:
+        _circles(ax, Z, real_array(deviation, "deviation"))
+    ax.scatter(*Z[~fixed].T, s=14, color=PALETTE[0], linewidths=0, label="sensor")
+    if fixed.any():
+        ax.scatter(*Z[fixed].T, s=26, marker="s", color="black", linewidths=0, label="anchor")
+        small_legend(ax)
+    _write_names(ax, Z, said)
+    ax.set(xlabel="first coordinate", ylabel="second coordinate")
+    ax.set_aspect("equal", adjustable="datalim")
+    return ax
+
+
+def _named(points: ArrayLike, names: Sequence[str] | None) -> tuple[Any, list[str]]:
+    """The first two coordinates (n, 2), and the names."""
     Z = real_array(points, "points")
     if Z.ndim != 2:
         raise ProblemError(f"points must have shape (n, d), got {Z.shape}")
     said = [str(k) for k in range(len(Z))] if names is None else list(names)
     if len(said) != len(Z):
         raise ProblemError(f"names must be as many as points, {len(Z)}, got {len(said)}")
-    x, y = Z[:, 0], Z[:, 1] if Z.shape[1] > 1 else np.zeros(len(Z))
-    ax = axes(ax, 5.2, 4.4)
-    ax.scatter(x, y, s=14, color=PALETTE[0], linewidths=0)
-    for name, at, height in zip(said[:NAMED], x, y, strict=False):
-        ax.annotate(name, (at, height), textcoords="offset points", xytext=(3, 3), fontsize=7)
-    ax.set(xlabel="first coordinate", ylabel="second coordinate")
-    return ax
+    return np.pad(Z[:, :2], ((0, 0), (0, max(2 - Z.shape[1], 0)))), said
+
+
+def _write_names(ax: Any, Z: Any, said: list[str]) -> None:
+    for name, at in zip(said[:NAMED], Z, strict=False):
+        ax.annotate(name, at, textcoords="offset points", xytext=(3, 3), fontsize=7)
+
+
+def _circles(ax: Any, Z: Any, deviation: Any) -> None:
+    """Circles of one standard deviation."""
+    from matplotlib.collections import EllipseCollection
+
+    if deviation.shape != (len(Z),):
+        raise ProblemError(f"deviation must have shape ({len(Z)},), got {deviation.shape}")
+    own = np.isfinite(deviation)
+    width = 2 * deviation[own]
+    ax.add_collection(
+        EllipseCollection(
+            width, width, np.zeros(width.size), units="xy", offsets=Z[own], transOffset=ax.transData,
+            facecolors="none", edgecolors=FAINT, linewidths=0.6,
+        )
+    )  # fmt: skip

@@ -1,0 +1,171 @@
+"""``npkl locate``: positions of sensors from a csv of measured distances."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import npkl_models.show.plots as plots
+from npkl_models.applications.estimators.localisation import Localisation
+from npkl_models.applications.estimators.noisy import WARNINGS
+from npkl_models.cli import output
+from npkl_models.cli.console import say
+from npkl_models.data.sensors import Distances, read_anchors_csv, read_bounds_csv, read_distances_csv
+from npkl_models.errors import ProblemError, optional
+from npkl_models.files.atomic import save_figure, write_text
+from npkl_models.files.gate import gate
+from npkl_models.formulations.known_distances import Anchors, read_anchors
+from npkl_models.linalg import Array, Index
+from npkl_models.model.pairs import components
+
+SHOWN = 8  # names in a line of the answer
+AXES = "xyz"
+
+Bounds = tuple[Index, Index, Array, Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """What the files of a command say."""
+
+    measured: Distances
+    anchors: Anchors | None
+    bounds: Bounds | None
+    dimensions: int
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command; returns its exit status."""
+    output.check(options.out, kinds=(".csv",))
+    output.check(options.plot, "--plot", output.PICTURE)
+    if options.plot is not None:
+        optional("matplotlib", "plot", "plot").use("Agg")
+    given = _read(options)
+    model = Localisation(
+        given.dimensions, loss=options.loss, spread=options.spread, unique=not options.quick,
+        error=options.error, tol=options.tol, options={"random_state": options.seed},
+    )  # fmt: skip
+    measured, n = given.measured, len(given.measured.names)
+    what = f"{measured.d.size} distances of {n} sensors"
+    what += "" if given.anchors is None else f", {given.anchors.points.size} of them anchors"
+    with output.progress(what), warnings.catch_warnings():
+        for kind in WARNINGS:  # the summary says it
+            warnings.simplefilter("ignore", kind)
+        model.fit(
+            (measured.i, measured.j, measured.d), anchors=given.anchors, bounds=given.bounds,
+            weights=measured.weight, n_points=n,
+        )  # fmt: skip
+    again = f"; {measured.repeated} lines repeat another line" if measured.repeated else ""
+    say(f"{options.distances}: {what}{again}")
+    say(model.solution_.summary())
+    for line in _found(model, given):
+        say(line)
+    if options.out is not None:
+        _write(options.out, model, given)
+    if options.plot is not None:
+        points = None if given.anchors is None else given.anchors.points
+        drawn = plots.network(
+            model.positions_, (measured.i, measured.j), names=measured.names, anchors=points,
+            deviation=model.uncertainty_,
+        )  # fmt: skip
+        save_figure(drawn.figure, options.plot)
+    return output.status_of(model.solution_)
+
+
+def _read(options: argparse.Namespace) -> Network:
+    """The files, and the number of dimensions; an error if a sensor could be anywhere."""
+    measured = read_distances_csv(options.distances)
+    names, anchors, asked = measured.names, None, options.dimensions
+    if asked is not None and asked < 1:
+        raise ProblemError(f"--dimensions must be at least 1, got {asked}")
+    if not np.isfinite(options.spread):
+        raise ProblemError(f"--spread must be a finite number, got {options.spread}")
+    if options.anchors is not None:
+        found = read_anchors_csv(options.anchors, names)
+        width = found[1].shape[1]
+        if asked not in (None, width):
+            raise ProblemError(
+                f"{options.anchors} must have {asked} coordinates of each anchor, as --dimensions says, "
+                f"got {width}"
+            )
+        with gate(options.anchors, "a csv of anchors in general position"):
+            anchors = read_anchors(found, len(names))
+        asked = width
+    bounds = None if options.bounds is None else read_bounds_csv(options.bounds, names)
+    _joined(options.distances, measured, anchors, bounds)
+    return Network(measured, anchors, bounds, asked or 2)
+
+
+def _joined(path: Path, measured: Distances, anchors: Anchors | None, bounds: Bounds | None) -> None:
+    """An error that names sensors that could move without limit."""
+    edges = [np.stack([measured.i, measured.j], axis=1)]
+    if bounds is not None:
+        says = np.isfinite(bounds[3])
+        edges.append(np.stack([bounds[0][says], bounds[1][says]], axis=1))
+    if anchors is not None:
+        first = np.full(anchors.points.size, anchors.points[0])
+        edges.append(np.stack([first, anchors.points], axis=1))
+    count, label = components(len(measured.names), np.concatenate(edges))
+    if count == 1:
+        return
+    home = label[anchors.points[0]] if anchors is not None else int(np.argmax(np.bincount(label)))
+    lost = np.flatnonzero(label != home)
+    whom = "an anchor" if anchors is not None else "each other"
+    raise ProblemError(
+        f"{path} must join all sensors to {whom} by distances or upper bounds, got {lost.size} of "
+        f"{label.size} that could be anywhere: {_some(measured.names, lost)}; measure more, or leave them out"
+    )
+
+
+def _found(model: Localisation, given: Network) -> list[str]:
+    """What the model answers, in words."""
+    names, own = given.measured.names, np.arange(len(given.measured.names))
+    if given.anchors is not None:
+        own = given.anchors.others(own.size)
+    i, j, d = given.measured.i, given.measured.j, given.measured.d
+    length = np.linalg.norm(model.positions_[i] - model.positions_[j], axis=1)
+    root = float(np.sqrt(np.mean((length - d) ** 2)))
+    out = [
+        f"positions are refined by least squares, locally; distances differ by {root:.3g} (root mean square)"
+    ]
+    if model.unique_ is not None:
+        loose = own[~model.unique_[own]]
+        rest = f"; not: {_some(names, loose)}" if loose.size else ""
+        out.append(
+            f"{own.size - loose.size} of {own.size} sensors are uniquely localisable, as far as two further "
+            f"relaxations tell (an assessment, no proof){rest}"
+        )
+    deviation = model.uncertainty_[own]
+    known = np.isfinite(deviation)
+    if known.any():
+        worst = own[int(np.nanargmax(deviation))]
+        out.append(
+            f"standard deviation of a position: median {np.median(deviation[known]):.3g}, largest "
+            f"{model.uncertainty_[worst]:.3g} ({names[worst]})"
+        )
+    if not known.all():
+        out.append(f"no standard deviation, since the distances do not say it: {_some(names, own[~known])}")
+    return out
+
+
+def _some(names: tuple[str, ...], which: Index) -> str:
+    """The first names, and how many there are beyond them."""
+    shown = ", ".join(names[k] for k in which[:SHOWN])
+    return shown if which.size <= SHOWN else f"{shown} and {which.size - SHOWN} more"
+
+
+def _write(path: Path, model: Localisation, given: Network) -> None:
+    d = given.dimensions
+    axes = list(AXES[:d]) if d <= len(AXES) else [f"x{k + 1}" for k in range(d)]
+    columns = [[repr(x) for x in column.tolist()] for column in model.positions_.T]
+    columns.append(["" if np.isnan(s) else repr(s) for s in model.uncertainty_.tolist()])
+    axes.append("deviation")
+    if model.unique_ is not None:
+        columns.append(["yes" if one else "no" for one in model.unique_.tolist()])
+        axes.append("unique")
+    lines = [",".join(row) for row in zip(map(output.cell, given.measured.names), *columns, strict=True)]
+    write_text(path, "\n".join([",".join(["sensor", *axes]), *lines]) + "\n")

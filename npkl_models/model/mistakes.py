@@ -1,0 +1,228 @@
+"""What may be wrong with comparisons and with measured distances, in the words of these problems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from npkl_models.linalg import Array, Index, Mask
+from npkl_models.model.distances import DistanceCombinations, DistanceDifferences, SquaredDistances
+from npkl_models.model.functional import Functional
+from npkl_models.model.pairs import components
+from npkl_models.model.statement import Statement
+
+SHOWN = 3  # examples in a message
+PATHS = 20_000_000  # most paths of two distances that are compared with a third
+CHUNK = 2_000_000  # of them at a time
+ROUNDED = 1e-9  # a smaller share of a distance is rounding
+
+Said = tuple[str, str]
+
+
+def of_comparisons(problem: Statement) -> Iterator[Said]:
+    """What may be wrong with an ordinal problem: kinds and messages."""
+    parts = [term.functional for term in problem.terms]
+    joined = np.concatenate([_joined(f) for f in parts])
+    touched = np.zeros(problem.n, dtype=bool)
+    touched[joined] = True
+    lonely = np.flatnonzero(~touched)
+    if lonely.size:
+        yield (
+            "isolation",
+            f"no comparison names {lonely.size} of {problem.n} points: {_some(lonely)}; the penalty puts "
+            "them at the centre, and this says nothing about them",
+        )
+    _, label = components(problem.n, joined)
+    sizes = np.sort(np.bincount(label[touched]))[::-1]
+    sizes = sizes[sizes > 0]
+    if sizes.size > 1:
+        smallest = np.flatnonzero(touched & (label == _rarest(label, touched)))
+        yield (
+            "disconnection",
+            f"the comparisons fall into {sizes.size} groups of points, of {_counts(sizes)}, that no "
+            f"comparison joins, for example {_some(smallest)}; nothing says how the groups lie to each other",
+        )
+    yield from _contradictions(problem)
+
+
+def of_distances(problem: Statement) -> Iterator[Said]:
+    """What may be wrong with a problem of measured distances: kinds and messages."""
+    anchors, d = _anchors(problem)
+    near = [term for term in problem.terms if term.name != "lower bounds"]
+    edges = np.concatenate([np.zeros((0, 2), dtype=np.intp), *(_joined(term.functional) for term in near)])
+    whom = "each other"
+    if anchors.size:
+        whom = "an anchor"
+        edges = np.concatenate([edges, np.stack([np.full(anchors.size, anchors[0]), anchors], axis=1)])
+    count, label = components(problem.n, edges)
+    home = label[anchors[0]] if anchors.size else int(np.argmax(np.bincount(label)))
+    lost = np.flatnonzero(label != home)
+    if count > 1:
+        yield (
+            "disconnection",
+            f"no path of distances or upper bounds joins {lost.size} of {problem.n} points to {whom}: "
+            f"{_some(lost)}; only the penalty holds them",
+        )
+    measured = next((term for term in problem.terms if term.name == "distances"), None)
+    if measured is None or not isinstance(measured.functional, SquaredDistances):
+        return
+    i, j = measured.functional.indices
+    degree = np.bincount(np.concatenate([i, j]), minlength=problem.n)
+    degree[anchors] = d + 1
+    few = np.flatnonzero(degree < d + 1)
+    if few.size:
+        sensors, named = problem.n - anchors.size, _some(few)
+        yield (
+            "isolation",
+            f"fewer than {d + 1} distances at {few.size} of {sensors} sensors: {named}; distances alone do "
+            f"not say where they are in {d} dimensions"
+            if anchors.size
+            else f"fewer than two distances at {few.size} of {sensors} points: {named}; a point with one may "
+            "turn around its neighbour",
+        )
+    yield from _triangles(i, j, np.sqrt(np.maximum(measured.target, 0.0)), problem.n)
+
+
+def _joined(f: Functional) -> Index:
+    """Pairs of points that one value joins (., 2), so that the points of a value are connected."""
+    if isinstance(f, DistanceCombinations):
+        A = f.combination.tocoo()
+        i, j = (end[A.col] for end in f.distances.indices)
+        first = np.full(f.size, -1, dtype=np.intp)
+        first[A.row[::-1]] = i[::-1]
+        return np.concatenate([np.stack([i, j], axis=1), np.stack([first[A.row], i], axis=1)])
+    ends = f.indices
+    return np.concatenate([np.stack([ends[0], end], axis=1) for end in ends[1:]])
+
+
+def _contradictions(problem: Statement) -> Iterator[Said]:
+    """Comparisons whose opposite was said, too, and circles of comparisons."""
+    n, near, far, weight = problem.n, [], [], []
+    for term in problem.terms:
+        if term.loss.sign_targets and (found := _compared(term.functional)) is not None:
+            turned = term.target > 0
+            near.append(np.where(turned, found[1], found[0]))
+            far.append(np.where(turned, found[0], found[1]))
+            weight.append(term.weight)
+    if not near:
+        return
+    one, two, w = (np.concatenate(part) for part in (near, far, weight))
+    pairs, place = np.unique(np.concatenate([one, two]), return_inverse=True)
+    a, b = np.split(place.ravel(), 2)
+    graph = sp.csr_array((w, (a, b)), shape=(pairs.size, pairs.size))
+    against = np.asarray(graph[b, a]).ravel()
+    wrong = np.flatnonzero(against > 0)
+    if wrong.size:
+        e = wrong[0]
+        least = float(np.minimum(w, against)[wrong].sum() / 2 / w.sum())
+        yield (
+            "contradiction",
+            f"{_share(wrong, a)} are contradicted by their opposite, for example that {_pair(one[e], n)} are "
+            f"nearer to each other than {_pair(two[e], n)}; every kernel "
+            f"answers at least {least:.1%} of the weight wrongly",
+        )
+    label = connected_components(graph, directed=True, connection="strong")[1]
+    circular = np.flatnonzero((label[a] == label[b]) & (against <= 0))
+    if circular.size:
+        yield (
+            "contradiction",
+            f"{_share(circular, a)} lie on circles, such as ij < ik < il < ij, that no distances satisfy",
+        )
+
+
+def _compared(f: Functional) -> tuple[Index, Index] | None:
+    """The near and the far pair of each comparison, as a code; None for other functionals."""
+    if isinstance(f, DistanceDifferences):
+        i, j, k = f.indices
+        return _code(i, j, f.n), _code(i, k, f.n)
+    if not isinstance(f, DistanceCombinations):
+        return None
+    A = f.combination.tocoo()
+    i, j = f.distances.indices
+    code = _code(i, j, f.n)
+    near, far = (np.full(f.size, -1, dtype=np.intp) for _ in range(2))
+    near[A.row[A.data > 0]] = code[A.col[A.data > 0]]
+    far[A.row[A.data < 0]] = code[A.col[A.data < 0]]
+    plain = bool((near >= 0).all() and (far >= 0).all()) and A.nnz == 2 * f.size
+    return (near, far) if plain else None
+
+
+def _triangles(i: Index, j: Index, d: Array, n: int) -> Iterator[Said]:
+    """Distances that are longer than a way of two other distances."""
+    D = sp.csr_array((np.tile(np.maximum(d, 1e-300), 2), (np.r_[i, j], np.r_[j, i])), shape=(n, n))
+    degree = np.diff(D.indptr)
+    row = np.repeat(np.arange(n), degree)
+    paths = np.cumsum(degree[D.indices])
+    many, worst, example, start = 0, 0.0, "", 0
+    seen = int(np.searchsorted(paths, PATHS, side="right"))
+    while start < seen:
+        stop = max(
+            int(np.searchsorted(paths, (paths[start - 1] if start else 0) + CHUNK, side="right")), start + 1
+        )
+        own = np.arange(start, min(stop, seen))
+        middle, length = D.indices[own], degree[D.indices[own]]
+        rank = np.arange(int(length.sum())) - np.repeat(np.cumsum(length) - length, length)
+        second = np.repeat(D.indptr[middle], length) + rank
+        a, b, by = np.repeat(row[own], length), D.indices[second], np.repeat(middle, length)
+        way = np.repeat(D.data[own], length) + D.data[second]
+        once = a < b
+        a, b, by, way = a[once], b[once], by[once], way[once]
+        direct = np.asarray(D[a, b]).ravel()
+        excess = direct - way
+        over = excess > ROUNDED * direct
+        many += int(np.sum(over))
+        if over.any() and float((excess / np.maximum(way, 1e-300)).max()) > worst:
+            k = int(np.argmax(excess / np.maximum(way, 1e-300)))
+            worst = float(excess[k] / way[k])
+            example = (
+                f"{a[k]} and {b[k]} are {direct[k]:.4g} apart, and by {by[k]} the way is {way[k]:.4g}, "
+                f"shorter by {excess[k]:.2g} ({excess[k] / direct[k]:.1%})"
+            )
+        start = int(own[-1]) + 1
+    if many:
+        part = "" if seen == row.size else f" (of the first {PATHS:,} ways that were compared)"
+        yield (
+            "triangle",
+            f"{many} triangles{part} violate the triangle inequality; the worst: {example}",
+        )
+
+
+def _anchors(problem: Statement) -> tuple[Index, int]:
+    """The numbers of the anchors and their dimension; none, and the dimension 1, without anchors."""
+    held = next((part for part in problem.equalities if part.name == "anchors"), None)
+    if held is None or problem.basis is None:
+        return np.zeros(0, dtype=np.intp), 1
+    d = int((np.sqrt(8 * held.functional.size + 1) - 1) / 2)
+    Q = sp.csc_array(problem.basis.Q)[:, :d].tocoo()
+    return np.unique(Q.row).astype(np.intp), d
+
+
+def _rarest(label: Index, touched: Mask) -> int:
+    sizes = np.bincount(label[touched], minlength=label.max() + 1).astype(float)
+    sizes[sizes == 0] = np.inf
+    return int(np.argmin(sizes))
+
+
+def _code(i: Index, j: Index, n: int) -> Index:
+    return np.minimum(i, j) * n + np.maximum(i, j)
+
+
+def _share(which: Index, every: Index) -> str:
+    return f"{which.size} of {every.size} different comparisons ({which.size / every.size:.1%})"
+
+
+def _pair(code: int, n: int) -> str:
+    return " and ".join(str(int(end)) for end in divmod(int(code), n))
+
+
+def _counts(sizes: Index) -> str:
+    shown = ", ".join(str(int(size)) for size in sizes[:SHOWN])
+    return shown + (" and fewer points" if sizes.size > SHOWN else " points")
+
+
+def _some(which: Index) -> str:
+    shown = ", ".join(str(int(k)) for k in which[:SHOWN])
+    return shown if which.size <= SHOWN else f"{shown} and {which.size - SHOWN} more"

@@ -1,0 +1,46 @@
+"""The lines of Python that make a problem, written down while it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A value, and its expression in the code."""
+
+    value: Any
+    text: str
+
+
+@dataclass
+class Script:
+    """The lines of code that have made the values so far."""
+
+    imports: list[str] = field(default_factory=lambda: ["import npkl_models as nm"])
+    lines: list[str] = field(default_factory=list)
+
+    def do(self, name: str, function: Callable[..., Any], source: str, *given: Any, **by_name: Any) -> Shown:
+        """Call a function, and write down ``name = source(...)`` without arguments that are None."""
+        by_name = {key: one for key, one in by_name.items() if one is not None}
+        made = function(*map(value_of, given), **{key: value_of(one) for key, one in by_name.items()})
+        words = [*map(text_of, given), *(f"{key}={text_of(one)}" for key, one in by_name.items())]
+        self.lines.append(f"{name} = {source}({', '.join(words)})")
+        return Shown(made, name)
+
+    def code(self, *more: str, imports: tuple[str, ...] = ()) -> str:
+        """The program, with the given lines at its end."""
+        head = list(dict.fromkeys([*sorted(imports), *self.imports]))
+        return "\n".join([*head, "", *self.lines, *more]) + "\n"
+
+
+def value_of(one: Any) -> Any:
+    """The value of an argument."""
+    return one.value if isinstance(one, Shown) else one
+
+
+def text_of(one: Any) -> str:
+    """The expression of an argument."""
+    return one.text if isinstance(one, Shown) else repr(one)

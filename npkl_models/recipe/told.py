@@ -1,0 +1,76 @@
+"""Problems of files that are no points: comparisons of objects, and distances of sensors with anchors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from npkl_models.data.comparisons import read_comparisons_csv
+from npkl_models.data.sensors import read_anchors_csv, read_distances_csv
+from npkl_models.errors import ProblemError
+from npkl_models.formulations import FORMULATIONS
+from npkl_models.formulations.known_distances import drawn_anchors
+from npkl_models.problem import Problem
+from npkl_models.recipe.fields import Fields
+from npkl_models.recipe.script import Script, Shown
+
+FROM_POINTS = ("data", "labels", "data_home", "n", "n_neighbors")
+"""The fields that a problem of such a file does not use."""
+
+
+def told_by(asked: Fields) -> str | None:
+    """The file of comparisons or distances of a recipe; None if the problem is made from points."""
+    return {"ordinal": asked.comparisons, "distances": asked.distances}.get(asked.formulation)
+
+
+def make_told(script: Script, asked: Fields, files: Mapping[str, Path]) -> tuple[Problem, int, str]:
+    """The problem of a file, the number of its points, and what they are called."""
+    if asked.formulation == "ordinal":
+        source = read_comparisons_csv.__name__
+        script.imports.append(f"from {read_comparisons_csv.__module__} import {source}")
+        found = script.do("answers", read_comparisons_csv, source, of_file("comparisons", asked, files))
+        n = max(len(found.value.names), 3)
+        rows = Shown(found.value.rows, "answers.rows")
+        return _problem(script, asked, rows, n), n, "objects"
+    source = read_distances_csv.__name__
+    script.imports.append(f"from {read_distances_csv.__module__} import {source}")
+    found = script.do("measured", read_distances_csv, source, of_file("distances", asked, files))
+    one = found.value
+    known = Shown((one.i, one.j, one.d), "(measured.i, measured.j, measured.d)")
+    weight = None if one.weight is None else Shown(one.weight, "measured.weight")
+    anchors = None
+    if asked.anchors is not None:
+        if not isinstance(asked.anchors, str):
+            raise ProblemError(f"anchors must be a file with a file of distances, got {asked.anchors}")
+        source = read_anchors_csv.__name__
+        script.imports.append(f"from {read_anchors_csv.__module__} import {source}")
+        names, place = Shown(one.names, "measured.names"), of_file("anchors", asked, files)
+        anchors = script.do("anchors", read_anchors_csv, source, place, names)
+    n = len(one.names)
+    return _problem(script, asked, known, n, weights=weight, anchors=anchors), n, "sensors"
+
+
+def anchors_of(script: Script, points: Shown, asked: Fields) -> Shown | None:
+    """Anchors that are drawn among points."""
+    if asked.anchors is None:
+        return None
+    if isinstance(asked.anchors, str):
+        raise ProblemError("anchors must be a number of points without a file of distances, got a file")
+    source = drawn_anchors.__name__
+    script.imports.append(f"from {drawn_anchors.__module__} import {source}")
+    return script.do("anchors", drawn_anchors, source, points, asked.anchors, random_state=asked.seed)
+
+
+def of_file(name: str, asked: Fields, files: Mapping[str, Path]) -> Shown:
+    """The path of a file, which appears in the code under its given name."""
+    given = str(getattr(asked, name))
+    return Shown(files.get(name, given), repr(given))
+
+
+def _problem(script: Script, asked: Fields, known: Shown, n: int, **more: Any) -> Problem:
+    """The problem, with the loss and the penalty of the recipe."""
+    name = asked.formulation
+    more |= {"loss": asked.loss, "penalty": asked.penalty}
+    problem: Problem = script.do("problem", FORMULATIONS[name], f"nm.{name}", known, n, **more).value
+    return problem
