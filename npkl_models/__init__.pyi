@@ -75,7 +75,8 @@ from .routes import backends, register, unregister
 from .solve.backend import Backend
 from .solve.choice import choose_backend, compile, solve
 from .solve.cost import Cost
-from .solve.engine import Engine, EnginePlan
+from .solve.engine import Engine
+from .solve.engine_plan import EnginePlan
 from .solve.judge import Claim
 from .solve.options import IterativeOptions, Options
 from .solve.portfolio import Portfolio

@@ -142,8 +142,10 @@ def around_low_vectors(
     if not 0 < floor < np.inf:
         return bound_from(problem, y, V, objective, upper, demand)
     rounds = 1 if demand.quick else ROUNDS
-    share = replace(demand, failure_probability=demand.failure_probability / (1 + rounds))
-    best = last = bound_from(problem, y, V, objective, upper, share)
+    half = 0.5 * demand.failure_probability
+    share = replace(demand, failure_probability=half / rounds)  # the first run has the other half
+    first = replace(demand, failure_probability=half)
+    best = last = bound_from(problem, y, V, objective, upper, first)
     for _ in range(rounds):
         vector = last.found.vector
         scaling = -AMPLY * (last.found.estimate + problem.regularizer.shift) / floor

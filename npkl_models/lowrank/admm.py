@@ -30,7 +30,7 @@ from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost
-from npkl_models.solve.engine import EnginePlan
+from npkl_models.solve.engine_plan import EnginePlan
 from npkl_models.solve.takes import Powers, Takes
 
 PRODUCTS = 6.0  # predicted products in an iteration

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Index, Matrix, positions
 
-DENSE = 8  # one dense product replaces the rows of each triplet if n^2 is at most this many times their number
+DENSE = 8  # one dense product replaces rows of each triplet if n^2 is at most this many times their number
 CACHED = 40_000  # numbers of two blocks of rows that stay in a processor's cache
 
 

@@ -17,7 +17,8 @@ from npkl_models.model.terms import Multipliers
 from npkl_models.printed.bcdkl import SWEEPS, BCDKLEngine, SweepOptions, beyond
 from npkl_models.printed.rows import FreeRows
 from npkl_models.solve.backend import PRINTED, Backend
-from npkl_models.solve.engine import Engine, EnginePlan
+from npkl_models.solve.engine import Engine
+from npkl_models.solve.engine_plan import EnginePlan
 from npkl_models.solve.takes import Takes
 
 

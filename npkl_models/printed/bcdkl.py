@@ -27,7 +27,7 @@ from npkl_models.model.terms import Multipliers
 from npkl_models.printed import PrintedFactorOptions
 from npkl_models.printed.rows import FreeRows, ShuffledSweeper
 from npkl_models.solve.backend import PRINTED, Backend
-from npkl_models.solve.engine import EnginePlan
+from npkl_models.solve.engine_plan import EnginePlan
 from npkl_models.solve.takes import Takes
 
 UPDATES = ("rows", "step", "block")

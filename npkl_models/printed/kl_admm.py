@@ -23,7 +23,7 @@ from npkl_models.model.statement import Statement
 from npkl_models.printed import PrintedFactorOptions
 from npkl_models.printed.lagrangian import Checks
 from npkl_models.solve.backend import PRINTED, Backend
-from npkl_models.solve.engine import EnginePlan
+from npkl_models.solve.engine_plan import EnginePlan
 from npkl_models.solve.takes import Takes
 
 

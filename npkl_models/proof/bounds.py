@@ -55,8 +55,8 @@ class Case:
     """A matrix, the query for its smallest eigenvalue, and the results so far.
 
     ``local`` says whether low vectors on few points are searched for. ``hint`` is such a vector (n,), which
-    made a Lanczos run stop early. ``run`` is the query for one randomised run, with its share of the failure
-    probability. ``found`` is the best bound so far.
+    made a Lanczos run stop early. ``run`` is the query for the first randomised run, and ``later`` for each
+    other one, with their shares of the failure probability. ``found`` is the best bound so far.
     """
 
     def __init__(self, S: Matrix, V: Array | None, query: Query) -> None:
@@ -64,9 +64,10 @@ class Case:
         self.automatic, beyond = query.method == "auto", self.order > DENSE_CHOLESKY
         self.local = self.automatic and beyond and V is not None and sp.issparse(S)
         self.steps = CHEAP_STEPS if self.automatic and not beyond else LANCZOS_STEPS
-        share = query.failure_probability / (RUNS if self.local else 1)
-        rng = np.random.default_rng(query.random_state)
-        self.run = replace(query, failure_probability=share, random_state=rng)
+        half, rng = 0.5 * query.failure_probability, np.random.default_rng(query.random_state)
+        first = half if self.local else query.failure_probability
+        self.run = replace(query, failure_probability=first, random_state=rng)
+        self.later = replace(self.run, failure_probability=half / (RUNS - 1))
         self.found = UNKNOWN
         self.hint: Array | None = None
 
@@ -89,9 +90,9 @@ def _decomposes(case: Case) -> bool:
     return case.query.method == "eigh" or (case.automatic and case.order <= DENSE_EIGH)
 
 
-def _lanczos(case: Case, local: bool) -> EigenBound:
+def _lanczos(case: Case, run: Query, local: bool) -> EigenBound:
     with quiet_blas(case.order):
-        found, case.hint = by_lanczos(case.S, case.basis, case.run, case.steps, local)
+        found, case.hint = by_lanczos(case.S, case.basis, run, case.steps, local)
     return found
 
 
@@ -100,7 +101,7 @@ def _eliminate(case: Case) -> EigenBound:
     hint = np.zeros(case.order) if case.hint is None else case.hint
     try:
         with quiet_blas(case.order):
-            better = by_elimination(case.S, case.basis, hint, case.run, case.steps)
+            better = by_elimination(case.S, case.basis, hint, case.later, case.steps)
     except (ArpackError, RuntimeError, np.linalg.LinAlgError):
         return case.found
     if not (case.query.quick or better.lower > case.found.lower):
@@ -134,11 +135,11 @@ def _factorises(case: Case) -> bool:
 
 ROUTES = (
     Route("eigendecomposition", _decomposes, lambda case: by_eigh(dense(case.S))),
-    Route("Lanczos", lambda case: not _decomposes(case), lambda case: _lanczos(case, case.local)),
+    Route("Lanczos", lambda case: not _decomposes(case), lambda case: _lanczos(case, case.run, case.local)),
     Route("elimination of local vectors", lambda case: case.hint is not None, _eliminate),
     Route(
         "Lanczos as if none were local", lambda case: case.hint is not None and not case.query.quick,
-        lambda case: _lanczos(case, False),
+        lambda case: _lanczos(case, case.later, False),
     ),
     Route("Ritz value", lambda case: case.query.method == "ritz", _ritz),
     Route("Cholesky", _factorises, lambda case: by_cholesky(case.S, case.found, case.query.accuracy)),

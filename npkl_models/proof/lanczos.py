@@ -31,7 +31,7 @@ import numpy as np
 import scipy.linalg
 from scipy.linalg.lapack import dptsv
 
-from npkl_models.linalg import Array, Matrix, norm_bound
+from npkl_models.linalg import Array, Matrix, norm_bound, symmetrize
 from npkl_models.linalg.threads import threaded
 from npkl_models.proof.eigenbound import EigenBound, Query
 from npkl_models.proof.recurrence import NEAR_NULL, Deflation, Recurrence, is_local, tight
@@ -42,7 +42,7 @@ SPARED = 0.99995  # share of the component that the first search uses; the rest 
 FURTHER, FINER = 1e-6, 14  # first relative increase of the distance if the errors are larger; halvings
 HALVINGS = 50  # of the interval in which the bound is searched for, on a logarithmic scale
 ROUGH = 0.01  # share of a positive eigenvalue that a Cholesky proof may give away
-PLAIN = 4  # a run without deflation may have so many times the steps
+FILTERED, DEGREE = 2.5e-3, 60  # of a filter: the share of the norm above which it damps, and its degree
 STALLED, PATIENT = 60, 4.0  # a run may be given up after so many steps if it needs so many times more
 
 
@@ -155,16 +155,15 @@ def by_lanczos(
     if local:
         Q = Q[:, ~is_local(Q) | (np.linalg.norm(S @ Q, axis=0) <= tight(query.accuracy, upper))]
     held = Deflation(S, Q, NEAR_NULL * upper)
-    component = smallest_component(n, query.failure_probability)
-    share = query.accuracy / upper
-    if not query.quick and _misses(held, query.accuracy, upper) and _suffices(PLAIN * steps, component, share):
-        held, steps = Deflation(S, Q[:, :0], 0.0), PLAIN * steps
+    if not query.quick and _misses(held, query.accuracy, upper):
+        held = Deflation(S, _filtered(S, Q, upper, query), NEAR_NULL * upper)
     if held.size == n:
         low = float(held.inner[0])
         return EigenBound(low - held.coupling - held.rounding(upper), low, "proved", held.lowest()), None
     if query.quick and held.size and held.whole(upper) < -query.accuracy:
         low = float(held.inner[0])  # no bound on the complement could suffice
         return EigenBound(-np.inf, low, "estimated", held.lowest(), 1.0, held.coupling), None
+    component = smallest_component(n, query.failure_probability)
     start = held.remove(np.random.default_rng(query.random_state).standard_normal(n))
     stop = _Stop(held, query, component, local)
     found, run = search(held, start, min(steps, n - held.size), component, stop, 1, upper)
@@ -188,12 +187,23 @@ def _misses(held: Deflation, accuracy: float, upper: float) -> bool:
     return bool(held.size and held.inner[0] >= -2 * accuracy and held.whole(NEAR_NULL * upper) < -accuracy)
 
 
-def _suffices(steps: int, component: float, accuracy: float) -> bool:
-    """Whether a run shows an eigenvalue to this share of the norm, if eigenvalues are dense in the spectrum.
+def _filtered(S: Matrix, Q: Array, upper: float, query: Query) -> Array:
+    """The deflated directions after a polynomial of S that is large below ``FILTERED`` and small above.
 
-    By Chebyshev polynomials, j steps do so if cosh(2 j sqrt(accuracy)) >= 1 / component.
+    The Chebyshev polynomial leaves less of the other eigenvectors in them, and so less coupling. Source: Zhou
+    & Saad, "Block Chebyshev-Davidson method for large symmetric eigenvalue problems", 2007. The result is
+    orthonormal to rounding, and rotated to the eigenvectors of Q'SQ.
     """
-    return 2 * steps * np.sqrt(accuracy) >= np.log(2 / component)
+    middle, half = 0.5 * (1 + FILTERED) * upper, 0.5 * (1 - FILTERED) * upper
+    before = Q
+    now = (S @ before - middle * before) / half
+    for _ in range(DEGREE):
+        if query.late:
+            return Q
+        size = np.linalg.norm(now, axis=0)
+        before, now = now / size, (2 / half * (S @ now - middle * now) - before) / size
+    Q = np.linalg.qr(now)[0]
+    return np.asarray(Q @ np.linalg.eigh(symmetrize(Q.T @ (S @ Q)))[1])
 
 
 class _Stop:

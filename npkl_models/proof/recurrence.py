@@ -5,14 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from npkl_models.linalg import UNIT, Array, Matrix, longest_row, symmetrize
+from npkl_models.linalg.exact_products import inner_products
+from npkl_models.linalg.twofold import twofold
 
 REORTHOGONALISED = 2_000_000  # most numbers of a Lanczos basis that is kept in double precision
 KEPT = 300_000_000  # most numbers of a Lanczos basis that is kept in single precision
-CHUNK = 1_000  # products in a sum of `summed`
+FEWEST = 64  # products in a sum of `summed`: fewer would take longer
 BLOCK = 16  # vectors in one array
-NOISE = 8.0  # units of roundoff that a step may err by, in addition to one for each number in a row
+NOISE = 8.0  # units of roundoff that a step may err by, in addition to those of the product
+POWERS = 8  # steps of the power method for the size of these
 
 
 class Recurrence:
@@ -27,10 +31,15 @@ class Recurrence:
         self, deflation: Deflation, start: Array, limit: int, upper: float, keep: bool = True
     ) -> None:
         self.S, self.deflation, self.limit, self.upper = deflation.S, deflation, limit, upper
-        self.units = (NOISE + deflation.products + deflation.size) * UNIT * upper
-        self.drift = deflation.coupling * deflation.left * upper  # from the part of q in the deflated space
+        self.units = NOISE * UNIT * upper + _of_product(deflation.S, upper)
+        self.units += 2 * deflation.size**1.5 * UNIT * deflation.coupling  # Q'w is at most the coupling
+        self.drift = deflation.coupling * deflation.left  # from the part of q in the deflated space
         self.lost: list[float] = []
-        self.start = start / np.linalg.norm(start)
+        start = start / np.linalg.norm(start)
+        self.start = deflation.remove(start)
+        size = float(np.linalg.norm(self.start))
+        self.share = 1.01 / size  # what removing the deflated part divided the last norm by
+        self.start = self.start / size
         self.alpha: list[float] = []
         self.beta: list[float] = []
         exact = start.size * limit <= REORTHOGONALISED
@@ -56,9 +65,10 @@ class Recurrence:
                 lost += 2 * float(np.linalg.norm(again))
         elif self.blocks is not None:
             self.blocks = self._kept(self.blocks, j, q)
-        w = self.deflation.remove(w)
+        self.lost.append(lost + self.drift * self.share)
+        before, w = float(np.linalg.norm(w)), self.deflation.remove(w)
         b = float(np.linalg.norm(w))
-        self.lost.append(lost + self.drift / max(self.beta[-1] if j else self.upper, 1e-300))
+        self.share = before / max(b, 1e-300)
         self.alpha.append(a)
         self.beta.append(b)
         w *= 1 / max(b, 1e-300)
@@ -102,6 +112,26 @@ class Recurrence:
         return (out / np.linalg.norm(out, axis=1)[:, None]).T
 
 
+def _of_product(S: Matrix, upper: float) -> float:
+    """A bound on the norm of the rounding error of S q, if |S| <= ``upper`` and q has norm one.
+
+    An entry errs by at most k u |S| |q|, with k entries in its row. For sparse S, the norm of B = diag(k) |S|
+    is bounded by Collatz and Wielandt: |B|^2 <= max (B'B x)_i / x_i for every positive x.
+    """
+    whole: Any = getattr(S, "whole", S)
+    if not sp.issparse(whole):
+        return longest_row(S) * UNIT * upper
+    B = sp.csr_array(abs(whole))
+    entries = np.diff(B.indptr)
+    B.data *= np.repeat(entries + 2.0, entries)
+    back, x, bound = B.T.tocsr(), np.ones(B.shape[0]), np.inf
+    for _ in range(POWERS):
+        y = back @ (B @ x)
+        bound = min(bound, float(np.max(y / x)))
+        x = np.maximum(y / max(float(y.max()), 1e-300), 1e-3)
+    return 1.01 * float(np.sqrt(bound)) * UNIT
+
+
 NEAR_NULL = 1e-3  # share of the norm: a direction q with a larger |S q| is not deflated
 LOCAL = 0.1  # share of the points over which a local vector spreads at most, by (sum |x|)^2 / sum x^2
 
@@ -130,13 +160,19 @@ class Deflation:
         self.left = self._left()  # share of x that `remove` may leave in the range of Q
 
     def _left(self) -> float:
-        """Rounding of the sums in `remove` and of its last difference, and what Q lacks in orthonormality."""
-        n = self.Q.shape[0]
-        sums = (min(n, CHUNK) + n // CHUNK + self.size + 10) * UNIT
-        if not self.size:
-            return sums
-        skew = np.column_stack([summed(self.Q, q) for q in self.Q.T]) - np.eye(self.size)
-        return float(np.linalg.norm(skew)) + 2 * (self.size + 1) * sums
+        """Rounding of the sums in `remove` and of its last difference, and what Q lacks in orthonormality.
+
+        With c the computed Q'x and x - Qc the computed result, the part in the range is at most
+        |c - Q'x| + |(Q'Q - I) c| + the rounding of Qc and of the difference. |c - Q'x| is at most root k
+        times the error of one sum.
+        """
+        n, k = self.Q.shape
+        each = (chunk(n) + n // chunk(n) + 10 + k) * UNIT
+        if not k:
+            return each
+        whole, error = inner_products(twofold(self.Q), twofold(self.Q))
+        skew = np.linalg.norm(whole.high - np.eye(k) + whole.low) + np.linalg.norm(error)
+        return 1.01 * float(skew + each * np.sqrt(k) + 4 * UNIT)
 
     def whole(self, complement: float) -> float:
         """A lower bound on the spectrum, from a lower bound c on the spectrum on the complement of Q.
@@ -174,11 +210,17 @@ class Deflation:
         return x - self.Q @ summed(self.Q, x)
 
 
+def chunk(n: int) -> int:
+    """How many of n products `summed` adds at a time: a sum errs by about 2 sqrt(n) units of roundoff."""
+    return max(int(np.sqrt(n)), FEWEST)
+
+
 def summed(Q: Array, x: Array) -> Array:
-    """Q'x for Q (n x k) and x (n,), in sums of `CHUNK` products: its rounding grows with n / CHUNK, not n."""
-    count, size = x.size // CHUNK, Q.shape[1]
-    whole = count * CHUNK
-    chunks = Q.T[:, :whole].reshape(size, count, CHUNK), x[:whole].reshape(count, CHUNK)
+    """Q'x for Q (n x k) and x (n,), in sums of `chunk` products: its rounding grows with the root of n."""
+    step, size = chunk(x.size), Q.shape[1]
+    count = x.size // step
+    whole = count * step
+    chunks = Q.T[:, :whole].reshape(size, count, step), x[:whole].reshape(count, step)
     total: Array = np.einsum("kmb,mb->km", *chunks).sum(axis=1) + Q.T[:, whole:] @ x[whole:]
     return total
 

@@ -21,7 +21,8 @@ from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import CALL, Cost
-from npkl_models.solve.engine import Engine, EnginePlan
+from npkl_models.solve.engine import Engine
+from npkl_models.solve.engine_plan import EnginePlan
 from npkl_models.solve.options import IterativeOptions
 from npkl_models.solve.takes import Powers, Takes
 

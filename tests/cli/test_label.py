@@ -11,7 +11,7 @@ from commands import status
 
 import npkl_models as nm
 from npkl_models.data import tables
-from npkl_models.solve.engine import _Run
+from npkl_models.solve.looks import Run
 
 WINE = nm.datasets.load("wine")
 ROWS = re.compile(r"row (\d+) +row (\d+)")
@@ -126,7 +126,7 @@ def test_an_interrupted_solve_is_an_interruption(folder, sitting, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_Run, "until", interrupted)
+    monkeypatch.setattr(Run, "until", interrupted)
     code, person, text, _ = sitting(9, "my.csv", "--pairs", "pairs.csv", "--backend", "bcd")
     assert code == 130
     assert "STOPPED" in text

@@ -8,6 +8,7 @@ from npkl_models.lowrank.options import BCDOptions
 from npkl_models.lowrank.rows.engine import BETA_GROWTH, BCDEngine
 from npkl_models.lowrank.structure import structure
 from npkl_models.solve import engine as engines
+from npkl_models.solve import looks
 from npkl_models.solve.options import IterativeOptions
 from npkl_models.solve.watch import Watch
 
@@ -70,6 +71,6 @@ def test_a_run_whose_objective_falls_is_not_stuck():
             raise AssertionError("nothing to look at")
 
     P = problem(n=6)
-    assert engines.PATIENCE < 600
-    made = engines._Run(P, Saddle(P), Watch(IterativeOptions(), "saddle"))
+    assert looks.PATIENCE < 600
+    made = looks.Run(P, Saddle(P), Watch(IterativeOptions(), "saddle"))
     assert made.until(600) is nm.Status.ITERATION_LIMIT

@@ -95,11 +95,12 @@ def test_what_is_not_known_is_claimed_with_no_confidence():
 
 
 def test_runs_that_look_for_local_vectors_share_their_chance(monkeypatch):
-    """Three of them may be needed beyond the order of dense proofs, one elsewhere."""
+    """Three of them may be needed beyond the order of dense proofs: the first has half of it."""
     S, V = path(30), np.ones((30, 1))
     assert bounds.Case(S, V, Query()).run.failure_probability == 1e-6
     monkeypatch.setattr(bounds, "DENSE_CHOLESKY", 10)
-    assert bounds.Case(S, V, Query()).run.failure_probability == pytest.approx(1e-6 / 3)
+    assert bounds.Case(S, V, Query()).run.failure_probability == pytest.approx(1e-6 / 2)
+    assert bounds.Case(S, V, Query()).later.failure_probability == pytest.approx(1e-6 / 4)
     for other in (bounds.Case(S, None, Query()), bounds.Case(S.toarray(), V, Query())):
         assert other.run.failure_probability == 1e-6
     assert bounds.Case(S, V, Query("lanczos")).run.failure_probability == 1e-6

@@ -58,12 +58,12 @@ def test_without_a_limit_everything_is_affordable():
 def test_a_late_run_without_a_bound_falls_back_to_the_last_point_that_had_one(small):
     from dataclasses import replace
 
-    from npkl_models.solve import engine
+    from npkl_models.solve import looks
 
     problem = small("npkl:hinge")
     plan = problem.compile("bcd", time_limit=100.0).plan
     clock = watch.Watch(plan.options)
-    run = engine._Run(plan.problem, plan.engine(), clock)
+    run = looks.Run(plan.problem, plan.engine(), clock)
     run.engine.iterate()
     run.last = run._certificate(quick=False)
     assert np.isfinite(run.last.bound)

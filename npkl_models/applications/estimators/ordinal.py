@@ -213,7 +213,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         return self.solution_.certificate
 
     def _held_out(self, rows: Index, n: int, penalties: Array, seed: int) -> tuple[Array, list[Array]]:
-        """The share of held-out comparisons that the kernel of each penalty answers, and the best's factors."""
+        """The share of held-out comparisons that each penalty answers, and the factors of the best."""
         parts = self._parts(rows, seed)
         scores, best = np.full(penalties.size, np.nan), list[Array]()
         for at, penalty in enumerate(penalties):

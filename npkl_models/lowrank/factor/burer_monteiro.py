@@ -22,7 +22,7 @@ from npkl_models.lowrank.tolerances import INEXACT, PATIENCE, SLOW
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
-from npkl_models.solve.engine import EnginePlan
+from npkl_models.solve.engine_plan import EnginePlan
 from npkl_models.solve.takes import Powers, Takes
 
 STAIRCASE_START = 2

@@ -23,7 +23,6 @@ AUTO_RANK = 8  # smallest number of columns at the start: optimal ranks of these
 PER_LOGARITHM = 2  # columns for each unit of ln n: with fewer columns, descent may be trapped
 BASIS_SHARE = 3  # a third of the basis: on the sets of the papers the optimal rank was a fifth
 COMPARED, MOST_COMPARED = 3.5, 100  # columns for comparisons of distances: for each unit of sqrt(n), and most
-FEWER_COMPARED = 50  # most columns for comparisons above the order of dense proofs
 SHEET = 10  # most columns for soft distances: a step costs the cube of their number, and few remain
 FIRST_STEP = 1e-3  # the new column's share of the trace if there are equalities
 SHORTEST = 1e-20  # the shortest step along a new column, as a share of the trace
@@ -34,7 +33,7 @@ def auto_rank(problem: Statement) -> int:
     """The number of columns with which "auto" begins: 2 ln n, at least 8 (as in LoRADS, Han et al. 2024).
 
     A basis with few columns gets at least a third of its size. Comparisons of distances get 3.5 times the
-    square root of n, up to 100 or 50: with wrong answers among them the optimal rank is 10 to 50, and each column
+    square root of n, up to 100: with wrong answers among them the optimal rank is 10 to 50, and each column
     that is added costs a look. Orders above that of dense proofs get 8. With 24 columns at 100,000 points
     (two Gaussians), three were left after 100 sweeps, and the bounds were worse.
     """
@@ -44,8 +43,7 @@ def auto_rank(problem: Statement) -> int:
     if restorable(problem):
         several = min(several, SHEET)
     elif _compares(problem):
-        most = MOST_COMPARED if problem.order <= DENSE_CHOLESKY else FEWER_COMPARED
-        several = max(several, min(int(np.ceil(COMPARED * np.sqrt(problem.order))), most))
+        several = max(several, min(int(np.ceil(COMPARED * np.sqrt(problem.order))), MOST_COMPARED))
     return min(max(AUTO_RANK, several, share), problem.order)
 
 

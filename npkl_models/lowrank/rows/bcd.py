@@ -24,7 +24,7 @@ from npkl_models.lowrank.structure import structure, unbounded_rows
 from npkl_models.model.statement import Statement
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost
-from npkl_models.solve.engine import EnginePlan
+from npkl_models.solve.engine_plan import EnginePlan
 from npkl_models.solve.takes import Takes
 
 
