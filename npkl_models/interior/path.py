@@ -21,6 +21,7 @@ from npkl_models.interior.steps import ROUGHLY, SURE, first_vector, longest, rat
 from npkl_models.interior.symmetry import filled, symmetric_part
 from npkl_models.interior.values import Values
 from npkl_models.linalg import Array, Mask, Matrix, dense, norm_bound
+from npkl_models.model.conjugates import Box
 
 SHARE, MORE = 0.9, 0.09  # share of the way to the boundary: SHARE + MORE times the shorter of the last steps
 SMALLEST_SIGMA = 1e-6  # smallest share of mu that is kept
@@ -238,13 +239,17 @@ def _first(values: Values) -> tuple[Array, Array, float, Matrix]:
     always such a multiple: if C is far from the identity, K = mu C^-1 is far from satisfying them.
     """
     box, n = values.box, values.order
-    size = max(norm_bound(values.C), 1e-8)
+    size = norm_bound(values.C) or _size_of_slack(values)
     zero = np.clip(np.zeros(values.size), box.lower, box.upper)
-    furthest = np.where(box.q > 0, 1 / np.where(box.q > 0, box.q, 1.0), np.inf)
+    furthest = np.where(box.q > 0, _bent(box), np.inf)
     width = np.where(box.below & box.above, 0.5 * (box.upper - box.lower), furthest)
     side = np.where(zero == box.lower, 1.0, np.where(zero == box.upper, -1.0, 0.0))
+    lift = 0.0
+    if values.edges is not None and not norm_bound(values.C):  # S is a sum of Laplacians: raise what may grow
+        side, lift = np.where(box.upper > 0, 1.0, -1.0), np.inf
     for k in range(0 if _loose(values).any() else SHORTER):
-        step = side * np.minimum(size * 4.0**-k, width)
+        shorter = size * 4.0**-k
+        step = side * np.minimum(np.where(side < 0, shorter, max(shorter, lift)), width)
         try:
             far = _cholesky(dense(values.slack(zero + step)))
             y = zero + 0.5 * step
@@ -255,7 +260,8 @@ def _first(values: Values) -> tuple[Array, Array, float, Matrix]:
             return y, L, 0.0, 0.0 * values.slack(y)
     middle = _inside(values)
     S = values.slack(middle)
-    alpha = max(norm_bound(S), 1e-8)
+    sizes = values.slack(np.abs(middle))  # multipliers of opposite signs may cancel in S
+    alpha = max(norm_bound(S), norm_bound(sizes), 0.0 if norm_bound(values.C) else _size_of_slack(values))
     return middle, np.sqrt(alpha) * np.eye(n, order="F"), 1.0, values.shifted(S, -alpha)
 
 
@@ -271,10 +277,25 @@ def _inside(values: Values) -> Array:
     below, above = box.below, box.above
     lower, upper = np.where(below, box.lower, 0.0), np.where(above, box.upper, 0.0)
     y = np.where(below & above, 0.5 * (lower + upper), 0.0)
-    size = max(norm_bound(values.C), norm_bound(values.slack(y)), 1e-8)
-    step = np.minimum(size, np.where(box.q > 0, 1 / np.where(box.q > 0, box.q, 1.0), size))
+    size = max(norm_bound(values.C), norm_bound(values.slack(y))) or _size_of_slack(values)
+    step = np.minimum(size, np.where(box.q > 0, _bent(box), size))
     y = np.where(below & ~above, lower + step, y)
     return np.where(above & ~below, upper - step, y)
+
+
+def _bent(box: Box) -> Array:
+    """The multipliers at which the slope of f* has doubled, in its size; one over q if the slope is zero at 0."""
+    q = np.where(box.q > 0, box.q, 1.0)
+    return np.where(box.b != 0, np.abs(box.b), 1.0) / q
+
+
+def _size_of_slack(values: Values) -> float:
+    """The size of the slack without a cost: multipliers in the middle of half their boxes, or bent."""
+    box = values.box
+    ends = box.below & box.above
+    width = np.where(ends, 0.5 * (np.where(ends, box.upper, 0.0) - np.where(ends, box.lower, 0.0)), 0.0)
+    typical = np.where(ends, width, np.where(box.q > 0, _bent(box), 0.0))
+    return norm_bound(values.adjoint(typical)) or values.problem.cost_unit
 
 
 def _size(values: Values) -> float:
