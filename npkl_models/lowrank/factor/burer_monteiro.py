@@ -30,6 +30,7 @@ BETA_GROWTH = 3.0
 BETA_MAX = 1e7  # the largest beta, as a multiple of the first
 LENGTHS = 16  # a new column of held rows is tried at 1/4, 1/8, ... 2^-15 of the factor's length
 LAG = 0.1  # beta grows if the multipliers do not reduce the residual to this share
+LAG_OF_DISTANCES = 0.5  # the same where steps restore distances: a large beta makes these steps short
 
 
 class BurerMonteiroEngine(FactorEngine):
@@ -85,14 +86,17 @@ class BurerMonteiroEngine(FactorEngine):
         self.point = self.minimiser.step(self.f, self.point)
         self._measure()
         self._switch_if_slow()
-        if not self.f.smooth and self.stationarity <= max(1e-13, INEXACT * min(self.residual, 1e-2)):
+        solved = self.stationarity <= max(1e-13, INEXACT * min(self.residual, 1e-2))
+        if not self.f.smooth and (solved or self._exhausted):
             self._move_multipliers()
         self.work = self.f.work
 
     def _move_multipliers(self) -> None:
         """Move the multipliers; if the last move gained too little, beta grows."""
         self.f.update_multipliers(self.point)
-        if self.residual > LAG * self.residual_before and self.f.beta < BETA_MAX * self.first_beta:
+        lag = LAG_OF_DISTANCES if isinstance(self.minimiser, RestoredNewton) else LAG
+        slow = self.residual > lag * self.residual_before and not self._exhausted
+        if slow and self.f.beta < BETA_MAX * self.first_beta:
             self.f.beta *= BETA_GROWTH
             self.f.spectral.beta *= BETA_GROWTH
         self.residual_before = self.residual
@@ -114,6 +118,11 @@ class BurerMonteiroEngine(FactorEngine):
         y = self.minimiser.multipliers
         return self.f.multipliers(self.point if y is None else replace(self.point, slope=y))
 
+    @property
+    def _exhausted(self) -> bool:
+        """Whether no step lowers the smooth objective any further."""
+        return isinstance(self.minimiser, RestoredNewton) and self.minimiser.exhausted
+
     def _size(self) -> float:
         return self.problem.size(2 * self.objective)
 
@@ -125,7 +134,7 @@ class BurerMonteiroEngine(FactorEngine):
         self.stationarity = slope * frobenius(self.point.W) / self._size()
         self.residual = 0.0 if smooth else self.f.residual(self.point) / self._size()
         self.residual = self.stationarity + self.residual
-        if isinstance(self.minimiser, RestoredNewton) and self.minimiser.exhausted:
+        if self.f.smooth and self._exhausted:
             self.residual = 0.0  # the point is stationary to rounding
 
 

@@ -65,6 +65,9 @@ class RestoredNewton:
             self.count = COARSE if point.value - new.value < SLOW * abs(new.value) else self.count
             return new
         found = self._restored(f, point)
+        if found is None and not f.smooth:  # the multipliers have moved the kinks
+            plain = self.coarse.step(f, point)
+            found = plain if plain.value < point.value else None
         self.exhausted = found is None
         if found is None:
             return point
