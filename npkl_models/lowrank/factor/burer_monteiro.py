@@ -167,10 +167,12 @@ def _plan(problem: Statement, options: BurerMonteiroOptions) -> BurerMonteiroPla
 def _staircase(problem: Statement, options: BurerMonteiroOptions) -> BurerMonteiroPlan:
     """The plan of burer_monteiro from rank 2; the rank grows by one column at a time.
 
-    With hard equalities the run starts like burer_monteiro, since no kernel of rank 2 may satisfy them.
+    With hard equalities the run starts like burer_monteiro, since no kernel of rank 2 may satisfy them. So
+    does a run whose losses of distances have kinks: at the kinks the objective rises along a new column alone.
     """
     start = options
-    if options.rank == "auto" and options.start is None and not problem.equalities:
+    kinks = restorable(problem) and not all(term.loss.smooth for term in problem.terms)
+    if options.rank == "auto" and options.start is None and not problem.equalities and not kinks:
         start = replace(options, rank=min(STAIRCASE_START, problem.n))
     return BurerMonteiroPlan(problem, options, start)
 
