@@ -3,7 +3,9 @@
 Let S(ybar) >= mu I with mu > 0, and S(y) >= -eps I. The point (1 - t) y + t ybar with t = eps / (mu + eps)
 has a PSD slack. The dual is concave, so the bound of this point is at least (1 - t) bound(y) + t bound(ybar).
 A graph Laplacian without shift has strictly feasible points if values hold its null vectors v: for each v,
-v'M_e v > 0 for some y_e that may grow.
+v'M_e v > 0 for some y_e that may grow. Without a cost, zero multipliers are no start. There the multipliers
+of squares are raised within their domains: a sum of Laplacians of a connected graph is positive definite over
+centred kernels.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackError, eigsh
 
-from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Matrix, dense, lowest_pairs, norm_bound
+from npkl_models.linalg import DENSE_SPECTRUM, TINY, UNIT, Array, Matrix, dense, lowest_pairs, norm_bound
 from npkl_models.model import rounding
 from npkl_models.model.conjugates import projected
 from npkl_models.model.facts import cost_floor, fact, squares
@@ -107,23 +109,31 @@ def _search(problem: Statement) -> tuple[Multipliers, float] | None:
 def _start(problem: Statement) -> tuple[Multipliers, float, Array]:
     """Multipliers to ascend from, the smallest eigenvalue of their slack, and the lowest eigenvectors.
 
-    Zero multipliers, or those of squares raised as far as `tops` says, whichever pay less for a level.
+    These are zero multipliers or one of `tops`, whichever have the largest eigenvalue for what they pay.
     """
+    zero, free = projected(problem, problem.no_multipliers), not problem.cost.data.any()
+    above = tops(problem)
+    if problem.order > DENSE_SPECTRUM:  # an eigenvalue takes long
+        above = above[-1:] if free else []
     best, merit = None, -np.inf
-    y = projected(problem, problem.no_multipliers)
-    for y in (y, *tops(problem)):
+    for y in (zero, *above):
         level, vectors = _lowest(problem, y)
-        price = problem.reference + abs(problem.conjugate_sum(y))
+        price = max(problem.reference + abs(problem.conjugate_sum(y)), TINY)
         if best is None or level / price > merit:
             best, merit = (y, level, vectors), level / price
+    assert best is not None
     return best
 
 
 def tops(problem: Statement) -> list[Multipliers]:
-    """Multipliers of squares, each raised to the slope of its loss at twice the target, below several caps."""
+    """Multipliers of squares (distances, K_ii) that are raised below several caps, the largest cap last.
+
+    A multiplier has the slope of its loss at twice the target, but at most the cap. So it stays in its domain
+    even if it is bounded, as those of the absolute and the huber loss are. All others are next to zero.
+    """
     slopes = []
     for part in problem.parts:
-        slope = np.zeros(part.functional.size)
+        slope: Array = np.zeros(part.functional.size)
         if isinstance(part, LossTerm):
             slope = part.derivative(2 * np.abs(part.target))
         slopes.append(np.where(squares(part.functional), np.maximum(slope, 0.0), 0.0))

@@ -284,17 +284,17 @@ def _inside(values: Values) -> Array:
 
 
 def _bent(box: Box) -> Array:
-    """The multipliers at which the slope of f* has doubled, in its size; one over q if the slope is zero at 0."""
+    """The sizes of multipliers that double the slope of f*; one over q where the slope at zero is zero."""
     q = np.where(box.q > 0, box.q, 1.0)
     return np.where(box.b != 0, np.abs(box.b), 1.0) / q
 
 
 def _size_of_slack(values: Values) -> float:
-    """The size of the slack without a cost: multipliers in the middle of half their boxes, or bent."""
+    """The size of the slack without a cost: from multipliers of half the width of their boxes, or `_bent`."""
     box = values.box
     ends = box.below & box.above
-    width = np.where(ends, 0.5 * (np.where(ends, box.upper, 0.0) - np.where(ends, box.lower, 0.0)), 0.0)
-    typical = np.where(ends, width, np.where(box.q > 0, _bent(box), 0.0))
+    upper, lower = np.where(ends, box.upper, 0.0), np.where(ends, box.lower, 0.0)
+    typical = np.where(ends, 0.5 * (upper - lower), np.where(box.q > 0, _bent(box), 0.0))
     return norm_bound(values.adjoint(typical)) or values.problem.cost_unit
 
 

@@ -97,7 +97,10 @@ class Loss(ABC):
         return w * self.derivative(z - atol, t), w * self.derivative(z + atol, t)
 
     def rescaled(self, t: Array, w: Array, unit: float) -> tuple[Array, Array] | None:
-        """(t', w') with ``w' loss'(z; t') = w loss(unit z; t)``, loss' by `in_units`; None if there is none."""
+        """(t', w') with ``w' loss'(z; t') = w loss(unit z; t)``; None if there is no such pair.
+
+        loss' is the loss that `in_units` gives.
+        """
         return None
 
     def in_units(self, unit: float) -> Loss:

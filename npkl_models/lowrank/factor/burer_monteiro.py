@@ -29,6 +29,7 @@ STAIRCASE_START = 2
 BETA_GROWTH = 3.0
 BETA_MAX = 1e7  # the largest beta, as a multiple of the first
 LENGTHS = 16  # a new column of held rows is tried at 1/4, 1/8, ... 2^-15 of the factor's length
+SOFTER = 30.0  # beta is divided by it where a new column begins beside kinks
 LAG = 0.1  # beta grows if the multipliers do not reduce the residual to this share
 LAG_OF_DISTANCES = 0.5  # the same where steps restore distances: a large beta makes these steps short
 
@@ -57,8 +58,7 @@ class BurerMonteiroEngine(FactorEngine):
         W = self.problem.drop(V)
         if self.problem.regularizer.spectral is not None:
             W = self.problem.regularizer.rescale(W)
-        W = W if self.f.held is None else self.f.held.fit(W)
-        self.point = self.f.at(W)
+        self.point = self.f.at(self._fit(W))
         first = "newton" if self.f.distances else "lbfgs"
         if self.method != "auto" or not restorable(self.problem):
             self.minimiser = MINIMISERS[first if self.method == "auto" else self.method]()
@@ -70,17 +70,25 @@ class BurerMonteiroEngine(FactorEngine):
         self._measure()
 
     def grow(self, direction: Array) -> bool:
-        if self.f.held is None or not self.f.smooth:
+        kinks = isinstance(self.minimiser, RestoredNewton) and not self.f.smooth
+        if not kinks and (self.f.held is None or not self.f.smooth):
             return super().grow(direction)
         if self.options.rank != "auto" or self.V.shape[1] >= self.problem.order:
             return False
+        if kinks:  # the losses themselves rise along a new column alone; their smooth model falls
+            self.f.beta, self.residual_before = max(self.f.beta / SOFTER, self.first_beta), np.inf
+            self.point = self.f.at(self.point.W)
         base = drop_null_columns(self.V)
         u = np.sqrt(float(np.sum(base**2))) * direction.reshape(-1, 1)
         lengths = 0.5 ** np.arange(2, LENGTHS)
-        starts = [self.f.held.fit(self.problem.drop(np.hstack([base, t * u]))) for t in lengths]
+        starts = [self._fit(self.problem.drop(np.hstack([base, t * u]))) for t in lengths]
         values = [self.f.at(W).value for W in starts]
         self.restart(self.problem.lift(starts[int(np.argmin(values))]))
         return True
+
+    def _fit(self, W: Array) -> Array:
+        """The factor with its held rows in their place, if there are any."""
+        return W if self.f.held is None else self.f.held.fit(W)
 
     def iterate(self) -> None:
         self.point = self.minimiser.step(self.f, self.point)
@@ -168,7 +176,7 @@ def _staircase(problem: Statement, options: BurerMonteiroOptions) -> BurerMontei
     """The plan of burer_monteiro from rank 2; the rank grows by one column at a time.
 
     With hard equalities the run starts like burer_monteiro, since no kernel of rank 2 may satisfy them. So
-    does a run whose losses of distances have kinks: at the kinks the objective rises along a new column alone.
+    does a run whose losses of distances have kinks: there the objective rises along a new column alone.
     """
     start = options
     kinks = restorable(problem) and not all(term.loss.smooth for term in problem.terms)
