@@ -56,7 +56,7 @@ def main() -> None:
         asked.sizes, asked.losses, asked.anchors, asked.noises, asked.weights, asked.units, asked.backends
     )
     print(
-        "| n | loss | anchors | noise | weights | unit | method | certified | seconds | longest | largest gap |"
+        "| n | loss | anchors | noise | weights | unit | method | certified | mean s | most s | largest gap |"
     )
     print("|---|---|---|---|---|---|---|---|---|---|---|")
     for n, loss, anchors, noise, weights, unit, backend in kinds:

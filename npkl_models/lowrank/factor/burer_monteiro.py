@@ -29,7 +29,8 @@ STAIRCASE_START = 2
 BETA_GROWTH = 3.0
 BETA_MAX = 1e7  # the largest beta, as a multiple of the first
 LENGTHS = 16  # a new column of held rows is tried at 1/4, 1/8, ... 2^-15 of the factor's length
-SOFTER = 30.0  # beta is divided by it where a new column begins beside kinks
+SOFTER = 30.0  # beta is divided by it beside kinks if the last new column was in vain
+LITTLE = 1e-7  # a relative fall of the objective that is too small to count
 LAG = 0.1  # beta grows if the multipliers do not reduce the residual to this share
 LAG_OF_DISTANCES = 0.5  # the same where steps restore distances: a large beta makes these steps short
 
@@ -44,6 +45,7 @@ class BurerMonteiroEngine(FactorEngine):
         self.method, self.options = options.method, options
         self.first_beta = self.f.beta
         self.residual, self.residual_before = 0.0, np.inf
+        self.objective_then = np.inf  # at the last new column
         self.point: Point
         self.minimiser: Minimiser = LBFGS()
         self.restart(V)
@@ -71,7 +73,9 @@ class BurerMonteiroEngine(FactorEngine):
 
     def grow(self, direction: Array) -> bool:
         kinks = isinstance(self.minimiser, RestoredNewton) and not self.f.smooth
-        if not kinks and (self.f.held is None or not self.f.smooth):
+        fell = self.objective < self.objective_then - LITTLE * self._size()
+        self.objective_then = self.objective
+        if (kinks and fell) or (not kinks and (self.f.held is None or not self.f.smooth)):
             return super().grow(direction)
         if self.options.rank != "auto" or self.V.shape[1] >= self.problem.order:
             return False

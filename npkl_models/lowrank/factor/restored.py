@@ -71,6 +71,8 @@ class RestoredNewton:
         self.exhausted = found is None
         if found is None:
             return point
+        if not f.smooth:  # a column that is short now may be needed when the multipliers have moved
+            return found
         W = drop_null_columns(found.W)
         if W.shape[1] == found.W.shape[1]:
             return found
