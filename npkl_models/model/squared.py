@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -33,8 +33,12 @@ class Squared(Loss):
 class OneSided(Squared):
     """Base class of max(0, sign (z - t))^2: values on one side of the target cost nothing."""
 
-    sign: ClassVar[float]  # 1.0 if values above the target cost something, -1.0 if values below it do
     quadratic = sign_targets = False
+
+    @property
+    @abstractmethod
+    def sign(self) -> float:
+        """1.0 if values above the target cost something, -1.0 if values below the target do."""
 
     def value(self, z: Array, t: Array) -> Array:
         return np.maximum(0.0, self.sign * (z - t)) ** 2

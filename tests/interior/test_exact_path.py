@@ -234,7 +234,7 @@ def test_steps_into_the_boxes_are_quartered_until_the_slack_is_positive():
 
 def test_out_of_range_or_singular_is_said():
     with np.errstate(all="ignore"), pytest.raises(np.linalg.LinAlgError):
-        path._cholesky(np.diag([1.0, np.nan]))
+        path.cholesky(np.diag([1.0, np.nan]))
     with pytest.raises(np.linalg.LinAlgError, match="singular"):
         path._inverse(np.diag([1.0, 0.0]))
     with pytest.raises(np.linalg.LinAlgError, match="definite"):
