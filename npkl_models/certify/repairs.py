@@ -183,7 +183,8 @@ def distances(problem: Statement, y: Multipliers, eps: float, upper: float) -> R
 
     Over a basis of centred kernels, this Laplacian is positive definite if the graph of the pairs is
     connected. If a multiplier may not be raised (that of a lower bound on a distance never may), those alone
-    are raised that may grow without limit.
+    are raised that may grow without limit. Where those do not join all points, as with the absolute loss
+    beside lower bounds, `slater` mixes with multipliers that are raised within their domains.
     """
     every = [np.full(e.functional.size, isinstance(e.functional, SquaredDistances)) for e in problem.parts]
     found = _lifted(problem, y, every, eps, distance_floor(problem))

@@ -3,7 +3,9 @@
 Let S(ybar) >= mu I with mu > 0, and S(y) >= -eps I. The point (1 - t) y + t ybar with t = eps / (mu + eps)
 has a PSD slack. The dual is concave, so the bound of this point is at least (1 - t) bound(y) + t bound(ybar).
 A graph Laplacian without shift has strictly feasible points if values hold its null vectors v: for each v,
-v'M_e v > 0 for some y_e that may grow.
+v'M_e v > 0 for some y_e that may grow. Without a cost, zero multipliers are no start. There the multipliers
+of squares are raised within their domains: a sum of Laplacians of a connected graph is positive definite over
+centred kernels.
 """
 
 from __future__ import annotations
@@ -14,12 +16,12 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackError, eigsh
 
-from npkl_models.linalg import DENSE_SPECTRUM, UNIT, Array, Matrix, dense, lowest_pairs, norm_bound
+from npkl_models.linalg import DENSE_SPECTRUM, TINY, UNIT, Array, Matrix, dense, lowest_pairs, norm_bound
 from npkl_models.model import rounding
 from npkl_models.model.conjugates import projected
-from npkl_models.model.facts import cost_floor, fact
+from npkl_models.model.facts import cost_floor, fact, squares
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
+from npkl_models.model.terms import LossTerm, Multipliers
 from npkl_models.presolve.anchored import SINGULAR, split
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 from npkl_models.proof.eigenbound import Query
@@ -30,6 +32,7 @@ LOW = 8  # eigenvectors that are raised together
 NEAR = 1e-2  # share of the norm: eigenvalues this close to the lowest are raised with the lowest
 CLOSE, BASIS, RESTARTS = 1e-6, 80, 50  # tolerance, basis size and restarts of ARPACK
 LITTLE = 1e-6  # share of the norm of the cost: an eps below it costs little
+CAPS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)  # quantiles of slopes at which multipliers are capped
 STEPS = tuple(4.0**-k for k in range(12))  # changes of the slack over the norm of the cost, tried in turn
 
 
@@ -76,7 +79,8 @@ def worth(problem: Statement, y: Multipliers, eps: float) -> float:
 
     The estimate is also -inf if the floor of the cost exceeds rounding, since other repairs then do as well.
     """
-    norm, floor = norm_bound(problem.cost), cost_floor(problem) + problem.regularizer.shift
+    norm = max(norm_bound(problem.cost), problem.cost_unit)
+    floor = cost_floor(problem) + problem.regularizer.shift
     return -rounding.paid(problem, y) if eps <= LITTLE * norm and floor <= SINGULAR * norm else -np.inf
 
 
@@ -93,8 +97,7 @@ def _search(problem: Statement) -> tuple[Multipliers, float] | None:
     """Raise the smallest eigenvalue of the slack from zero multipliers; None if a point is not anchored."""
     if split(problem) is not None or not can_factorise(problem.restrict(problem.cost)):
         return None
-    y = projected(problem, problem.no_multipliers)
-    level, vectors = _lowest(problem, y)
+    y, level, vectors = _start(problem)
     for _ in range(ROUNDS):
         found = _raised(problem, y, problem.lift(vectors), level)
         if found is None:
@@ -103,13 +106,52 @@ def _search(problem: Statement) -> tuple[Multipliers, float] | None:
     return _proved(problem, y) if level > 0 else None
 
 
+def _start(problem: Statement) -> tuple[Multipliers, float, Array]:
+    """Multipliers to ascend from, the smallest eigenvalue of their slack, and the lowest eigenvectors.
+
+    These are zero multipliers or one of `tops`, whichever have the largest eigenvalue for what they pay.
+    """
+    zero, free = projected(problem, problem.no_multipliers), not problem.cost.data.any()
+    above = tops(problem)
+    if problem.order > DENSE_SPECTRUM:  # an eigenvalue takes long
+        above = above[-1:] if free else []
+    best, merit = None, -np.inf
+    for y in (zero, *above):
+        level, vectors = _lowest(problem, y)
+        price = max(problem.reference + abs(problem.conjugate_sum(y)), TINY)
+        if best is None or level / price > merit:
+            best, merit = (y, level, vectors), level / price
+    assert best is not None
+    return best
+
+
+def tops(problem: Statement) -> list[Multipliers]:
+    """Multipliers of squares (distances, K_ii) that are raised below several caps, the largest cap last.
+
+    A multiplier has the slope of its loss at twice the target, but at most the cap. So it stays in its domain
+    even if it is bounded, as those of the absolute and the huber loss are. All others are next to zero.
+    """
+    slopes = []
+    for part in problem.parts:
+        slope: Array = np.zeros(part.functional.size)
+        if isinstance(part, LossTerm):
+            slope = part.derivative(2 * np.abs(part.target))
+        slopes.append(np.where(squares(part.functional), np.maximum(slope, 0.0), 0.0))
+    every = np.concatenate(slopes)
+    every = every[(every > 0) & np.isfinite(every)]
+    if not every.size:
+        return []
+    caps = np.unique(np.quantile(every, CAPS))
+    return [projected(problem, problem.split_multipliers([np.minimum(s, c) for s in slopes])) for c in caps]
+
+
 def _raised(
     problem: Statement, y: Multipliers, V: Array, level: float
 ) -> tuple[Multipliers, float, Array] | None:
     """A step along v'M_e v that raises the smallest eigenvalue; None if no step length does."""
     ascent = problem.split_multipliers(part.functional.value_of_factor(V) for part in problem.parts)
     size = norm_bound(problem.slack(ascent) - problem.cost)
-    unit = norm_bound(problem.cost) / size if size > 0 else 0.0
+    unit = max(norm_bound(problem.cost), problem.cost_unit) / size if size > 0 else 0.0
     best: tuple[Multipliers, float, Array] | None = None
     for step in STEPS if unit > 0 else ():
         moved = (a + step * unit * b for a, b in zip(y.parts, ascent.parts, strict=True))

@@ -106,10 +106,10 @@ def distances(
         raise ProblemError(f"penalty must be finite, got {penalty!r}")
     known = None if anchors is None else read_anchors(anchors, n)
     said = None if bounds is None else read_bounds(bounds, n)
-    inside = _between(known, n, i, j)
+    inside = between(known, n, i, j)
     i, j, d, weight = i[~inside], j[~inside], d[~inside], weight[~inside]
     terms = [LossTerm(SquaredDistances(n, (i, j)), loss, d**2, weight, "distances")] if i.size else []
-    terms += [] if said is None else _sides(said, n, _between(known, n, said.i, said.j))
+    terms += [] if said is None else _sides(said, n, between(known, n, said.i, said.j))
     if not terms:
         raise ProblemError("distances must include one that the anchors do not fix, got none")
     if lam <= 0:
@@ -123,8 +123,8 @@ def distances(
     return Problem(cost, tuple(terms), held, basis=basis, name="distances")
 
 
-def _between(known: Anchors | None, n: int, i: Index, j: Index) -> Mask:
-    """Which pairs are two anchors."""
+def between(known: Anchors | None, n: int, i: Index, j: Index) -> Mask:
+    """A mask of the pairs (i, j) of n points that are two anchors."""
     fixed = np.zeros(n, dtype=bool)
     if known is not None:
         fixed[known.points] = True

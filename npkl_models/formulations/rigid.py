@@ -83,7 +83,7 @@ def locally_rigid(
     >>> import npkl_models as nm
     >>> import numpy as np
     >>> X = np.random.default_rng(0).uniform(size=(40, 2))
-    >>> solution = nm.locally_rigid(X, 6, 5).solve()
+    >>> solution = nm.locally_rigid(X, 6, 5).solve(tol=1e-8)
     >>> solution.is_optimal(1e-6), solution.rank
     (True, 2)
     """

@@ -17,16 +17,15 @@ import scipy.sparse as sp
 from scipy.linalg import lapack
 
 from npkl_models.interior.schur import inverse_of, schur
+from npkl_models.interior.start import cholesky, first_point, kernel_size, loose
 from npkl_models.interior.steps import ROUGHLY, SURE, first_vector, longest, ratio
 from npkl_models.interior.symmetry import filled, symmetric_part
 from npkl_models.interior.values import Values
-from npkl_models.linalg import Array, Mask, Matrix, dense, norm_bound
+from npkl_models.linalg import Array, Matrix, dense
 
 SHARE, MORE = 0.9, 0.09  # share of the way to the boundary: SHARE + MORE times the shorter of the last steps
 SMALLEST_SIGMA = 1e-6  # smallest share of mu that is kept
 EARLY_SIGMA, MET = 0.1, 1e-3  # the same while more than MET of the first primal residual is left
-SHORTER = 12  # number of steps tried for a feasible start, each a quarter of the last
-SINGULAR = 1e-6  # a slack with a smaller pivot, relative to the size of C, is no start
 ROUNDED = 1e-13  # residuals below this share of the largest target value are not refined
 REFINEMENTS = 3  # refinements of a direction against rounding, once the equalities are nearly met
 DONE = 1e-14  # a smaller share of the first dual residual counts as zero
@@ -53,16 +52,16 @@ class Iterate:
         self.count, self.bounded = n + box.count, box.count > 0
         self.steps = (1.0, 1.0)
         self.start = first_vector(n)
-        self.y, self.L, self.rho, self.R = _first(values)
+        self.y, self.L, self.rho, self.R = first_point(values)
         self.roomy = self.rho == 0.0  # the start is dual feasible
         # Without a feasible start and without equalities, S may have no room, so each step must be exact.
-        self.roughly = ROUGHLY if self.roomy or _loose(values).any() else SURE
+        self.roughly = ROUGHLY if self.roomy or loose(values).any() else SURE
         self.amiss = 1.0 if self.roomy else 0.0  # share that is left of the first primal residual
         self.S = self.slack()
         Z = _inverse(self.L)
-        mu = _size(values) / float(np.mean(Z.diagonal()))
+        mu = kernel_size(values) / float(np.mean(Z.diagonal()))
         self.K: Array = mu * Z
-        self.L_K = _cholesky(self.K)
+        self.L_K = cholesky(self.K)
         self.low = np.where(self.below, mu / self.to_lower, 0.0)
         self.high = np.where(self.above, mu / self.to_upper, 0.0)
 
@@ -229,80 +228,14 @@ class Iterate:
         self.amiss *= 1 - primal
 
 
-def _first(values: Values) -> tuple[Array, Array, float, Matrix]:
-    """The start: multipliers y inside their boxes, the factor of S, rho and R with S = S(y) - rho R.
-
-    Take y as near zero as the boxes allow. There S(y) is near C, which is often positive definite. Then
-    shorter and shorter steps into the boxes are tried until S(y) is positive definite. Half of such a step
-    is a feasible start. Otherwise S is a multiple of the identity of the size of S(y). With equalities, S is
-    always such a multiple: if C is far from the identity, K = mu C^-1 is far from satisfying them.
-    """
-    box, n = values.box, values.order
-    size = max(norm_bound(values.C), 1e-8)
-    zero = np.clip(np.zeros(values.size), box.lower, box.upper)
-    furthest = np.where(box.q > 0, 1 / np.where(box.q > 0, box.q, 1.0), np.inf)
-    width = np.where(box.below & box.above, 0.5 * (box.upper - box.lower), furthest)
-    side = np.where(zero == box.lower, 1.0, np.where(zero == box.upper, -1.0, 0.0))
-    for k in range(0 if _loose(values).any() else SHORTER):
-        step = side * np.minimum(size * 4.0**-k, width)
-        try:
-            far = _cholesky(dense(values.slack(zero + step)))
-            y = zero + 0.5 * step
-            L = _cholesky(dense(values.slack(y)))
-        except np.linalg.LinAlgError:
-            continue
-        if float(np.min(far.diagonal())) ** 2 > SINGULAR * size:
-            return y, L, 0.0, 0.0 * values.slack(y)
-    middle = _inside(values)
-    S = values.slack(middle)
-    alpha = max(norm_bound(S), 1e-8)
-    return middle, np.sqrt(alpha) * np.eye(n, order="F"), 1.0, values.shifted(S, -alpha)
-
-
-def _loose(values: Values) -> Mask:
-    """Which multipliers have no end and no curvature of f*: those of equalities."""
-    box = values.box
-    return ~(box.below | box.above) & (box.q == 0)
-
-
-def _inside(values: Values) -> Array:
-    """Multipliers inside their boxes: the middle, or a step from the only end of the size of the slack."""
-    box = values.box
-    below, above = box.below, box.above
-    lower, upper = np.where(below, box.lower, 0.0), np.where(above, box.upper, 0.0)
-    y = np.where(below & above, 0.5 * (lower + upper), 0.0)
-    size = max(norm_bound(values.C), norm_bound(values.slack(y)), 1e-8)
-    step = np.minimum(size, np.where(box.q > 0, 1 / np.where(box.q > 0, box.q, 1.0), size))
-    y = np.where(below & ~above, lower + step, y)
-    return np.where(above & ~below, upper - step, y)
-
-
-def _size(values: Values) -> float:
-    """The size of the diagonal of a kernel whose values are near their targets."""
-    wanted = np.abs(values.box.b[values.box.b != 0])
-    size = float(np.mean(wanted)) if wanted.size else 1.0
-    if values.problem.basis is not None:
-        size *= values.problem.n / values.order
-    return size
-
-
 def _shortened(step: float, matrix: Callable[[float], Array], name: str) -> tuple[float, Array]:
     """The step, shortened until the matrix is positive definite, and the factor of this matrix."""
     for _ in range(30):
         try:
-            return step, _cholesky(matrix(step))
+            return step, cholesky(matrix(step))
         except np.linalg.LinAlgError:
             step *= 0.8
     raise np.linalg.LinAlgError(f"no step keeps the {name} positive definite")
-
-
-def _cholesky(X: Array) -> Array:
-    """L with X = L L', stored by columns; LinAlgError if X is not positive definite."""
-    out: Array
-    out, failed = lapack.dpotrf(X.T if X.flags.c_contiguous else X, lower=1, clean=1)
-    if failed or not np.isfinite(out[-1, -1]):
-        raise np.linalg.LinAlgError("not positive definite, or numbers out of range")
-    return out
 
 
 def _inverse(L: Array) -> Array:

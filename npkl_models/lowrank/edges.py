@@ -30,10 +30,10 @@ class Convex(ABC):
     smooth: bool = False
 
     @abstractmethod
-    def prox(self, x: Array, beta: float) -> tuple[Array, Array, Array]:
+    def prox(self, x: Array, beta: float | Array) -> tuple[Array, Array, Array]:
         """u = argmin f(u) + beta / 2 (u - x)^2, f(u), and the derivative of u in x."""
 
-    def smoothed(self, z: Array, y: Array, beta: float) -> Derivatives:
+    def smoothed(self, z: Array, y: Array, beta: float | Array) -> Derivatives:
         """Value, slope and bend of min_u f(u) + y (z - u) + beta / 2 (z - u)^2, or of a smooth f itself."""
         u, value, slope = self.prox(z + y / beta, beta)
         miss = z - u
@@ -47,12 +47,12 @@ class WeightedLoss(Convex):
         self.loss, self.target, self.weight = loss, target, weight
         self.smooth = loss.smooth
 
-    def prox(self, x: Array, beta: float) -> tuple[Array, Array, Array]:
+    def prox(self, x: Array, beta: float | Array) -> tuple[Array, Array, Array]:
         f, t, step = self.loss, self.target, self.weight / beta
         u = f.prox(x, t, step)
         return u, self.weight * f.value(u, t), f.prox_slope(x, t, step)
 
-    def smoothed(self, z: Array, y: Array, beta: float) -> Derivatives:
+    def smoothed(self, z: Array, y: Array, beta: float | Array) -> Derivatives:
         if not self.smooth:
             return super().smoothed(z, y, beta)
         f, t, w = self.loss, self.target, self.weight
@@ -66,7 +66,7 @@ class Within(Convex):
     lower: Array | float
     upper: Array | float
 
-    def prox(self, x: Array, beta: float) -> tuple[Array, Array, Array]:
+    def prox(self, x: Array, beta: float | Array) -> tuple[Array, Array, Array]:
         inside = (self.lower < x) & (x < self.upper)
         return np.clip(x, self.lower, self.upper), np.zeros_like(x), inside.astype(float)
 
@@ -76,10 +76,10 @@ class Met(Convex):
 
     smooth = True
 
-    def prox(self, x: Array, beta: float) -> tuple[Array, Array, Array]:
+    def prox(self, x: Array, beta: float | Array) -> tuple[Array, Array, Array]:
         return x, np.zeros_like(x), np.ones_like(x)
 
-    def smoothed(self, z: Array, y: Array, beta: float) -> Derivatives:
+    def smoothed(self, z: Array, y: Array, beta: float | Array) -> Derivatives:
         zero = np.zeros_like(z)
         return zero, zero, zero
 

@@ -97,8 +97,15 @@ class Loss(ABC):
         return w * self.derivative(z - atol, t), w * self.derivative(z + atol, t)
 
     def rescaled(self, t: Array, w: Array, unit: float) -> tuple[Array, Array] | None:
-        """(t', w') with ``w' loss(z; t') = w loss(unit z; t)``; None if there is no such pair."""
+        """(t', w') with ``w' loss'(z; t') = w loss(unit z; t)``; None if there is no such pair.
+
+        loss' is the loss that `in_units` gives.
+        """
         return None
+
+    def in_units(self, unit: float) -> Loss:
+        """The loss of values in another unit; the same loss unless a parameter is a value itself."""
+        return self
 
     @abstractmethod
     def prox(self, x: Array, t: Array, step: Array) -> Array:

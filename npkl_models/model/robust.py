@@ -130,6 +130,12 @@ class Huber(Loss):
     def project(self, y: Array, t: Array, w: Array) -> Array:
         return np.clip(y, -2 * self.delta * w, 2 * self.delta * w)
 
+    def rescaled(self, t: Array, w: Array, unit: float) -> tuple[Array, Array]:
+        return t / unit, w * unit * unit
+
+    def in_units(self, unit: float) -> Loss:
+        return Huber(self.delta / unit)
+
     def prox(self, x: Array, t: Array, step: Array) -> Array:
         return x - np.clip(
             (x - t) * (2 * step / (1 + 2 * step)), -2 * self.delta * step, 2 * self.delta * step

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,8 +30,48 @@ class Squared(Loss):
         return cp.sum_squares(cp.multiply(0.5 / np.sqrt(w), y)) + y @ t, []
 
 
+class OneSided(Squared):
+    """Base class of max(0, sign (z - t))^2: values on one side of the target cost nothing."""
+
+    quadratic = sign_targets = False
+
+    @property
+    @abstractmethod
+    def sign(self) -> float:
+        """1.0 if values above the target cost something, -1.0 if values below the target do."""
+
+    def value(self, z: Array, t: Array) -> Array:
+        return np.maximum(0.0, self.sign * (z - t)) ** 2
+
+    def derivative(self, z: Array, t: Array) -> Array:
+        return 2 * self.sign * np.maximum(0.0, self.sign * (z - t))
+
+    def second_derivative(self, z: Array, t: Array) -> Array:
+        return np.where(self.sign * (z - t) > 0, 2.0, 0.0)
+
+    def project(self, y: Array, t: Array, w: Array) -> Array:
+        return self.sign * np.maximum(self.sign * y, 0.0)
+
+    def rescaled(self, t: Array, w: Array, unit: float) -> tuple[Array, Array]:
+        return t / unit, w * unit * unit
+
+    def prox(self, x: Array, t: Array, step: Array) -> Array:
+        return np.where(self.sign * (x - t) <= 0, x, (x + 2 * step * t) / (1 + 2 * step))
+
+    def prox_slope(self, x: Array, t: Array, step: Array) -> Array:
+        return np.where(self.sign * (x - t) <= 0, 1.0, 1 / (1 + 2 * step))
+
+    def cvxpy_value(self, z: CvxExpression, t: Array) -> CvxExpression:
+        import cvxpy as cp
+
+        return cp.square(cp.pos(self.sign * (z - t)))
+
+    def cvxpy_conjugate(self, y: CvxExpression, t: Array, w: Array) -> tuple[CvxExpression, CvxConstraints]:
+        return super().cvxpy_conjugate(y, t, w)[0], [self.sign * y >= 0]
+
+
 @dataclass(frozen=True)
-class SquaredExcess(Squared):
+class SquaredExcess(OneSided):
     """The squared excess max(0, z - t)^2 of a value over its target t; values below t cost nothing.
 
     Examples
@@ -44,40 +85,11 @@ class SquaredExcess(Squared):
     name = "squared_excess"
     latex = r"\max(0, z - t)^2"
     latex_domain = r"y \ge 0"
-    quadratic = sign_targets = False
-
-    def value(self, z: Array, t: Array) -> Array:
-        return np.maximum(0.0, z - t) ** 2
-
-    def derivative(self, z: Array, t: Array) -> Array:
-        return 2 * np.maximum(0.0, z - t)
-
-    def second_derivative(self, z: Array, t: Array) -> Array:
-        return np.where(z > t, 2.0, 0.0)
-
-    def project(self, y: Array, t: Array, w: Array) -> Array:
-        return np.maximum(y, 0.0)
-
-    def rescaled(self, t: Array, w: Array, unit: float) -> tuple[Array, Array]:
-        return t / unit, w * unit * unit
-
-    def prox(self, x: Array, t: Array, step: Array) -> Array:
-        return np.where(x <= t, x, (x + 2 * step * t) / (1 + 2 * step))
-
-    def prox_slope(self, x: Array, t: Array, step: Array) -> Array:
-        return np.where(x <= t, 1.0, 1 / (1 + 2 * step))
-
-    def cvxpy_value(self, z: CvxExpression, t: Array) -> CvxExpression:
-        import cvxpy as cp
-
-        return cp.square(cp.pos(z - t))
-
-    def cvxpy_conjugate(self, y: CvxExpression, t: Array, w: Array) -> tuple[CvxExpression, CvxConstraints]:
-        return super().cvxpy_conjugate(y, t, w)[0], [y >= 0]
+    sign = 1.0
 
 
 @dataclass(frozen=True)
-class SquaredShortfall(Squared):
+class SquaredShortfall(OneSided):
     """The squared shortfall max(0, t - z)^2 of a value below its target; values above t cost nothing.
 
     Examples
@@ -91,33 +103,4 @@ class SquaredShortfall(Squared):
     name = "squared_shortfall"
     latex = r"\max(0, t - z)^2"
     latex_domain = r"y \le 0"
-    quadratic = sign_targets = False
-
-    def value(self, z: Array, t: Array) -> Array:
-        return np.maximum(0.0, t - z) ** 2
-
-    def derivative(self, z: Array, t: Array) -> Array:
-        return -2 * np.maximum(0.0, t - z)
-
-    def second_derivative(self, z: Array, t: Array) -> Array:
-        return np.where(z < t, 2.0, 0.0)
-
-    def project(self, y: Array, t: Array, w: Array) -> Array:
-        return np.minimum(y, 0.0)
-
-    def rescaled(self, t: Array, w: Array, unit: float) -> tuple[Array, Array]:
-        return t / unit, w * unit * unit
-
-    def prox(self, x: Array, t: Array, step: Array) -> Array:
-        return np.where(x >= t, x, (x + 2 * step * t) / (1 + 2 * step))
-
-    def prox_slope(self, x: Array, t: Array, step: Array) -> Array:
-        return np.where(x >= t, 1.0, 1 / (1 + 2 * step))
-
-    def cvxpy_value(self, z: CvxExpression, t: Array) -> CvxExpression:
-        import cvxpy as cp
-
-        return cp.square(cp.pos(t - z))
-
-    def cvxpy_conjugate(self, y: CvxExpression, t: Array, w: Array) -> tuple[CvxExpression, CvxConstraints]:
-        return super().cvxpy_conjugate(y, t, w)[0], [y <= 0]
+    sign = -1.0

@@ -144,12 +144,13 @@ def _problem(problem: Statement, cost: float, root: float) -> Statement | None:
     terms = []
     for term in problem.terms:
         found: tuple[Array, Array] | None = (term.target, term.weight)
+        loss = term.loss.in_units(root).in_units(root)
         for _ in range(2 if root != 1.0 else 0):  # root by root, so that numbers stay in range
             found = term.loss.rescaled(found[0], found[1], root) if found is not None else None
             found = None if found is None else (found[0], found[1] / root)
         if found is None:
             return None
-        terms.append(LossTerm(term.functional, term.loss, found[0], found[1] / cost, term.name))
+        terms.append(LossTerm(term.functional, loss, found[0], found[1] / cost, term.name))
     equalities = [replace(part, value=part.value / root / root) for part in problem.equalities]
     C = shell(problem.cost)
     C.data = C.data / cost
@@ -162,6 +163,7 @@ def _exact(problem: Statement, units: Units) -> bool:
     """Whether a change to binary units and back restores all numbers to the last bit."""
     back = _in_units(units.problem, 1 / units.cost, 1 / units.root).problem
     same = np.array_equal(back.cost.data, problem.cost.data) and back.regularizer == problem.regularizer
+    same = same and all(a.loss == b.loss for a, b in zip(back.terms, problem.terms, strict=True))
     pairs: list[tuple[Any, Any]] = [
         *((a.weight, b.weight) for a, b in zip(back.terms, problem.terms, strict=True)),
         *((a.target, b.target) for a, b in zip(back.terms, problem.terms, strict=True)),

@@ -6,7 +6,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 import npkl_models as nm
-from npkl_models.interior import path
+from npkl_models.interior import path, start
 from npkl_models.interior import schur as systems
 from npkl_models.interior.path import Iterate
 from npkl_models.interior.values import values_of
@@ -234,7 +234,7 @@ def test_steps_into_the_boxes_are_quartered_until_the_slack_is_positive():
 
 def test_out_of_range_or_singular_is_said():
     with np.errstate(all="ignore"), pytest.raises(np.linalg.LinAlgError):
-        path._cholesky(np.diag([1.0, np.nan]))
+        start.cholesky(np.diag([1.0, np.nan]))
     with pytest.raises(np.linalg.LinAlgError, match="singular"):
         path._inverse(np.diag([1.0, 0.0]))
     with pytest.raises(np.linalg.LinAlgError, match="definite"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import npkl_models as nm
-from npkl_models.interior import interior, path, steps, symmetry
+from npkl_models.interior import interior, path, start, steps, symmetry
 from npkl_models.interior import schur as systems
 from npkl_models.interior.path import Iterate
 from npkl_models.interior.values import values_of
@@ -116,7 +116,7 @@ def test_small_algebra():
         np.testing.assert_allclose(symmetry.symmetric_part(P.copy(), -3.0), -1.5 * (P + P.T))
         np.testing.assert_allclose(symmetry.filled(np.tril(P)), np.tril(P) + np.tril(P, -1).T)
     A = X @ X.T + np.eye(N)
-    L = path._cholesky(A)
+    L = start.cholesky(A)
     np.testing.assert_allclose(np.tril(L) @ np.tril(L).T, A)
     np.testing.assert_allclose(path._inverse(L), np.linalg.inv(A), rtol=1e-9)
     for H, wanted in ((A, A), (np.ones((2, 2)), np.ones((2, 2))), (np.diag([1.0, 0.0]), np.eye(2))):
@@ -130,17 +130,17 @@ def test_small_algebra():
 
 
 def test_the_size_of_a_start_is_the_mean_of_what_is_asked_for():
-    assert path._size(values_of(PROBLEMS["trace"])) == pytest.approx((1 + 1 + 3) / 3)
-    assert path._size(values_of(nm.Problem(COST, nm.LossTerm(HINGE.functional, "square", 0.0)))) == 1.0
+    assert start.kernel_size(values_of(PROBLEMS["trace"])) == pytest.approx((1 + 1 + 3) / 3)
+    assert start.kernel_size(values_of(nm.Problem(COST, nm.LossTerm(HINGE.functional, "square", 0.0)))) == 1.0
     Q = nm.Basis(np.linalg.qr(np.random.default_rng(0).normal(size=(N, 2)))[0])
-    assert path._size(values_of(nm.Problem(COST, HINGE, basis=Q))) == pytest.approx(3.0)
+    assert start.kernel_size(values_of(nm.Problem(COST, HINGE, basis=Q))) == pytest.approx(3.0)
 
 
 def test_multipliers_begin_in_the_middle_of_their_boxes():
-    y = path._inside(values_of(PROBLEMS["hinge"]))
+    y = start._inside(values_of(PROBLEMS["hinge"]))
     np.testing.assert_allclose(y, [-1.0, 0.25])  # y in [-2, 0] and [0, 0.5]
     values = values_of(PROBLEMS["rows"])
-    y = path._inside(values)
+    y = start._inside(values)
     size = max(
         abs(PROBLEMS["rows"].cost).sum(axis=1).max(),
         abs(values.slack(np.r_[-1, 0.25, np.zeros(N)])).sum(axis=1).max(),

@@ -25,7 +25,7 @@ from npkl_models.applications.localisable import localisable
 from npkl_models.applications.located import Measured, refined, uncertainty
 from npkl_models.certify.certificate import Certificate
 from npkl_models.errors import ProblemError, SolverError, chosen
-from npkl_models.formulations.distances import distances, positions
+from npkl_models.formulations.distances import between, distances, positions
 from npkl_models.formulations.known_distances import read_anchors, read_distances
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import real_number, whole_number
@@ -148,9 +148,8 @@ class Localisation(BaseEstimator):  # type: ignore[misc]
             raise ProblemError(
                 f"anchors must have n_components = {d} coordinates, got {known.positions.shape[1]}"
             )
-        if known is not None:
-            free = ~(np.isin(i, known.points) & np.isin(j, known.points))
-            i, j, length, weight = i[free], j[free], length[free], weight[free]
+        free = ~between(known, n, i, j)
+        i, j, length, weight = i[free], j[free], length[free], weight[free]
         steep = {"square": length**2, "huber": np.minimum(length**2, 1.0)}
         unit = float(np.sum(weight * steep.get(self.loss, 1.0))) / n  # losses per squared length
 

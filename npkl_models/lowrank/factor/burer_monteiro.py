@@ -29,7 +29,10 @@ STAIRCASE_START = 2
 BETA_GROWTH = 3.0
 BETA_MAX = 1e7  # the largest beta, as a multiple of the first
 LENGTHS = 16  # a new column of held rows is tried at 1/4, 1/8, ... 2^-15 of the factor's length
+SOFTER = 30.0  # beta is divided by it beside kinks if the last new column was in vain
+LITTLE = 1e-7  # a relative fall of the objective that is too small to count
 LAG = 0.1  # beta grows if the multipliers do not reduce the residual to this share
+LAG_OF_DISTANCES = 0.5  # the same where steps restore distances: a large beta makes these steps short
 
 
 class BurerMonteiroEngine(FactorEngine):
@@ -42,6 +45,7 @@ class BurerMonteiroEngine(FactorEngine):
         self.method, self.options = options.method, options
         self.first_beta = self.f.beta
         self.residual, self.residual_before = 0.0, np.inf
+        self.objective_then = np.inf  # at the last new column
         self.point: Point
         self.minimiser: Minimiser = LBFGS()
         self.restart(V)
@@ -56,8 +60,7 @@ class BurerMonteiroEngine(FactorEngine):
         W = self.problem.drop(V)
         if self.problem.regularizer.spectral is not None:
             W = self.problem.regularizer.rescale(W)
-        W = W if self.f.held is None else self.f.held.fit(W)
-        self.point = self.f.at(W)
+        self.point = self.f.at(self._fit(W))
         first = "newton" if self.f.distances else "lbfgs"
         if self.method != "auto" or not restorable(self.problem):
             self.minimiser = MINIMISERS[first if self.method == "auto" else self.method]()
@@ -69,30 +72,43 @@ class BurerMonteiroEngine(FactorEngine):
         self._measure()
 
     def grow(self, direction: Array) -> bool:
-        if self.f.held is None or not self.f.smooth:
+        kinks = isinstance(self.minimiser, RestoredNewton) and not self.f.smooth
+        fell = self.objective < self.objective_then - LITTLE * self._size()
+        self.objective_then = self.objective
+        if (kinks and fell) or (not kinks and (self.f.held is None or not self.f.smooth)):
             return super().grow(direction)
         if self.options.rank != "auto" or self.V.shape[1] >= self.problem.order:
             return False
+        if kinks:  # the losses themselves rise along a new column alone; their smooth model falls
+            self.f.beta, self.residual_before = max(self.f.beta / SOFTER, self.first_beta), np.inf
+            self.point = self.f.at(self.point.W)
         base = drop_null_columns(self.V)
         u = np.sqrt(float(np.sum(base**2))) * direction.reshape(-1, 1)
         lengths = 0.5 ** np.arange(2, LENGTHS)
-        starts = [self.f.held.fit(self.problem.drop(np.hstack([base, t * u]))) for t in lengths]
+        starts = [self._fit(self.problem.drop(np.hstack([base, t * u]))) for t in lengths]
         values = [self.f.at(W).value for W in starts]
         self.restart(self.problem.lift(starts[int(np.argmin(values))]))
         return True
+
+    def _fit(self, W: Array) -> Array:
+        """The factor with its held rows in their place, if there are any."""
+        return W if self.f.held is None else self.f.held.fit(W)
 
     def iterate(self) -> None:
         self.point = self.minimiser.step(self.f, self.point)
         self._measure()
         self._switch_if_slow()
-        if not self.f.smooth and self.stationarity <= max(1e-13, INEXACT * min(self.residual, 1e-2)):
+        solved = self.stationarity <= max(1e-13, INEXACT * min(self.residual, 1e-2))
+        if not self.f.smooth and (solved or self._exhausted):
             self._move_multipliers()
         self.work = self.f.work
 
     def _move_multipliers(self) -> None:
         """Move the multipliers; if the last move gained too little, beta grows."""
         self.f.update_multipliers(self.point)
-        if self.residual > LAG * self.residual_before and self.f.beta < BETA_MAX * self.first_beta:
+        lag = LAG_OF_DISTANCES if isinstance(self.minimiser, RestoredNewton) else LAG
+        slow = self.residual > lag * self.residual_before and not self._exhausted
+        if slow and self.f.beta < BETA_MAX * self.first_beta:
             self.f.beta *= BETA_GROWTH
             self.f.spectral.beta *= BETA_GROWTH
         self.residual_before = self.residual
@@ -114,6 +130,11 @@ class BurerMonteiroEngine(FactorEngine):
         y = self.minimiser.multipliers
         return self.f.multipliers(self.point if y is None else replace(self.point, slope=y))
 
+    @property
+    def _exhausted(self) -> bool:
+        """Whether no step lowers the smooth objective any further."""
+        return isinstance(self.minimiser, RestoredNewton) and self.minimiser.exhausted
+
     def _size(self) -> float:
         return self.problem.size(2 * self.objective)
 
@@ -125,7 +146,7 @@ class BurerMonteiroEngine(FactorEngine):
         self.stationarity = slope * frobenius(self.point.W) / self._size()
         self.residual = 0.0 if smooth else self.f.residual(self.point) / self._size()
         self.residual = self.stationarity + self.residual
-        if isinstance(self.minimiser, RestoredNewton) and self.minimiser.exhausted:
+        if self.f.smooth and self._exhausted:
             self.residual = 0.0  # the point is stationary to rounding
 
 
@@ -158,10 +179,12 @@ def _plan(problem: Statement, options: BurerMonteiroOptions) -> BurerMonteiroPla
 def _staircase(problem: Statement, options: BurerMonteiroOptions) -> BurerMonteiroPlan:
     """The plan of burer_monteiro from rank 2; the rank grows by one column at a time.
 
-    With hard equalities the run starts like burer_monteiro, since no kernel of rank 2 may satisfy them.
+    With hard equalities the run starts like burer_monteiro, since no kernel of rank 2 may satisfy them. So
+    does a run whose losses of distances have kinks: there the objective rises along a new column alone.
     """
     start = options
-    if options.rank == "auto" and options.start is None and not problem.equalities:
+    kinks = restorable(problem) and not all(term.loss.smooth for term in problem.terms)
+    if options.rank == "auto" and options.start is None and not problem.equalities and not kinks:
         start = replace(options, rank=min(STAIRCASE_START, problem.n))
     return BurerMonteiroPlan(problem, options, start)
 

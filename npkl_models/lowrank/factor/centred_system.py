@@ -40,10 +40,9 @@ def constant_eigenvalue(problem: Statement) -> float | None:
 
 @fact
 def restorable(problem: Statement) -> bool:
-    """Whether a problem has only smooth losses of squared distances, over centred kernels or with anchors."""
+    """Whether a problem has only losses of squared distances, over centred kernels or with anchors."""
     kinds = all(isinstance(term.functional, SquaredDistances) for term in problem.terms)
-    smooth = all(term.loss.smooth for term in problem.terms)
-    if not (problem.terms and kinds and smooth and problem.regularizer.vacuous):
+    if not (problem.terms and kinds and problem.regularizer.vacuous):
         return False
     if problem.equalities:
         return anchored_points(problem) is not None

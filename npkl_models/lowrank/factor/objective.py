@@ -36,7 +36,7 @@ class Channel(NamedTuple):
     functional: Functional
     convex: Convex
     part: slice
-    scale: float = 1.0  # factor of the penalty
+    scale: float | Array = 1.0  # factor of the penalty, or one for each value
 
 
 class Line(NamedTuple):
@@ -246,8 +246,9 @@ def typical_size(problem: Statement) -> float:
 def _channels(problem: Statement) -> list[Channel]:
     stiffness = norm_bound(problem.cost) or 1.0
     size, R = typical_size(problem), problem.regularizer
-    found: list[tuple[Functional, Convex, float]] = [
-        (t.functional, WeightedLoss(t.loss, t.target, t.weight), 1.0) for t in problem.terms
+    found: list[tuple[Functional, Convex, float | Array]] = [
+        (t.functional, WeightedLoss(t.loss, t.target, t.weight), t.weight / t.weight.max())
+        for t in problem.terms
     ]
     met = held_rows(problem) is not None
     found += [

@@ -65,9 +65,14 @@ class RestoredNewton:
             self.count = COARSE if point.value - new.value < SLOW * abs(new.value) else self.count
             return new
         found = self._restored(f, point)
+        if found is None and not f.smooth:  # the multipliers have moved the kinks
+            plain = self.coarse.step(f, point)
+            found = plain if plain.value < point.value else None
         self.exhausted = found is None
         if found is None:
             return point
+        if not f.smooth:  # a column that is short now may be needed when the multipliers have moved
+            return found
         W = drop_null_columns(found.W)
         if W.shape[1] == found.W.shape[1]:
             return found
