@@ -1,4 +1,4 @@
-"""Sensor localisation beside the SDP: ``python localisation.py [--draws 3] [--long] [--folder FOLDER]``.
+"""Sensor localisation beside the SDP: ``python localisation.py [--draws 3] [--long] [--methods ...] [--folder FOLDER]``.
 
 Sensors and anchors (one anchor for ten sensors) are uniform in the unit square. Two points measure their
 distance, with a relative error of 5 %, if it is below the radio range, which gives 16 neighbours on average
@@ -9,27 +9,36 @@ again. Methods:
   refined in the plane.
 - dual, scs, clarabel, interior: the same relaxation by ``sdp_dual`` with its default solver, by ``sdp`` with
   SCS (eps = 1e-5) or Clarabel, and by ``interior``.
+- csdp: the same relaxation by CSDP (Debian's coinor-csdp), written in the way of Biswas & Ye: the unknown of
+  order n + 2, and for each distance a block [[s, r], [r, 1]] with r the residual and s >= r^2. Lengths are in
+  units of the mean distance. Its answer is certified like every other.
 - plain: the relaxation without spread, by the default backend.
 
 A line for each size and method has the means over the draws: the root mean square error of the relaxation and
 of the refinement, over the side of the square; CPU seconds with one thread; and the largest certified gap. A
-method that is not certified within the limit, in seconds of the clock, counts as "unsolved"; a refusal or
-an error is in "failed". CSDP is not run; ``problem.to_sdpa``
-writes its files. With a folder, results are kept, and a second run does what is missing.
+method that is not certified within the limit, in seconds of the clock (of CSDP: of the processor), counts as
+"unsolved"; a refusal or an error is in "failed". With a folder, results are kept, and a second run does what
+is missing.
 """
 
 import argparse
 import os
+import shutil
+import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from functools import partial
+from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+import scipy.sparse as sp
 from common import report
+from peers import cpu_of, factor, kernel_and_x
 
 import npkl_models as nm
 from npkl_models.applications.located import Measured, refined
@@ -38,7 +47,7 @@ from npkl_models.formulations.known_distances import radio_network
 from npkl_models.task_cache import sweep
 
 SIZES, LONG = (100, 200, 500, 1_000), (2_000, 5_000)
-LARGEST = {"dual": 200, "scs": 200, "clarabel": 200, "interior": 200, "plain": 200}
+LARGEST = {"csdp": 500, "dual": 200, "scs": 200, "clarabel": 200, "interior": 200, "plain": 200}
 NOISE, NEIGHBOURS = 0.05, 16
 
 
@@ -62,12 +71,79 @@ def error(found: np.ndarray, X: np.ndarray, n: int) -> float:
     return float(np.sqrt(np.mean(np.sum((found[:n] - X[:n]) ** 2, axis=1))))
 
 
+def blocks(problem: nm.Problem) -> str:
+    """The problem in SDPA's sparse format, with a block of order two for each squared residual."""
+    N, term = problem.order, problem.terms[0]
+    Q = sp.csr_array(problem.basis.Q)
+    values = sp.coo_array(term.functional.operator(Q))
+    m, fixed = term.functional.size, sum(e.functional.size for e in problem.equalities)
+    lines, right = [], np.concatenate([term.target, np.ones(m), *(e.value for e in problem.equalities)])
+    lines += [f"{right.size}", f"{m + 1}", f"{N} " + "2 " * m, " ".join(f"{b:.17g}" for b in right)]
+
+    def entries(A: sp.coo_array, first: int, sign: float) -> list[str]:
+        i, j = np.divmod(A.col, N)
+        half = sign * np.where(i == j, A.data, 0.5 * A.data)
+        upper = sp.coo_array((half, (A.row, np.minimum(i, j) * N + np.maximum(i, j))), shape=A.shape)
+        own = upper.tocsr().tocoo()  # adds what is at the same place
+        return [
+            f"{e + first} 1 {at // N + 1} {at % N + 1} {x:.17g}"
+            for e, at, x in zip(own.row, own.col, own.data, strict=True)
+        ]
+
+    cost = sp.coo_array(problem.restrict(problem.cost))
+    lines += entries(
+        sp.coo_array((cost.data, (0 * cost.row, cost.row * N + cost.col)), shape=(1, N * N)), 0, -1.0
+    )
+    lines += [f"0 {e + 2} 1 1 {-w:.17g}" for e, w in enumerate(np.broadcast_to(term.weight, m))]
+    lines += entries(values, 1, 1.0)
+    lines += [f"{e + 1} {e + 2} 1 2 -0.5" for e in range(m)]
+    lines += [f"{m + e + 1} {e + 2} 2 2 1" for e in range(m)]
+    at = 2 * m + 1
+    for equality in problem.equalities:
+        lines += entries(sp.coo_array(equality.functional.operator(Q)), at, 1.0)
+        at += equality.functional.size
+    assert at == 2 * m + fixed + 1
+    return "\n".join(lines) + "\n"
+
+
+def by_csdp(problem: nm.Problem, limit: float) -> dict:
+    """CSDP's seconds, and the certificate of its answer."""
+    if shutil.which("csdp") is None:
+        raise RuntimeError("csdp is not installed")
+    with tempfile.TemporaryDirectory() as at:
+        Path(at, "p.dat-s").write_text(blocks(problem))
+        try:
+            seconds, _ = cpu_of(["csdp", "p.dat-s", "p.out"], limit, Path(at))
+        except subprocess.TimeoutExpired:
+            return {"solved": False, "seconds": limit}
+        U, x = kernel_and_x(Path(at, "p.out"), problem.order)
+    V, m = problem.lift(factor(U)), problem.terms[0].functional.size
+    found = nm.certify(problem, V, kind="factor", tol=1e-4)
+    return {
+        "solved": found.certifies(1e-4), "seconds": seconds, "gap": float(found.relative_gap), "V": V,
+        "constraints": x.size, "distances": m,
+    }  # fmt: skip
+
+
 def one(method: str, n: int, draw: int, limit: float) -> dict:
     """A method on a network."""
     warnings.simplefilter("ignore")
     known, X, anchors = network(n, draw)
     i, j, d = known
     spread = 0.0 if method == "plain" else 0.01
+    if method == "csdp":
+        unit = float(d.mean())
+        own = (anchors[0], anchors[1] / unit)
+        scaled = nm.distances(
+            (i, j, d / unit), len(X), anchors=own, penalty=-spread * float(d @ d) / unit**2 / len(X)
+        )
+        out = by_csdp(scaled, limit)
+        V = out.pop("V", None)
+        if V is None:
+            return out
+        relaxed = positions(V, 2, own)[0] * unit
+        final = refined(relaxed, Measured.of(i, j, d, "relative"), np.arange(n))
+        return out | {"relaxed": error(relaxed, X, n), "refined": error(final, X, n)}
     penalty = -spread * float(d @ d) / len(X)
     began = time.process_time()
     problem = nm.distances(known, len(X), anchors=anchors, penalty=penalty)
@@ -94,12 +170,13 @@ def main() -> int:
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--limit", type=float, default=300.0, help="seconds of a solver")
     parser.add_argument("--long", action="store_true", help="also 2,000 and 5,000 sensors")
+    parser.add_argument("--methods", nargs="+", default=["ours", *LARGEST], choices=["ours", *LARGEST])
     parser.add_argument("--folder", help="where results are kept")
     options = parser.parse_args()
     cases = [
         (n, method)
         for n in SIZES + (LONG if options.long else ())
-        for method in ("ours", *LARGEST)
+        for method in options.methods
         if n <= LARGEST.get(method, n)
     ]
     for n, method in cases:
