@@ -1,4 +1,4 @@
-"""Sensor localisation beside the SDP: ``python localisation.py [--draws 3] [--long] [--methods ...] [--folder FOLDER]``.
+"""Sensor localisation beside the SDP: ``python localisation.py [--draws 3] [--long] [--methods ours csdp]``.
 
 Sensors and anchors (one anchor for ten sensors) are uniform in the unit square. Two points measure their
 distance, with a relative error of 5 %, if it is below the radio range, which gives 16 neighbours on average
@@ -17,8 +17,8 @@ again. Methods:
 A line for each size and method has the means over the draws: the root mean square error of the relaxation and
 of the refinement, over the side of the square; CPU seconds with one thread; and the largest certified gap. A
 method that is not certified within the limit, in seconds of the clock (of CSDP: of the processor), counts as
-"unsolved"; a refusal or an error is in "failed". With a folder, results are kept, and a second run does what
-is missing.
+"unsolved"; a refusal or an error is in "failed". With ``--folder``, results are kept, and a second run does
+what is missing.
 """
 
 import argparse

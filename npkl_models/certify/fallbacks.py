@@ -45,6 +45,13 @@ AMPLY, SUPPORT, ROUNDS = 2.0, 1e-2, 3  # multiple of the shortfall; share of the
 MOST = 1_000  # largest number of points for a dense basis of centred kernels
 
 
+def ways(problem: Statement, demand: Demand) -> int:
+    """How many ways to a bound a certificate may try, each with randomised runs of its own."""
+    if demand.quick:
+        return 1
+    return 1 + (split(problem) is not None) + _small_enough(problem)
+
+
 def bound_of_anchored(problem: Statement, y: Multipliers, V: Array, demand: Demand) -> Dual | None:
     """The bound from the multipliers of the anchored points alone; None if all points are anchored."""
     parts = split(problem)
@@ -90,12 +97,16 @@ def bound_of_centred(
     return replace(dual, repair=f"{PLACED} ({dual.repair})", found=found)
 
 
+def _small_enough(problem: Statement) -> bool:
+    return problem.regularizer.vacuous and problem.basis is None and problem.n <= MOST
+
+
 def _centred(problem: Statement) -> tuple[Basis, float] | None:
     """A basis of the kernels of `bound_of_centred`, and a bound on how far its columns are from centred.
 
     None if no component may be translated, or if the basis would be too large.
     """
-    if not problem.regularizer.vacuous or problem.basis is not None or problem.n > MOST:
+    if not _small_enough(problem):
         return None
     coo = problem.cost.tocoo()
     edges = [np.stack([coo.row, coo.col], axis=1)]

@@ -20,6 +20,7 @@ from npkl_models.certify.fallbacks import (
     bound_of_centred,
     by_signs,
     enough,
+    ways,
 )
 from npkl_models.certify.points import ACTIVE, read_point, recover_multipliers
 from npkl_models.errors import OutOfRangeError, SolverError, instance
@@ -187,7 +188,11 @@ def _both_sides(
 def _one_side(
     problem: Statement, y: Multipliers, V: Array, objective: float, upper: float, demand: Demand
 ) -> Dual:
-    """The bound from the multipliers; if this bound does not suffice, the other bounds of `fallbacks`."""
+    """The bound from the multipliers; if this bound does not suffice, the other bounds of `fallbacks`.
+
+    Each way to a bound has its own randomised runs, so the ways share the failure probability.
+    """
+    demand = replace(demand, failure_probability=demand.failure_probability / ways(problem, demand))
     dual = around_low_vectors(problem, y, V, objective, upper, demand)
     if not (enough(problem, objective, dual.bound, demand) or demand.quick):
         held = bound_of_anchored(problem, y, V, demand)

@@ -25,6 +25,7 @@ UNIT = float(np.finfo(np.float64).eps) / 2  # unit roundoff
 TINY = float(np.finfo(np.float64).tiny)  # the smallest normal number, a bound on the loss by underflow
 LONG_EPS = float(np.finfo(np.longdouble).eps)  # of long double
 SKEW = 1e-10  # relative to the largest entry: largest asymmetry of a matrix that should be symmetric
+FEWEST = 64  # products in a sum of `summed`: fewer would take longer
 LINE = 64  # bytes of a cache line
 WIDE = 1_000  # rows and columns above which eigenvalues of a Gram matrix replace singular values
 DENSE_SPECTRUM = 1_500  # largest order at which all eigenvalues are computed
@@ -53,7 +54,26 @@ class LowRankUpdate:
         return LowRankUpdate(self.S * factor, self.W, self.mu * factor)
 
     def __matmul__(self, X: Array) -> Array:
-        return self.S @ X + (self.W * self.mu) @ (self.W.T @ X)
+        inner = summed(self.W, X) if X.ndim == 1 else self.W.T @ X
+        return self.S @ X + (self.W * self.mu) @ inner
+
+
+def chunk(n: int) -> int:
+    """How many of n products `summed` adds at a time: a sum errs by about 2 sqrt(n) units of roundoff."""
+    return max(int(np.sqrt(n)), FEWEST)
+
+
+def summed(Q: Array, x: Array) -> Array:
+    """Q'x for Q (n x k) and x (n,), in sums of `chunk` products: its rounding grows with the root of n."""
+    step, size = chunk(x.size), Q.shape[1]
+    count = x.size // step
+    whole = count * step
+    parts, last = x[:whole].reshape(count, step), Q.T[:, whole:] @ x[whole:]
+    if Q.flags.c_contiguous:
+        total: Array = np.einsum("mbk,mb->mk", Q[:whole].reshape(count, step, size), parts).sum(axis=0)
+    else:
+        total = np.einsum("kmb,mb->km", Q.T[:, :whole].reshape(size, count, step), parts).sum(axis=1)
+    return total + last
 
 
 def dense(A: Matrix) -> Array:

@@ -156,7 +156,8 @@ def by_lanczos(
         Q = Q[:, ~is_local(Q) | (np.linalg.norm(S @ Q, axis=0) <= tight(query.accuracy, upper))]
     held = Deflation(S, Q, NEAR_NULL * upper)
     if not query.quick and _misses(held, query.accuracy, upper):
-        held = Deflation(S, _filtered(S, Q, upper, query), NEAR_NULL * upper)
+        other = Deflation(S, _filtered(S, Q, upper, query), NEAR_NULL * upper)
+        held = max(held, other, key=lambda one: one.whole(NEAR_NULL * upper))
     if held.size == n:
         low = float(held.inner[0])
         return EigenBound(low - held.coupling - held.rounding(upper), low, "proved", held.lowest()), None
@@ -201,6 +202,7 @@ def _filtered(S: Matrix, Q: Array, upper: float, query: Query) -> Array:
         if query.late:
             return Q
         size = np.linalg.norm(now, axis=0)
+        size[size < 1e-30] = 1.0  # such a column is nothing but rounding
         before, now = now / size, (2 / half * (S @ now - middle * now) - before) / size
     Q = np.linalg.qr(now)[0]
     return np.asarray(Q @ np.linalg.eigh(symmetrize(Q.T @ (S @ Q)))[1])

@@ -7,13 +7,21 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.linalg import UNIT, Array, Matrix, longest_row, symmetrize
+from npkl_models.linalg import (
+    UNIT,
+    Array,
+    LowRankUpdate,
+    Matrix,
+    chunk,
+    longest_row,
+    summed,
+    symmetrize,
+)
 from npkl_models.linalg.exact_products import inner_products
 from npkl_models.linalg.twofold import twofold
 
 REORTHOGONALISED = 2_000_000  # most numbers of a Lanczos basis that is kept in double precision
 KEPT = 300_000_000  # most numbers of a Lanczos basis that is kept in single precision
-FEWEST = 64  # products in a sum of `summed`: fewer would take longer
 BLOCK = 16  # vectors in one array
 NOISE = 8.0  # units of roundoff that a step may err by, in addition to those of the product
 POWERS = 8  # steps of the power method for the size of these
@@ -118,18 +126,23 @@ def _of_product(S: Matrix, upper: float) -> float:
     An entry errs by at most k u |S| |q|, with k entries in its row. For sparse S, the norm of B = diag(k) |S|
     is bounded by Collatz and Wielandt: |B|^2 <= max (B'B x)_i / x_i for every positive x.
     """
+    if isinstance(S, LowRankUpdate):
+        n, k = S.W.shape
+        sums = (chunk(n) + n // chunk(n) + k + 4) * np.sqrt(max(k, 1))
+        return _of_product(S.S, upper) + 1.01 * float(sums * np.max(np.abs(S.mu), initial=0.0)) * UNIT
     whole: Any = getattr(S, "whole", S)
     if not sp.issparse(whole):
         return longest_row(S) * UNIT * upper
-    B = sp.csr_array(abs(whole))
-    entries = np.diff(B.indptr)
-    B.data *= np.repeat(entries + 2.0, entries)
+    whole = sp.csr_array(whole)
+    entries, unit = np.diff(whole.indptr), float(np.max(np.abs(whole.data), initial=0.0)) or 1.0
+    data = np.abs(whole.data) / unit * np.repeat(entries + 2.0, entries)
+    B = sp.csr_array((data, whole.indices, whole.indptr), shape=whole.shape)
     back, x, bound = B.T.tocsr(), np.ones(B.shape[0]), np.inf
     for _ in range(POWERS):
         y = back @ (B @ x)
         bound = min(bound, float(np.max(y / x)))
         x = np.maximum(y / max(float(y.max()), 1e-300), 1e-3)
-    return 1.01 * float(np.sqrt(bound)) * UNIT
+    return 1.01 * float(np.sqrt(bound)) * unit * UNIT
 
 
 NEAR_NULL = 1e-3  # share of the norm: a direction q with a larger |S q| is not deflated
@@ -208,21 +221,6 @@ class Deflation:
         if x.ndim > 1:
             return x - self.Q @ (self.Q.T @ x)
         return x - self.Q @ summed(self.Q, x)
-
-
-def chunk(n: int) -> int:
-    """How many of n products `summed` adds at a time: a sum errs by about 2 sqrt(n) units of roundoff."""
-    return max(int(np.sqrt(n)), FEWEST)
-
-
-def summed(Q: Array, x: Array) -> Array:
-    """Q'x for Q (n x k) and x (n,), in sums of `chunk` products: its rounding grows with the root of n."""
-    step, size = chunk(x.size), Q.shape[1]
-    count = x.size // step
-    whole = count * step
-    chunks = Q.T[:, :whole].reshape(size, count, step), x[:whole].reshape(count, step)
-    total: Array = np.einsum("kmb,mb->km", *chunks).sum(axis=1) + Q.T[:, whole:] @ x[whole:]
-    return total
 
 
 def tight(accuracy: float, upper: float) -> float:

@@ -1,0 +1,33 @@
+"""All randomised runs of one certificate share its failure probability."""
+
+import importlib
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import npkl_models as nm
+from npkl_models.proof.eigenbound import PLAIN
+
+lanczos = importlib.import_module("npkl_models.proof.lanczos")
+
+
+@pytest.mark.parametrize("quick", [True, False])
+@pytest.mark.parametrize("alone", [True, False])
+def test_the_runs_of_a_certificate_spend_its_chance_once(quick, alone, monkeypatch):
+    """Points that no pair holds get a bound of their own, and with it a run of their own."""
+    rng = np.random.default_rng(0)
+    held, free = 500, 450
+    parts = [nm.laplacian(rng.normal(size=(n, 3)), n_neighbors=5, shift=0.0) for n in (held, free)]
+    L = sp.csr_array(sp.block_diag(parts)) if alone else parts[0]
+    i, j = np.sort(rng.integers(0, held, (2, 400)), axis=0)
+    pairs = np.unique(np.stack([i, j], axis=1)[i != j], axis=0)
+    n = L.shape[0]
+    problem = nm.npkl(L, nm.Pairs(n, must_link=pairs[:200], cannot_link=pairs[200:]))
+    spent, own = [], lanczos.smallest_component
+    monkeypatch.setattr(lanczos, "smallest_component", lambda n, p: spent.append(p) or own(n, p))
+    point = 0.3 * rng.normal(size=(n, 4))
+    nm.certify(problem, point, kind="factor", method="lanczos", failure_probability=1e-3, quick=quick)
+    spent = [p for p in spent if p != PLAIN.failure_probability]  # those runs serve proofs alone
+    assert sum(spent) <= 1e-3 * (1 + 1e-12)
+    assert len(spent) == (2 if alone and not quick else 1)
