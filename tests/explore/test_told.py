@@ -97,7 +97,7 @@ def test_files_of_distances_and_anchors_take_the_place_of_a_set(session, tmp_pat
     monkeypatch.chdir(tmp_path)
     space = {}
     exec(told["code"], space)
-    assert space["solution"].objective == pytest.approx(answer.solution.objective, rel=1e-3)
+    assert space["solution"].objective == pytest.approx(answer.solution.objective, rel=1e-5)
     assert str(tmp_path) not in codes.solve_code(answer.made, answer.form)
 
 
