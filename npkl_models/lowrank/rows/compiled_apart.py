@@ -18,7 +18,7 @@ from npkl_models.lowrank.rows.compiled_direct import curvature, replace_directly
 from npkl_models.lowrank.rows.compiled_secular import shift_of
 
 SIGNATURES = {
-    "sweep_apart": "intp(intp[::1], intp, f8[:, ::1], Tuple((intp[::1], intp[::1], f8[::1])), "
+    "sweep_apart": "intp(intp[::1], intp, f8[:, ::1], Tuple((intp[::1], i4[::1], f8[::1])), "
     "Tuple((intp[::1], intp[::1], f8[::1], f8[::1])), f8[::1], f8[:, ::1], f8[::1])"
 }
 

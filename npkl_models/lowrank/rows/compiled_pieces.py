@@ -26,7 +26,7 @@ from npkl_models.lowrank.rows.compiled_secular import Row, shift_of
 from npkl_models.lowrank.tolerances import HALVED, ROUNDING
 
 SIGNATURES = {
-    "sweep_by_pieces": "intp(intp[::1], intp, f8[:, ::1], Tuple((intp[::1], intp[::1], f8[::1])), "
+    "sweep_by_pieces": "intp(intp[::1], intp, f8[:, ::1], Tuple((intp[::1], i4[::1], f8[::1])), "
     "Tuple((intp[::1], intp[::1], f8[::1], f8[::1])), UniTuple(f8[::1], 4), "
     "Tuple((f8[::1], f8[::1], f8)), f8[::1])"
 }

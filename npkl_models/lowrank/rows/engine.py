@@ -42,6 +42,7 @@ TRIAL, GAINED = 20, 0.5  # sweeps go on if, after so many Newton steps, more tha
 TRIAL_APART = 200  # the same number of Newton steps for distances, where gains come later
 CHEAP = 0.05  # if a factorisation for distances takes fewer seconds, Newton steps may take over earlier
 LATE = 0.03  # first look for distances, as a multiple of tol: a failed certificate is expensive there
+VAST = 40_000_000  # numbers of a factor from which on a certificate needs the memory of the last iterates
 SETTLED = 1e-13  # a smaller primal residual counts as rounding
 PROGRESS = 0.5  # beta grows unless the multipliers reduce the primal residual to this share
 
@@ -199,6 +200,8 @@ class BCDEngine(FactorEngine):
     def multipliers(self) -> Multipliers:
         if self.finisher is not None:
             return self.finisher.multipliers()
+        if self.extrapolation is not None and self.V.size > VAST:
+            self.extrapolation.release()
         if not self.evaluated:
             self.merit = self._evaluate()
         own = self.model.derivative(self.pairs.pair_values(self.V))
@@ -222,9 +225,10 @@ class BCDEngine(FactorEngine):
         merit = float(np.sum(V * CV)) + pairs.diagonal_value(V) + float(np.sum(value))
         self.objective = merit + self.constant if self.model.smooth else self.problem.objective_of_factor(V)
         s = np.einsum("ir,ir->i", V, V)
-        SV = CV + (pairs.linear + 2 * pairs.quadratic * s)[:, None] * V
+        SV = CV
+        SV += (pairs.linear + 2 * pairs.quadratic * s)[:, None] * V
         if z.size:
-            SV = SV + self.adjoint(y) @ V
+            SV += self.adjoint(y) @ V
         self.row_multipliers = None
         if self.radius is not None:
             pull = -np.einsum("ir,ir->i", SV, V) / self.radius**2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,13 +40,18 @@ class Sweeper:
         self.radius: float | None = problem.regularizer.row_radius
         cost = problem.cost if cost is None else cost
         self.mu0 = 2 * (cost.diagonal() + pairs.linear)
-        self.off = without_diagonal(cost)
+        self.whole = cost
         self.incidence = PairTables(pairs)
         self.compiled = compiled
         self.order: Index = np.arange(problem.n)
         self.classes: list[list[tuple[Table, Matrix]]] = []
         self.left = 0  # number of rows of the last sweep that compiled code did not solve
         self.begin(random_state)
+
+    @cached_property
+    def off(self) -> Matrix:
+        """The cost without its diagonal; compiled sweeps hardly ever need this copy."""
+        return without_diagonal(self.whole)
 
     def begin(self, random_state: int | None) -> None:
         """Set the order of the points: colour after colour.
@@ -97,9 +103,8 @@ class Sweeper:
         measured = np.zeros(2)
         _, pull, h = self.model.evaluate(np.zeros(self.pairs.size))
         pull, root = pull[held.pair], np.sqrt(h)[held.pair]
-        off, start = self.off, np.append(held.start, held.neighbor.size)
-        indptr, indices = (index.astype(np.intp, copy=False) for index in (off.indptr, off.indices))
-        cost, pairs = (indptr, indices, off.data), (start, held.neighbor, root, pull)
+        start = np.append(held.start, held.neighbor.size)
+        cost, pairs = self.compiled_cost(), (start, held.neighbor, root, pull)
         rows = self.mu0, self.pairs.quadratic, 0.0 if self.radius is None else float(self.radius)
         pass_over = self._compiled_pass(V, cost, pairs, rows, measured)
         while at < self.order.size:
@@ -109,9 +114,14 @@ class Sweeper:
             whole = False
             self.left += 1
             point = self.order[stopped : stopped + 1]
-            self._update_rows(V, held.tables(point)[0], off[point])
+            self._update_rows(V, held.tables(point)[0], self.off[point])
             at = stopped + 1
         return (float(measured[0]), float(np.sqrt(measured[1]))) if whole else None
+
+    def compiled_cost(self) -> tuple[Index, Array, Array]:
+        """The arrays of the cost, as compiled sweeps take them."""
+        C = self.whole
+        return C.indptr.astype(np.intp, copy=False), C.indices.astype(np.int32, copy=False), C.data
 
     def _compiled_pass(
         self, V: Array, cost: Any, pairs: Any, rows: Any, measured: Array
@@ -185,6 +195,7 @@ def sweeping(problem: Statement, row: float) -> Cost:
 
 
 MEMORY = 5
+CHUNK = 2**20  # numbers of each iterate whose differences are in memory at once
 
 
 class Extrapolation:
@@ -195,25 +206,30 @@ class Extrapolation:
 
     def __init__(self) -> None:
         self.known = 0
-        self.points, self.differences = np.zeros((MEMORY + 1, 0)), np.zeros((MEMORY, 0))
+        self.points = np.zeros((MEMORY + 1, 0))
 
     def clear(self) -> None:
         """Forget the iterates."""
         self.known = 0
 
+    def release(self) -> None:
+        """Forget the iterates, and give their memory back."""
+        self.known, self.points = 0, np.zeros((MEMORY + 1, 0))
+
     def propose(self, V: Array) -> Array | None:
         """Add an iterate; every `MEMORY` + 1 iterates return an extrapolated point, else None."""
-        if self.points.shape[1] != V.size:  # the arrays are kept: new memory is expensive
+        if self.points.shape[1] != V.size:  # the array is kept: new memory is expensive
             self.clear()
             self.points = np.empty((MEMORY + 1, V.size))
-            self.differences = np.empty((MEMORY, V.size))
         self.points[self.known] = V.ravel()
         self.known += 1
         if self.known <= MEMORY:
             return None
         self.clear()
-        np.subtract(self.points[1:], self.points[:-1], out=self.differences)
-        gram = self.differences @ self.differences.T
+        gram = np.zeros((MEMORY, MEMORY))
+        for first in range(0, V.size, CHUNK):
+            differences = np.diff(self.points[:, first : first + CHUNK], axis=0)
+            gram += differences @ differences.T
         gram += 1e-12 * np.trace(gram) * np.eye(MEMORY)
         try:
             c = np.linalg.solve(gram, np.ones(MEMORY))
