@@ -18,7 +18,7 @@ from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
 from npkl_models.lowrank.factor.rank import FactorEngine, drop_null_columns
 from npkl_models.lowrank.options import BCDOptions, BurerMonteiroOptions
 from npkl_models.lowrank.rows.apart_sweeps import ApartSweeper
-from npkl_models.lowrank.rows.sweeps import Extrapolation, Sweeper, choose_kernel
+from npkl_models.lowrank.rows.sweeps import VAST, Extrapolation, Sweeper, choose_kernel
 from npkl_models.lowrank.structure import Structure
 from npkl_models.lowrank.tolerances import PATIENCE, SLOW
 from npkl_models.model.incidence import Adjoint
@@ -42,7 +42,6 @@ TRIAL, GAINED = 20, 0.5  # sweeps go on if, after so many Newton steps, more tha
 TRIAL_APART = 200  # the same number of Newton steps for distances, where gains come later
 CHEAP = 0.05  # if a factorisation for distances takes fewer seconds, Newton steps may take over earlier
 LATE = 0.03  # first look for distances, as a multiple of tol: a failed certificate is expensive there
-VAST = 40_000_000  # numbers of a factor from which on a certificate needs the memory of the last iterates
 SETTLED = 1e-13  # a smaller primal residual counts as rounding
 PROGRESS = 0.5  # beta grows unless the multipliers reduce the primal residual to this share
 

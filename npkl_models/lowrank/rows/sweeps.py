@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -14,18 +15,22 @@ from npkl_models.linalg import Array, Index, Matrix, without_diagonal
 from npkl_models.linalg.compile import Loop, available
 from npkl_models.lowrank.cost import ROW_COMPILED, apart_cost, factor_cost
 from npkl_models.lowrank.edges import EdgeModel
+from npkl_models.lowrank.factor.rank import auto_rank
 from npkl_models.lowrank.rows.layout import PairTables, Table, color_classes, color_graph
 from npkl_models.lowrank.rows.minimise import RowProblem, measure, minimise_rows
 from npkl_models.lowrank.structure import Structure
 from npkl_models.model.conjugates import quadratic_conjugates
 from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.statement import Statement
-from npkl_models.solve.cost import Cost
+from npkl_models.solve.cost import Cost, product_entries
 
 SWEEP = Loop("npkl_models.lowrank.rows.compiled", "sweep", 4.0)
 SWEEP_BY_PIECES = Loop("npkl_models.lowrank.rows.compiled_pieces", "sweep_by_pieces", 7.0)
 SWEEP_APART = Loop("npkl_models.lowrank.rows.compiled_apart", "sweep_apart", 5.0)
 IN_NUMPY = 8.0  # time in numpy over compiled time: the median of iris, wine, and Gaussians to 2,000 points
+VAST = 40_000_000  # numbers of a factor from which on a certificate needs the memory of the last iterates
+FACTORS, MATRICES = 9, 4  # arrays of the size of a vast factor, and of the cost, that are held at once
+VECTORS = 6e9  # bytes of the vectors of a certificate: the Lanczos basis, and Ritz vectors three times
 COLOURED = 2_000  # up to this number of points, compiled sweeps follow the colours and give numpy's result
 
 
@@ -191,7 +196,13 @@ def sweeping(problem: Statement, row: float) -> Cost:
     """The predicted cost of block coordinate descent; ``row`` are the seconds for a row of a sweep."""
     if any(isinstance(term.functional, SquaredDistances) for term in problem.terms):
         return apart_cost(problem, row)
-    return factor_cost(problem, 60, kinked=2.0, row=row)
+    found = factor_cost(problem, 60, kinked=2.0, row=row)
+    numbers = float(problem.n) * auto_rank(problem)
+    if numbers <= VAST:
+        return found
+    iterates = 8.0 * (MEMORY + 1) * numbers  # these and the vectors of a certificate are not held together
+    held = 8.0 * (FACTORS * numbers + MATRICES * product_entries(problem)) + max(iterates, VECTORS)
+    return replace(found, bytes=held)
 
 
 MEMORY = 5
