@@ -263,8 +263,8 @@ def orthonormal_range(V: Array, rtol: float = 1e-6) -> Array:
 def _by_gram(V: Array, rtol: float) -> Array:
     """The same basis from V'V, in the memory of two copies of V instead of five.
 
-    Small singular values leave the first basis orthonormal to 1e-16 / rtol^2 only. The nearest orthonormal basis
-    (Loewdin 1950) replaces it; other orthonormal bases would mix directions of large and of small singular values.
+    Small singular values leave the first basis orthonormal to 1e-16 / rtol^2 only. The nearest orthonormal
+    basis replaces it (Loewdin 1950). Another one would mix directions of large and of small singular values.
     """
     values, vectors = np.linalg.eigh(V.T @ V)
     kept = np.flatnonzero(values > max(rtol**2 * values[-1], 0.0))[::-1]

@@ -115,7 +115,7 @@ class Recurrence:
                     continue
                 if at == 0:
                     again = Recurrence(self.deflation, self.start, self.limit, self.upper, keep=False)
-                    block = np.empty((BLOCK, self.start.size), dtype=np.float32)
+                    block = np.empty((BLOCK, self.start.size))
                 for k in range(part.shape[1]):
                     block[k] = again.current
                     again.step()
@@ -125,8 +125,8 @@ class Recurrence:
 
 
 def _add_product(out: Array, part: Array, block: Array) -> None:
-    """Add ``part`` (m x k) times the first k rows of a block in single precision, in chunks of columns."""
-    few = part.astype(np.float32)
+    """Add ``part`` (m x k) times the first k rows of a block, in its precision and in chunks of columns."""
+    few = part.astype(block.dtype)
     for first in range(0, block.shape[1], COLUMNS):
         own = slice(first, first + COLUMNS)
         out[:, own] += few @ block[: few.shape[1], own]
@@ -136,8 +136,8 @@ def _of_product(S: Matrix, upper: float) -> float:
     """A bound on the norm of the rounding error of S q, if |S| <= ``upper`` and q has norm one.
 
     An entry errs by at most k u |S| |q|, with k entries in its row. For sparse S, the norm of B = diag(k) |S|
-    is bounded by Collatz and Wielandt: |B|^2 <= max (B'B x)_i / x_i for every positive x. S is symmetric up to
-    rounding, so that B'B x is |S| diag(k)^2 |S| x.
+    is bounded by Collatz and Wielandt: |B|^2 <= max (B'B x)_i / x_i for every positive x. S is symmetric up
+    to rounding, and then B'B x is |S| diag(k)^2 |S| x.
     """
     if isinstance(S, LowRankUpdate):
         n, k = S.W.shape

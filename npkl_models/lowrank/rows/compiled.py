@@ -15,8 +15,10 @@ from npkl_models.linalg import LINE, Array, Index
 from npkl_models.linalg.compile import compiled, inlined, intrinsic
 from npkl_models.lowrank.rows.compiled_secular import Row, shift_of, solve_row
 
+# The arrays of the cost may be the problem's own, which are read-only: numba has another type for these.
+COST = "Tuple((Array(intp, 1, 'C', True), Array(i4, 1, 'C', True), Array(f8, 1, 'C', True)))"
 SIGNATURES = {
-    "sweep": "intp(intp[::1], intp, f8[:, ::1], Tuple((intp[::1], i4[::1], f8[::1])), "
+    "sweep": f"intp(intp[::1], intp, f8[:, ::1], {COST}, "
     "Tuple((intp[::1], intp[::1], f8[::1], f8[::1])), Tuple((f8[::1], f8[::1], f8)), f8[::1])"
 }
 AHEAD = 2  # the neighbours of a row are fetched from memory this many rows earlier

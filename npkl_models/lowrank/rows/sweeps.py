@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from npkl_models.errors import MissingDependencyError, UnsupportedError
 from npkl_models.linalg import Array, Index, Matrix, without_diagonal
 from npkl_models.linalg.compile import Loop, available
+from npkl_models.linalg.owned import frozen
 from npkl_models.lowrank.cost import ROW_COMPILED, apart_cost, factor_cost
 from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.factor.rank import auto_rank
@@ -124,9 +125,10 @@ class Sweeper:
         return (float(measured[0]), float(np.sqrt(measured[1]))) if whole else None
 
     def compiled_cost(self) -> tuple[Index, Array, Array]:
-        """The arrays of the cost, as compiled sweeps take them."""
+        """The arrays of the cost, as compiled sweeps take them: read-only."""
         C = self.whole
-        return C.indptr.astype(np.intp, copy=False), C.indices.astype(np.int32, copy=False), C.data
+        indptr, indices = C.indptr.astype(np.intp, copy=False), C.indices.astype(np.int32, copy=False)
+        return frozen(indptr.view()), frozen(indices.view()), frozen(C.data.view())
 
     def _compiled_pass(
         self, V: Array, cost: Any, pairs: Any, rows: Any, measured: Array
