@@ -29,6 +29,7 @@ FEWEST = 64  # products in a sum of `summed`: fewer would take longer
 LINE = 64  # bytes of a cache line
 WIDE = 1_000  # rows and columns above which eigenvalues of a Gram matrix replace singular values
 LONG = 5_000_000  # numbers of a factor above which products replace its singular value decomposition
+PART = 100_000  # rows of a long factor that are computed at once
 DENSE_SPECTRUM = 1_500  # largest order at which all eigenvalues are computed
 
 
@@ -261,17 +262,19 @@ def orthonormal_range(V: Array, rtol: float = 1e-6) -> Array:
 
 
 def _by_gram(V: Array, rtol: float) -> Array:
-    """The same basis from V'V, in the memory of two copies of V instead of five.
+    """The same basis from V'V, in the memory of one copy of V instead of four.
 
     Small singular values leave the first basis orthonormal to 1e-16 / rtol^2 only. The nearest orthonormal
     basis replaces it (Loewdin 1950). Another one would mix directions of large and of small singular values.
     """
     values, vectors = np.linalg.eigh(V.T @ V)
     kept = np.flatnonzero(values > max(rtol**2 * values[-1], 0.0))[::-1]
-    rough = V @ (vectors[:, kept] / np.sqrt(values[kept]))
+    rough: Array = V @ (vectors[:, kept] / np.sqrt(values[kept]))
     values, vectors = np.linalg.eigh(rough.T @ rough)
-    out: Array = rough @ ((vectors / np.sqrt(values)) @ vectors.T)
-    return out
+    turn = (vectors / np.sqrt(values)) @ vectors.T
+    for first in range(0, len(rough), PART):
+        rough[first : first + PART] = rough[first : first + PART] @ turn
+    return rough
 
 
 def positions(A: Matrix, rows: Index, columns: Index) -> Index:

@@ -75,6 +75,7 @@ class _Work:
         self.rng = np.random.default_rng(query.random_state)
         self.component = smallest_component(n, query.failure_probability / ROUNDS)
         self.W, self.null = np.zeros((n, 0)), np.zeros((n, 0))
+        self.run: Recurrence | None = None
         self.best, self.raised = -np.inf, self.T.raised  # the best bound of a run, and what it raises
 
     def begin(self) -> bool:
@@ -98,7 +99,7 @@ class _Work:
             return held
         null = orthonormal_range(held.remove(self.null), 1e-3)
         bulk = _refined(T, held.Q, null, 0.3 * loose) if held.coupling > loose else held.Q
-        return Deflation(T, _orthonormal(T, np.hstack([bulk, null])), self.low)
+        return Deflation(T, _orthonormal(T, bulk, null), self.low)
 
     def hopeless(self, held: Deflation) -> bool:
         """Whether the deflated directions alone miss the accuracy, the rest being as low as low vectors."""
@@ -113,11 +114,14 @@ class _Work:
             seen = bool(found.values[0] < level) and bool(np.all(_settled(found, self.low)[below]))
             return seen or held.whole(found.lower) >= -self.accuracy or self.query.late
 
+        if self.run is not None:
+            self.run.release()  # before the next run keeps a basis of its own
         start = held.remove(self.T.within(self.rng.standard_normal(self.T.shape[0])))
         limit = min(self.steps, self.dimension - held.size)
         few = min(FEW, max(NUMBERS // start.size, FEWEST))
         found, run = search(held, start, limit, self.component, stop, few, self.upper)
         lost = held.rounding(self.upper), self.T.rounding(self.upper)
+        self.run = run
         bound = min(held.whole(found.lower), 0.0) - lost[0] - lost[1]
         bound = bound if found.lower >= -self.upper else -np.inf  # see `Elimination.measured`
         if self._owed(bound, self.T.raised) < self._owed(self.best, self.raised):
@@ -166,18 +170,21 @@ def _settled(found: Ritz, low: float) -> Mask:
     return found.residuals <= 0.2 * np.maximum(np.abs(found.values), low)
 
 
-def _orthonormal(T: Elimination, X: Array) -> Array:
-    """A basis of the columns' range that is exactly zero on the eliminated points.
+def _orthonormal(T: Elimination, *parts: Array) -> Array:
+    """A basis of the range of all columns that is exactly zero on the eliminated points.
 
     Rounding errors there would grow: T does not see them, and the recurrence would double them at each step.
     """
-    inside = T.within(X)
-    return T.within(np.linalg.qr(inside)[0]) if X.size <= LONG else orthonormal_range(inside)
+    X = np.hstack(parts)
+    X[T.points] = 0.0
+    Q: Array = np.linalg.qr(X)[0] if X.size <= LONG else orthonormal_range(X)
+    Q[T.points] = 0.0
+    return Q
 
 
 def _refined(T: Elimination, bulk: Array, null: Array, wanted: float) -> Array:
     """Reduce the coupling of ``bulk`` to the complement of ``bulk`` and ``null``, by CG for each column."""
-    held = Deflation(T, _orthonormal(T, np.hstack([bulk, null])), np.inf)
+    held = Deflation(T, _orthonormal(T, bulk, null), np.inf)
 
     def product(x: Array) -> Array:
         return held.remove(T @ held.remove(x)) + held.Q @ (held.Q.T @ x)

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.linalg import (
+    LONG,
     UNIT,
     Array,
     LowRankUpdate,
@@ -101,6 +102,10 @@ class Recurrence:
         blocks[-1][j % BLOCK] = q
         return blocks
 
+    def release(self) -> None:
+        """Give the memory of a basis in single precision back."""
+        self.blocks = None
+
     def combine(self, coefficients: Array) -> Array:
         """Vectors (n x m) with these coefficients (j x m) in the Lanczos basis, of norm one."""
         j, m = coefficients.shape
@@ -182,11 +187,21 @@ class Deflation:
         self.coupling = 0.0
         if self.size:
             self.inner, rotation = np.linalg.eigh(symmetrize(Q.T @ SQ))
-            self.Q, SQ = np.asfortranarray(Q @ rotation), SQ @ rotation
-            SQ -= self.Q * self.inner
-            self.across = symmetrize(SQ.T @ SQ)
-            self.coupling = float(np.linalg.norm(SQ, 2))
+            self.Q = (rotation.T @ Q.T).T  # in Fortran's order
+            R = (rotation.T @ SQ.T).T
+            for column, q, value in zip(R.T, self.Q.T, self.inner, strict=True):
+                column -= value * q
+            self.across = symmetrize(R.T @ R)
+            self.coupling = self._norm_of(R)
         self.left = self._left()  # share of x that `remove` may leave in the range of Q
+
+    def _norm_of(self, R: Array) -> float:
+        """The norm of R; that of a long R from R'R, raised by more than the rounding of R'R."""
+        if R.size <= LONG:
+            return float(np.linalg.norm(R, 2))
+        n, k = R.shape
+        largest = max(float(np.linalg.eigvalsh(self.across)[-1]), float(self.across.diagonal().max()))
+        return float(np.sqrt(largest)) * (1 + 4 * k * (n + 8) * UNIT)
 
     def _left(self) -> float:
         """Rounding of the sums in `remove` and of its last difference, and what Q lacks in orthonormality.
