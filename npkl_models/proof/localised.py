@@ -75,7 +75,6 @@ class _Work:
         self.rng = np.random.default_rng(query.random_state)
         self.component = smallest_component(n, query.failure_probability / ROUNDS)
         self.W, self.null = np.zeros((n, 0)), np.zeros((n, 0))
-        self.run: Recurrence | None = None
         self.best, self.raised = -np.inf, self.T.raised  # the best bound of a run, and what it raises
 
     def begin(self) -> bool:
@@ -114,14 +113,11 @@ class _Work:
             seen = bool(found.values[0] < level) and bool(np.all(_settled(found, self.low)[below]))
             return seen or held.whole(found.lower) >= -self.accuracy or self.query.late
 
-        if self.run is not None:
-            self.run.release()  # before the next run keeps a basis of its own
         start = held.remove(self.T.within(self.rng.standard_normal(self.T.shape[0])))
         limit = min(self.steps, self.dimension - held.size)
         few = min(FEW, max(NUMBERS // start.size, FEWEST))
         found, run = search(held, start, limit, self.component, stop, few, self.upper)
         lost = held.rounding(self.upper), self.T.rounding(self.upper)
-        self.run = run
         bound = min(held.whole(found.lower), 0.0) - lost[0] - lost[1]
         bound = bound if found.lower >= -self.upper else -np.inf  # see `Elimination.measured`
         if self._owed(bound, self.T.raised) < self._owed(self.best, self.raised):
@@ -152,6 +148,7 @@ class _Work:
     def learn(self, found: Ritz, run: Recurrence, first: bool) -> bool:
         """Raise the diagonal if needed, deflate other low vectors; False if an eigenvalue stays negative."""
         new = run.combine(found.coefficients[:, found.values < MODEL * self.low])
+        run.release()  # nearly always, nothing else is combined
         known = np.hstack([self.W, new]) if self.W.shape[1] else new
         self.W, raised = orthonormal_range(known, 1e-3), False
         del known
