@@ -102,9 +102,9 @@ def bound_from(
     tau = trace_bound(problem, upper) if diagonal_price(problem, y) is None else 0.0
     query = demand.query(problem, objective, W, S, tau if np.isfinite(tau) else 0.0)
     if problem.basis is None and problem.n > DENSE_CHOLESKY:
-        before = S
+        size, given = norm_bound(S), y
         y, S = balanced(problem, y, V, S, SMALL * demand.tol * problem.size(objective))
-        error += 4 * UNIT * norm_bound(before) if S is not before else 0.0
+        error += 4 * UNIT * size if y is not given else 0.0
         spare = demand.tol * problem.size(2 * objective) - max(objective + problem.conjugate_sum(y), 0.0)
         query = replace(query, price=diagonal_price(problem, y), allowance=SPARE * spare)
     found = min_eigenvalue(S, W, query)

@@ -14,10 +14,25 @@ from npkl_models.linalg.twofold import ROUNDOFF, Twofold, add, twofold
 SLICES = 4  # slices of floating-point numbers
 LOW = 2  # slices of the lower parts of twofold numbers
 DIGITS = 53
+ROWS = 2**18  # rows of a chunk: slices of all rows of a long matrix would take its memory six times
 
 
 def inner_products(A: Twofold, B: Twofold) -> tuple[Twofold, Array]:
-    """A'B for A (k x m) and B (k x n), and a bound on the error of each entry."""
+    """A'B for A (k x m) and B (k x n), and a bound on the error of each entry; in chunks of rows."""
+    total, error = _of_chunk(_rows(A, 0), _rows(B, 0))
+    for first in range(ROWS, A.high.shape[0], ROWS):
+        more, own = _of_chunk(_rows(A, first), _rows(B, first))
+        error = error + own + ROUNDOFF * (np.abs(total.high) + np.abs(more.high)) * (1 + 1e-9)
+        total = add(total, more)
+    return total, error
+
+
+def _rows(A: Twofold, first: int) -> Twofold:
+    """A chunk of rows."""
+    return Twofold(A.high[first : first + ROWS], A.low[first : first + ROWS])
+
+
+def _of_chunk(A: Twofold, B: Twofold) -> tuple[Twofold, Array]:
     k = A.high.shape[0]
     bits = (DIGITS - int(np.ceil(np.log2(max(k, 2))))) // 2
     left, of_left = _cut(A, bits)

@@ -35,8 +35,10 @@ class RowBlocks:
         self.blocks = []
         for first, last in zip(self.cuts[:-1], self.cuts[1:], strict=True):
             at, end = A.indptr[first], A.indptr[last]
-            own = (A.data[at:end], A.indices[at:end], A.indptr[first : last + 1] - at)
-            self.blocks.append(sp.csr_array(own, shape=(last - first, A.shape[1]), copy=False))
+            block = sp.csr_array((last - first, A.shape[1]))
+            block.data, block.indices = A.data[at:end], A.indices[at:end]  # scipy would copy short views
+            block.indptr = A.indptr[first : last + 1] - at
+            self.blocks.append(block)
 
     def __matmul__(self, X: Array) -> Array:
         out = np.empty((self.shape[0], *X.shape[1:]))

@@ -59,18 +59,19 @@ def _labels(problem: Statement) -> Index:
     every = (*problem.terms, *problem.equalities)
     if problem.basis is not None or not known or tied or any(p.functional.arity == 0 for p in every):
         return whole
-    C = problem.cost.tocoo()
-    row, column, valued = [C.row], [C.col], np.zeros(problem.n, dtype=bool)
+    count, of_cost = connected_components(problem.cost, directed=False)
+    row, column, valued = [], [], np.zeros(problem.n, dtype=bool)
     for part in every:
         t = part.functional.incidence
         first = np.zeros(part.functional.size, dtype=np.intp)
         first[t.owner] = t.row
-        row += [first[t.owner], t.row]
-        column += [t.row, t.column]
+        row += [of_cost[first[t.owner]], of_cost[t.row]]
+        column += [of_cost[t.row], of_cost[t.column]]
         valued[t.row] = valued[t.column] = True
-    i, j = np.concatenate(row), np.concatenate(column)
-    graph = sp.coo_array((np.ones(i.size), (i, j)), shape=problem.cost.shape)
-    count, found = connected_components(graph, directed=False)
+    i, j = np.concatenate([*row, np.zeros(0, np.intp)]), np.concatenate([*column, np.zeros(0, np.intp)])
+    graph = sp.coo_array((np.ones(i.size), (i, j)), shape=(count, count))
+    count, joined = connected_components(graph, directed=False)
+    found = joined[of_cost]
     has, single = np.zeros(count, dtype=bool), np.bincount(found, minlength=count) < 2
     has[found[valued]] = True
     own = has & ~single  # a problem needs two points, so single points join the first part

@@ -153,7 +153,8 @@ def _problem(problem: Statement, cost: float, root: float) -> Statement | None:
         terms.append(LossTerm(term.functional, loss, found[0], found[1] / cost, term.name))
     equalities = [replace(part, value=part.value / root / root) for part in problem.equalities]
     C = shell(problem.cost)
-    C.data = C.data / cost
+    if cost != 1.0:
+        C.data = C.data / cost
     if not np.isfinite(C.data).all():
         return None
     return problem.like(C, tuple(terms), tuple(equalities), regularizer)

@@ -27,7 +27,7 @@ from npkl_models.linalg import (
 )
 from npkl_models.linalg.threads import threaded
 
-NEAREST = 8  # eigenvectors of the block that are computed at once
+NEAREST = 8  # eigenvectors of the block, or columns of a product, that are computed at once
 LOOSE = 1e-6  # share of the norm: the eigenvalues of the block nearest to minus this are computed
 ROUNDING = 16.0  # units of roundoff in a solve, relative to the norm
 ROUNDS = 100  # of raising; each removes most of a shortfall
@@ -160,8 +160,12 @@ def raise_diagonal(held: Elimination, W: Array, floor: float, price: Array, allo
     the points that carry most of the continued vector. If the sum of price times raise would exceed the
     allowance, nothing is raised and the result is False.
     """
-    SW = held.S @ W
-    G, H = SW[held.points], symmetrize(W.T @ SW)
+    columns = W.shape[1]
+    G, H = np.empty((held.points.size, columns)), np.empty((columns, columns))
+    for first in range(0, columns, NEAREST):  # S W as a whole would take as much memory as W
+        part = slice(first, first + NEAREST)
+        SW = held.S @ W[:, part]
+        G[:, part], H[:, part] = SW[held.points], W.T @ SW
     before, cost = held.raised, price[held.points]
     for _ in range(ROUNDS):
         Z = held.solve(G)

@@ -12,18 +12,19 @@ from dataclasses import replace
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
-from npkl_models.linalg import Array, Mask, Matrix, norm_bound, orthonormal_range
+from npkl_models.linalg import LONG, Array, Mask, Matrix, norm_bound, orthonormal_range
 from npkl_models.proof.eigenbound import EigenBound, Query
 from npkl_models.proof.elimination import LOOSE, Elimination, raise_block, raise_diagonal
 from npkl_models.proof.lanczos import Ritz, search, smallest_component
 from npkl_models.proof.recurrence import Deflation, Recurrence, is_local, tight
 
-ELIMINATED, MOST = 0.01, 10_000  # share of the points that are eliminated, and their largest number
+ELIMINATED, MOST = 0.01, 100_000  # share of the points that are eliminated, and their largest number
 ROUNDS = 5  # most Lanczos runs on the Schur complement
 LOW = 2.5e-3  # share of the norm: lower eigenvectors are deflated, or raised if they are below zero
 FLOORS = (1.0, 0.5, 0.25, 0.1)  # multiples of LOW to which eigenvalues are raised, tried in turn
 AGAIN = 1 / 3  # multiple of LOW: in later runs, only a Ritz value below this is worth another run
 FEW, MODEL = 40, 10.0  # Ritz pairs that are computed; multiple of LOW below which their vectors are kept
+NUMBERS, FEWEST = 200_000_000, 8  # most numbers in these vectors; as many pairs are always computed
 RAISING = 0.85  # share of the allowance for local raises; the rest is for an equal raise at all points
 SMOOTHING = 40  # most CG steps that refine a deflated direction
 COUPLED = 0.3  # multiple of the tight coupling below which no refinement is needed
@@ -97,7 +98,7 @@ class _Work:
             return held
         null = orthonormal_range(held.remove(self.null), 1e-3)
         bulk = _refined(T, held.Q, null, 0.3 * loose) if held.coupling > loose else held.Q
-        return Deflation(T, _orthonormal(T, np.hstack([bulk, null])), self.low)
+        return Deflation(T, _orthonormal(T, bulk, null), self.low)
 
     def hopeless(self, held: Deflation) -> bool:
         """Whether the deflated directions alone miss the accuracy, the rest being as low as low vectors."""
@@ -114,7 +115,8 @@ class _Work:
 
         start = held.remove(self.T.within(self.rng.standard_normal(self.T.shape[0])))
         limit = min(self.steps, self.dimension - held.size)
-        found, run = search(held, start, limit, self.component, stop, FEW, self.upper)
+        few = min(FEW, max(NUMBERS // start.size, FEWEST))
+        found, run = search(held, start, limit, self.component, stop, few, self.upper)
         lost = held.rounding(self.upper), self.T.rounding(self.upper)
         bound = min(held.whole(found.lower), 0.0) - lost[0] - lost[1]
         bound = bound if found.lower >= -self.upper else -np.inf  # see `Elimination.measured`
@@ -146,7 +148,10 @@ class _Work:
     def learn(self, found: Ritz, run: Recurrence, first: bool) -> bool:
         """Raise the diagonal if needed, deflate other low vectors; False if an eigenvalue stays negative."""
         new = run.combine(found.coefficients[:, found.values < MODEL * self.low])
-        self.W, raised = orthonormal_range(np.hstack([self.W, new]), 1e-3), False
+        run.release()  # nearly always, nothing else is combined
+        known = np.hstack([self.W, new]) if self.W.shape[1] else new
+        self.W, raised = orthonormal_range(known, 1e-3), False
+        del known
         if self.price is not None and (found.values[0] < 0 or first):
             allowance = RAISING * self.query.allowance
             raised = any(raise_diagonal(self.T, self.W, f * self.low, self.price, allowance) for f in FLOORS)
@@ -162,17 +167,21 @@ def _settled(found: Ritz, low: float) -> Mask:
     return found.residuals <= 0.2 * np.maximum(np.abs(found.values), low)
 
 
-def _orthonormal(T: Elimination, X: Array) -> Array:
-    """A basis of the columns' range that is exactly zero on the eliminated points.
+def _orthonormal(T: Elimination, *parts: Array) -> Array:
+    """A basis of the range of all columns that is exactly zero on the eliminated points.
 
     Rounding errors there would grow: T does not see them, and the recurrence would double them at each step.
     """
-    return T.within(np.linalg.qr(T.within(X))[0])
+    X = np.hstack(parts)
+    X[T.points] = 0.0
+    Q: Array = np.linalg.qr(X)[0] if X.size <= LONG else orthonormal_range(X)
+    Q[T.points] = 0.0
+    return Q
 
 
 def _refined(T: Elimination, bulk: Array, null: Array, wanted: float) -> Array:
     """Reduce the coupling of ``bulk`` to the complement of ``bulk`` and ``null``, by CG for each column."""
-    held = Deflation(T, _orthonormal(T, np.hstack([bulk, null])), np.inf)
+    held = Deflation(T, _orthonormal(T, bulk, null), np.inf)
 
     def product(x: Array) -> Array:
         return held.remove(T @ held.remove(x)) + held.Q @ (held.Q.T @ x)

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.linalg import (
+    LONG,
     UNIT,
     Array,
     LowRankUpdate,
@@ -23,6 +24,7 @@ from npkl_models.linalg.twofold import twofold
 REORTHOGONALISED = 2_000_000  # most numbers of a Lanczos basis that is kept in double precision
 KEPT = 300_000_000  # most numbers of a Lanczos basis that is kept in single precision
 BLOCK = 16  # vectors in one array
+COLUMNS = 2**18  # points whose combinations of these vectors are computed at once
 NOISE = 8.0  # units of roundoff that a step may err by, in addition to those of the product
 POWERS = 8  # steps of the power method for the size of these
 
@@ -100,6 +102,10 @@ class Recurrence:
         blocks[-1][j % BLOCK] = q
         return blocks
 
+    def release(self) -> None:
+        """Give the memory of a basis in single precision back."""
+        self.blocks = None
+
     def combine(self, coefficients: Array) -> Array:
         """Vectors (n x m) with these coefficients (j x m) in the Lanczos basis, of norm one."""
         j, m = coefficients.shape
@@ -110,21 +116,33 @@ class Recurrence:
             for at in range(0, j, BLOCK):
                 part = coefficients[at : at + BLOCK].T
                 if self.blocks is not None:
-                    out += part.astype(np.float32) @ self.blocks[at // BLOCK][: part.shape[1]]
+                    _add_product(out, part, self.blocks[at // BLOCK])
                     continue
                 if at == 0:
                     again = Recurrence(self.deflation, self.start, self.limit, self.upper, keep=False)
-                for c in part.T:
-                    out += c[:, None] * again.current
+                    block = np.empty((BLOCK, self.start.size))
+                for k in range(part.shape[1]):
+                    block[k] = again.current
                     again.step()
-        return (out / np.linalg.norm(out, axis=1)[:, None]).T
+                _add_product(out, part, block)
+        out /= np.linalg.norm(out, axis=1)[:, None]
+        return out.T
+
+
+def _add_product(out: Array, part: Array, block: Array) -> None:
+    """Add ``part`` (m x k) times the first k rows of a block, in its precision and in chunks of columns."""
+    few = part.astype(block.dtype)
+    for first in range(0, block.shape[1], COLUMNS):
+        own = slice(first, first + COLUMNS)
+        out[:, own] += few @ block[: few.shape[1], own]
 
 
 def _of_product(S: Matrix, upper: float) -> float:
     """A bound on the norm of the rounding error of S q, if |S| <= ``upper`` and q has norm one.
 
     An entry errs by at most k u |S| |q|, with k entries in its row. For sparse S, the norm of B = diag(k) |S|
-    is bounded by Collatz and Wielandt: |B|^2 <= max (B'B x)_i / x_i for every positive x.
+    is bounded by Collatz and Wielandt: |B|^2 <= max (B'B x)_i / x_i for every positive x. S is symmetric up
+    to rounding, and then B'B x is |S| diag(k)^2 |S| x.
     """
     if isinstance(S, LowRankUpdate):
         n, k = S.W.shape
@@ -134,12 +152,13 @@ def _of_product(S: Matrix, upper: float) -> float:
     if not sp.issparse(whole):
         return longest_row(S) * UNIT * upper
     whole = sp.csr_array(whole)
-    entries, unit = np.diff(whole.indptr), float(np.max(np.abs(whole.data), initial=0.0)) or 1.0
-    data = np.abs(whole.data) / unit * np.repeat(entries + 2.0, entries)
-    B = sp.csr_array((data, whole.indices, whole.indptr), shape=whole.shape)
-    back, x, bound = B.T.tocsr(), np.ones(B.shape[0]), np.inf
+    data = np.abs(whole.data)
+    unit, many = float(np.max(data, initial=0.0)) or 1.0, np.diff(whole.indptr) + 2.0
+    data /= unit
+    sizes = sp.csr_array((data, whole.indices, whole.indptr), shape=whole.shape)
+    x, bound = np.ones(whole.shape[0]), np.inf
     for _ in range(POWERS):
-        y = back @ (B @ x)
+        y = sizes @ (many**2 * (sizes @ x))
         bound = min(bound, float(np.max(y / x)))
         x = np.maximum(y / max(float(y.max()), 1e-300), 1e-3)
     return 1.01 * float(np.sqrt(bound)) * unit * UNIT
@@ -152,25 +171,37 @@ LOCAL = 0.1  # share of the points over which a local vector spreads at most, by
 class Deflation:
     """An orthonormal basis Q (n x k) that S nearly maps to zero, rotated to the eigenvectors of Q'SQ.
 
-    ``inner`` are the eigenvalues of Q'SQ, ascending; ``coupling`` is the norm of R = (I - QQ')SQ.
+    ``inner`` are the eigenvalues of Q'SQ, ascending; ``coupling`` is the norm of R = (I - QQ')SQ, and
+    ``across`` is R'R.
     """
 
     def __init__(self, S: Matrix, Q: Array, largest: float) -> None:
         self.S, SQ = S, S @ Q
         fits = np.linalg.norm(SQ, axis=0) <= largest
-        Q, SQ = Q[:, fits], SQ[:, fits]
+        if not fits.all():
+            Q, SQ = Q[:, fits], SQ[:, fits]
         self.size, self.products = Q.shape[1], longest_row(S)
-        self.Q, self.R = np.asfortranarray(Q), SQ
+        self.Q = np.asfortranarray(Q)
         self.inner: Array = np.zeros(0)
         self.across: Array = np.zeros((0, 0))
         self.coupling = 0.0
         if self.size:
             self.inner, rotation = np.linalg.eigh(symmetrize(Q.T @ SQ))
-            self.Q, SQ = np.asfortranarray(Q @ rotation), SQ @ rotation
-            self.R = np.asfortranarray(SQ - self.Q * self.inner)
-            self.across = symmetrize(self.R.T @ self.R)
-            self.coupling = float(np.linalg.norm(self.R, 2))
+            self.Q = (rotation.T @ Q.T).T  # in Fortran's order
+            R = (rotation.T @ SQ.T).T
+            for column, q, value in zip(R.T, self.Q.T, self.inner, strict=True):
+                column -= value * q
+            self.across = symmetrize(R.T @ R)
+            self.coupling = self._norm_of(R)
         self.left = self._left()  # share of x that `remove` may leave in the range of Q
+
+    def _norm_of(self, R: Array) -> float:
+        """The norm of R; that of a long R from R'R, raised by more than the rounding of R'R."""
+        if R.size <= LONG:
+            return float(np.linalg.norm(R, 2))
+        n, k = R.shape
+        largest = max(float(np.linalg.eigvalsh(self.across)[-1]), float(self.across.diagonal().max()))
+        return float(np.sqrt(largest)) * (1 + 4 * k * (n + 8) * UNIT)
 
     def _left(self) -> float:
         """Rounding of the sums in `remove` and of its last difference, and what Q lacks in orthonormality.

@@ -28,6 +28,20 @@ def test_psd_factor_cuts_the_negative_part():
     assert linalg.numerical_rank(V) == int(np.sum(values > 0))
 
 
+def test_long_factors_have_the_orthonormal_basis_of_short_ones(monkeypatch):
+    """A basis of mixed directions would hide from a deflation which of them the slack maps to zero."""
+    rng = np.random.default_rng(0)
+    turn = np.linalg.qr(rng.normal(size=(6, 6)))[0]
+    V = np.linalg.qr(rng.normal(size=(500, 6)))[0] * np.array([1, 0.3, 1e-2, 1e-4, 1e-5, 1e-9]) @ turn
+    short = linalg.orthonormal_range(V)
+    monkeypatch.setattr(linalg, "LONG", 1_000)
+    found = linalg.orthonormal_range(V)
+    assert found.shape == short.shape == (500, 5)
+    np.testing.assert_allclose(found.T @ found, np.eye(5), atol=1e-14)
+    np.testing.assert_allclose(np.abs(found.T @ short), np.eye(5), atol=1e-6)
+    assert linalg.orthonormal_range(np.zeros((500, 3))).shape == (500, 0)
+
+
 @pytest.mark.parametrize("values", [np.array([3.0, 4.0]), np.array([1e200, 1e200])])
 def test_schatten_norm_does_not_overflow(values):
     assert linalg.schatten_norm(values, 2) == pytest.approx(float(np.hypot(*values)))

@@ -17,7 +17,9 @@ def test_products_by_blocks_of_rows_are_the_same(columns, monkeypatch):
     S, _, _ = weak_groups(500)
     X = np.random.default_rng(0).normal(size=(500, *columns))
     for count in (1, 2, 3, 7):
-        np.testing.assert_array_equal(threads.RowBlocks(S, count) @ X, S @ X)
+        blocks = threads.RowBlocks(S, count)
+        np.testing.assert_array_equal(blocks @ X, S @ X)
+        assert all(np.shares_memory(block.data, S.data) for block in blocks.blocks)
     monkeypatch.setattr(threads, "WORTHWHILE", 10)
     monkeypatch.setattr(threads, "available", lambda: 2)
     assert isinstance(threads.threaded(S), threads.RowBlocks)

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 
 from npkl_models.linalg import exact_products, twofold
 
@@ -24,7 +25,9 @@ def test_products_and_sums_are_exact_to_twice_the_digits():
     assert abs(exact(found) - truth) <= 50 * twofold.ROUNDOFF * np.abs(a * b).sum()
 
 
-def test_inner_products_by_slices_are_within_their_stated_error():
+@pytest.mark.parametrize("rows", [7, 40, 1_000])
+def test_inner_products_by_slices_are_within_their_stated_error(rows, monkeypatch):
+    monkeypatch.setattr(exact_products, "ROWS", rows)  # the last chunk is short, or there is one chunk
     A = RNG.normal(size=(40, 3)) * [1.0, 1e8, 1e-8]
     B = twofold.exact_product(RNG.normal(size=(40, 2)), RNG.normal(size=(40, 2)))
     found, error = exact_products.inner_products(twofold.twofold(A), B)

@@ -12,6 +12,7 @@ import npkl_models as nm
 from npkl_models.linalg import compile
 from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.rows import bcd, sweeps
+from npkl_models.lowrank.rows import engine as engine_of_rows
 from npkl_models.lowrank.rows.layout import PairTables, color_classes, color_graph
 from npkl_models.lowrank.rows.minimise import RowProblem, minimise_rows, solve_quadratic
 from npkl_models.lowrank.rows.sweeps import Extrapolation
@@ -185,6 +186,32 @@ def test_extrapolation_solves_a_linear_iteration():
         x = A @ x + b
         proposed = rule.propose(x)
     np.testing.assert_allclose(proposed, np.linalg.solve(np.eye(4) - A, b), atol=1e-6)
+
+
+def test_extrapolation_in_chunks_is_the_same_and_gives_its_memory_back(monkeypatch):
+    iterates = np.random.default_rng(0).normal(size=(6, 50, 3)) * np.geomspace(1, 1e-3, 6)[:, None, None]
+    whole, chunked = Extrapolation(), Extrapolation()
+    wanted = [whole.propose(x) for x in iterates][-1]
+    monkeypatch.setattr(sweeps, "CHUNK", 7)
+    for _ in range(2):
+        np.testing.assert_allclose([chunked.propose(x) for x in iterates][-1], wanted, rtol=1e-9)
+    chunked.propose(iterates[0])
+    chunked.release()
+    assert chunked.points.size == 0
+    np.testing.assert_allclose([chunked.propose(x) for x in iterates][-1], wanted, rtol=1e-9)
+
+
+def test_a_vast_factor_is_predicted_and_certified_in_less_memory(small, monkeypatch):
+    problem = small("pcp")
+    usual = sweeps.sweeping(problem, 1e-6)
+    for module in (sweeps, engine_of_rows):
+        monkeypatch.setattr(module, "VAST", 1)
+    monkeypatch.setattr(sweeps, "VECTORS", 0.0)
+    vast = sweeps.sweeping(problem, 1e-6)
+    assert vast.seconds == usual.seconds
+    assert vast.bytes < 0.6 * usual.bytes
+    found = problem.solve("bcd", random_state=0)
+    assert found.certificate.certifies(1e-6)
 
 
 @pytest.mark.parametrize(("kind", "r"), [("pcp", 8), ("pcp", 3), ("npkl:square", 5), ("row:linear", 4)])

@@ -167,12 +167,14 @@ def learned(values, residuals, first, price=True, raises=(False, True), monkeypa
     vectors = out.T.within(np.eye(N)[:, 50 : 50 + len(values)])
     found = SimpleNamespace(values=np.array(values) * out.low, residuals=np.array(residuals) * out.low,
                             coefficients=np.eye(len(values)))  # fmt: skip
-    run, tried, left = SimpleNamespace(combine=lambda c: vectors @ c), [], list(raises)
+    released, tried, left = [], [], list(raises)
+    run = SimpleNamespace(combine=lambda c: vectors @ c, release=lambda: released.append(True))
     monkeypatch.setattr(
         localised, "raise_diagonal", lambda T, W, f, p, a: tried.append((f, a)) or left.pop(0)
     )
     out.null = out.T.within(np.eye(N)[:, 90:91])
     goes_on = out.learn(found, run, first)
+    assert released == [True]
     return goes_on, tried, out.null.shape[1], out.W.shape[1]
 
 

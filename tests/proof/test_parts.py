@@ -74,8 +74,8 @@ def test_a_deflation_is_a_block_of_the_matrix():
     np.testing.assert_allclose(held.inner, np.linalg.eigvalsh(Q.T @ S @ Q), atol=1e-12)
     P = np.eye(20) - Q @ Q.T
     assert held.coupling == pytest.approx(np.linalg.norm(P @ S @ Q, 2))
-    np.testing.assert_allclose(held.R, P @ S @ held.Q, atol=1e-12)
-    np.testing.assert_allclose(held.across, held.R.T @ held.R, atol=1e-12)
+    R = P @ S @ held.Q
+    np.testing.assert_allclose(held.across, R.T @ R, atol=1e-12)
     low = held.lowest()
     assert low @ S @ low == pytest.approx(held.inner[0])
     np.testing.assert_allclose(held.remove(np.arange(20.0)), P @ np.arange(20.0), atol=1e-12)
@@ -167,6 +167,34 @@ def test_a_filter_takes_other_eigenvectors_out_of_a_null_space():
     query = eigenbound.Query(accuracy=1e-6, random_state=np.random.default_rng(1))
     found, _ = lanczos.by_lanczos(S, Q, query, 100)
     assert -2e-6 <= found.lower <= 1e-12
+
+
+def test_the_coupling_of_a_long_deflation_is_bounded_from_its_products(monkeypatch):
+    from npkl_models.proof import recurrence
+
+    S, _, _ = symmetric(200, 0.0, 1.0)
+    Q = np.linalg.qr(np.random.default_rng(1).normal(size=(200, 6)))[0]
+    exact = Deflation(S, Q, np.inf)
+    monkeypatch.setattr(recurrence, "LONG", 0)
+    found = Deflation(S, Q, np.inf)
+    assert exact.coupling * (1 - 1e-15) <= found.coupling <= exact.coupling * (1 + 1e-10)
+    np.testing.assert_array_equal(found.across, exact.across)
+
+
+def test_a_released_basis_is_computed_again(monkeypatch):
+    from npkl_models.proof import recurrence
+
+    monkeypatch.setattr(recurrence, "REORTHOGONALISED", 0)
+    S, _, _ = symmetric(60, 0.0, 1.0)
+    run = Recurrence(Deflation(S, np.zeros((60, 0)), 1.0), np.ones(60), 20, 1.5)
+    for _ in range(20):
+        run.step()
+    coefficients = np.random.default_rng(0).normal(size=(20, 3))
+    kept = run.combine(coefficients)
+    monkeypatch.setattr(recurrence, "COLUMNS", 7)
+    np.testing.assert_allclose(run.combine(coefficients), kept, atol=1e-6)
+    run.release()
+    np.testing.assert_allclose(run.combine(coefficients), kept, atol=1e-6)
 
 
 @pytest.mark.parametrize("exact", [True, False])

@@ -78,18 +78,17 @@ class ApartSweeper(Sweeper):
         return float(measured[0]), float(np.sqrt(measured[1]))
 
     def _compiled_group(self, group: Group, V: Array, fixed: Array, measured: Array) -> None:
-        held, off, at = self.incidence, self.off, 0
+        held, at = self.incidence, 0
         _, level, curve = self.model.evaluate(np.zeros(self.pairs.size))
-        indptr, indices = (index.astype(np.intp, copy=False) for index in (off.indptr, off.indices))
         pairs = np.append(held.start, held.neighbor.size), held.neighbor, curve[held.pair], level[held.pair]
-        cost = (indptr, indices, off.data)
+        cost = self.compiled_cost()
         while at < group.points.size:
             stopped = SWEEP_APART(group.points, at, V, cost, pairs, group.mu0, fixed, measured)
             if stopped < 0:
                 break
             self.left += 1
             point = group.points[stopped : stopped + 1]
-            measured += self._rows_of(group, V, held.tables(point)[0], off[point], fixed)
+            measured += self._rows_of(group, V, held.tables(point)[0], self.off[point], fixed)
             at = stopped + 1
 
     def _rows_of(

@@ -15,14 +15,16 @@ from npkl_models.linalg import LINE, Array, Index
 from npkl_models.linalg.compile import compiled, inlined, intrinsic
 from npkl_models.lowrank.rows.compiled_secular import Row, shift_of, solve_row
 
+# The arrays of the cost may be the problem's own, which are read-only: numba has another type for these.
+COST = "Tuple((Array(intp, 1, 'C', True), Array(i4, 1, 'C', True), Array(f8, 1, 'C', True)))"
 SIGNATURES = {
-    "sweep": "intp(intp[::1], intp, f8[:, ::1], Tuple((intp[::1], intp[::1], f8[::1])), "
+    "sweep": f"intp(intp[::1], intp, f8[:, ::1], {COST}, "
     "Tuple((intp[::1], intp[::1], f8[::1], f8[::1])), Tuple((f8[::1], f8[::1], f8)), f8[::1])"
 }
 AHEAD = 2  # the neighbours of a row are fetched from memory this many rows earlier
 
 # Arrays that belong together are in plain tuples: a class would have to keep its name for numba's cache.
-Cost = tuple[Index, Index, Array]  # indptr, indices, data: CSR without the diagonal
+Cost = tuple[Index, Array, Array]  # indptr, indices (32 bits), data: CSR, whose diagonal is not used
 Pairs = tuple[Index, Index, Array, Array]  # start (n + 1,), neighbour, root of the curvature, derivative at 0
 Work = tuple[Array, Array, Array]  # W, G, L
 Rows = tuple[Array, Array, float]  # mu0, a, b: mu0/2 ||v||^2 + a ||v||^4, ||v|| <= b (0 for no bound)
@@ -43,15 +45,16 @@ def ask(V: Array, near: Index, first: int, last: int) -> None:  # pragma: no cov
 
 @inlined
 def pull_cost(
-    W: Array, k: int, V: Array, indices: Index, data: Array, first: int, last: int
+    i: int, W: Array, k: int, V: Array, indices: Index, data: Array, first: int, last: int
 ) -> None:  # pragma: no cover
-    """Set c to the pull of the cost."""
+    """Set c to the pull of the cost's entries in row i beside the diagonal."""
     for a in range(V.shape[1]):
         W[k, a] = 0.0
     for m in range(first, last):
         weight, near = -2 * data[m], indices[m]
-        for a in range(V.shape[1]):
-            W[k, a] += weight * V[near, a]
+        if near != i:
+            for a in range(V.shape[1]):
+                W[k, a] += weight * V[near, a]
 
 
 @inlined
@@ -128,7 +131,7 @@ def begin(
         ask(V, indices, indptr[later], indptr[later + 1])
         ask(V, neighbor, start[later], start[later + 1])
     i = order[position]
-    pull_cost(W, start[i + 1] - start[i], V, indices, data, indptr[i], indptr[i + 1])
+    pull_cost(i, W, start[i + 1] - start[i], V, indices, data, indptr[i], indptr[i + 1])
     return i
 
 

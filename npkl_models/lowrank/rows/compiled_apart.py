@@ -13,12 +13,12 @@ import numpy as np
 
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.compile import compiled, inlined
-from npkl_models.lowrank.rows.compiled import Cost, Pairs, Work, begin, gram, replace
+from npkl_models.lowrank.rows.compiled import COST, Cost, Pairs, Work, begin, gram, replace
 from npkl_models.lowrank.rows.compiled_direct import curvature, replace_directly, shift_directly
 from npkl_models.lowrank.rows.compiled_secular import shift_of
 
 SIGNATURES = {
-    "sweep_apart": "intp(intp[::1], intp, f8[:, ::1], Tuple((intp[::1], intp[::1], f8[::1])), "
+    "sweep_apart": f"intp(intp[::1], intp, f8[:, ::1], {COST}, "
     "Tuple((intp[::1], intp[::1], f8[::1], f8[::1])), f8[::1], f8[:, ::1], f8[::1])"
 }
 

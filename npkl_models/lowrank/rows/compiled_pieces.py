@@ -13,6 +13,7 @@ import numpy as np
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.compile import compiled, inlined
 from npkl_models.lowrank.rows.compiled import (
+    COST,
     Cost,
     Pairs,
     Rows,
@@ -26,7 +27,7 @@ from npkl_models.lowrank.rows.compiled_secular import Row, shift_of
 from npkl_models.lowrank.tolerances import HALVED, ROUNDING
 
 SIGNATURES = {
-    "sweep_by_pieces": "intp(intp[::1], intp, f8[:, ::1], Tuple((intp[::1], intp[::1], f8[::1])), "
+    "sweep_by_pieces": f"intp(intp[::1], intp, f8[:, ::1], {COST}, "
     "Tuple((intp[::1], intp[::1], f8[::1], f8[::1])), UniTuple(f8[::1], 4), "
     "Tuple((f8[::1], f8[::1], f8)), f8[::1])"
 }

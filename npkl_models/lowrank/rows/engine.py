@@ -18,7 +18,7 @@ from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
 from npkl_models.lowrank.factor.rank import FactorEngine, drop_null_columns
 from npkl_models.lowrank.options import BCDOptions, BurerMonteiroOptions
 from npkl_models.lowrank.rows.apart_sweeps import ApartSweeper
-from npkl_models.lowrank.rows.sweeps import Extrapolation, Sweeper, choose_kernel
+from npkl_models.lowrank.rows.sweeps import VAST, Extrapolation, Sweeper, choose_kernel
 from npkl_models.lowrank.structure import Structure
 from npkl_models.lowrank.tolerances import PATIENCE, SLOW
 from npkl_models.model.incidence import Adjoint
@@ -199,6 +199,8 @@ class BCDEngine(FactorEngine):
     def multipliers(self) -> Multipliers:
         if self.finisher is not None:
             return self.finisher.multipliers()
+        if self.extrapolation is not None and self.V.size > VAST:
+            self.extrapolation.release()
         if not self.evaluated:
             self.merit = self._evaluate()
         own = self.model.derivative(self.pairs.pair_values(self.V))
@@ -222,9 +224,10 @@ class BCDEngine(FactorEngine):
         merit = float(np.sum(V * CV)) + pairs.diagonal_value(V) + float(np.sum(value))
         self.objective = merit + self.constant if self.model.smooth else self.problem.objective_of_factor(V)
         s = np.einsum("ir,ir->i", V, V)
-        SV = CV + (pairs.linear + 2 * pairs.quadratic * s)[:, None] * V
+        SV = CV
+        SV += (pairs.linear + 2 * pairs.quadratic * s)[:, None] * V
         if z.size:
-            SV = SV + self.adjoint(y) @ V
+            SV += self.adjoint(y) @ V
         self.row_multipliers = None
         if self.radius is not None:
             pull = -np.einsum("ir,ir->i", SV, V) / self.radius**2

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,20 +13,25 @@ import scipy.sparse as sp
 from npkl_models.errors import MissingDependencyError, UnsupportedError
 from npkl_models.linalg import Array, Index, Matrix, without_diagonal
 from npkl_models.linalg.compile import Loop, available
+from npkl_models.linalg.owned import frozen
 from npkl_models.lowrank.cost import ROW_COMPILED, apart_cost, factor_cost
 from npkl_models.lowrank.edges import EdgeModel
+from npkl_models.lowrank.factor.rank import auto_rank
 from npkl_models.lowrank.rows.layout import PairTables, Table, color_classes, color_graph
 from npkl_models.lowrank.rows.minimise import RowProblem, measure, minimise_rows
 from npkl_models.lowrank.structure import Structure
 from npkl_models.model.conjugates import quadratic_conjugates
 from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.statement import Statement
-from npkl_models.solve.cost import Cost
+from npkl_models.solve.cost import Cost, product_entries
 
 SWEEP = Loop("npkl_models.lowrank.rows.compiled", "sweep", 4.0)
 SWEEP_BY_PIECES = Loop("npkl_models.lowrank.rows.compiled_pieces", "sweep_by_pieces", 7.0)
 SWEEP_APART = Loop("npkl_models.lowrank.rows.compiled_apart", "sweep_apart", 5.0)
 IN_NUMPY = 8.0  # time in numpy over compiled time: the median of iris, wine, and Gaussians to 2,000 points
+VAST = 40_000_000  # numbers of a factor from which on a certificate needs the memory of the last iterates
+FACTORS, MATRICES = 9, 4  # arrays of the size of a vast factor, and of the cost, that are held at once
+VECTORS = 6e9  # bytes of the vectors of a certificate: the Lanczos basis, and Ritz vectors three times
 COLOURED = 2_000  # up to this number of points, compiled sweeps follow the colours and give numpy's result
 
 
@@ -39,13 +46,18 @@ class Sweeper:
         self.radius: float | None = problem.regularizer.row_radius
         cost = problem.cost if cost is None else cost
         self.mu0 = 2 * (cost.diagonal() + pairs.linear)
-        self.off = without_diagonal(cost)
+        self.whole = cost
         self.incidence = PairTables(pairs)
         self.compiled = compiled
         self.order: Index = np.arange(problem.n)
         self.classes: list[list[tuple[Table, Matrix]]] = []
         self.left = 0  # number of rows of the last sweep that compiled code did not solve
         self.begin(random_state)
+
+    @cached_property
+    def off(self) -> Matrix:
+        """The cost without its diagonal; compiled sweeps hardly ever need this copy."""
+        return without_diagonal(self.whole)
 
     def begin(self, random_state: int | None) -> None:
         """Set the order of the points: colour after colour.
@@ -97,9 +109,8 @@ class Sweeper:
         measured = np.zeros(2)
         _, pull, h = self.model.evaluate(np.zeros(self.pairs.size))
         pull, root = pull[held.pair], np.sqrt(h)[held.pair]
-        off, start = self.off, np.append(held.start, held.neighbor.size)
-        indptr, indices = (index.astype(np.intp, copy=False) for index in (off.indptr, off.indices))
-        cost, pairs = (indptr, indices, off.data), (start, held.neighbor, root, pull)
+        start = np.append(held.start, held.neighbor.size)
+        cost, pairs = self.compiled_cost(), (start, held.neighbor, root, pull)
         rows = self.mu0, self.pairs.quadratic, 0.0 if self.radius is None else float(self.radius)
         pass_over = self._compiled_pass(V, cost, pairs, rows, measured)
         while at < self.order.size:
@@ -109,9 +120,15 @@ class Sweeper:
             whole = False
             self.left += 1
             point = self.order[stopped : stopped + 1]
-            self._update_rows(V, held.tables(point)[0], off[point])
+            self._update_rows(V, held.tables(point)[0], self.off[point])
             at = stopped + 1
         return (float(measured[0]), float(np.sqrt(measured[1]))) if whole else None
+
+    def compiled_cost(self) -> tuple[Index, Array, Array]:
+        """The arrays of the cost, as compiled sweeps take them: read-only."""
+        C = self.whole
+        indptr, indices = C.indptr.astype(np.intp, copy=False), C.indices.astype(np.int32, copy=False)
+        return frozen(indptr.view()), frozen(indices.view()), frozen(C.data.view())
 
     def _compiled_pass(
         self, V: Array, cost: Any, pairs: Any, rows: Any, measured: Array
@@ -181,10 +198,17 @@ def sweeping(problem: Statement, row: float) -> Cost:
     """The predicted cost of block coordinate descent; ``row`` are the seconds for a row of a sweep."""
     if any(isinstance(term.functional, SquaredDistances) for term in problem.terms):
         return apart_cost(problem, row)
-    return factor_cost(problem, 60, kinked=2.0, row=row)
+    found = factor_cost(problem, 60, kinked=2.0, row=row)
+    numbers = float(problem.n) * auto_rank(problem)
+    if numbers <= VAST:
+        return found
+    iterates = 8.0 * (MEMORY + 1) * numbers  # these and the vectors of a certificate are not held together
+    held = 8.0 * (FACTORS * numbers + MATRICES * product_entries(problem)) + max(iterates, VECTORS)
+    return replace(found, bytes=held)
 
 
 MEMORY = 5
+CHUNK = 2**20  # numbers of each iterate whose differences are in memory at once
 
 
 class Extrapolation:
@@ -195,25 +219,30 @@ class Extrapolation:
 
     def __init__(self) -> None:
         self.known = 0
-        self.points, self.differences = np.zeros((MEMORY + 1, 0)), np.zeros((MEMORY, 0))
+        self.points = np.zeros((MEMORY + 1, 0))
 
     def clear(self) -> None:
         """Forget the iterates."""
         self.known = 0
 
+    def release(self) -> None:
+        """Forget the iterates, and give their memory back."""
+        self.known, self.points = 0, np.zeros((MEMORY + 1, 0))
+
     def propose(self, V: Array) -> Array | None:
         """Add an iterate; every `MEMORY` + 1 iterates return an extrapolated point, else None."""
-        if self.points.shape[1] != V.size:  # the arrays are kept: new memory is expensive
+        if self.points.shape[1] != V.size:  # the array is kept: new memory is expensive
             self.clear()
             self.points = np.empty((MEMORY + 1, V.size))
-            self.differences = np.empty((MEMORY, V.size))
         self.points[self.known] = V.ravel()
         self.known += 1
         if self.known <= MEMORY:
             return None
         self.clear()
-        np.subtract(self.points[1:], self.points[:-1], out=self.differences)
-        gram = self.differences @ self.differences.T
+        gram = np.zeros((MEMORY, MEMORY))
+        for first in range(0, V.size, CHUNK):
+            differences = np.diff(self.points[:, first : first + CHUNK], axis=0)
+            gram += differences @ differences.T
         gram += 1e-12 * np.trace(gram) * np.eye(MEMORY)
         try:
             c = np.linalg.solve(gram, np.ones(MEMORY))
