@@ -22,12 +22,13 @@ from scipy.special import expit, logit
 
 from npkl_models.applications.beliefs import Answers
 from npkl_models.applications.noise_search import RATES, Averaged, with_own
+from npkl_models.applications.partitions import Witnesses
 from npkl_models.linalg import Array
 
 FACTORS = np.exp(np.arange(-1.5, 0.25, 0.25))  # of the log-odds of a prediction; above 1 it would be surer
 SPREAD = 1.0  # standard deviation of the logarithm of the factor beforehand
 TWO = 0.01  # probability beforehand that there are two rates
-TEMPER = 5.0  # the log evidence is divided by it when first clusters are compared for their mean
+TEMPER = 10.0  # the log evidence is divided by it when first clusters are compared for their mean
 SURE = 0.85  # factor of the log-odds of the mean: messages on cycles count some words twice
 LEAST = 1e-9  # the smallest probability
 
@@ -39,7 +40,9 @@ class Mixed:
     Attributes
     ----------
     best : Averaged
-        The result that makes the answers most probable.
+        The result that the answers and the graph speak for most.
+    value : float
+        What they say for it.
     points : ndarray of shape (n, k)
         Probability of each cluster at each point.
     together : ndarray of shape (m,)
@@ -49,12 +52,13 @@ class Mixed:
     """
 
     best: Averaged
+    value: float
     points: Array
     together: Array
     rates: Array
 
 
-def mixed(parts: Sequence[Averaged], answers: Answers, fixed: float | None) -> Mixed:
+def mixed(parts: Sequence[Averaged], witnesses: Witnesses) -> Mixed:
     """The mean of the results of several first clusters.
 
     Results without an empty cluster come first; only those with the largest number of clusters are mixed.
@@ -65,24 +69,28 @@ def mixed(parts: Sequence[Averaged], answers: Answers, fixed: float | None) -> M
     ----------
     parts : sequence of Averaged
         A result for each set of first clusters.
-    answers : Answers
-        The answers.
-    fixed : float or None
-        The rate of wrong answers, if it is known.
+    witnesses : Witnesses
+        The answers and the graph, which judge the results.
     """
     sizes = [np.unique(part.points.argmax(axis=1)).size for part in parts]
     kept = [part for part, size in zip(parts, sizes, strict=True) if size == max(sizes)]
-    best = max(kept, key=lambda part: part.value)
-    share = np.exp(np.array([part.value - best.value for part in kept]) / TEMPER)
+    answers, fixed = witnesses.answers, witnesses.fixed
+    trust = min((part.trust for part in parts if part.trust is not None), default=1.0)
+    judged = np.array([witnesses.judged(part.points.argmax(axis=1), trust) for part in kept])
+    best = kept[int(judged.argmax())]
+    share = np.exp((judged - judged.max()) / TEMPER)
     share /= share.sum()
     points = np.einsum("p,pnk->nk", share, [_named(part.points, best.points) for part in kept])
-    before, together, rates = (
-        share @ np.array([getattr(part, name) for part in kept]) for name in ("before", "together", "rates")
+    together, rates = (
+        share @ np.array([getattr(part, name) for part in kept]) for name in ("together", "rates")
     )
     if fixed is not None:
         rates = np.full(2, fixed)
-    again = recalibrated(before, answers, best.own, fixed)
-    return Mixed(best, points, expit(SURE * _odds((together + again) / 2)), rates)
+    searched = np.array([part.trust is not None for part in kept])
+    if searched.any():  # a partition that is kept as it is makes no prediction without the answers
+        share = share * searched / np.sum(share * searched)
+    again = recalibrated(share @ np.array([part.before for part in kept]), answers, best.own, fixed)
+    return Mixed(best, float(judged.max()), points, expit(SURE * _odds((together + again) / 2)), rates)
 
 
 def recalibrated(before: Array, answers: Answers, own: Array, fixed: float | None) -> Array:

@@ -62,6 +62,8 @@ class Averaged:
         The number by which the best place was chosen.
     accuses : bool
         Whether Schwarz's criterion accepts rates above the smallest one.
+    trust : float or None
+        The power of the neighbours' word at the best place; None for a partition that is kept as it is.
     """
 
     points: Array
@@ -72,6 +74,7 @@ class Averaged:
     own_rates: Array
     value: float
     accuses: bool
+    trust: float | None
 
 
 class Search:
@@ -201,7 +204,8 @@ class Search:
             accuses = self.value(best) - self.value(right) > self.price
         own = self.own, self.own_rates(best)
         means = np.asarray(points), np.asarray(together), np.asarray(before)
-        return Averaged(*means, rates, *own, self.value(best), accuses)
+        trust = float(TRUST[best.at[1]])
+        return Averaged(*means, rates, *own, self.value(best), accuses, trust)
 
 
 def with_own(rates: Array, own: Array) -> Array:

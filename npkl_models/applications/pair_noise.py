@@ -25,12 +25,12 @@ from npkl_models.applications.annotators import AnnotatedPairs
 from npkl_models.applications.beliefs import Answers
 from npkl_models.applications.calibration import mixed
 from npkl_models.applications.noise_search import USUAL, Averaged, Search
+from npkl_models.applications.partitions import Witnesses, first_beliefs, scaled_edges
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Mask, Matrix
 from npkl_models.linalg.owned import real_number
 from npkl_models.model.pairs import Pairs
 
-FIRST = 0.9  # belief in the first cluster of a point
 ALIKE = 0.95  # first clusters that agree on more than this share of the points count once
 TURNS = 3  # number of times that the neighbours' word is asked again
 
@@ -53,9 +53,8 @@ class PairNoise:
         Estimated probability of a wrong answer about two points of one cluster (a cannot-link that should be
         a must-link), and about points of two clusters.
     log_evidence : float
-        The number by which first clusters are compared, of the best ones: the logarithm of the probability of
-        all answers, plus that of the weight of the neighbours' word beforehand, minus the price of a second
-        rate.
+        The number by which results are compared, of the best one: what the answers and the graph say for its
+        clusters (`npkl_models.applications.partitions`).
     accuses : bool
         Whether estimated rates of wrong answers explain the pairs so much better than the smallest rate that
         Schwarz's criterion accepts them. False for a given rate.
@@ -104,6 +103,7 @@ def looks(count: int) -> str:
 def pair_noise(
     graph: Matrix, pairs: Pairs, starts: Sequence[Index], n_clusters: int, noise: float | str = "auto",
     annotated: AnnotatedPairs | None = None, others: Sequence[Averaged] = (),
+    as_they_are: Sequence[Index] = (),
 ) -> PairNoise:  # fmt: skip
     """Find the wrong pairs, the rates of wrong answers, and the clusters.
 
@@ -121,9 +121,10 @@ def pair_noise(
         The rate of wrong answers, below 0.5; "auto" estimates the rate. Rates below 0.003 count as 0.003.
     annotated : AnnotatedPairs, optional
         All answers to the pairs, if several annotators answered; ``pairs`` are then ``annotated.pairs``.
-
     others : sequence of Averaged, optional
         The ``parts`` of an earlier result for the same answers, which are mixed in.
+    as_they_are : sequence of ndarray of int, shape (n,)
+        Further partitions, which are mixed in without a search that begins at them.
 
     Returns
     -------
@@ -154,14 +155,16 @@ def pair_noise(
         answers = Answers(pairs.n, pairs.i, pairs.j, pairs.sign > 0)
     else:
         answers = Answers(pairs.n, pairs.i, pairs.j, annotated.must, annotated.pair, annotated.who)
+    witnesses = Witnesses(scaled_edges(graph), answers, fixed)
     parts = [*others, *(_from(mean, answers, labels, n_clusters, fixed) for labels in different(starts))]
-    whole = mixed(parts, answers, fixed)
-    wrong = np.where(pairs.sign > 0, 1 - whole.together, whole.together)
+    parts += [witnesses.as_it_is(labels, n_clusters) for labels in different(as_they_are)]
+    whole = mixed(parts, witnesses)
     (one, two), best = whole.rates.tolist(), whole.best
     own = None if annotated is None else best.own_rates
     ends = np.stack([pairs.i, pairs.j], axis=1)
-    given, rates = (ends, pairs.sign > 0), (one, two)
-    return PairNoise(*given, wrong, whole.points, rates, best.value, best.accuses, own, tuple(parts))
+    must, rates = pairs.sign > 0, (one, two)
+    wrong = np.where(must, 1 - whole.together, whole.together)
+    return PairNoise(ends, must, wrong, whole.points, rates, whole.value, best.accuses, own, tuple(parts))
 
 
 def different(starts: Sequence[Index]) -> list[Index]:
@@ -206,8 +209,7 @@ def neighbour_mean(graph: Matrix) -> Matrix:
 
 def _from(mean: Matrix, answers: Answers, labels: Index, k: int, fixed: float | None) -> Averaged:
     """The result of one set of first clusters."""
-    beliefs = np.full((labels.size, k), (1 - FIRST) / k)
-    beliefs[np.arange(labels.size), labels] += FIRST
+    beliefs = first_beliefs(labels, k)
     best = USUAL
     own: Array = np.zeros((answers.annotators, 2))
     for turn in range(TURNS):

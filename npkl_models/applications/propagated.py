@@ -18,7 +18,8 @@ AT_ONCE = 100_000  # number of edges that are looked at together
 
 
 def propagated_spectral(
-    graph: Matrix, pairs: Pairs, n_clusters: int, n_init: int = 20, random_state: int | None = 0
+    graph: Matrix, pairs: Pairs, n_clusters: int, n_init: int = 20, random_state: int | None = 0,
+    everywhere: bool = False,
 ) -> Index:  # fmt: skip
     """Clusters by spectral clustering, with affinities that the pairs change, also far from their points.
 
@@ -39,6 +40,8 @@ def propagated_spectral(
         Number of restarts of k-means.
     random_state : int
         Seed of k-means.
+    everywhere : bool
+        Whether the affinities of all pairs of points change. This takes dense matrices (n x n).
 
     Returns
     -------
@@ -48,8 +51,9 @@ def propagated_spectral(
     Notes
     -----
     Lu & Peng, "Exhaustive and Efficient Constraint Propagation", International Journal of Computer Vision
-    103, 2013, algorithm 1. They change the affinities of all pairs of points. Here only edges and pairs are
-    changed, and a spread below 0.001 is left out, so that all matrices stay sparse.
+    103, 2013, algorithm 1. They change the affinities of all pairs of points, as ``everywhere`` does. Without
+    it only edges and pairs are changed, and a spread below 0.001 is left out, so that all matrices stay
+    sparse.
 
     Examples
     --------
@@ -64,26 +68,38 @@ def propagated_spectral(
     """
     if not 1 <= n_clusters <= pairs.n:
         raise ProblemError(f"n_clusters must be between 1 and n = {pairs.n}, got {n_clusters}")
-    A = propagated_graph(graph, pairs)
+    A = propagated_graph(graph, pairs, everywhere)
     scale = degree_scale(A)
     V = leading(sp.csr_array(scale @ A @ scale), n_clusters)
     return kernel_kmeans(unit_rows(V), n_clusters, n_init, random_state)
 
 
-def propagated_graph(graph: Matrix, pairs: Pairs) -> Matrix:
-    """The changed affinities, a sparse matrix (n x n) with the edges of the graph and the pairs."""
+def propagated_graph(graph: Matrix, pairs: Pairs, everywhere: bool = False) -> Matrix:
+    """The changed affinities, a sparse matrix (n x n) with the edges and the pairs, or with all entries."""
     W = affinities(graph)
     scale = degree_scale(W)
     W = sp.csr_array(scale @ W @ scale)
     ends = np.concatenate([pairs.i, pairs.j]), np.concatenate([pairs.j, pairs.i])
     Z = sp.csr_array((np.tile(pairs.sign, 2), ends), shape=W.shape)
+    if everywhere:
+        return sp.csr_array(_changed(W.toarray(), _everywhere(W, Z)))
     where = sp.coo_array(abs(W) + abs(Z))
     i, j = where.row, where.col
-    F = _on_edges(_spread(W), Z, i, j)
-    F = F / max(float(np.abs(F).max(initial=0.0)), 1e-300)
     w = np.asarray(W[i, j]).ravel()
-    changed = np.where(F >= 0, 1 - (1 - F) * (1 - w), (1 + F) * w)
-    return sp.csr_array((changed, (i, j)), shape=W.shape)
+    return sp.csr_array((_changed(w, _on_edges(_spread(W), Z, i, j)), (i, j)), shape=W.shape)
+
+
+def _changed(w: Array, F: Array) -> Array:
+    """Affinities w after the spread F, which is divided by its largest value."""
+    F = F / max(float(np.abs(F).max(initial=0.0)), 1e-300)
+    return np.asarray(np.where(F >= 0, 1 - (1 - F) * (1 - w), (1 + F) * w))
+
+
+def _everywhere(W: Matrix, Z: Matrix) -> Array:
+    """The spread of the pairs Z to all entries: R Z R' with R = (1 - a) (I - a W)^-1 and a = 0.6."""
+    R = np.linalg.solve(np.eye(W.shape[0]) - REACH * W.toarray(), (1 - REACH) * np.eye(W.shape[0]))
+    F = R @ (Z @ R.T)
+    return np.asarray((F + F.T) / 2)
 
 
 def _spread(W: Matrix) -> Matrix:

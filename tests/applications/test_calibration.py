@@ -4,12 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import npkl_models as nm
 from npkl_models.applications.beliefs import Answers
 from npkl_models.applications.calibration import mixed, recalibrated
 from npkl_models.applications.noise_search import Averaged
 from npkl_models.applications.pair_noise import pair_noise
+from npkl_models.applications.partitions import Witnesses
 
 COUNT = 4000
 NONE = np.zeros((1, 2))
@@ -68,7 +70,13 @@ def test_one_kind_of_wrong_answer_is_told_from_the_other():
 
 def part(points, before, value):
     rates = np.array([0.1, 0.1])
-    return Averaged(points, before, before, rates, NONE, rates[None], value, True)
+    return Averaged(points, before, before, rates, NONE, rates[None], value, True, 1.0)
+
+
+def witnesses(answers, fixed):
+    """The answers without any edge."""
+    n = answers.sums.shape[0]
+    return Witnesses(sp.csr_array((n, n)), answers, fixed)
 
 
 def test_first_clusters_of_equal_evidence_count_alike_whatever_their_names():
@@ -76,9 +84,19 @@ def test_first_clusters_of_equal_evidence_count_alike_whatever_their_names():
     points = np.array([[0.9, 0.1], [0.7, 0.3], [0.2, 0.8]])
     one = part(points, np.array([0.6]), -5.0)
     two = part(points[:, ::-1], np.array([0.6]), -5.0)
-    np.testing.assert_allclose(mixed([one, two], answers, 0.1).points, points)
-    far = mixed([one, replace(two, value=-500.0, before=np.array([0.1]))], answers, 0.1)
-    np.testing.assert_allclose(far.together, mixed([one], answers, 0.1).together)
+    np.testing.assert_allclose(mixed([one, two], witnesses(answers, 0.1)).points, points)
+
+
+def test_clusters_that_break_many_answers_count_for_nothing():
+    n = 600
+    answers = Answers(n, np.arange(0, n, 2), np.arange(1, n, 2), np.ones(n // 2, dtype=bool))
+    right = np.tile([0.9, 0.1], (n, 1))
+    right[: n // 2] = [0.2, 0.8]  # two points of each pair are in one cluster
+    wrong = np.tile([[0.9, 0.1], [0.2, 0.8]], (n // 2, 1))  # and here in two
+    one, two = (part(points, np.full(n // 2, 0.6), 0.0) for points in (right, wrong))
+    both = mixed([two, one], witnesses(answers, 0.1))
+    assert both.best is one
+    np.testing.assert_allclose(both.points, right, atol=1e-9)
 
 
 def test_the_mean_of_both_probabilities_has_weaker_odds():
@@ -86,13 +104,13 @@ def test_the_mean_of_both_probabilities_has_weaker_odds():
     one = part(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0.98]), -5.0)
     again = recalibrated(np.array([0.98]), answers, NONE, 0.1)
     mean = (one.together + again) / 2
-    np.testing.assert_allclose(mixed([one], answers, 0.1).together, sharper(mean, 0.85))
+    np.testing.assert_allclose(mixed([one], witnesses(answers, 0.1)).together, sharper(mean, 0.85))
 
 
 def test_a_known_rate_is_reported_as_it_was_given():
     answers = Answers(2, np.array([0]), np.array([1]), np.array([True]))
     first = part(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0.6]), -5.0)
-    found = mixed([first, replace(first, value=-6.3), replace(first, value=-7.1)], answers, 0.2)
+    found = mixed([first, replace(first, value=-6.3), replace(first, value=-7.1)], witnesses(answers, 0.2))
     assert found.rates.tolist() == [0.2, 0.2]
 
 
@@ -100,7 +118,7 @@ def test_results_with_an_empty_cluster_are_left_out():
     answers = Answers(2, np.array([0]), np.array([1]), np.array([True]))
     full = part(np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0.5]), -9.0)
     empty = part(np.array([[0.9, 0.1], [0.9, 0.1]]), np.array([0.5]), -5.0)
-    assert mixed([empty, full], answers, 0.1).best is full
+    assert mixed([empty, full], witnesses(answers, 0.1)).best is full
 
 
 def test_later_first_clusters_are_mixed_in():

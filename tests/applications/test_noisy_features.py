@@ -55,7 +55,8 @@ def test_clean_pairs_keep_their_weight_and_give_the_same_features():
     side, _ = turned(0.0)
     model, plain = fitted(side, n_clusters=3), fitted(side)
     assert plain.audit_ is None  # without a number of clusters there is no model
-    assert model.pair_weights_.min() > 0.8
+    assert model.pair_weights_.mean() > 0.99
+    assert model.pair_weights_.min() > 0.5  # a partition may contradict a right answer; it is not accused
     found = [ranked_rightly(one.transform(X), HELD) for one in (model, plain)]
     assert found[0] >= found[1] - 0.01
 

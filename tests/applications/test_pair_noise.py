@@ -179,7 +179,8 @@ def test_an_audit_is_ordered_by_probability_and_fits_its_pairs():
 def test_the_estimator_keeps_clean_pairs_and_finds_wrong_ones():
     clean, _ = turned(WINE.y, 107, 0.0, 0)
     model = nm.NPKLClustering(3).fit(X, pairs=clean)
-    assert model.pair_weights_.min() > 0.8
+    assert model.pair_weights_.mean() > 0.99
+    assert model.pair_weights_.min() > 0.5  # a partition may contradict a right answer; it is not accused
     assert adjusted_rand_score(WINE.y, model.labels_) > 0.95
     noisy, wrong = turned(WINE.y, 107, 0.2, 0)
     with pytest.warns(WrongPairsWarning, match=r"of 214 pairs contradict the rest; see audit_"):
