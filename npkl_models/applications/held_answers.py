@@ -107,12 +107,9 @@ class HeldAnswers:
         rng, size = np.random.default_rng(self.seed), (self.n, min(self.n, COLUMNS))
         found = []
         for at, part in enumerate(self.parts):
-            noise = rng.standard_normal(size)
-            if starts:
-                start = starts[at] + JOLT * np.sqrt(np.mean(starts[at] ** 2)) * noise
-            else:
-                start = FIRST * noise
-            rule = _rule(part.known, self.loss)
+            before = starts[at] if starts else np.zeros(size)
+            spread = JOLT * np.sqrt(np.mean(before**2)) if starts else FIRST
+            start, rule = before + spread * rng.standard_normal(size), _rule(part.known, self.loss)
             found.append(part.known.descend(start, rule, part.share * penalty, ROUGH, STEPS))
         return found
 
