@@ -13,21 +13,19 @@ import numpy as np
 
 from npkl_models.applications.descent import Compared, Rule, Slopes
 from npkl_models.applications.embedding import coordinates
-from npkl_models.applications.refine import refined, ste
+from npkl_models.applications.refine import refined
 from npkl_models.errors import ProblemError
-from npkl_models.formulations.comparisons import answered, differences
+from npkl_models.formulations.comparisons import answered
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import whole_number
-from npkl_models.model.logistic import Logistic
 from npkl_models.model.losses import Loss, get_loss
-from npkl_models.model.terms import LossTerm
 
 HELD_OUT = 3_000  # answers that are held out: their share has a standard error of one in a hundred
 COLUMNS = 20  # of a rough kernel
 FIRST = 0.1  # standard deviation of the entries of the first start
 JOLT = 0.3  # the same of what is added to later starts, relative to their entries: it lets the rank grow
-ROUGH = 1e-4  # a rough descent ends if a step lowers its objective by this share of it
-ROUGHER = 1e-3  # the same of refinements that are only compared
+FALL = 1e-4  # a rough descent ends if a step lowers its objective by this share of it
+COMPARED = 1e-3  # the same of refinements that are only compared
 STEPS = 100  # of a rough descent
 MARGIN = 0.003  # a smaller penalty must answer more held-out comparisons by this share
 SURVIVORS = (3, 2)  # ways that are left after the first part, and after the second
@@ -105,12 +103,12 @@ class HeldAnswers:
     def kernels(self, penalty: float, starts: list[Array] | None = None) -> list[Array]:
         """Rough factors, one for each part, from given factors or from random ones."""
         rng, size = np.random.default_rng(self.seed), (self.n, min(self.n, COLUMNS))
-        found = []
+        loss, found = get_loss(self.loss), list[Array]()
         for at, part in enumerate(self.parts):
             before = starts[at] if starts else np.zeros(size)
             spread = JOLT * np.sqrt(np.mean(before**2)) if starts else FIRST
-            start, rule = before + spread * rng.standard_normal(size), _rule(part.known, self.loss)
-            found.append(part.known.descend(start, rule, part.share * penalty, ROUGH, STEPS))
+            start, rule = before + spread * rng.standard_normal(size), _rule(loss, part.known.m)
+            found.append(part.known.descend(start, rule, part.share * penalty, FALL, STEPS))
         return found
 
     def way(self, ways: list[Way], factors: list[Array]) -> Way:
@@ -119,7 +117,7 @@ class HeldAnswers:
         for at, (V, part) in enumerate(zip(factors, self.parts, strict=True)):
             leading = {size: led(V, size) for size in {size for _, size in ways if size}}
             for kind, size in ways:
-                W = V if kind is None else refined(leading[size], part.known, kind, ROUGHER)
+                W = V if kind is None else refined(leading[size], part.known, kind, COMPARED)
                 told[kind, size].append(part.answered(W))
             best = sorted(ways, key=lambda way: -float(np.mean(told[way])))
             kept = best[: SURVIVORS[min(at, len(SURVIVORS) - 1)]]
@@ -140,14 +138,13 @@ def led(V: Array, size: int) -> Array:
     return coordinates(centred, size)
 
 
-def _rule(compared: Compared, loss: str | Loss) -> Rule:
-    """The loss of the comparisons as a rule of their distances."""
-    if isinstance(get_loss(loss), Logistic):
-        return ste
-    term = LossTerm(differences(compared.rows, compared.n), get_loss(loss), -1.0, 1.0, "order")
+def _rule(loss: Loss, count: int) -> Rule:
+    """A loss of ``count`` comparisons as a rule of their distances."""
+    target = -np.ones(count)
 
     def rule(near: Array, far: Array) -> Slopes:
-        slope = term.derivative(near - far)
-        return term.value(near - far), slope, -slope
+        z = near - far
+        slope = loss.derivative(z, target)
+        return float(np.sum(loss.value(z, target))), slope, -slope
 
     return rule

@@ -59,7 +59,7 @@ def softplus(z: Array) -> tuple[float, Array]:
     """The sum of ln(1 + exp(z_e)), and its slopes, from one exponential that cannot overflow."""
     small = np.exp(-np.abs(z))
     both = 1 + small
-    return float(np.sum(np.maximum(z, 0.0) + np.log(both))), np.where(z >= 0, 1.0, small) / both
+    return float(np.sum(np.maximum(z, 0.0) + np.log1p(small))), np.where(z >= 0, 1.0, small) / both
 
 
 REFINEMENTS = ("t_ste", "ckl", "ste", "gnmds")
