@@ -7,21 +7,15 @@ ste and gnmds are the logistic loss and the hinge without a penalty of the trace
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
-import scipy.sparse as sp
-from scipy.optimize import minimize
-from scipy.special import expit
 
+from npkl_models.applications.descent import Compared, Rule, Slopes
 from npkl_models.errors import chosen
-from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg import Array, Index
 
 STEPS = 200  # of L-BFGS
-FLAT = 1e-7  # gradient at the end, relative to the number of comparisons
+ACCURACY = 1e-4  # least relative fall of the objective in a step; smaller ones predict no better
 FLOOR = 0.05  # mu of crowd kernel learning, relative to the mean squared distance of the start
-
-Slopes = tuple[float, Array, Array]  # value, slopes in the near and in the far distances
 
 
 def t_ste(near: Array, far: Array, dimensions: int) -> Slopes:
@@ -31,10 +25,10 @@ def t_ste(near: Array, far: Array, dimensions: int) -> Slopes:
     """
     freedom = max(dimensions - 1, 1)
     power = 0.5 * (freedom + 1)
-    odds = power * (np.log1p(near / freedom) - np.log1p(far / freedom))
-    share = 0.5 * (1 + np.tanh(0.5 * odds))  # the probability of the other answer
-    rise = share * power
-    return float(np.logaddexp(0.0, odds).sum()), rise / (freedom + near), -rise / (freedom + far)
+    of_near, of_far = freedom + near, freedom + far
+    total, share = softplus(power * np.log(of_near / of_far))  # the share: of the other answer
+    share *= power
+    return total, share / of_near, -share / of_far
 
 
 def ckl(near: Array, far: Array, floor: float) -> Slopes:
@@ -42,15 +36,16 @@ def ckl(near: Array, far: Array, floor: float) -> Slopes:
 
     Source: Tamuz, Liu, Belongie, Shamir & Kalai, "Adaptively Learning the Crowd Kernel", ICML 2011.
     """
-    both = 2 * floor + near + far
-    value = float(np.sum(np.log(both) - np.log(floor + far)))
-    return value, 1 / both, 1 / both - 1 / (floor + far)
+    other = floor + far
+    both = floor + near + other
+    inverse = 1 / both
+    return float(np.sum(np.log(both / other))), inverse, inverse - 1 / other
 
 
 def ste(near: Array, far: Array) -> Slopes:
     """The logistic loss of the difference (van der Maaten & Weinberger, MLSP 2012, eq. (3))."""
-    slope = expit(near - far)
-    return float(np.logaddexp(0.0, near - far).sum()), slope, -slope
+    total, slope = softplus(near - far)
+    return total, slope, -slope
 
 
 def gnmds(near: Array, far: Array) -> Slopes:
@@ -60,21 +55,30 @@ def gnmds(near: Array, far: Array) -> Slopes:
     return float(short.sum()), slope, -slope
 
 
+def softplus(z: Array) -> tuple[float, Array]:
+    """The sum of ln(1 + exp(z_e)), and its slopes, from one exponential that cannot overflow."""
+    small = np.exp(-np.abs(z))
+    both = 1 + small
+    return float(np.sum(np.maximum(z, 0.0) + np.log1p(small))), np.where(z >= 0, 1.0, small) / both
+
+
 REFINEMENTS = ("t_ste", "ckl", "ste", "gnmds")
 SCALED = ("t_ste", "ckl")  # objectives with a size of their own, whatever that of the start
 
 
-def refined(V: Array, rows: Index, kind: str) -> Array:
+def refined(V: Array, compared: Compared | Index, kind: str, accuracy: float = ACCURACY) -> Array:
     """A local minimum of the objective ``kind`` of the comparisons, from the start V (n x r).
 
     Parameters
     ----------
     V : ndarray of shape (n, r)
         The start.
-    rows : ndarray of int, shape (m, 3) or (m, 4)
+    compared : Compared, or ndarray of int with shape (m, 3) or (m, 4)
         Comparisons, as in `npkl_models.formulations.ordinal.ordinal`.
     kind : {"t_ste", "ckl", "ste", "gnmds"}
         Objective.
+    accuracy : float
+        The descent ends if a step lowers the objective by less than this share of it.
 
     Returns
     -------
@@ -83,37 +87,16 @@ def refined(V: Array, rows: Index, kind: str) -> Array:
     """
     chosen("refine", kind, dict.fromkeys(REFINEMENTS))
     n, r = V.shape
-    i, j = rows[:, 0], rows[:, 1]
-    one, other = (i, rows[:, 2]) if rows.shape[1] == 3 else (rows[:, 2], rows[:, 3])
-    apart = _differences(np.concatenate([i, one]), np.concatenate([j, other]), n)
-    back, m = apart.T.tocsr(), len(rows)
-    size = float(np.mean(np.sum((apart[m:] @ V) ** 2, axis=1)))
+    if not isinstance(compared, Compared):
+        compared = Compared(compared, n)
+    size = float(np.mean(compared.distances(V)[1]))
     if not size > 0:
         return V
     start = (
         V / np.sqrt(size / r) if kind in SCALED else V
     )  # distances of the size of the number of dimensions
-    rules: dict[str, Callable[[Array, Array], Slopes]] = {
+    rules: dict[str, Rule] = {
         "t_ste": lambda near, far: t_ste(near, far, r), "ckl": lambda near, far: ckl(near, far, FLOOR * r),
         "ste": ste, "gnmds": gnmds,
     }  # fmt: skip
-    rule = rules[kind]
-
-    def value(flat: Array) -> tuple[float, Array]:
-        W = flat.reshape(n, r)
-        between = apart @ W
-        squared = np.einsum("er,er->e", between, between)
-        total, of_near, of_far = rule(squared[:m], squared[m:])
-        between *= np.concatenate([of_near, of_far])[:, None]
-        return total, 2 * np.asarray(back @ between).ravel()
-
-    limits = {"maxiter": STEPS, "gtol": FLAT * m}
-    found = minimize(value, start.ravel(), jac=True, method="L-BFGS-B", options=limits)
-    return np.asarray(found.x).reshape(n, r)
-
-
-def _differences(i: Index, j: Index, n: int) -> Matrix:
-    """The sparse matrix E (m x n) with the rows v_i - v_j of E V."""
-    at, one = np.arange(i.size), np.ones(i.size)
-    entries = np.concatenate([one, -one]), (np.concatenate([at, at]), np.concatenate([i, j]))
-    return sp.coo_array(entries, shape=(i.size, n)).tocsr()
+    return compared.descend(start, rules[kind], 0.0, accuracy, STEPS)

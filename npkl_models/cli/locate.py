@@ -18,9 +18,9 @@ from npkl_models.data.sensors import Distances, read_anchors_csv, read_bounds_cs
 from npkl_models.errors import ProblemError, optional
 from npkl_models.files.atomic import save_figure, write_text
 from npkl_models.files.gate import gate
+from npkl_models.formulations.distances import check_joined
 from npkl_models.formulations.known_distances import Anchors, read_anchors
 from npkl_models.linalg import Array, Index
-from npkl_models.model.pairs import components
 
 SHOWN = 8  # names in a line of the answer
 AXES = "xyz"
@@ -96,29 +96,12 @@ def _read(options: argparse.Namespace) -> Network:
             anchors = read_anchors(found, len(names))
         asked = width
     bounds = None if options.bounds is None else read_bounds_csv(options.bounds, names)
-    _joined(options.distances, measured, anchors, bounds)
-    return Network(measured, anchors, bounds, asked or 2)
-
-
-def _joined(path: Path, measured: Distances, anchors: Anchors | None, bounds: Bounds | None) -> None:
-    """An error that names sensors that could move without limit."""
     edges = [np.stack([measured.i, measured.j], axis=1)]
     if bounds is not None:
         says = np.isfinite(bounds[3])
         edges.append(np.stack([bounds[0][says], bounds[1][says]], axis=1))
-    if anchors is not None:
-        first = np.full(anchors.points.size, anchors.points[0])
-        edges.append(np.stack([first, anchors.points], axis=1))
-    count, label = components(len(measured.names), np.concatenate(edges))
-    if count == 1:
-        return
-    home = label[anchors.points[0]] if anchors is not None else int(np.argmax(np.bincount(label)))
-    lost = np.flatnonzero(label != home)
-    whom = "an anchor" if anchors is not None else "each other"
-    raise ProblemError(
-        f"{path} must join all sensors to {whom} by distances or upper bounds, got {lost.size} of "
-        f"{label.size} that could be anywhere: {_some(measured.names, lost)}; measure more, or leave them out"
-    )
+    check_joined(edges, anchors, len(names), names, options.distances)
+    return Network(measured, anchors, bounds, asked or 2)
 
 
 def _found(model: Localisation, given: Network) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from npkl_models.model.terms import Equality, LossTerm
 from npkl_models.problem import Problem
 
 KINDS = ("square", "absolute", "huber")
+SHOWN = 8  # points that an error names
 
 
 def distances(
@@ -113,7 +115,8 @@ def distances(
     if not terms:
         raise ProblemError("distances must include one that the anchors do not fix, got none")
     if lam <= 0:
-        _joined(terms, known, n)
+        own = [np.stack(t.functional.indices, axis=1) for t in terms if t.name != "lower bounds"]
+        check_joined(own, known, n)
     free = np.arange(n) if known is None else known.others(n)
     cost = sp.csr_array((np.full(free.size, lam), (free, free)), shape=(n, n))
     if not lam:
@@ -146,22 +149,46 @@ def _sides(said: Bounds, n: int, inside: Mask) -> list[LossTerm]:
     return out
 
 
-def _joined(terms: list[LossTerm], known: Anchors | None, n: int) -> None:
-    """An error if some points could move away without limit."""
-    edges = [np.stack(t.functional.indices, axis=1) for t in terms if t.name != "lower bounds"]
+def check_joined(
+    edges: Sequence[Index],
+    known: Anchors | None,
+    n: int,
+    names: Sequence[str] | None = None,
+    source: object = "the problem",
+) -> None:
+    """Raise an error if some of n points could move away without limit.
+
+    Parameters
+    ----------
+    edges : sequence of ndarray of int, shape (m, 2)
+        Pairs of points whose distance cannot grow without limit.
+    known : Anchors or None
+        The points that cannot move.
+    names : sequence of str, optional
+        Names of the n points, which the error then shows; numbers by default.
+    source : str or Path
+        What the error names first, such as the file of the distances.
+
+    Raises
+    ------
+    ProblemError
+        If edges join points to no anchor, or to no other point.
+    """
+    every = [np.zeros((0, 2), dtype=np.intp), *edges]
     if known is not None:
-        first = np.full(known.points.size - 1, known.points[0])
-        edges.append(np.stack([first, known.points[1:]], axis=1))
-    every = np.concatenate(edges) if edges else np.zeros((0, 2), dtype=np.intp)
-    count, label = components(n, every)
+        every.append(np.stack([np.full_like(known.points, known.points[0]), known.points], axis=1))
+    count, label = components(n, np.concatenate(every))
     if count == 1:
         return
     home = label[known.points[0]] if known is not None else int(np.argmax(np.bincount(label)))
     lost = np.flatnonzero(label != home)
-    whom = "an anchor" if known is not None else "each other"
+    whom, what = "an anchor" if known is not None else "each other", "points" if names is None else "sensors"
+    shown = ", ".join(str(k) if names is None else names[k] for k in lost[:SHOWN])
+    more = f" and {lost.size - SHOWN} more" if lost.size > SHOWN else ""
+    cure = "leave them out, or use a positive penalty" if names is None else "measure more, or leave them out"
     raise ProblemError(
-        f"all points must be joined to {whom} by distances or upper bounds, got {lost.size} of {n} points "
-        f"that could move without limit: {lost[:5].tolist()}; leave them out, or use a positive penalty"
+        f"{source} must join all {what} to {whom} by distances or upper bounds, got {lost.size} of {n} "
+        f"{what} that could move without limit: {shown}{more}; {cure}"
     )
 
 

@@ -19,7 +19,7 @@ from npkl_models.model.functionals import Entries, Functional, SquaredDistances,
 from npkl_models.model.statement import Statement
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 from npkl_models.proof.eigenbound import Query
-from npkl_models.proof.factorisation import DENSE_CHOLESKY
+from npkl_models.proof.factorisation import DENSE_CHOLESKY, can_factorise
 from npkl_models.proof.perron import dominant, perron_floor
 
 Known = TypeVar("Known")
@@ -97,7 +97,7 @@ def _floor_of(problem: Statement, held: list[Mask]) -> float:
         return float("-inf")
     free = Statement(sp.csr_array(problem.cost.shape), problem.terms, problem.equalities, basis=problem.basis)
     L, error = rounding.slack(free, problem.split_multipliers(part.astype(float) for part in held))
-    if L.shape[0] > DENSE_CHOLESKY:
+    if not can_factorise(L):
         return float("-inf")
     found = min_eigenvalue(L, query=Query("eigh" if L.shape[0] <= DENSE_EIGH else "cholesky"))
     return found.lower - error if found.rigour == "proved" else float("-inf")

@@ -23,6 +23,7 @@ from npkl_models.proof.lanczos import ROUGH
 DENSE_CHOLESKY = 10_000  # largest order for a dense Cholesky factorisation
 SPARSE_FILL = 2e7  # largest envelope for a sparse factorisation
 SPARSE_WORK = 5e10  # largest number of operations of a sparse factorisation
+MANY = 20.0  # a row with this many times the mean number of entries is factorised last
 DENSE_IS_QUICKER = 20.0  # a dense operation is this many times quicker than a sparse one
 LARGE = 400  # order above which the trace is a coarse measure of the rounding errors
 COLUMNS = 256  # columns of a factor whose absolute values are formed at a time
@@ -130,12 +131,17 @@ def eigenvalue_floor(G: Array) -> float:
 def sparse_order(S: Matrix) -> Index | None:
     """An order of the rows in which a sparse factorisation is small and quicker than a dense one; or None.
 
-    The fill stays within the envelope, which reverse Cuthill-McKee makes small (George & Liu 1981).
+    The fill stays within the envelope, which reverse Cuthill-McKee makes small (George & Liu 1981). A few
+    rows with many entries, such as those of anchors, come last: they would join all rows at once.
     """
     if not sp.issparse(S):
         return None
     pattern = sp.csr_array(S)
-    order = reverse_cuthill_mckee(pattern, symmetric_mode=True).astype(np.intp)
+    entries = np.diff(pattern.indptr)
+    many = entries > MANY * np.mean(entries)
+    first, last = np.flatnonzero(~many), np.flatnonzero(many)
+    inner = pattern[first][:, first] if last.size else pattern
+    order = np.concatenate([first[reverse_cuthill_mckee(sp.csr_array(inner), symmetric_mode=True)], last])
     place = np.empty_like(order)
     place[order] = np.arange(order.size)
     row, column = pattern.nonzero()

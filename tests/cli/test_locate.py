@@ -119,7 +119,7 @@ def test_a_file_keeps_its_weights_and_either_order(network):
     ("a,b,1\nb,b,1\n", "line 2, column 2: must be another sensor than that before it, got 'b'"),
     ("a,b,1\nb,c,2\nb,a,3\n", "line 3, column 3: the distance of 'b' and 'a' must be one, got ['3'] here and ['1'] in line 1"),
     ("a,b,1,0\nb,c,2,1\n", "line 1, column 4: a weight must be a positive number, got '0'"),
-    ("a,b,1\nc,d,1\ne,c,1\n", "join all sensors to each other by distances or upper bounds, got 2 of 5 that could be anywhere: a, b"),
+    ("a,b,1\nc,d,1\ne,c,1\n", "join all sensors to each other by distances or upper bounds, got 2 of 5 sensors that could move without limit: a, b"),
 ])  # fmt: skip
 def test_mistakes_in_distances_are_named(network, capsys, text, words):
     (network / "d.csv").write_text(text)

@@ -164,7 +164,7 @@ LINE = ([0, 1], [1, 2], [1.0, 1.0])
 @pytest.mark.parametrize(("call", "words"), [
     (lambda: nm.distances(([0], [1], [-1.0])), r"must not be negative, got \[\(0, 1, -1.0\)\]"),
     (lambda: nm.distances(([0, 2], [1, 3], [1.0, 1.0])), "2 of 4 points that could move without limit"),
-    (lambda: nm.distances(LINE, 4, anchors={0: [0.0], 1: [1.0]}), r"1 of 4 points .* \[3\]"),
+    (lambda: nm.distances(LINE, 4, anchors={0: [0.0], 1: [1.0]}), r"to an anchor .* 1 of 4 points .* limit: 3;"),
     (lambda: nm.distances(LINE, anchors={0: [0.0, 0.0], 1: [1.0, 1.0]}), "3 of them in general position"),
     (lambda: nm.distances(LINE, anchors={0: [0.0], 7: [1.0]}), r"different points of 0\.\.2"),
     (lambda: nm.distances(LINE, anchors=5), "a dictionary"),

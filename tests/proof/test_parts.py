@@ -292,6 +292,22 @@ def test_an_order_is_sparse_where_fill_is_small():
     assert factorisation.sparse_order(np.eye(5)) is None
 
 
+def test_rows_with_many_entries_come_last():
+    """Two rows that touch all others would make the envelope of any order that begins with them full."""
+    n = 20_000
+    banded = sp.diags_array([-np.ones(n - 1), 3 * np.ones(n), -np.ones(n - 1)], offsets=[-1, 0, 1])
+    full = sp.csr_array(np.full((2, n), 1e-3))
+    S = sp.csr_array(sp.block_array([[sp.eye_array(2) * 100, full], [full.T, banded]]))
+    order = factorisation.sparse_order(S)
+    assert set(order[-2:].tolist()) == {0, 1}
+    assert sorted(order) == list(range(n + 2))
+    found = factorisation.by_cholesky(
+        S, eigenbound.EigenBound(-np.inf, 1.0, "estimated", np.zeros(n + 2)), 1e-6
+    )
+    assert found.rigour == "proved"
+    assert 0.9 < found.lower <= 1.0 + 1e-6
+
+
 def test_the_component_of_a_random_start_is_as_rare_as_is_said():
     rng = np.random.default_rng(0)
     for n in (1, 2, 3, 10, 100):

@@ -23,21 +23,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from npkl_models.answer.solution import Solution, Status
 from npkl_models.applications.answers import placed, read_answers, to_ask
-from npkl_models.applications.embedding import coordinates
+from npkl_models.applications.held_answers import HeldAnswers, led
 from npkl_models.applications.refine import REFINEMENTS, refined
 from npkl_models.certify.certificate import Certificate
 from npkl_models.errors import ProblemError, SolverError, chosen
 from npkl_models.formulations.comparisons import answered, differences
 from npkl_models.formulations.ordinal import largest_penalty, ordinal
-from npkl_models.linalg import Array, Index, Mask
+from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import positive_number, whole_number
 from npkl_models.model.losses import Loss
 
 SHARES = (0.6, 0.4, 0.25, 0.15, 0.1, 0.06)  # penalties that are tried, as shares of the largest
-ROUGH = 1e-3  # relative gap of the solves that only choose the penalty
-HELD_OUT = 3_000  # answers that are held out: their share has a standard error of one in a hundred
 DIMENSIONS = (3, 6)  # of a refinement, beside ``n_components``
-ENOUGH = 2  # smaller penalties are not tried once so many in a row were worse than the best
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -51,8 +48,8 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
     loss : str or Loss
         Loss of each comparison, as in `ordinal`.
     penalty : "auto" or float
-        Penalty of the trace, as in `ordinal`. "auto" tries shares of the largest penalty and keeps the one
-        that answers most held-out comparisons.
+        Penalty of the trace, as in `ordinal`. "auto" tries shares of the largest penalty, from the
+        largest on, as long as each answers more held-out comparisons than the one before, by 0.003.
     refine : "auto", None, "t_ste", "ckl", "ste" or "gnmds"
         Objective that is minimised afterwards from the leading coordinates of the certified kernel, in few
         dimensions. No objective is convex, so the end is a local minimum without a certificate.
@@ -81,7 +78,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         The penalty that was used.
     penalties_, scores_ : ndarray
         Penalties, and the mean share of held-out comparisons that each answers; NaN for one that was not
-        tried, since two larger ones in a row were worse than the best.
+        tried. They come from rough kernels without a certificate, in 20 columns at most.
     solution_ : Solution
         The solution of the problem.
     certificate_ : Certificate
@@ -138,23 +135,25 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         n = given.count if n_points is None else n_points
         whole_number(self.n_components, "n_components", 1)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        first = ordinal(given.rows, n, loss=self.loss, ties=given.ties)
+        first = ordinal(given.rows, n, loss=self.loss, penalty=1.0, ties=given.ties)
+        held = HeldAnswers(given.rows, first.n, self.loss, self.cv, seed)
+        factors = list[Array]()
         if isinstance(self.penalty, str):
             if self.penalty != "auto":
                 raise ProblemError(f"penalty must be 'auto' or a positive number, got {self.penalty!r}")
             penalties = np.array(SHARES) * (largest_penalty(first) or 1.0)
             self.penalties_ = penalties
-            self.scores_, factors = self._held_out(given.rows, first.n, penalties, seed)
-            self.penalty_ = float(penalties[int(np.nanargmax(self.scores_))])
+            best, self.scores_, factors = held.penalty(penalties)
+            self.penalty_ = float(penalties[best])
         else:
             self.penalty_ = positive_number(self.penalty, "penalty")
-            self.penalties_, self.scores_, factors = np.array([self.penalty_]), np.array([np.nan]), None
+            self.penalties_, self.scores_ = np.array([self.penalty_]), np.array([np.nan])
         problem = ordinal(given.rows, first.n, loss=self.loss, penalty=self.penalty_, ties=given.ties)
         solving: dict[str, Any] = {"tol": self.tol} | dict(self.options or {})
         self.solution_ = problem.solve(self.backend, **solving)
         self.factor_ = self._factor(self.solution_)
-        self._refine(given.rows, first.n, seed, factors)
-        self.embedding_ = _leading(self.factor_, self.n_components)
+        self._refine(given.rows, held, factors)
+        self.embedding_ = led(self.factor_, self.n_components)
         return self
 
     def predict(self, X: Any) -> Array:
@@ -212,38 +211,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "solution_")
         return self.solution_.certificate
 
-    def _held_out(self, rows: Index, n: int, penalties: Array, seed: int) -> tuple[Array, list[Array]]:
-        """The share of held-out comparisons that each penalty answers, and the factors of the best."""
-        parts = self._parts(rows, seed)
-        scores, best = np.full(penalties.size, np.nan), list[Array]()
-        for at, penalty in enumerate(penalties):
-            factors = [self._of_part(rows, known, n, penalty) for known in parts]
-            every = zip(factors, parts, strict=True)
-            scores[at] = np.mean([answered(V, rows[~known]) for V, known in every])
-            if np.nanargmax(scores) == at:
-                best = factors
-            elif np.nanargmax(scores) <= at - ENOUGH:
-                break  # kernels of smaller penalties have more columns, take longer, and are no better
-        return scores, best
-
-    def _parts(self, rows: Index, seed: int) -> list[Mask]:
-        """Which comparisons are known while each part is held out; enough parts for 3,000 answers."""
-        distinct, which = np.unique(rows, axis=0, return_inverse=True)
-        count = whole_number(self.cv, "cv", 2)
-        if len(distinct) < count:
-            raise ProblemError(f"cv must be at most the number of comparisons, {len(distinct)}, got {count}")
-        part = np.random.default_rng(seed).permutation(len(distinct))[which.ravel()] % count
-        needed = min(count, -(-HELD_OUT * count // len(rows)))
-        return [part != k for k in range(needed)]
-
-    def _of_part(self, rows: Index, known: Mask, n: int, penalty: float) -> Array:
-        """The factor of the kernel of a part of the comparisons."""
-        share = float(np.mean(known))
-        problem = ordinal(rows[known], n, loss=self.loss, penalty=float(penalty) * share)
-        V = problem.solve("burer_monteiro", tol=ROUGH, random_state=0).V
-        return np.zeros((n, 1)) if V is None else V
-
-    def _refine(self, rows: Index, n: int, seed: int, factors: list[Array] | None) -> None:
+    def _refine(self, rows: Index, held: HeldAnswers, factors: list[Array]) -> None:
         """Replace the factor by its refinement, if one is asked for or answers more held-out comparisons.
 
         ``factors`` are those of the kernels of all parts but one, if they are known.
@@ -256,17 +224,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
         ways = [(kind, size) for kind in kinds for size in (sizes if kind else (0,))]
         best = ways[0]
         if len(ways) > 1:
-            parts = self._parts(rows, seed)
-            if factors is None:
-                factors = [self._of_part(rows, known, n, self.penalty_) for known in parts]
-            scores = []
-            for way in ways:
-                told = [
-                    answered(_refined(V, rows[known], *way), rows[~known])
-                    for V, known in zip(factors, parts, strict=True)
-                ]
-                scores.append(float(np.mean(told)))
-            best = ways[int(np.argmax(scores))]
+            best = held.way(ways, factors or held.kernels(self.penalty_))
         self.refined_ = best[0]
         self.factor_ = _refined(self.factor_, rows, *best)
 
@@ -285,17 +243,8 @@ def _refined(V: Array, rows: Index, kind: str | None, size: int) -> Array:
     """The refinement of the leading coordinates; V itself without a kind."""
     if kind is None:
         return V
-    W = refined(_leading(V, size), rows, kind)
+    W = refined(led(V, size), rows, kind)
     spread = float(np.sum((W - W.mean(axis=0)) ** 2))
     return (
         W * np.sqrt(float(np.sum(V**2)) / spread) if spread > 0 else W
     )  # without noise, t_ste grows on and on
-
-
-def _leading(V: Array, size: int) -> Array:
-    """The leading coordinates of a factor, which may have as many columns as rows."""
-    centred = V - V.mean(axis=0)
-    if V.shape[1] >= len(V):  # the centred kernel has rank n - 1 at most
-        U, s, _ = np.linalg.svd(centred, full_matrices=False)
-        centred = (U * s)[:, : len(V) - 1]
-    return coordinates(centred, size)
