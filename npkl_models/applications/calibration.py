@@ -28,7 +28,7 @@ from npkl_models.linalg import Array
 FACTORS = np.exp(np.arange(-1.5, 0.25, 0.25))  # of the log-odds of a prediction; above 1 it would be surer
 SPREAD = 1.0  # standard deviation of the logarithm of the factor beforehand
 TWO = 0.01  # probability beforehand that there are two rates
-TEMPER = 10.0  # the log evidence is divided by it when first clusters are compared for their mean
+TEMPER = 15.0  # the log evidence is divided by it when first clusters are compared for their mean
 SURE = 0.85  # factor of the log-odds of the mean: messages on cycles count some words twice
 LEAST = 1e-9  # the smallest probability
 

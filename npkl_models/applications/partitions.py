@@ -24,14 +24,13 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import logit, xlogy
 
-from npkl_models.applications.annotators import counted_rates
+from npkl_models.applications.annotators import BEFOREHAND, counted_rates
 from npkl_models.applications.beliefs import Answers
 from npkl_models.applications.noise_search import ENOUGH, RATES, Averaged
 from npkl_models.linalg import Array, Index, Matrix
 
 FIRST = 0.9  # belief in the first cluster of a point
 KEPT = 0.98  # the same of a partition that is kept as it is
-BEFOREHAND = 0.1  # rate of wrong answers beforehand, which counts as five answers
 HEARD = 0.4  # the graph counts this number times the logarithm of the trust
 LARGEST = 0.45  # the largest rate of wrong answers
 
