@@ -30,7 +30,7 @@ def test_a_network_is_certified_without_dense_matrices(monkeypatch):
 
     monkeypatch.setattr(factorisation, "_dense_floor", refused)
     assert facts.distance_floor(problem()) == pytest.approx(dense, rel=0.05)
-    solution = problem().solve("burer_monteiro", tol=1e-4)
+    solution = problem().solve("burer_monteiro", tol=1e-5)  # a repair may cost a multiple of its share of tol
     assert solution.is_optimal(1e-4)
     assert solution.certificate.rigour == "proved"
     y = solution.certificate.multipliers
