@@ -5,7 +5,7 @@ are in one cluster. If the predictions are too sure, the answers contradict them
 wrong answers allow. So the log-odds of q are multiplied by a factor of at most 1. The answers say how
 probable each factor is, together with each pair of rates, and the posterior is averaged over all of them. A
 factor above 1 is not believed: the first clusters have seen the answers, so they agree too well. Several
-first clusters are mixed, each weighted by a power of its evidence below 1.
+results are mixed, each weighted by a power below 1 of what the answers and the graph say for its clusters.
 
 Sources: Platt, "Probabilistic Outputs for Support Vector Machines", Advances in Large Margin Classifiers
 (1999), for the factor; Hoeting et al., "Bayesian Model Averaging", Statistical Science 14 (1999).
@@ -28,7 +28,7 @@ from npkl_models.linalg import Array
 FACTORS = np.exp(np.arange(-1.5, 0.25, 0.25))  # of the log-odds of a prediction; above 1 it would be surer
 SPREAD = 1.0  # standard deviation of the logarithm of the factor beforehand
 TWO = 0.01  # probability beforehand that there are two rates
-TEMPER = 15.0  # the log evidence is divided by it when first clusters are compared for their mean
+TEMPER = 15.0  # what is said for each result is divided by it, for the weights of the mean
 SURE = 0.85  # factor of the log-odds of the mean: messages on cycles count some words twice
 LEAST = 1e-9  # the smallest probability
 

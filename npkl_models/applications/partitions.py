@@ -27,6 +27,7 @@ from scipy.special import logit, xlogy
 from npkl_models.applications.annotators import BEFOREHAND, counted_rates
 from npkl_models.applications.beliefs import Answers
 from npkl_models.applications.noise_search import ENOUGH, RATES, Averaged
+from npkl_models.applications.signed import affinities
 from npkl_models.linalg import Array, Index, Matrix
 
 FIRST = 0.9  # belief in the first cluster of a point
@@ -79,8 +80,8 @@ class Witnesses:
         whole = float(degree.sum())
         if whole == 0:
             return 0.0
-        i, j = self.edges.nonzero()
-        inside = float(self.edges.data[labels[i] == labels[j]].sum())
+        edges = sp.coo_array(self.edges)
+        inside = float(edges.data[labels[edges.row] == labels[edges.col]].sum())
         expected = float(np.sum(np.bincount(labels, degree) ** 2)) / whole
         shares = np.array([[inside, expected], [whole - inside, whole - expected]])
         told, awaited = np.maximum(shares, 0.0).T
@@ -120,8 +121,6 @@ def scaled_edges(graph: Matrix) -> Matrix:
     The sum of the scaled weights is the number of equal edges with the same ratio of the squared sum to the
     sum of squares.
     """
-    A = sp.coo_array(graph)
-    off = (A.row != A.col) & (A.data != 0)
-    weight = np.abs(A.data[off])
-    scale = weight.sum() / np.sum(weight**2) if weight.size else 1.0
-    return sp.csr_array((weight * scale, (A.row[off], A.col[off])), shape=A.shape)
+    A = affinities(graph)
+    squares = float(np.sum(A.data**2))
+    return A * (float(A.data.sum()) / squares) if squares else A

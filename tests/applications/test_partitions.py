@@ -45,9 +45,19 @@ def test_the_word_of_the_graph_is_the_likelihood_of_a_planted_partition():
 
 def test_scaled_edges_count_equal_edges_and_do_not_depend_on_the_unit():
     W = scaled_edges(L)
-    np.testing.assert_allclose(scaled_edges(1e-3 * L).toarray(), W.toarray(), rtol=1e-12)
+    for unit in (1e-3, 1e-200, 1e200):
+        np.testing.assert_allclose(scaled_edges(unit * L).toarray(), W.toarray(), rtol=1e-12)
     equal = sp.csr_array(np.ones((4, 4)) - np.eye(4)) * 0.3
     np.testing.assert_allclose(scaled_edges(equal).toarray(), np.ones((4, 4)) - np.eye(4))
+
+
+def test_edges_of_every_size_and_none_give_a_finite_word():
+    far = sp.csr_array(np.array([[0, 1e-320, 1e-300], [1e-320, 0, 1e200], [1e-300, 1e200, 0]]))
+    pairs = nm.Pairs(3, [(0, 1)], [(1, 2)])
+    for graph in (far, sp.csr_array((3, 3))):
+        told = witnesses(pairs, graph=graph)
+        assert np.isfinite(told.judged(np.array([0, 0, 1]), 2.0))
+        assert np.isfinite(pair_noise(graph, pairs, [], 2, as_they_are=[np.array([0, 0, 1])]).wrong).all()
 
 
 def test_the_word_of_the_answers_is_their_probability_at_the_counted_rates():
