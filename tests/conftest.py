@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import sys
 
 if (
     signal.getsignal(signal.SIGINT) is signal.SIG_IGN
@@ -13,7 +14,7 @@ if (
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # two processes share two cores
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads that wait spin
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -26,6 +27,14 @@ import npkl_models as nm
 os.environ.setdefault("MPLBACKEND", "Agg")
 hypothesis.settings.register_profile("any machine", deadline=None)
 hypothesis.settings.load_profile("any machine")
+
+
+@pytest.fixture(autouse=True)
+def pictures_are_closed() -> Iterator[None]:
+    """Close what a test has drawn: pyplot keeps every figure, and warns at the 21st of a process."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(scope="session")

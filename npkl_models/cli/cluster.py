@@ -20,8 +20,7 @@ from npkl_models.cli.console import say
 from npkl_models.cli.estimated import points
 from npkl_models.data import tables
 from npkl_models.data.datasets import Dataset
-from npkl_models.errors import ProblemError, optional
-from npkl_models.files.atomic import save_figure
+from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
 from npkl_models.model.pairs import Pairs
 from npkl_models.recipe.recipe import Recipe
@@ -32,9 +31,7 @@ SHOWN = 5  # number of suspicious pairs that are named
 def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
     output.check(options.out, kinds=(".csv",))
-    output.check(options.plot, "--plot", output.PICTURE)
-    if options.plot is not None:
-        optional("matplotlib", "plot", "plot").use("Agg")
+    output.check_picture(options.plot)
     data, recipe = points(options)
     if not 1 <= options.k <= data.n:
         raise ProblemError(f"--k must be between 1 and n = {data.n}, got {options.k}")
@@ -49,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     if options.out is not None:
         output.write_labels(options.out, model.labels_)
     if options.plot is not None:
-        save_figure(plots.clusters(model.solution_, model.labels_, model.pairs_).figure, options.plot)
+        output.write_picture(options.plot, plots.clusters(model.solution_, model.labels_, model.pairs_))
     return output.status_of(model.solution_)
 
 

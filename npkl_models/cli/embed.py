@@ -12,16 +12,14 @@ from npkl_models.applications.estimators.ordinal import OrdinalEmbedding
 from npkl_models.cli import output
 from npkl_models.cli.console import say
 from npkl_models.data.comparisons import Comparisons, read_comparisons_csv
-from npkl_models.errors import ProblemError, optional
-from npkl_models.files.atomic import save_figure, write_text
+from npkl_models.errors import ProblemError
+from npkl_models.files.atomic import write_text
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
     output.check(options.out, kinds=(".csv",))
-    output.check(options.plot, "--plot", output.PICTURE)
-    if options.plot is not None:
-        optional("matplotlib", "plot", "plot").use("Agg")
+    output.check_picture(options.plot)
     if options.components < 1:
         raise ProblemError(f"--components must be at least 1, got {options.components}")
     given = read_comparisons_csv(options.triplets)
@@ -42,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
         _write(options.out, model, given)
     if options.plot is not None:
         points = model.embedding_[: len(given.names)]
-        save_figure(plots.objects(points, given.names).figure, options.plot)
+        output.write_picture(options.plot, plots.objects(points, given.names))
     return output.status_of(model.solution_)
 
 

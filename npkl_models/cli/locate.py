@@ -15,8 +15,8 @@ from npkl_models.applications.estimators.noisy import WARNINGS
 from npkl_models.cli import output
 from npkl_models.cli.console import say
 from npkl_models.data.sensors import Distances, read_anchors_csv, read_bounds_csv, read_distances_csv
-from npkl_models.errors import ProblemError, optional
-from npkl_models.files.atomic import save_figure, write_text
+from npkl_models.errors import ProblemError
+from npkl_models.files.atomic import write_text
 from npkl_models.files.gate import gate
 from npkl_models.formulations.distances import check_joined
 from npkl_models.formulations.known_distances import Anchors, read_anchors
@@ -41,9 +41,7 @@ class Network:
 def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
     output.check(options.out, kinds=(".csv",))
-    output.check(options.plot, "--plot", output.PICTURE)
-    if options.plot is not None:
-        optional("matplotlib", "plot", "plot").use("Agg")
+    output.check_picture(options.plot)
     given = _read(options)
     model = Localisation(
         given.dimensions, loss=options.loss, spread=options.spread, unique=not options.quick,
@@ -72,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
             model.positions_, (measured.i, measured.j), names=measured.names, anchors=points,
             deviation=model.uncertainty_,
         )  # fmt: skip
-        save_figure(drawn.figure, options.plot)
+        output.write_picture(options.plot, drawn)
     return output.status_of(model.solution_)
 
 

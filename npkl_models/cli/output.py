@@ -12,8 +12,8 @@ from rich import status
 
 from npkl_models.answer.solution import Solution, Status
 from npkl_models.cli.console import printer
-from npkl_models.errors import ProblemError
-from npkl_models.files.atomic import finite, write_json, write_text
+from npkl_models.errors import ProblemError, optional
+from npkl_models.files.atomic import finite, save_figure, write_json, write_text
 from npkl_models.linalg import Index
 from npkl_models.solve.watch import INTERRUPTED, listening
 
@@ -58,6 +58,19 @@ def check(path: Path | None, what: str = "--out", kinds: tuple[str, ...] = KINDS
         raise ProblemError(f"{what} must be a file, got the folder {path}")
     if not path.parent.is_dir():
         raise ProblemError(f"{what} must be in a folder that exists, got {path}")
+
+
+def check_picture(path: Path | None) -> None:
+    """Raise an error if a picture cannot be written or matplotlib is missing; then keep windows closed."""
+    check(path, "--plot", PICTURE)
+    if path is not None:
+        optional("matplotlib", "plot", "plot").use("Agg")
+
+
+def write_picture(path: Path, ax: Any) -> None:
+    """Write the figure of the given axes to a file and close the figure, which pyplot would keep."""
+    save_figure(ax.figure, path)
+    optional("matplotlib.pyplot", "plot", "plot").close(ax.figure)
 
 
 def write(path: Path, solution: Solution) -> None:

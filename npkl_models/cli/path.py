@@ -11,8 +11,8 @@ from npkl_models.answer.solution import Status
 from npkl_models.cli import output
 from npkl_models.cli.arguments import asked
 from npkl_models.cli.console import new_table, printer
-from npkl_models.errors import ProblemError, optional
-from npkl_models.files.atomic import save_figure, write_json
+from npkl_models.errors import ProblemError
+from npkl_models.files.atomic import write_json
 from npkl_models.path import Path as Answers
 from npkl_models.path import regularization_path
 
@@ -22,9 +22,7 @@ COLUMNS = ("objective", "certified gap", "rigour", "rank", "iterations", "second
 def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
     output.check(options.out, kinds=(".json",))
-    output.check(options.plot, "--plot", output.PICTURE)
-    if options.plot is not None:
-        optional("matplotlib", "plot", "plot").use("Agg")
+    output.check_picture(options.plot)
     grid = values(options.values)
     whole = isinstance(grid, tuple)
     given = asked(options)
@@ -46,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
         write_json(options.out, rows, indent=2)
     if options.plot is not None:
         drawn = plots.envelopes(found)[0] if whole else plots.path(found)
-        save_figure(drawn.figure, options.plot)
+        output.write_picture(options.plot, drawn)
     if whole:
         printer().print(str(found))
         return 1 if found.uncovered else 0

@@ -1,5 +1,6 @@
 """``npkl embed``: comparisons of names to coordinates, and the refusals."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -22,6 +23,7 @@ def answers(tmp_path, monkeypatch):
 
 def test_names_become_points(answers, capsys):
     assert main(["embed", "--triplets", "answers.csv", "--out", "map.csv", "--plot", "map.png"]) == 0
+    assert not plt.get_fignums()  # the command closes what it has drawn
     said = " ".join(capsys.readouterr().out.split())
     assert "400 comparisons of 12 objects" in said
     assert "OPTIMAL" in said

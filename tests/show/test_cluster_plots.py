@@ -15,12 +15,6 @@ PAIRS = nm.Pairs.from_labels(WINE.y, 40, 30, random_state=0)
 SOLUTION = nm.pcp(nm.laplacian(WINE.X / WINE.X.std(axis=0), 10, shift=0.1), PAIRS).solve()
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
-
-
 def legend(ax):
     return [text.get_text() for text in ax.get_legend().get_texts()]
 

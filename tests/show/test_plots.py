@@ -9,13 +9,6 @@ from npkl_models.show import plots
 plt = pytest.importorskip("matplotlib.pyplot")
 
 
-@pytest.fixture(autouse=True)
-def closed():
-    plt.close("all")  # what other tests left
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def solution(small):
     return small("npkl:hinge").solve("bcd")
