@@ -2,7 +2,7 @@
 
 The same mathematics in the same order of the points gives the same sweep, to rounding. This sweep supports
 losses whose slope is a straight line (square and linear losses). `compiled_pieces` supports losses whose
-slope is linear between two ends. `minimise` updates a row whose secular equation has no positive root.
+slope is linear between two ends. `minimise` updates a row whose secular equation has no root above rounding.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def _recentre(
 def _update(
     i: int, V: Array, pairs: Pairs, mu0: Array, work: Work, m: Array, measured: Array
 ) -> bool:  # pragma: no cover
-    """Update row i; False if `minimise_apart` must update it, with the row unchanged to rounding."""
+    """Update row i; False if `minimise_apart` must do it, with the row unchanged to rounding."""
     W, G, L = work
     k, r = pairs[0][i + 1] - pairs[0][i], V.shape[1]
     mu_own, quartic = _recentre(i, V, W, k, m, pairs, pairs[0][i], mu0[i])

@@ -11,7 +11,7 @@ from __future__ import annotations
 from npkl_models.linalg import Array
 from npkl_models.linalg.compile import compiled, inlined
 from npkl_models.lowrank.rows.compiled_secular import Row, rational_step, solve_row
-from npkl_models.lowrank.rows.secular import LAST, NARROW, STEPS, TINY_SHIFT
+from npkl_models.lowrank.rows.secular import LAST, NARROW, SINGULAR, STEPS
 
 
 @inlined
@@ -48,8 +48,9 @@ def shift_directly(own: Row, i: int, V: Array, G: Array, L: Array) -> float:  # 
     r = V.shape[1]
     if quartic == 0.0:
         return max(mu0, 0.0)
-    size, old = 0.0, 0.0
+    size, old, trace = 0.0, 0.0, 0.0
     for a in range(r):
+        trace += G[a, a]
         size += G[r, a] * G[r, a]
         old += V[i, a] * V[i, a]
     if size == 0.0:
@@ -66,7 +67,7 @@ def shift_directly(own: Row, i: int, V: Array, G: Array, L: Array) -> float:  # 
         step = rational_step(now, norm2, falls, line)
         if abs(step) <= LAST * now or high - low <= NARROW * high:
             now = now + step
-            return now if now >= TINY_SHIFT else 0.0
+            return now if now > SINGULAR * trace else 0.0
         now = now + step
         if not low < now < high:
             now = 0.5 * (low + high)

@@ -80,7 +80,7 @@ def _value(
 def _by_pieces(
     i: int, V: Array, own: Row, work: Work, pairs: Pairs, ramps: Ramps, measured: Array
 ) -> bool:  # pragma: no cover
-    """Update row i by Newton steps from piece to piece; False if `minimise` must update it."""
+    """Update row i by Newton steps from piece to piece; False if `minimise` must do it (see `shift_of`)."""
     start, neighbor, root, pull = pairs
     W, G, L, pulled, kept = work
     at, k, r = start[i], start[i + 1] - start[i], V.shape[1]

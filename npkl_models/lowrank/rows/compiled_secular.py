@@ -10,7 +10,7 @@ import math
 
 from npkl_models.linalg import Array
 from npkl_models.linalg.compile import compiled, inlined
-from npkl_models.lowrank.rows.secular import INNER, LAST, NARROW, SETTLED, STEPS, TINY_SHIFT
+from npkl_models.lowrank.rows.secular import CANCELLED, INNER, LAST, NARROW, SETTLED, STEPS
 
 Row = tuple[float, float, float]  # mu0, a, b: mu0/2 ||v||^2 + a ||v||^4, ||v|| <= b (0 for no bound)
 Line = tuple[float, float, float]  # slope, zero, level: slope (mu - zero) + level
@@ -64,10 +64,11 @@ def rational_step(now: float, norm2: float, falls: float, line: Line) -> float: 
     """The step to the root of the model t^2 norm2 / (t + d)^2 = line(now + d), t = -2 norm2 / falls.
 
     The model has the value and the slope of ||v||^2 at ``now``, and is exact for a single eigenvalue
-    (More & Sorensen 1983). Newton's method finds the root of the model.
+    (More & Sorensen 1983). Newton's method finds the root of the model. Where the norm does not fall (this is
+    rounding), the step leaves the interval, which is then halved.
     """
     if not falls < 0:
-        return 0.0
+        return -2 * now
     t = -2 * norm2 / falls
     slope, zero, level = line
     if slope == 0.0:
@@ -96,8 +97,10 @@ def _root(
         else:
             high = now
         step = rational_step(now, norm2, falls, line)
-        if abs(step) <= LAST * now or high - low <= NARROW * high:
+        if abs(step) <= LAST * now:
             return now + step, True
+        if high - low <= NARROW * high:
+            return now, True
         now = now + step
         if not low < now < high:
             now = 0.5 * (low + high)
@@ -106,7 +109,7 @@ def _root(
 
 @inlined
 def shift_of(own: Row, G: Array, k: int, L: Array) -> float:  # pragma: no cover
-    """The mu of a row; 0 if `minimise` must find mu."""
+    """The mu of a row; 0 if `minimise` must find mu: there is none, or rounding hides it."""
     mu, quartic, radius = own
     size = G[k, k]
     if quartic > 0.0:
@@ -114,10 +117,13 @@ def shift_of(own: Row, G: Array, k: int, L: Array) -> float:  # pragma: no cover
             return 0.0
         high = max(2 * max(mu, 0.0), (8 * quartic * size) ** (1 / 3)) + 1e-300
         now = min(max(mu + 4 * quartic * G[k + 1, k + 1], 1e-3 * high), high)
-        mu, found = _root(0.0, high, now, (0.25 / quartic, mu, 0.0), G, k, L)
-        if not found or mu < TINY_SHIFT:
+        zero = mu
+        mu, found = _root(0.0, high, now, (0.25 / quartic, zero, 0.0), G, k, L)
+        if not found or 0.25 / quartic * (mu - zero) * mu * mu <= CANCELLED * size:
             return 0.0
     if mu > 0.0 and radius > 0.0 and _norm2(mu, G, k, L)[0] > radius * radius:
         high = max(mu, math.sqrt(size) / radius) + 1e-300
         mu = _root(mu, high, mu, (0.0, 0.0, radius * radius), G, k, L)[0]
+        if radius * radius * mu * mu <= CANCELLED * size:
+            return 0.0
     return mu

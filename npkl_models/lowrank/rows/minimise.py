@@ -22,7 +22,7 @@ import numpy as np
 
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.lowrank.edges import EdgeModel
-from npkl_models.lowrank.rows.secular import TINY_SHIFT, GramSystem, SpectralSystem, secular_root
+from npkl_models.lowrank.rows.secular import CANCELLED, GramSystem, SpectralSystem, secular_root
 from npkl_models.lowrank.tolerances import HALVED, ROUNDING
 
 INNER_STEPS = 30
@@ -145,12 +145,13 @@ def solve_quadratic(rows: RowProblem, h: Array, c: Array, old: Array) -> Array:
     if rows.radius is None and not bool(np.any(rows.quartic > 0)):
         return shifted_solve(rows.mu0, W, c)
     s_old = np.einsum("br,br->b", old, old)
-    if W.shape[1] >= W.shape[2]:
+    if len(W) == 1 or W.shape[1] >= W.shape[2]:
         return _by_directions(rows, W, c, old, s_old)
     gram = GramSystem(W, c)
     mu = secular_root(gram, rows.mu0, rows.quartic, rows.radius, s_old)
     v = gram.solution(mu)
-    hard = np.flatnonzero(~(mu > TINY_SHIFT))  # (c - W'x) / mu would cancel
+    kept = np.einsum("br,br->b", v, v) * mu**2 > CANCELLED * gram.total
+    hard = np.flatnonzero(~(kept & (mu > 0)))
     if hard.size:
         v[hard] = _by_directions(rows.take(hard), W[hard], c[hard], old[hard], s_old[hard])
     return v
@@ -159,7 +160,10 @@ def solve_quadratic(rows: RowProblem, h: Array, c: Array, old: Array) -> Array:
 def _by_directions(rows: RowProblem, W: Array, c: Array, old: Array, s_old: Array) -> Array:
     """Solve the same problem by the eigenvectors of W'W, for any mu, the hard case included."""
     system = SpectralSystem(W, c)
-    mu = secular_root(system, rows.mu0, rows.quartic, rows.radius, s_old)
+    mu = system.near
+    easy = system.norm2(mu)[0] > _wanted(rows, mu, system.low)
+    if easy.any():
+        mu = np.where(easy, secular_root(system, rows.mu0, rows.quartic, rows.radius, s_old), mu)
     return _fill(rows, system.solution(mu), mu, system, old)
 
 
@@ -176,14 +180,19 @@ def shifted_solve(mu: Array, W: Array, c: Array) -> Array:
     return (c - np.einsum("bkr,bk->br", W, inner)) / mu[:, None]
 
 
-def _fill(rows: RowProblem, v: Array, mu: Array, system: SpectralSystem, old: Array) -> Array:
-    """The hard case: if the norm is too small at mu = low, add a multiple of a null direction."""
-    low = system.low
+def _wanted(rows: RowProblem, mu: Array, low: Array) -> Array:
+    """The squared norm that the secular equation asks for at mu; 0 without quartic term and bound."""
     with np.errstate(divide="ignore", invalid="ignore"):
         wanted = np.where(rows.quartic > 0, (mu - rows.mu0) / (4 * rows.quartic), 0.0)
     if rows.radius is not None:
         negative = (rows.quartic == 0) & (rows.mu0 < low)
         wanted = np.where(negative, rows.radius**2, np.minimum(wanted, rows.radius**2))
+    return wanted
+
+
+def _fill(rows: RowProblem, v: Array, mu: Array, system: SpectralSystem, old: Array) -> Array:
+    """The hard case: if the norm is too small at mu = low, add a multiple of a null direction."""
+    low, wanted = system.low, _wanted(rows, mu, system.low)
     missing = wanted - np.einsum("br,br->b", v, v)
     short = (mu - low <= 1e-8 * (1 + np.abs(low))) & (missing > 1e-8 * (1 + wanted))
     if not short.any():

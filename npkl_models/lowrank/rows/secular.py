@@ -18,8 +18,10 @@ INNER = 8
 LAST = 1e-4  # a smaller relative step is the last one: the next step would be about its square
 SETTLED = 1e-3 * LAST**2  # the same for the steps of the inner iteration
 NARROW = 1e-15  # a smaller relative interval counts as rounding
-TINY_SHIFT = 1e-9  # below this mu, the hard case of the secular equation is near
-FLOOR = 1e-20  # smallest mu of a Gram system
+CANCELLED = 1e-10  # if ||mu v||^2 is a smaller share of ||c||^2, it is lost to rounding in a Gram system
+SINGULAR = 1e-13  # if mu is a smaller share of the trace of W'W, the system is singular to rounding
+PARALLEL = 1e-12  # smaller relative differences of eigenvalues, and parts of a row, count as none
+FLOOR = 1e-90  # smallest mu of a Gram system
 
 
 class System(Protocol):
@@ -91,6 +93,7 @@ class SpectralSystem:
         self.energy = self.alpha**2
         self.total = self.energy.sum(axis=1)
         self.low = -self.values[:, 0]
+        self.near = self.low + SINGULAR * self.values[:, -1]  # the smallest mu that rounding tells from low
 
     def norm2(self, mu: Array) -> tuple[Array, Array]:
         """The sum of energy / (mu + values)^2, and its derivative."""
@@ -106,10 +109,15 @@ class SpectralSystem:
         return np.einsum("brk,bk->br", self.E, self.alpha / shifted)
 
     def null_direction(self, old: Array) -> Array:
-        """A unit vector of the smallest eigenvalue, on the side of ``old``."""
-        null = self.E[:, :, 0]
-        sign = np.where(np.einsum("br,br->b", null, old) < 0, -1.0, 1.0)
-        return sign[:, None] * null
+        """A unit vector of the smallest eigenvalue: the direction of the part of ``old`` there, if any.
+
+        Among equally good vectors the nearest to the old row keeps the sweeps at rest.
+        """
+        lowest = self.values <= (self.values[:, 0] + PARALLEL * self.values[:, -1])[:, None]
+        part = np.einsum("brk,br->bk", self.E, old) * lowest
+        part[:, 0] += np.where(part[:, 0] < 0, -1.0, 1.0) * PARALLEL * (1e-300 + np.linalg.norm(old, axis=1))
+        null = np.einsum("brk,bk->br", self.E, part)
+        return null / np.linalg.norm(null, axis=1)[:, None]
 
 
 def secular_root(system: System, mu0: Array, quartic: Array, radius: float | None, s_old: Array) -> Array:
@@ -149,11 +157,10 @@ def _root(
         above = s - slope * mu - level > 0
         a, b = np.where(going & above, mu, a), np.where(going & ~above, mu, b)
         step = _rational_step(mu, s, ds, slope, level)
-        last = (np.abs(step) <= LAST * np.abs(mu)) | (b - a <= NARROW * np.abs(b))
-        moved = mu + step
-        moved = np.where(last | ((a < moved) & (moved < b)), moved, 0.5 * (a + b))
+        moved, small = mu + step, np.abs(step) <= LAST * np.abs(mu)
+        moved = np.where(small | ((a < moved) & (moved < b)), moved, 0.5 * (a + b))
         mu = np.where(going, moved, mu)
-        going &= ~last
+        going &= ~(small | (b - a <= NARROW * np.abs(b)))
         if not going.any():
             break
     return mu
@@ -163,7 +170,8 @@ def _rational_step(mu: Array, s: Array, ds: Array, slope: Array, level: Array) -
     """The step to the root of the model t^2 s / (t + d)^2 = slope (mu + d) + level, t = -2 s / ds.
 
     The model has the value and the slope of s at mu, and is exact for a single eigenvalue (More &
-    Sorensen 1983). Newton's method finds the root of the model.
+    Sorensen 1983). Newton's method finds the root of the model. Where s does not fall, which is rounding, the
+    step is minus infinity: the interval is then halved.
     """
     falls = ds < 0
     t = np.where(falls, -2 * s / np.where(falls, ds, -1.0), 1.0)
@@ -180,7 +188,7 @@ def _rational_step(mu: Array, s: Array, ds: Array, slope: Array, level: Array) -
             d = np.maximum(d + change, np.where(flat, -np.inf, -0.9 * t))
             if bool(np.all(np.abs(change) <= SETTLED * np.abs(mu))):
                 break
-    return np.where(falls, d, 0.0)
+    return np.where(falls, d, -np.inf)
 
 
 def _forward(L: Array, x: Array) -> None:
