@@ -134,6 +134,45 @@ def test_hard_case_of_the_secular_equation():
     np.testing.assert_allclose(np.einsum("bkr,br->bk", rows.P, v) * rows.valid, 0, atol=1e-8)
 
 
+@pytest.mark.parametrize("rows_at_once", [1, 6])
+@pytest.mark.parametrize("k", [1, 3])
+def test_a_pull_in_the_span_of_the_pairs_leaves_the_rest_of_the_norm_to_the_old_direction(k, rows_at_once):
+    """Then mu = 0: rounding must not pass for a root, and among equal directions the old one stays."""
+    rng, r, b = np.random.default_rng(k), 9, rows_at_once
+    P = rng.normal(size=(b, k, r)) / 3
+    h = rng.uniform(60, 300, size=(b, k))
+    asked = 0.05 * rng.normal(size=(b, k))
+    c = np.einsum("bkr,bk->br", P, h * asked)
+    rows = RowProblem(
+        np.full(b, -180.0), np.full(b, 45.0), -c, P, np.zeros((b, k), dtype=int), np.ones((b, k), dtype=bool)
+    )  # fmt: skip
+    old = rng.normal(size=(b, r))
+    v = solve_quadratic(rows, h, c, old)
+    np.testing.assert_allclose(np.sum(v**2, axis=1), 1.0, rtol=1e-9)  # 180 / (4 * 45)
+    np.testing.assert_allclose(np.einsum("bkr,br->bk", P, v), asked, atol=1e-7)
+    np.testing.assert_allclose(solve_quadratic(rows, h, c, v), v, atol=1e-7)
+
+
+@pytest.mark.parametrize("kernel", ["numpy", "numba"])
+@pytest.mark.parametrize("seed", range(4))
+def test_points_that_only_pairs_hold_are_certified(kernel, seed):
+    """Four points have no edge, one of them no pair: their rows are hard cases of the secular equation."""
+    if kernel == "numba":
+        pytest.importorskip("numba")
+    rng = np.random.default_rng(seed)
+    X = np.vstack([rng.normal(size=(30, 2)), 1e3 * rng.normal(size=(4, 2))])
+    A = np.exp(-0.5 * np.sum((X[:, None] - X[None]) ** 2, axis=2))
+    np.fill_diagonal(A, 0)
+    must = [(30, 0), (31, 1), (31, 2), (32, 3), (5, 6), (7, 8)]
+    cannot = [(30, 9), (31, 10), (31, 11), (12, 13), (14, 15)]
+    pairs = nm.Pairs(34, must_link=must, cannot_link=cannot)
+    problem = nm.pcp(nm.laplacian(sp.csr_array(A)), pairs, gamma=80.0)
+    found = problem.solve("bcd", tol=1e-7, kernel=kernel, random_state=seed)
+    assert found.status.name == "OPTIMAL"
+    assert found.certificate.relative_gap <= 1e-7
+    assert found.objective == pytest.approx(problem.solve("interior", tol=1e-8).objective, rel=3e-7)
+
+
 @pytest.mark.parametrize("k", [2, 3, 6])
 def test_rows_are_exact_where_the_neighbours_are_almost_dependent(k):
     """Near a low-rank optimum the rows P lie in a few directions; the gradient must still vanish."""

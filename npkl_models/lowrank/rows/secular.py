@@ -94,6 +94,7 @@ class SpectralSystem:
         self.total = self.energy.sum(axis=1)
         self.low = -self.values[:, 0]
         self.near = self.low + SINGULAR * self.values[:, -1]  # the smallest mu that rounding tells from low
+        self.lowest = self.values <= (self.values[:, 0] + PARALLEL * self.values[:, -1])[:, None]
 
     def norm2(self, mu: Array) -> tuple[Array, Array]:
         """The sum of energy / (mu + values)^2, and its derivative."""
@@ -103,9 +104,10 @@ class SpectralSystem:
         return ratio.sum(axis=1), -2 * (ratio / shifted).sum(axis=1)
 
     def solution(self, mu: Array) -> Array:
-        """v(mu), without the components for which mu + values is zero."""
+        """v(mu), without the components for which mu + values is zero to rounding."""
         shifted = mu[:, None] + self.values
-        shifted = np.where(np.abs(shifted) < 1e-300, np.inf, shifted)
+        none = self.lowest & (mu <= self.near)[:, None]
+        shifted = np.where(none | (np.abs(shifted) < 1e-300), np.inf, shifted)
         return np.einsum("brk,bk->br", self.E, self.alpha / shifted)
 
     def null_direction(self, old: Array) -> Array:
@@ -113,8 +115,7 @@ class SpectralSystem:
 
         Among equally good vectors the nearest to the old row keeps the sweeps at rest.
         """
-        lowest = self.values <= (self.values[:, 0] + PARALLEL * self.values[:, -1])[:, None]
-        part = np.einsum("brk,br->bk", self.E, old) * lowest
+        part = np.einsum("brk,br->bk", self.E, old) * self.lowest
         part[:, 0] += np.where(part[:, 0] < 0, -1.0, 1.0) * PARALLEL * (1e-300 + np.linalg.norm(old, axis=1))
         null = np.einsum("brk,bk->br", self.E, part)
         return null / np.linalg.norm(null, axis=1)[:, None]
