@@ -69,8 +69,10 @@ def check_picture(path: Path | None) -> None:
 
 def write_picture(path: Path, ax: Any) -> None:
     """Write the figure of the given axes to a file and close the figure, which pyplot would keep."""
-    save_figure(ax.figure, path)
-    optional("matplotlib.pyplot", "plot", "plot").close(ax.figure)
+    try:
+        save_figure(ax.figure, path)
+    finally:
+        optional("matplotlib.pyplot", "plot", "plot").close(ax.figure)
 
 
 def write(path: Path, solution: Solution) -> None:

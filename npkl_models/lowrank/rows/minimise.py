@@ -145,7 +145,7 @@ def solve_quadratic(rows: RowProblem, h: Array, c: Array, old: Array) -> Array:
     if rows.radius is None and not bool(np.any(rows.quartic > 0)):
         return shifted_solve(rows.mu0, W, c)
     s_old = np.einsum("br,br->b", old, old)
-    if len(W) == 1 or W.shape[1] >= W.shape[2]:
+    if len(W) == 1 or W.shape[1] >= W.shape[2]:  # one row is mostly one that compiled code has left
         return _by_directions(rows, W, c, old, s_old)
     gram = GramSystem(W, c)
     mu = secular_root(gram, rows.mu0, rows.quartic, rows.radius, s_old)
