@@ -1,12 +1,11 @@
-"""Clusters and audits from pairs of which some are wrong, beside other methods, on twelve sets.
+"""Clusters from pairs of which some are wrong, beside other methods, on twelve sets.
 
 ``python wrong_pairs.py [SET ...] [--draws 10] [--first 10] [--folder DIR] [--jobs 2]`` draws pairs of both
 kinds, turns a share of them round, and gives them with standardised columns (at most 300 points) and the
 number of classes to every method. Draws are numbered from ``--first`` on. It prints a line of JSON for each
 budget, noise and method: the adjusted Rand index over all points and over points without a pair, in the mean
 over the sets and draws, its paired difference to NPKLClustering with the standard error over draws, and CPU
-seconds. Then a table of the sets. A second part has the audits: area under the precision-recall curve, Brier
-score and calibration.
+seconds. Then a table of the sets. ``wrong_pairs_audits.py`` judges the audits.
 
 The sets of OPEN were looked at while the model was made, with draws below 10. The sets of LAST were run at
 the end and chose nothing. The weights of PCKMeans and MPCKMeans, and the gamma of ITML (of metric-learn, if
@@ -29,12 +28,11 @@ from common import report
 from comparison import modern
 from pckmeans import pckmeans
 from sklearn.cluster import KMeans
-from sklearn.metrics import adjusted_rand_score, average_precision_score
+from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelSpreading
 
 import npkl_models as nm
-from npkl_models.applications.audit import audit_pairs
 from npkl_models.applications.signed import signed_spectral
 from npkl_models.task_cache import Failure, sweep
 
@@ -146,21 +144,6 @@ def one(method: str, name: str, budget: str, kind: str, share: float, seed: int)
     return [float(adjusted_rand_score(y, labels)), float(apart), taken]
 
 
-def audited(name: str, budget: str, kind: str, share: float, seed: int) -> list[list[float]]:
-    """The truth about each pair, its probability of being wrong by the model, and scores of other audits."""
-    X, y = points(name)
-    k, L = len(np.unique(y)), nm.laplacian(X, NEIGHBORS, shift=0.1)
-    pairs, wrong = drawn(y, budget, kind, share, seed)
-    solution = nm.pcp(L, pairs, gamma=3.0, cannot=-1 / (k - 1)).solve(tol=1e-4)
-    said = audit_pairs(solution, k).noise.wrong
-    older = audit_pairs(nm.pcp(L, pairs, gamma=10.0).solve(tol=1e-4))
-    place = {tuple(ends): score for ends, score in zip(older.pairs.tolist(), older.score, strict=True)}
-    score = [place[i, j] for i, j in zip(pairs.i.tolist(), pairs.j.tolist(), strict=True)]
-    labels = signed_spectral(L, pairs, k, random_state=seed)
-    broken = (labels[pairs.i] == labels[pairs.j]) != (pairs.sign > 0)
-    return [wrong.astype(float).tolist(), said.tolist(), score, broken.astype(float).tolist()]
-
-
 def seeds(given: argparse.Namespace) -> range:
     """The numbers of the draws."""
     return range(given.first, given.first + given.draws)
@@ -191,6 +174,15 @@ def clusters(given: argparse.Namespace) -> None:
             compared(given, (budget, kind, share), shown, failed)
 
 
+def by_set(given: argparse.Namespace, values: np.ndarray, ours: np.ndarray) -> dict[str, list[float]]:
+    """For each set the index, CPU seconds, and the lead of ours with its standard error over the draws."""
+    lead = ours[:, :, 0] - values[:, :, 0]
+    error = np.nanstd(lead, axis=1, ddof=1) / np.sqrt(np.sum(~np.isnan(lead), axis=1))
+    found = np.nanmean(values[:, :, 0], axis=1), np.nanmean(values[:, :, 2], axis=1), np.nanmean(lead, axis=1)
+    table = np.round(np.column_stack([*found, error]), 4).tolist()
+    return dict(zip(given.sets, table, strict=True))
+
+
 def compared(
     given: argparse.Namespace, case: tuple[str, str, float], shown: dict[str, np.ndarray],
     failed: dict[str, int],
@@ -208,6 +200,7 @@ def compared(
             ahead=round(float(behind.mean()), 3) if behind.size else None, error=round(float(error), 3),
             outside=round(float(np.nanmean(values[:, :, 1])), 3),
             seconds=round(float(np.nanmean(values[:, :, 2])), 2), failed=failed[method],
+            by_set=by_set(given, values, shown.get("NPKLClustering", values)),
         )  # fmt: skip
     print(f"{' '.join(map(str, case))}: {' '.join(given.sets)}", file=sys.stderr)
     for method, values in shown.items():
@@ -215,57 +208,23 @@ def compared(
         print(f"  {method:38}", " ".join(f"{value:6.2f}" for value in row), file=sys.stderr)
 
 
-def deciles(said: np.ndarray, wrong: np.ndarray) -> list[tuple[float, float]]:
-    """Mean probability and share of wrong pairs, for each tenth of the scale with at least 50 pairs."""
-    place = np.minimum((10 * said).astype(int), 9)
-    parts = [place == tenth for tenth in range(10)]
-    return [(float(said[p].mean()), float(wrong[p].mean())) for p in parts if p.sum() >= 50]
-
-
-def audits(given: argparse.Namespace) -> None:
-    """The second part. A table of what is said and true has an error even if the probabilities have none."""
-    cases = [(kind, share) for kind, share in NOISE if share > 0]
-    tasks = {
-        f"audit {name} {budget} {kind} {share} {seed}": partial(audited, name, budget, kind, share, seed)
-        for budget in given.budgets for kind, share in cases for name in given.sets
-        for seed in seeds(given)
-    }  # fmt: skip
-    found = sweep(tasks, given.jobs, given.folder)
-    for budget in given.budgets:
-        for kind, share in cases:
-            runs = [
-                np.array(found[f"audit {name} {budget} {kind} {share} {seed}"])
-                for name in given.sets for seed in seeds(given)
-            ]  # fmt: skip
-            areas = [[average_precision_score(run[0], score) for score in run[1:]] for run in runs]
-            model, older, spectral = np.mean(areas, axis=0)
-            every = np.concatenate(runs, axis=1)
-            rng = np.random.default_rng(0)
-            lucky = [deciles(every[1], rng.random(every[1].size) < every[1]) for _ in range(50)]
-            perfect = np.mean([max(abs(said - true) for said, true in part) for part in lucky])
-            report(
-                benchmark="wrong_pairs_audit", budget=budget, turned=kind, noise=share, sets=len(given.sets),
-                draws=given.draws, first=given.first, model=round(model, 3), score=round(older, 3),
-                signed=round(spectral, 3), brier=round(float(np.mean((every[1] - every[0]) ** 2)), 3),
-                said_and_true=np.round(deciles(every[1], every[0]), 2).tolist(),
-                without_error=round(float(perfect), 2),
-            )  # fmt: skip
+def options(about: str) -> argparse.ArgumentParser:
+    """The sets, draws and budgets, and where results are kept."""
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("sets", nargs="*", default=list(OPEN + LAST))
+    parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--budgets", nargs="+", default=list(BUDGETS), choices=list(BUDGETS))
+    parser.add_argument("--folder")
+    parser.add_argument("--jobs", type=int, default=1)
+    return parser
 
 
 def main() -> None:
     """Run it."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sets", nargs="*", default=list(OPEN + LAST))
-    parser.add_argument("--draws", type=int, default=10)
-    parser.add_argument("--first", type=int, default=0)
+    parser = options(__doc__)
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
-    parser.add_argument("--budgets", nargs="+", default=list(BUDGETS), choices=list(BUDGETS))
-    parser.add_argument("--folder")
-    parser.add_argument("--jobs", type=int, default=1)
-    given = parser.parse_args()
-    clusters(given)
-    if "NPKLClustering" in given.methods:
-        audits(given)
+    clusters(parser.parse_args())
 
 
 if __name__ == "__main__":
