@@ -144,7 +144,7 @@ def held_out_sensitivity(solution: Solution, held: LossTerm) -> Sensitivity:
             "a derivative of the kernel must be at a problem with smooth losses and without equalities or "
             f"bounds, got {problem!r}; squared_hinge, huber and square are smooth"
         )
-    point = _stationary(problem, objective, problem.drop(V))
+    point = stationary_factor(problem, objective, problem.drop(V))
     slope = held.derivative(held.functional.value_of_factor(point.V))
     wanted = 2 * objective.drop(held.functional.adjoint(slope) @ point.V)
     turned = objective.lift(_solve(objective, point, wanted))
@@ -167,7 +167,7 @@ def _solved(solution: Solution) -> tuple[Statement, Array]:
     return solution.problem, solution.V
 
 
-def _stationary(problem: Statement, objective: FactorObjective, W: Array) -> Point:
+def stationary_factor(problem: Statement, objective: FactorObjective, W: Array) -> Point:
     """A certified stationary factor near W, of full rank, with orthogonal columns; a few ranks are tried."""
     U, s, _ = np.linalg.svd(W, full_matrices=False)
     gap, before = np.inf, 0

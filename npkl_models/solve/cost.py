@@ -21,6 +21,7 @@ EIGH = 2e-10  # seconds, times order^3
 CERTIFICATE, PROVED_BY = 2e-3, 1.5e-2  # seconds of any certificate; further ones without all eigenvalues
 SPECTRUM, LANCZOS = 4e-10, 6e-7  # with all eigenvalues, times order^3; else times the entries of the slack
 PROOF = 4e-11  # seconds, times order^3, of a certificate by a dense factorisation
+ENDING = 6.0  # the certificate at the end of a sparse run takes so many times as long as a usual one
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,11 @@ class Cost:
 def proof_seconds(order: int) -> float:
     """Predicted seconds of the certificate at the end of a run; 0 above the order of dense factorisations."""
     return PROOF * float(order) ** 3 if order <= DENSE_CHOLESKY else 0.0
+
+
+def last_seconds(problem: Statement) -> float:
+    """Predicted seconds of the certificate at the end of a run, dense or sparse."""
+    return proof_seconds(problem.order) or ENDING * certificate_seconds(problem)
 
 
 def certificate_seconds(problem: Statement) -> float:

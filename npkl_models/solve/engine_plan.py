@@ -10,7 +10,7 @@ from npkl_models.answer.solution import Status
 from npkl_models.errors import UnsupportedError
 from npkl_models.model.statement import Statement
 from npkl_models.proof.factorisation import DENSE_CHOLESKY, can_factorise
-from npkl_models.solve.cost import proof_seconds
+from npkl_models.solve.cost import last_seconds
 from npkl_models.solve.engine import Engine
 from npkl_models.solve.judge import Claim
 from npkl_models.solve.looks import Run
@@ -49,7 +49,7 @@ class EnginePlan(ABC):
             return Claim(None, None, Status.FAILED, message=f"{type(error).__name__}: {error}")
         if watch.rigour == "proved":
             _require_factorisable(self.problem, engine)
-        watch.expect(proof_seconds(self.problem.order))
+        watch.expect(last_seconds(self.problem))
         run = Run(self.problem, engine, watch)
         status = watch.attempt(lambda: run.until(self.options.max_iter or self.iterations))
         return run.claim(status)

@@ -39,7 +39,7 @@ COLUMNS = (
 LOG_EVERY = 1.0  # seconds
 KEPT = 4  # the number of certificates that a watch remembers
 LATE = 0.5  # if less than this share of a certificate's seconds is left, only a quick certificate is made
-GRACE = 0.25  # a certificate may end this share of the limit too late; then Lanczos runs are cut
+GRACE = 0.1  # a certificate may end this share of the limit too late; then Lanczos runs are cut
 KEPT_BACK = 0.5  # at most this share of the limit is kept for a certificate whose seconds are only predicted
 BROKEN = (np.linalg.LinAlgError, ArithmeticError)  # errors that numbers out of range cause
 
@@ -129,8 +129,8 @@ class Watch:
 
     @property
     def late(self) -> bool:
-        """Whether less than half of the seconds that a certificate needs are left."""
-        return self.left < LATE * max(self._proof, self._expected)
+        """Whether less than half of the seconds that are kept for a certificate are left."""
+        return self.left < LATE * self.proof_ahead
 
     @property
     def history(self) -> History:
