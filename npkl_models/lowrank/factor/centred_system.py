@@ -13,9 +13,9 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import SuperLU
 
 from npkl_models.linalg import Array, Index, Matrix, norm_bound, positions, symmetric_lu
+from npkl_models.linalg.cholesky import Cholesky, available
 from npkl_models.lowrank.factor.held import held_rows
 from npkl_models.model.facts import fact
 from npkl_models.model.functionals import SquaredDistances
@@ -84,7 +84,10 @@ class CentredSystem:
         degrees = np.asarray(whole.sum(axis=1)).ravel()
         inner = sp.csc_array(sp.diags_array(2 * degrees[first]) - whole[first][:, first])
         place = np.empty(n, dtype=np.intp)  # places in the order of elimination
-        place[first], place[last] = symmetric_lu(inner).perm_c, m + np.arange(last.size)
+        first_factor = symmetric_lu(inner)
+        place[first], place[last] = first_factor.perm_c, m + np.arange(last.size)
+        self.filled = float(first_factor.L.nnz)  # entries of a factor for r = 1
+        self._laid_out: dict[int, Cholesky | None] = {}  # of the last number of columns
         self.points = np.argsort(place)
         signs = np.concatenate([ones, -ones])
         self.edges = sp.csr_array((signs, (shared, np.concatenate([place[i], place[j]]))), shape=(i.size, n))
@@ -126,29 +129,44 @@ class CentredSystem:
         outer = (2 * bend[:, None] * G)[:, :, None] * G[:, None, :]
         blocks = np.asarray(self.scatter @ outer.reshape(-1, r * r)).reshape(-1, r, r)
         blocks[:, range(r), range(r)] += scalar[:, None]
-        rows = sp.bsr_array((blocks, self.pattern.indices, self.pattern.indptr), shape=(m * r, m * r)).tocsr()
-        factor = symmetric_lu(
-            sp.csc_array((rows.data, rows.indices, rows.indptr), shape=rows.shape), "NATURAL"
-        )
-        images, mixed, constants = self._correction(factor, tau, r)
+        backward = self._factorised(blocks)
+        images, mixed, constants = self._correction(backward, tau, r)
 
         def solve(right: Array) -> Array:
-            x = factor.solve(right[self.points[:m]].ravel())
+            x = backward(right[self.points[:m]].ravel())
             if self.centred:
                 x = x - images @ (mixed @ (constants.T @ x))
             out = np.zeros((n, r))
             out[self.points[:m]] = x.reshape(m, r)
             return out - out.mean(axis=0) if self.centred else out
 
-        filled = float(factor.L.nnz)
-        return solve, filled**2 / (m * r) / FLOPS
+        return solve, (self.filled * r**2) ** 2 / (m * r) / FLOPS
 
-    def _correction(self, factor: SuperLU, tau: float, r: int) -> tuple[Array, Array, Array]:
+    def _factorised(self, blocks: Array) -> Callable[[Array], Array]:
+        """The map of right-hand sides to solutions: by CHOLMOD if it is there and the matrix is definite."""
+        r, m = blocks.shape[1], self.moving
+        shape, inner = (m * r, m * r), (self.pattern.indices, self.pattern.indptr)
+        if r not in self._laid_out:
+            numbers = np.arange(blocks.size, dtype=float).reshape(blocks.shape)
+            numbered = sp.bsr_array((numbers, *inner), shape=shape).tocsr()
+            self._laid_out = {r: Cholesky(numbered) if available() else None}
+        cholesky = self._laid_out[r]
+        found = None if cholesky is None else cholesky.factorise(blocks.ravel())
+        if found is not None:
+            return found
+        rows = sp.bsr_array((blocks, *inner), shape=shape).tocsr()
+        return symmetric_lu(
+            sp.csc_array((rows.data, rows.indices, rows.indptr), shape=shape), "NATURAL"
+        ).solve
+
+    def _correction(
+        self, backward: Callable[[Array], Array], tau: float, r: int
+    ) -> tuple[Array, Array, Array]:
         """The rank-r correction that makes a solution one over centred directions."""
         constants = np.tile(np.eye(r), (self.moving if self.centred else 0, 1))
         if not self.centred:
             return constants, constants, constants
-        images = factor.solve(constants)
+        images = backward(constants)
         less = -(self.c + tau) / self.n
         mixed = less * np.linalg.inv(np.eye(r) + less * (constants.T @ images))
         return images, mixed, constants
