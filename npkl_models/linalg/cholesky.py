@@ -1,89 +1,126 @@
-"""Sparse Cholesky factorisations of matrices that share a pattern, by CHOLMOD where it is installed.
+"""Sparse factors of symmetric matrices of one pattern: CHOLMOD's where CVXOPT is installed, else SuperLU's.
 
-CHOLMOD (Chen, Davis, Hager & Rajamanickam, "Algorithm 887", ACM Transactions on Mathematical Software 35,
-2008) works on dense blocks. It comes with the optional package cvxopt, whose licence is the GPL.
+CHOLMOD (Chen, Davis, Hager & Rajamanickam 2008) factorises dense blocks by BLAS, does half the operations
+of an LU factorisation, and analyses a pattern once. It fails for a matrix that is not positive definite,
+which SuperLU then factorises. CVXOPT is under the GPL and optional: the extra `cholmod` installs it.
 """
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from importlib import import_module
+from threading import Lock
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.linalg import Array, Matrix
+from npkl_models.linalg import Array, Index, symmetric_lu
 
-SUPERNODAL = 2  # CHOLMOD's name for factors in dense blocks
+WORTH = 1_000  # order of a matrix from which on CHOLMOD is tried
+OPTIONS = {"supernodal": 2, "nmethods": 1, "postorder": True}  # Cholesky factors, in the order that is given
+_lock = Lock()  # the options are CVXOPT's, one set for all threads
+
+
+class Factor(Protocol):
+    """A factorised matrix."""
+
+    def solve(self, right: Array) -> Array:
+        """The solution for right-hand sides (n,) or (n x k)."""
 
 
 @cache
-def _package() -> Any:
-    """The package cvxopt, or None."""
+def cvxopt() -> Any:
+    """The package CVXOPT with its CHOLMOD, or None where it cannot be imported."""
     try:
-        importlib.import_module("cvxopt.cholmod")
+        import_module("cvxopt.cholmod")
+        return import_module("cvxopt")
     except ImportError:
         return None
-    return importlib.import_module("cvxopt")
 
 
-def available() -> bool:
-    """Whether CHOLMOD is installed."""
-    return _package() is not None
+class SymmetricFactors:
+    """Factorises symmetric matrices (n x n) of one pattern, in the order of their rows.
 
-
-class Cholesky:
-    """Factorisations P = L L' of symmetric matrices with one pattern, without a change of the order.
-
-    Parameters
-    ----------
-    pattern : sparse matrix of shape (n, n)
-        A symmetric matrix. Its values are numbers of a caller's list, from 0: see ``positions``.
-
-    Attributes
-    ----------
-    positions : ndarray of int
-        For each entry of the lower triangle, the place of its value in the caller's list.
+    ``indptr`` and ``indices`` are the pattern of the upper triangle in CSR, with sorted indices and a full
+    diagonal. Entries below the diagonal may be stored, but they are ignored.
     """
 
-    def __init__(self, pattern: Matrix) -> None:
-        lower = sp.tril(pattern, format="csc").tocoo()
-        self.positions = np.asarray(lower.data, dtype=np.intp)
-        package = _package()
-        n = int(pattern.shape[0])
-        at = (package.matrix(part.astype(np.int64)) for part in lower.coords)
-        self._matrix = package.spmatrix(1.0, *at, (n, n))
-        self._symbolic = self._with_options(
-            lambda: package.cholmod.symbolic(self._matrix, p=package.matrix(np.arange(n, dtype=np.int64)))
-        )
+    def __init__(self, indptr: Index, indices: Index) -> None:
+        self.indptr, self.indices, self.size = indptr, indices, indptr.size - 1
+        self.turn = 0  # the number of factorisations by CHOLMOD, which share their memory
+        self._analysed: tuple[Any, Any] | None = None
+        self._spread: Any = None
 
-    def factorise(self, values: Array) -> Callable[[Array], Array] | None:
-        """The map of right-hand sides (n, or n x k) to solutions; None if the matrix is not definite.
+    def at(self, data: Array) -> tuple[Factor, bool]:
+        """(factor, whether it proves the matrix definite up to rounding) for the entries of the pattern.
 
-        ``values`` is the caller's list. The map of an earlier call must not be used any more.
+        CHOLMOD's factors are valid until the next call. A matrix that is singular to rounding raises a
+        RuntimeError.
         """
-        package = _package()
-        self._matrix.V = package.matrix(np.ascontiguousarray(values[self.positions]))
-        try:
-            self._with_options(lambda: package.cholmod.numeric(self._matrix, self._symbolic))
-        except ArithmeticError:
-            return None
-        return self._solve
+        if self.size >= WORTH and cvxopt() is not None:
+            found = self._cholesky(data)
+            if found is not None:
+                return found, True
+        return symmetric_lu(self._whole(data), "NATURAL"), False
 
-    def _solve(self, right: Array) -> Array:
-        x = _package().matrix(np.array(right, dtype=float))
-        _package().cholmod.solve(self._symbolic, x)
-        return np.array(x).reshape(np.shape(right))
+    def _cholesky(self, data: Array) -> _Cholesky | None:
+        """Cholesky factors; None if the matrix is not positive definite."""
+        package, self.turn = cvxopt(), self.turn + 1
+        with _options(package.cholmod):
+            if self._analysed is None:
+                columns = np.repeat(np.arange(self.size), np.diff(self.indptr))
+                entries = (data, self.indices.astype(np.int64), columns.astype(np.int64))
+                A = package.spmatrix(*map(package.matrix, entries), (self.size, self.size))
+                order = package.matrix(np.arange(self.size, dtype=np.int64))
+                self._analysed = A, package.cholmod.symbolic(A, order)
+            A, factor = self._analysed
+            A.V = package.matrix(data)
+            try:
+                package.cholmod.numeric(A, factor)
+            except ArithmeticError:
+                return None
+            finite = np.isfinite(np.sum(package.cholmod.diag(factor)))
+        return _Cholesky(self, factor) if finite else None
 
-    def _with_options(self, work: Callable[[], Any]) -> Any:
-        """Do the work with factors in dense blocks; options of CHOLMOD belong to the whole process."""
-        options = _package().cholmod.options
-        before = dict(options)
-        options["supernodal"] = SUPERNODAL
+    def _whole(self, data: Array) -> Any:
+        """The whole matrix in CSC."""
+        if self._spread is None:
+            places = np.arange(1, data.size + 1)  # not from zero, because sums drop zeros
+            upper = sp.csr_array((places, self.indices, self.indptr), shape=(self.size, self.size))
+            self._spread = sp.csc_array(sp.triu(upper) + sp.triu(upper, 1).T)
+            self._spread.data -= 1
+        out = self._spread
+        return sp.csc_array((data[out.data], out.indices, out.indptr), shape=out.shape)
+
+
+class _Cholesky:
+    """The factors of the last matrix that a `SymmetricFactors` has factorised by CHOLMOD."""
+
+    def __init__(self, owner: SymmetricFactors, factor: Any) -> None:
+        self.owner, self.factor, self.turn = owner, factor, owner.turn
+
+    def solve(self, right: Array) -> Array:
+        if self.turn != self.owner.turn:
+            raise RuntimeError("a later factorisation has overwritten these factors")
+        package = cvxopt()
+        x = package.matrix(np.asarray(right, dtype=float))
+        with _options(package.cholmod):
+            package.cholmod.solve(self.factor, x)
+        out: Array = np.array(x).reshape(right.shape)
+        return out
+
+
+@contextmanager
+def _options(cholmod: Any) -> Iterator[None]:
+    """Our options of CHOLMOD; the caller's are there again afterwards."""
+    with _lock:
+        before = dict(cholmod.options)
+        cholmod.options.update(OPTIONS)
         try:
-            return work()
+            yield
         finally:
-            options.clear()
-            options.update(before)
+            cholmod.options.clear()
+            cholmod.options.update(before)

@@ -6,7 +6,6 @@ import scipy.sparse as sp
 
 import npkl_models as nm
 from npkl_models.linalg import cholesky
-from npkl_models.lowrank.factor import centred_system
 
 pytest.importorskip("cvxopt", reason="needs the optional package cvxopt")
 
@@ -17,34 +16,58 @@ def matrix(n, seed, shift):
     return sp.csr_array(A + A.T + shift * sp.eye_array(n))
 
 
-def numbered(A):
-    return sp.csr_array((np.arange(A.nnz, dtype=float), A.indices, A.indptr), shape=A.shape)
+def upper(A):
+    return sp.csr_array(sp.triu(A, format="csr"))
+
+
+@pytest.fixture(autouse=True)
+def small_matrices_too(monkeypatch):
+    monkeypatch.setattr(cholesky, "WORTH", 1)
 
 
 @pytest.mark.parametrize("n", [1, 7, 300])
-def test_solutions_are_those_of_scipy_for_several_values_on_one_pattern(n):
-    first = matrix(n, 0, 0.0 if n > 1 else 1.0)
-    first = sp.csr_array(first + n * sp.eye_array(n))
-    found = cholesky.Cholesky(numbered(first))
+def test_solutions_are_right_for_several_values_on_one_pattern(n):
+    A = upper(matrix(n, 0, 2.0 * n))
+    factors = cholesky.SymmetricFactors(A.indptr, A.indices)
     for turn in (1.0, 2.0):
-        A = sp.csr_array((first.data * turn, first.indices, first.indptr), shape=first.shape)
-        solve = found.factorise(A.data)
+        whole = turn * (A + sp.triu(A, 1).T)
+        factor, definite = factors.at(turn * A.data)
+        assert definite
         for right in (np.ones(n), np.eye(n)[:, : min(n, 3)]):
-            np.testing.assert_allclose(A @ solve(right), right, atol=1e-10)
+            np.testing.assert_allclose(whole @ factor.solve(right), right, atol=1e-10)
 
 
-def test_an_indefinite_matrix_has_no_factor_and_the_next_definite_one_has():
-    A = matrix(50, 1, 100.0)
-    found = cholesky.Cholesky(numbered(A))
-    assert found.factorise(-A.data) is None
-    np.testing.assert_allclose(A @ found.factorise(A.data)(np.ones(50)), np.ones(50), atol=1e-10)
+def test_an_indefinite_matrix_is_left_to_superlu_and_the_next_definite_one_is_not():
+    A = upper(matrix(50, 1, 100.0))
+    factors = cholesky.SymmetricFactors(A.indptr, A.indices)
+    whole = A + sp.triu(A, 1).T
+    for sign in (-1.0, 1.0):
+        factor, definite = factors.at(sign * A.data)
+        assert definite == (sign > 0)
+        np.testing.assert_allclose(sign * whole @ factor.solve(np.ones(50)), np.ones(50), atol=1e-10)
+
+
+def test_factors_that_were_overwritten_are_refused():
+    A = upper(matrix(20, 2, 50.0))
+    factors = cholesky.SymmetricFactors(A.indptr, A.indices)
+    first, _ = factors.at(A.data)
+    factors.at(2 * A.data)
+    with pytest.raises(RuntimeError, match="overwritten"):
+        first.solve(np.ones(20))
+
+
+def test_numbers_out_of_range_are_no_factor():
+    A = upper(matrix(20, 2, 50.0))
+    factors = cholesky.SymmetricFactors(A.indptr, A.indices)
+    assert factors._cholesky(np.full(A.nnz, np.nan)) is None
 
 
 def test_the_options_of_the_process_stay_as_they_were():
     from cvxopt import cholmod
 
     before = dict(cholmod.options)
-    cholesky.Cholesky(numbered(matrix(20, 2, 50.0)))
+    A = upper(matrix(20, 2, 50.0))
+    cholesky.SymmetricFactors(A.indptr, A.indices).at(A.data)
     assert dict(cholmod.options) == before
 
 
@@ -58,13 +81,13 @@ def test_localisation_is_the_same_with_cholmod_and_without(anchors, monkeypatch)
     known = (i[near], j[near], d[near] * (1 + 0.02 * rng.normal(size=near.sum())))
     held = {"anchors": (np.arange(anchors), X[:anchors])} if anchors else {}
     question = nm.distances(known, 80, **held, penalty=-0.01)
-    solutions = []
+    solutions, found = [], cholesky.SymmetricFactors._cholesky
     used = []
-    for there in (True, False):
-        monkeypatch.setattr(centred_system, "available", lambda there=there: there)
-        monkeypatch.setattr(
-            centred_system, "Cholesky", lambda pattern: used.append(1) or cholesky.Cholesky(pattern)
-        )
+    monkeypatch.setattr(
+        cholesky.SymmetricFactors, "_cholesky", lambda self, data: used.append(1) or found(self, data)
+    )
+    for least in (1, 10**9):
+        monkeypatch.setattr(cholesky, "WORTH", least)
         solutions.append(question.solve("burer_monteiro", tol=1e-6, random_state=0))
     assert used
     assert [s.status for s in solutions] == [nm.Status.OPTIMAL] * 2
@@ -72,13 +95,16 @@ def test_localisation_is_the_same_with_cholmod_and_without(anchors, monkeypatch)
     assert solutions[0].objective == pytest.approx(solutions[1].objective, abs=3e-6 * scale)
 
 
-def test_without_the_package_nothing_is_asked_of_it(monkeypatch):
-    monkeypatch.setattr(cholesky.importlib, "import_module", _missing)
-    cholesky._package.cache_clear()
+def test_without_the_package_superlu_factorises(monkeypatch):
+    monkeypatch.setattr(cholesky, "import_module", _missing)
+    cholesky.cvxopt.cache_clear()
+    A = upper(matrix(20, 2, 50.0))
     try:
-        assert not cholesky.available()
+        factor, definite = cholesky.SymmetricFactors(A.indptr, A.indices).at(A.data)
     finally:
-        cholesky._package.cache_clear()
+        cholesky.cvxopt.cache_clear()
+    assert not definite
+    np.testing.assert_allclose((A + sp.triu(A, 1).T) @ factor.solve(np.ones(20)), np.ones(20), atol=1e-10)
 
 
 def _missing(name):
