@@ -27,6 +27,8 @@ APART_SWEEP, APART_ROW = 1.3e-3, 4e-6  # seconds of a compiled sweep of distance
 APART_SWEEPS = 12.0  # these sweeps per root of n (examples/benchmarks/distances.py, 60 to 1,000 points)
 APART_STIFF = 30.0  # above this stiffness, Newton steps follow the sweeps of distances
 APART_PIECES = 4.0  # factor for losses of several pieces
+COMPARED_SWEEPS, COMPARED_PLACE = 40, 1.5e-9  # sweeps; seconds of a number of a comparison in a row
+COMPARED_PIECES = 10.0  # factor for losses of comparisons with kinks
 AFTER_SWEEPS = 0.5  # factor for Newton steps after sweeps with a dense cost: fewer columns are left
 DENSE_STEPS = 10.0  # number of factorisations of blocks of distances with a dense cost
 SMOOTHING = 20  # products to estimate the smallest eigenvalue of C
@@ -97,6 +99,15 @@ def apart_cost(problem: Statement, row: float) -> Cost:
     if (stiffness(problem) or 0.0) > APART_STIFF:
         seconds += newton.seconds * (AFTER_SWEEPS if dense_cost(problem) else 1.0)
     return Cost(seconds, newton.bytes, anytime=True)
+
+
+def compared_cost(problem: Statement, row: float) -> Cost:
+    """The cost of sweeps over rows of comparisons of distances."""
+    base = factor_cost(problem, COMPARED_SWEEPS)
+    places = 3.0 * sum(problem.sizes) * auto_rank(problem)
+    kinked = 1.0 if all(term.loss.smooth for term in problem.terms) else COMPARED_PIECES
+    seconds = COMPARED_SWEEPS * kinked * COMPARED_PLACE * places * row / ROW_COMPILED
+    return Cost(seconds + base.seconds / COMPARED_SWEEPS, base.bytes, anytime=True)
 
 
 def apart_seconds(n: int, row: float) -> float:

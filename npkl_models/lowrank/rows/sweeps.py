@@ -14,7 +14,8 @@ from npkl_models.errors import MissingDependencyError, UnsupportedError
 from npkl_models.linalg import Array, Index, Matrix, without_diagonal
 from npkl_models.linalg.compile import Loop, available
 from npkl_models.linalg.owned import frozen
-from npkl_models.lowrank.cost import ROW_COMPILED, apart_cost, factor_cost
+from npkl_models.lowrank.comparisons import compares, on_ramps
+from npkl_models.lowrank.cost import ROW_COMPILED, apart_cost, compared_cost, factor_cost
 from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.factor.rank import auto_rank
 from npkl_models.lowrank.rows.layout import PairTables, Table, color_classes, color_graph
@@ -27,6 +28,7 @@ from npkl_models.solve.cost import Cost, product_entries
 
 SWEEP = Loop("npkl_models.lowrank.rows.compiled", "sweep", 4.0)
 SWEEP_BY_PIECES = Loop("npkl_models.lowrank.rows.compiled_pieces", "sweep_by_pieces", 7.0)
+SWEEP_COMPARED = Loop("npkl_models.lowrank.rows.compiled_compare", "sweep_compared", 5.0)
 SWEEP_APART = Loop("npkl_models.lowrank.rows.compiled_apart", "sweep_apart", 5.0)
 IN_NUMPY = 8.0  # time in numpy over compiled time: the median of iris, wine, and Gaussians to 2,000 points
 VAST = 40_000_000  # numbers of a factor from which on a certificate needs the memory of the last iterates
@@ -47,12 +49,16 @@ class Sweeper:
         cost = problem.cost if cost is None else cost
         self.mu0 = 2 * (cost.diagonal() + pairs.linear)
         self.whole = cost
-        self.incidence = PairTables(pairs)
         self.compiled = compiled
         self.order: Index = np.arange(problem.n)
         self.classes: list[list[tuple[Table, Matrix]]] = []
         self.left = 0  # number of rows of the last sweep that compiled code did not solve
         self.begin(random_state)
+
+    @cached_property
+    def incidence(self) -> PairTables:
+        """The pairs of each point."""
+        return PairTables(self.pairs)
 
     @cached_property
     def off(self) -> Matrix:
@@ -156,6 +162,8 @@ class Sweeper:
 
 def loop_of(problem: Statement) -> Loop | None:
     """The compiled sweep that supports the losses of the problem, or None."""
+    if compares(problem):
+        return SWEEP_COMPARED if on_ramps(problem) else None
     if quadratic_conjugates(problem) is not None:
         return None
     straight = all(term.loss.quadratic for term in problem.terms)
@@ -196,6 +204,8 @@ def numpy_seconds(problem: Statement) -> float:
 
 def sweeping(problem: Statement, row: float) -> Cost:
     """The predicted cost of block coordinate descent; ``row`` are the seconds for a row of a sweep."""
+    if compares(problem):
+        return compared_cost(problem, row)
     if any(isinstance(term.functional, SquaredDistances) for term in problem.terms):
         return apart_cost(problem, row)
     found = factor_cost(problem, 60, kinked=2.0, row=row)
