@@ -1,7 +1,8 @@
 """bcd: block coordinate descent on the rows of V, as a backend.
 
 Source: Hu & Kwok, IEEE TNNLS 26(9), 2015, algorithm 1. Their conclusions name squared distances and centred
-kernels (coloured MVU, minimum volume embedding). `apart` has the row problems of these.
+kernels (coloured MVU, minimum volume embedding). `apart` has the row problems of these, and
+`compare` has steps for comparisons of distances, which the source does not name.
 
 Centred kernels need no basis here if every value is a squared distance. Squared distances are the same at V
 and at V - 1m'. So is tr(HCHK) with H = I - 11'/n, as H1 = 0. For a centred K, tr(HCHK) equals tr(CK). With

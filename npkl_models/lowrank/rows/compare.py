@@ -6,7 +6,7 @@ With all other rows fixed, row v of a point p has the problem
 
 where z_e is linear in v if p is the point i of the comparison, z_e = ||v - v_i||^2 - ... if p is j, and
 z_e = ... - ||v - v_i||^2 if p is k. Let s_e be 0, 1 or -1. Let d_e be half the gradient of z_e: v_k - v_j,
-v - v_i or v_i - v. Along a step u the value becomes z_e + 2 d_e'u + s_e ||u||^2, exactly. Newton's step solves
+v - v_i or v_i - v. Along a step u the value is exactly z_e + 2 d_e'u + s_e ||u||^2. Newton's step solves
 
     (mu I + sum_e 4 f_e'' d_e d_e') u = -(mu0 v + g + sum_e 2 f_e' d_e),    mu = mu0 + 2 sum_e s_e f_e'.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Index, Mask, Matrix
 from npkl_models.lowrank.comparisons import Comparisons
@@ -39,6 +40,10 @@ class PlaceTables:
         return np.where(valid, self.start[points, None] + slot, 0), valid
 
 
+def _both(j: Index, k: Index) -> tuple[Index, Index]:
+    return np.concatenate([j, k]), np.concatenate([k, j])
+
+
 @dataclass(frozen=True, eq=False)
 class Colour:
     """Points that share no comparison and no entry of the cost, and the layout of their rows."""
@@ -56,6 +61,7 @@ class CompareSweeper(Sweeper):
         self, problem: Statement, pairs: Comparisons, model: EdgeModel, compiled: bool,
         random_state: int | None,
     ) -> None:  # fmt: skip
+        self.compared = pairs
         self.held = PlaceTables(pairs)
         self.colours: list[Colour] = []
         super().__init__(problem, pairs, model, compiled, random_state)
@@ -66,6 +72,11 @@ class CompareSweeper(Sweeper):
         for points in color_classes(color_graph(self.interactions(), random_state)):
             self.colours.append(Colour(points, *self.held.places(points), self.off[points]))
         self.order = np.concatenate([np.zeros(0, dtype=np.intp), *(each.points for each in self.colours)])
+
+    def interactions(self) -> Matrix:
+        """The graph of the points that share an entry of the cost or a comparison."""
+        j, k, n = self.compared.j, self.compared.far, self.compared.n
+        return sp.csr_array(super().interactions() + sp.coo_array((np.ones(2 * j.size), _both(j, k)), (n, n)))
 
     def __str__(self) -> str:
         return "rows compiled" if self.compiled else f"{len(self.colours)} colours in numpy"

@@ -21,8 +21,12 @@ SIGNATURES = {
 }
 
 Places = tuple[Index, Index, Index, Index, Array]  # start, plus, minus, which, bent: see `PlaceTables`
-Losses = tuple[Array, Array, Array, Array, Array]  # kappa, shift, low, high, sign: see `EdgeModel.smooth_ramps`
-Room = tuple[Array, Array, Array, Array, Array]  # D; slope, curvature, z and change of z: one for a comparison
+Losses = tuple[
+    Array, Array, Array, Array, Array
+]  # kappa, shift, low, high, sign: see `EdgeModel.smooth_ramps`
+Room = tuple[
+    Array, Array, Array, Array, Array
+]  # D; slope, curvature, z and change of z: one for a comparison
 Rows = tuple[Array, Array, Array, Array, Array]  # the pull of the cost, gradient, u, residual, direction
 
 
@@ -60,9 +64,7 @@ def _values(V: Array, places: Places, z: Array) -> None:  # pragma: no cover
 
 
 @compiled
-def _solve(
-    k: int, mu: float, steep: float, D: Array, bend: Array, rows: Rows
-) -> None:  # pragma: no cover
+def _solve(k: int, mu: float, steep: float, D: Array, bend: Array, rows: Rows) -> None:  # pragma: no cover
     """Set u to the solution of (mu I + sum_e 4 bend_e d_e d_e') u = -gradient, by conjugate gradients."""
     _, gradient, u, left, toward = rows
     r, size = u.shape[0], steep
@@ -124,7 +126,15 @@ def _bend(
 
 @compiled
 def _move(
-    i: int, V: Array, mu0: float, z: Array, places: Places, losses: Losses, room: Room, rows: Rows, size: float
+    i: int,
+    V: Array,
+    mu0: float,
+    z: Array,
+    places: Places,
+    losses: Losses,
+    room: Room,
+    rows: Rows,
+    size: float,
 ) -> float:  # pragma: no cover
     """Move row i along u, halved until the objective falls; returns the fall."""
     start, _, _, which, bent = places

@@ -20,7 +20,8 @@ from npkl_models.lowrank.factor.rank import FactorEngine, drop_null_columns
 from npkl_models.lowrank.options import BCDOptions, BurerMonteiroOptions
 from npkl_models.lowrank.rows.apart_sweeps import ApartSweeper
 from npkl_models.lowrank.rows.compare_sweeps import CompareSweeper
-from npkl_models.lowrank.rows.sweeps import VAST, Extrapolation, Sweeper, choose_kernel
+from npkl_models.lowrank.rows.extrapolation import Extrapolation
+from npkl_models.lowrank.rows.sweeps import VAST, Sweeper, choose_kernel
 from npkl_models.lowrank.structure import Structure
 from npkl_models.lowrank.tolerances import PATIENCE, SLOW
 from npkl_models.model.incidence import Adjoint
