@@ -29,7 +29,7 @@ from npkl_models.lowrank.tolerances import HALVED, ROUNDING
 
 TURNS = 8  # the largest number of steps of conjugate gradients for a row
 SOLVED = 1e-4  # they end below this share of the first squared residual
-LEAST = 1e-2  # below this share of mu0, mu is taken without its negative terms
+MOSTLY_CONVEX = 1e-2  # below this share of mu0, mu is taken without its negative terms
 ENOUGH = 1e-4  # the share of the fall along the tangent that a step must reach
 
 
@@ -59,7 +59,7 @@ def step_compared(
     gradient = rows.mu0[:, None] * v + rows.g + 2 * np.einsum("bkr,bk->br", rows.D, slope)
     turned = rows.bent * slope
     mu = rows.mu0 + 2 * turned.sum(axis=1)
-    mu = np.where(mu < LEAST * rows.mu0, rows.mu0 + 2 * np.maximum(turned, 0.0).sum(axis=1), mu)
+    mu = np.where(mu < MOSTLY_CONVEX * rows.mu0, rows.mu0 + 2 * np.maximum(turned, 0.0).sum(axis=1), mu)
     steep = np.einsum("br,br->b", gradient, gradient)
     u = _solved(mu, rows.D, 4 * h, gradient, steep)
     length = np.einsum("br,br->b", u, u)

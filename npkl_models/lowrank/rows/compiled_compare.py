@@ -11,7 +11,7 @@ import numpy as np
 
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.compile import compiled, inlined
-from npkl_models.lowrank.rows.compare import ENOUGH, LEAST, SOLVED, TURNS
+from npkl_models.lowrank.rows.compare import ENOUGH, MOSTLY_CONVEX, SOLVED, TURNS
 from npkl_models.lowrank.rows.compiled import COST, Cost, pull_cost
 from npkl_models.lowrank.tolerances import HALVED, ROUNDING
 
@@ -121,24 +121,24 @@ def _bend(
             gradient[a] += weight * D[j, a]
     for a in range(V.shape[1]):
         steep += gradient[a] * gradient[a]
-    return (convex if mu < LEAST * mu0 else mu), steep, size
+    return (convex if mu < MOSTLY_CONVEX * mu0 else mu), steep, size
 
 
 @compiled
 def _move(
     i: int,
     V: Array,
-    mu0: float,
+    own: tuple[float, float],
     z: Array,
     places: Places,
     losses: Losses,
     room: Room,
     rows: Rows,
-    size: float,
 ) -> float:  # pragma: no cover
-    """Move row i along u, halved until the objective falls; returns the fall."""
+    """Move row i along u, halved until the objective falls; returns the fall. ``own`` are mu0 and the size."""
     start, _, _, which, bent = places
     D, _, _, value, linear = room
+    mu0, size = own
     pull, gradient, u = rows[0], rows[1], rows[2]
     first, k = start[i], start[i + 1] - start[i]
     length, pulled, total = 0.0, 0.0, 0.0
@@ -189,4 +189,4 @@ def sweep_compared(
         measured[1] += steep
         if steep > 0.0:
             _solve(start[i + 1] - start[i], mu, steep, room[0], room[2], rows)
-            measured[0] += _move(i, V, mu0[i], z, places, losses, room, rows, size)
+            measured[0] += _move(i, V, (mu0[i], size), z, places, losses, room, rows)

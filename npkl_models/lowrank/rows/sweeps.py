@@ -184,8 +184,8 @@ def check_kernel(kernel: str, able: bool) -> None:
     """Refuse compiled code that does not support the losses (``able`` is False) or is not installed."""
     if kernel == "numba" and not able:
         raise UnsupportedError(
-            "kernel='numba' takes losses with slopes linear between two ends, and on comparisons the logistic "
-            "loss; with squared distances, all must be square or linear, without entries; use 'auto'"
+            "kernel='numba' takes losses with slopes linear between two ends; a problem with squared "
+            "distances must have no entries, and only square or linear losses; use 'auto'"
         )
     if kernel == "numba" and not available():
         raise MissingDependencyError("kernel='numba' needs numba; install it with: pip install numba")
