@@ -135,7 +135,7 @@ def _move(
     room: Room,
     rows: Rows,
 ) -> float:  # pragma: no cover
-    """Move row i along u, halved until the objective falls; returns the fall. ``own`` are mu0 and the size."""
+    """Move row i along u, halved until the objective falls; returns the fall. ``own``: mu0, size."""
     start, _, _, which, bent = places
     D, _, _, value, linear = room
     mu0, size = own
