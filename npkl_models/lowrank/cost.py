@@ -12,7 +12,7 @@ from npkl_models.lowrank.factor.restored import FILLED
 from npkl_models.lowrank.tolerances import DENSE_SHARE
 from npkl_models.model.diagnosis import diagonal_weight
 from npkl_models.model.facts import fact
-from npkl_models.model.functionals import SquaredDistances
+from npkl_models.model.functionals import DistanceDifferences, SquaredDistances
 from npkl_models.model.statement import Statement
 from npkl_models.solve.cost import CALL, PRODUCT, Cost, product_entries, proof_bytes
 
@@ -27,6 +27,8 @@ APART_SWEEP, APART_ROW = 1.3e-3, 4e-6  # seconds of a compiled sweep of distance
 APART_SWEEPS = 12.0  # these sweeps per root of n (examples/benchmarks/distances.py, 60 to 1,000 points)
 APART_STIFF = 30.0  # above this stiffness, Newton steps follow the sweeps of distances
 APART_PIECES = 4.0  # factor for losses of several pieces
+COMPARED_SWEEPS, COMPARED_PLACE = 40, 1.5e-9  # sweeps; seconds of a number of a comparison in a row
+COMPARED_PIECES, COMPARED_KINKS = 5.0, 12.0  # factors for kinks, with sweeps and with descents
 AFTER_SWEEPS = 0.5  # factor for Newton steps after sweeps with a dense cost: fewer columns are left
 DENSE_STEPS = 10.0  # number of factorisations of blocks of distances with a dense cost
 SMOOTHING = 20  # products to estimate the smallest eigenvalue of C
@@ -60,6 +62,8 @@ def factor_cost(
     smooth = all(term.loss.smooth for term in problem.terms) and not problem.equalities
     if not smooth or not (problem.regularizer.vacuous or problem.regularizer.row_multipliers):
         seconds *= kinked
+        if any(isinstance(term.functional, DistanceDifferences) for term in problem.terms):
+            seconds *= COMPARED_KINKS
     power = problem.regularizer.spectral
     if power is not None and WIDE[0] < power.p < WIDE[1]:
         seconds *= WIDER
@@ -97,6 +101,14 @@ def apart_cost(problem: Statement, row: float) -> Cost:
     if (stiffness(problem) or 0.0) > APART_STIFF:
         seconds += newton.seconds * (AFTER_SWEEPS if dense_cost(problem) else 1.0)
     return Cost(seconds, newton.bytes, anytime=True)
+
+
+def compared_cost(problem: Statement) -> Cost:
+    """The cost of compiled sweeps over rows of comparisons of distances, with the looks."""
+    base = factor_cost(problem, COMPARED_SWEEPS)
+    places = 3.0 * sum(problem.sizes) * auto_rank(problem)
+    kinked = 1.0 if all(term.loss.smooth for term in problem.terms) else COMPARED_PIECES
+    return Cost(COMPARED_SWEEPS * kinked * COMPARED_PLACE * places, base.bytes, anytime=True)
 
 
 def apart_seconds(n: int, row: float) -> float:

@@ -140,6 +140,22 @@ class EdgeModel:
         kappa, shift = np.where(fixed, 0.0, kappa), np.where(fixed, box.lower, shift)
         return kappa, shift, box.lower, box.upper
 
+    def smooth_ramps(self) -> tuple[Array, Array, Array, Array, Array]:
+        """The `ramps` of losses of which some may be logistic, and a sign: the target of a logistic loss.
+
+        The sign of a ramp is 0. For a logistic loss ``high`` is its weight, and the other parts are zero.
+        """
+        sign = np.zeros(self.pairs.size)
+        for block in self.pairs.blocks:
+            if block.loss.name == "logistic":
+                sign[block.part] = self.pairs.target[block.part]
+        if sign.all():
+            zero = np.zeros_like(sign)
+            return zero, zero, zero, self.pairs.weight, sign
+        kappa, shift, low, high = self.ramps()
+        kappa, shift, low = (np.where(sign != 0, 0.0, part) for part in (kappa, shift, low))
+        return kappa, shift, low, np.where(sign != 0, self.pairs.weight, high), sign
+
     def steepest(self) -> Array:
         """The largest second derivative of each pair's model, of the loss itself if it is smooth."""
         most = np.empty(self.pairs.size)

@@ -32,7 +32,8 @@ class BCDOptions(FactorOptions):
     kernel : {"auto", "numpy", "numba"}
         Implementation of a sweep. "numpy" updates all rows of one colour at a time. "numba" updates rows one
         by one in compiled code, for losses whose slope is linear between two ends (all losses of this
-        library but the logistic one). "auto" takes "numba" if possible.
+        library but the logistic one), and on comparisons for the logistic loss, too. "auto" takes
+        "numba" if possible.
     newton : bool
         Whether truncated Newton steps on V take over once a hundred sweeps gain less than a digit.
     """

@@ -133,7 +133,7 @@ def _of_distances(problem: Statement) -> str | None:
         return "needs squared distances alone in a basis, since entries change with the centre of the rows"
     if problem.regularizer.row_multipliers:
         return "takes squared distances only without row norms"
-    if (reason := _without_ramps(problem)) is not None:
+    if (reason := without_ramps(problem)) is not None:
         return f"{reason}, on squared distances"
     pairs = structure(problem)
     held, linear = pairs.quadratic > 0, pairs.linear.copy()
@@ -152,7 +152,7 @@ def _of_distances(problem: Statement) -> str | None:
     return "needs a square loss on a distance, or a positive cost, of every point, else rows are unbounded"
 
 
-def _without_ramps(problem: Statement) -> str | None:
+def without_ramps(problem: Statement) -> str | None:
     """The reason why no quadratic lies above a loss; None if each loss is smooth or has linear slopes."""
     rest = tuple(t for t in problem.terms if not (t.loss.smooth and np.isfinite(t.loss.curvature)))
     return quadratic_conjugates(replace(problem, terms=rest)) if rest else None

@@ -21,7 +21,7 @@ BACKENDS = nm.backends()
 
 LOOPS = {
     "npkl_models.lowrank.rows.compiled", "npkl_models.lowrank.rows.compiled_pieces",
-    "npkl_models.lowrank.rows.compiled_apart",
+    "npkl_models.lowrank.rows.compiled_apart", "npkl_models.lowrank.rows.compiled_compare",
     "npkl_models.interior.compiled", "npkl_models.applications.assign",
 }  # fmt: skip
 """Modules of compiled loops, which import numba, and so are imported by the function that runs one."""

@@ -11,11 +11,11 @@ from scipy.optimize import minimize
 import npkl_models as nm
 from npkl_models.linalg import compile
 from npkl_models.lowrank.edges import EdgeModel
-from npkl_models.lowrank.rows import bcd, sweeps
+from npkl_models.lowrank.rows import bcd, extrapolation, sweeps
 from npkl_models.lowrank.rows import engine as engine_of_rows
+from npkl_models.lowrank.rows.extrapolation import Extrapolation
 from npkl_models.lowrank.rows.layout import PairTables, color_classes, color_graph
 from npkl_models.lowrank.rows.minimise import RowProblem, minimise_rows, solve_quadratic
-from npkl_models.lowrank.rows.sweeps import Extrapolation
 from npkl_models.lowrank.structure import structure
 from npkl_models.printed.rows import minimise_rows_by_dual
 
@@ -231,7 +231,7 @@ def test_extrapolation_in_chunks_is_the_same_and_gives_its_memory_back(monkeypat
     iterates = np.random.default_rng(0).normal(size=(6, 50, 3)) * np.geomspace(1, 1e-3, 6)[:, None, None]
     whole, chunked = Extrapolation(), Extrapolation()
     wanted = [whole.propose(x) for x in iterates][-1]
-    monkeypatch.setattr(sweeps, "CHUNK", 7)
+    monkeypatch.setattr(extrapolation, "CHUNK", 7)
     for _ in range(2):
         np.testing.assert_allclose([chunked.propose(x) for x in iterates][-1], wanted, rtol=1e-9)
     chunked.propose(iterates[0])

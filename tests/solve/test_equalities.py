@@ -34,4 +34,4 @@ def test_distances_as_losses_are_solved_and_certified():
     primal, dual = problem.solve("sdp", eps=1e-9), problem.solve("sdp_dual", eps=1e-9)
     assert primal.is_optimal(1e-6)
     assert dual.objective == pytest.approx(primal.objective, rel=1e-6)
-    assert "squared distances" in problem.compatible_backends()["bcd"]
+    assert "tr K^2" in problem.compatible_backends()["bcd"]

@@ -1,7 +1,8 @@
 """bcd: block coordinate descent on the rows of V, as a backend.
 
 Source: Hu & Kwok, IEEE TNNLS 26(9), 2015, algorithm 1. Their conclusions name squared distances and centred
-kernels (coloured MVU, minimum volume embedding). `apart` has the row problems of these.
+kernels (coloured MVU, minimum volume embedding). `apart` has the row problems of these, and
+`compare` has steps for comparisons of distances, which the source does not name.
 
 Centred kernels need no basis here if every value is a squared distance. Squared distances are the same at V
 and at V - 1m'. So is tr(HCHK) with H = I - 11'/n, as H1 = 0. For a centred K, tr(HCHK) equals tr(CK). With
@@ -15,12 +16,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from npkl_models.linalg.compile import installed
+from npkl_models.lowrank.comparisons import compares, comparisons, refused
 from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY
 from npkl_models.lowrank.factor.rank import starting_factor
 from npkl_models.lowrank.options import BCDOptions
 from npkl_models.lowrank.rows.engine import ROW_LEFT, BCDEngine
 from npkl_models.lowrank.rows.sweeps import check_kernel, compilable, sweeping
-from npkl_models.lowrank.structure import structure, unbounded_rows
+from npkl_models.lowrank.structure import Structure, structure, unbounded_rows
 from npkl_models.model.statement import Statement
 from npkl_models.solve.backend import Backend
 from npkl_models.solve.cost import Cost
@@ -37,7 +39,7 @@ class BCDPlan(EnginePlan):
 
     def engine(self) -> BCDEngine:
         start = starting_factor(self.problem, self.options)
-        return BCDEngine(self.problem, structure(self.problem), self.options, start)
+        return BCDEngine(self.problem, _structure(self.problem), self.options, start)
 
     def describe(self) -> str:
         engine = self.engine()
@@ -61,13 +63,21 @@ def _cost(problem: Statement) -> Cost:
     return sweeping(problem, (ROW_COMPILED if fast else ROW_NUMPY) if held else ROW_LEFT)
 
 
+def _structure(problem: Statement) -> Structure:
+    return comparisons(problem) if compares(problem) else structure(problem)
+
+
+def _beyond(problem: Statement) -> str | None:
+    return refused(problem) if compares(problem) else unbounded_rows(problem)
+
+
 TAKES = Takes(
     losses=("any",),
     diagonal=("quadratic",),
     regularizers=("none", "row norm"),
     basis="centred",
-    functionals=("entries", "squared distances"),
-    beyond=unbounded_rows,
+    functionals=("entries", "squared distances", "distance differences"),
+    beyond=_beyond,
 )
 BACKEND = Backend(
     "bcd", "lowrank", "block coordinate descent on the rows of V, certified", TAKES, _plan, BCDOptions, _cost

@@ -12,13 +12,16 @@ import numpy as np
 
 from npkl_models.linalg import Array, LowRankUpdate, Matrix, aligned, frobenius
 from npkl_models.linalg.threads import threaded
+from npkl_models.lowrank.comparisons import Comparisons
 from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY, apart_seconds, dense_step, iteration_seconds
 from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
 from npkl_models.lowrank.factor.rank import FactorEngine, drop_null_columns
 from npkl_models.lowrank.options import BCDOptions, BurerMonteiroOptions
 from npkl_models.lowrank.rows.apart_sweeps import ApartSweeper
-from npkl_models.lowrank.rows.sweeps import VAST, Extrapolation, Sweeper, choose_kernel
+from npkl_models.lowrank.rows.compare_sweeps import CompareSweeper
+from npkl_models.lowrank.rows.extrapolation import Extrapolation
+from npkl_models.lowrank.rows.sweeps import VAST, Sweeper, choose_kernel
 from npkl_models.lowrank.structure import Structure
 from npkl_models.lowrank.tolerances import PATIENCE, SLOW
 from npkl_models.model.incidence import Adjoint
@@ -76,6 +79,8 @@ class BCDEngine(FactorEngine):
         """The sweeper for the values of the problem."""
         own = self.options
         compiled = choose_kernel(self.problem, own.kernel, own.time_limit)
+        if isinstance(self.pairs, Comparisons):
+            return CompareSweeper(self.problem, self.pairs, self.model, compiled, own.random_state)
         passes = Sweeper if self.pairs.apart is None else ApartSweeper
         return passes(self.problem, self.pairs, self.model, compiled, own.random_state)
 

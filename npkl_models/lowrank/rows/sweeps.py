@@ -1,4 +1,4 @@
-"""Sweeps over all rows of V, one colour at a time or compiled row by row, and their extrapolation."""
+"""Sweeps over all rows of V, one colour at a time or compiled row by row."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from npkl_models.errors import MissingDependencyError, UnsupportedError
 from npkl_models.linalg import Array, Index, Matrix, without_diagonal
 from npkl_models.linalg.compile import Loop, available
 from npkl_models.linalg.owned import frozen
-from npkl_models.lowrank.cost import ROW_COMPILED, apart_cost, factor_cost
+from npkl_models.lowrank.comparisons import compares, on_ramps
+from npkl_models.lowrank.cost import ROW_COMPILED, apart_cost, compared_cost, factor_cost
 from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.factor.rank import auto_rank
+from npkl_models.lowrank.rows.extrapolation import MEMORY
 from npkl_models.lowrank.rows.layout import PairTables, Table, color_classes, color_graph
 from npkl_models.lowrank.rows.minimise import RowProblem, measure, minimise_rows
 from npkl_models.lowrank.structure import Structure
@@ -27,8 +29,10 @@ from npkl_models.solve.cost import Cost, product_entries
 
 SWEEP = Loop("npkl_models.lowrank.rows.compiled", "sweep", 4.0)
 SWEEP_BY_PIECES = Loop("npkl_models.lowrank.rows.compiled_pieces", "sweep_by_pieces", 7.0)
+SWEEP_COMPARED = Loop("npkl_models.lowrank.rows.compiled_compare", "sweep_compared", 3.0)
 SWEEP_APART = Loop("npkl_models.lowrank.rows.compiled_apart", "sweep_apart", 5.0)
 IN_NUMPY = 8.0  # time in numpy over compiled time: the median of iris, wine, and Gaussians to 2,000 points
+IN_NUMPY_COMPARED = 4.0  # the same for comparisons: 150 to 1,000 points with 10 and 50 comparisons for each
 VAST = 40_000_000  # numbers of a factor from which on a certificate needs the memory of the last iterates
 FACTORS, MATRICES = 9, 4  # arrays of the size of a vast factor, and of the cost, that are held at once
 VECTORS = 6e9  # bytes of the vectors of a certificate: the Lanczos basis, and Ritz vectors three times
@@ -47,12 +51,16 @@ class Sweeper:
         cost = problem.cost if cost is None else cost
         self.mu0 = 2 * (cost.diagonal() + pairs.linear)
         self.whole = cost
-        self.incidence = PairTables(pairs)
         self.compiled = compiled
         self.order: Index = np.arange(problem.n)
         self.classes: list[list[tuple[Table, Matrix]]] = []
         self.left = 0  # number of rows of the last sweep that compiled code did not solve
         self.begin(random_state)
+
+    @cached_property
+    def incidence(self) -> PairTables:
+        """The pairs of each point."""
+        return PairTables(self.pairs)
 
     @cached_property
     def off(self) -> Matrix:
@@ -156,6 +164,8 @@ class Sweeper:
 
 def loop_of(problem: Statement) -> Loop | None:
     """The compiled sweep that supports the losses of the problem, or None."""
+    if compares(problem):
+        return SWEEP_COMPARED if on_ramps(problem) else None
     if quadratic_conjugates(problem) is not None:
         return None
     straight = all(term.loss.quadratic for term in problem.terms)
@@ -191,11 +201,17 @@ def choose_kernel(problem: Statement, kernel: str, limit: float | None) -> bool:
 
 def numpy_seconds(problem: Statement) -> float:
     """The predicted seconds of sweeps in numpy."""
+    if compares(problem):
+        return IN_NUMPY_COMPARED * compared_cost(problem).seconds
     return IN_NUMPY * sweeping(problem, ROW_COMPILED).seconds
 
 
 def sweeping(problem: Statement, row: float) -> Cost:
     """The predicted cost of block coordinate descent; ``row`` are the seconds for a row of a sweep."""
+    if compares(problem):
+        found, slow = compared_cost(problem), numpy_seconds(problem)
+        once = row == ROW_COMPILED and slow > SWEEP_COMPARED.seconds  # worth the compilation for one solve
+        return found if once else replace(found, seconds=slow)
     if any(isinstance(term.functional, SquaredDistances) for term in problem.terms):
         return apart_cost(problem, row)
     found = factor_cost(problem, 60, kinked=2.0, row=row)
@@ -205,51 +221,3 @@ def sweeping(problem: Statement, row: float) -> Cost:
     iterates = 8.0 * (MEMORY + 1) * numbers  # these and the vectors of a certificate are not held together
     held = 8.0 * (FACTORS * numbers + MATRICES * product_entries(problem)) + max(iterates, VECTORS)
     return replace(found, bytes=held)
-
-
-MEMORY = 5
-CHUNK = 2**20  # numbers of each iterate whose differences are in memory at once
-
-
-class Extrapolation:
-    """Anderson extrapolation: the affine combination of the last iterates with the smallest residual.
-
-    Source: Anderson 1965; for coordinate descent Bertrand & Massias, AISTATS 2021.
-    """
-
-    def __init__(self) -> None:
-        self.known = 0
-        self.points = np.zeros((MEMORY + 1, 0))
-
-    def clear(self) -> None:
-        """Forget the iterates."""
-        self.known = 0
-
-    def release(self) -> None:
-        """Forget the iterates, and give their memory back."""
-        self.known, self.points = 0, np.zeros((MEMORY + 1, 0))
-
-    def propose(self, V: Array) -> Array | None:
-        """Add an iterate; every `MEMORY` + 1 iterates return an extrapolated point, else None."""
-        if self.points.shape[1] != V.size:  # the array is kept: new memory is expensive
-            self.clear()
-            self.points = np.empty((MEMORY + 1, V.size))
-        self.points[self.known] = V.ravel()
-        self.known += 1
-        if self.known <= MEMORY:
-            return None
-        self.clear()
-        gram = np.zeros((MEMORY, MEMORY))
-        for first in range(0, V.size, CHUNK):
-            differences = np.diff(self.points[:, first : first + CHUNK], axis=0)
-            gram += differences @ differences.T
-        gram += 1e-12 * np.trace(gram) * np.eye(MEMORY)
-        try:
-            c = np.linalg.solve(gram, np.ones(MEMORY))
-        except np.linalg.LinAlgError:
-            return None
-        total = float(c.sum())
-        if not np.isfinite(total) or abs(total) < 1e-300:
-            return None
-        out: Array = (c / total) @ self.points[1:]
-        return out.reshape(V.shape)

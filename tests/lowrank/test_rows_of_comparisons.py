@@ -1,0 +1,177 @@
+"""bcd on comparisons of distances: steps that never rise, compiled rows, certificates, agreement, refusals."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import npkl_models as nm
+from npkl_models.formulations.comparisons import ordinal_answers
+from npkl_models.linalg.compile import available
+from npkl_models.lowrank import cost
+from npkl_models.lowrank.options import BCDOptions
+from npkl_models.lowrank.rows import sweeps
+from npkl_models.lowrank.rows.bcd import BCDPlan
+from npkl_models.lowrank.rows.compare import ComparedRows, step_compared
+from npkl_models.model.basis import centred_wavelets
+
+N = 30
+KERNELS = ("numpy", "numba") if available() else ("numpy",)
+LOSSES = ("logistic", "squared_hinge", "hinge", "square", "huber", "absolute", "ties", "cost")
+compiled_here = pytest.mark.skipif(not available(), reason="numba is not installed")
+
+
+@cache
+def compared(loss, each=20, n=N):
+    asked = ordinal_answers(np.random.default_rng(0).normal(size=(n, 3)), each * n, noise=0.1, random_state=0)
+    if loss == "ties":
+        return nm.ordinal(asked, ties=[[0, 1, 2], [3, 4, 5]])
+    if loss == "cost":  # entries of the cost beside the diagonal, and weights
+        L = nm.laplacian(np.random.default_rng(1).normal(size=(n, 2)), 4, shift=3.0)
+        problem = nm.ordinal(asked, loss="logistic", weights=np.linspace(0.5, 2.0, len(asked)))
+        return nm.Problem(10 * L, problem.terms)
+    return nm.ordinal(asked, loss=loss)
+
+
+@cache
+def exact(loss):
+    return compared(loss).solve("interior", tol=1e-8)
+
+
+def engine(problem, kernel):
+    return BCDPlan(problem, BCDOptions(kernel=kernel, random_state=0)).engine()
+
+
+def model_of(run, V):
+    """The smooth model of the objective that sweeps decrease."""
+    return float(np.sum(V * (run.problem.cost @ V))) + run.model.value(run.pairs.pair_values(V))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_sweep_never_rises_and_measures_what_it_does(loss, kernel):
+    run = engine(compared(loss), kernel)
+    V, met = run.V.copy(), []
+    for _ in range(40):
+        before = model_of(run, V)
+        fall, steep = run.sweeper.run(V)
+        met.append(steep)
+        assert fall >= -1e-12 * abs(before)
+        assert before - model_of(run, V) == pytest.approx(fall, rel=1e-6, abs=1e-10 * abs(before))
+    assert met[-1] < 0.1 * met[0]
+
+
+@compiled_here
+@pytest.mark.parametrize("loss", LOSSES)
+def test_compiled_rows_give_the_iterates_of_numpy(loss):
+    ours, theirs = engine(compared(loss), "numpy"), engine(compared(loss), "numba")
+    theirs.sweeper.order = ours.sweeper.order  # compiled sweeps keep the order of the points otherwise
+    V, U = ours.V.copy(), theirs.V.copy()
+    for _ in range(4):
+        found, other = ours.sweeper.run(V), theirs.sweeper.run(U)
+        np.testing.assert_allclose(found, other, rtol=1e-7)
+        np.testing.assert_allclose(V, U, atol=1e-8 * np.abs(V).max())
+
+
+def test_points_of_one_colour_share_no_comparison():
+    run = engine(compared("logistic", each=2), "numpy")
+    sweeper, pairs = run.sweeper, run.pairs
+    color = np.empty(N, dtype=int)
+    for k, each in enumerate(sweeper.colours):
+        color[each.points] = k
+    for one, other in ((pairs.i, pairs.j), (pairs.i, pairs.far), (pairs.j, pairs.far)):
+        assert np.all(color[one] != color[other])
+    assert 3 <= len(sweeper.colours) < N
+    assert sorted(sweeper.order) == list(range(N))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_optimum_is_certified_and_agrees_with_interior(loss, kernel):
+    tol = 1e-5 if loss in ("hinge", "absolute") else 1e-6
+    found = compared(loss).solve("bcd", kernel=kernel, tol=tol, random_state=0)
+    assert found.status is nm.Status.OPTIMAL
+    assert found.certificate.certifies(tol)
+    assert found.objective == pytest.approx(exact(loss).objective, rel=3 * tol)
+    assert exact(loss).certificate.certifies(1e-7)
+
+
+def test_a_row_far_from_an_optimum_leaves_out_what_is_concave():
+    """Every comparison pulls the point k = 0 outwards with more than its cost: Newton's system is indefinite."""
+    i, j = np.arange(1, 11), np.arange(11, 21)
+    term = nm.LossTerm(nm.DistanceDifferences(21, (i, j, np.zeros(10, dtype=int))), "logistic", -1.0)
+    problem = nm.Problem(sp.eye_array(21, format="csr"), term)
+    run = engine(problem, "numpy")
+    V = 0.1 * np.random.default_rng(0).normal(size=(21, 3))
+    z, D = run.pairs.pair_values(V), V[None, i] - V[None, [0]]
+    rows = ComparedRows(
+        np.array([2.0]), np.zeros((1, 3)), D, -np.ones((1, 10)), np.arange(10)[None],
+        np.ones((1, 10), dtype=bool),
+    )  # fmt: skip
+    assert 2.0 - 2 * run.model.derivative(z).sum() < 0
+    new, values, fall, steep = step_compared(rows, run.model, V[:1], z[None])
+    after = V.copy()
+    after[0] = new[0]
+    assert fall[0] > 0
+    assert model_of(run, V) - model_of(run, after) == pytest.approx(fall[0], rel=1e-9)
+    np.testing.assert_allclose(values[0], run.pairs.pair_values(after), atol=1e-12)
+    slope = run.model.derivative(z)
+    gradient = 2 * (V + run.adjoint(slope) @ V)[0]
+    assert steep[0] == pytest.approx(gradient @ gradient, rel=1e-9)
+
+
+def test_a_row_without_comparisons_goes_to_zero():
+    problem = nm.ordinal([[0, 1, 2], [1, 2, 0], [0, 1, 2]], 5, penalty=0.1)
+    for kernel in KERNELS:
+        found = problem.solve("bcd", kernel=kernel)
+        assert found.is_optimal(1e-6)
+        np.testing.assert_allclose(found.V[3:], 0.0, atol=1e-6)
+
+
+def beside(kind):
+    p = compared("logistic")
+    if kind == "entries":
+        extra = nm.LossTerm(nm.Entries(N, ([0], [1])), "square", 1.0)
+        return nm.Problem(p.cost, (*p.terms, extra))
+    if kind == "basis":
+        return p.with_basis(nm.eigenbasis(nm.laplacian(np.arange(N)[:, None] * 1.0, 3), 10))
+    if kind == "centred":
+        return nm.Problem(p.cost, p.terms, basis=centred_wavelets(np.arange(N)))
+    if kind == "row norm":
+        return nm.Problem(p.cost, p.terms, regularizer=nm.RowNormBound(1.0))
+    if kind == "cost":
+        own = np.where(np.arange(N) == 3, 0.0, 1.0)
+        return nm.Problem(sp.diags_array(own, format="csr"), p.terms)
+    term = nm.LossTerm(nm.DistanceDifferences(N, ([0, 1], [1, 1], [2, 3])), "logistic", -1.0)
+    return nm.Problem(p.cost, term)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("entries", "takes differences of distances only without other values"),
+        ("basis", "works on the rows of V, and supports no basis"),
+        ("centred", "only without a basis and without row norms"),
+        ("row norm", "only without a basis and without row norms"),
+        ("cost", "needs a positive cost of every point if values are differences"),
+        ("same", "needs comparisons of three different points"),
+    ],
+)
+def test_what_is_refused(kind, words):
+    with pytest.raises(nm.UnsupportedError, match=words):
+        beside(kind).solve("bcd")
+
+
+def test_only_work_that_pays_for_the_compilation_is_predicted_for_compiled_code(monkeypatch):
+    small, predict = compared("logistic"), cost.compared_cost
+    slow = sweeps.IN_NUMPY_COMPARED * predict(small).seconds
+    assert slow < sweeps.SWEEP_COMPARED.seconds
+    assert sweeps.sweeping(small, cost.ROW_COMPILED).seconds == pytest.approx(slow)
+    monkeypatch.setattr(sweeps, "compared_cost", lambda of: replace(predict(of), seconds=2.0))
+    assert sweeps.sweeping(small, cost.ROW_COMPILED).seconds == 2.0
+    assert sweeps.sweeping(small, cost.ROW_NUMPY).seconds == sweeps.IN_NUMPY_COMPARED * 2.0
+    assert predict(compared("hinge")).seconds == pytest.approx(
+        cost.COMPARED_PIECES * predict(small).seconds, rel=1e-9
+    )
