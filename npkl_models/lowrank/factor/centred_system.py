@@ -13,9 +13,9 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import SuperLU
 
 from npkl_models.linalg import Array, Index, Matrix, norm_bound, positions, symmetric_lu
+from npkl_models.linalg.cholesky import Factor, SymmetricFactors
 from npkl_models.lowrank.factor.held import held_rows
 from npkl_models.model.facts import fact
 from npkl_models.model.functionals import SquaredDistances
@@ -84,24 +84,27 @@ class CentredSystem:
         degrees = np.asarray(whole.sum(axis=1)).ravel()
         inner = sp.csc_array(sp.diags_array(2 * degrees[first]) - whole[first][:, first])
         place = np.empty(n, dtype=np.intp)  # places in the order of elimination
-        place[first], place[last] = symmetric_lu(inner).perm_c, m + np.arange(last.size)
+        factor = symmetric_lu(inner)
+        place[first], place[last] = factor.perm_c, m + np.arange(last.size)
+        self.filled = float(factor.L.nnz)  # blocks in the factors
         self.points = np.argsort(place)
         signs = np.concatenate([ones, -ones])
         self.edges = sp.csr_array((signs, (shared, np.concatenate([place[i], place[j]]))), shape=(i.size, n))
         self.gather = sp.csr_array(self.edges.T)
-        whole = sp.csr_array(whole[self.points][:, self.points])[:m, :m].tocsr()
-        whole.sort_indices()
-        self.pattern: Matrix = whole
-        own = sp.coo_array(C[self.points][:, self.points][:m, :m])
-        self.base = np.zeros(whole.nnz)
-        np.add.at(self.base, positions(whole, own.row, own.col), own.data)
-        self.diagonal = positions(whole, np.arange(m), np.arange(m))
+        upper = sp.csr_array(sp.triu(whole[self.points][:, self.points][:m, :m], format="csr"))
+        upper.sort_indices()
+        self.pattern: Matrix = upper
+        own = sp.coo_array(sp.triu(C[self.points][:, self.points][:m, :m]))
+        self.base = np.zeros(upper.nnz)
+        np.add.at(self.base, positions(upper, own.row, own.col), own.data)
+        self.diagonal = positions(upper, np.arange(m), np.arange(m))
         a, b = place[i], place[j]
         rows, columns = np.concatenate([a, b, a, b]), np.concatenate([a, b, b, a])
-        held = (rows < m) & (columns < m)
+        held = (rows <= columns) & (columns < m)
         values = np.concatenate([ones, ones, -ones, -ones])[held]
-        at = positions(whole, rows[held], columns[held])
-        self.scatter = sp.csr_array((values, (at, np.tile(every, 4)[held])), shape=(whole.nnz, i.size))
+        at = positions(upper, rows[held], columns[held])
+        self.scatter = sp.csr_array((values, (at, np.tile(every, 4)[held])), shape=(upper.nnz, i.size))
+        self.factors: tuple[int, SymmetricFactors] | None = None  # of the last r
 
     def differences(self, V: Array) -> Array:
         """The difference v_i - v_j of each edge (m x r)."""
@@ -127,9 +130,9 @@ class CentredSystem:
         blocks = np.asarray(self.scatter @ outer.reshape(-1, r * r)).reshape(-1, r, r)
         blocks[:, range(r), range(r)] += scalar[:, None]
         rows = sp.bsr_array((blocks, self.pattern.indices, self.pattern.indptr), shape=(m * r, m * r)).tocsr()
-        factor = symmetric_lu(
-            sp.csc_array((rows.data, rows.indices, rows.indptr), shape=rows.shape), "NATURAL"
-        )
+        if self.factors is None or self.factors[0] != r:
+            self.factors = r, SymmetricFactors(rows.indptr, rows.indices)
+        factor, _ = self.factors[1].at(rows.data)
         images, mixed, constants = self._correction(factor, tau, r)
 
         def solve(right: Array) -> Array:
@@ -140,10 +143,9 @@ class CentredSystem:
             out[self.points[:m]] = x.reshape(m, r)
             return out - out.mean(axis=0) if self.centred else out
 
-        filled = float(factor.L.nnz)
-        return solve, filled**2 / (m * r) / FLOPS
+        return solve, (self.filled * r * r) ** 2 / (m * r) / FLOPS
 
-    def _correction(self, factor: SuperLU, tau: float, r: int) -> tuple[Array, Array, Array]:
+    def _correction(self, factor: Factor, tau: float, r: int) -> tuple[Array, Array, Array]:
         """The rank-r correction that makes a solution one over centred directions."""
         constants = np.tile(np.eye(r), (self.moving if self.centred else 0, 1))
         if not self.centred:

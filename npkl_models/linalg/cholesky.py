@@ -1,0 +1,126 @@
+"""Sparse factors of symmetric matrices of one pattern: CHOLMOD's where CVXOPT is installed, else SuperLU's.
+
+CHOLMOD (Chen, Davis, Hager & Rajamanickam 2008) factorises dense blocks by BLAS, does half the operations
+of an LU factorisation, and analyses a pattern once. It fails for a matrix that is not positive definite,
+which SuperLU then factorises. CVXOPT has the licence GPL and is optional: `pip install "npkl_models[sparse]"`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from threading import Lock
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from npkl_models.linalg import Array, Index, symmetric_lu
+
+WORTH = 1_000  # order of a matrix from which on CHOLMOD is tried
+OPTIONS = {"supernodal": 2, "nmethods": 1, "postorder": True}  # Cholesky factors, in the order that is given
+_lock = Lock()  # the options are CVXOPT's, one set for all threads
+
+
+class Factor(Protocol):
+    """A factorised matrix."""
+
+    def solve(self, right: Array) -> Array:
+        """The solution for right-hand sides (n,) or (n x k)."""
+
+
+@cache
+def cvxopt() -> Any:
+    """The package CVXOPT with its CHOLMOD, or None where it cannot be imported."""
+    try:
+        import_module("cvxopt.cholmod")
+        return import_module("cvxopt")
+    except ImportError:
+        return None
+
+
+class SymmetricFactors:
+    """Factorises symmetric matrices (n x n) of one pattern, in the order of their rows.
+
+    ``indptr`` and ``indices`` are the pattern of the upper triangle in CSR, with sorted indices and a full
+    diagonal. Entries below the diagonal may be stored, but they are ignored.
+    """
+
+    def __init__(self, indptr: Index, indices: Index) -> None:
+        self.indptr, self.indices, self.size = indptr, indices, indptr.size - 1
+        self.turn = 0  # the number of factorisations by CHOLMOD, which share their memory
+        self._analysed: tuple[Any, Any] | None = None
+        self._spread: Any = None
+
+    def at(self, data: Array) -> tuple[Factor, bool]:
+        """(factor, whether it proves the matrix definite up to rounding) for the entries of the pattern.
+
+        CHOLMOD's factors are valid until the next call. A matrix that is singular to rounding raises a
+        RuntimeError.
+        """
+        if self.size >= WORTH and cvxopt() is not None:
+            found = self._cholesky(data)
+            if found is not None:
+                return found, True
+        return symmetric_lu(self._whole(data), "NATURAL"), False
+
+    def _cholesky(self, data: Array) -> _Cholesky | None:
+        """Cholesky factors; None if the matrix is not positive definite."""
+        package, self.turn = cvxopt(), self.turn + 1
+        with _options(package.cholmod):
+            if self._analysed is None:
+                columns = np.repeat(np.arange(self.size), np.diff(self.indptr))
+                entries = (data, self.indices.astype(np.int64), columns.astype(np.int64))
+                A = package.spmatrix(*map(package.matrix, entries), (self.size, self.size))
+                order = package.matrix(np.arange(self.size, dtype=np.int64))
+                self._analysed = A, package.cholmod.symbolic(A, order)
+            A, factor = self._analysed
+            A.V = package.matrix(data)
+            try:
+                package.cholmod.numeric(A, factor)
+            except ArithmeticError:
+                return None
+            finite = np.isfinite(np.sum(package.cholmod.diag(factor)))
+        return _Cholesky(self, factor) if finite else None
+
+    def _whole(self, data: Array) -> Any:
+        """The whole matrix in CSC."""
+        if self._spread is None:
+            places = np.arange(1, data.size + 1)  # not from zero, because sums drop zeros
+            upper = sp.csr_array((places, self.indices, self.indptr), shape=(self.size, self.size))
+            self._spread = sp.csc_array(sp.triu(upper) + sp.triu(upper, 1).T)
+            self._spread.data -= 1
+        out = self._spread
+        return sp.csc_array((data[out.data], out.indices, out.indptr), shape=out.shape)
+
+
+class _Cholesky:
+    """The factors of the last matrix that a `SymmetricFactors` has factorised by CHOLMOD."""
+
+    def __init__(self, owner: SymmetricFactors, factor: Any) -> None:
+        self.owner, self.factor, self.turn = owner, factor, owner.turn
+
+    def solve(self, right: Array) -> Array:
+        if self.turn != self.owner.turn:
+            raise RuntimeError("a later factorisation has overwritten these factors")
+        package = cvxopt()
+        x = package.matrix(np.asarray(right, dtype=float))
+        with _options(package.cholmod):
+            package.cholmod.solve(self.factor, x)
+        out: Array = np.array(x).reshape(right.shape)
+        return out
+
+
+@contextmanager
+def _options(cholmod: Any) -> Iterator[None]:
+    """Our options of CHOLMOD; the caller's are there again afterwards."""
+    with _lock:
+        before = dict(cholmod.options)
+        cholmod.options.update(OPTIONS)
+        try:
+            yield
+        finally:
+            cholmod.options.clear()
+            cholmod.options.update(before)
