@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from npkl_models.linalg import Array, Index, symmetric_lu
 
 WORTH = 1_000  # order of a matrix from which on CHOLMOD is tried
+INDEFINITE = "the matrix is not positive definite to rounding"
 OPTIONS = {"supernodal": 2, "nmethods": 1, "postorder": True}  # Cholesky factors, in the order that is given
 _lock = Lock()  # the options are CVXOPT's, one set for all threads
 
@@ -54,20 +55,29 @@ class SymmetricFactors:
         self._analysed: tuple[Any, Any] | None = None
         self._spread: Any = None
 
-    def at(self, data: Array) -> tuple[Factor, bool]:
-        """(factor, whether it proves the matrix definite up to rounding) for the entries of the pattern.
+    def at(self, data: Array, definite: bool = False) -> Factor:
+        """The factors of the matrix with these entries in its pattern.
 
-        CHOLMOD's factors are valid until the next call. A matrix that is singular to rounding raises a
-        RuntimeError.
+        CHOLMOD's factors are valid until the next call. A RuntimeError is raised for a matrix that is
+        singular to rounding, and with ``definite`` for one that is not positive definite.
         """
+        if not np.isfinite(np.sum(data)):
+            raise RuntimeError("the matrix has entries that are not finite")
         if self.size >= WORTH and cvxopt() is not None:
             found = self._cholesky(data)
             if found is not None:
-                return found, True
-        return symmetric_lu(self._whole(data), "NATURAL"), False
+                return found
+            if definite:
+                raise RuntimeError(INDEFINITE)
+        factor = symmetric_lu(self._whole(data), "NATURAL")
+        if definite:
+            diagonal = np.array_equal(factor.perm_r, factor.perm_c)
+            if not (diagonal and bool(np.all(factor.U.diagonal() > 0))):
+                raise RuntimeError(INDEFINITE)
+        return factor
 
     def _cholesky(self, data: Array) -> _Cholesky | None:
-        """Cholesky factors; None if the matrix is not positive definite."""
+        """The factors by CHOLMOD; None if the matrix is not positive definite to rounding."""
         package, self.turn = cvxopt(), self.turn + 1
         with _options(package.cholmod):
             if self._analysed is None:
@@ -82,8 +92,7 @@ class SymmetricFactors:
                 package.cholmod.numeric(A, factor)
             except ArithmeticError:
                 return None
-            finite = np.isfinite(np.sum(package.cholmod.diag(factor)))
-        return _Cholesky(self, factor) if finite else None
+        return _Cholesky(self, factor)
 
     def _whole(self, data: Array) -> Any:
         """The whole matrix in CSC."""

@@ -120,8 +120,10 @@ class CentredSystem:
     def at(self, G: Array, y: Array, bend: Array, tau: float) -> tuple[Callable[[Array], Array], float]:
         """(solve, seconds counted) at differences G (m x r), multipliers y and second derivatives phi''.
 
-        ``solve`` maps right-hand sides (n x r), centred unless points are fixed, to such directions. A matrix
-        that is singular to rounding raises a RuntimeError.
+        ``solve`` maps right-hand sides (n x r), centred unless points are fixed, to such directions, until the
+        next call. A matrix that is singular to rounding raises a RuntimeError. So does one that is not
+        positive definite, if points are fixed; without, a definite matrix over centred directions may have
+        a negative eigenvalue beside them.
         """
         n, m, r = self.n, self.moving, G.shape[1]
         scalar = self.base + self.scatter @ y
@@ -132,7 +134,7 @@ class CentredSystem:
         rows = sp.bsr_array((blocks, self.pattern.indices, self.pattern.indptr), shape=(m * r, m * r)).tocsr()
         if self.factors is None or self.factors[0] != r:
             self.factors = r, SymmetricFactors(rows.indptr, rows.indices)
-        factor, _ = self.factors[1].at(rows.data)
+        factor = self.factors[1].at(rows.data, definite=not self.centred)
         images, mixed, constants = self._correction(factor, tau, r)
 
         def solve(right: Array) -> Array:
