@@ -1,8 +1,8 @@
 """Sparse factors of symmetric matrices of one pattern: CHOLMOD's where CVXOPT is installed, else SuperLU's.
 
 CHOLMOD (Chen, Davis, Hager & Rajamanickam 2008) factorises dense blocks by BLAS, does half the operations
-of an LU factorisation, and analyses a pattern once. It fails for a matrix that is not positive definite,
-which SuperLU then factorises. CVXOPT has the licence GPL and is optional: `pip install "npkl_models[sparse]"`.
+of an LU factorisation, and analyses a pattern once. It fails for a matrix that is not positive definite.
+SuperLU can factorise that matrix, too. CVXOPT has the licence GPL, so it is optional (the extra `sparse`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib import import_module
 from threading import Lock
 from typing import Any, Protocol
 
@@ -29,17 +28,18 @@ class Factor(Protocol):
     """A factorised matrix."""
 
     def solve(self, right: Array) -> Array:
-        """The solution for right-hand sides (n,) or (n x k)."""
+        """The solution for a right-hand side (n,), or for k of them (n x k)."""
 
 
 @cache
-def cvxopt() -> Any:
-    """The package CVXOPT with its CHOLMOD, or None where it cannot be imported."""
+def installed() -> Any:
+    """The package CVXOPT with CHOLMOD, or None where it cannot be imported."""
     try:
-        import_module("cvxopt.cholmod")
-        return import_module("cvxopt")
+        import cvxopt
+        import cvxopt.cholmod
     except ImportError:
         return None
+    return cvxopt
 
 
 class SymmetricFactors:
@@ -61,9 +61,9 @@ class SymmetricFactors:
         CHOLMOD's factors are valid until the next call. A RuntimeError is raised for a matrix that is
         singular to rounding, and with ``definite`` for one that is not positive definite.
         """
-        if not np.isfinite(np.sum(data)):
+        if not np.isfinite(data).all():
             raise RuntimeError("the matrix has entries that are not finite")
-        if self.size >= WORTH and cvxopt() is not None:
+        if self.size >= WORTH and installed() is not None:
             found = self._cholesky(data)
             if found is not None:
                 return found
@@ -78,7 +78,7 @@ class SymmetricFactors:
 
     def _cholesky(self, data: Array) -> _Cholesky | None:
         """The factors by CHOLMOD; None if the matrix is not positive definite to rounding."""
-        package, self.turn = cvxopt(), self.turn + 1
+        package, self.turn = installed(), self.turn + 1
         with _options(package.cholmod):
             if self._analysed is None:
                 columns = np.repeat(np.arange(self.size), np.diff(self.indptr))
@@ -114,7 +114,7 @@ class _Cholesky:
     def solve(self, right: Array) -> Array:
         if self.turn != self.owner.turn:
             raise RuntimeError("a later factorisation has overwritten these factors")
-        package = cvxopt()
+        package = installed()
         x = package.matrix(np.asarray(right, dtype=float))
         with _options(package.cholmod):
             package.cholmod.solve(self.factor, x)
