@@ -1,4 +1,4 @@
-"""Sensor localisation beside the SDP: ``python localisation.py [--draws 3] [--long] [--methods ours csdp]``.
+"""Sensor localisation beside the SDP: ``python localisation.py [--draws 3] [--methods ours csdp]``.
 
 Sensors and anchors (one anchor for ten sensors) are uniform in the unit square. Two points measure their
 distance, with a relative error of 5 %, if it is below the radio range, which gives 16 neighbours on average
@@ -13,6 +13,7 @@ again. Methods:
   order n + 2, and for each distance a block [[s, r], [r, 1]] with r the residual and s >= r^2. Lengths are in
   units of the mean distance. Its answer is certified like every other.
 - plain: the relaxation without spread, by the default backend.
+- superlu: ours, whose sparse matrices are factorised by SuperLU even where CHOLMOD is installed.
 
 A line for each size and method has the means over the draws: the root mean square error of the relaxation and
 of the refinement, over the side of the square; CPU seconds with one thread; and the largest certified gap. A
@@ -44,17 +45,19 @@ import npkl_models as nm
 from npkl_models.applications.located import Measured, refined
 from npkl_models.formulations.distances import positions
 from npkl_models.formulations.known_distances import radio_network
+from npkl_models.linalg import cholesky
 from npkl_models.task_cache import sweep
 
 SIZES, LONG = (100, 200, 500, 1_000), (2_000, 5_000)
 LARGEST = {"csdp": 500, "dual": 200, "scs": 200, "clarabel": 200, "interior": 200, "plain": 200}
 NOISE, NEIGHBOURS = 0.05, 16
+WORTH = cholesky.WORTH
 
 
-def network(n: int, draw: int):
+def network(n: int, draw: int, neighbours: float = NEIGHBOURS):
     """A network whose sensors are all joined to an anchor, by the first seed from 1000 draw on."""
     m = n // 10
-    radius = float(np.sqrt(NEIGHBOURS / (np.pi * (n + m))))
+    radius = float(np.sqrt(neighbours / (np.pi * (n + m))))
     for seed in range(1_000 * draw, 1_000 * draw + 1_000):
         known, X = radio_network(n, m, radius, noise=NOISE, random_state=seed)
         anchors = (np.arange(n, n + m), X[n:])
@@ -125,10 +128,11 @@ def by_csdp(problem: nm.Problem, limit: float) -> dict:
     }  # fmt: skip
 
 
-def one(method: str, n: int, draw: int, limit: float) -> dict:
+def one(method: str, n: int, draw: int, limit: float, neighbours: float = NEIGHBOURS) -> dict:
     """A method on a network."""
     warnings.simplefilter("ignore")
-    known, X, anchors = network(n, draw)
+    cholesky.WORTH = np.inf if method == "superlu" else WORTH
+    known, X, anchors = network(n, draw, neighbours)
     i, j, d = known
     spread = 0.0 if method == "plain" else 0.01
     if method == "csdp":
@@ -160,7 +164,7 @@ def one(method: str, n: int, draw: int, limit: float) -> dict:
     return out | {
         "gap": float(solution.certificate.relative_gap), "relaxed": error(relaxed, X, n),
         "refined": error(final, X, n), "with_refinement": time.process_time() - began,
-        "distances": int(d.size),
+        "distances": int(d.size), "iterations": len(solution.history),
     }  # fmt: skip
 
 
@@ -170,18 +174,22 @@ def main() -> int:
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--limit", type=float, default=300.0, help="seconds of a solver")
     parser.add_argument("--long", action="store_true", help="also 2,000 and 5,000 sensors")
-    parser.add_argument("--methods", nargs="+", default=["ours", *LARGEST], choices=["ours", *LARGEST])
+    every_method = ["ours", *LARGEST, "superlu"]
+    parser.add_argument("--methods", nargs="+", default=every_method[:-1], choices=every_method)
+    parser.add_argument("--sizes", type=int, nargs="+", help="numbers of sensors, in place of the usual ones")
+    parser.add_argument("--neighbours", type=float, default=NEIGHBOURS, help="neighbours of a point")
     parser.add_argument("--folder", help="where results are kept")
     options = parser.parse_args()
     cases = [
         (n, method)
-        for n in SIZES + (LONG if options.long else ())
+        for n in options.sizes or SIZES + (LONG if options.long else ())
         for method in options.methods
         if n <= LARGEST.get(method, n)
     ]
+    dense = "" if options.neighbours == NEIGHBOURS else f" {options.neighbours:g}"
     for n, method in cases:
         tasks = {
-            f"{method} {n} {draw}": partial(one, method, n, draw, options.limit)
+            f"{method} {n} {draw}{dense}": partial(one, method, n, draw, options.limit, options.neighbours)
             for draw in range(options.draws)
         }
         every = list(sweep(tasks, folder=options.folder).values())
@@ -189,7 +197,7 @@ def main() -> int:
         failed = sorted({r.error for r in every if not isinstance(r, dict)})
         whole = [r for r in found if r["solved"]]
         fields = {}
-        for key in ("distances", "relaxed", "refined", "seconds", "with_refinement"):
+        for key in ("distances", "relaxed", "refined", "seconds", "with_refinement", "iterations"):
             numbers = [r[key] for r in whole if key in r]
             fields[key] = round(float(np.mean(numbers)), 5) if numbers else None
         gaps = [r["gap"] for r in whole]

@@ -1,8 +1,8 @@
 """Sparse factors of symmetric matrices of one pattern: CHOLMOD's where CVXOPT is installed, else SuperLU's.
 
 CHOLMOD (Chen, Davis, Hager & Rajamanickam 2008) factorises dense blocks by BLAS, does half the operations
-of an LU factorisation, and analyses a pattern once. It fails for a matrix that is not positive definite,
-which SuperLU then factorises. CVXOPT is under the GPL and optional: the extra `cholmod` installs it.
+of an LU factorisation, and analyses a pattern once. It fails for a matrix that is not positive definite.
+SuperLU can factorise that matrix, too. CVXOPT has the licence GPL, so it is optional (the extra `sparse`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib import import_module
 from threading import Lock
 from typing import Any, Protocol
 
@@ -20,6 +19,7 @@ import scipy.sparse as sp
 from npkl_models.linalg import Array, Index, symmetric_lu
 
 WORTH = 1_000  # order of a matrix from which on CHOLMOD is tried
+INDEFINITE = "the matrix is not positive definite to rounding"
 OPTIONS = {"supernodal": 2, "nmethods": 1, "postorder": True}  # Cholesky factors, in the order that is given
 _lock = Lock()  # the options are CVXOPT's, one set for all threads
 
@@ -28,17 +28,18 @@ class Factor(Protocol):
     """A factorised matrix."""
 
     def solve(self, right: Array) -> Array:
-        """The solution for right-hand sides (n,) or (n x k)."""
+        """The solution for a right-hand side (n,), or for k of them (n x k)."""
 
 
 @cache
-def cvxopt() -> Any:
-    """The package CVXOPT with its CHOLMOD, or None where it cannot be imported."""
+def installed() -> Any:
+    """The package CVXOPT with CHOLMOD, or None where it cannot be imported."""
     try:
-        import_module("cvxopt.cholmod")
-        return import_module("cvxopt")
+        import cvxopt
+        import cvxopt.cholmod
     except ImportError:
         return None
+    return cvxopt
 
 
 class SymmetricFactors:
@@ -54,21 +55,30 @@ class SymmetricFactors:
         self._analysed: tuple[Any, Any] | None = None
         self._spread: Any = None
 
-    def at(self, data: Array) -> tuple[Factor, bool]:
-        """(factor, whether it proves the matrix definite up to rounding) for the entries of the pattern.
+    def at(self, data: Array, definite: bool = False) -> Factor:
+        """The factors of the matrix with these entries in its pattern.
 
-        CHOLMOD's factors are valid until the next call. A matrix that is singular to rounding raises a
-        RuntimeError.
+        CHOLMOD's factors are valid until the next call. A RuntimeError is raised for a matrix that is
+        singular to rounding, and with ``definite`` for one that is not positive definite.
         """
-        if self.size >= WORTH and cvxopt() is not None:
+        if not np.isfinite(data).all():
+            raise RuntimeError("the matrix has entries that are not finite")
+        if self.size >= WORTH and installed() is not None:
             found = self._cholesky(data)
             if found is not None:
-                return found, True
-        return symmetric_lu(self._whole(data), "NATURAL"), False
+                return found
+            if definite:
+                raise RuntimeError(INDEFINITE)
+        factor = symmetric_lu(self._whole(data), "NATURAL")
+        if definite:
+            diagonal = np.array_equal(factor.perm_r, factor.perm_c)
+            if not (diagonal and bool(np.all(factor.U.diagonal() > 0))):
+                raise RuntimeError(INDEFINITE)
+        return factor
 
     def _cholesky(self, data: Array) -> _Cholesky | None:
-        """Cholesky factors; None if the matrix is not positive definite."""
-        package, self.turn = cvxopt(), self.turn + 1
+        """The factors by CHOLMOD; None if the matrix is not positive definite to rounding."""
+        package, self.turn = installed(), self.turn + 1
         with _options(package.cholmod):
             if self._analysed is None:
                 columns = np.repeat(np.arange(self.size), np.diff(self.indptr))
@@ -82,8 +92,7 @@ class SymmetricFactors:
                 package.cholmod.numeric(A, factor)
             except ArithmeticError:
                 return None
-            finite = np.isfinite(np.sum(package.cholmod.diag(factor)))
-        return _Cholesky(self, factor) if finite else None
+        return _Cholesky(self, factor)
 
     def _whole(self, data: Array) -> Any:
         """The whole matrix in CSC."""
@@ -105,7 +114,7 @@ class _Cholesky:
     def solve(self, right: Array) -> Array:
         if self.turn != self.owner.turn:
             raise RuntimeError("a later factorisation has overwritten these factors")
-        package = cvxopt()
+        package = installed()
         x = package.matrix(np.asarray(right, dtype=float))
         with _options(package.cholmod):
             package.cholmod.solve(self.factor, x)

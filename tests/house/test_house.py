@@ -40,6 +40,7 @@ HEAVY = {
     "llvmlite": ("lowrank/rows/compiled.py",),
     "scs": ("conic/chunks.py",),
     "threadpoolctl": ("linalg/threads.py",),
+    "cvxopt": ("linalg/cholesky.py",),
     "pooch": ("data/",),
     "starlette": ("explore/",),
     "uvicorn": ("explore/",),

@@ -17,6 +17,7 @@ LIGHT = {"lazy_loader", "npkl_models"}
 PARSER = LIGHT | {"shtab"}
 HEAVY = {
     "cvxpy", "sklearn", "numba", "llvmlite", "pandas", "matplotlib", "rich", "pooch", "joblib", "clarabel", "scs", "starlette",
+    "cvxopt",
 }  # fmt: skip
 PROBLEM = """
 import numpy as np

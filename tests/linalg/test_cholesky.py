@@ -1,111 +1,126 @@
-"""CHOLMOD's factorisations beside scipy's, and localisation with and without CHOLMOD."""
+"""Sparse factors of one pattern: CHOLMOD beside SuperLU, and what happens without it."""
+
+import builtins
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import npkl_models as nm
 from npkl_models.linalg import cholesky
 
-pytest.importorskip("cvxopt", reason="needs the optional package cvxopt")
+N = 300
 
 
-def matrix(n, seed, shift):
+@pytest.fixture(params=["cholmod", "superlu"])
+def library(request, monkeypatch):
+    """The library that factorises."""
+    monkeypatch.setattr(cholesky, "WORTH", 0 if request.param == "cholmod" else N + 1)
+    assert cholesky.installed() is not None
+    return request.param
+
+
+def matrix(shift=0.0, seed=0):
+    """A Laplacian on a random graph plus the identity, and ``shift`` at every diagonal entry."""
     rng = np.random.default_rng(seed)
-    A = sp.random_array((n, n), density=0.1, rng=rng)
-    return sp.csr_array(A + A.T + shift * sp.eye_array(n))
+    i, j = np.random.default_rng(0).integers(N, size=(2, 4 * N))
+    W = sp.coo_array((rng.uniform(1, 2, i.size), (i, j)), shape=(N, N)).tocsr()
+    W = W + W.T
+    W.setdiag(0)
+    return sp.csr_array(sp.diags_array(W.sum(axis=1) + 1 + shift) - W)
 
 
 def upper(A):
-    return sp.csr_array(sp.triu(A, format="csr"))
+    out = sp.csr_array(sp.triu(A, format="csr"))
+    out.sort_indices()
+    return out
 
 
-@pytest.fixture(autouse=True)
-def small_matrices_too(monkeypatch):
-    monkeypatch.setattr(cholesky, "WORTH", 1)
+def test_solutions_are_those_of_the_matrix(library):
+    U = upper(matrix())
+    factors = cholesky.SymmetricFactors(U.indptr, U.indices)
+    rng = np.random.default_rng(1)
+    for seed in range(3):  # the pattern is analysed once
+        A = matrix(seed=seed)
+        for right in (rng.normal(size=N), rng.normal(size=(N, 3))):
+            x = factors.at(upper(A).data, definite=True).solve(right)
+            assert x.shape == right.shape
+            np.testing.assert_allclose(A @ x, right, atol=1e-11)
+    assert factors.turn == (3 * 2 if library == "cholmod" else 0)
 
 
-@pytest.mark.parametrize("n", [1, 7, 300])
-def test_solutions_are_right_for_several_values_on_one_pattern(n):
-    A = upper(matrix(n, 0, 2.0 * n))
-    factors = cholesky.SymmetricFactors(A.indptr, A.indices)
-    for turn in (1.0, 2.0):
-        whole = turn * (A + sp.triu(A, 1).T)
-        factor, definite = factors.at(turn * A.data)
-        assert definite
-        for right in (np.ones(n), np.eye(n)[:, : min(n, 3)]):
-            np.testing.assert_allclose(whole @ factor.solve(right), right, atol=1e-10)
+def test_entries_below_the_diagonal_are_ignored(library):
+    A = matrix()
+    left = sp.csr_array(sp.tril(A, -1) * 7.0) * (np.arange(N) % 2 == 0)
+    stored = sp.csr_array(sp.triu(A) + left)
+    stored.sort_indices()
+    right = np.ones(N)
+    x = cholesky.SymmetricFactors(stored.indptr, stored.indices).at(stored.data).solve(right)
+    np.testing.assert_allclose(A @ x, right, atol=1e-11)
 
 
-def test_an_indefinite_matrix_is_left_to_superlu_and_the_next_definite_one_is_not():
-    A = upper(matrix(50, 1, 100.0))
-    factors = cholesky.SymmetricFactors(A.indptr, A.indices)
-    whole = A + sp.triu(A, 1).T
-    for sign in (-1.0, 1.0):
-        factor, definite = factors.at(sign * A.data)
-        assert definite == (sign > 0)
-        np.testing.assert_allclose(sign * whole @ factor.solve(np.ones(50)), np.ones(50), atol=1e-10)
+def test_an_indefinite_matrix_is_seen_and_can_be_solved_with(library):
+    A = matrix(-2.0)  # the eigenvalue of the constant vector is -1
+    U = upper(A)
+    factors = cholesky.SymmetricFactors(U.indptr, U.indices)
+    with pytest.raises(RuntimeError, match="not positive definite"):
+        factors.at(U.data, definite=True)
+    right = np.random.default_rng(0).normal(size=N)
+    np.testing.assert_allclose(A @ factors.at(U.data).solve(right), right, atol=1e-9)
+    good = upper(matrix()).data
+    np.testing.assert_allclose(
+        matrix() @ factors.at(good, definite=True).solve(right), right, atol=1e-11
+    )  # a failure leaves nothing behind
 
 
-def test_factors_that_were_overwritten_are_refused():
-    A = upper(matrix(20, 2, 50.0))
-    factors = cholesky.SymmetricFactors(A.indptr, A.indices)
-    first, _ = factors.at(A.data)
-    factors.at(2 * A.data)
+def test_numbers_out_of_range_are_refused(library):
+    U = upper(matrix())
+    factors = cholesky.SymmetricFactors(U.indptr, U.indices)
+    for wrong in (np.nan, np.inf):
+        data = U.data.copy()
+        data[5] = wrong
+        with pytest.raises(RuntimeError, match="not finite"):
+            factors.at(data)
+
+
+def test_factors_that_were_overwritten_refuse_to_solve(monkeypatch):
+    monkeypatch.setattr(cholesky, "WORTH", 0)
+    U = upper(matrix())
+    factors = cholesky.SymmetricFactors(U.indptr, U.indices)
+    first = factors.at(U.data)
+    factors.at(2 * U.data)
     with pytest.raises(RuntimeError, match="overwritten"):
-        first.solve(np.ones(20))
+        first.solve(np.ones(N))
 
 
-def test_numbers_out_of_range_are_no_factor():
-    A = upper(matrix(20, 2, 50.0))
-    factors = cholesky.SymmetricFactors(A.indptr, A.indices)
-    assert factors._cholesky(np.full(A.nnz, np.nan)) is None
+def test_the_options_of_cvxopt_are_left_as_they_were(monkeypatch):
+    monkeypatch.setattr(cholesky, "WORTH", 0)
+    options = cholesky.installed().cholmod.options
+    monkeypatch.setitem(options, "print", 0)
+    before = dict(options)
+    U = upper(matrix())
+    factor = cholesky.SymmetricFactors(U.indptr, U.indices).at(U.data)
+    assert options == before
+    factor.solve(np.ones(N))
+    assert options == before
 
 
-def test_the_options_of_the_process_stay_as_they_were():
-    from cvxopt import cholmod
+def test_without_cvxopt_superlu_does_the_work(monkeypatch):
+    real = builtins.__import__
 
-    before = dict(cholmod.options)
-    A = upper(matrix(20, 2, 50.0))
-    cholesky.SymmetricFactors(A.indptr, A.indices).at(A.data)
-    assert dict(cholmod.options) == before
+    def missing(name, *arguments, **named):
+        if name.split(".")[0] == "cvxopt":
+            raise ImportError(name)
+        return real(name, *arguments, **named)
 
-
-@pytest.mark.parametrize("anchors", [0, 4])
-def test_localisation_is_the_same_with_cholmod_and_without(anchors, monkeypatch):
-    rng = np.random.default_rng(3)
-    X = rng.random((80, 2))
-    i, j = np.triu_indices(80, 1)
-    d = np.linalg.norm(X[i] - X[j], axis=1)
-    near = d < 0.3
-    known = (i[near], j[near], d[near] * (1 + 0.02 * rng.normal(size=near.sum())))
-    held = {"anchors": (np.arange(anchors), X[:anchors])} if anchors else {}
-    question = nm.distances(known, 80, **held, penalty=-0.01)
-    solutions, found = [], cholesky.SymmetricFactors._cholesky
-    used = []
-    monkeypatch.setattr(
-        cholesky.SymmetricFactors, "_cholesky", lambda self, data: used.append(1) or found(self, data)
-    )
-    for least in (1, 10**9):
-        monkeypatch.setattr(cholesky, "WORTH", least)
-        solutions.append(question.solve("burer_monteiro", tol=1e-6, random_state=0))
-    assert used
-    assert [s.status for s in solutions] == [nm.Status.OPTIMAL] * 2
-    scale = abs(solutions[1].objective)
-    assert solutions[0].objective == pytest.approx(solutions[1].objective, abs=3e-6 * scale)
-
-
-def test_without_the_package_superlu_factorises(monkeypatch):
-    monkeypatch.setattr(cholesky, "import_module", _missing)
-    cholesky.cvxopt.cache_clear()
-    A = upper(matrix(20, 2, 50.0))
+    monkeypatch.setattr(cholesky, "WORTH", 0)
+    monkeypatch.setattr(builtins, "__import__", missing)
+    cholesky.installed.cache_clear()
     try:
-        factor, definite = cholesky.SymmetricFactors(A.indptr, A.indices).at(A.data)
+        assert cholesky.installed() is None
+        A, right = matrix(), np.ones(N)
+        U = upper(A)
+        factors = cholesky.SymmetricFactors(U.indptr, U.indices)
+        np.testing.assert_allclose(A @ factors.at(U.data, definite=True).solve(right), right, atol=1e-11)
+        assert factors.turn == 0
     finally:
-        cholesky.cvxopt.cache_clear()
-    assert not definite
-    np.testing.assert_allclose((A + sp.triu(A, 1).T) @ factor.solve(np.ones(20)), np.ones(20), atol=1e-10)
-
-
-def _missing(name):
-    raise ImportError(name)
+        cholesky.installed.cache_clear()

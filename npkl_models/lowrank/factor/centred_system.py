@@ -23,7 +23,7 @@ from npkl_models.model.statement import Statement
 
 CENTRED = 1e-10  # largest residual of the constant vector as an eigenvector of C, relative to the size of C
 BLOCKS = 3e6  # largest n r^2 for which the blocks are factorised (about 3 GB on a graph of a surface)
-FLOPS = 6e9  # operations per second of a sparse factorisation
+FLOPS = 6e9  # operations per second that are counted for a sparse factorisation, by whichever library
 
 
 def constant_eigenvalue(problem: Statement) -> float | None:
@@ -120,8 +120,10 @@ class CentredSystem:
     def at(self, G: Array, y: Array, bend: Array, tau: float) -> tuple[Callable[[Array], Array], float]:
         """(solve, seconds counted) at differences G (m x r), multipliers y and second derivatives phi''.
 
-        ``solve`` maps right-hand sides (n x r), centred unless points are fixed, to such directions. A matrix
-        that is singular to rounding raises a RuntimeError.
+        ``solve`` maps right-hand sides (n x r), centred unless points are fixed, to such directions. It is
+        valid until the next call. A matrix that is singular to rounding raises a RuntimeError. With fixed
+        points, so does one that is not positive definite. Without them it may be indefinite, although it is
+        definite over centred directions.
         """
         n, m, r = self.n, self.moving, G.shape[1]
         scalar = self.base + self.scatter @ y
@@ -132,7 +134,7 @@ class CentredSystem:
         rows = sp.bsr_array((blocks, self.pattern.indices, self.pattern.indptr), shape=(m * r, m * r)).tocsr()
         if self.factors is None or self.factors[0] != r:
             self.factors = r, SymmetricFactors(rows.indptr, rows.indices)
-        factor, _ = self.factors[1].at(rows.data)
+        factor = self.factors[1].at(rows.data, definite=not self.centred)
         images, mixed, constants = self._correction(factor, tau, r)
 
         def solve(right: Array) -> Array:
