@@ -29,6 +29,8 @@ from npkl_models.model.terms import LossTerm
 LARGEST = 6_000  # unknowns of a factor whose Hessian is inverted; the matrix has 288 MB
 FLAT = 1e-12  # a smaller pivot, relative to the mean of the diagonal, counts as a singular Hessian
 TOL = 1e-6  # relative gap of the problems that are solved again
+BENT = 0.1  # a step whose system has a smaller eigenvalue leaves what Newton's model can say
+ENOUGH = 1e-3  # largest relative gap of the solution
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +71,8 @@ def left_out_values(solution: Solution, exact: bool = True) -> LeftOut:
     exact : bool
         Whether to solve the problem without each pair, from the solution, to a certified relative gap of
         1e-6. Otherwise one Newton step serves for all pairs, from one inverse of order n r. It needs smooth
-        losses, keeps the rank of the kernel, and is rough where the value changes much.
+        losses, keeps the rank of the kernel, and is rough where the value changes much. Pairs whose step has
+        a nearly singular or indefinite system are solved again.
 
     Returns
     -------
@@ -116,7 +119,14 @@ def left_out_values(solution: Solution, exact: bool = True) -> LeftOut:
     pairs = np.concatenate(list(ends.values()))
     must = np.concatenate([problem.terms[place].target[own] > 0 for place, own in rows.items()])
     value = np.einsum("er,er->e", V[pairs[:, 0]], V[pairs[:, 1]])
-    left = _solved_again(problem, V, rows) if exact else _by_newton(problem, V, rows, pairs)
+    if not solution.certificate.relative_gap <= ENOUGH:
+        raise SolverError(
+            f"the solution must have a relative gap of at most {ENOUGH:g}, got "
+            f"{solution.certificate.relative_gap:.1e} (status {solution.status})"
+        )
+    left = np.full(len(pairs), np.nan) if exact else _by_newton(problem, V, rows, pairs)
+    bent = np.isnan(left)
+    left[bent] = _solved_again(problem, V, rows, bent)
     return LeftOut(pairs, must, value, left)
 
 
@@ -136,6 +146,7 @@ def _of_pairs(term: LossTerm) -> Index:
 
 
 def _by_newton(problem: Statement, V: Array, rows: dict[int, Index], pairs: Index) -> Array:
+    """The values after a Newton step; not a number where the step's system is not safely definite."""
     objective = FactorObjective(problem)
     if not objective.smooth or problem.equalities:
         raise UnsupportedError(
@@ -159,8 +170,11 @@ def _by_newton(problem: Statement, V: Array, rows: dict[int, Index], pairs: Inde
     swap = np.roll(np.eye(2 * r), r, axis=0)  # Z, which exchanges the two rows
     M = bend[:, None, None] * g[:, :, None] * g[:, None, :] + slope[:, None, None] * swap
     pull = np.einsum("eab,eb->ea", G, slope[:, None] * g)
-    step = np.linalg.solve(np.eye(2 * r) - G @ M, pull[:, :, None])[:, :, 0]
-    return np.asarray(np.einsum("er,er->e", point.V[i] + step[:, :r], point.V[j] + step[:, r:]))
+    system = np.eye(2 * r) - G @ M
+    safe = np.linalg.eigvals(system).real.min(axis=1) >= BENT
+    step = np.linalg.solve(np.where(safe[:, None, None], system, np.eye(2 * r)), pull[:, :, None])[:, :, 0]
+    value = np.einsum("er,er->e", point.V[i] + step[:, :r], point.V[j] + step[:, r:])
+    return np.where(safe, value, np.nan)
 
 
 def _inverse(point: Point, product: Callable[[Array], Array]) -> Array:
@@ -198,20 +212,20 @@ def _lifted(objective: FactorObjective, inverse: Array, point: Point) -> Array:
     return np.asarray(objective.lift(half.T.reshape(k, -1)).reshape(n * r, n * r))
 
 
-def _solved_again(problem: Statement, V: Array, rows: dict[int, Index]) -> Array:
+def _solved_again(problem: Statement, V: Array, rows: dict[int, Index], wanted: Mask) -> Array:
+    """The values of the wanted pairs, each from a problem without the pair."""
     found = []
-    for place, own in rows.items():
-        i, j = _ends(problem.terms[place])
-        for e in own:
-            smaller = _without(problem, place, e)
-            again = smaller.solve("auto", tol=TOL, start=V)  # type: ignore[attr-defined]
-            if again.status is not Status.OPTIMAL:
-                raise SolverError(
-                    f"the problem without the pair ({i[e]}, {j[e]}) was not certified: {again.status}, "
-                    f"relative gap {again.certificate.relative_gap:.1e}"
-                )
-            W = factor_of(again, "kernel")
-            found.append(float(W[i[e]] @ W[j[e]]))
+    places = [(place, e) for place, own in rows.items() for e in own]
+    for place, e in (places[k] for k in np.flatnonzero(wanted)):
+        i, j = (int(end[e]) for end in _ends(problem.terms[place]))
+        again = _without(problem, place, e).solve("auto", tol=TOL, start=V)  # type: ignore[attr-defined]
+        if again.status is not Status.OPTIMAL:
+            raise SolverError(
+                f"the problem without the pair ({i}, {j}) was not certified: {again.status}, relative gap "
+                f"{again.certificate.relative_gap:.1e}"
+            )
+        W = factor_of(again, "kernel")
+        found.append(float(W[i] @ W[j]))
     return np.array(found)
 
 

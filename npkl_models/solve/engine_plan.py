@@ -49,7 +49,7 @@ class EnginePlan(ABC):
             return Claim(None, None, Status.FAILED, message=f"{type(error).__name__}: {error}")
         if watch.rigour == "proved":
             _require_factorisable(self.problem, engine)
-        watch.expect(last_seconds(self.problem))
+        watch.expect(last_seconds(self.problem), cut=self.problem.order > DENSE_CHOLESKY)
         run = Run(self.problem, engine, watch)
         status = watch.attempt(lambda: run.until(self.options.max_iter or self.iterations))
         return run.claim(status)

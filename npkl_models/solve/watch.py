@@ -114,12 +114,14 @@ class Watch:
         """Whether the limit leaves time for these seconds and for the certificate at the end."""
         return seconds + self.proof_ahead <= self.left
 
-    def expect(self, seconds: float) -> None:
+    def expect(self, seconds: float, cut: bool = False) -> None:
         """Set the predicted seconds of a certificate, which are kept free at the end of the limit.
 
-        At most half of the limit is kept free.
+        At most half of the limit is kept free. A certificate that is ``cut`` when the limit has passed needs
+        no more than what is kept.
         """
-        self._expected = seconds
+        limit = self.options.time_limit
+        self._expected = seconds if limit is None or not cut else min(seconds, KEPT_BACK * limit)
 
     @property
     def proof_ahead(self) -> float:
@@ -129,8 +131,8 @@ class Watch:
 
     @property
     def late(self) -> bool:
-        """Whether less than half of the seconds that are kept for a certificate are left."""
-        return self.left < LATE * self.proof_ahead
+        """Whether less than half of the seconds that a certificate needs are left."""
+        return self.left < LATE * max(self._proof, self._expected)
 
     @property
     def history(self) -> History:

@@ -105,3 +105,14 @@ def test_what_cannot_be_left_out_is_said():
     alone = problem("square", pairs=nm.Pairs(N, must_link=[(0, 3)], cannot_link=[]))
     with pytest.raises(nm.ProblemError, match="the only pair"):
         left_out_values(alone.solve())
+    rough = problem("pcp").solve("burer_monteiro", max_iter=1)
+    with pytest.raises(nm.SolverError, match="relative gap of at most"):
+        left_out_values(rough)
+
+
+def test_a_pair_that_bends_the_kernel_too_far_for_a_step_is_solved_again():
+    pairs = nm.Pairs(2, must_link=[], cannot_link=[(0, 1)])
+    question = nm.pcp(nm.laplacian([[0.0], [1.0]], n_neighbors=1, shift=0.1), pairs, gamma=25.0, cannot=-0.5)
+    quick, exact = both(question)
+    assert quick.left_out == pytest.approx(exact.left_out, abs=1e-5)
+    assert exact.left_out > 0.9
