@@ -122,8 +122,8 @@ class CentredSystem:
 
         ``solve`` maps right-hand sides (n x r), centred unless points are fixed, to such directions. It is
         valid until the next call. A matrix that is singular to rounding raises a RuntimeError. So does one
-        that CHOLMOD refuses, if points are fixed: a larger shift costs less than SuperLU. Otherwise the matrix
-        may be indefinite, although it is definite over centred directions.
+        that CHOLMOD refuses, if points are fixed, because a larger shift costs less than SuperLU. Otherwise
+        the matrix may be indefinite, although it is definite over centred directions.
         """
         n, m, r = self.n, self.moving, G.shape[1]
         scalar = self.base + self.scatter @ y
