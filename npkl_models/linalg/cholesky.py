@@ -19,7 +19,6 @@ import scipy.sparse as sp
 from npkl_models.linalg import Array, Index, symmetric_lu
 
 WORTH = 1_000  # order of a matrix from which on CHOLMOD is tried
-INDEFINITE = "the matrix is not positive definite to rounding"
 OPTIONS = {"supernodal": 2, "nmethods": 1, "postorder": True}  # Cholesky factors, in the order that is given
 _lock = Lock()  # the options are CVXOPT's, one set for all threads
 
@@ -55,11 +54,12 @@ class SymmetricFactors:
         self._analysed: tuple[Any, Any] | None = None
         self._spread: Any = None
 
-    def at(self, data: Array, definite: bool = False) -> Factor:
+    def at(self, data: Array, retry: bool = True) -> Factor:
         """The factors of the matrix with these entries in its pattern.
 
-        CHOLMOD's factors are valid until the next call. A RuntimeError is raised for a matrix that is
-        singular to rounding, and with ``definite`` for one that is not positive definite.
+        CHOLMOD's factors are valid until the next call. A matrix that CHOLMOD refuses, because it is not
+        positive definite to rounding, is factorised by SuperLU, which takes several times longer. Without
+        ``retry``, a RuntimeError is raised instead. One is raised by SuperLU for a singular matrix, too.
         """
         if not np.isfinite(data).all():
             raise RuntimeError("the matrix has entries that are not finite")
@@ -67,14 +67,9 @@ class SymmetricFactors:
             found = self._cholesky(data)
             if found is not None:
                 return found
-            if definite:
-                raise RuntimeError(INDEFINITE)
-        factor = symmetric_lu(self._whole(data), "NATURAL")
-        if definite:
-            diagonal = np.array_equal(factor.perm_r, factor.perm_c)
-            if not (diagonal and bool(np.all(factor.U.diagonal() > 0))):
-                raise RuntimeError(INDEFINITE)
-        return factor
+            if not retry:
+                raise RuntimeError("the matrix is not positive definite to rounding")
+        return symmetric_lu(self._whole(data), "NATURAL")
 
     def _cholesky(self, data: Array) -> _Cholesky | None:
         """The factors by CHOLMOD; None if the matrix is not positive definite to rounding."""

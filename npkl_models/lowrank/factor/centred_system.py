@@ -121,9 +121,9 @@ class CentredSystem:
         """(solve, seconds counted) at differences G (m x r), multipliers y and second derivatives phi''.
 
         ``solve`` maps right-hand sides (n x r), centred unless points are fixed, to such directions. It is
-        valid until the next call. A matrix that is singular to rounding raises a RuntimeError. With fixed
-        points, so does one that is not positive definite. Without them it may be indefinite, although it is
-        definite over centred directions.
+        valid until the next call. A matrix that is singular to rounding raises a RuntimeError. So does one
+        that CHOLMOD refuses, if points are fixed, because a larger shift costs less than SuperLU. Otherwise
+        the matrix may be indefinite, although it is definite over centred directions.
         """
         n, m, r = self.n, self.moving, G.shape[1]
         scalar = self.base + self.scatter @ y
@@ -134,7 +134,7 @@ class CentredSystem:
         rows = sp.bsr_array((blocks, self.pattern.indices, self.pattern.indptr), shape=(m * r, m * r)).tocsr()
         if self.factors is None or self.factors[0] != r:
             self.factors = r, SymmetricFactors(rows.indptr, rows.indices)
-        factor = self.factors[1].at(rows.data, definite=not self.centred)
+        factor = self.factors[1].at(rows.data, retry=self.centred)
         images, mixed, constants = self._correction(factor, tau, r)
 
         def solve(right: Array) -> Array:
