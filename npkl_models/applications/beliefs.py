@@ -27,7 +27,7 @@ from npkl_models.linalg import Array, Index, Mask
 DAMPING = 0.3  # share of the old message in a new one; without it, messages on cycles may oscillate
 ROUNDS = 40  # number of times that all messages are computed, unless they stay
 STILL = 1e-2  # the largest change of a message that stays; a tenth of it gives the same clusters
-LEAST = 1e-12  # the smallest message
+LEAST = 1e-12  # the smallest message; no two points are surely together, or surely apart, beyond it
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,17 +88,25 @@ class Answers:
     def __len__(self) -> int:
         return self.must.size
 
-    def likelihood(self, rates: ArrayLike) -> tuple[Array, Array, float]:
-        """The probability of the answers to each pair, if its points are of one cluster, and if of two.
+    def log_likelihood(self, rates: ArrayLike) -> Array:
+        """Logarithms (2 x m) of the probability of the answers to each pair, in one cluster and in two.
 
         ``rates`` (2, or annotators x 2) are the probabilities of a wrong answer about points of one cluster
-        and of two clusters. Both probabilities of a pair are divided by the larger one; the third number is
-        the sum of the logarithms of the divisors.
+        and of two clusters.
         """
         table = np.broadcast_to(np.asarray(rates, dtype=float), (self.annotators, 2))
         one, two = table[self.who].T
         of_one, of_two = np.where(self.must, 1 - one, one), np.where(self.must, two, 1 - two)
-        logs = np.stack([np.bincount(self.pair, np.log(part), self.i.size) for part in (of_one, of_two)])
+        return np.stack([np.bincount(self.pair, np.log(part), self.i.size) for part in (of_one, of_two)])
+
+    def likelihood(self, rates: ArrayLike) -> tuple[Array, Array, float]:
+        """The probability of the answers to each pair, if its points are of one cluster, and if of two.
+
+        ``rates`` are those of `log_likelihood`. Both probabilities of a pair are divided by the larger one;
+        the third number is the sum of the logarithms of the divisors. Many answers to one pair may leave a
+        probability of 0.
+        """
+        logs = self.log_likelihood(rates)
         largest = logs.max(axis=0)
         together, apart = np.exp(logs - largest)
         return together, apart, float(largest.sum())
@@ -132,7 +140,7 @@ class Answers:
             damping = DAMPING if turn > 0 or first is not None else 0.0
             message = np.maximum(damping * message + (1 - damping) * new, LEAST)
         cavity, points, logs_of_points = self._cavity(logs, message)
-        same = np.einsum("ek,ek->e", cavity[:m], cavity[m:])
+        same = np.clip(np.einsum("ek,ek->e", cavity[:m], cavity[m:]), LEAST, 1 - LEAST)
         of_pairs = np.log(together * same + apart * (1 - same)).sum()
         of_messages = np.log(np.einsum("ek,ek->e", cavity, message[self.opposite])).sum()
         value = float(logs_of_points.sum() + of_pairs - of_messages) + divided

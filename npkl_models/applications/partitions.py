@@ -70,9 +70,9 @@ class Witnesses:
 
     def of_answers(self, labels: Index, rates: Array) -> float:
         """Logarithm of the probability of all answers, if the partition is true."""
-        together, apart, divided = self.answers.likelihood(rates)
+        together, apart = self.answers.log_likelihood(rates)
         same = labels[self.answers.i] == labels[self.answers.j]
-        return float(np.log(np.where(same, together, apart)).sum()) + divided
+        return float(np.where(same, together, apart).sum())
 
     def of_graph(self, labels: Index) -> float:
         """Logarithm of the likelihood of the edges, relative to that of one cluster."""

@@ -23,6 +23,7 @@ from npkl_models.applications.estimators.scales import warn_of_scales
 from npkl_models.applications.estimators.side import (
     collected,
     every_pair,
+    held_apart,
     landmark_pairs,
     trusted,
     weighed,
@@ -80,8 +81,8 @@ class KernelEstimator(SolvedEstimator):
         """Whether the side information holds two points apart."""
         return self.supervised_ and len(pairs.cannot_link) > 0
 
-    def _trusted(self, L: Matrix, pairs: Pairs, seed: int) -> Pairs:
-        """The pairs with the confidences that the kernel is learnt with.
+    def _trusted(self, L: Matrix, pairs: Pairs, seed: int) -> Pairs | None:
+        """The pairs with the confidences that the kernel is learnt with; None if no pair is left.
 
         A model of wrong pairs, or without it the certainty of the annotators' answers, weighs each pair.
         """
@@ -157,14 +158,15 @@ class KernelEstimator(SolvedEstimator):
             given = self._answered.pairs
         self.annotators_ = None if self._answered is None else self._answered.names
         self.supervised_ = given is not None
-        found = landmark_pairs(points, apart, seed, weight) if given is None else given
-        self.pairs_ = found if weight is None else weighed(found, weight)
+        self.pairs_ = weighed(landmark_pairs(points, apart, seed, weight) if given is None else given, weight)
         self.n_neighbors_ = self._neighbors(n)
         self.width_ = graph_width(points, self.n_neighbors_, self.sigma, self.metric)
         width = self.width_ if np.isfinite(self.width_) else "binary"
         S = knn_affinity(points, self.n_neighbors_, width, self.metric)
         L = laplacian(S, shift=self.shift)
         learnt = self._trusted(L, self.pairs_, seed)
+        if learnt is None or not len(learnt.cannot_link):
+            learnt = held_apart(learnt, weighed(landmark_pairs(points, apart, seed, weight), weight))
         solution = self._problem(L, learnt).solve(self.backend, **self._solving(seed))
         self.factor_ = self._shaped(principal(self._keep(solution, points)))
         self._finish(seed, weight)

@@ -165,7 +165,7 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
             return real_number(self.cannot, "cannot")
         return -1.0 / max(self.n_clusters - 1, 1)
 
-    def _trusted(self, L: Matrix, pairs: Pairs, seed: int) -> Pairs:
+    def _trusted(self, L: Matrix, pairs: Pairs, seed: int) -> Pairs | None:
         self.beliefs_: Array | None = None
         simplex = self.formulation == "pcp" and self._target() < 0
         self._axes = self.n_clusters if simplex and self._apart_pairs(pairs) else None

@@ -91,7 +91,9 @@ def before(
     """
     seed, time_limit = fitting
     if annotated is not None:
-        pairs = trusted(pairs, np.maximum(annotated.weights, LEAST))
+        heard = trusted(pairs, np.maximum(annotated.weights, LEAST))
+        assert heard is not None
+        pairs = heard
     problem = pcp(L, pairs, gamma=GENTLE, cannot=-1.0 / (k - 1))
     solution = problem.solve(tol=ROUGH, time_limit=time_limit)
     audit = audit_pairs(solution, k, noise=noise, annotated=annotated, random_state=seed, n_init=FEW_STARTS)

@@ -182,8 +182,10 @@ def every_pair(y: ArrayLike, n: int) -> Pairs | None:
     return Pairs(n, ends[same], ends[~same])
 
 
-def weighed(pairs: Pairs, sample_weight: Array) -> Pairs:
+def weighed(pairs: Pairs, sample_weight: Array | None) -> Pairs:
     """Each confidence times the geometric mean of its two points' weights; a weight of 0 removes the pair."""
+    if sample_weight is None:
+        return pairs
     weight = pairs.confidence * np.sqrt(sample_weight[pairs.i] * sample_weight[pairs.j])
     kept, ends = weight > 0, np.stack([pairs.i, pairs.j], axis=1)
     if not kept.any():
@@ -191,13 +193,28 @@ def weighed(pairs: Pairs, sample_weight: Array) -> Pairs:
     return Pairs(pairs.n, ends[kept & (pairs.sign > 0)], ends[kept & (pairs.sign < 0)], weight[kept])
 
 
-def trusted(pairs: Pairs, weights: Array) -> Pairs:
-    """Each confidence times a weight; pairs of weight 0 are left out, unless no pair would be left."""
+def trusted(pairs: Pairs, weights: Array) -> Pairs | None:
+    """Each confidence times a weight; pairs of weight 0 are left out. None if no pair is left."""
     kept, ends = weights > 0, np.stack([pairs.i, pairs.j], axis=1)
     if not kept.any():
-        return pairs
+        return None
     confidence = (pairs.confidence * weights)[kept]
     return Pairs(pairs.n, ends[kept & (pairs.sign > 0)], ends[kept & (pairs.sign < 0)], confidence)
+
+
+def held_apart(pairs: Pairs | None, landmarks: Pairs) -> Pairs:
+    """The pairs and the cannot-links between landmarks that no chain of must-links joins.
+
+    Must-links alone put all points in one place, as no pair does. So these pairs take the place of
+    cannot-links, with the confidences that the landmarks have.
+    """
+    if pairs is None:
+        return landmarks
+    group = pairs.groups()[1]
+    apart = group[landmarks.i] != group[landmarks.j]
+    confidence = np.concatenate([pairs.confidence, landmarks.confidence[apart]])
+    cannot = np.concatenate([pairs.cannot_link, landmarks.cannot_link[apart]])
+    return Pairs(pairs.n, pairs.must_link, cannot, confidence)
 
 
 def _of_classes(y: ArrayLike | None, n: int) -> Pairs | None:
