@@ -24,6 +24,7 @@ from npkl_models.model.pairs import Pairs
 
 STRENGTH = 5.0  # what is known of a rate beforehand counts as so many answers
 BEFOREHAND = 0.1  # a rate beforehand
+MISLED = 0.05  # share of pairs that mislead everybody, beforehand
 TURNS = 200  # largest number of turns
 STILL = 1e-6  # the largest change of a probability that stays
 
@@ -174,3 +175,8 @@ def counted_rates(must: Mask, same: Array, who: Index, before: Array) -> Array:
     wrong = [np.bincount(who, part, a) for part in (same * ~must, (1 - same) * must)]
     every = [np.bincount(who, part, a) for part in (same, 1 - same)]
     return (np.stack(wrong, axis=1) + STRENGTH * before) / (np.stack(every, axis=1) + STRENGTH)
+
+
+def counted_misled(misled: Array) -> float:
+    """The share of misleading pairs from the probability that each pair misleads."""
+    return float((misled.sum() + STRENGTH * MISLED) / (misled.size + STRENGTH))

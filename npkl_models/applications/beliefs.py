@@ -16,6 +16,7 @@ Information Theory 51 (2005), section IV.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,7 +71,17 @@ class Answers:
         The pair that each answer is about; by default there is one answer to each pair, in their order.
     who : ndarray of int, shape (t,), optional
         The annotator who gave each answer, counted from 0; by default there is one.
+
+    Attributes
+    ----------
+    several : ndarray of bool, shape (m,)
+        Whether a pair has more than one answer.
+    misled : float
+        Probability that a pair with several answers misleads: all annotators see the opposite of what is
+        true, and answer that. Their mistakes are independent otherwise.
     """
+
+    misled = 0.0
 
     def __init__(
         self, n: int, i: Index, j: Index, must: Mask, pair: Index | None = None, who: Index | None = None
@@ -80,6 +91,7 @@ class Answers:
         self.pair = np.arange(m) if pair is None else pair
         self.who = np.zeros(must.size, dtype=np.intp) if who is None else who
         self.annotators = int(self.who.max()) + 1
+        self.several = np.bincount(self.pair, minlength=m) > 1
         self.sender = np.concatenate([i, j])
         receiver = np.concatenate([j, i])
         self.opposite = np.concatenate([np.arange(m, 2 * m), np.arange(m)])
@@ -88,12 +100,40 @@ class Answers:
     def __len__(self) -> int:
         return self.must.size
 
+    def misleading(self, share: float) -> Answers:
+        """The same answers, if this share of the pairs with several answers misleads."""
+        other = copy(self)
+        other.misled = share if self.several.any() else 0.0
+        return other
+
     def log_likelihood(self, rates: ArrayLike) -> Array:
         """Logarithms (2 x m) of the probability of the answers to each pair, in one cluster and in two.
 
         ``rates`` (2, or annotators x 2) are the probabilities of a wrong answer about points of one cluster
         and of two clusters.
         """
+        logs = self._of_seen(rates)
+        if self.misled == 0:
+            return logs
+        both = np.logaddexp(np.log1p(-self.misled) + logs, np.log(self.misled) + logs[::-1])
+        return np.where(self.several, both, logs)
+
+    def seen(self, rates: ArrayLike, same: Array) -> tuple[Array, Array]:
+        """What annotators saw: the probability that it was one cluster, and that they were misled, both (m,).
+
+        ``same`` (m,) is the probability that the points of each pair are in one cluster, without its answers.
+        """
+        logs = self._of_seen(rates)
+        one, two = np.exp(logs - logs.max(axis=0))
+        misled = np.where(self.several, self.misled, 0.0)
+        same = np.clip(same, LEAST, 1 - LEAST)
+        right = (1 - misled) * same * one, (1 - misled) * (1 - same) * two
+        wrong = misled * (1 - same) * one, misled * same * two
+        every = right[0] + right[1] + wrong[0] + wrong[1]
+        return (right[0] + wrong[0]) / every, (wrong[0] + wrong[1]) / every
+
+    def _of_seen(self, rates: ArrayLike) -> Array:
+        """The logarithms of `log_likelihood` if no pair misleads."""
         table = np.broadcast_to(np.asarray(rates, dtype=float), (self.annotators, 2))
         one, two = table[self.who].T
         of_one, of_two = np.where(self.must, 1 - one, one), np.where(self.must, two, 1 - two)

@@ -74,7 +74,7 @@ def mixed(parts: Sequence[Averaged], witnesses: Witnesses) -> Mixed:
     """
     sizes = [np.unique(part.points.argmax(axis=1)).size for part in parts]
     kept = [part for part, size in zip(parts, sizes, strict=True) if size == max(sizes)]
-    answers, fixed = witnesses.answers, witnesses.fixed
+    fixed = witnesses.fixed
     trust = min((part.trust for part in parts if part.trust is not None), default=1.0)
     judged = np.array([witnesses.judged(part.points.argmax(axis=1), trust) for part in kept])
     best = kept[int(judged.argmax())]
@@ -89,6 +89,7 @@ def mixed(parts: Sequence[Averaged], witnesses: Witnesses) -> Mixed:
     searched = np.array([part.trust is not None for part in kept])
     if searched.any():  # a partition that is kept as it is makes no prediction without the answers
         share = share * searched / np.sum(share * searched)
+    answers = witnesses.answers.misleading(best.misled)
     again = recalibrated(share @ np.array([part.before for part in kept]), answers, best.own, fixed)
     return Mixed(best, float(judged.max()), points, expit(SURE * _odds((together + again) / 2)), rates)
 
@@ -109,15 +110,15 @@ def recalibrated(before: Array, answers: Answers, own: Array, fixed: float | Non
     """
     q = expit(FACTORS[:, None] * _odds(before))
     known = -((np.log(FACTORS) / SPREAD) ** 2) / 2
-    values, found = [], []
+    mean, weight, largest = np.zeros(before.size), 0.0, -np.inf  # a running mean: m numbers, not m for all rates
     for rates, log_known in _rates(fixed):
         together, apart, divided = answers.likelihood(with_own(rates, own))
         said = q * together + (1 - q) * apart
-        values.append(np.log(said).sum(axis=1) + divided + known + log_known)
-        found.append(q * together / said)
-    value = np.concatenate(values)
-    share = np.exp(value - value.max())
-    return np.asarray(share / share.sum() @ np.concatenate(found))
+        value = np.log(said).sum(axis=1) + divided + known + log_known
+        before_it, largest = largest, max(largest, float(value.max()))
+        share, kept = np.exp(value - largest), np.exp(before_it - largest)
+        mean, weight = kept * mean + share @ (q * together / said), kept * weight + float(share.sum())
+    return np.asarray(mean / weight)
 
 
 def _rates(fixed: float | None) -> list[tuple[Array, float]]:

@@ -13,7 +13,7 @@ from itertools import product
 
 import numpy as np
 
-from npkl_models.applications.annotators import counted_rates
+from npkl_models.applications.annotators import counted_misled, counted_rates
 from npkl_models.applications.beliefs import Answers, Beliefs
 from npkl_models.linalg import Array
 
@@ -64,6 +64,8 @@ class Averaged:
         Whether Schwarz's criterion accepts rates above the smallest one.
     trust : float or None
         The power of the neighbours' word at the best place; None for a partition that is kept as it is.
+    misled : float
+        Share of the pairs with several answers that mislead all annotators.
     """
 
     points: Array
@@ -75,6 +77,7 @@ class Averaged:
     value: float
     accuses: bool
     trust: float | None
+    misled: float = 0.0
 
 
 class Search:
@@ -131,14 +134,20 @@ class Search:
             self.known[place] = self.beliefs(place).log_evidence - float(known) / 2 - price
         return self.known[place]
 
-    def learnt(self, place: Place) -> Array:
-        """What the answers say of each annotator's rates, relative to the common ones (annotators x 2)."""
-        if len(self.own) == 1:  # its rates are the common ones
-            return self.own
+    def learnt(self, place: Place) -> tuple[Array, Answers]:
+        """What the answers say of each annotator's rates, and of the share of misleading pairs.
+
+        The first are relative to the common rates (annotators x 2).
+        """
         answers, common = self.answers, self.rates(place)
-        same = self.beliefs(place).together[answers.pair]
-        found = counted_rates(answers.must, same, answers.who, np.tile(common, (len(self.own), 1)))
-        return np.asarray(_odds(found) - _odds(common))
+        seen, misled = answers.seen(self.own_rates(place), self.beliefs(place).before)
+        if self.fixed is None and answers.several.any():
+            answers = answers.misleading(counted_misled(misled[answers.several]))
+        if len(self.own) == 1:  # its rates are the common ones
+            return self.own, answers
+        every = np.tile(common, (len(self.own), 1))
+        found = counted_rates(answers.must, seen[answers.pair], answers.who, every)
+        return np.asarray(_odds(found) - _odds(common)), answers
 
     def climb(self, place: Place, whole: bool = True) -> Place:
         """Steps of one parameter at a time until none is better.
@@ -205,7 +214,7 @@ class Search:
         own = self.own, self.own_rates(best)
         means = np.asarray(points), np.asarray(together), np.asarray(before)
         trust = float(TRUST[best.at[1]])
-        return Averaged(*means, rates, *own, self.value(best), accuses, trust)
+        return Averaged(*means, rates, *own, self.value(best), accuses, trust, self.answers.misled)
 
 
 def with_own(rates: Array, own: Array) -> Array:

@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
-from npkl_models.applications.annotators import AnnotatedPairs
+from npkl_models.applications.annotators import MISLED, AnnotatedPairs
 from npkl_models.applications.beliefs import Answers
 from npkl_models.applications.calibration import mixed
 from npkl_models.applications.noise_search import USUAL, Averaged, Search
@@ -63,6 +63,9 @@ class PairNoise:
         pairs have annotators.
     parts : tuple of Averaged
         The result of each set of first clusters, before they were mixed.
+    misled : float
+        Estimated share of the pairs with several answers that mislead: all annotators see the opposite of
+        what is true. 0 if no pair has several answers, or if the rate was given.
     """
 
     pairs: Index
@@ -74,6 +77,7 @@ class PairNoise:
     accuses: bool
     annotator_rates: Array | None = None
     parts: tuple[Averaged, ...] = ()
+    misled: float = 0.0
 
     @property
     def labels(self) -> Index:
@@ -164,7 +168,8 @@ def pair_noise(
     ends = np.stack([pairs.i, pairs.j], axis=1)
     must, rates = pairs.sign > 0, (one, two)
     wrong = np.where(must, 1 - whole.together, whole.together)
-    return PairNoise(ends, must, wrong, whole.points, rates, whole.value, best.accuses, own, tuple(parts))
+    judged = rates, whole.value, best.accuses, own, tuple(parts), best.misled
+    return PairNoise(ends, must, wrong, whole.points, *judged)
 
 
 def different(starts: Sequence[Index]) -> list[Index]:
@@ -211,6 +216,8 @@ def _from(mean: Matrix, answers: Answers, labels: Index, k: int, fixed: float | 
     """The result of one set of first clusters."""
     beliefs = first_beliefs(labels, k)
     best = USUAL
+    if fixed is None:
+        answers = answers.misleading(MISLED)
     own: Array = np.zeros((answers.annotators, 2))
     for turn in range(TURNS):
         word = np.asarray(mean @ beliefs)
@@ -219,5 +226,5 @@ def _from(mean: Matrix, answers: Answers, labels: Index, k: int, fixed: float | 
         search = Search(share, answers, fixed, own)
         best = search.climb(best, whole=turn == TURNS - 1)
         if turn < TURNS - 1:
-            beliefs, own = search.beliefs(best).points, search.learnt(best)
+            beliefs, (own, answers) = search.beliefs(best).points, search.learnt(best)
     return search.averaged(best)

@@ -24,7 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import logit, xlogy
 
-from npkl_models.applications.annotators import BEFOREHAND, counted_rates
+from npkl_models.applications.annotators import BEFOREHAND, MISLED, counted_misled, counted_rates
 from npkl_models.applications.beliefs import Answers
 from npkl_models.applications.noise_search import ENOUGH, RATES, Averaged
 from npkl_models.applications.signed import affinities
@@ -34,6 +34,7 @@ FIRST = 0.9  # belief in the first cluster of a point
 KEPT = 0.98  # the same of a partition that is kept as it is
 HEARD = 0.4  # the graph counts this number times the logarithm of the trust
 LARGEST = 0.45  # the largest rate of wrong answers
+TURNS = 10  # number of times that rates and misleading pairs follow from each other
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,23 +55,40 @@ class Witnesses:
     answers: Answers
     fixed: float | None
 
-    def rates(self, labels: Index) -> tuple[Array, Array]:
-        """Common rates of wrong answers (2) in a partition, and those of each annotator (annotators x 2)."""
+    def rates(self, labels: Index) -> tuple[Array, Array, Answers]:
+        """Common rates of wrong answers (2) in a partition, those of each annotator (annotators x 2), and the
+        answers with the share of misleading pairs.
+        """
         answers = self.answers
         if self.fixed is not None:
             common = np.full(2, max(self.fixed, RATES[0]))
-            return common, np.tile(common, (answers.annotators, 1))
-        same = (labels[answers.i] == labels[answers.j])[answers.pair].astype(float)
-        nobody = np.zeros(len(answers), dtype=np.intp)
+            return common, np.tile(common, (answers.annotators, 1)), answers
+        same = (labels[answers.i] == labels[answers.j]).astype(float)
+        common, own = self._counted(same)
+        if answers.several.any():
+            answers = answers.misleading(MISLED)
+            for _ in range(TURNS):
+                seen, misled = answers.seen(own, same)
+                common, own = self._counted(seen)
+                answers = answers.misleading(counted_misled(misled[answers.several]))
+        return common, own, answers
+
+    def _counted(self, seen: Array) -> tuple[Array, Array]:
+        """Rates from the probability (m,) that annotators saw one cluster."""
+        answers = self.answers
+        same, nobody = seen[answers.pair], np.zeros(len(answers), dtype=np.intp)
         every = counted_rates(answers.must, same, nobody, np.full((1, 2), BEFOREHAND))
         own = every
         if answers.annotators > 1:
             own = counted_rates(answers.must, same, answers.who, np.tile(every, (answers.annotators, 1)))
         return np.clip(every[0], RATES[0], LARGEST), np.clip(own, RATES[0], LARGEST)
 
-    def of_answers(self, labels: Index, rates: Array) -> float:
-        """Logarithm of the probability of all answers, if the partition is true."""
-        together, apart = self.answers.log_likelihood(rates)
+    def of_answers(self, labels: Index, rates: Array, answers: Answers | None = None) -> float:
+        """Logarithm of the probability of all answers, if the partition is true.
+
+        ``answers`` are those of `rates`; by default no pair misleads.
+        """
+        together, apart = (answers or self.answers).log_likelihood(rates)
         same = labels[self.answers.i] == labels[self.answers.j]
         return float(np.where(same, together, apart).sum())
 
@@ -90,22 +108,22 @@ class Witnesses:
     def judged(self, labels: Index, trust: float) -> float:
         """What answers and graph say for a partition; ``trust`` is the power of the neighbours' word."""
         heard = HEARD * max(float(np.log(trust)), 0.0)
-        return self.of_answers(labels, self.rates(labels)[1]) + heard * self.of_graph(labels)
+        return self.of_answers(labels, *self.rates(labels)[1:]) + heard * self.of_graph(labels)
 
     def as_it_is(self, labels: Index, k: int) -> Averaged:
         """The result of a partition that is kept as it is, with the rates that it leaves to the answers."""
-        points, answers = first_beliefs(labels, k, KEPT), self.answers
+        points = first_beliefs(labels, k, KEPT)
+        common, own, answers = self.rates(labels)
         before = np.einsum("ec,ec->e", points[answers.i], points[answers.j])
-        common, own = self.rates(labels)
         together, apart, _ = answers.likelihood(own)
         said = before * together
         said = said / (said + (1 - before) * apart)
-        value = self.of_answers(labels, own)
+        value = self.of_answers(labels, own, answers)
         right = self.of_answers(labels, np.full((answers.annotators, 2), RATES[0]))
         price = float(np.log(max(len(answers), ENOUGH))) / 2
         accuses = self.fixed is None and value - right > price
         added = logit(own) - logit(common) if answers.annotators > 1 else np.zeros((1, 2))
-        return Averaged(points, said, before, common, added, own, value, accuses, None)
+        return Averaged(points, said, before, common, added, own, value, accuses, None, answers.misled)
 
 
 def first_beliefs(labels: Index, k: int, share: float = FIRST) -> Array:

@@ -14,7 +14,7 @@ from npkl_models.model.pairs import Pairs
 REACH = 0.6  # share of the word of the neighbours in each step along the graph
 STEPS = 12  # number of steps
 FAINT = 1e-3  # smaller entries of the spread are left out
-AT_ONCE = 100_000  # number of edges that are looked at together
+AT_ONCE = 5_000_000  # number of entries that are looked at together, which may take 0.1 GB
 
 
 def propagated_spectral(
@@ -116,8 +116,10 @@ def _spread(W: Matrix) -> Matrix:
 def _on_edges(R: Matrix, Z: Matrix, i: Index, j: Index) -> Array:
     """The entries (i, j) of R Z R', symmetrised."""
     G, out = sp.csr_array(R @ Z), np.empty(i.size)
-    for start in range(0, i.size, AT_ONCE):
-        part = slice(start, start + AT_ONCE)
+    longest = max(int(np.diff(A.indptr).max(initial=1)) for A in (G, sp.csr_array(R)))
+    edges = max(AT_ONCE // longest, 1)
+    for start in range(0, i.size, edges):
+        part = slice(start, start + edges)
         one, two = G[i[part]].multiply(R[j[part]]), G[j[part]].multiply(R[i[part]])
         out[part] = np.asarray(one.sum(axis=1) + two.sum(axis=1)).ravel() / 2
     return out
