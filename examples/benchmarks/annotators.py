@@ -1,8 +1,9 @@
 """Annotators of whom some guess: the clusters if it is known who gave each answer, and if it is not.
 
-``python annotators.py [SET ...] [--draws 3] [--first 0] [--each 0.6] [--answers 1]`` gives 0.6 n pairs of
-each kind one answer each (or more, of different annotators), by six annotators. Four are wrong with
-probability 0.02, and two with 0.45. It prints a line of JSON for each set: the adjusted Rand index of
+``python annotators.py [SET ...] [--draws 3] [--first 0] [--each 0.6] [--answers 1] [--misled 0]`` gives
+0.6 n pairs of each kind one answer each (or more, of different annotators), by six annotators. Four are wrong
+with probability 0.02, and two with 0.45. ``--misled`` is the share of pairs that mislead all annotators: the
+truth is turned round for them. It prints a line of JSON for each set: the adjusted Rand index of
 NPKLClustering with and without ``annotator``, and the estimated rates of the good and of the bad ones.
 Without, a pair has the answer of the majority. If crowd-kit is there, a third index is that of NPKLClustering
 without ``annotator`` on the answers of its DawidSkene.
@@ -48,6 +49,7 @@ def one(X: np.ndarray, y: np.ndarray, given: argparse.Namespace, seed: int) -> l
     ends, m = np.stack([pairs.i, pairs.j], axis=1), len(pairs)
     who = rng.permuted(np.tile(np.arange(RATES.size), (m, 1)), axis=1)[:, : given.answers]
     said = np.where(rng.random(who.shape) < RATES[who], -pairs.sign[:, None], pairs.sign[:, None])
+    said[rng.permutation(m)[: round(given.misled * m)]] *= -1
     every = {"pairs": np.repeat(ends, given.answers, axis=0), "y_pairs": said.ravel()}
     told = nm.NPKLClustering(k, random_state=seed).fit(X, **every, annotator=who.ravel())
     index = [adjusted_rand_score(y, told.labels_)]
@@ -71,6 +73,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--each", type=float, default=0.6)
     parser.add_argument("--answers", type=int, default=1)
+    parser.add_argument("--misled", type=float, default=0.0)
     given = parser.parse_args()
     rows = []
     for name in given.sets:

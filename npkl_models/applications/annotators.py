@@ -20,11 +20,13 @@ from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Mask
+from npkl_models.linalg.owned import whole_array
 from npkl_models.model.pairs import Pairs
 
 STRENGTH = 5.0  # what is known of a rate beforehand counts as so many answers
 BEFOREHAND = 0.1  # a rate beforehand
-MISLED = 0.05  # share of pairs that mislead everybody, beforehand
+MISLED = 0.02  # share of pairs that mislead everybody, beforehand
+MISSING = ("None", "nan", "<NA>", "NaT")  # what values that stand for a missing name are printed as
 TURNS = 200  # largest number of turns
 STILL = 1e-6  # the largest change of a probability that stays
 
@@ -103,8 +105,10 @@ def annotated_pairs(n: int, pairs: ArrayLike, answers: ArrayLike, annotator: Arr
     >>> found.names[found.rates.sum(axis=1).argmax()].item()
     'cat'
     """
-    ends, must = np.asarray(pairs), signs(answers) > 0
+    ends, must = whole_array(pairs, "pairs of shape (m, 2)"), signs(answers) > 0
     names, who = _names(annotator)
+    if ends.size and (ends.ndim != 2 or ends.shape[1] != 2):
+        raise ProblemError(f"pairs must be integers of shape (m, 2), got shape {ends.shape}")
     if not len(ends) == must.size == who.size:
         raise ProblemError(
             f"pairs, answers and annotator must have one length, got {len(ends)}, {must.size} and {who.size}"
@@ -124,21 +128,34 @@ def annotated_pairs(n: int, pairs: ArrayLike, answers: ArrayLike, annotator: Arr
 def signs(answers: ArrayLike) -> Array:
     """Answers as +1 and -1."""
     values = np.asarray(answers)
+    if values.dtype.kind == "O" and all(isinstance(one, (bool, np.bool_)) for one in values.ravel()):
+        values = values.astype(bool)
     if values.ndim == 1 and values.dtype.kind in "biuf":
         known = values.astype(float)
         if np.isin(known, (-1.0, 1.0)).all() or np.isin(known, (0.0, 1.0)).all():
             return np.where(known > 0, 1.0, -1.0)
-    raise ProblemError("answers must be +1 and -1, or booleans, in one row")
+    got = f"shape {values.shape}" if values.ndim != 1 else f"{list(dict.fromkeys(values.tolist()))[:5]}"
+    raise ProblemError(f"answers must be +1 and -1, or 1 and 0, or booleans, in one row, got {got}")
 
 
 def _names(annotator: Any) -> tuple[Array, Index]:
     values = np.asarray(annotator)
     if values.ndim != 1 or values.dtype.kind not in "biuUSOf":
-        raise ProblemError(f"annotator must have a name or number for each answer, got shape {values.shape}")
+        raise ProblemError(
+            "annotator must have a name or number for each answer, in one row, got an array of "
+            f"{values.dtype} with shape {values.shape}"
+        )
+    if values.dtype.kind == "O":
+        lacking = np.array([not isinstance(one, str) and str(one) in MISSING for one in values], dtype=bool)
+    else:
+        lacking = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.size, dtype=bool)
+    if lacking.any():
+        where = np.flatnonzero(lacking)[:5].tolist()
+        raise ProblemError(
+            f"annotator must have a name or a number for each answer, got None or NaN at positions {where}"
+        )
     if values.dtype.kind == "O":
         values = values.astype(str)
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise ProblemError("annotator must have a name or a number for each answer, got NaN")
     names, who = np.unique(values, return_inverse=True)
     return names, who.ravel().astype(np.intp)
 

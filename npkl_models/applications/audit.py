@@ -26,9 +26,9 @@ from npkl_models.applications.clustering import directions, kernel_kmeans
 from npkl_models.applications.pair_noise import PairNoise, looks, pair_noise, rate
 from npkl_models.applications.propagated import propagated_spectral
 from npkl_models.applications.signed import signed_spectral
-from npkl_models.errors import ProblemError, optional
+from npkl_models.errors import ProblemError, instance, optional
 from npkl_models.linalg import Array, Index, Mask, Matrix
-from npkl_models.linalg.owned import whole_number
+from npkl_models.linalg.owned import real_number, whole_number
 from npkl_models.model.functionals import Entries
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.terms import LossTerm
@@ -90,7 +90,7 @@ class Audit:
         >>> nm.applications.audit.audit_pairs(solution).suspects(0.2).tolist()
         [[1, 4]]
         """
-        if not 0 < share <= 1:
+        if not 0 < real_number(share, "share") <= 1:
             raise ProblemError(f"share must be above 0 and at most 1, got {share}")
         count = int(np.ceil(share * len(self.pairs)))
         suspicious = self.score > 0 if self.wrong is None else self.wrong > 0.5
@@ -184,6 +184,9 @@ def audit_pairs(
     >>> found.pairs[0].tolist(), bool(found.must[0])
     ([1, 4], True)
     """
+    instance(solution, Solution, "solution", "problem.solve()")
+    if annotated is not None:
+        instance(annotated, AnnotatedPairs, "annotated")
     if noise != "auto":
         rate(noise)
     V = factor_of(solution, "kernel to audit")

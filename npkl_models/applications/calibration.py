@@ -81,6 +81,7 @@ def mixed(parts: Sequence[Averaged], witnesses: Witnesses) -> Mixed:
     share = np.exp((judged - judged.max()) / TEMPER)
     share /= share.sum()
     points = np.einsum("p,pnk->nk", share, [_named(part.points, best.points) for part in kept])
+    points = np.minimum(points, 1.0)  # the shares have the sum 1 but for rounding
     together, rates = (
         share @ np.array([getattr(part, name) for part in kept]) for name in ("together", "rates")
     )
@@ -110,7 +111,11 @@ def recalibrated(before: Array, answers: Answers, own: Array, fixed: float | Non
     """
     q = expit(FACTORS[:, None] * _odds(before))
     known = -((np.log(FACTORS) / SPREAD) ** 2) / 2
-    mean, weight, largest = np.zeros(before.size), 0.0, -np.inf  # a running mean: m numbers, not m for all rates
+    mean, weight, largest = (
+        np.zeros(before.size),
+        0.0,
+        -np.inf,
+    )  # a running mean: m numbers, not m for all rates
     for rates, log_known in _rates(fixed):
         together, apart, divided = answers.likelihood(with_own(rates, own))
         said = q * together + (1 - q) * apart

@@ -104,9 +104,8 @@ class Labelling:
     ) -> None:  # fmt: skip
         self._build = build
         self._pairs = pairs if isinstance(pairs, Pairs) else None
-        self.n = int(pairs.n if isinstance(pairs, Pairs) else pairs)
-        if self.n < 2:
-            raise ProblemError(f"there must be at least two points to ask about, got {self.n}")
+        given = pairs.n if isinstance(pairs, Pairs) else pairs
+        self.n = whole_number(given, "the number of points to ask about", 2)
         if backend != "auto":
             get_backend(backend)
         if not isinstance(random_state, (int, np.integer)) or isinstance(random_state, bool):
@@ -222,7 +221,7 @@ class Labelling:
         """
         if self.solution is None and self._count():
             self.solve()
-        for _ in range(rounds):
+        for _ in range(whole_number(rounds, "rounds", 0)):
             asked = self.suggest(batch)
             new = [self.answer(i, j, oracle(i, j)) for i, j in asked.tolist()]
             if any(new):

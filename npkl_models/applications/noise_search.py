@@ -26,6 +26,7 @@ SPREAD_TRUST, SPREAD_DOUBT = 1.0, 1.5  # standard deviations of log trust and of
 MEAN_DOUBT = -2.0  # mean of doubt's log-odds beforehand
 SPREAD_OWN = 1.5  # standard deviation of an annotator's log-odds of a wrong answer about the common rate
 ENOUGH = 20  # with fewer answers there is one rate, and its price is that of so many
+ANEW = 5  # number of times that the share of misleading pairs is counted again
 NEAR = ((-2, -1, 0, 1, 2), (0,), (-2, 0, 2))  # steps from the best parameters that are averaged over
 
 
@@ -140,9 +141,11 @@ class Search:
         The first are relative to the common rates (annotators x 2).
         """
         answers, common = self.answers, self.rates(place)
-        seen, misled = answers.seen(self.own_rates(place), self.beliefs(place).before)
-        if self.fixed is None and answers.several.any():
+        before, rates = self.beliefs(place).before, self.own_rates(place)
+        seen, misled = answers.seen(rates, before)
+        for _ in range(ANEW if self.fixed is None and answers.several.any() else 0):
             answers = answers.misleading(counted_misled(misled[answers.several]))
+            seen, misled = answers.seen(rates, before)
         if len(self.own) == 1:  # its rates are the common ones
             return self.own, answers
         every = np.tile(common, (len(self.own), 1))

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
 from npkl_models.applications.annotators import MISLED, AnnotatedPairs
@@ -26,9 +27,9 @@ from npkl_models.applications.beliefs import Answers
 from npkl_models.applications.calibration import mixed
 from npkl_models.applications.noise_search import USUAL, Averaged, Search
 from npkl_models.applications.partitions import Witnesses, first_beliefs, scaled_edges
-from npkl_models.errors import ProblemError
+from npkl_models.errors import ProblemError, instance
 from npkl_models.linalg import Array, Index, Mask, Matrix
-from npkl_models.linalg.owned import real_number
+from npkl_models.linalg.owned import real_number, whole_array, whole_number
 from npkl_models.model.pairs import Pairs
 
 ALIKE = 0.95  # first clusters that agree on more than this share of the points count once
@@ -136,6 +137,11 @@ def pair_noise(
         The mean of the results of all first clusters. Results without an empty cluster come first; a cluster
         that no answer speaks of may stay empty.
 
+    Raises
+    ------
+    ProblemError
+        If there are no first clusters, or if graph, pairs and first clusters are not over the same points.
+
     Examples
     --------
     >>> import numpy as np
@@ -149,10 +155,18 @@ def pair_noise(
     >>> found.pairs[found.wrong > 0.5].tolist()
     [[5, 25]]
     """
-    if not len(pairs):
-        raise ProblemError("pairs must hold at least one pair, got none")
-    if n_clusters < 2:
-        raise ProblemError(f"n_clusters must be at least 2, got {n_clusters}")
+    instance(pairs, Pairs, "pairs")
+    n_clusters = whole_number(n_clusters, "n_clusters", 2)
+    if graph.shape != (pairs.n, pairs.n) or not np.isfinite(sp.coo_array(graph).data).all():
+        raise ProblemError(f"graph must be finite and of shape {(pairs.n, pairs.n)}, got shape {graph.shape}")
+    if annotated is not None and annotated.pairs is not pairs and len(annotated.pairs) != len(pairs):
+        raise ProblemError(f"pairs must be annotated.pairs, got {pairs!r} beside {annotated.pairs!r}")
+    starts, as_they_are = (
+        [_clusters(one, name, pairs.n, n_clusters) for one in given]
+        for given, name in ((starts, "starts"), (as_they_are, "as_they_are"))
+    )
+    if not (starts or as_they_are or others):
+        raise ProblemError("starts must hold at least one partition of the points, got none")
     fixed = None if noise == "auto" else rate(noise)
     mean = neighbour_mean(graph)
     if annotated is None:
@@ -170,6 +184,17 @@ def pair_noise(
     wrong = np.where(must, 1 - whole.together, whole.together)
     judged = rates, whole.value, best.accuses, own, tuple(parts), best.misled
     return PairNoise(ends, must, wrong, whole.points, *judged)
+
+
+def _clusters(labels: ArrayLike, name: str, n: int, k: int) -> Index:
+    """First clusters, which are checked."""
+    found = whole_array(labels, name)
+    if found.shape != (n,) or found.min() < 0 or found.max() >= k:
+        raise ProblemError(
+            f"{name} must hold clusters 0..{k - 1} of {n} points each, got shape {found.shape}"
+            + (f" with {found.min()} to {found.max()}" if found.size else "")
+        )
+    return found
 
 
 def different(starts: Sequence[Index]) -> list[Index]:

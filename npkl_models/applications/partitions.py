@@ -8,6 +8,7 @@ degrees, in which an edge within a cluster is more probable than one between clu
     W_in log(W_in / E_in) + W_out log(W_out / E_out),
 
 where W are the weights of the edges within and between clusters, and E what the degrees alone lead to expect.
+It is 0 if there are fewer edges within clusters than expected, since then the most probable factor is 1.
 Edges are no independent witnesses, and on some sets the graph says little of the clusters. So this number
 counts 0.4 log(trust) times, where trust is the power of the neighbours' word that explains the answers best.
 
@@ -56,8 +57,10 @@ class Witnesses:
     fixed: float | None
 
     def rates(self, labels: Index) -> tuple[Array, Array, Answers]:
-        """Common rates of wrong answers (2) in a partition, those of each annotator (annotators x 2), and the
-        answers with the share of misleading pairs.
+        """What a partition says of the answers.
+
+        The common rates of wrong answers (2), those of each annotator (annotators x 2), and the answers with
+        the share of misleading pairs.
         """
         answers = self.answers
         if self.fixed is not None:
@@ -103,6 +106,8 @@ class Witnesses:
         expected = float(np.sum(np.bincount(labels, degree) ** 2)) / whole
         shares = np.array([[inside, expected], [whole - inside, whole - expected]])
         told, awaited = np.maximum(shares, 0.0).T
+        if inside <= expected:
+            return 0.0
         return float(np.sum(xlogy(told, told / np.maximum(awaited, 1e-12 * whole)))) / 2
 
     def judged(self, labels: Index, trust: float) -> float:

@@ -21,7 +21,7 @@ import numpy as np
 from npkl_models.applications.beliefs import LEAST
 from npkl_models.applications.pair_noise import PairNoise
 from npkl_models.applications.suggest import LISTED, first_apart
-from npkl_models.errors import ProblemError, chosen
+from npkl_models.errors import ProblemError, chosen, instance
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import Seed, generator, whole_number
 
@@ -68,6 +68,7 @@ def suggest_questions(
     >>> suggest_questions(found, 1, kind="again").tolist()
     [[5, 25]]
     """
+    instance(noise, PairNoise, "noise", "NPKLClustering.audit_.noise")
     k, kind = whole_number(k, "k", 1), chosen("kind", kind, KINDS)
     n = len(noise.beliefs)
     asked = noise.pairs

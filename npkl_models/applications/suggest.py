@@ -7,9 +7,9 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from npkl_models.answer.solution import Solution, factor_of
-from npkl_models.errors import ProblemError
+from npkl_models.errors import ProblemError, instance
 from npkl_models.linalg import Array, Index, Mask
-from npkl_models.linalg.owned import Seed, generator, whole_number
+from npkl_models.linalg.owned import Seed, generator, whole_array, whole_number
 from npkl_models.model.functionals import Entries
 from npkl_models.model.pairs import Pairs, components
 
@@ -58,10 +58,12 @@ def suggest_pairs(
     >>> bool((suggest_pairs(solution, 1) == 3).any())  # the point between the two groups
     True
     """
+    instance(solution, Solution, "solution", "problem.solve()")
     V, k = factor_of(solution, "kernel to ask"), whole_number(k, "k", 1)
     must, cannot, threshold = _given(solution)
     n = solution.problem.n
     if known is not None:
+        instance(known, Pairs, "known")
         if known.n != n:
             raise ProblemError(f"known pairs must be over the {n} points, got pairs over {known.n} points")
         must, cannot = np.concatenate([must, known.must_link]), np.concatenate([cannot, known.cannot_link])
@@ -80,7 +82,10 @@ def first_apart(
     pairs does not depend on later pairs. So the list is read as far as necessary, twice as far each time.
     """
     count = len(group)
-    left_out = np.sort(np.asarray([] if exclude is None else exclude, dtype=np.intp).reshape(-1, 2), axis=1)
+    left_out = whole_array([] if exclude is None else exclude, "exclude of shape (m, 2)")
+    if left_out.size and (left_out.ndim != 2 or left_out.shape[1] != 2):
+        raise ProblemError(f"exclude must be integers of shape (m, 2), got shape {left_out.shape}")
+    left_out = np.sort(left_out.reshape(-1, 2), axis=1)
     read = AT_FIRST * k
     while True:
         part = ends[:read]

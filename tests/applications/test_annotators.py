@@ -102,8 +102,8 @@ def test_answers_to_one_pair_multiply():
     [
         ([(0, 1)], [1], ["a", "b"], "one length, got 1, 1 and 2"),
         ([(0, 1)], [2], ["a"], "answers must be"),
-        ([(0, 1)], [1], [np.nan], "got NaN"),
-        ([(0, 1)], [1], [["a"]], "got shape"),
+        ([(0, 1)], [1], [np.nan], "None or NaN at positions"),
+        ([(0, 1)], [1], [["a"]], "with shape"),
         ([(0, 9)], [1], ["a"], "must index points 0..2"),
     ],
 )

@@ -100,7 +100,7 @@ def test_what_contradicts_is_refused_and_not_added(pair, sign, words):
 def test_pairs_that_contradict_each_other_are_refused_at_the_beginning():
     with pytest.raises(nm.ProblemError, match="cannot-link 0 - 2 and must-links that join 0 - 1 - 2"):
         Labelling(L, nm.Pairs(178, [(0, 1), (1, 2)], [(0, 2)]))
-    with pytest.raises(nm.ProblemError, match="at least two points"):
+    with pytest.raises(nm.ProblemError, match="points to ask about must be an integer >= 2, got 1"):
         Labelling(L, 1)
     with pytest.raises(nm.UnsupportedError, match="unknown backend"):
         Labelling(L, PAIRS, backend="bcq")

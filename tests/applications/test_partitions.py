@@ -64,7 +64,7 @@ def test_the_word_of_the_answers_is_their_probability_at_the_counted_rates():
     told = witnesses()
     labels = Y.copy()
     labels[:3] = 1
-    common, own = told.rates(labels)
+    common, own, _ = told.rates(labels)
     same, must = labels[PAIRS.i] == labels[PAIRS.j], PAIRS.sign > 0
     one = (np.sum(same & ~must) + 0.5) / (same.sum() + 5)
     two = (np.sum(~same & must) + 0.5) / (np.sum(~same) + 5)

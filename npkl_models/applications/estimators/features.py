@@ -85,8 +85,7 @@ class NPKLKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
     noise: float | str | None = "auto"
 
     def _apart(self) -> int:
-        if not self.n_landmarks >= 2:
-            raise ProblemError(f"n_landmarks must be an integer >= 2, got {self.n_landmarks!r}")
+        whole_number(self.n_landmarks, "n_landmarks", 2)
         if self._model() is None and self.n_clusters is None and self.noise not in ("auto", None):
             raise ProblemError(f"noise must come with n_clusters, got {self.noise} without it")
         return self.n_landmarks

@@ -15,10 +15,9 @@ from npkl_models.applications.clustering import kernel_kmeans, membership, unit_
 from npkl_models.applications.estimators.base import KernelEstimator
 from npkl_models.applications.estimators.noisy import after, wanted, warn_of_wrong
 from npkl_models.applications.held_out import share_met
-from npkl_models.errors import ProblemError
 from npkl_models.formulations.propagation import cannot_target
 from npkl_models.linalg import Array, Index, Matrix
-from npkl_models.linalg.owned import real_number
+from npkl_models.linalg.owned import real_number, whole_number
 from npkl_models.model.pairs import Pairs
 
 
@@ -150,8 +149,7 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     cannot: float | str = "auto"
 
     def _apart(self) -> int:
-        if not self.n_clusters >= 1:
-            raise ProblemError(f"n_clusters must be an integer >= 1, got {self.n_clusters!r}")
+        whole_number(self.n_clusters, "n_clusters", 1)
         self._model()
         cannot_target(self._target())
         return self.n_clusters

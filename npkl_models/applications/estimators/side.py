@@ -105,7 +105,7 @@ def landmark_pairs(X: Any, count: int, random_state: int, sample_weight: Array |
     model.fit(X, sample_weight=sample_weight)
     points = np.unique(pairwise_distances_argmin(model.cluster_centers_, X))
     if len(points) < 2:
-        raise ProblemError("X must have at least two different points if no pairs are given, got one")
+        raise ProblemError("X must have at least two different points if no cannot-links are given, got one")
     first, second = np.triu_indices(len(points), k=1)
     return Pairs(n, None, np.stack([points[first], points[second]], axis=1))
 
