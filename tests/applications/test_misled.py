@@ -5,6 +5,7 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 
@@ -183,3 +184,25 @@ PAIRS = nm.Pairs.from_labels(Y, 10, 10, random_state=0)
 def test_mistakes_are_named(call, words):
     with pytest.raises(nm.ProblemError, match=words):
         call()
+
+
+@pytest.mark.filterwarnings("ignore::npkl_models.applications.estimators.noisy.WrongPairsWarning")
+@pytest.mark.parametrize("sparse", [False, True])
+def test_arrays_that_change_after_a_fit_do_not_change_the_model(sparse):
+    pairs, said, who = crowd(WINE.y, 30, 0.0, 0, each=2)
+    ends = np.repeat(np.stack([pairs.i, pairs.j], axis=1), 2, axis=0)
+    given = sp.csr_array(X) if sparse else X.copy()
+    said, who = said.ravel(), who.ravel()
+    model = nm.NPKLClustering(3).fit(given, pairs=ends, y_pairs=said, annotator=who)
+    before = model.predict(X + 0.01)
+    for part in (given.data if sparse else given, ends, said, who):
+        part[...] = 0
+    np.testing.assert_array_equal(model.predict(X + 0.01), before)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    assert model.annotators_.tolist() == list(range(8))
+
+
+@pytest.mark.parametrize("bad", [2.5, "many", 0])
+def test_neighbours_are_a_whole_number(bad):
+    with pytest.raises(nm.ProblemError, match="n_neighbors must be an integer >= 1"):
+        nm.NPKLClustering(3, n_neighbors=bad).fit(X)

@@ -17,6 +17,7 @@ from npkl_models.answer.solution import Solution, Status
 from npkl_models.certify.certificate import Certificate
 from npkl_models.errors import ProblemError, SolverError
 from npkl_models.linalg import Array, Index
+from npkl_models.linalg.owned import whole_number
 
 CHUNK = 5_000  # new points that are processed at a time
 
@@ -40,13 +41,11 @@ class SolvedEstimator(BaseEstimator):  # type: ignore[misc]
         """``n_neighbors``, or the number of all other points if that is smaller."""
         if self.metric == "precomputed":
             raise ProblemError("metric must be a metric between points, got 'precomputed'")
-        if not self.n_neighbors >= 1:
-            raise ProblemError(f"n_neighbors must be an integer >= 1, got {self.n_neighbors!r}")
-        return min(int(self.n_neighbors), n - 1)
+        return min(whole_number(self.n_neighbors, "n_neighbors", 1), n - 1)
 
     def _keep(self, solution: Solution, points: Any, stacklevel: int = 3) -> Array:
         """Keep points and solution, warn if the solution is not OPTIMAL, and return the factor."""
-        self.solution_, self._points = solution, points
+        self.solution_, self._points = solution, points.copy()  # the caller may change the array
         status = f"{solution.status} - {solution.status.value}"
         if solution.V is None:
             raise SolverError(f"no kernel: {status}")
