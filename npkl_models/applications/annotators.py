@@ -3,8 +3,9 @@
 Each annotator has two unknown rates of wrong answers, about points of one cluster and about points of two.
 A pair may have several answers. Expectation and maximisation alternate: the probability that a pair is a
 must-link follows from the rates, and the rates follow from these probabilities. The result is a local
-maximum. Without a graph, nothing but repeated answers tells a good annotator from a bad one;
-`npkl_models.applications.pair_noise` reads the graph, too.
+maximum. Without a graph, nothing but repeated answers tells a good annotator from a bad one, and mistakes
+count as independent. `npkl_models.applications.pair_noise` reads the graph, too, and knows of pairs that
+mislead everybody.
 
 Source: Dawid & Skene, "Maximum Likelihood Estimation of Observer Error-Rates Using the EM Algorithm",
 Applied Statistics 28 (1979), here for the two classes must-link and cannot-link.

@@ -150,7 +150,7 @@ def audit_pairs(
     n_clusters : int, optional
         Number of clusters, at least 2. If it is given, each pair gets the probability that it is wrong. The
         model begins with the clusters of k-means on the kernel and with those of signed and of propagated
-        spectral clustering, and keeps the result that makes the answers most probable.
+        spectral clustering, and averages the results; those that answers and graph speak for count more.
     noise : "auto" or float
         The rate of wrong pairs, below 0.5; "auto" estimates the rate. Used only with ``n_clusters``.
     annotated : AnnotatedPairs, optional

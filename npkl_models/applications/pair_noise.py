@@ -7,6 +7,10 @@ maximum over clusters: it depends on the first clusters. Several first clusters 
 are mixed (`npkl_models.applications.calibration`). Messages are approximations on cycles of pairs. So a few
 answers that contradict each other in a short cycle, and nothing else, may all be believed.
 
+Annotators make the same mistake where a pair is misleading: two points that look alike, or a wrong join of
+two tables. So a pair with several answers misleads with a probability that is estimated, too. If it does,
+everybody sees the opposite of what is true.
+
 The rates of wrong answers about points of one cluster and of two clusters are equal, unless different rates
 explain the answers so much better that Schwarz's criterion accepts one more parameter (Schwarz, "Estimating
 the Dimension of a Model", Annals of Statistics 6, 1978).
@@ -155,12 +159,8 @@ def pair_noise(
     >>> found.pairs[found.wrong > 0.5].tolist()
     [[5, 25]]
     """
-    instance(pairs, Pairs, "pairs")
     n_clusters = whole_number(n_clusters, "n_clusters", 2)
-    if graph.shape != (pairs.n, pairs.n) or not np.isfinite(sp.coo_array(graph).data).all():
-        raise ProblemError(f"graph must be finite and of shape {(pairs.n, pairs.n)}, got shape {graph.shape}")
-    if annotated is not None and annotated.pairs is not pairs and len(annotated.pairs) != len(pairs):
-        raise ProblemError(f"pairs must be annotated.pairs, got {pairs!r} beside {annotated.pairs!r}")
+    _refuse_others(graph, pairs, annotated)
     starts, as_they_are = (
         [_clusters(one, name, pairs.n, n_clusters) for one in given]
         for given, name in ((starts, "starts"), (as_they_are, "as_they_are"))
@@ -184,6 +184,15 @@ def pair_noise(
     wrong = np.where(must, 1 - whole.together, whole.together)
     judged = rates, whole.value, best.accuses, own, tuple(parts), best.misled
     return PairNoise(ends, must, wrong, whole.points, *judged)
+
+
+def _refuse_others(graph: Matrix, pairs: Pairs, annotated: AnnotatedPairs | None) -> None:
+    """Refuse a graph or annotators that do not belong to the pairs."""
+    instance(pairs, Pairs, "pairs")
+    if graph.shape != (pairs.n, pairs.n) or not np.isfinite(sp.coo_array(graph).data).all():
+        raise ProblemError(f"graph must be finite and of shape {(pairs.n, pairs.n)}, got shape {graph.shape}")
+    if annotated is not None and annotated.pairs is not pairs and len(annotated.pairs) != len(pairs):
+        raise ProblemError(f"pairs must be annotated.pairs, got {pairs!r} beside {annotated.pairs!r}")
 
 
 def _clusters(labels: ArrayLike, name: str, n: int, k: int) -> Index:

@@ -29,7 +29,7 @@ class NPKLKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
         None gives as many features as the kernel has rank, a number that differs from fit to fit.
     n_landmarks : int
         Number of landmarks (the points nearest to the centres of k-means) that get cannot-links between them
-        if there is no side information.
+        if there is no side information, or if it has no cannot-link.
     n_clusters : int, optional
         Number of clusters for the model of wrong pairs. None if it is not known: then there is no such model,
         and ``noise`` must not be a number.

@@ -110,7 +110,9 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     The side information is the union of all that `fit` is given. Contradictory pairs are allowed unless the
     same pair is both a must-link and a cannot-link. Without side information, cannot-links between
     ``n_clusters`` landmarks (the points nearest to the centres of k-means) take its place; if
-    ``n_clusters=1``, there are two landmarks.
+    ``n_clusters=1``, there are two landmarks. Must-links alone would put all points in one place, so then
+    the same cannot-links join them in the problem, except between landmarks that must-links join. They do
+    not become part of ``pairs_``. The same is done if no cannot-link has a weight above 0.
 
     With a model of wrong pairs (`npkl_models.applications.pair_noise`), `fit` solves twice. The first kernel
     has small weights of the pairs. From its clusters, and from those of signed and of propagated spectral
