@@ -93,7 +93,8 @@ def _suspects(audit: Audit, estimated: bool) -> str:
     one, two = found.rates
     rates = f"{one:.2g}" if one == two else f"{one:.2g} within clusters, {two:.2g} between clusters"
     kind = "estimated" if estimated else "given"
-    line = f"{looks(found.count)} wrong of {len(audit)} pairs ({kind} rate of wrong pairs: {rates})"
+    what = "pairs" if found.annotator_rates is None else "answers"
+    line = f"{looks(found.count)} wrong of {len(audit)} pairs ({kind} rate of wrong {what}: {rates})"
     first = ", ".join(f"{i} - {j}" for i, j in audit.pairs[: min(found.count, SHOWN)].tolist())
     return f"{line}: {first}{' ...' if found.count > SHOWN else ''}" if first else line
 
@@ -108,7 +109,9 @@ def _crowd(names: Array, rates: Array) -> str:
 
 def _said_of(pairs: Pairs, options: argparse.Namespace) -> str:
     count = f"{len(pairs.must_link)} must-links, {len(pairs.cannot_link)} cannot-links"
-    return count if options.links else f"no pairs given: {len(pairs)} cannot-links between landmarks"
+    if not options.links:
+        return f"no pairs given: {len(pairs)} cannot-links between landmarks"
+    return count if len(pairs.cannot_link) else f"{count}: landmarks are kept apart, too"
 
 
 def _found(labels: Index, data: Dataset, k: int) -> str:

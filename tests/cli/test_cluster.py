@@ -71,6 +71,15 @@ def test_without_pairs_landmarks_are_kept_apart(capsys):
     assert "no pairs given: 3 cannot-links between landmarks" in text
 
 
+def test_beside_must_links_alone_landmarks_are_kept_apart(files, capsys):
+    ends = nm.Pairs.from_labels(WINE.y, 20, 1, random_state=0).must_link
+    (files / "must.csv").write_text("".join(f"{i},{j},must\n" for i, j in ends.tolist()))
+    code, text = shown(capsys, "cluster", "my.csv", "--pairs", "must.csv", "--k", "3")
+    assert code == 0
+    assert "20 must-links, 0 cannot-links: landmarks are kept apart, too" in text
+    assert float(text.split("Rand index with the classes ")[1].split()[0]) > 0.9
+
+
 def test_what_is_not_certified_ends_with_one_and_writes_its_labels(files, capsys):
     code, text = shown(
         capsys, "cluster", "plain.csv", "--pairs", "pairs.csv", "--k", "3", "--out", "labels.csv",
@@ -141,6 +150,7 @@ def test_a_fourth_column_names_the_annotators(files, capsys):
     code, text = shown(capsys, "cluster", "my.csv", "--pairs", "crowd.csv", "--k", "3")
     assert code == 0
     assert "3 annotators, with the estimated rates of wrong answers: mallory 0." in text
+    assert "estimated rate of wrong answers: " in text  # a pair has three, so it is no rate of wrong pairs
     assert float(text.split("Rand index with the classes ")[1].split()[0]) > 0.93
 
 
