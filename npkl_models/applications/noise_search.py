@@ -143,7 +143,7 @@ class Search:
         answers, common = self.answers, self.rates(place)
         before, rates = self.beliefs(place).before, self.own_rates(place)
         seen, misled = answers.seen(rates, before)
-        for _ in range(ANEW if self.fixed is None and answers.several.any() else 0):
+        for _ in range(ANEW if self.fixed != 0 and answers.several.any() else 0):
             answers = answers.misleading(counted_misled(misled[answers.several]))
             seen, misled = answers.seen(rates, before)
         if len(self.own) == 1:  # its rates are the common ones

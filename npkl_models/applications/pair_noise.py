@@ -70,7 +70,7 @@ class PairNoise:
         The result of each set of first clusters, before they were mixed.
     misled : float
         Estimated share of the pairs with several answers that mislead: all annotators see the opposite of
-        what is true. 0 if no pair has several answers, or if the rate was given.
+        what is true. 0 if no pair has several answers, or if the given rate is 0.
     """
 
     pairs: Index
@@ -250,7 +250,7 @@ def _from(mean: Matrix, answers: Answers, labels: Index, k: int, fixed: float | 
     """The result of one set of first clusters."""
     beliefs = first_beliefs(labels, k)
     best = USUAL
-    if fixed is None:
+    if fixed != 0:
         answers = answers.misleading(MISLED)
     own: Array = np.zeros((answers.annotators, 2))
     for turn in range(TURNS):

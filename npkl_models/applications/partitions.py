@@ -63,16 +63,18 @@ class Witnesses:
         the share of misleading pairs.
         """
         answers = self.answers
-        if self.fixed is not None:
-            common = np.full(2, max(self.fixed, RATES[0]))
-            return common, np.tile(common, (answers.annotators, 1)), answers
         same = (labels[answers.i] == labels[answers.j]).astype(float)
-        common, own = self._counted(same)
-        if answers.several.any():
+        if self.fixed is None:
+            common, own = self._counted(same)
+        else:
+            common = np.full(2, max(self.fixed, RATES[0]))
+            own = np.tile(common, (answers.annotators, 1))
+        if answers.several.any() and self.fixed != 0:
             answers = answers.misleading(MISLED)
             for _ in range(TURNS):
                 seen, misled = answers.seen(own, same)
-                common, own = self._counted(seen)
+                if self.fixed is None:
+                    common, own = self._counted(seen)
                 answers = answers.misleading(counted_misled(misled[answers.several]))
         return common, own, answers
 
