@@ -29,6 +29,7 @@ APART_STIFF = 30.0  # above this stiffness, Newton steps follow the sweeps of di
 APART_PIECES = 4.0  # factor for losses of several pieces
 COMPARED_SWEEPS, COMPARED_PLACE = 40, 1.5e-9  # sweeps; seconds of a number of a comparison in a row
 COMPARED_PIECES, COMPARED_KINKS = 5.0, 12.0  # factors for kinks, with sweeps and with descents
+COMPARED_DESCENTS = 3.0  # factor for descents on smooth losses (regret.py --of comparisons)
 AFTER_SWEEPS = 0.5  # factor for Newton steps after sweeps with a dense cost: fewer columns are left
 DENSE_STEPS = 10.0  # number of factorisations of blocks of distances with a dense cost
 SMOOTHING = 20  # products to estimate the smallest eigenvalue of C
@@ -60,9 +61,12 @@ def factor_cost(
     held = sum(part.functional.size for part in problem.equalities)
     seconds = iterations * iteration_seconds(problem, rank, products, row)
     smooth = all(term.loss.smooth for term in problem.terms) and not problem.equalities
+    compares = any(isinstance(term.functional, DistanceDifferences) for term in problem.terms)
+    if compares and smooth:
+        seconds *= COMPARED_DESCENTS
     if not smooth or not (problem.regularizer.vacuous or problem.regularizer.row_multipliers):
         seconds *= kinked
-        if any(isinstance(term.functional, DistanceDifferences) for term in problem.terms):
+        if compares:
             seconds *= COMPARED_KINKS
     power = problem.regularizer.spectral
     if power is not None and WIDE[0] < power.p < WIDE[1]:
