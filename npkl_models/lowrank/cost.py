@@ -23,6 +23,7 @@ SENSITIVITY = 0.25  # iterations grow with this power of the condition (examples
 SPREAD = (0.3, 30.0)  # the smallest and the largest factor of this growth
 STIFFNESS, SPREAD_STIFF = 0.6, (0.1, 1000.0)  # power and factors for stiff distances (Swiss rolls to 2,000)
 RESTORED, USUAL_ITERATIONS = 4.5e-3, 300  # seconds per point if lengths are restored (Swiss rolls to 5,000)
+RESTORED_KINKS = 10.0  # factor for kinks in losses of distances (bounded_multipliers.py, 100 points)
 APART_SWEEP, APART_ROW = 1.3e-3, 4e-6  # seconds of a compiled sweep of distances, and of each of its rows
 APART_SWEEPS = 12.0  # these sweeps per root of n (examples/benchmarks/distances.py, 60 to 1,000 points)
 APART_STIFF = 30.0  # above this stiffness, Newton steps follow the sweeps of distances
@@ -80,6 +81,8 @@ def factor_cost(
             seconds = min(seconds, RESTORED * problem.n * iterations / USUAL_ITERATIONS)
             if problem.cost.nnz * rank**2 <= FILLED:
                 seconds += DENSE_STEPS * dense_step(problem)
+    if restorable(problem) and not all(term.loss.smooth for term in problem.terms):
+        seconds *= RESTORED_KINKS
     seconds += RESTORATION * min(held, MOST) ** 3  # restoring a feasible point
     held_bytes = 8.0 * (40 * problem.n * rank + 8 * entries) + proof_bytes(problem.n)
     return Cost(seconds, held_bytes, anytime=True)

@@ -173,7 +173,7 @@ class Trial:
         hard = [
             f"{type(e.functional).__name__}{_given(e.functional)} = {e.value.tolist()}" for e in P.equalities
         ]
-        basis = None if P.basis is None else P.basis.Q.tolist()
+        basis = None if P.basis is None else exact.as_numbers(P.basis.Q).tolist()
         return f"C={sp.csr_array(P.cost).toarray().tolist()}, terms={parts}, equalities={hard}, {P.regularizer}, basis={basis}"
 
 

@@ -34,8 +34,6 @@ def draw_comparisons(rng: np.random.Generator) -> Numbers:
         target = -np.ones(m) if sign and rng.random() < 0.7 else rng.choice([-1.0, 1.0], m)
         weight = float(10 ** rng.uniform(-1, 1)) * rng.uniform(0.5, 2.0, m)
         out.terms.append(("differences", tuple(triples.T), loss, target, weight))
-    if rng.random() < 0.2:
-        out.regularizer = ("bound", float(rng.choice([1.0, 2.0, 3.0])), float(rng.uniform(0.3, 3.0)) * n)
     return out
 
 

@@ -8,6 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 import npkl_models as nm
+from differential.models import ours
+from differential.told import draw_comparisons
 from npkl_models.formulations.comparisons import ordinal_answers
 from npkl_models.formulations.ordinal import largest_penalty
 from npkl_models.linalg.compile import available
@@ -194,7 +196,7 @@ def test_growth_adds_half_as_many_columns_of_small_noise_beside_comparisons():
     np.testing.assert_array_equal(wide[:, :10], V)
     assert 0 < np.abs(wide[:, 10:]).max() < 0.1
     assert widened(compared("logistic"), np.ones((N, 25))).shape == (N, N)
-    pairs = nm.Pairs(N, must_link=[(0, 1)])
+    pairs = nm.Pairs(N, must_link=[(0, 1)], cannot_link=[(1, 2)])
     assert widened(nm.npkl(np.eye(N), pairs, loss="square"), V) is V
 
 
@@ -208,3 +210,19 @@ def test_a_small_penalty_with_many_comparisons_is_certified_in_few_sweeps():
     found = problem.solve("bcd", tol=1e-5)
     assert found.is_optimal(1e-5)
     assert found.iterations < 300
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_rows_are_moved_together_to_where_they_cost_least(kernel):
+    """A move of all rows changes no comparison. Row by row it took thousands of sweeps."""
+    run = engine(compared("cost"), kernel)
+    V, sums = run.V + 3.0, np.asarray(run.problem.cost.sum(axis=0)).ravel()
+    run.sweeper.run(V)
+    assert np.abs(sums @ V).max() < 1e-9 * np.abs(sums).sum() * np.abs(V).max()
+
+
+@pytest.mark.parametrize("seed", [316, 782])
+def test_small_problems_that_stalled_are_certified(seed):
+    """Found by tests/differential/run.py --kinds comparisons sensors."""
+    asked = draw_comparisons(np.random.default_rng(seed))
+    assert ours(asked).solve("bcd").is_optimal()
