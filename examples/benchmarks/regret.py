@@ -6,8 +6,9 @@ threads of BLAS included; OMP_NUM_THREADS=1 is for one). The regret is the defau
 quickest that is certified to the tolerance; cells that the default does not certify are counted apart.
 
 With ``--of comparisons`` a cell is a set (iris, wine, 300 digits, a Swiss roll or normal points, 100 to
-``--largest`` points), 2 n ln n, 10 n or 50 n comparisons (at most 200,000), of which 0, 10 or 20 % are wrong, a
-loss, 0.05, 0.4 or 0.9 of the largest penalty, and a gap of 1e-4 or 1e-6. The rivals are bcd and burer_monteiro.
+``--largest`` points), 2 n ln n, 10 n or 50 n comparisons (at most 200,000), of which 0, 10 or 20 % are
+wrong, a loss, 0.05, 0.4 or 0.9 of the largest penalty, and a gap of 1e-4 or 1e-6. The rivals are bcd and
+burer_monteiro.
 """
 
 import argparse
@@ -107,7 +108,8 @@ def main() -> None:
     middle, most, worst = np.quantile(regrets, [0.5, 0.95, 1.0])
     report(
         benchmark="regret", cells=given.cells, median=round(middle, 2), quantile_95=round(most, 2),
-        worst=round(worst, 2), above=sum(one > SMOOTH for one in regrets), uncertified=uncertified, certified_by_another=lost,
+        worst=round(worst, 2), above=sum(one > SMOOTH for one in regrets), uncertified=uncertified,
+        certified_by_another=lost,
     )  # fmt: skip
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from npkl_models.errors import ProblemError
 from npkl_models.applications.variances import inverse_variances, rigid_motions
+from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.cholesky import SymmetricFactors
 from npkl_models.linalg.owned import real_array
@@ -112,8 +112,10 @@ def refined(X: Array, known: Measured, moving: Index) -> Array:
     return X
 
 
-def _step(information: Information, unit: Array, across: Array | None, damping: float, g: Array) -> Array | None:
-    """Newton's step if ``across`` is given and its matrix is positive definite, else that of Gauss and Newton.
+def _step(
+    information: Information, unit: Array, across: Array | None, damping: float, g: Array
+) -> Array | None:
+    """Newton's step if ``across`` is given and its matrix is positive definite, else that of Gauss-Newton.
 
     None means that even the damped matrix of Gauss and Newton is singular to rounding.
     """

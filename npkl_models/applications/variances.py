@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.cholesky import SymmetricFactors
@@ -16,7 +15,7 @@ SHARE = 1e-6  # least share of a coordinate in null directions that makes its va
 
 
 def rigid_motions(X: Array) -> Array:
-    """An orthonormal basis (n x d x d (d + 1) / 2) of the velocities of rigid motions of the points X (n x d)."""
+    """A basis (n x d x k) of orthonormal velocities of the k = d (d + 1) / 2 rigid motions of X (n x d)."""
     n, d = X.shape
     apart = X - X.mean(axis=0)
     every = [np.tile(np.eye(d)[k], (n, 1)) for k in range(d)]

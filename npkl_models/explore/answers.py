@@ -85,7 +85,7 @@ class Answer:
             raise ProblemError("positions need anchors and a kernel")
         return self.made.anchors.located(self.solution.V)[0]
 
-    def network(self, _: Solution, labels: Index | None, ax: Any) -> Any:
+    def network(self, labels: Index | None, ax: Any) -> Any:
         """Draw the sensors and the anchors in the frame of the anchors, with the measured distances."""
         made = self.made
         i, j = made.problem.terms[0].functional.indices
@@ -104,13 +104,13 @@ class Answer:
                 f"the page draws the spectrum up to order {LARGEST}, got {self.made.problem.order}; "
                 "npkl_models.show.plots.joint_spectrum(solution) draws it from Python"
             )
+        width = int(np.clip(width, 240, 900))
+        if name == "embedding" and self.made.anchors is not None:
+            classed = self.clusters if by == "clusters" else self.made.labels
+            return svg(partial(self.network, classed), SENSORS, width, round(0.8 * width), dark)
         labels = self.made.labels
         if by == "clusters" or labels is None:
             labels = self.clusters
-        if name == "embedding" and self.made.anchors is not None:
-            words, draw = SENSORS, self.network
-            labels = labels if by == "clusters" else self.made.labels
-        width = int(np.clip(width, 240, 900))
         return svg(partial(draw, self.solution, labels), words, width, round(0.8 * width), dark)
 
 

@@ -76,7 +76,8 @@ class Recorder:
     def judged(self, final: Array | None, progress: Callable[[int, int], None]) -> list[Step]:
         """The steps that are shown; the last step is the solution.
 
-        Without anchors, each step is rotated to the step before. ``final`` is the factor of the solution, if there is one.
+        Without anchors, each step is rotated to the step before. ``final`` is the factor of the solution, if
+        there is one.
         """
         if not self.rows:
             raise ProblemError(
@@ -91,7 +92,6 @@ class Recorder:
             progress(k + 1, len(rows))
             found.append(self._judged(row, found[-1] if found else None))
         return found
-
 
     def _judged(self, row: Iterate, before: Step | None) -> Step:
         V = np.asarray(row.V)

@@ -85,7 +85,7 @@ class SymmetricFactors:
 
         A matrix that is not positive definite to rounding raises a RuntimeError.
         """
-        factor = self.at(data, definite=True)
+        factor: Any = self.at(data, definite=True)
         if isinstance(factor, _Cholesky):
             return factor.triangle()
         L = sp.csc_array(factor.L @ sp.diags_array(np.sqrt(factor.U.diagonal())))

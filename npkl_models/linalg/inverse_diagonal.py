@@ -1,7 +1,8 @@
 """The diagonal of the inverse of a sparse positive definite matrix, from its Cholesky factor.
 
-The inverse is computed only where the factor has entries (Takahashi, Fagan & Chen 1973; Erisman & Tinney 1975),
-a block of columns with equal rows below at a time. This takes about as many operations as the factorisation.
+The inverse is computed only where the factor has entries, a block of columns with equal rows below at a time
+(Takahashi, Fagan & Chen 1973; Erisman & Tinney 1975). This takes about as many operations as the
+factorisation.
 """
 
 from __future__ import annotations

@@ -49,7 +49,9 @@ def sensors(draw, largest: int = 6):
     i, j = np.triu_indices(n + m, 1)
     own = (i < n) & ((j == i + 1) | (rng.random(i.size) < draw(st.sampled_from([0.0, 0.3, 1.0]))))
     i, j = i[own], j[own]
-    d = np.linalg.norm(X[i] - X[j], axis=1) * np.abs(1 + draw(st.sampled_from([0.0, 0.1, 1.0])) * rng.normal(size=i.size))
+    d = np.linalg.norm(X[i] - X[j], axis=1) * np.abs(
+        1 + draw(st.sampled_from([0.0, 0.1, 1.0])) * rng.normal(size=i.size)
+    )
     weights = 10.0 ** (rng.uniform(-3, 3, i.size) if draw(st.booleans()) else np.zeros(i.size))
     bounds = None
     if draw(st.booleans()):
@@ -60,4 +62,6 @@ def sensors(draw, largest: int = 6):
     held = {"anchors": (np.arange(n, n + m), unit * X[n:])} if m else {}
     loss = draw(st.sampled_from(["square", "square", "absolute", "huber"]))
     penalty = draw(st.sampled_from([0.0, 0.0, 1e-3, 1.0, -1e-3])) * unit**2
-    return nm.distances((i, j, unit * d), n + m, loss=loss, weights=weights, bounds=bounds, penalty=penalty, **held)
+    return nm.distances(
+        (i, j, unit * d), n + m, loss=loss, weights=weights, bounds=bounds, penalty=penalty, **held
+    )

@@ -126,7 +126,9 @@ class Trial:
             objectives[backend + how] = solution.objective
             for other, value in objectives.items():
                 if abs(value - solution.objective) > AGREEMENT * self.problem.size(value, solution.objective):
-                    self._false(f"{backend}{how} and {other} are both OPTIMAL, {solution.objective} and {value}")
+                    self._false(
+                        f"{backend}{how} and {other} are both OPTIMAL, {solution.objective} and {value}"
+                    )
 
     def judge(self, found: nm.Certificate, name: str) -> None:
         """The claims of a certificate, against exact arithmetic and against all other claims."""

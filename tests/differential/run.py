@@ -92,7 +92,13 @@ def _verdict(given, problem: nm.Problem, solution: nm.Solution, theirs: str, val
         found = solution.certificate
         outside = far and not found.bound <= value + AGREEMENT * problem.size(value)
         return "false claim" if outside else "theirs is worse" if far else "agrees"
-    if status is nm.Status.INFEASIBLE and finite and isinstance(given, Numbers) and given.Q is None and contradictory(given):
+    if (
+        status is nm.Status.INFEASIBLE
+        and finite
+        and isinstance(given, Numbers)
+        and given.Q is None
+        and contradictory(given)
+    ):
         return "contradictory by rounding"
     if status in (nm.Status.INFEASIBLE, nm.Status.UNBOUNDED):
         return "false claim" if finite else "agrees" if theirs == status.name.lower() else "proved alone"

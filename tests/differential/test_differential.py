@@ -27,7 +27,12 @@ def test_the_default_and_a_model_from_the_formulas_agree(seed):
 def test_comparisons_and_sensors_agree_whoever_solves_them(kind):
     rows = [row for seed in range(6) for row in compare(seed, kind)]
     assert len(rows) == 6 * len(KINDS[kind][3])
-    assert {row["verdict"] for row in rows} <= {"agrees", "proved alone", "theirs is worse", "not proved by one"}
+    assert {row["verdict"] for row in rows} <= {
+        "agrees",
+        "proved alone",
+        "theirs is worse",
+        "not proved by one",
+    }
     assert sum(row["verdict"] == "agrees" for row in rows) > 0.7 * len(rows)
     if kind == "comparisons":
         assert sum(row["backend"] == "bcd" for row in rows) >= 6

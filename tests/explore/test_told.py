@@ -114,7 +114,7 @@ def test_sensors_are_drawn_in_the_frame_of_the_anchors(session):
     assert SENSORS in svg
     assert all(f">{word}</text>" in svg for word in ("sensor", "anchor", "s3"))
     ax = matplotlib.figure.Figure().add_subplot()
-    answer.network(answer.solution, None, ax)
+    answer.network(None, ax)
     assert ax.get_aspect() == 1.0
     np.testing.assert_array_equal(ax.collections[-1].get_offsets(), Z[place[fixed]])
     lines = {tuple(sorted(zip(*line.get_data(), strict=True))) for line in ax.lines}

@@ -6,10 +6,10 @@ from functools import cache
 import numpy as np
 import pytest
 import scipy.sparse as sp
-
-import npkl_models as nm
 from differential.models import ours
 from differential.told import draw_comparisons
+
+import npkl_models as nm
 from npkl_models.formulations.comparisons import ordinal_answers
 from npkl_models.formulations.ordinal import largest_penalty
 from npkl_models.linalg.compile import available

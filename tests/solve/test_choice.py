@@ -1,5 +1,6 @@
 """The choice of a backend and its predictions."""
 
+import numpy as np
 import pytest
 from problems import side_information
 

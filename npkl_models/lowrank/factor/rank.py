@@ -183,8 +183,8 @@ def _slope_along(problem: Statement, V: Array, u: Array) -> Callable[[float], fl
 def widened(problem: Statement, V: Array) -> Array:
     """The factor with half as many columns again, of small noise, if values are comparisons of distances.
 
-    Beside many comparisons, column after column is in vain: descent is trapped again and again at ranks little
-    below the optimal one, and is not with half as many columns again.
+    Beside many comparisons, column after column is in vain: descent is trapped again and again at ranks a
+    little below the optimal one. With half as many columns again it is not.
     """
     if not _compares(problem) or not problem.regularizer.vacuous or problem.equalities:
         return V
