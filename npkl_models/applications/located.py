@@ -24,7 +24,7 @@ FIRST, LOWERED, RAISED, DAMPED = 1e-3, 0.2, 8.0, 1e-11  # damping over the diago
 SMALL = 1e-12  # steps end once one lowers the sum of squares by less than this share
 SLOW = 1e-2  # steps are Newton's once one lowers the sum of squares by less than this share
 NEAR = 1e-12  # points are at one place below this share of their distance
-LEAST = 1e-9  # least scale of the damping of a point, as a share of the largest
+LEAST_SCALE = 1e-9  # least scale of the damping of a point, as a share of the largest
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class Information:
         self.own = self.system.points[: moving.size]  # the moving points in the order of elimination
         ends = np.concatenate([known.i, known.j])
         total = np.bincount(ends, np.tile(self.weight, 2), n)[self.own]
-        self.total = np.maximum(total, LEAST * float(total.max(initial=0.0)) or 1.0)
+        self.total = np.maximum(total, LEAST_SCALE * float(total.max(initial=0.0)) or 1.0)
 
     def gradient(self, r: Array, unit: Array) -> Array:
         """The derivative in the positions of the moving points."""

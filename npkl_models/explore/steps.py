@@ -12,7 +12,7 @@ from npkl_models.answer.history import Iterate
 from npkl_models.certify.prove import certify
 from npkl_models.errors import ProblemError
 from npkl_models.formulations.known_distances import Anchors
-from npkl_models.linalg import Array, numerical_rank
+from npkl_models.linalg import Array, Index, numerical_rank
 from npkl_models.model.statement import Statement
 
 MOST_POINTS = 300
@@ -126,8 +126,6 @@ def refuse_large(problem: Statement) -> None:
 def numbers(steps: list[Step], labels: Any, anchors: Anchors | None = None) -> dict[str, Any]:
     """The steps for the page; the points are in the order of their classes, and anchors are marked."""
     n = len(steps[0].direction)
-    fixed = None if anchors is None else np.isin(np.arange(n), anchors.points)
-    size = None if anchors is None else float(max(np.abs(one.places).max() for one in steps))
     order = np.arange(n) if labels is None else np.argsort(np.asarray(labels), kind="stable")
     best = np.fmax.accumulate([one.bound if np.isfinite(one.bound) else -np.inf for one in steps])
     return {
@@ -137,10 +135,17 @@ def numbers(steps: list[Step], labels: Any, anchors: Anchors | None = None) -> d
         "rigour": [one.rigour for one in steps], "rank": [one.rank for one in steps],
         "columns": [one.columns for one in steps], "backend": steps[0].row.backend,
         "direction": [_short(one.direction[order]) for one in steps],
-        "places": [_short(one.places[order], size) for one in steps],  # with anchors, to one scale
-        "anchors": None if fixed is None else fixed[order],
         "labels": None if labels is None else np.unique(np.asarray(labels)[order], return_inverse=True)[1],
-    }  # fmt: skip
+    } | _map(steps, order, anchors)  # fmt: skip
+
+
+def _map(steps: list[Step], order: Index, anchors: Anchors | None) -> dict[str, Any]:
+    """The places of each step, to one scale if there are anchors, and which points are anchors."""
+    if anchors is None:
+        return {"places": [_short(one.places[order]) for one in steps], "anchors": None}
+    size = float(max(np.abs(one.places).max() for one in steps))
+    places = [_short(one.places[order], size) for one in steps]
+    return {"places": places, "anchors": np.isin(order, anchors.points)}
 
 
 def _places(V: Array, anchors: Anchors | None) -> Array:

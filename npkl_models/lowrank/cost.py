@@ -61,14 +61,7 @@ def factor_cost(
     rank, entries = auto_rank(problem), product_entries(problem)
     held = sum(part.functional.size for part in problem.equalities)
     seconds = iterations * iteration_seconds(problem, rank, products, row)
-    smooth = all(term.loss.smooth for term in problem.terms) and not problem.equalities
-    compares = any(isinstance(term.functional, DistanceDifferences) for term in problem.terms)
-    if compares and smooth:
-        seconds *= COMPARED_DESCENTS
-    if not smooth or not (problem.regularizer.vacuous or problem.regularizer.row_multipliers):
-        seconds *= kinked
-        if compares:
-            seconds *= COMPARED_KINKS
+    seconds *= _growth(problem, kinked)
     power = problem.regularizer.spectral
     if power is not None and WIDE[0] < power.p < WIDE[1]:
         seconds *= WIDER
@@ -78,14 +71,29 @@ def factor_cost(
     else:
         seconds *= float(np.clip(stiff**STIFFNESS, *SPREAD_STIFF))
         if restorable(problem) and problem.order * float(rank) ** 2 <= BLOCKS:
-            seconds = min(seconds, RESTORED * problem.n * iterations / USUAL_ITERATIONS)
+            restored = RESTORED * _kinks(problem) * problem.n * iterations / USUAL_ITERATIONS
+            seconds = min(seconds, restored)
             if problem.cost.nnz * rank**2 <= FILLED:
                 seconds += DENSE_STEPS * dense_step(problem)
-    if restorable(problem) and not all(term.loss.smooth for term in problem.terms):
-        seconds *= RESTORED_KINKS
     seconds += RESTORATION * min(held, MOST) ** 3  # restoring a feasible point
     held_bytes = 8.0 * (40 * problem.n * rank + 8 * entries) + proof_bytes(problem.n)
     return Cost(seconds, held_bytes, anytime=True)
+
+
+def _growth(problem: Statement, kinked: float) -> float:
+    """The factor for kinks and constraints, and for the values that make them slow."""
+    smooth = all(term.loss.smooth for term in problem.terms)
+    compares = any(isinstance(term.functional, DistanceDifferences) for term in problem.terms)
+    free = problem.regularizer.vacuous or problem.regularizer.row_multipliers
+    if smooth and not problem.equalities and free:
+        return COMPARED_DESCENTS if compares and problem.regularizer.vacuous else 1.0
+    return _kinks(problem) * kinked * (COMPARED_KINKS if compares else 1.0)
+
+
+def _kinks(problem: Statement) -> float:
+    """The factor for kinks in losses of distances."""
+    smooth = all(term.loss.smooth for term in problem.terms)
+    return 1.0 if smooth or not restorable(problem) else RESTORED_KINKS
 
 
 def dense_cost(problem: Statement) -> bool:
