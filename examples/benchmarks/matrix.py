@@ -23,10 +23,10 @@ def problem(name: str, form: str, gamma: float, shift: float, seed: int) -> nm.P
     return nm.pcp(L, pairs, gamma=gamma) if form == "pcp" else nm.npkl(L, pairs, loss=form, gamma=gamma)
 
 
-def measured(P: nm.Problem, backend: str, cap: float) -> dict:
+def measured(P: nm.Problem, backend: str, cap: float, tol: float = 1e-6) -> dict:
     """CPU seconds, gap and status of one solve."""
     started = time.process_time()
-    found = P.solve(backend, time_limit=cap)
+    found = P.solve(backend, tol=tol, time_limit=cap)
     seconds = time.process_time() - started
     gap = found.certificate.relative_gap if found.V is not None else float("inf")
     return {

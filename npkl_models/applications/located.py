@@ -12,15 +12,19 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from npkl_models.applications.variances import inverse_variances, rigid_motions
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array, Index, Matrix, symmetric_lu
+from npkl_models.linalg import Array, Index
+from npkl_models.linalg.cholesky import SymmetricFactors
 from npkl_models.linalg.owned import real_array
+from npkl_models.lowrank.factor.centred_system import CentredSystem
 
 MOST_STEPS, TRIALS = 200, 12  # of Levenberg-Marquardt; dampings that are tried in a step
 FIRST, LOWERED, RAISED, DAMPED = 1e-3, 0.2, 8.0, 1e-11  # damping over the diagonal: at first, factors, least
 SMALL = 1e-12  # steps end once one lowers the sum of squares by less than this share
-DENSE = 6_000  # up to this number of coordinates, LAPACK inverts the information matrix
-CHUNK = 256  # columns of the inverse that are computed at a time
+SLOW = 1e-2  # steps are Newton's once one lowers the sum of squares by less than this share
+NEAR = 1e-12  # points are at one place below this share of their distance
+LEAST_SCALE = 1e-9  # least scale of the damping of a point, as a share of the largest
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,44 +46,61 @@ class Measured:
         """The errors over their standard deviations (m,), and the unit vectors from j to i (m, d)."""
         apart = X[self.i] - X[self.j]
         length = np.linalg.norm(apart, axis=1)
-        unit = apart / np.maximum(length, 1e-300)[:, None]
-        return (length - self.d) / self.sigma, unit / self.sigma[:, None]
+        return (length - self.d) / self.sigma, apart / np.maximum(length, 1e-300)[:, None]
 
-    def jacobian(self, unit: Array, moving: Index, n: int) -> Matrix:
-        """The derivative of the residuals in the coordinates of the moving points (m x f d)."""
-        m, d = unit.shape
-        place = np.full(n, -1)
-        place[moving] = np.arange(moving.size)
-        rows = np.repeat(np.arange(m), d)
-        parts = []
-        for end, sign in ((self.i, 1.0), (self.j, -1.0)):
-            column = (place[end][:, None] * d + np.arange(d)).ravel()
-            own = np.repeat(place[end] >= 0, d)
-            parts.append((sign * unit.ravel()[own], rows[own], column[own]))
-        value, row, column = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return sp.csr_array(sp.coo_array((value, (row, column)), shape=(m, moving.size * d)))
+    def second(self, r: Array) -> Array:
+        """What r''/r' of a length adds to the Hessian across each edge, for residuals r (m,)."""
+        length = self.d + r * self.sigma
+        far = length > NEAR * self.d
+        return np.where(far, r / (self.sigma * np.where(far, length, 1.0)), 0.0)
+
+
+class Information:
+    """The Hessian of half the sum of squares over the moving points, in an order for sparse factors."""
+
+    def __init__(self, known: Measured, moving: Index, n: int) -> None:
+        fixed = np.setdiff1d(np.arange(n), moving)
+        self.known, self.system = known, CentredSystem(sp.csr_array((n, n)), 0.0, known.i, known.j, fixed)
+        self.weight = known.sigma**-2
+        self.own = self.system.points[: moving.size]  # the moving points in the order of elimination
+        ends = np.concatenate([known.i, known.j])
+        total = np.bincount(ends, np.tile(self.weight, 2), n)[self.own]
+        self.total = np.maximum(total, LEAST_SCALE * float(total.max(initial=0.0)) or 1.0)
+
+    def gradient(self, r: Array, unit: Array) -> Array:
+        """The derivative in the positions of the moving points."""
+        out: Array = self.system.pulled((r / self.known.sigma)[:, None] * unit)[self.own]
+        return out
+
+    def matrix(self, unit: Array, across: Array, shift: float) -> tuple[SymmetricFactors, Array]:
+        """J'J at the unit vectors, what is across the edges, and a share of the mean diagonal of a point."""
+        shifts = shift / unit.shape[1] * self.total
+        return self.system.matrix(unit, across, 0.5 * (self.weight - across), shifts)
 
 
 def refined(X: Array, known: Measured, moving: Index) -> Array:
     """A local minimum of the sum of squared errors over the positions of the moving points.
 
-    Levenberg-Marquardt (Marquardt 1963) with sparse normal equations.
+    Levenberg-Marquardt (Marquardt 1963) with sparse normal equations. Once steps gain little, they take the
+    whole Hessian where it is positive definite (Newton's method).
     """
     X, damping = X.copy(), FIRST
+    if not moving.size:
+        return X
+    information = Information(known, moving, len(X))
     r, unit = known.residuals(X)
-    value = float(r @ r)
+    value, slow = float(r @ r), False
     for _ in range(MOST_STEPS):
-        J = known.jacobian(unit, moving, len(X))
-        A, g = sp.csc_array(J.T @ J), J.T @ r
-        diagonal = A.diagonal()
-        diagonal = np.maximum(diagonal, 1e-9 * float(diagonal.max(initial=0.0)) or 1.0)
+        g = information.gradient(r, unit)
+        across = known.second(r) if slow else None
         for _ in range(TRIALS):
-            step = symmetric_lu(A + sp.diags_array(damping * diagonal, format="csc")).solve(g)
-            trial = X.copy()
-            trial[moving] -= step.reshape(moving.size, X.shape[1])
-            after, direction = known.residuals(trial)
-            if float(after @ after) < value:
-                break
+            step = _step(information, unit, across, damping, g)
+            if step is not None:
+                trial = X.copy()
+                trial[information.own] -= step
+                after, direction = known.residuals(trial)
+                if float(after @ after) < value:
+                    break
             damping *= RAISED
         else:
             return X
@@ -87,7 +108,25 @@ def refined(X: Array, known: Measured, moving: Index) -> Array:
         X, r, unit, damping = trial, after, direction, max(LOWERED * damping, DAMPED)
         if gain <= SMALL * value:
             break
+        slow = gain <= SLOW * value
     return X
+
+
+def _step(
+    information: Information, unit: Array, across: Array | None, damping: float, g: Array
+) -> Array | None:
+    """Newton's step if ``across`` is given and its matrix is positive definite, else that of Gauss-Newton.
+
+    None means that even the damped matrix of Gauss and Newton is singular to rounding.
+    """
+    for second in (across, np.zeros(len(unit))):
+        if second is not None:
+            factors, data = information.matrix(unit, second, damping)
+            try:
+                return factors.at(data, definite=True).solve(g.ravel()).reshape(g.shape)
+            except RuntimeError:
+                continue
+    return None
 
 
 def uncertainty(X: Array, known: Measured, moving: Index) -> Array:
@@ -96,39 +135,22 @@ def uncertainty(X: Array, known: Measured, moving: Index) -> Array:
     The inverse of J'J / s^2 bounds the covariance from below (Cramer-Rao) if the errors are normal. s^2 is
     the sum of squares over the degrees of freedom. If no point is fixed, rigid motions are left out
     (a pseudo-inverse). NaN means that the distances do not fix the position, or that they leave no degree of
-    freedom, or more than 6,000 coordinates without a fixed point.
+    freedom.
     """
     n, d = X.shape
     r, unit = known.residuals(X)
-    J = known.jacobian(unit, moving, n)
     loose = d * (d + 1) // 2 if moving.size == n else 0
-    freedom = r.size - (J.shape[1] - loose)
+    size = moving.size * d
+    freedom = r.size - (size - loose)
     out = np.zeros(n)
     out[moving] = np.nan
-    if freedom <= 0 or J.shape[1] <= loose or (loose and J.shape[1] > DENSE):
+    if freedom <= 0 or size <= loose:
         return out
-    variance = _variances(sp.csc_array(J.T @ J), loose)
-    total = variance.reshape(moving.size, d).sum(axis=1) * float(r @ r) / freedom
-    out[moving] = np.sqrt(np.where(total >= 0, total, np.nan))
-    return out
-
-
-def _variances(A: Matrix, loose: int) -> Array:
-    """The diagonal of the inverse of A, without ``loose`` smallest eigenvalues; NaN where A is singular."""
-    size = A.shape[0]
-    if size <= DENSE:
-        values, vectors = np.linalg.eigh(A.toarray())
-        values, vectors = values[loose:], vectors[:, loose:]
-        null = values <= 1e-10 * values[-1]
-        out: Array = (vectors[:, ~null] ** 2) @ (1 / values[~null])
-        out[(vectors[:, null] ** 2).sum(axis=1) > 1e-6] = np.nan
-        return out
-    factor, out = symmetric_lu(A), np.empty(size)
-    for start in range(0, size, CHUNK):
-        own = np.arange(start, min(start + CHUNK, size))
-        ends = np.zeros((size, own.size))
-        ends[own, own - start] = 1.0
-        out[own] = factor.solve(ends)[own, own - start]
+    information = Information(known, moving, n)
+    motions = rigid_motions(X)[information.own].reshape(size, loose) if loose else None
+    factors, data = information.matrix(unit, np.zeros(r.size), 0.0)
+    variance = inverse_variances(factors, data, motions)
+    out[information.own] = np.sqrt(variance.reshape(-1, d).sum(axis=1) * float(r @ r) / freedom)
     return out
 
 

@@ -16,12 +16,14 @@ import scipy.sparse as sp
 
 from npkl_models.conic.solvers import SCS_SECONDS, default_solver, predicted_bytes, predicted_seconds
 from npkl_models.linalg import Index, symmetric_lu
+from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.statement import Statement
 from npkl_models.model.trace_cones import needs_majorisation
 from npkl_models.solve.cost import PRODUCT, Cost
 
 CVXPY = 0.15  # seconds to compile the smallest conic program
 MAJORISED = 200.0  # factor of the time for a trace power without a form of fixed size
+KINKED_DISTANCES = 10.0  # factor for kinks in losses of distances (bounded_multipliers.py, 100 points)
 LARGEST_ORDER = 500  # largest order at which an installed conic solver returns in reasonable time
 LARGEST_SPARSE = 2_000  # the same if the cone falls into cliques
 FEW = 0.2  # values per point: beyond LARGEST_ORDER, cliques are counted only with fewer values
@@ -35,6 +37,8 @@ def dense_cost(problem: Statement) -> Cost:
     R = problem.regularizer.spectral
     if R is not None and needs_majorisation(R.p):
         seconds *= MAJORISED
+    if any(isinstance(t.functional, SquaredDistances) and not t.loss.smooth for t in problem.terms):
+        seconds *= KINKED_DISTANCES
     return _within_reach(problem, Cost(CVXPY + seconds, predicted_bytes(solver, order)))
 
 

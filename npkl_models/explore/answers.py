@@ -78,6 +78,21 @@ class Answer:
         numbers = Point.of(self.made.problem, found.point, found.multipliers).numbers()
         return numbers | {"bound": found.bound, "gap": found.objective - found.bound}
 
+    @property
+    def located(self) -> Array:
+        """The positions (n x d) in the frame of the anchors, which keep theirs; only with anchors."""
+        if self.made.anchors is None or self.solution.V is None:
+            raise ProblemError("positions need anchors and a kernel")
+        return self.made.anchors.located(self.solution.V)[0]
+
+    def network(self, labels: Index | None, ax: Any) -> Any:
+        """Draw the sensors and the anchors in the frame of the anchors, with the measured distances."""
+        made = self.made
+        i, j = made.problem.terms[0].functional.indices
+        names = [""] * made.problem.n if made.names is None else made.names
+        anchors = None if made.anchors is None else made.anchors.points
+        return plots.network(self.located, (i, j), names=names, anchors=anchors, labels=labels, ax=ax)
+
     def figure(self, name: str, by: str, width: int, dark: bool) -> str:
         """One of `FIGURES` as SVG of the given width in pixels.
 
@@ -89,13 +104,17 @@ class Answer:
                 f"the page draws the spectrum up to order {LARGEST}, got {self.made.problem.order}; "
                 "npkl_models.show.plots.joint_spectrum(solution) draws it from Python"
             )
+        width = int(np.clip(width, 240, 900))
+        if name == "embedding" and self.made.anchors is not None:
+            classed = self.clusters if by == "clusters" else self.made.labels
+            return svg(partial(self.network, classed), SENSORS, width, round(0.8 * width), dark)
         labels = self.made.labels
         if by == "clusters" or labels is None:
             labels = self.clusters
-        width = int(np.clip(width, 240, 900))
         return svg(partial(draw, self.solution, labels), words, width, round(0.8 * width), dark)
 
 
+SENSORS = "The sensors in the frame of the anchors, with the measured distances"
 Draw = Callable[[Solution, Index, Any], Any]
 
 FIGURES: dict[str, tuple[str, Draw]] = {

@@ -11,7 +11,8 @@ import numpy as np
 from npkl_models.answer.history import Iterate
 from npkl_models.certify.prove import certify
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import Array, numerical_rank
+from npkl_models.formulations.known_distances import Anchors
+from npkl_models.linalg import Array, Index, numerical_rank
 from npkl_models.model.statement import Statement
 
 MOST_POINTS = 300
@@ -39,7 +40,8 @@ class Step:
     direction : ndarray of shape (n,)
         The eigenvector of the smallest eigenvalue.
     places : ndarray of shape (n, 2)
-        Positions of the points along the two largest directions of the factor.
+        Positions of the points along the two largest directions of the factor; with anchors, their first two
+        coordinates in the frame of the anchors, relative to the centre of these.
     """
 
     row: Iterate
@@ -56,8 +58,10 @@ class Step:
 class Recorder:
     """A solver's callback that keeps the factors, so that they can be certified after the run."""
 
-    def __init__(self, problem: Statement, ask: Callable[[Iterate], bool]) -> None:
-        self.problem, self._ask = problem, ask
+    def __init__(
+        self, problem: Statement, ask: Callable[[Iterate], bool], anchors: Anchors | None = None
+    ) -> None:
+        self.problem, self._ask, self.anchors = problem, ask, anchors
         self.rows: list[Iterate] = []
         self.blind = 0  # number of iterates without a factor
 
@@ -70,9 +74,10 @@ class Recorder:
         return self._ask(row)
 
     def judged(self, final: Array | None, progress: Callable[[int, int], None]) -> list[Step]:
-        """The steps that are shown, each rotated to the step before; the last step is the solution.
+        """The steps that are shown; the last step is the solution.
 
-        ``final`` is the factor of the solution, if there is one.
+        Without anchors, each step is rotated to the step before. ``final`` is the factor of the solution, if
+        there is one.
         """
         if not self.rows:
             raise ProblemError(
@@ -85,8 +90,23 @@ class Recorder:
         found: list[Step] = []
         for k, row in enumerate(rows):
             progress(k + 1, len(rows))
-            found.append(_judged(self.problem, row, found[-1] if found else None))
+            found.append(self._judged(row, found[-1] if found else None))
         return found
+
+    def _judged(self, row: Iterate, before: Step | None) -> Step:
+        V = np.asarray(row.V)
+        found = certify(self.problem, V, kind="factor")
+        direction, places = np.array(found.direction), _places(V, self.anchors)
+        if before is not None:
+            if direction @ before.direction < 0:
+                direction = -direction
+            if self.anchors is None:
+                u, _, w = np.linalg.svd(places.T @ before.places)
+                places = places @ (u @ w)
+        return Step(
+            row, found.objective, found.bound, found.min_eigenvalue, found.rigour, numerical_rank(V),
+            V.shape[1], direction, places,
+        )  # fmt: skip
 
 
 def shown(count: int) -> list[int]:
@@ -103,8 +123,8 @@ def refuse_large(problem: Statement) -> None:
         raise ProblemError(f"the steps of a solver are shown for up to {MOST_POINTS} points, got {problem.n}")
 
 
-def numbers(steps: list[Step], labels: Any) -> dict[str, Any]:
-    """The steps for the page; the points are in the order of their classes."""
+def numbers(steps: list[Step], labels: Any, anchors: Anchors | None = None) -> dict[str, Any]:
+    """The steps for the page; the points are in the order of their classes, and anchors are marked."""
     n = len(steps[0].direction)
     order = np.arange(n) if labels is None else np.argsort(np.asarray(labels), kind="stable")
     best = np.fmax.accumulate([one.bound if np.isfinite(one.bound) else -np.inf for one in steps])
@@ -115,35 +135,29 @@ def numbers(steps: list[Step], labels: Any) -> dict[str, Any]:
         "rigour": [one.rigour for one in steps], "rank": [one.rank for one in steps],
         "columns": [one.columns for one in steps], "backend": steps[0].row.backend,
         "direction": [_short(one.direction[order]) for one in steps],
-        "places": [_short(one.places[order]) for one in steps],
         "labels": None if labels is None else np.unique(np.asarray(labels)[order], return_inverse=True)[1],
-    }  # fmt: skip
+    } | _map(steps, order, anchors)  # fmt: skip
 
 
-def _judged(problem: Statement, row: Iterate, before: Step | None) -> Step:
-    V = np.asarray(row.V)
-    found = certify(problem, V, kind="factor")
-    direction, places = np.array(found.direction), _places(V)
-    if before is not None:
-        if direction @ before.direction < 0:
-            direction = -direction
-        u, _, w = np.linalg.svd(places.T @ before.places)
-        places = places @ (u @ w)
-    return Step(
-        row, found.objective, found.bound, found.min_eigenvalue, found.rigour, numerical_rank(V), V.shape[1],
-        direction, places,
-    )  # fmt: skip
+def _map(steps: list[Step], order: Index, anchors: Anchors | None) -> dict[str, Any]:
+    """The places of each step, to one scale if there are anchors, and which points are anchors."""
+    if anchors is None:
+        return {"places": [_short(one.places[order]) for one in steps], "anchors": None}
+    size = float(max(np.abs(one.places).max() for one in steps))
+    places = [_short(one.places[order], size) for one in steps]
+    return {"places": places, "anchors": np.isin(order, anchors.points)}
 
 
-def _places(V: Array) -> Array:
-    centred = V - V.mean(axis=0)
-    u, s, _ = np.linalg.svd(centred, full_matrices=False)
-    places = np.zeros((len(V), 2))
-    places[:, : min(2, s.size)] = (u * s)[:, :2]
-    return places
+def _places(V: Array, anchors: Anchors | None) -> Array:
+    if anchors is None:
+        u, s, _ = np.linalg.svd(V - V.mean(axis=0), full_matrices=False)
+        along = u * s
+    else:
+        along = anchors.located(V)[0] - anchors.centre
+    return np.pad(along[:, :2], ((0, 0), (0, max(0, 2 - along.shape[1]))))
 
 
-def _short(values: Array) -> list[Any]:
-    """Four digits beside the largest: enough for a picture."""
-    size = float(np.abs(values).max(initial=0.0)) or 1.0
+def _short(values: Array, size: float | None = None) -> list[Any]:
+    """Values over a size, the largest by default, to four digits: enough for a picture."""
+    size = size or float(np.abs(values).max(initial=0.0)) or 1.0
     return np.round(values / size, 4).tolist()

@@ -89,7 +89,7 @@ class Tasks:
         """Solve and keep the iterates; send the certificate of each shown iterate."""
         form, made = self.form, self.made_of(self.form)
         steps.refuse_large(made.problem)
-        recorder = steps.Recorder(made.problem, job.watch)
+        recorder = steps.Recorder(made.problem, job.watch, made.anchors)
         solution = made.problem.solve(form.recipe.backend, callback=recorder, **form.solving())
 
         def progress(k: int, count: int) -> None:
@@ -97,7 +97,7 @@ class Tasks:
             if k % 10 == 1:
                 job.tell("progress", text=f"step {k} of {count} is judged")
 
-        found = steps.numbers(recorder.judged(solution.V, progress), made.labels)
+        found = steps.numbers(recorder.judged(solution.V, progress), made.labels, made.anchors)
         job.tell(
             "steps", **found, status=solution.status.name, seen=len(recorder.rows),
             code=codes.steps_code(made, form),

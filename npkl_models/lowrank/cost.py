@@ -23,12 +23,14 @@ SENSITIVITY = 0.25  # iterations grow with this power of the condition (examples
 SPREAD = (0.3, 30.0)  # the smallest and the largest factor of this growth
 STIFFNESS, SPREAD_STIFF = 0.6, (0.1, 1000.0)  # power and factors for stiff distances (Swiss rolls to 2,000)
 RESTORED, USUAL_ITERATIONS = 4.5e-3, 300  # seconds per point if lengths are restored (Swiss rolls to 5,000)
+RESTORED_KINKS = 10.0  # factor for kinks in losses of distances (bounded_multipliers.py, 100 points)
 APART_SWEEP, APART_ROW = 1.3e-3, 4e-6  # seconds of a compiled sweep of distances, and of each of its rows
 APART_SWEEPS = 12.0  # these sweeps per root of n (examples/benchmarks/distances.py, 60 to 1,000 points)
 APART_STIFF = 30.0  # above this stiffness, Newton steps follow the sweeps of distances
 APART_PIECES = 4.0  # factor for losses of several pieces
 COMPARED_SWEEPS, COMPARED_PLACE = 40, 1.5e-9  # sweeps; seconds of a number of a comparison in a row
 COMPARED_PIECES, COMPARED_KINKS = 5.0, 12.0  # factors for kinks, with sweeps and with descents
+COMPARED_DESCENTS = 3.0  # factor for descents on smooth losses (regret.py --of comparisons)
 AFTER_SWEEPS = 0.5  # factor for Newton steps after sweeps with a dense cost: fewer columns are left
 DENSE_STEPS = 10.0  # number of factorisations of blocks of distances with a dense cost
 SMOOTHING = 20  # products to estimate the smallest eigenvalue of C
@@ -59,11 +61,7 @@ def factor_cost(
     rank, entries = auto_rank(problem), product_entries(problem)
     held = sum(part.functional.size for part in problem.equalities)
     seconds = iterations * iteration_seconds(problem, rank, products, row)
-    smooth = all(term.loss.smooth for term in problem.terms) and not problem.equalities
-    if not smooth or not (problem.regularizer.vacuous or problem.regularizer.row_multipliers):
-        seconds *= kinked
-        if any(isinstance(term.functional, DistanceDifferences) for term in problem.terms):
-            seconds *= COMPARED_KINKS
+    seconds *= _growth(problem, kinked)
     power = problem.regularizer.spectral
     if power is not None and WIDE[0] < power.p < WIDE[1]:
         seconds *= WIDER
@@ -73,12 +71,29 @@ def factor_cost(
     else:
         seconds *= float(np.clip(stiff**STIFFNESS, *SPREAD_STIFF))
         if restorable(problem) and problem.order * float(rank) ** 2 <= BLOCKS:
-            seconds = min(seconds, RESTORED * problem.n * iterations / USUAL_ITERATIONS)
+            restored = RESTORED * _kinks(problem) * problem.n * iterations / USUAL_ITERATIONS
+            seconds = min(seconds, restored)
             if problem.cost.nnz * rank**2 <= FILLED:
                 seconds += DENSE_STEPS * dense_step(problem)
     seconds += RESTORATION * min(held, MOST) ** 3  # restoring a feasible point
     held_bytes = 8.0 * (40 * problem.n * rank + 8 * entries) + proof_bytes(problem.n)
     return Cost(seconds, held_bytes, anytime=True)
+
+
+def _growth(problem: Statement, kinked: float) -> float:
+    """The factor for kinks and constraints, and for the values that make them slow."""
+    smooth = all(term.loss.smooth for term in problem.terms)
+    compares = any(isinstance(term.functional, DistanceDifferences) for term in problem.terms)
+    free = problem.regularizer.vacuous or problem.regularizer.row_multipliers
+    if smooth and not problem.equalities and free:
+        return COMPARED_DESCENTS if compares and problem.regularizer.vacuous else 1.0
+    return _kinks(problem) * kinked * (COMPARED_KINKS if compares else 1.0)
+
+
+def _kinks(problem: Statement) -> float:
+    """The factor for kinks in losses of distances."""
+    smooth = all(term.loss.smooth for term in problem.terms)
+    return 1.0 if smooth or not restorable(problem) else RESTORED_KINKS
 
 
 def dense_cost(problem: Statement) -> bool:

@@ -13,7 +13,7 @@ from npkl_models.errors import ProblemError
 from npkl_models.formulations import FORMULATIONS
 from npkl_models.formulations.comparisons import ordinal_answers
 from npkl_models.formulations.completion import known_affinities
-from npkl_models.formulations.known_distances import neighbor_distances
+from npkl_models.formulations.known_distances import Anchors, neighbor_distances, read_anchors
 from npkl_models.linalg import Index
 from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.graph import knn_affinity, laplacian
@@ -30,12 +30,17 @@ Change = Callable[[Script, Shown], Shown]
 
 @dataclass(frozen=True)
 class Made:
-    """A problem, the classes of its points or None, the script that made it, and a title."""
+    """A problem, the classes of its points or None, the script that made it, and a title.
+
+    Sensors have ``names`` if they come from a file, and ``anchors`` if positions of some are known.
+    """
 
     problem: Problem
     labels: Index | None
     script: Script
     title: str
+    anchors: Anchors | None = None
+    names: tuple[str, ...] | None = None
 
 
 def make(asked: Fields, files: Mapping[str, Path], change: Change | None = None) -> Made:
@@ -46,9 +51,10 @@ def make(asked: Fields, files: Mapping[str, Path], change: Change | None = None)
     """
     script = Script()
     if (file := told_by(asked)) is not None:
-        told, n, what = make_told(script, asked, files)
+        told = make_told(script, asked, files)
         origin = " (uploaded)" if files else ""
-        return Made(told, None, script, f"{Path(file).stem}, {n} {what}{origin}")
+        title = f"{Path(file).stem}, {told.problem.n} {told.what}{origin}"
+        return Made(told.problem, None, script, title, told.anchors, told.names)
     data = _data(script, asked, files)
     points, n = Shown(data.value.X, f"{data.text}.X"), data.value.n
     made: dict[str, Shown] = {}
@@ -84,8 +90,10 @@ def make(asked: Fields, files: Mapping[str, Path], change: Change | None = None)
     if asked.n_basis is not None and problem.value.basis is None and "L" in made:
         problem = script.do("problem", problem.value.with_basis, "problem.with_basis", makers["basis"]())
     origin = "uploaded" if "data" in files else data.value.origin
-    y = data.value.y
-    return Made(problem.value, y if y.size else None, script, f"{data.value.name}, {n} points ({origin})")
+    y, title = data.value.y, f"{data.value.name}, {n} points ({origin})"
+    known = value_of(by_name.get("anchors"))
+    anchors = None if known is None else read_anchors(known, n)
+    return Made(problem.value, y if y.size else None, script, title, anchors)
 
 
 def _data(script: Script, asked: Fields, files: Mapping[str, Path]) -> Shown:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from npkl_models.data.comparisons import read_comparisons_csv
 from npkl_models.data.sensors import read_anchors_csv, read_distances_csv
 from npkl_models.errors import ProblemError
 from npkl_models.formulations import FORMULATIONS
-from npkl_models.formulations.known_distances import drawn_anchors
+from npkl_models.formulations.known_distances import Anchors, drawn_anchors, read_anchors
 from npkl_models.problem import Problem
 from npkl_models.recipe.fields import Fields
 from npkl_models.recipe.script import Script, Shown
@@ -24,15 +25,25 @@ def told_by(asked: Fields) -> str | None:
     return {"ordinal": asked.comparisons, "distances": asked.distances}.get(asked.formulation)
 
 
-def make_told(script: Script, asked: Fields, files: Mapping[str, Path]) -> tuple[Problem, int, str]:
-    """The problem of a file, the number of its points, and what they are called."""
+@dataclass(frozen=True, eq=False)
+class Told:
+    """The problem of a file, what its points are called, their names, and the anchors among them."""
+
+    problem: Problem
+    what: str
+    names: tuple[str, ...]
+    anchors: Anchors | None = None
+
+
+def make_told(script: Script, asked: Fields, files: Mapping[str, Path]) -> Told:
+    """The problem of a file of comparisons or of distances."""
     if asked.formulation == "ordinal":
         source = read_comparisons_csv.__name__
         script.imports.append(f"from {read_comparisons_csv.__module__} import {source}")
         found = script.do("answers", read_comparisons_csv, source, of_file("comparisons", asked, files))
         n = max(len(found.value.names), 3)
         rows = Shown(found.value.rows, "answers.rows")
-        return _problem(script, asked, rows, n), n, "objects"
+        return Told(_problem(script, asked, rows, n), "objects", found.value.names)
     source = read_distances_csv.__name__
     script.imports.append(f"from {read_distances_csv.__module__} import {source}")
     found = script.do("measured", read_distances_csv, source, of_file("distances", asked, files))
@@ -48,7 +59,9 @@ def make_told(script: Script, asked: Fields, files: Mapping[str, Path]) -> tuple
         names, place = Shown(one.names, "measured.names"), of_file("anchors", asked, files)
         anchors = script.do("anchors", read_anchors_csv, source, place, names)
     n = len(one.names)
-    return _problem(script, asked, known, n, weights=weight, anchors=anchors), n, "sensors"
+    problem = _problem(script, asked, known, n, weights=weight, anchors=anchors)
+    placed = None if anchors is None else read_anchors(anchors.value, n)
+    return Told(problem, "sensors", one.names, placed)
 
 
 def anchors_of(script: Script, points: Shown, asked: Fields) -> Shown | None:

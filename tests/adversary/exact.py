@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import mpmath
 import numpy as np
+import scipy.sparse as sp
 
 DIGITS = 60
 SMALLEST = -5_000  # numbers below 2 to this power, about, count as zero
@@ -111,9 +112,14 @@ def slack(problem, y) -> list[list[Fraction]]:
     return S if problem.basis is None else reduce(problem.basis.Q, S)
 
 
-def reduce(Q: np.ndarray, S: list[list[Fraction]]) -> list[list[Fraction]]:
+def as_numbers(Q) -> np.ndarray:
+    """A matrix as it is stored, without its zeros or with them."""
+    return Q.toarray() if sp.issparse(Q) else Q
+
+
+def reduce(Q, S: list[list[Fraction]]) -> list[list[Fraction]]:
     """Q'SQ."""
-    columns = [[Fraction(v) for v in column] for column in Q.T.tolist()]
+    columns = [[Fraction(v) for v in column] for column in as_numbers(Q).T.tolist()]
     left = [[sum(a * b for a, b in zip(row, q, strict=True)) for row in S] for q in columns]
     return [[sum(a * b for a, b in zip(part, q, strict=True)) for q in columns] for part in left]
 
@@ -163,7 +169,7 @@ def spectrum(problem, S) -> list:
     with mpmath.workdps(DIGITS):
         A = mpmath.matrix([[real(v) for v in row] for row in S])
         if problem.basis is not None:
-            Q = mpmath.matrix(problem.basis.Q.tolist())
+            Q = mpmath.matrix(as_numbers(problem.basis.Q).tolist())
             inverse = mpmath.inverse(mpmath.cholesky(Q.T * Q))
             A = inverse * A * inverse.T
         return list(mpmath.eigsy((A + A.T) / 2, eigvals_only=True))

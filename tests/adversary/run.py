@@ -20,9 +20,16 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 import npkl_models as nm
 from adversary.strategies import problems
+from adversary.told import comparisons, sensors
 from adversary.trial import Tally, Trial
 
+DRAWN = (problems, problems, comparisons, problems, sensors)  # what batch after batch draws
 BATCH = 10  # problems from one seed: hypothesis likes to vary what it has
+
+
+def drawn(number: int):
+    """What a batch draws; of those that solve, which are every fifth, each kind has its turn."""
+    return DRAWN[(number + number // len(DRAWN)) % len(DRAWN)]
 
 
 def attack(number: int, size: int, rounds: int, solving: bool, deadline: float = float("inf")) -> Tally:
@@ -34,7 +41,7 @@ def attack(number: int, size: int, rounds: int, solving: bool, deadline: float =
         max_examples=size, database=None, deadline=None, derandomize=False, phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
-    @given(problems(largest=6 if number % 4 else 12))
+    @given(drawn(number)(largest=6 if number % 4 else 12))
     def once(problem) -> None:
         if time.time() > deadline:
             return

@@ -35,6 +35,16 @@ def test_no_solver_claims_what_is_not_so(number, record_property):
     assert tally.false + tally.foreign + tally.hangs == [], show(tally)
 
 
+@pytest.mark.parametrize(("number", "what"), [
+    (2_002, "solves of comparisons by bcd"), (2_004, "solves with CHOLMOD"),
+])  # fmt: skip
+def test_comparisons_and_sensors_are_drawn_for_the_solvers_that_take_them(number, what):
+    tally = attack(number, 12, 1, solving=True)
+    print(tally)
+    assert tally.counts[what] >= 4
+    assert tally.false + tally.foreign + tally.hangs == [], show(tally)
+
+
 # ----------------------------------------------------------------- the judge itself is judged on closed forms
 
 

@@ -6,6 +6,7 @@ import time
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field
+from unittest import mock
 
 import mpmath
 import numpy as np
@@ -14,10 +15,14 @@ import scipy.sparse as sp
 import npkl_models as nm
 from adversary import exact
 from adversary.strategies import multipliers, points
+from npkl_models.linalg import cholesky
+from npkl_models.lowrank.comparisons import compares
+from npkl_models.lowrank.factor.centred_system import restorable
 from npkl_models.presolve.faces import face_of
 
 TIME_LIMIT = 2.0  # seconds that a backend is given
 PATIENCE = 8.0  # and by which it may be late, on a busy machine: a hang is something else
+FACTORISED = ("burer_monteiro", "hybrid")  # backends that factorise a matrix of sensors
 AGREEMENT = 4e-6  # of two objectives that are both certified to 1e-6
 
 
@@ -71,8 +76,12 @@ class Trial:
         """Every backend that takes the problem."""
         objectives: dict[str, float] = {}
         for backend, reason in self.problem.compatible_backends().items():
-            if reason is None:
-                self._solve(backend, objectives)
+            if reason is not None:
+                continue
+            self._solve(backend, objectives)
+            if backend in FACTORISED and restorable(self.problem):
+                with mock.patch.object(cholesky, "WORTH", 0):
+                    self._solve(backend, objectives, " with CHOLMOD")
 
     def _certify(self, name: str, point, kind: str, y) -> None:
         self.tally.counts["certificates"] += 1
@@ -86,8 +95,12 @@ class Trial:
             return
         self.judge(found, name)
 
-    def _solve(self, backend: str, objectives: dict[str, float]) -> None:
+    def _solve(self, backend: str, objectives: dict[str, float], how: str = "") -> None:
         self.tally.counts["solves"] += 1
+        if how:
+            self.tally.counts[f"solves{how}"] += 1
+        if backend == "bcd" and compares(self.problem):
+            self.tally.counts["solves of comparisons by bcd"] += 1
         started = time.perf_counter()
         try:
             solution = _quietly(lambda: self.problem.solve(backend, time_limit=TIME_LIMIT))
@@ -95,25 +108,27 @@ class Trial:
             self.tally.counts["solves refused"] += 1
             return
         except Exception as error:
-            self.tally.foreign.append(f"{backend}: {type(error).__name__}: {error}; {self._words()}")
+            self.tally.foreign.append(f"{backend}{how}: {type(error).__name__}: {error}; {self._words()}")
             return
         seconds = time.perf_counter() - started
         self.tally.slowest = max(self.tally.slowest, seconds)
         if seconds > TIME_LIMIT + PATIENCE:
-            self.tally.hangs.append(f"{backend}: {seconds:.1f} s; {self._words()}")
+            self.tally.hangs.append(f"{backend}{how}: {seconds:.1f} s; {self._words()}")
         self.tally.counts[f"solves {solution.status}"] += 1
         if solution.status is nm.Status.INFEASIBLE and np.isfinite(self.upper):
-            self._false(f"{backend} says INFEASIBLE, a kernel of objective {self.upper} is feasible")
+            self._false(f"{backend}{how} says INFEASIBLE, a kernel of objective {self.upper} is feasible")
         if solution.status is nm.Status.UNBOUNDED and np.isfinite(self.bound):
-            self._false(f"{backend} says UNBOUNDED, {self.bound} is a bound")
+            self._false(f"{backend}{how} says UNBOUNDED, {self.bound} is a bound")
         if solution.V is None:
             return
-        self.judge(solution.certificate, backend)
+        self.judge(solution.certificate, backend + how)
         if solution.status is nm.Status.OPTIMAL:
-            objectives[backend] = solution.objective
+            objectives[backend + how] = solution.objective
             for other, value in objectives.items():
                 if abs(value - solution.objective) > AGREEMENT * self.problem.size(value, solution.objective):
-                    self._false(f"{backend} and {other} are both OPTIMAL, {solution.objective} and {value}")
+                    self._false(
+                        f"{backend}{how} and {other} are both OPTIMAL, {solution.objective} and {value}"
+                    )
 
     def judge(self, found: nm.Certificate, name: str) -> None:
         """The claims of a certificate, against exact arithmetic and against all other claims."""
@@ -160,7 +175,7 @@ class Trial:
         hard = [
             f"{type(e.functional).__name__}{_given(e.functional)} = {e.value.tolist()}" for e in P.equalities
         ]
-        basis = None if P.basis is None else P.basis.Q.tolist()
+        basis = None if P.basis is None else exact.as_numbers(P.basis.Q).tolist()
         return f"C={sp.csr_array(P.cost).toarray().tolist()}, terms={parts}, equalities={hard}, {P.regularizer}, basis={basis}"
 
 

@@ -7,18 +7,54 @@ import pytest
 
 import npkl_models as nm
 from differential.models import Numbers, contradictory
-from differential.run import _verdict, compare
+from differential.run import KINDS, _verdict, compare
+from differential.told import draw_sensors, factorised_by, our_sensors
+from npkl_models.linalg import cholesky
 
 
 @pytest.mark.parametrize("seed", [*range(20_000, 20_010), 725, 928])
 def test_the_default_and_a_model_from_the_formulas_agree(seed):
-    assert compare(seed)["verdict"] in (
+    assert compare(seed)[0]["verdict"] in (
         "agrees",
         "proved alone",
         "neither",
         "not proved",
         "contradictory by rounding",
     )
+
+
+@pytest.mark.parametrize("kind", ["comparisons", "sensors"])
+def test_comparisons_and_sensors_agree_whoever_solves_them(kind):
+    rows = [row for seed in range(6) for row in compare(seed, kind)]
+    assert len(rows) == 6 * len(KINDS[kind][3])
+    assert {row["verdict"] for row in rows} <= {
+        "agrees",
+        "proved alone",
+        "theirs is worse",
+        "not proved by one",
+    }
+    assert sum(row["verdict"] == "agrees" for row in rows) > 0.7 * len(rows)
+    if kind == "comparisons":
+        assert sum(row["backend"] == "bcd" for row in rows) >= 6
+
+
+def test_both_libraries_factorise_the_sensors(monkeypatch):
+    seen = []
+    at = cholesky.SymmetricFactors.at
+
+    def watched(self, *given, **how):
+        factor = at(self, *given, **how)
+        seen.append(type(factor).__name__)
+        return factor
+
+    monkeypatch.setattr(cholesky.SymmetricFactors, "at", watched)
+    problem = our_sensors(draw_sensors(np.random.default_rng(0)))
+    for library, name in (("CHOLMOD", "_Cholesky"), ("SuperLU", "SuperLU")):
+        seen.clear()
+        with factorised_by(library):
+            assert problem.solve("burer_monteiro").is_optimal()
+        assert name in seen
+        assert library == "CHOLMOD" or "_Cholesky" not in seen
 
 
 def equalities(*values):

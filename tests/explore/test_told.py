@@ -5,14 +5,14 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.explore import codes
-from npkl_models.explore.answers import Answer
+from npkl_models.explore.answers import SENSORS, Answer
 from npkl_models.explore.form import Form, formulations
 from npkl_models.explore.session import Session
 from npkl_models.formulations.comparisons import ordinal_answers
 from npkl_models.formulations.distances import KINDS
 from npkl_models.formulations.known_distances import radio_network
 
-pytest.importorskip("matplotlib")
+matplotlib = pytest.importorskip("matplotlib")
 
 (I, J, D), Z = radio_network(14, 4, 0.7, noise=0.02, random_state=0)
 ANSWERS = "\n".join(f"o{i},o{j},o{k}" for i, j, k in ordinal_answers(Z, 150, random_state=0))
@@ -99,6 +99,55 @@ def test_files_of_distances_and_anchors_take_the_place_of_a_set(session, tmp_pat
     exec(told["code"], space)
     assert space["solution"].objective == pytest.approx(answer.solution.objective, rel=1e-5)
     assert str(tmp_path) not in codes.solve_code(answer.made, answer.form)
+
+
+def test_sensors_are_drawn_in_the_frame_of_the_anchors(session):
+    files, _ = sent(session, distances=DISTANCES, anchors=ANCHORS)
+    form = PAGE | {"formulation": "distances", "loss": "square", "penalty": "0.01", "anchors": ""} | files
+    key, answer = answered(session, form)
+    place = np.array([int(name[1:]) for name in answer.made.names])  # names are sorted as text
+    fixed = answer.made.anchors.points
+    assert sorted(place[fixed]) == [14, 15, 16, 17]
+    np.testing.assert_array_equal(answer.located[fixed], Z[place[fixed]])
+    assert np.abs(answer.located - Z[place]).max() < 0.1  # nothing is turned or moved
+    svg = session.figure(key, "embedding", 0, {})
+    assert SENSORS in svg
+    assert all(f">{word}</text>" in svg for word in ("sensor", "anchor", "s3"))
+    ax = matplotlib.figure.Figure().add_subplot()
+    answer.network(None, ax)
+    assert ax.get_aspect() == 1.0
+    np.testing.assert_array_equal(ax.collections[-1].get_offsets(), Z[place[fixed]])
+    lines = {tuple(sorted(zip(*line.get_data(), strict=True))) for line in ax.lines}
+    assert len(lines) == answer.made.problem.terms[0].functional.size == D.size
+
+
+def test_steps_are_shown_in_the_frame_of_the_anchors(session):
+    files, _ = sent(session, distances=DISTANCES, anchors=ANCHORS)
+    form = PAGE | {"formulation": "distances", "loss": "square", "penalty": "0.01", "anchors": ""} | files
+    job = session.jobs.get(session.step(form | {"backend": "burer_monteiro"})["key"])
+    assert job.ended.wait(60)
+    (found,) = [one for one in job.since(0) if one["kind"] == "steps"]
+    assert sum(found["anchors"]) == 4
+    own = np.array(found["places"])[:, np.array(found["anchors"])]
+    assert np.abs(own - own[-1]).max() == 0  # anchors stay where they are
+    last = np.array(found["places"][-1])
+    answer = answered(session, form)[1]
+    wanted = answer.located - answer.made.anchors.centre
+    ratio = np.linalg.norm(wanted) / np.linalg.norm(last)
+    assert np.abs(ratio * last - wanted).max() < 0.01
+
+
+def test_generated_anchors_are_squares_and_classes_keep_their_colours(session):
+    given = {"formulation": "distances", "loss": "square", "data": "chessboard", "n": 20, "n_neighbors": 8}
+    key, answer = answered(session, given | {"anchors": 4})
+    assert np.array_equal(answer.located[answer.made.anchors.points], answer.made.anchors.positions)
+    svg = session.figure(key, "embedding", 0, {"by": "classes"})
+    assert all(f">{word}</text>" in svg for word in ("0", "1", "anchor"))
+    key, answer = answered(session, given)
+    assert answer.made.anchors is None
+    assert SENSORS not in session.figure(key, "embedding", 0, {})
+    with pytest.raises(nm.ProblemError, match="need anchors"):
+        answer.located  # noqa: B018
 
 
 def test_findings_are_in_the_words_of_the_problem(session):

@@ -6,11 +6,15 @@ from functools import cache
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from differential.models import ours
+from differential.told import draw_comparisons
 
 import npkl_models as nm
 from npkl_models.formulations.comparisons import ordinal_answers
+from npkl_models.formulations.ordinal import largest_penalty
 from npkl_models.linalg.compile import available
 from npkl_models.lowrank import cost
+from npkl_models.lowrank.factor.rank import widened
 from npkl_models.lowrank.options import BCDOptions
 from npkl_models.lowrank.rows import sweeps
 from npkl_models.lowrank.rows.bcd import BCDPlan
@@ -175,3 +179,50 @@ def test_only_work_that_pays_for_the_compilation_is_predicted_for_compiled_code(
     assert predict(compared("hinge")).seconds == pytest.approx(
         cost.COMPARED_PIECES * predict(small).seconds, rel=1e-9
     )
+
+
+@compiled_here
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "hinge"])
+@pytest.mark.parametrize("each", [10, 50])
+@pytest.mark.parametrize("n", [150, 1_000])
+def test_the_default_steps_row_by_row_where_rows_are_compiled(loss, each, n):
+    assert nm.choose_backend(compared(loss, each, n))[0] == "bcd"
+
+
+def test_growth_adds_half_as_many_columns_of_small_noise_beside_comparisons():
+    V = np.random.default_rng(0).normal(size=(N, 10))
+    wide = widened(compared("logistic"), V)
+    assert wide.shape == (N, 15)
+    np.testing.assert_array_equal(wide[:, :10], V)
+    assert 0 < np.abs(wide[:, 10:]).max() < 0.1
+    assert widened(compared("logistic"), np.ones((N, 25))).shape == (N, N)
+    pairs = nm.Pairs(N, must_link=[(0, 1)], cannot_link=[(1, 2)])
+    assert widened(nm.npkl(np.eye(N), pairs, loss="square"), V) is V
+
+
+@compiled_here
+def test_a_small_penalty_with_many_comparisons_is_certified_in_few_sweeps():
+    """The optimum has more columns than the start. Columns that came one by one took 364 sweeps."""
+    X = nm.datasets.load("swiss_roll", n=150, random_state=0).X
+    asked = ordinal_answers(X, 50 * 150, noise=0.2, random_state=0)
+    top = largest_penalty(nm.ordinal(asked, 150, loss="squared_hinge"))
+    problem = nm.ordinal(asked, 150, loss="squared_hinge", penalty=0.05 * top)
+    found = problem.solve("bcd", tol=1e-5)
+    assert found.is_optimal(1e-5)
+    assert found.iterations < 300
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_rows_are_moved_together_to_where_they_cost_least(kernel):
+    """A move of all rows changes no comparison. Row by row it took thousands of sweeps."""
+    run = engine(compared("cost"), kernel)
+    V, sums = run.V + 3.0, np.asarray(run.problem.cost.sum(axis=0)).ravel()
+    run.sweeper.run(V)
+    assert np.abs(sums @ V).max() < 1e-9 * np.abs(sums).sum() * np.abs(V).max()
+
+
+@pytest.mark.parametrize("seed", [316, 782])
+def test_small_problems_that_stalled_are_certified(seed):
+    """Found by tests/differential/run.py --kinds comparisons sensors."""
+    asked = draw_comparisons(np.random.default_rng(seed))
+    assert ours(asked).solve("bcd").is_optimal()

@@ -1,9 +1,11 @@
 """The choice of a backend and its predictions."""
 
+import numpy as np
 import pytest
 from problems import side_information
 
 import npkl_models as nm
+from npkl_models.formulations.known_distances import radio_network
 from npkl_models.routes import backends
 
 REGISTRY = backends()
@@ -53,3 +55,17 @@ def test_the_choice_without_a_low_rank_route_is_spectral(small):
     assert "bcd takes no regulariser or row norms, got tr K^1.5" in reason
     for other in ("burer_monteiro", "hybrid"):  # any p, not only integers
         assert problem.solve(other).objective == pytest.approx(problem.solve(name).objective, rel=1e-5)
+
+
+@pytest.mark.parametrize("side", ["lower", "both"])
+def test_distances_with_kinks_and_bounds_are_for_interior(side):
+    """burer_monteiro was not certified there at 100 points (docs/lab/localisation.md)."""
+    (i, j, d), X = radio_network(60, 0, 0.4, noise=0.01, random_state=0)
+    far = np.argwhere(np.triu(np.linalg.norm(X[:, None] - X, axis=2) > 0.4, 1))[:60].T
+    high = 1.1 * np.linalg.norm(X[far[0]] - X[far[1]], axis=1)
+    bounds = (*far, np.full(60, 0.4), high if side == "both" else np.full(60, np.inf))
+    problem = nm.distances((i, j, d), 60, loss="absolute", bounds=bounds)
+    assert nm.choose_backend(problem)[0] == "interior"
+    found = problem.solve(tol=1e-6)
+    assert [attempt.backend for attempt in found.attempts] == ["interior"]
+    assert found.is_optimal(1e-6)

@@ -16,14 +16,21 @@ function paper(place, width, height, words) {
 }
 
 // Places (n x 2) as points, filled by sign and size of the values; the form of a point is its class.
-export function points(place, places, values, classes) {
+// Anchors, if there are any, are squares in the colour of the text.
+export function points(place, places, values, classes, anchors) {
   const width = Math.max(240, place.clientWidth || 320), height = 260, room = 16;
-  const picture = paper(place, width, height, "The points by the kernel; the colour is the sign of the low eigenvector, the size its magnitude");
+  const picture = paper(place, width, height, `${anchors ? "The sensors in the frame of the anchors, which are squares" : "The points by the kernel"}; the colour is the sign of the low eigenvector, the size its magnitude`);
   const scale = Math.min(width / 2, height / 2) - room;
-  const most = Math.max(1e-12, ...places.flat().map(Math.abs));
+  const most = anchors ? 1 : Math.max(1e-12, ...places.flat().map(Math.abs));
   const largest = Math.max(1e-12, ...values.map(Math.abs));
   places.forEach(([x, y], k) => {
     const own = FORMS[(classes?.[k] ?? 0) % FORMS.length](width / 2 + (x / most) * scale, height / 2 - (y / most) * scale, 2.5 + 5 * Math.abs(values[k]) / largest);
+    if (anchors?.[k]) {
+      const fixed = FORMS[1](width / 2 + (x / most) * scale, height / 2 - (y / most) * scale, 3.5);
+      fixed.setAttribute("fill", "var(--ink)");
+      picture.append(fixed);
+      return;
+    }
     own.setAttribute("fill", SIGNS[values[k] > 0 ? 1 : 0]);
     own.setAttribute("fill-opacity", 0.25 + 0.75 * Math.abs(values[k]) / largest);
     own.setAttribute("stroke", SIGNS[values[k] > 0 ? 1 : 0]);

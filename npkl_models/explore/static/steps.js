@@ -63,7 +63,7 @@ function show() {
   chart($("step_low"), [{ x: k, y: found.min_eigenvalue, color: "var(--three)", marks: true }], { x: "step", y: "low eigenvalue", here, height: 190 });
   chart($("step_rank"), [{ x: k, y: found.columns, color: "var(--four)", name: "columns" }, { x: k, y: found.rank, color: "var(--one)", name: "rank", marks: true }],
     { x: "step", y: "rank", here, height: 190, zero: true, whole: true });
-  points($("step_points"), found.places[at], found.direction[at], found.labels);
+  points($("step_points"), found.places[at], found.direction[at], found.labels, found.anchors);
   bars($("step_bars"), found.direction[at], found.labels);
 }
 

@@ -126,15 +126,8 @@ class CentredSystem:
         the matrix may be indefinite, although it is definite over centred directions.
         """
         n, m, r = self.n, self.moving, G.shape[1]
-        scalar = self.base + self.scatter @ y
-        scalar[self.diagonal] += tau
-        outer = (2 * bend[:, None] * G)[:, :, None] * G[:, None, :]
-        blocks = np.asarray(self.scatter @ outer.reshape(-1, r * r)).reshape(-1, r, r)
-        blocks[:, range(r), range(r)] += scalar[:, None]
-        rows = sp.bsr_array((blocks, self.pattern.indices, self.pattern.indptr), shape=(m * r, m * r)).tocsr()
-        if self.factors is None or self.factors[0] != r:
-            self.factors = r, SymmetricFactors(rows.indptr, rows.indices)
-        factor = self.factors[1].at(rows.data, retry=self.centred)
+        factors, data = self.matrix(G, y, bend, tau)
+        factor = factors.at(data, retry=self.centred)
         images, mixed, constants = self._correction(factor, tau, r)
 
         def solve(right: Array) -> Array:
@@ -146,6 +139,23 @@ class CentredSystem:
             return out - out.mean(axis=0) if self.centred else out
 
         return solve, (self.filled * r * r) ** 2 / (m * r) / FLOPS
+
+    def matrix(self, G: Array, y: Array, bend: Array, tau: float | Array) -> tuple[SymmetricFactors, Array]:
+        """What factorises the matrix over the moving points, and its entries; tau may have one for each.
+
+        Rows are in the order of elimination: the r coordinates of a point after those of the one before it
+        in ``points``.
+        """
+        m, r = self.moving, G.shape[1]
+        scalar = self.base + self.scatter @ y
+        scalar[self.diagonal] += tau
+        outer = (2 * bend[:, None] * G)[:, :, None] * G[:, None, :]
+        blocks = np.asarray(self.scatter @ outer.reshape(-1, r * r)).reshape(-1, r, r)
+        blocks[:, range(r), range(r)] += scalar[:, None]
+        rows = sp.bsr_array((blocks, self.pattern.indices, self.pattern.indptr), shape=(m * r, m * r)).tocsr()
+        if self.factors is None or self.factors[0] != r:
+            self.factors = r, SymmetricFactors(rows.indptr, rows.indices)
+        return self.factors[1], rows.data
 
     def _correction(self, factor: Factor, tau: float, r: int) -> tuple[Array, Array, Array]:
         """The rank-r correction that makes a solution one over centred directions."""

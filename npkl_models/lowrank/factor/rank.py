@@ -26,6 +26,7 @@ COMPARED, MOST_COMPARED = 3.5, 100  # columns for comparisons of distances: for 
 SHEET = 10  # most columns for soft distances: a step costs the cube of their number, and few remain
 FIRST_STEP = 1e-3  # the new column's share of the trace if there are equalities
 SHORTEST = 1e-20  # the shortest step along a new column, as a share of the trace
+WIDENED, NOISE = 1.5, 1e-2  # columns after growth beside comparisons; size of new ones beside the entries
 NULL_COLUMN = 1e-12  # columns below this share of the largest eigenvalue are dropped
 
 
@@ -177,6 +178,19 @@ def _slope_along(problem: Statement, V: Array, u: Array) -> Callable[[float], fl
         return fixed + float(sum(parts))
 
     return slope
+
+
+def widened(problem: Statement, V: Array) -> Array:
+    """The factor with half as many columns again, of small noise, if values are comparisons of distances.
+
+    Beside many comparisons, column after column is in vain: descent is trapped again and again at ranks a
+    little below the optimal one. With half as many columns again it is not.
+    """
+    if not _compares(problem) or not problem.regularizer.vacuous or problem.equalities:
+        return V
+    more = min(int(np.ceil(WIDENED * V.shape[1])), problem.order) - V.shape[1]
+    size = NOISE * np.sqrt(float(np.mean(V**2)))
+    return np.hstack([V, size * np.random.default_rng(V.shape[1]).standard_normal((len(V), max(more, 0)))])
 
 
 def _flat(slope: Callable[[float], float], trace: float) -> float:

@@ -16,7 +16,7 @@ from npkl_models.lowrank.comparisons import Comparisons
 from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY, apart_seconds, dense_step, iteration_seconds
 from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
-from npkl_models.lowrank.factor.rank import FactorEngine, drop_null_columns
+from npkl_models.lowrank.factor.rank import FactorEngine, drop_null_columns, widened
 from npkl_models.lowrank.options import BCDOptions, BurerMonteiroOptions
 from npkl_models.lowrank.rows.apart_sweeps import ApartSweeper
 from npkl_models.lowrank.rows.compare_sweeps import CompareSweeper
@@ -100,6 +100,8 @@ class BCDEngine(FactorEngine):
 
     def grow(self, direction: Array) -> bool:
         grows = super().grow(direction)
+        if grows:
+            self.restart(widened(self.problem, self.V))
         self.grown |= grows
         return grows
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Index
 from npkl_models.linalg.owned import real_array
-from npkl_models.show.plots.style import FAINT, PALETTE, axes, small_legend
+from npkl_models.show.plots.style import FAINT, MOST_CLASSES, PALETTE, axes, classes, small_legend
 
 NAMED = 60  # most objects whose names are written
 
@@ -54,7 +54,8 @@ def objects(points: ArrayLike, names: Sequence[str] | None = None, ax: Any = Non
 
 def network(
     positions: ArrayLike, pairs: tuple[Index, Index] | None = None, *, names: Sequence[str] | None = None,
-    anchors: ArrayLike | None = None, deviation: ArrayLike | None = None, ax: Any = None,
+    anchors: ArrayLike | None = None, deviation: ArrayLike | None = None, labels: ArrayLike | None = None,
+    ax: Any = None,
 ) -> Any:  # fmt: skip
     """Plot sensors by their first two coordinates, with lines between those that measured their distance.
 
@@ -71,6 +72,8 @@ def network(
     deviation : array_like of shape (n,), optional
         Standard deviations of the positions, such as ``Localisation.uncertainty_``, which are drawn as
         circles to scale. A NaN draws no circle.
+    labels : array_like of shape (n,), optional
+        Classes or clusters of the sensors, shown by colour.
     ax : matplotlib axes, optional
         Axes to draw on; new axes by default.
 
@@ -81,7 +84,7 @@ def network(
     Raises
     ------
     ProblemError
-        If the number of names or of deviations is not the number of sensors.
+        If the number of names, of deviations or of labels is not the number of sensors.
 
     Examples
     --------
@@ -99,9 +102,13 @@ def network(
         ax.plot(*np.stack([Z[pairs[0]], Z[pairs[1]]]).transpose(2, 0, 1), color="0.88", lw=0.5, zorder=0)
     if deviation is not None:
         _circles(ax, Z, real_array(deviation, "deviation"))
-    ax.scatter(*Z[~fixed].T, s=14, color=PALETTE[0], linewidths=0, label="sensor")
-    if fixed.any():
-        ax.scatter(*Z[fixed].T, s=26, marker="s", color="black", linewidths=0, label="anchor")
+    number, classed = classes(labels, len(Z))
+    for k, name in enumerate(classed):
+        own = ~fixed & (number == k)
+        label = "sensor" if len(classed) == 1 else name if len(classed) <= MOST_CLASSES else None
+        ax.scatter(*Z[own].T, s=14, color=PALETTE[k % len(PALETTE)], linewidths=0, label=label)
+    ax.scatter(*Z[fixed].T, s=26, marker="s", color="black", linewidths=0, label="anchor")
+    if fixed.any() or len(classed) > 1:
         small_legend(ax)
     _write_names(ax, Z, said)
     ax.set(xlabel="first coordinate", ylabel="second coordinate")

@@ -18,6 +18,7 @@ from npkl_models.show.plots.style import (
     BLUE,
     FAINT,
     MARKERS,
+    MOST_CLASSES,
     PALETTE,
     VERMILION,
     axes,
@@ -28,7 +29,6 @@ from npkl_models.show.plots.style import (
 
 MOST_EDGES = 20_000  # the largest number of edges that a picture shows
 MOST_PAIRS = 2_000  # the largest number of pairs of a kind that a picture of clusters shows
-MOST_CLASSES = 12  # the largest number of classes that the legend names
 WIDEST = 3.0  # the line width of the largest multiplier, in typographic points
 LEAST = 1e-6  # multipliers below this share of the largest one are not drawn
 

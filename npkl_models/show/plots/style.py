@@ -19,6 +19,7 @@ PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW)
 """Colours that a colour-blind reader can distinguish (Okabe & Ito 2008), with a darker yellow."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+MOST_CLASSES = 12  # the largest number of classes that a legend names
 FAINT = "#8a8a8a"
 DIVERGING = "RdBu_r"
 SMALLEST = 1e-16  # smaller relative gaps, and zero, are drawn as this one

@@ -1,0 +1,120 @@
+"""Refinement in the plane and its uncertainty, beside dense least squares and a dense inverse."""
+
+import numpy as np
+import pytest
+from scipy.optimize import least_squares
+
+from npkl_models.applications.located import Measured, refined, uncertainty
+from npkl_models.applications.variances import rigid_motions
+from npkl_models.formulations.known_distances import radio_network
+from npkl_models.linalg import cholesky
+
+
+@pytest.fixture(params=["cholmod", "superlu"])
+def library(request, monkeypatch):
+    monkeypatch.setattr(cholesky, "WORTH", 0 if request.param == "cholmod" else np.inf)
+
+
+def network(seed, anchors=5, d=2):
+    """A network of 40 sensors with noise, their number, and a start near the truth."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(40 + anchors, d))
+    i, j = np.triu_indices(len(X), 1)
+    length = np.linalg.norm(X[i] - X[j], axis=1)
+    own = (length < 0.4 * d / 2 + 0.1) & (i < 40)
+    measured = length[own] * (1 + 0.03 * rng.standard_normal(own.sum()))
+    start = X + np.where(np.arange(len(X)) < 40, 0.01, 0.0)[:, None] * rng.standard_normal(X.shape)
+    return Measured.of(i[own], j[own], measured, ("relative", "absolute")[seed % 2]), start
+
+
+def jacobian(X, known, n):
+    """The derivative of the residuals in the first n points, dense."""
+    unit = (X[known.i] - X[known.j]) / np.linalg.norm(X[known.i] - X[known.j], axis=1)[:, None]
+    J = np.zeros((known.d.size, len(X), X.shape[1]))
+    every = np.arange(known.d.size)
+    J[every, known.i] += unit / known.sigma[:, None]
+    J[every, known.j] -= unit / known.sigma[:, None]
+    return J[:, :n].reshape(known.d.size, -1)
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_end_is_that_of_dense_least_squares(seed, d):
+    known, start = network(seed, d=d)
+
+    def moved(x):
+        X = start.copy()
+        X[:40] = x.reshape(40, d)
+        return X
+
+    dense = least_squares(
+        lambda x: known.residuals(moved(x))[0], start[:40].ravel(),
+        jac=lambda x: jacobian(moved(x), known, 40), method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15,
+    )  # fmt: skip
+    end = refined(start, known, np.arange(40))
+    np.testing.assert_array_equal(end[40:], start[40:])
+    assert np.sum(known.residuals(end)[0] ** 2) == pytest.approx(2 * dense.cost, rel=1e-12)
+    np.testing.assert_allclose(end[:40], dense.x.reshape(40, d), atol=1e-6)
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_uncertainty_is_that_of_the_dense_inverse(seed, d):
+    for anchors in (5, 0):
+        known, X = network(seed, anchors, d)
+        r = known.residuals(X)[0]
+        J, loose = jacobian(X, known, 40), 0 if anchors else d * (d + 1) // 2
+        values, vectors = np.linalg.eigh(J.T @ J)
+        assert values[loose] > 1e-6 * values[-1]  # all is fixed but rigid motions
+        covariance = (vectors[:, loose:] / values[loose:]) @ vectors[:, loose:].T
+        squares = np.diag(covariance).reshape(40, d).sum(axis=1) * (r @ r) / (r.size - 40 * d + loose)
+        found = uncertainty(X, known, np.arange(40))
+        np.testing.assert_allclose(found[:40], np.sqrt(squares), rtol=1e-8)
+        assert not found[40:].any()
+
+
+@pytest.mark.usefixtures("library")
+def test_what_is_not_fixed_is_unknown_and_nothing_else():
+    known, X = network(0)
+    two = np.flatnonzero((known.i == 0) | (known.j == 0))[1:]  # sensor 0 keeps one distance
+    kept = np.setdiff1d(np.arange(known.d.size), two)
+    few = Measured(known.i[kept], known.j[kept], known.d[kept], known.sigma[kept])
+    found = uncertainty(X, few, np.arange(40))
+    assert np.flatnonzero(np.isnan(found)).tolist() == [0]
+    alone = Measured(*(part[(few.i != 0) & (few.j != 0)] for part in (few.i, few.j, few.d, few.sigma)))
+    without = uncertainty(X[1:], Measured(alone.i - 1, alone.j - 1, alone.d, alone.sigma), np.arange(39))
+    scale = np.sqrt(  # the sensor adds one residual and two unknowns to the estimate of the noise
+        (few.residuals(X)[0] @ few.residuals(X)[0]) / (few.d.size - 80)
+        / ((alone.residuals(X)[0] @ alone.residuals(X)[0]) / (alone.d.size - 78))
+    )  # fmt: skip
+    np.testing.assert_allclose(found[1:40], scale * without[:39], rtol=1e-7)
+
+
+def test_without_anchors_a_loose_sensor_makes_all_positions_unknown():
+    known, X = network(1, anchors=0)
+    two = np.flatnonzero((known.i == 0) | (known.j == 0))[1:]
+    kept = np.setdiff1d(np.arange(known.d.size), two)
+    few = Measured(known.i[kept], known.j[kept], known.d[kept], known.sigma[kept])
+    assert np.isnan(uncertainty(X, few, np.arange(40))).all()
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_rigid_motions_change_no_distance(d):
+    known, X = network(2, anchors=0, d=d)
+    basis = rigid_motions(X).reshape(40 * d, -1)
+    assert basis.shape[1] == d * (d + 1) // 2
+    np.testing.assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-12)
+    assert np.abs(jacobian(X, known, 40) @ basis).max() < 1e-10 * np.abs(jacobian(X, known, 40)).max()
+
+
+def test_a_network_of_some_size_has_an_uncertainty_without_anchors():
+    (i, j, d), X = radio_network(1_500, 0, 0.1, noise=0.02, random_state=0)
+    known = Measured.of(i, j, d, "relative")
+    found = uncertainty(X, known, np.arange(1_500))
+    some = np.array([0, 700, 1_499])
+    values, vectors = np.linalg.eigh(jacobian(X, known, 1_500).T @ jacobian(X, known, 1_500))
+    squares = ((vectors[:, 3:] ** 2) / values[3:]).sum(axis=1).reshape(-1, 2).sum(axis=1)
+    r = known.residuals(X)[0]
+    np.testing.assert_allclose(found[some] ** 2, squares[some] * (r @ r) / (r.size - 2_997), rtol=1e-6)
