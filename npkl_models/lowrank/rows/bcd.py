@@ -39,8 +39,7 @@ class BCDPlan(EnginePlan):
 
     def engine(self) -> BCDEngine:
         start = starting_factor(self.problem, self.options)
-        cold = self.options.start is None
-        return BCDEngine(self.problem, _structure(self.problem), self.options, start, cold)
+        return BCDEngine(self.problem, _structure(self.problem), self.options, start)
 
     def describe(self) -> str:
         engine = self.engine()

@@ -14,13 +14,13 @@ from npkl_models.linalg import Array, LowRankUpdate, Matrix, aligned, frobenius
 from npkl_models.linalg.threads import threaded
 from npkl_models.lowrank.comparisons import Comparisons
 from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY, apart_seconds, dense_step, iteration_seconds
+from npkl_models.lowrank.edges import EdgeModel
 from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
 from npkl_models.lowrank.factor.rank import FactorEngine, drop_null_columns, widened
 from npkl_models.lowrank.options import BCDOptions, BurerMonteiroOptions
 from npkl_models.lowrank.rows.apart_sweeps import ApartSweeper
 from npkl_models.lowrank.rows.compare_sweeps import CompareSweeper
 from npkl_models.lowrank.rows.extrapolation import Extrapolation
-from npkl_models.lowrank.rows.first_model import first_model
 from npkl_models.lowrank.rows.sweeps import VAST, Sweeper, choose_kernel
 from npkl_models.lowrank.structure import Structure
 from npkl_models.lowrank.tolerances import PATIENCE, SLOW
@@ -29,6 +29,7 @@ from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.watch import logger
 
+BETA_FIRST = 0.3  # the first beta, as a share of the largest weight
 # Multipliers move once the residual of the smooth model is below this multiple of their own residual.
 # Sweeps are slow to lower it, so this is earlier than with Newton steps (`INEXACT`).
 EARLY = 1.5
@@ -51,11 +52,10 @@ PROGRESS = 0.5  # beta grows unless the multipliers reduce the primal residual t
 class BCDEngine(FactorEngine):
     """The engine of bcd: sweeps over all rows, and Newton steps when sweeps become slow."""
 
-    def __init__(
-        self, problem: Statement, pairs: Structure, options: BCDOptions, V: Array, cold: bool = False
-    ) -> None:
+    def __init__(self, problem: Statement, pairs: Structure, options: BCDOptions, V: Array) -> None:
         self.problem, self.pairs, self.options = problem, pairs, options
-        self.model = first_model(problem, pairs, cold)
+        first = BETA_FIRST * float(np.max(pairs.weight, initial=1.0))
+        self.model = EdgeModel(pairs, beta=first)
         self.radius = problem.regularizer.row_radius
         self.sweeper = self.make_sweeper()
         self.cost: Matrix | LowRankUpdate = threaded(problem.cost)
