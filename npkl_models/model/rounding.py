@@ -31,6 +31,7 @@ from npkl_models.model.terms import Multipliers
 
 EXACT = 2e7  # most products in Q W that is formed with twice the digits (a 20th without equalities)
 SMALLEST = 1e-30  # between this and its inverse, squares of products neither under- nor overflow
+UNTOUCHED = 1e-280  # an error above this covers what underflow takes
 SUM = 64  # units of roundoff in a (pairwise) sum of numpy and in each of its terms
 
 
@@ -135,7 +136,18 @@ def objective(problem: Statement, V: Array, value: float) -> float:
         if moved:
             more = problem.regularizer.value(eigenvalues + grown(V, float(np.linalg.norm(off))))
             error += more - R + gamma(SUM * (p + V.shape[1])) * more
-    return error + SUM * UNIT * abs(value)
+    error += SUM * UNIT * abs(value)
+    return error if error > UNTOUCHED or not V.any() else error + _underflow(problem)
+
+
+def _underflow(problem: Statement) -> float:
+    """A bound on what products that underflow take from an objective that is nearly zero."""
+    numbers = [np.abs(problem.cost.data), *(np.abs(term.weight) for term in problem.terms)]
+    size = 1.0 + sum(float(np.max(part, initial=0.0)) for part in numbers)
+    if not problem.regularizer.vacuous:
+        whole = problem.regularizer.value(np.ones(problem.n))
+        size += SUM * whole if math.isfinite(whole) else 0.0
+    return TINY * size
 
 
 def sensitivity(problem: Statement, V: Array, reach: float, nu: tuple[Array, ...]) -> float:
