@@ -143,11 +143,11 @@ def objective(problem: Statement, V: Array, value: float) -> float:
 def _underflow(problem: Statement) -> float:
     """A bound on what products that underflow take from an objective that is nearly zero."""
     numbers = [np.abs(problem.cost.data), *(np.abs(term.weight) for term in problem.terms)]
-    size = 1.0 + sum(float(np.max(part, initial=0.0)) for part in numbers)
+    size = sum(float(np.max(part, initial=0.0)) for part in numbers)
     if not problem.regularizer.vacuous:
         whole = problem.regularizer.value(np.ones(problem.n))
         size += SUM * whole if math.isfinite(whole) else 0.0
-    return TINY * size
+    return TINY * max(size, 1.0) if size > 0 else 0.0  # nothing is added to an objective that is always zero
 
 
 def sensitivity(problem: Statement, V: Array, reach: float, nu: tuple[Array, ...]) -> float:
