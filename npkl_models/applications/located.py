@@ -150,7 +150,8 @@ def uncertainty(X: Array, known: Measured, moving: Index) -> Array:
     motions = rigid_motions(X)[information.own].reshape(size, loose) if loose else None
     factors, data = information.matrix(unit, np.zeros(r.size), 0.0)
     variance = inverse_variances(factors, data, motions)
-    out[information.own] = np.sqrt(variance.reshape(-1, d).sum(axis=1) * float(r @ r) / freedom)
+    total = variance.reshape(-1, d).sum(axis=1) * float(r @ r) / freedom
+    out[information.own] = np.sqrt(np.where(total >= 0, total, np.nan))  # below zero: singular to rounding
     return out
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
+from npkl_models.applications import located
 from npkl_models.applications.located import Measured, refined, uncertainty
 from npkl_models.applications.variances import rigid_motions
 from npkl_models.formulations.known_distances import radio_network
@@ -118,3 +119,15 @@ def test_a_network_of_some_size_has_an_uncertainty_without_anchors():
     squares = ((vectors[:, 3:] ** 2) / values[3:]).sum(axis=1).reshape(-1, 2).sum(axis=1)
     r = known.residuals(X)[0]
     np.testing.assert_allclose(found[some] ** 2, squares[some] * (r @ r) / (r.size - 2_997), rtol=1e-6)
+
+
+def test_a_variance_that_rounding_makes_negative_is_unknown(monkeypatch):
+    """It means a matrix that is singular to rounding; no warning of numpy reaches the user."""
+    X = np.random.default_rng(0).normal(size=(6, 2))
+    i, j = np.triu_indices(6, 1)
+    known = Measured(i, j, 1.01 * np.linalg.norm(X[i] - X[j], axis=1), np.ones(i.size))
+    monkeypatch.setattr(located, "inverse_variances", lambda factors, data, motions: -np.ones(factors.size))
+    with np.errstate(invalid="raise"):
+        found = uncertainty(X, known, np.arange(3, 6))
+    assert np.isnan(found[3:]).all()
+    assert not found[:3].any()
