@@ -1,7 +1,7 @@
 """Positions from measured distances: least squares in few dimensions, their uncertainty, and alignment.
 
 Least squares of distances is not convex in the positions. `refined` starts where it is told and ends at a
-local minimum; nothing is proved of it.
+local minimum, to rounding and as far as second derivatives tell; nothing is proved of it.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ SMALL = 1e-12  # steps end once one lowers the sum of squares by less than this 
 SLOW = 1e-2  # steps are Newton's once one lowers the sum of squares by less than this share
 NEAR = 1e-12  # points are at one place below this share of their distance
 LEAST_SCALE = 1e-9  # least scale of the damping of a point, as a share of the largest
+CURVED = 1e-6  # negative curvature above this share of the mean diagonal is no minimum
+ESCAPES, NUDGE = 4, 1e-2  # descents from such a point; moves before them, as a share of the mean distance
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +84,45 @@ def refined(X: Array, known: Measured, moving: Index) -> Array:
     """A local minimum of the sum of squared errors over the positions of the moving points.
 
     Levenberg-Marquardt (Marquardt 1963) with sparse normal equations. Once steps gain little, they take the
-    whole Hessian where it is positive definite (Newton's method).
+    whole Hessian where it is positive definite (Newton's method). Steps cannot leave a line on which all
+    points lie, nor part two points at one place. If the end is no minimum, the points move a little at random
+    and descend again.
     """
-    X, damping = X.copy(), FIRST
     if not moving.size:
-        return X
+        return X.copy()
     information = Information(known, moving, len(X))
+    X = _descended(information, X)
+    size, shape = NUDGE * float(np.mean(known.d)) if known.d.size else 0.0, (moving.size, X.shape[1])
+    for draw in range(ESCAPES):
+        if _is_minimum(information, X):
+            break
+        trial = X.copy()
+        trial[information.own] += size * np.random.default_rng(draw).standard_normal(shape)
+        trial = _descended(information, trial)
+        before, after = (float(np.sum(known.residuals(each)[0] ** 2)) for each in (X, trial))
+        if not after < before:
+            break
+        X = trial
+    return X
+
+
+def _is_minimum(information: Information, X: Array) -> bool:
+    """Whether no two points of a distance lie at one place, and the Hessian has no negative curvature."""
+    known = information.known
+    r, unit = known.residuals(X)
+    if bool(np.any((known.d > 0) & (known.d + r * known.sigma <= NEAR * known.d))):
+        return False
+    factors, data = information.matrix(unit, known.second(r), CURVED)
+    try:
+        factors.at(data, definite=True)
+    except RuntimeError:
+        return False
+    return True
+
+
+def _descended(information: Information, X: Array) -> Array:
+    """The end of the steps of `refined` from X, which may be a saddle."""
+    X, damping, known = X.copy(), FIRST, information.known
     r, unit = known.residuals(X)
     value, slow = float(r @ r), False
     for _ in range(MOST_STEPS):
@@ -133,23 +168,26 @@ def uncertainty(X: Array, known: Measured, moving: Index) -> Array:
     """The standard deviation of each position (n,), from the information matrix at X; zero for fixed points.
 
     The inverse of J'J / s^2 bounds the covariance from below (Cramer-Rao) if the errors are normal. s^2 is
-    the sum of squares over the degrees of freedom. If no point is fixed, rigid motions are left out
-    (a pseudo-inverse). NaN means that the distances do not fix the position, or that they leave no degree of
-    freedom.
+    the sum of squares over the degrees of freedom: the number of distances less the rank of J. If no point is
+    fixed, rigid motions are left out (a pseudo-inverse). NaN means that the distances do not fix the
+    position, or that they leave no degree of freedom.
     """
     n, d = X.shape
     r, unit = known.residuals(X)
     loose = d * (d + 1) // 2 if moving.size == n else 0
     size = moving.size * d
-    freedom = r.size - (size - loose)
     out = np.zeros(n)
     out[moving] = np.nan
-    if freedom <= 0 or size <= loose:
+    if size <= loose or not r.size:
         return out
     information = Information(known, moving, n)
     motions = rigid_motions(X)[information.own].reshape(size, loose) if loose else None
     factors, data = information.matrix(unit, np.zeros(r.size), 0.0)
-    variance = inverse_variances(factors, data, motions)
+    scale = np.repeat(information.total, d)
+    variance, nullity = inverse_variances(factors, data, motions, scale)
+    freedom = r.size - (size - loose - nullity)
+    if freedom <= 0:
+        return out
     total = variance.reshape(-1, d).sum(axis=1) * float(r @ r) / freedom
     out[information.own] = np.sqrt(np.where(total >= 0, total, np.nan))  # below zero: singular to rounding
     return out

@@ -86,8 +86,8 @@ def test_what_is_not_fixed_is_unknown_and_nothing_else():
     assert np.flatnonzero(np.isnan(found)).tolist() == [0]
     alone = Measured(*(part[(few.i != 0) & (few.j != 0)] for part in (few.i, few.j, few.d, few.sigma)))
     without = uncertainty(X[1:], Measured(alone.i - 1, alone.j - 1, alone.d, alone.sigma), np.arange(39))
-    scale = np.sqrt(  # the sensor adds one residual and two unknowns to the estimate of the noise
-        (few.residuals(X)[0] @ few.residuals(X)[0]) / (few.d.size - 80)
+    scale = np.sqrt(  # the sensor adds one residual, and one to the rank, to the estimate of the noise
+        (few.residuals(X)[0] @ few.residuals(X)[0]) / (few.d.size - 79)
         / ((alone.residuals(X)[0] @ alone.residuals(X)[0]) / (alone.d.size - 78))
     )  # fmt: skip
     np.testing.assert_allclose(found[1:40], scale * without[:39], rtol=1e-7)
@@ -126,8 +126,68 @@ def test_a_variance_that_rounding_makes_negative_is_unknown(monkeypatch):
     X = np.random.default_rng(0).normal(size=(6, 2))
     i, j = np.triu_indices(6, 1)
     known = Measured(i, j, 1.01 * np.linalg.norm(X[i] - X[j], axis=1), np.ones(i.size))
-    monkeypatch.setattr(located, "inverse_variances", lambda factors, data, motions: -np.ones(factors.size))
+    monkeypatch.setattr(located, "inverse_variances", lambda factors, *_: (-np.ones(factors.size), 0))
     with np.errstate(invalid="raise"):
         found = uncertainty(X, known, np.arange(3, 6))
     assert np.isnan(found[3:]).all()
     assert not found[:3].any()
+
+
+@pytest.mark.usefixtures("library")
+def test_sensors_that_are_not_fixed_leave_the_others_their_uncertainty():
+    """Two hundred sensors with one distance each: more unknowns than distances, but not a larger rank."""
+    known, X = network(1)
+    leaves, angle = np.arange(45, 245), np.arange(200.0)
+    X = np.vstack([X, X[0] + 0.3 * np.stack([np.cos(angle), np.sin(angle)], axis=1)])
+    i, j = np.r_[known.i, leaves], np.r_[known.j, np.zeros(200, dtype=np.intp)]
+    more = Measured(i, j, np.r_[known.d, np.full(200, 0.3)], np.ones(i.size))
+    found = uncertainty(X, more, np.r_[0:40, leaves])
+    np.testing.assert_allclose(found[:40], uncertainty(X[:45], known, np.arange(40))[:40], rtol=1e-8)
+    assert np.isnan(found[leaves]).all()
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize("factor", [1e3, 1e5, 1e7])
+def test_a_sensor_with_large_errors_is_not_one_that_is_not_fixed(factor):
+    known, X = network(1)
+    sigma = known.sigma * np.where((known.i == 3) | (known.j == 3), factor, 1.0)
+    found = uncertainty(X, Measured(known.i, known.j, known.d, sigma), np.arange(40))
+    assert np.isfinite(found).all()
+    J = jacobian(X, Measured(known.i, known.j, known.d, sigma), 40)
+    scale = np.repeat(np.where(np.arange(40) == 3, factor, 1.0), 2)  # units in which the inverse is exact
+    inner = np.diag(np.linalg.inv((J * scale).T @ (J * scale))) * scale**2
+    r = (known.residuals(X)[0] * known.sigma) / sigma
+    wanted = np.sqrt(inner.reshape(40, 2).sum(axis=1) * (r @ r) / (r.size - 80))
+    np.testing.assert_allclose(found[:40], wanted, rtol=1e-7)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("anchors", [0, 4])
+def test_points_on_a_line_or_at_one_place_leave_it_for_a_minimum(anchors, d):
+    """No gradient leads away from either start, because it has no component across the line."""
+    rng = np.random.default_rng(5)
+    X = rng.uniform(size=(16 + anchors, d))
+    X[:, 1:] = 0.0
+    i, j = np.triu_indices(len(X), 1)
+    own = i < 16
+    i, j = i[own], j[own]
+    length = np.linalg.norm(X[i] - X[j], axis=1) * (1 + 0.1 * rng.standard_normal(i.size))
+    known = Measured.of(i, j, length, "relative")
+    for start in (X, np.vstack([np.tile(X[0], (16, 1)), X[16:]])):
+        end = refined(start, known, np.arange(16))
+        J = jacobian(end, known, 16)
+        unit = (end[i] - end[j]) / np.linalg.norm(end[i] - end[j], axis=1)[:, None]
+        H = J.T @ J + across(end, known, unit, 16)
+        assert np.linalg.eigvalsh(H)[0] > -1e-5 * np.trace(H) / len(H)
+
+
+def across(X, known, unit, n):
+    """The part of the Hessian of half the sum of squares that the second derivatives of lengths add."""
+    d, length = X.shape[1], np.linalg.norm(X[known.i] - X[known.j], axis=1)
+    bend = (length - known.d) / known.sigma**2 / length
+    H = np.zeros((len(X), d, len(X), d))
+    for a, b, share, u in zip(known.i, known.j, bend, unit, strict=True):
+        block = share * (np.eye(d) - np.outer(u, u))
+        for one, other, sign in ((a, a, 1), (b, b, 1), (a, b, -1), (b, a, -1)):
+            H[one, :, other, :] += sign * block
+    return H[:n, :, :n].reshape(n * d, n * d)

@@ -83,7 +83,7 @@ class Localisation(BaseEstimator):  # type: ignore[misc]
         with tolerances, no proof. Noise leaves something at points that are unique without it.
     uncertainty_ : ndarray of shape (n,)
         Standard deviation of each position, from the information matrix at ``positions_``; zero for anchors.
-        NaN means that the distances do not fix the position.
+        NaN means that the distances do not fix the position, or leave no degree of freedom.
     solution_ : Solution
         The solution of the relaxation.
     certificate_ : Certificate
@@ -148,6 +148,7 @@ class Localisation(BaseEstimator):  # type: ignore[misc]
             raise ProblemError(
                 f"anchors must have n_components = {d} coordinates, got {known.positions.shape[1]}"
             )
+        given = (i, j, length), weight
         free = ~between(known, n, i, j)
         i, j, length, weight = i[free], j[free], length[free], weight[free]
         steep = {"square": length**2, "huber": np.minimum(length**2, 1.0)}
@@ -157,7 +158,7 @@ class Localisation(BaseEstimator):  # type: ignore[misc]
 
         def relaxation(spread: float) -> Solution:
             problem = distances(
-                (i, j, length), n, loss=self.loss, weights=weight, bounds=bounds, anchors=known,
+                given[0], n, loss=self.loss, weights=given[1], bounds=bounds, anchors=known,
                 penalty=-spread * unit,
             )  # fmt: skip
             return problem.solve(self.backend, **solving)
