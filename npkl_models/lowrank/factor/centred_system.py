@@ -117,7 +117,7 @@ class CentredSystem:
         out[self.points] = self.gather @ forces
         return out
 
-    def at(self, G: Array, y: Array, bend: Array, tau: float) -> tuple[Callable[[Array], Array], float]:
+    def at(self, G: Array, y: Array, bend: Array, tau: float, definite: bool = False) -> tuple[Callable[[Array], Array], float]:
         """(solve, seconds counted) at differences G (m x r), multipliers y and second derivatives phi''.
 
         ``solve`` maps right-hand sides (n x r), centred unless points are fixed, to such directions. It is
@@ -127,7 +127,7 @@ class CentredSystem:
         """
         n, m, r = self.n, self.moving, G.shape[1]
         factors, data = self.matrix(G, y, bend, tau)
-        factor = factors.at(data, retry=self.centred)
+        factor = factors.at(data, retry=self.centred, definite=definite and self.c + tau > 0)
         images, mixed, constants = self._correction(factor, tau, r)
 
         def solve(right: Array) -> Array:

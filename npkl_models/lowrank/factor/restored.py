@@ -99,7 +99,7 @@ class RestoredNewton:
         G, right = system.differences(point.V), -0.5 * f.lift(point.gradient)
         for _ in range(TRIALS):
             try:
-                solve, work = system.at(G, y, bend, self.tau)
+                solve, work = system.at(G, y, bend, self.tau, not f.smooth)
             except RuntimeError:
                 self.tau *= RAISED
                 continue
