@@ -124,6 +124,19 @@ class SymmetricFactors:
         return sp.csc_array((data[out.data], out.indices, out.indptr), shape=out.shape)
 
 
+def negative_pivots(factor: Factor) -> int:
+    """The number of negative eigenvalues of a factorised symmetric matrix, by the signs of its pivots.
+
+    It is the order of the matrix if SuperLU has left the diagonal, because the signs then tell nothing.
+    """
+    if isinstance(factor, _Cholesky):
+        return 0
+    lu: Any = factor
+    if not np.array_equal(lu.perm_r, lu.perm_c):
+        return int(lu.shape[0])
+    return int(np.sum(lu.U.diagonal() < 0))
+
+
 class _Cholesky:
     """The factors of the last matrix that a `SymmetricFactors` has factorised by CHOLMOD."""
 

@@ -28,7 +28,7 @@ from npkl_models.solve.takes import Powers, Takes
 STAIRCASE_START = 2
 BETA_GROWTH = 3.0
 BETA_MAX = 1e7  # the largest beta, as a multiple of the first
-LENGTHS = 16  # a new column of held rows is tried at 1/4, 1/8, ... 2^-15 of the factor's length
+LENGTHS = 16  # a new column beside kinks or held rows has 1/4, 1/8, ... 2^-15 of the factor's length
 SOFTER = 30.0  # beta is divided by it beside kinks if the last new column was in vain
 LITTLE = 1e-7  # a relative fall of the objective that is too small to count
 LAG = 0.1  # beta grows if the multipliers do not reduce the residual to this share
@@ -75,11 +75,11 @@ class BurerMonteiroEngine(FactorEngine):
         kinks = isinstance(self.minimiser, RestoredNewton) and not self.f.smooth
         fell = self.objective < self.objective_then - LITTLE * self._size()
         self.objective_then = self.objective
-        if (kinks and fell) or (not kinks and (self.f.held is None or not self.f.smooth)):
+        if not kinks and (self.f.held is None or not self.f.smooth):
             return super().grow(direction)
         if self.options.rank != "auto" or self.V.shape[1] >= self.problem.order:
             return False
-        if kinks:  # the losses themselves rise along a new column alone; their smooth model falls
+        if kinks and not fell:  # the losses themselves rise along a new column; their smooth model falls
             self.f.beta, self.residual_before = max(self.f.beta / SOFTER, self.first_beta), np.inf
             self.point = self.f.at(self.point.W)
         base = drop_null_columns(self.V)

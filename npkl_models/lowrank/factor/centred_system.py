@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Index, Matrix, norm_bound, positions, symmetric_lu
-from npkl_models.linalg.cholesky import Factor, SymmetricFactors
+from npkl_models.linalg.cholesky import INDEFINITE, Factor, SymmetricFactors, negative_pivots
 from npkl_models.lowrank.factor.held import held_rows
 from npkl_models.model.facts import fact
 from npkl_models.model.functionals import SquaredDistances
@@ -117,18 +117,24 @@ class CentredSystem:
         out[self.points] = self.gather @ forces
         return out
 
-    def at(self, G: Array, y: Array, bend: Array, tau: float, definite: bool = False) -> tuple[Callable[[Array], Array], float]:
+    def at(
+        self, G: Array, y: Array, bend: Array, tau: float, definite: bool = False
+    ) -> tuple[Callable[[Array], Array], float]:
         """(solve, seconds counted) at differences G (m x r), multipliers y and second derivatives phi''.
 
         ``solve`` maps right-hand sides (n x r), centred unless points are fixed, to such directions. It is
         valid until the next call. A matrix that is singular to rounding raises a RuntimeError. So does one
         that CHOLMOD refuses, if points are fixed, because a larger shift costs less than SuperLU. Otherwise
-        the matrix may be indefinite, although it is definite over centred directions.
+        the matrix may be indefinite, although it is definite over centred directions. With ``definite``, a
+        matrix that is not definite over these directions raises one, too.
         """
         n, m, r = self.n, self.moving, G.shape[1]
         factors, data = self.matrix(G, y, bend, tau)
-        factor = factors.at(data, retry=self.centred, definite=definite and self.c + tau > 0)
+        bent_down = self.centred and self.c + tau < 0  # constants are eigenvectors with a negative eigenvalue
+        factor = factors.at(data, retry=self.centred, definite=definite and not bent_down)
         images, mixed, constants = self._correction(factor, tau, r)
+        if definite and self.centred and not self._definite(factor, constants.T @ images, tau):
+            raise RuntimeError(INDEFINITE)
 
         def solve(right: Array) -> Array:
             x = factor.solve(right[self.points[:m]].ravel())
@@ -156,6 +162,18 @@ class CentredSystem:
         if self.factors is None or self.factors[0] != r:
             self.factors = r, SymmetricFactors(rows.indptr, rows.indices)
         return self.factors[1], rows.data
+
+    def _definite(self, factor: Factor, inner: Array, tau: float) -> bool:
+        """Whether the matrix is definite over centred directions.
+
+        The whole matrix has the constants as eigenvectors for c + tau. Its Schur complement over the point
+        that is fixed is n (c + tau) (I - (c + tau) / n 1'A^-1 1), where 1'A^-1 1 = ``inner`` (r x r) is over
+        the other points. The signs of A and of the complement are those of the whole (Haynsworth 1968). So
+        the negative ones must be those of the constants.
+        """
+        r, own = len(inner), self.c + tau
+        schur = np.linalg.eigvalsh(own * (np.eye(r) - (own / self.n) * 0.5 * (inner + inner.T)))
+        return negative_pivots(factor) + int(np.sum(schur < 0)) == (r if own < 0 else 0)
 
     def _correction(self, factor: Factor, tau: float, r: int) -> tuple[Array, Array, Array]:
         """The rank-r correction that makes a solution one over centred directions."""
