@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
@@ -125,6 +125,17 @@ def instance(got: object, kind: type, what: str, example: str = "") -> None:
     if not isinstance(got, kind):
         such = f" such as {example}" if example else ""
         raise ProblemError(f"{what} must be a {kind.__name__}{such}, got {type(got).__name__}")
+
+
+def keywords(options: object) -> dict[str, Any]:
+    """A copy of the options of a solve, which may be None; a ProblemError unless they are a mapping."""
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        raise ProblemError(
+            f'options must be a dict such as {{"time_limit": 60.0}}, got {type(options).__name__}'
+        )
+    return dict(options)
 
 
 def optional(module: str, wanting: str, extra: str) -> Any:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
 from npkl_models.errors import ProblemError
-from npkl_models.formulations.comparisons import differences, read_comparisons
+from npkl_models.formulations.comparisons import differences, number_of_points, read_comparisons
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import generator, whole_array
 from npkl_models.model.losses import Loss, get_loss
@@ -30,8 +30,7 @@ class Answers:
     @property
     def count(self) -> int:
         """The largest index plus one, at least 3."""
-        largest = max(int(part.max()) for part in (self.rows, self.ties) if part is not None and len(part))
-        return max(largest + 1, 3)
+        return number_of_points([part for part in (self.rows, self.ties) if part is not None], None)
 
 
 def read_answers(X: Any, y: ArrayLike | None) -> Answers:
@@ -45,8 +44,10 @@ def read_answers(X: Any, y: ArrayLike | None) -> Answers:
     if y is None:
         return Answers(rows, None)
     said = np.asarray(y)
-    if said.shape != (len(rows),) or said.dtype.kind not in "biuf":
+    if said.shape != (len(rows),):
         raise ProblemError(f"y must have an answer for each of {len(rows)} rows, got shape {said.shape}")
+    if said.dtype.kind not in "biuf":
+        raise ProblemError(f"answers must be True and False, or 1, -1 and 0, got {said[:3].tolist()}")
     sign = np.where(said, 1, -1) if said.dtype.kind == "b" else said
     if not np.isin(sign, (-1, 0, 1)).all():
         wrong = sign[~np.isin(sign, (-1, 0, 1))][:3].tolist()

@@ -41,7 +41,7 @@ class Measured:
     @classmethod
     def of(cls, i: Index, j: Index, d: Array, error: str) -> Measured:
         """Errors in proportion to the distance ("relative"), or all alike ("absolute")."""
-        least = 1e-3 * float(np.mean(d)) or 1.0
+        least = 1e-3 * float(np.mean(d)) if d.any() else 1.0
         return cls(i, j, d, np.maximum(d, least) if error == "relative" else np.ones(d.size))
 
     def residuals(self, X: Array) -> tuple[Array, Array]:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from npkl_models.answer.solution import Solution
 from npkl_models.applications.embedding import coordinates, scree
 from npkl_models.applications.estimators.solved import SolvedEstimator
-from npkl_models.errors import ProblemError
+from npkl_models.errors import ProblemError, keywords
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import whole_number
 
@@ -38,7 +38,7 @@ class Unfolder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SolvedEstimato
 
     def _said(self) -> dict[str, Any]:
         """The options of the solve."""
-        return dict(self.options or {})
+        return keywords(self.options)
 
     @abstractmethod
     def _solved(self, X: Array, y: Any) -> Solution:

@@ -33,8 +33,8 @@ def inverse_variances(
 ) -> tuple[Array, int]:
     """The diagonal of the inverse of a matrix A >= 0 (size x size), NaN where A is singular; and its nullity.
 
-    ``unit`` (size,) are positive numbers of the size of the diagonal. A is scaled to units on the diagonal, so
-    that coordinates of very different information are told from singular ones.
+    ``unit`` (size,) are positive numbers of the size of the diagonal. A is scaled by them, so that
+    coordinates of very different information are told from singular ones.
     With orthonormal null vectors ``motions`` (size x k), it is that of the pseudo-inverse: k coordinates are
     held, and the inverse over the others is projected. The nullity does not count them. Whether A has further
     null vectors is told by two shifts t: at a coordinate of which they have the share p, the inverse of A + t

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError, chosen
+from npkl_models.linalg.owned import real_number
 from npkl_models.model.regularizer import Regularizer
 from npkl_models.problem import Problem
 
@@ -133,6 +134,7 @@ class Axis:
 
     def within(self, value: float) -> float:
         """The value as a number, if it is between the ends."""
+        value = real_number(value, self.parameter)
         if not self.low <= value <= self.high:
             raise ProblemError(
                 f"{self.parameter} must be between {self.low:g} and {self.high:g}, got {value!r}"

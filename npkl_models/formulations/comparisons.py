@@ -12,6 +12,8 @@ from npkl_models.linalg.owned import real_array, real_matrix, whole_array, whole
 from npkl_models.model.distances import DistanceCombinations, DistanceDifferences
 from npkl_models.model.functional import Functional
 
+MANY, UNNAMED = 100_000, 100  # more points than this must be named by a comparison, but for one in so many
+
 
 def ordinal_answers(X: ArrayLike, count: int, *, noise: float = 0.0, random_state: int | None = 0) -> Index:
     """Comparisons (i, j, k) of points, drawn at random: i is nearer to j than to k.
@@ -101,8 +103,18 @@ def merged(rows: Index, weights: ArrayLike | None) -> tuple[Index, Array]:
 
 
 def number_of_points(every: list[Index], n_points: int | None) -> int:
-    """The number of points, which no comparison may exceed."""
+    """The number of points, which no comparison may exceed.
+
+    Without a number that is given, few points of very large numbers are refused: each number is a row.
+    """
     least = 1 + max(int(rows.max()) for rows in every)
+    if n_points is None and least > MANY:
+        named = int(np.unique(np.concatenate([rows.ravel() for rows in every])).size)
+        if least > UNNAMED * named:
+            raise ProblemError(
+                f"comparisons must number the points from 0 on, got {named} points with numbers up to "
+                f"{least - 1}; number them anew, or give n_points"
+            )
     n = max(least, 3) if n_points is None else whole_number(n_points, "n_points", 3)
     if n < least:
         raise ProblemError(f"comparisons must name points 0..{n - 1}, got {least - 1}")

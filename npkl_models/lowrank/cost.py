@@ -23,7 +23,8 @@ SENSITIVITY = 0.25  # iterations grow with this power of the condition (examples
 SPREAD = (0.3, 30.0)  # the smallest and the largest factor of this growth
 STIFFNESS, SPREAD_STIFF = 0.6, (0.1, 1000.0)  # power and factors for stiff distances (Swiss rolls to 2,000)
 RESTORED, USUAL_ITERATIONS = 4.5e-3, 300  # seconds per point if lengths are restored (Swiss rolls to 5,000)
-RESTORED_KINKS = 10.0  # factor for kinks in losses of distances (bounded_multipliers.py, 100 points)
+RESTORED_KINKS = 10.0  # factor for kinks in losses of distances (bounded_multipliers.py, 60 to 300 points)
+KINKS_FROM, KINKS_POWER = 150.0, 1.7  # points above which this factor grows without anchors, and how fast
 APART_SWEEP, APART_ROW = 1.3e-3, 4e-6  # seconds of a compiled sweep of distances, and of each of its rows
 APART_SWEEPS = 12.0  # these sweeps per root of n (examples/benchmarks/distances.py, 60 to 1,000 points)
 APART_STIFF = 30.0  # above this stiffness, Newton steps follow the sweeps of distances
@@ -91,9 +92,11 @@ def _growth(problem: Statement, kinked: float) -> float:
 
 
 def _kinks(problem: Statement) -> float:
-    """The factor for kinks in losses of distances."""
-    smooth = all(term.loss.smooth for term in problem.terms)
-    return 1.0 if smooth or not restorable(problem) else RESTORED_KINKS
+    """The factor for kinks in losses of distances: without anchors, columns are added one by one."""
+    if all(term.loss.smooth for term in problem.terms) or not restorable(problem):
+        return 1.0
+    free = 1.0 if problem.equalities else max(problem.n / KINKS_FROM, 1.0)
+    return float(RESTORED_KINKS * free**KINKS_POWER)
 
 
 def dense_cost(problem: Statement) -> bool:

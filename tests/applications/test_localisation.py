@@ -167,3 +167,15 @@ def test_distances_between_anchors_change_nothing():
 
 def test_too_few_points_for_an_uncertainty():
     assert np.isnan(nm.Localisation(3).fit(([0], [1], [1.0])).uncertainty_).all()
+
+
+def test_distances_between_anchors_alone_need_bounds():
+    corners = (range(3), [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    known = [0, 1], [1, 2], [1.0, 2**0.5]
+    with pytest.raises(nm.ProblemError, match="one that the anchors do not fix, got none"):
+        nm.Localisation().fit(known, anchors=corners)
+    bounds = [3, 3, 3], [0, 1, 2], [0.6, 0.6, 0.6], [0.8, 0.8, 0.8]
+    model = nm.Localisation().fit(known, anchors=corners, bounds=bounds, n_points=4)
+    lengths = np.linalg.norm(model.relaxed_[3] - model.positions_[:3], axis=1)
+    assert lengths.max() < 0.81
+    assert np.isnan(model.uncertainty_[3])

@@ -123,3 +123,20 @@ def test_the_next_question_is_a_close_one(model):
 def test_bad_input_is_named(call, words):
     with pytest.raises(nm.NPKLError, match=words):
         call()
+
+
+def test_few_points_of_very_large_numbers_are_refused_before_memory_ends():
+    for call in (lambda rows: nm.OrdinalEmbedding(2).fit(rows), nm.ordinal):
+        with pytest.raises(nm.ProblemError, match="got 3 points with numbers up to 1000000000"):
+            call(np.array([[0, 1, 10**9]]))
+    assert nm.ordinal([[0, 1, 200_000]], 200_001).n == 200_001  # a number that is given is meant
+
+
+def test_answers_in_words_and_options_that_are_no_dict_are_refused_by_their_names():
+    rows = [[0, 1, 2], [1, 2, 0]]
+    with pytest.raises(nm.ProblemError, match=r"answers must be True and False, .* got \['yes', 'no'\]"):
+        nm.OrdinalEmbedding(2).fit(rows, ["yes", "no"])
+    for model in (nm.OrdinalEmbedding(2, options=3, penalty=1.0, refine=None), nm.Localisation(2, options=3)):
+        known = rows if isinstance(model, nm.OrdinalEmbedding) else ([0, 1, 2], [1, 2, 0], [1.0, 1.0, 1.0])
+        with pytest.raises(nm.ProblemError, match="options must be a dict such as .*, got int"):
+            model.fit(known)

@@ -218,6 +218,9 @@ def test_bad_intervals(parameter, values, tol, message):
 
 def test_values_outside_the_path():
     path = nm.regularization_path(nm.pcp(*data_of()), "weight", [0.5, 1.0])
+    for value in ("one", None, [0.7, 0.8]):
+        with pytest.raises(nm.ProblemError, match="weight must be a real number"):
+            path.at(value)
     for value in (0.4, 1.1, np.nan):
         with pytest.raises(nm.ProblemError, match=r"weight must be between 0\.5 and 1"):
             path.at(value)

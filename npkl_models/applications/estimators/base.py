@@ -29,7 +29,7 @@ from npkl_models.applications.estimators.side import (
     weighed,
 )
 from npkl_models.applications.estimators.solved import SolvedEstimator
-from npkl_models.errors import ProblemError, chosen
+from npkl_models.errors import ProblemError, chosen, keywords
 from npkl_models.formulations import hard_pcp, npkl, pcp, simple_npkl
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.model.graph import graph_width, knn_affinity, laplacian
@@ -91,7 +91,7 @@ class KernelEstimator(SolvedEstimator):
         self.pair_weights_: Array = np.ones(len(pairs)) if self._answered is None else self._answered.weights
         model = self._model()
         if model is not None and self._apart_pairs(pairs):
-            limit: Any = dict(self.options or {}).get("time_limit")
+            limit: Any = keywords(self.options).get("time_limit")
             self.audit_, found = before(L, pairs, *model, (seed, limit), self._answered)
             self.pair_weights_ = found.weights
             if found.annotator_rates is not None:
@@ -224,7 +224,7 @@ class KernelEstimator(SolvedEstimator):
 
     def _solving(self, seed: int) -> dict[str, Any]:
         """Options of the solve; the seed is passed only to a backend that was named and takes a seed."""
-        out = {"tol": self.tol} | dict(self.options or {})
+        out = {"tol": self.tol} | keywords(self.options)
         if self.backend != "auto" and "random_state" in get_backend(self.backend).option_names:
             out.setdefault("random_state", seed)
         return out

@@ -24,7 +24,7 @@ from npkl_models.answer.solution import Solution, Status
 from npkl_models.applications.localisable import localisable
 from npkl_models.applications.located import Measured, refined, uncertainty
 from npkl_models.certify.certificate import Certificate
-from npkl_models.errors import ProblemError, SolverError, chosen
+from npkl_models.errors import ProblemError, SolverError, chosen, keywords
 from npkl_models.formulations.distances import between, distances, positions
 from npkl_models.formulations.known_distances import read_anchors, read_distances
 from npkl_models.linalg import Array, Index
@@ -154,7 +154,7 @@ class Localisation(BaseEstimator):  # type: ignore[misc]
         steep = {"square": length**2, "huber": np.minimum(length**2, 1.0)}
         unit = float(np.sum(weight * steep.get(self.loss, 1.0))) / n  # losses per squared length
 
-        solving: dict[str, Any] = {"tol": self.tol} | dict(self.options or {})
+        solving: dict[str, Any] = {"tol": self.tol} | keywords(self.options)
 
         def relaxation(spread: float) -> Solution:
             problem = distances(

@@ -26,7 +26,7 @@ from npkl_models.applications.answers import placed, read_answers, to_ask
 from npkl_models.applications.held_answers import HeldAnswers, led
 from npkl_models.applications.refine import REFINEMENTS, refined
 from npkl_models.certify.certificate import Certificate
-from npkl_models.errors import ProblemError, SolverError, chosen
+from npkl_models.errors import ProblemError, SolverError, chosen, keywords
 from npkl_models.formulations.comparisons import answered, differences
 from npkl_models.formulations.ordinal import largest_penalty, ordinal
 from npkl_models.linalg import Array, Index
@@ -149,7 +149,7 @@ class OrdinalEmbedding(BaseEstimator):  # type: ignore[misc]
             self.penalty_ = positive_number(self.penalty, "penalty")
             self.penalties_, self.scores_ = np.array([self.penalty_]), np.array([np.nan])
         problem = ordinal(given.rows, first.n, loss=self.loss, penalty=self.penalty_, ties=given.ties)
-        solving: dict[str, Any] = {"tol": self.tol} | dict(self.options or {})
+        solving: dict[str, Any] = {"tol": self.tol} | keywords(self.options)
         self.solution_ = problem.solve(self.backend, **solving)
         self.factor_ = self._factor(self.solution_)
         self._refine(given.rows, held, factors)
