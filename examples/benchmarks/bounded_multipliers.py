@@ -57,7 +57,8 @@ def main() -> None:
         asked.sizes, asked.losses, asked.anchors, asked.noises, asked.weights, asked.units, asked.backends
     )
     print(
-        "| n | loss | anchors | noise | weights | unit | method | certified | mean CPU s | most CPU s | largest gap |"
+        "| n | loss | anchors | noise | weights | unit | method | certified | mean CPU s | most CPU s "
+        "| largest gap |"
     )
     print("|---|---|---|---|---|---|---|---|---|---|---|")
     for n, loss, anchors, noise, weights, unit, backend in kinds:

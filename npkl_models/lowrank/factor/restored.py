@@ -6,8 +6,8 @@ part costs so much that plain steps are short. Three means together allow long s
 - The multipliers y in the Hessian are those that the last step has predicted, as in sequential quadratic
   programming. The slopes phi'(z) are not used, because the second-order part spoils them.
 - A shift tau makes the slack positive semidefinite, and shortens steps that fail (Levenberg 1944,
-  Marquardt 1963). Beside kinks, tau rises until the whole matrix is definite: steps of an indefinite matrix
-  end at a saddle, where the last column vanishes and the multipliers are no optimal ones.
+  Marquardt 1963). Beside kinks or without anchors, tau rises until the whole matrix is definite: steps of an
+  indefinite matrix end at a saddle, where the last column vanishes and the multipliers are no optimal ones.
 - After a step, the lengths are restored to those that its linear part predicts, by a few solutions with the
   same factors. Then the objectives are compared.
 """
@@ -34,7 +34,7 @@ RAISED, LOWERED, HELD_BACK = (
     3.0,
 )  # factors of tau if all steps fail, after a whole step, and after a short step
 TRIALS, LENGTHS, SHORTER = 6, 4, 0.4  # values of tau; lengths of the step for each tau; ratio of two lengths
-TRIALS_OF_KINKS = 12  # values of tau if the matrix must be definite
+TRIALS_DEFINITE = 12  # values of tau if the matrix must be definite
 SHORT = 0.3  # a step of a smaller length counts as short
 RESTORATIONS = 3  # solutions that restore the lengths after a step
 FILLED = 3e7  # if the entries of C times r^2 exceed this number, C is too dense to factorise
@@ -99,9 +99,10 @@ class RestoredNewton:
             y = slope.clip(min=0.0) if fresh else slope
         self.tau = self.tau or (FIRST_SHIFT if fresh else AGAIN_SHIFT) * size
         G, right = system.differences(point.V), -0.5 * f.lift(point.gradient)
-        for _ in range(TRIALS if f.smooth else TRIALS_OF_KINKS):
+        definite = system.centred or not f.smooth
+        for _ in range(TRIALS_DEFINITE if definite else TRIALS):
             try:
-                solve, work = system.at(G, y, bend, self.tau, not f.smooth)
+                solve, work = system.at(G, y, bend, self.tau, definite)
             except RuntimeError:
                 self.tau *= RAISED
                 continue
