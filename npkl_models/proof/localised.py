@@ -26,6 +26,7 @@ AGAIN = 1 / 3  # multiple of LOW: in later runs, only a Ritz value below this is
 FEW, MODEL = 40, 10.0  # Ritz pairs that are computed; multiple of LOW below which their vectors are kept
 NUMBERS, FEWEST = 200_000_000, 8  # most numbers in these vectors; as many pairs are always computed
 RAISING = 0.85  # share of the allowance for local raises; the rest is for an equal raise at all points
+REST = 0.25  # multiple of LOW that a bound on the complement of the deflated directions may be
 SMOOTHING = 40  # most CG steps that refine a deflated direction
 COUPLED = 0.3  # multiple of the tight coupling below which no refinement is needed
 
@@ -98,7 +99,15 @@ class _Work:
             return held
         null = orthonormal_range(held.remove(self.null), 1e-3)
         bulk = _refined(T, held.Q, null, 0.3 * loose) if held.coupling > loose else held.Q
-        return Deflation(T, _orthonormal(T, bulk, null), self.low)
+        whole = Deflation(T, _orthonormal(T, bulk, null), self.low)
+        rest = REST * self.low
+        if whole.whole(rest) - whole.rounding(self.upper) >= -self.accuracy:
+            return whole
+        far = whole.across.diagonal() > rest * np.maximum(0.25 * whole.inner, self.accuracy)
+        if not far.any():
+            return whole
+        Q = np.hstack([_refined(T, whole.Q[:, far], whole.Q[:, ~far], 0.3 * loose), whole.Q[:, ~far]])
+        return Deflation(T, _orthonormal(T, Q), self.low)
 
     def hopeless(self, held: Deflation) -> bool:
         """Whether the deflated directions alone miss the accuracy, the rest being as low as low vectors."""

@@ -1,6 +1,7 @@
 """Small parts of certificates: what they print, whose probability they carry, where searches begin."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -61,3 +62,13 @@ def test_multipliers_of_rows_are_counted_where_there_are_any():
     assert interior._multipliers(nm.Problem(np.eye(N), PAIR)) == 1
     assert interior._multipliers(nm.Problem(np.eye(N), PAIR, SHORT)) == 4
     assert interior._multipliers(nm.Problem(np.eye(N), PAIR, (), nm.RowNormBound(1.0))) == 4
+
+
+def test_a_run_never_spends_more_than_its_budget_and_the_twentieth_look_can_still_prove():
+    """Rounding in a Lanczos run on 16,100 points hides probabilities below 1e-8."""
+    budget = Budget()
+    spent = [budget.next() for _ in range(100_000)]
+    assert 0.9999 * FAILURE < sum(spent) < FAILURE
+    assert all(a >= b for a, b in pairwise(spent))
+    assert spent[0] > 0.25 * FAILURE
+    assert spent[19] > 0.025 * FAILURE

@@ -353,8 +353,9 @@ def test_points_are_read_as_what_they_are():
 def test_the_budget_of_all_looks_is_one_in_a_million():
     spent = certificate.Budget()
     found = [spent.next() for _ in range(1000)]
-    assert found[:3] == pytest.approx([1e-6 / 2, 1e-6 / 6, 1e-6 / 12])
-    assert sum(found) == pytest.approx(1e-6 * (1 - 1 / 1001))
+    assert found[:3] == pytest.approx([0.5e-6 * (0.05 + share) for share in (1 / 2, 1 / 6, 1 / 12)])
+    assert found[19:21] == pytest.approx([0.5e-6 * (0.05 + 1 / 420), 0.5e-6 / 462])
+    assert sum(found) == pytest.approx(0.5e-6 * (2 - 1 / 1001))
 
 
 def test_gaps_are_relative_to_the_problem():
