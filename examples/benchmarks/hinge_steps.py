@@ -1,10 +1,10 @@
 """When bcd moves the multipliers of a hinge: ``python hinge_steps.py [--early 1.5] [--first 0.3]``.
 
 Hinges at gamma = 1, 10 and 100, shift 0.1, 0.01 and 0.001, 5 neighbours of standardised points
-(``--data``; NPKL_DATA_HOME has them), by bcd with other settings of `EARLY` and `BETA_FIRST` in
-`npkl_models.lowrank.rows.engine`. A line of JSON for each gamma has the sweeps and CPU seconds of
-all problems, and how many are not certified. ``--gaussians 2000`` takes two Gaussians in ten
-dimensions, 10 neighbours, of so many points and the draws 3 and 4.
+(``--data``; NPKL_DATA_HOME has them), by bcd with other settings of `EARLY` in
+`npkl_models.lowrank.rows.engine`, and of `BETA_FIRST` in `first_model` beside it. A line of JSON for each
+gamma has the sweeps and CPU seconds of all problems, and how many are not certified. ``--gaussians 2000``
+takes two Gaussians in ten dimensions, 10 neighbours, of so many points and the draws 3 and 4.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import numpy as np
 from common import report
 
 import npkl_models as nm
-from npkl_models.lowrank.rows import engine
+from npkl_models.lowrank.rows import engine, first_model
 
 SETS = ("iris", "wine", "glass", "heart", "sonar", "soybean_small")
 
@@ -43,11 +43,11 @@ def main() -> None:
     """All weights."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--early", type=float, default=engine.EARLY)
-    parser.add_argument("--first", type=float, default=engine.BETA_FIRST)
+    parser.add_argument("--first", type=float, default=first_model.BETA_FIRST)
     parser.add_argument("--data", nargs="+", default=SETS)
     parser.add_argument("--gaussians", type=int, default=0)
     given = parser.parse_args()
-    engine.EARLY, engine.BETA_FIRST = given.early, given.first
+    engine.EARLY, first_model.BETA_FIRST = given.early, given.first
     problems = list(laplacians(given))
     for gamma in (1.0, 10.0, 100.0):
         sweeps, left, began = 0, 0, time.process_time()

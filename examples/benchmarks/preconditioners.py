@@ -1,9 +1,9 @@
-"""What preconditions the Newton steps of the low-rank solvers: four ways, from the same point.
+"""What preconditions the Newton steps of the low-rank solvers: five ways, from the same point.
 
 ``python preconditioners.py [SET] [LOSS] [GAMMA] [SHIFT] [SWEEPS]``: bcd sweeps so often, then Newton steps on
 the same smooth objective (multipliers and penalty held) until the residual is 1e-9, with the identity, the
 r x r blocks of the rows, a factorisation of S + sigma I, and the blocks with the slack's ten lowest
-eigenvectors deflated. CPU seconds.
+eigenvectors deflated, and an incomplete factorisation of the losses' part of the Hessian. CPU seconds.
 """
 
 import sys
@@ -18,8 +18,11 @@ from matrix import problem
 from scipy.sparse.linalg import splu
 
 from npkl_models.linalg import frobenius
-from npkl_models.lowrank.factor.minimisers import minimum, truncated_newton
+from npkl_models.lowrank.factor.incomplete import IncompleteHessian
+from npkl_models.lowrank.factor.lines import minimum, straight
+from npkl_models.lowrank.factor.minimisers import truncated_newton
 from npkl_models.lowrank.factor.objective import FactorObjective, Point
+from npkl_models.lowrank.factor.preconditioners import HessianBlocks
 from npkl_models.lowrank.options import BCDOptions
 from npkl_models.lowrank.rows.bcd import BCDPlan
 
@@ -34,7 +37,13 @@ def identity(f: FactorObjective, point: Point) -> Inverse:
 
 def blocks(f: FactorObjective, point: Point) -> Inverse:
     """Those of the rows."""
-    return f.preconditioner(point)
+    return HessianBlocks(f.incidence).at(point.V, f.S(point.slope).diagonal(), point.bend)
+
+
+def couplings(f: FactorObjective, point: Point) -> Inverse:
+    """The incomplete factorisation of the losses' part of the Hessian."""
+    rows = HessianBlocks(f.incidence)
+    return IncompleteHessian(rows).at(point.V, f.S(point.slope).diagonal(), point.bend)
 
 
 def slack(f: FactorObjective, point: Point) -> Inverse:
@@ -47,7 +56,7 @@ def slack(f: FactorObjective, point: Point) -> Inverse:
 
 def deflated(f: FactorObjective, point: Point) -> Inverse:
     """The blocks, and an exact solution in the span of the slack's low eigenvectors times all columns."""
-    inverse, product = f.preconditioner(point), f.hessian(point)
+    inverse, product = blocks(f, point), f.hessian(point)
     U = scipy.linalg.eigh(f.S(point.slope).toarray(), subset_by_index=[0, LOW - 1])[1]
     r = point.W.shape[1]
     basis = [np.outer(u, e) for u in U.T for e in np.eye(r)]
@@ -76,7 +85,7 @@ def main() -> None:
     f = FactorObjective(P)
     f.begin_with(engine.multipliers(), engine.model.beta)
     start = f.at(engine.V)
-    for way in (identity, blocks, slack, deflated):
+    for way in (identity, blocks, slack, deflated, couplings):
         started, point, products, steps = time.process_time(), start, 0, 0
         while residual(point) > 1e-9 and steps < STEPS and time.process_time() - started < CAP:
             inverse, product = way(f, point), f.hessian(point)
@@ -89,7 +98,7 @@ def main() -> None:
 
             size = float(np.sqrt(max(np.sum(point.gradient * inverse(point.gradient)), 1e-300)))
             D, _ = truncated_newton(counted, inverse, point.gradient, 0.1 * size, 300, np.inf)
-            t = minimum(f.along(point, D))
+            t = minimum(straight(f, point, D).at)
             products, steps = products + count, steps + 1
             if t == 0.0:
                 break

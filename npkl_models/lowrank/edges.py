@@ -9,6 +9,7 @@ to this slope.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -52,8 +53,8 @@ class WeightedLoss(Convex):
         u = f.prox(x, t, step)
         return u, self.weight * f.value(u, t), f.prox_slope(x, t, step)
 
-    def smoothed(self, z: Array, y: Array, beta: float | Array) -> Derivatives:
-        if not self.smooth:
+    def smoothed(self, z: Array, y: Array, beta: float | Array, replaced: bool | None = None) -> Derivatives:
+        if not self.smooth or replaced:
             return super().smoothed(z, y, beta)
         f, t, w = self.loss, self.target, self.weight
         return w * f.value(z, t), w * f.derivative(z, t), w * f.second_derivative(z, t)
@@ -87,18 +88,33 @@ class Met(Convex):
 class EdgeModel:
     """Smooth model of the losses of the pairs, see `Convex.smoothed`.
 
-    y and beta are the multipliers and the penalty of the pairs with a kinked loss.
+    y and beta are the multipliers and the penalty of the pairs with a kinked loss. Smooth losses are replaced
+    by their envelopes, too, while beta is below ``hard``.
     """
 
-    def __init__(self, pairs: Structure, beta: float = 1.0) -> None:
+    def __init__(self, pairs: Structure, beta: float = 1.0, hard: float = 0.0) -> None:
         self.pairs = pairs
         self.y = np.zeros(pairs.size)
         self.beta = beta
-        self.smooth = all(block.loss.smooth for block in pairs.blocks)
+        self.hard = hard
         self.quadratic = all(block.loss.quadratic for block in pairs.blocks)
         self._owner = np.zeros(pairs.size, dtype=np.intp)
         for k, block in enumerate(pairs.blocks):
             self._owner[block.part] = k
+
+    @property
+    def exact(self) -> bool:
+        """Whether smooth losses are themselves in the model."""
+        return self.beta >= self.hard
+
+    @property
+    def smooth(self) -> bool:
+        """Whether no loss is replaced by its envelope."""
+        return not any(self.replaced(block.loss) for block in self.pairs.blocks)
+
+    def replaced(self, loss: Loss) -> bool:
+        """Whether the loss is replaced by its envelope."""
+        return not (self.exact and loss.smooth)
 
     def evaluate(self, z: Array, which: Index | None = None) -> Derivatives:
         """(value, derivative, second derivative) at values z of the pairs ``which`` (all by default)."""
@@ -133,7 +149,7 @@ class EdgeModel:
         """
         box = self._box
         fixed = box.lower == box.upper
-        kinked = np.concatenate([np.full(b.stop - b.start, not b.loss.smooth) for b in self.pairs.blocks])
+        kinked = np.concatenate([np.full(b.stop - b.start, self.replaced(b.loss)) for b in self.pairs.blocks])
         with np.errstate(divide="ignore", invalid="ignore"):
             kappa = np.where(kinked, self.beta / (1 + self.beta * box.q), 1 / box.q)
             shift = np.where(kinked, self.y * kappa / self.beta, 0.0) - kappa * box.b
@@ -162,12 +178,11 @@ class EdgeModel:
         for block in self.pairs.blocks:
             part, loss = block.part, block.loss
             weight = self.pairs.weight[part]
-            if loss.smooth:
-                most[part] = weight * loss.curvature
+            if self.replaced(loss):
+                q = Box.of_loss(loss, self.pairs.target[part], weight).q
+                most[part] = self.beta / (1 + self.beta * q)
             else:
-                most[part] = self.beta / (
-                    1 + self.beta * Box.of_loss(loss, self.pairs.target[part], weight).q
-                )
+                most[part] = weight * loss.curvature
         return most
 
     @cached_property
@@ -192,14 +207,22 @@ class EdgeModel:
         """Set y to y + beta (z - u) on the kinked pairs."""
         new = self.derivative(z)
         for block in self.pairs.blocks:
-            if not block.loss.smooth:
+            if self.replaced(block.loss):
                 self.y[block.part] = new[block.part]
+
+    def follow(self, y: Sequence[Array], beta: float) -> None:
+        """Take over multipliers, an array for each term, and the penalty that belongs to them."""
+        if self.smooth:
+            return
+        self.beta = beta
+        for block in self.pairs.blocks:
+            self.y[block.part] = y[block.term][block.source]
 
     def primal_residual(self, new: Array) -> float:
         """sum weight |z - u| over the kinked pairs, where ``new`` is y + beta (z - u)."""
         miss = 0.0
         for block in self.pairs.blocks:
-            if not block.loss.smooth:
+            if self.replaced(block.loss):
                 moved = np.abs(new[block.part] - self.y[block.part])
                 miss += float(moved @ self.pairs.weight[block.part]) / self.beta
         return miss
@@ -213,4 +236,4 @@ class EdgeModel:
 
     def _block(self, block: Block, z: Array, which: Index) -> Derivatives:
         f = WeightedLoss(block.loss, self.pairs.target[which], self.pairs.weight[which])
-        return f.smoothed(z, self.y[which], self.beta)
+        return f.smoothed(z, self.y[which], self.beta, self.replaced(block.loss))

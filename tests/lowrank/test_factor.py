@@ -101,11 +101,15 @@ def objective_and_point(kind, small, seed=0, r=4):
 
 @pytest.mark.parametrize("kind", ["pcp", "npkl:hinge", "row:squared_hinge", "basis:npkl:hinge"])
 def test_a_line_is_the_objective_along_it(small, kind):
+    from npkl_models.lowrank.factor.lines import straight
+
     f, point = objective_and_point(kind, small)
     D = np.random.default_rng(1).normal(size=point.W.shape)
     bent = point.bent(f.incidence.along(point.V, f.lift(D)))
-    line = f.along(point, D)
-    known = f.along(point, D, 0.5 * (np.sum(D * f.hessian(point)(D)) - bent))  # as a Newton step has it
+    line = straight(f, point, D).at
+    known = straight(
+        f, point, D, 0.5 * (np.sum(D * f.hessian(point)(D)) - bent)
+    ).at  # as a Newton step has it
     assert known(0.3).value == pytest.approx(line(0.3).value, rel=1e-9, abs=1e-9)
     for t in (-0.7, 1e-3, 0.4, 2.0):
         at = f.at(point.W + t * D)
@@ -116,12 +120,13 @@ def test_a_line_is_the_objective_along_it(small, kind):
 
 
 @pytest.mark.parametrize("kind", ["pcp", "npkl:hinge", "row:squared_hinge"])
-def test_the_preconditioner_inverts_the_blocks_of_the_hessian(small, kind):
+def test_the_blocks_of_the_rows_are_those_of_the_hessian(small, kind):
     f, point = objective_and_point(kind, small)
     if not np.all(f.S(point.slope).diagonal() > 0.05):
         point = f.at(0.3 * point.W)
     n, r = point.W.shape
-    product, inverse = f.hessian(point), f.preconditioner(point)
+    product = f.hessian(point)
+    inverse = f._blocks.at(point.V, f.S(point.slope).diagonal(), point.bend)
     positive = np.flatnonzero(f.S(point.slope).diagonal() > 0.05)
     assert positive.size > n // 2
     for i in positive[:6]:
@@ -156,8 +161,7 @@ def test_distances_touch_a_row_by_several_triplets():
 
 @pytest.mark.parametrize("shape", [(1.0, 0.0), (1e-6, 3.0), (-1.0, 2.0), (50.0, 1e3)])
 def test_the_search_along_a_line_finds_a_minimum(shape):
-    from npkl_models.lowrank.factor.minimisers import minimum
-    from npkl_models.lowrank.factor.objective import Line
+    from npkl_models.lowrank.factor.lines import Line, minimum
 
     a, b = shape
 
@@ -170,8 +174,7 @@ def test_the_search_along_a_line_finds_a_minimum(shape):
 
 
 def test_a_line_that_rises_at_once_is_not_followed():
-    from npkl_models.lowrank.factor.minimisers import minimum
-    from npkl_models.lowrank.factor.objective import Line
+    from npkl_models.lowrank.factor.lines import Line, minimum
 
     assert minimum(lambda t: Line(t, 1.0, 0.0)) == 0.0
 

@@ -31,7 +31,7 @@ def run(P, sweeps, seed=0):
 def test_the_primal_residual_is_what_the_multipliers_would_move_by_at_this_point(gamma):
     P = problem(gamma)
     for engine in run(P, 40):
-        if engine.finisher is None:
+        if engine.handover.finisher is None:
             y = engine.model.derivative(engine.pairs.pair_values(engine.V))
             moved = np.abs(y - engine.model.y) @ engine.pairs.weight / engine.model.beta
             assert engine.primal_residual == pytest.approx(

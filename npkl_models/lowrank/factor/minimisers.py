@@ -8,15 +8,19 @@ from typing import Protocol
 import numpy as np
 
 from npkl_models.linalg import Array, frobenius
-from npkl_models.lowrank.factor.objective import FactorObjective, Line, Point
+from npkl_models.lowrank.factor.lines import curved, minimum, second_order, straight
+from npkl_models.lowrank.factor.objective import FactorObjective, Point
 
 CG_STEPS, CG_MOST = 100, 800  # steps of conjugate gradients in a Newton step: at first, and at most
+AT_RADIUS = 0.99  # a step of this share of the radius has reached it
 SHORTER, FAITHFUL = 8, 0.25  # steps that are tried; the radius shrinks if the line search goes less far
-SLOW = 0.5  # if the gradient keeps more than this share, twice as many steps of conjugate gradients follow
+SLOW, MORE = 0.5, 2.0  # if the gradient keeps more than this share, steps of conjugate gradients grow by MORE
 FORCING = 0.1
-LINE_STEPS, LINE_TOLERANCE = 20, 0.1  # steps of a line search; share of the first slope that may remain
+WHOLE, BOW_STEPS, BOW_FORCING = 0.3, 10, 0.1
 ARMIJO = 1e-4
 MEMORY = 10  # number of steps that L-BFGS keeps
+
+Map = Callable[[Array], Array]
 
 
 class Minimiser(Protocol):
@@ -32,15 +36,19 @@ class Minimiser(Protocol):
 
 
 class Newton:
-    """Preconditioned truncated Newton (Dembo & Steihaug 1983) with a nearly exact search along the step."""
+    """Preconditioned truncated Newton (Dembo & Steihaug 1983) with a nearly exact search along the step.
+
+    If the least value along the step is far from its end, the valley is curved, and a curve is searched, too.
+    """
 
     multipliers: Array | None = None
 
-    def __init__(self) -> None:
+    def __init__(self, steps: int = CG_STEPS, more: float = MORE) -> None:
+        self.steps, self.more = steps, more  # steps of conjugate gradients; their factor in slow times
         self.reset()
 
     def reset(self) -> None:
-        self.inner, self.size, self.radius = CG_STEPS, np.inf, 0.0
+        self.inner, self.size, self.radius = self.steps, np.inf, 0.0
 
     def step(self, f: FactorObjective, point: Point) -> Point:
         inverse, product = f.preconditioner(point), f.hessian(point)
@@ -49,63 +57,81 @@ class Newton:
             return point
         self.radius = self.radius or frobenius(point.W)
         if size > SLOW * self.size:
-            self.inner = min(2 * self.inner, CG_MOST)
+            self.inner = min(int(np.ceil(self.more * self.inner)), CG_MOST)
         self.size = size
         tolerance = size * min(FORCING, np.sqrt(size / np.sqrt(1 + abs(point.value))))
         for _ in range(SHORTER):
             D, HD = truncated_newton(product, inverse, point.gradient, tolerance, self.inner, self.radius)
-            bent = point.bent(f.incidence.along(point.V, f.lift(D)))
-            line = f.along(point, D, 0.5 * (float(np.sum(D * HD)) - bent))
-            if line is None:
-                new, t = backtrack(f, point, D, float(np.sum(point.gradient * D)))
-            else:
-                t = minimum(line)
-                new = f.at(point.W + t * D) if t > 0 else point
+            new, t = self._search(f, point, (D, HD), (product, inverse))
             length = frobenius(D)
             if t < FAITHFUL:  # the quadratic model was poor: shorter steps, with fewer steps within them
-                self.inner = CG_STEPS
+                self.inner = self.steps
                 self.radius = max(2 * t, 0.1) * length
-            elif length >= self.radius:
+            elif length >= AT_RADIUS * self.radius:
                 self.radius = 2 * t * length
             if t > 0:
                 return new
         return point
 
+    def _search(
+        self, f: FactorObjective, point: Point, step: tuple[Array, Array], maps: tuple[Map, Map]
+    ) -> tuple[Point, float]:
+        """A better point along a step or the curve that it begins, and its t; the point and 0 if none is."""
+        D, HD = step
+        if f.spectral.R is not None:
+            return backtrack(f, point, D, float(np.sum(point.gradient * D)))
+        bent = point.bent(f.incidence.along(point.V, f.lift(D)))
+        path = straight(f, point, D, 0.5 * (float(np.sum(D * HD)) - bent))
+        t = minimum(path.at)
+        if abs(t - 1) > WHOLE:
+            bow = second_order(f, path)
+            size = np.sqrt(float(np.sum(bow * maps[1](bow))))
+            curve = curved(f, path, *truncated_newton(*maps, bow, BOW_FORCING * size, BOW_STEPS))
+            along = minimum(curve.at)
+            if curve.at(along).value < path.at(t).value:
+                path, t = curve, along
+        return (f.at(path.factor(t)), t) if t > 0 else (point, 0.0)
+
 
 def truncated_newton(
-    product: Callable[[Array], Array], inverse: Callable[[Array], Array], g: Array, tolerance: float,
-    steps: int, radius: float,
-) -> tuple[Array, Array]:  # fmt: skip
+    product: Map, inverse: Map, g: Array, tolerance: float, steps: int, radius: float | None = None
+) -> tuple[Array, Array]:
     """Solve H D = -g to the tolerance by conjugate gradients; return D and H D.
 
     The iteration ends earlier after ``steps`` steps or at the radius. Along a direction of negative
-    curvature, D goes to the radius (Steihaug 1983). ``inverse`` applies a preconditioner M^-1. The tolerance
-    applies to the residual in the norm of M^-1.
+    curvature, D goes to the radius (Steihaug 1983); without a radius it ends before. ``inverse`` applies a
+    preconditioner M^-1. The tolerance applies to the residual in the norm of M^-1.
     """
     D, HD = np.zeros_like(g), np.zeros_like(g)
     r = -g
-    z = inverse(r)
-    p, rho = z, float(np.sum(r * z))
+    p = inverse(r)
+    rho = float(np.vdot(r, p))
     for k in range(steps):
         Hp = product(p)
-        curvature = float(np.sum(p * Hp))
+        curvature = float(np.vdot(p, Hp))
         if not curvature > 0:
+            if radius is None:
+                return (D, HD) if k else (p, Hp)
             far = min(1.0, radius / max(frobenius(p), 1e-300))
             if k == 0:
                 return far * p, far * Hp
-            a, b, c = float(np.sum(p * p)), float(np.sum(D * p)), radius**2 - float(np.sum(D * D))
+            a, b, c = float(np.vdot(p, p)), float(np.vdot(D, p)), radius**2 - float(np.vdot(D, D))
             far = (np.sqrt(b * b + a * max(c, 0.0)) - b) / a
             return D + far * p, HD + far * Hp
         step = rho / curvature
-        D, HD = D + step * p, HD + step * Hp
-        if frobenius(D) >= radius:
+        D += step * p
+        Hp *= step
+        HD += Hp
+        r -= Hp
+        if radius is not None and frobenius(D) >= radius:
             break
-        r = r - step * Hp
         z = inverse(r)
-        new = float(np.sum(r * z))
+        new = float(np.vdot(r, z))
         if not new > tolerance**2:
             break
-        p, rho = z + (new / rho) * p, new
+        p *= new / rho
+        p += z
+        rho = new
     return D, HD
 
 
@@ -122,32 +148,6 @@ def backtrack(
             return trial, t
         t *= 0.5
     return point, 0.0
-
-
-def minimum(line: Callable[[float], Line], first: float = 1.0) -> float:
-    """The t > 0 at which a function with a negative slope at 0 is nearly least; 0 if none was found."""
-    start = line(0.0).slope
-    low, high, t = 0.0, np.inf, first
-    best, least = 0.0, 0.0
-    for _ in range(LINE_STEPS):
-        at = line(t)
-        if not np.isfinite(at.value):
-            high, t = t, 0.5 * (low + t)
-            continue
-        if at.value < least:
-            best, least = t, at.value
-        if abs(at.slope) <= LINE_TOLERANCE * abs(start):
-            break
-        if at.slope < 0 and at.value <= 0:
-            low = t
-        else:
-            high = t
-        step = t - at.slope / at.bend if at.bend > 0 else np.inf
-        if high == np.inf:
-            t = min(max(step, 2 * t), 10 * t)
-        else:
-            t = step if low + 0.1 * (high - low) < step < high - 0.1 * (high - low) else 0.5 * (low + high)
-    return best
 
 
 class LBFGS:

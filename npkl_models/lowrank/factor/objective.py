@@ -16,8 +16,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Matrix, norm_bound
+from npkl_models.linalg.owned import frozen
 from npkl_models.lowrank.edges import Convex, Derivatives, Met, WeightedLoss, Within
 from npkl_models.lowrank.factor.held import held_rows
+from npkl_models.lowrank.factor.incomplete import ADD_BENDS, PER_NUMBER, STEPS, IncompleteHessian
 from npkl_models.lowrank.factor.preconditioners import HessianBlocks, LaplacianPreconditioner
 from npkl_models.lowrank.factor.spectral_term import SpectralTerm
 from npkl_models.model.functionals import Entries, Functional, SquaredDistances
@@ -37,14 +39,6 @@ class Channel(NamedTuple):
     convex: Convex
     part: slice
     scale: float | Array = 1.0  # factor of the penalty, or one for each value
-
-
-class Line(NamedTuple):
-    """The value of a function of one number, and its two derivatives."""
-
-    value: float
-    slope: float
-    bend: float
 
 
 class FactorObjective:
@@ -107,7 +101,7 @@ class FactorObjective:
         spectral, gradient = self.spectral.value_and_gradient(W)
         linear = float(np.sum(V * SV)) - float(slope @ z)  # <C, VV'>, since <S, VV'> = <C, VV'> + y'z
         total = linear + float(np.sum(value)) + spectral
-        G = self._free(2 * (self.drop(SV) + gradient))
+        G = self.free(2 * (self.drop(SV) + gradient))
         return Point(W, V, z, total, slope, bend, G)
 
     def hessian(self, point: Point) -> Callable[[Array], Array]:
@@ -115,44 +109,32 @@ class FactorObjective:
         S, V = self.S(point.slope).copy(), point.V
         bent = bool(np.any(point.bend))
         second = self.spectral.hessian(point.W)
+        of = self.incidence
+        fast = bent and of.identity and ADD_BENDS.worth(STEPS * PER_NUMBER * V.size)
+        if fast:
+            weight = point.bend * of.coefficient**2
+            ends = tuple(
+                frozen(np.ascontiguousarray(end, dtype=np.intp).view()) for end in (of.row, of.column)
+            )
+            V = np.require(V, requirements=["C", "W"])
 
         def product(D: Array) -> Array:
             self.count(D.shape[1], 1 + bent)
             E = self.lift(D)
             out = S @ E
-            if bent:
-                out += self.bends(point.bend * self.incidence.along(V, E)) @ V
-            return self._free(2 * (self.drop(out) + second(D)))
+            out *= 2.0
+            if fast:
+                ADD_BENDS(*ends, weight, V, np.require(E, requirements=["C", "W"]), out)
+            elif bent:
+                out += 2 * (self.bends(point.bend * self.incidence.along(V, E)) @ V)
+            out = self.drop(out)
+            return self.free(out if self.spectral.R is None else out + 2 * second(D))
 
         return product
 
-    def _free(self, G: Array) -> Array:
+    def free(self, G: Array) -> Array:
         """A gradient, or a product with the Hessian, with zeros in held rows."""
         return G if self.held is None else self.held.masked(G)
-
-    def along(self, point: Point, D: Array, curvature: float | None = None) -> Callable[[float], Line] | None:
-        """The function t -> f(W + t D) - f(W) with two derivatives, in O(values); None with a spectral term.
-
-        The function is t <g, D> + t^2 <S, DD'>, plus what each phi_e exceeds its tangent. The values z(t) are
-        quadratic in t. ``curvature`` is <S, DD'>, if it is known.
-        """
-        if self.spectral.R is not None:
-            return None
-        E = self.lift(D)
-        a, b = self.incidence.along(point.V, E), self.incidence.of_product(E, E)
-        if curvature is None:
-            curvature = float(np.sum(E * (self.S(point.slope) @ E)))
-        first, base = float(np.sum(point.gradient * D)), float(np.sum(self.rules(point.z)[0]))
-
-        def at(t: float) -> Line:
-            change, speed = t * (a + t * b), a + 2 * t * b
-            value, slope, bend = self.rules(point.z + change)
-            beyond = slope - point.slope
-            fall = t * first + t**2 * curvature + float(np.sum(value)) - base - float(point.slope @ change)
-            rise = first + 2 * t * curvature + float(beyond @ speed)
-            return Line(fall, rise, 2 * curvature + float(bend @ speed**2) + 2 * float(beyond @ b))
-
-        return at
 
     def preconditioner(self, point: Point) -> Callable[[Array], Array]:
         """The map of G to an approximate inverse of the Hessian at the point applied to G.
@@ -165,12 +147,19 @@ class FactorObjective:
             return solve if self.held else lambda G: self.drop(solve(self.lift(G)))
         if self.Q is not None:
             return lambda G: 0.5 * G
-        inverse = self._blocks.at(point.V, self.S(point.slope).diagonal(), point.bend)
-        return lambda G: self._free(inverse(G))
+        blocks: HessianBlocks | IncompleteHessian = self._blocks
+        if IncompleteHessian.worth(self._blocks, point.W.shape[1]):
+            blocks = self._couplings
+        inverse = blocks.at(point.V, self.S(point.slope).diagonal(), point.bend)
+        return lambda G: self.free(inverse(G))
 
     @cached_property
     def _blocks(self) -> HessianBlocks:
         return HessianBlocks(self.incidence)
+
+    @cached_property
+    def _couplings(self) -> IncompleteHessian:
+        return IncompleteHessian(self._blocks)
 
     @cached_property
     def _springs(self) -> LaplacianPreconditioner:
@@ -196,7 +185,10 @@ class FactorObjective:
         return out[0], out[1], out[2]
 
     def begin_with(self, y: Multipliers, beta: float) -> None:
-        """Begin with given multipliers and the penalty that belongs to them."""
+        """Begin with given multipliers and the penalty that belongs to them, the same for all losses."""
+        for k in range(len(self.problem.terms)):
+            self.channels[k] = self.channels[k]._replace(scale=1.0)
+            self.scale[self.channels[k].part] = 1.0
         rows = np.zeros(0) if y.rows is None else y.rows
         every = np.concatenate([*y.parts, rows])
         self.y, self.beta = np.where(self.augmented, every, 0.0), beta

@@ -34,10 +34,10 @@ class HessianBlocks:
         value = np.concatenate([t.owner, t.owner])
         coefficient = np.tile(np.asarray(t.coefficient, dtype=float), 2)
         keys, slot = np.unique(value * n + ends, return_inverse=True)
-        self.value = keys // n
+        self.value, self.point = keys // n, np.ascontiguousarray(keys % n, dtype=np.intp)
         self.gather: Matrix = sp.csr_array((coefficient, (slot, others)), shape=(keys.size, n))
         every = np.arange(keys.size)
-        self.scatter: Matrix = sp.csr_array((np.ones(keys.size), (keys % n, every)), shape=(n, keys.size))
+        self.scatter: Matrix = sp.csr_array((np.ones(keys.size), (self.point, every)), shape=(n, keys.size))
 
     def at(self, V: Array, diagonal: Array, bend: Array) -> Callable[[Array], Array]:
         """The map of G (n x r) to the inverse blocks applied to G, at V (n x r).
@@ -45,9 +45,8 @@ class HessianBlocks:
         ``diagonal`` (n,) is the diagonal of the slack, ``bend`` (m,) the second derivatives of all phi_e.
         """
         n, r = V.shape
-        least = LEAST * float(np.median(np.abs(diagonal))) or 1.0
         blocks = np.zeros((n, r, r))
-        blocks[:, range(r), range(r)] = 2 * np.maximum(np.abs(diagonal), least)[:, None]
+        blocks[:, range(r), range(r)] = 2 * self.raised(diagonal)[:, None]
         curved = bend[self.value] > 0
         if curved.any():
             g, weight = (self.gather @ V)[curved], bend[self.value[curved]]
@@ -56,6 +55,12 @@ class HessianBlocks:
                 blocks[:, :, a] += scatter @ (g * (weight * g[:, a])[:, None])
         inverse = np.linalg.inv(blocks)
         return lambda G: np.einsum("nij,nj->ni", inverse, G)
+
+    @staticmethod
+    def raised(diagonal: Array) -> Array:
+        """The absolute diagonal of the slack, where small entries are raised to a share of their median."""
+        size = np.abs(diagonal)
+        return np.maximum(size, LEAST * float(np.median(size)) or 1.0)
 
 
 FLOOR = 1e-3  # this share of the size of the cost is added to the diagonal: a Laplacian is singular

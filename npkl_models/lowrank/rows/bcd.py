@@ -39,7 +39,8 @@ class BCDPlan(EnginePlan):
 
     def engine(self) -> BCDEngine:
         start = starting_factor(self.problem, self.options)
-        return BCDEngine(self.problem, _structure(self.problem), self.options, start)
+        cold = self.options.start is None
+        return BCDEngine(self.problem, _structure(self.problem), self.options, start, cold)
 
     def describe(self) -> str:
         engine = self.engine()

@@ -13,23 +13,20 @@ import numpy as np
 from npkl_models.linalg import Array, LowRankUpdate, Matrix, aligned, frobenius
 from npkl_models.linalg.threads import threaded
 from npkl_models.lowrank.comparisons import Comparisons
-from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY, apart_seconds, dense_step, iteration_seconds
-from npkl_models.lowrank.edges import EdgeModel
-from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
+from npkl_models.lowrank.cost import ROW_COMPILED, ROW_NUMPY, apart_seconds, iteration_seconds
 from npkl_models.lowrank.factor.rank import FactorEngine, drop_null_columns, widened
-from npkl_models.lowrank.options import BCDOptions, BurerMonteiroOptions
+from npkl_models.lowrank.options import BCDOptions
 from npkl_models.lowrank.rows.apart_sweeps import ApartSweeper
 from npkl_models.lowrank.rows.compare_sweeps import CompareSweeper
 from npkl_models.lowrank.rows.extrapolation import Extrapolation
+from npkl_models.lowrank.rows.first_model import first_model
+from npkl_models.lowrank.rows.handover import DEAD, SMALL, Handover
 from npkl_models.lowrank.rows.sweeps import VAST, Sweeper, choose_kernel
 from npkl_models.lowrank.structure import Structure
-from npkl_models.lowrank.tolerances import PATIENCE, SLOW
 from npkl_models.model.incidence import Adjoint
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
-from npkl_models.solve.watch import logger
 
-BETA_FIRST = 0.3  # the first beta, as a share of the largest weight
 # Multipliers move once the residual of the smooth model is below this multiple of their own residual.
 # Sweeps are slow to lower it, so this is earlier than with Newton steps (`INEXACT`).
 EARLY = 1.5
@@ -37,13 +34,7 @@ BETA_GROWTH = 2.0
 BETA_MAX = 1e4
 ROW_LEFT = 3e-3  # seconds of a row that compiled code leaves to numpy
 PRODUCTS = 3.0  # products in a sweep and in the evaluation after it
-NARROW_EVERY, DEAD = 20, 1e-9  # sweeps between drops; columns below this share of the top eigenvalue go
-SMALL = 1e-14  # the same share after a column was added, because a new column starts small
-FADING = 1e-4  # the same share before Newton steps: for them, vanishing columns are a null space
-NEAR = 1e-3  # Newton steps may take over below this residual
-TRIAL, GAINED = 20, 0.5  # sweeps go on if, after so many Newton steps, more than this share is left
-TRIAL_APART = 200  # the same number of Newton steps for distances, where gains come later
-CHEAP = 0.05  # if a factorisation for distances takes fewer seconds, Newton steps may take over earlier
+NARROW_EVERY = 20  # sweeps from one search for columns to drop to the next
 LATE = 0.03  # first look for distances, as a multiple of tol: a failed certificate is expensive there
 SETTLED = 1e-13  # a smaller primal residual counts as rounding
 PROGRESS = 0.5  # beta grows unless the multipliers reduce the primal residual to this share
@@ -52,10 +43,11 @@ PROGRESS = 0.5  # beta grows unless the multipliers reduce the primal residual t
 class BCDEngine(FactorEngine):
     """The engine of bcd: sweeps over all rows, and Newton steps when sweeps become slow."""
 
-    def __init__(self, problem: Statement, pairs: Structure, options: BCDOptions, V: Array) -> None:
+    def __init__(
+        self, problem: Statement, pairs: Structure, options: BCDOptions, V: Array, cold: bool = False
+    ) -> None:
         self.problem, self.pairs, self.options = problem, pairs, options
-        first = BETA_FIRST * float(np.max(pairs.weight, initial=1.0))
-        self.model = EdgeModel(pairs, beta=first)
+        self.model = first_model(problem, pairs, cold)
         self.radius = problem.regularizer.row_radius
         self.sweeper = self.make_sweeper()
         self.cost: Matrix | LowRankUpdate = threaded(problem.cost)
@@ -67,9 +59,7 @@ class BCDEngine(FactorEngine):
         self.primal_then = np.inf  # the primal residual at the last step of the multipliers
         self.row_multipliers: Array | None = None
         self.grown = False
-        self.before_newton: tuple[Array, float, float, int] | None = None  # V, objective, residual; steps
-        self.newton = options.newton
-        self.far = pairs.distances and dense_step(problem) < CHEAP  # Newton steps may take over far away
+        self.handover = Handover(self)
         self.first_look = LATE if pairs.distances else self.first_look
         zero = np.zeros((problem.n, 1))
         self.constant = problem.objective_of_factor(zero) - self.model.losses(pairs.pair_values(zero))
@@ -86,8 +76,7 @@ class BCDEngine(FactorEngine):
 
     def restart(self, V: Array) -> None:
         self.V = self.centred(aligned(V))
-        self.finisher = self.before_newton = None  # sweeps leave a saddle sooner than Newton steps
-        self.sweeps, self.residual_then = 0, np.inf
+        self.handover.restart()
         if self.extrapolation is not None:
             self.extrapolation.clear()
         self.merit = self._evaluate()
@@ -106,23 +95,25 @@ class BCDEngine(FactorEngine):
         return grows
 
     def iterate(self) -> None:
-        if self.finisher is not None:
-            self.follow(self.finisher)
-            self._return_if_worse()
+        if self.handover.finisher is not None:
+            self.handover.step()
         else:
             self._sweep()
 
     def take_over(self, measured: tuple[float, float] | None) -> None:
         """Set objective and residual after a sweep, from its own measurements or by an evaluation."""
-        if self.pairs.apart is not None:
-            self.work += apart_seconds(self.problem.n, self.row_seconds)
-        else:
-            self.work += iteration_seconds(self.problem, self.V.shape[1], PRODUCTS, self.row_seconds)
-        self.work += ROW_LEFT * self.sweeper.left
+        self.work += self.sweep_seconds()
         if measured is None:
             self.merit = self._evaluate()
         else:
             self._follow_sweep(*measured)
+
+    def sweep_seconds(self) -> float:
+        """The predicted seconds of a sweep, and of the rows that the last sweep has left to numpy."""
+        left = ROW_LEFT * self.sweeper.left
+        if self.pairs.apart is not None:
+            return apart_seconds(self.problem.n, self.row_seconds) + left
+        return iteration_seconds(self.problem, self.V.shape[1], PRODUCTS, self.row_seconds) + left
 
     def _sweep(self) -> None:
         measured = self.sweeper.run(self.V)
@@ -134,59 +125,23 @@ class BCDEngine(FactorEngine):
                 self._try(self.problem.regularizer.rescale(trial))
         if not self.model.smooth:
             self._update_multipliers()
-        self._switch_if_slow()
-        if self.options.rank == "auto" and self.sweeps % NARROW_EVERY == 0 and self.finisher is None:
+        self.handover.after_sweep()
+        begun = self.handover.finisher is not None
+        if self.options.rank == "auto" and self.handover.sweeps % NARROW_EVERY == 0 and not begun:
             self._narrow()
 
     def _narrow(self) -> None:
         """Drop columns that have become negligible: many columns help at the beginning, few remain."""
         V = drop_null_columns(self.V, SMALL if self.grown else DEAD)
         if V.shape[1] < self.V.shape[1]:
-            self.V = aligned(V)
-            if self.extrapolation is not None:
-                self.extrapolation.clear()
-            self.merit = self._evaluate()
+            self.take_up(V)
 
-    def _switch_if_slow(self) -> None:
-        self.sweeps += 1
-        if self.sweeps % PATIENCE:
-            return
-        slow = self.residual > SLOW * self.residual_then and (self.residual < NEAR or self.far)
-        self.residual_then = self.residual
-        if slow and self.newton:
-            logger.info("sweep %d: sweeps have become slow, Newton steps take over", self.sweeps)
-            self.before_newton = self.V.copy(), self.objective, self.residual, 0
-            y, V = self.multipliers(), self.V
-            if self.options.rank == "auto":
-                V = drop_null_columns(V, SMALL if self.grown else FADING)
-            method = "auto" if self.pairs.distances and self.problem.basis is not None else "newton"
-            self.finisher = BurerMonteiroEngine(self.problem, BurerMonteiroOptions(method=method), V)
-            if not self.finisher.f.smooth:
-                self.finisher.follow_on(y, self.model.beta)
-            self.note = "last digits by Newton steps"
-
-    def _return_if_worse(self) -> None:
-        """Return to sweeps for good if the last Newton steps have not reduced the residual enough.
-
-        The Hessian may be nearly singular along many directions (many cannot-links, few must-links). Then a
-        Newton step takes hundreds of products and gains little or nothing. The point with the smaller
-        objective is kept.
-        """
-        if self.before_newton is None:
-            return
-        V, objective, residual, steps = self.before_newton
-        self.before_newton = V, objective, residual, steps + 1
-        if steps + 1 < (TRIAL_APART if self.pairs.distances else TRIAL):
-            return
-        lower = self.objective < objective
-        self.before_newton = self.V.copy(), self.objective, self.residual, 0
-        if self.residual > GAINED * residual:
-            self.before_newton = None
-            V = self.V if lower else V
-            logger.info("sweep %d: Newton steps gain nothing, sweeps go on", self.sweeps)
-            self.finisher, self.newton, self.note = None, False, ""
-            self.V = aligned(V)
-            self.merit = self._evaluate()
+    def take_up(self, V: Array) -> None:
+        """Go on from another factor, with the counts so far."""
+        self.V = aligned(V)
+        if self.extrapolation is not None:
+            self.extrapolation.clear()
+        self.merit = self._evaluate()
 
     def _follow_sweep(self, fall: float, gradient: float) -> None:
         """Set objective and residual from the measurements of a sweep, without an evaluation."""
@@ -204,8 +159,8 @@ class BCDEngine(FactorEngine):
         self.evaluated = False
 
     def multipliers(self) -> Multipliers:
-        if self.finisher is not None:
-            return self.finisher.multipliers()
+        if self.handover.finisher is not None:
+            return self.handover.finisher.multipliers()
         if self.extrapolation is not None and self.V.size > VAST:
             self.extrapolation.release()
         if not self.evaluated:
