@@ -129,7 +129,8 @@ class Handover:
         if engine.options.rank == "auto" and not self.mixed:
             V = drop_null_columns(V, SMALL if engine.grown else FADING)
         method = "auto" if engine.pairs.distances and engine.problem.basis is not None else "newton"
-        self.finisher = BurerMonteiroEngine(engine.problem, BurerMonteiroOptions(method=method), V)
+        options = BurerMonteiroOptions(method=method, time_limit=engine.options.time_limit)
+        self.finisher = BurerMonteiroEngine(engine.problem, options, V)
         if self.mixed:
             self.finisher.step_by(Newton(INNER, MORE))
         if not self.finisher.f.smooth:
