@@ -101,8 +101,9 @@ class Loop:
         """
         if not installed():
             return False
-        if self.kept():
-            return True
+        if self.kept():  # the code may remain from a time when numba could be imported
+            with _counted():
+                return available()
         affordable = limit is None or limit >= 3 * self.seconds
         if affordable and self.spent + seconds > self.seconds:
             with _counted():

@@ -12,6 +12,7 @@ import pytest
 
 import npkl_models as nm
 from npkl_models.cli.main import main
+from npkl_models.linalg import compile as of_compile
 from npkl_models.linalg.compile import Loop, available, clock
 from npkl_models.lowrank.factor.rank import starting_factor
 from npkl_models.lowrank.options import BCDOptions
@@ -118,6 +119,15 @@ def test_a_loop_is_compiled_once_the_work_would_have_paid_for_it():
     assert not loop.worth(100.0, limit=2.0)  # compilation would take all of it
     loop.on_disk = True
     assert loop.worth(1e-9, limit=0.1)
+
+
+def test_machine_code_on_the_disk_is_of_no_use_without_numba(monkeypatch):
+    """An installation that was broken later: the loops would run in Python, many times slower than numpy."""
+    loop = Slow(5.0)
+    loop.on_disk = True
+    monkeypatch.setattr(of_compile, "installed", lambda: True)
+    monkeypatch.setattr(of_compile, "available", lambda: False)
+    assert not loop.worth(100.0)
 
 
 @pytest.mark.parametrize("listened", [True, False])

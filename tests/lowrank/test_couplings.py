@@ -5,13 +5,14 @@ import pytest
 import scipy.sparse as sp
 
 import npkl_models as nm
-from npkl_models.linalg.compile import available
+from npkl_models.linalg.compile import Loop, available
 from npkl_models.lowrank.factor import objective as of_objective
 from npkl_models.lowrank.factor.incomplete import IncompleteHessian
 from npkl_models.lowrank.factor.lines import curved, second_order, straight
 from npkl_models.lowrank.factor.minimisers import truncated_newton
 from npkl_models.lowrank.factor.objective import FactorObjective
 from npkl_models.lowrank.factor.rank import drop_faint_columns, principal_axes
+from npkl_models.lowrank.rows import handover
 
 N, R = 40, 3
 
@@ -182,3 +183,18 @@ def test_columns_that_few_rows_need_are_kept():
     np.testing.assert_allclose((turned @ turned.T)[:50, :50], (V @ V.T)[:50, :50], atol=1e-12)
     lengths = np.sum(turned**2, axis=0)
     assert np.all(np.diff(lengths) <= 1e-9)
+
+
+def test_newton_steps_compile_nothing_that_the_time_limit_does_not_allow(monkeypatch):
+    """Without machine code on the disk, and after work that would have paid for the compilation."""
+    asked = []
+    monkeypatch.setattr(Loop, "worth", lambda self, s, limit=None: asked.append(limit) or False)
+    monkeypatch.setattr(handover, "PATIENCE", 5)
+    monkeypatch.setattr(handover, "SLOW", 0.0)
+    monkeypatch.setattr(handover, "NEAR", 10.0)
+    P = loops()
+    P.solve("burer_monteiro", method="newton", time_limit=7.0)
+    assert set(asked) == {7.0}
+    asked.clear()
+    P.solve("bcd", kernel="numpy", time_limit=8.0)
+    assert set(asked) == {8.0}

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 import npkl_models as nm
 from npkl_models.linalg import compile
 from npkl_models.lowrank.edges import EdgeModel
+from npkl_models.lowrank.options import BCDOptions
 from npkl_models.lowrank.rows import bcd, extrapolation, sweeps
 from npkl_models.lowrank.rows import engine as engine_of_rows
 from npkl_models.lowrank.rows.extrapolation import Extrapolation
@@ -356,3 +357,19 @@ def test_newton_steps_that_lose_what_the_sweeps_had_are_taken_back(monkeypatch):
     assert len(taken) == handover.TRIAL
     assert len({id(engine) for engine in taken}) == 1
     assert "Newton" not in found.message
+
+
+def test_the_note_on_newton_steps_is_true_of_the_last_steps(monkeypatch):
+    """A new column brings the sweeps back, and then the last digits are not by Newton steps."""
+    from npkl_models.lowrank.rows import handover
+
+    for name, value in {"CHECK": 2, "CLOSER": 10.0, "OVERHEAD": 0.0, "STEPS": 0}.items():
+        monkeypatch.setattr(handover, name, value)
+    data = nm.datasets.load("iris")
+    problem = nm.pcp(nm.laplacian(data.X, 5, shift=0.1), nm.Pairs.from_labels(data.y, 90, 90, 0))
+    engine = bcd.BCDPlan(problem, BCDOptions()).engine()
+    while engine.handover.finisher is None:
+        engine.iterate()
+    assert engine.note == "last digits by Newton steps, with sweeps between them"
+    engine.restart(engine.V)
+    assert engine.note == ""

@@ -54,11 +54,11 @@ class IncompleteHessian:
         self.slots = blocks.point, early.astype(np.intp), late.astype(np.intp)
 
     @staticmethod
-    def worth(blocks: HessianBlocks, rank: int) -> bool:
+    def worth(blocks: HessianBlocks, rank: int, limit: float | None = None) -> bool:
         """Whether there are couplings, and their loops are compiled or are worth their compilation."""
         coupled = blocks.point.size > blocks.gather.shape[1]
         work = STEPS * PER_NUMBER * blocks.gather.shape[1] * rank
-        return coupled and FACTORISE.worth(work) and SOLVE.worth(work)
+        return coupled and FACTORISE.worth(work, limit) and SOLVE.worth(work, limit)
 
     def at(self, V: Array, diagonal: Array, bend: Array) -> Callable[[Array], Array]:
         """The map of G (n x r) to the inverse factors applied to G; for the arguments see the blocks."""

@@ -49,6 +49,7 @@ class FactorObjective:
     """
 
     distances: bool  # there is a basis and all values are squared distances
+    limit: float | None = None  # the time limit, within which loops may be compiled
 
     def __init__(self, problem: Statement, beta: float = 1.0) -> None:
         self.problem, self.held = problem, held_rows(problem)
@@ -110,7 +111,7 @@ class FactorObjective:
         bent = bool(np.any(point.bend))
         second = self.spectral.hessian(point.W)
         of = self.incidence
-        fast = bent and of.identity and ADD_BENDS.worth(STEPS * PER_NUMBER * V.size)
+        fast = bent and of.identity and ADD_BENDS.worth(STEPS * PER_NUMBER * V.size, self.limit)
         if fast:
             weight = point.bend * of.coefficient**2
             ends = tuple(
@@ -148,7 +149,7 @@ class FactorObjective:
         if self.Q is not None:
             return lambda G: 0.5 * G
         blocks: HessianBlocks | IncompleteHessian = self._blocks
-        if IncompleteHessian.worth(self._blocks, point.W.shape[1]):
+        if IncompleteHessian.worth(self._blocks, point.W.shape[1], self.limit):
             blocks = self._couplings
         inverse = blocks.at(point.V, self.S(point.slope).diagonal(), point.bend)
         return lambda G: self.free(inverse(G))

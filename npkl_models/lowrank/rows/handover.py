@@ -85,6 +85,7 @@ class Handover:
 
     def restart(self) -> None:
         """Begin with sweeps again, which leave a saddle sooner than Newton steps."""
+        self.engine.note = ""
         self.finisher: BurerMonteiroEngine | None = None
         self.before: tuple[Array, float, float, int] | None = None  # V, objective, residual; steps
         self.sweeps, self.then, self.checked = 0, np.inf, np.inf  # residuals at the last two sorts of check
@@ -128,12 +129,13 @@ class Handover:
         if engine.options.rank == "auto" and not self.mixed:
             V = drop_null_columns(V, SMALL if engine.grown else FADING)
         method = "auto" if engine.pairs.distances and engine.problem.basis is not None else "newton"
-        self.finisher = BurerMonteiroEngine(engine.problem, BurerMonteiroOptions(method=method), V)
+        options = BurerMonteiroOptions(method=method, time_limit=engine.options.time_limit)
+        self.finisher = BurerMonteiroEngine(engine.problem, options, V)
         if self.mixed:
             self.finisher.step_by(Newton(INNER, MORE))
         if not self.finisher.f.smooth:
             self.finisher.follow_on(y, engine.model.beta)
-        engine.note = "last digits by Newton steps"
+        engine.note = f"last digits by Newton steps{', with sweeps between them' if self.mixed else ''}"
 
     def _sweep_between(self, finisher: BurerMonteiroEngine) -> None:
         """Sweep a few times with the multipliers of the Newton steps; faint columns are dropped before."""
@@ -182,5 +184,5 @@ class Handover:
         if engine.residual > GAINED * residual:
             logger.info("sweep %d: Newton steps gain nothing, sweeps go on", self.sweeps)
             self.restart()
-            self.allowed, engine.note = False, ""
+            self.allowed = False
             engine.take_up(engine.V if lower else V)
