@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 import npkl_models as nm
 from npkl_models.lowrank.edges import EdgeModel
+from npkl_models.lowrank.factor.rank import auto_rank
 from npkl_models.lowrank.options import BCDOptions
 from npkl_models.lowrank.rows import first_model as of_first_model
 from npkl_models.lowrank.rows.bcd import BCDPlan
@@ -108,3 +109,15 @@ def test_a_softened_start_takes_fewer_sweeps(monkeypatch: pytest.MonkeyPatch) ->
     softened = sweeps()
     monkeypatch.setattr(of_first_model, "HARD", 0.0)
     assert softened < sweeps()
+
+
+@pytest.mark.parametrize(
+    ("n", "gamma", "columns"), [(12_000, 1.0, 8), (12_000, 100.0, 19), (31_000, 100.0, 8)]
+)
+def test_large_weights_begin_with_more_columns_up_to_a_middle_size(
+    n: int, gamma: float, columns: int
+) -> None:
+    """With eight, a7a (16,100 points) was trapped: 32 and 38 CPU s, against 7 and 9 with twenty."""
+    chain = sp.diags_array([-np.ones(n - 1), 2.1 * np.ones(n), -np.ones(n - 1)], offsets=[-1, 0, 1])
+    pairs = nm.Pairs(n, must_link=[(0, 1)], cannot_link=[(2, 3)])
+    assert auto_rank(nm.pcp(sp.csr_array(chain), pairs, gamma=gamma)) == columns

@@ -21,6 +21,10 @@ from npkl_models.solve.options import FactorOptions
 
 AUTO_RANK = 8  # smallest number of columns at the start: optimal ranks of these problems are small
 PER_LOGARITHM = 2  # columns for each unit of ln n: with fewer columns, descent may be trapped
+MIDDLE, STEEP = (
+    30_000,
+    5.0,
+)  # largest order for it at large weights; these are so many times the mean of diag C
 BASIS_SHARE = 3  # a third of the basis: on the sets of the papers the optimal rank was a fifth
 COMPARED, MOST_COMPARED = 3.5, 100  # columns for comparisons of distances: for each unit of sqrt(n), and most
 SHEET = 10  # most columns for soft distances: a step costs the cube of their number, and few remain
@@ -34,19 +38,27 @@ NULL_COLUMN = 1e-12  # columns below this share of the largest eigenvalue are dr
 def auto_rank(problem: Statement) -> int:
     """The number of columns with which "auto" begins: 2 ln n, at least 8 (as in LoRADS, Han et al. 2024).
 
-    A basis with few columns gets at least a third of its size. Comparisons of distances get 3.5 times the
-    square root of n, up to 100: with wrong answers among them the optimal rank is 10 to 50, and each column
-    that is added costs a look. Orders above that of dense proofs get 8. With 24 columns at 100,000 points
-    (two Gaussians), three were left after 100 sweeps, and the bounds were worse.
+        A basis with few columns gets at least a third of its size. Comparisons of distances get 3.5 times the
+        square root of n, up to 100: with wrong answers among them the optimal rank is 10 to 50, and each column
+        that is added costs a look. Orders above that of dense proofs get 8, and up to 30,000 only if no weight is
+    MIDDLE, STEEP = 30_000, 5.0  # largest order for it at large weights; these exceed so many means of diag C
+        and the bounds were worse.
     """
     small = problem.basis is not None and 2 * problem.order <= problem.n and not problem.equalities
     share = -(-problem.order // BASIS_SHARE) if small else 0
-    several = int(np.ceil(PER_LOGARITHM * np.log(problem.order))) if problem.order <= DENSE_CHOLESKY else 0
+    many = problem.order <= DENSE_CHOLESKY or (problem.order <= MIDDLE and _steep(problem))
+    several = int(np.ceil(PER_LOGARITHM * np.log(problem.order))) if many else 0
     if restorable(problem):
         several = min(several, SHEET)
     elif _compares(problem):
         several = max(several, min(int(np.ceil(COMPARED * np.sqrt(problem.order))), MOST_COMPARED))
     return min(max(AUTO_RANK, several, share), problem.order)
+
+
+def _steep(problem: Statement) -> bool:
+    """Whether a weight is large beside the cost: then descent with few columns is trapped sooner."""
+    largest = max((float(np.max(term.weight, initial=0.0)) for term in problem.terms), default=0.0)
+    return largest > STEEP * float(np.mean(np.abs(problem.cost.diagonal())))
 
 
 def _compares(problem: Statement) -> bool:
