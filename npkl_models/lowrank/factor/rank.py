@@ -21,7 +21,7 @@ from npkl_models.solve.options import FactorOptions
 
 AUTO_RANK = 8  # smallest number of columns at the start: optimal ranks of these problems are small
 PER_LOGARITHM = 2  # columns for each unit of ln n: with fewer columns, descent may be trapped
-MIDDLE, STEEP = (
+MIDDLE, STEEP = 30_000, 5.0  # largest order for it at large weights, which exceed so many means of diag C
     30_000,
     5.0,
 )  # largest order for it at large weights; these are so many times the mean of diag C
@@ -39,10 +39,10 @@ def auto_rank(problem: Statement) -> int:
     """The number of columns with which "auto" begins: 2 ln n, at least 8 (as in LoRADS, Han et al. 2024).
 
         A basis with few columns gets at least a third of its size. Comparisons of distances get 3.5 times the
-        square root of n, up to 100: with wrong answers among them the optimal rank is 10 to 50, and each column
-        that is added costs a look. Orders above that of dense proofs get 8, and up to 30,000 only if no weight is
-    MIDDLE, STEEP = 30_000, 5.0  # largest order for it at large weights; these exceed so many means of diag C
-        and the bounds were worse.
+    square root of n, up to 100: with wrong answers among them the optimal rank is 10 to 50, and each column
+    that is added costs a look. Orders above that of dense proofs get 8; up to 30,000 points they do so only
+    if no weight is large beside the cost. With 24 columns at 100,000 points (two Gaussians), three were left
+    after 100 sweeps, and the bounds were worse.
     """
     small = problem.basis is not None and 2 * problem.order <= problem.n and not problem.equalities
     share = -(-problem.order // BASIS_SHARE) if small else 0
