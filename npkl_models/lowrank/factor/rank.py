@@ -22,9 +22,6 @@ from npkl_models.solve.options import FactorOptions
 AUTO_RANK = 8  # smallest number of columns at the start: optimal ranks of these problems are small
 PER_LOGARITHM = 2  # columns for each unit of ln n: with fewer columns, descent may be trapped
 MIDDLE, STEEP = 30_000, 5.0  # largest order for it at large weights, which exceed so many means of diag C
-    30_000,
-    5.0,
-)  # largest order for it at large weights; these are so many times the mean of diag C
 BASIS_SHARE = 3  # a third of the basis: on the sets of the papers the optimal rank was a fifth
 COMPARED, MOST_COMPARED = 3.5, 100  # columns for comparisons of distances: for each unit of sqrt(n), and most
 SHEET = 10  # most columns for soft distances: a step costs the cube of their number, and few remain
@@ -38,7 +35,7 @@ NULL_COLUMN = 1e-12  # columns below this share of the largest eigenvalue are dr
 def auto_rank(problem: Statement) -> int:
     """The number of columns with which "auto" begins: 2 ln n, at least 8 (as in LoRADS, Han et al. 2024).
 
-        A basis with few columns gets at least a third of its size. Comparisons of distances get 3.5 times the
+    A basis with few columns gets at least a third of its size. Comparisons of distances get 3.5 times the
     square root of n, up to 100: with wrong answers among them the optimal rank is 10 to 50, and each column
     that is added costs a look. Orders above that of dense proofs get 8; up to 30,000 points they do so only
     if no weight is large beside the cost. With 24 columns at 100,000 points (two Gaussians), three were left
