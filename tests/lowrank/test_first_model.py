@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 import npkl_models as nm
 from npkl_models.lowrank.edges import EdgeModel
+from npkl_models.lowrank.factor.centred_system import restorable
 from npkl_models.lowrank.factor.rank import auto_rank
 from npkl_models.lowrank.options import BCDOptions
 from npkl_models.lowrank.rows import first_model as of_first_model
@@ -121,3 +122,18 @@ def test_large_weights_begin_with_more_columns_up_to_a_middle_size(
     chain = sp.diags_array([-np.ones(n - 1), 2.1 * np.ones(n), -np.ones(n - 1)], offsets=[-1, 0, 1])
     pairs = nm.Pairs(n, must_link=[(0, 1)], cannot_link=[(2, 3)])
     assert auto_rank(nm.pcp(sp.csr_array(chain), pairs, gamma=gamma)) == columns
+
+
+def test_distances_of_a_middle_size_begin_with_few_columns_whatever_their_weights() -> None:
+    """More columns were measured for entries of K only."""
+    i = np.arange(11_999)
+    chain = nm.distances((i, i + 1, np.ones(i.size)), weights=np.full(i.size, 1e4))
+    assert restorable(chain)
+    assert auto_rank(chain) == 8
+
+
+@pytest.mark.parametrize("residuals", [(1.0, 0.0), (0.0, 1.0), (0.0, 0.0)])
+def test_a_residual_of_zero_predicts_nothing(residuals: tuple[float, float]) -> None:
+    engine = BCDPlan(stated(1.0), BCDOptions(random_state=0)).engine()
+    for residual in residuals:
+        assert not engine.handover._long(residual)

@@ -43,7 +43,8 @@ def auto_rank(problem: Statement) -> int:
     """
     small = problem.basis is not None and 2 * problem.order <= problem.n and not problem.equalities
     share = -(-problem.order // BASIS_SHARE) if small else 0
-    many = problem.order <= DENSE_CHOLESKY or (problem.order <= MIDDLE and _steep(problem))
+    many = problem.order <= DENSE_CHOLESKY
+    many |= problem.order <= MIDDLE and not restorable(problem) and _steep(problem)
     several = int(np.ceil(PER_LOGARITHM * np.log(problem.order))) if many else 0
     if restorable(problem):
         several = min(several, SHEET)

@@ -113,7 +113,7 @@ class Handover:
     def _long(self, residual: float) -> bool:
         """Whether sweeps would take longer than Newton steps, if they go on as since the last check."""
         engine, before, self.checked = self.engine, self.checked, residual
-        if not np.isfinite(before):
+        if not (0 < before < np.inf and residual > 0):
             return False
         rate = np.log(before / residual) / CHECK
         left = np.log(max(residual / engine.options.tol, 1.0)) / rate if rate > 0 else np.inf
