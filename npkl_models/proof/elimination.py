@@ -141,7 +141,7 @@ def raise_block(held: Elimination, floor: float, price: Array, allowance: float)
         values, vectors = held.lowest(floor)
         raised = held.raised.copy()
         for a in np.flatnonzero(values < 0):
-            raised[held.points] += _core(vectors[:, a], price[held.points], floor - values[a])
+            raised[held.points] += core(vectors[:, a], price[held.points], floor - values[a])
         if not float(price @ raised) <= allowance:
             return False
         try:
@@ -175,7 +175,7 @@ def raise_diagonal(held: Elimination, W: Array, floor: float, price: Array, allo
             return True
         raised = held.raised.copy()
         for a in low:
-            raised[held.points] += _core(Z @ vectors[:, a], cost, floor - values[a])
+            raised[held.points] += core(Z @ vectors[:, a], cost, floor - values[a])
         if not float(price @ raised) <= allowance:
             break
         held.raise_to(raised)
@@ -183,7 +183,7 @@ def raise_diagonal(held: Elimination, W: Array, floor: float, price: Array, allo
     return False
 
 
-def _core(x: Array, cost: Array, lack: float) -> Array:
+def core(x: Array, cost: Array, lack: float) -> Array:
     """A diagonal D with x'Dx = ``lack``, on the points that carry most of x for their cost."""
     weight: Any = x**2
     order = np.argsort(-weight / cost)

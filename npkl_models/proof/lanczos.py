@@ -34,6 +34,7 @@ from scipy.linalg.lapack import dptsv
 from npkl_models.linalg import Array, Matrix, norm_bound, symmetrize
 from npkl_models.linalg.threads import threaded
 from npkl_models.proof.eigenbound import EigenBound, Query
+from npkl_models.proof.elimination import core
 from npkl_models.proof.recurrence import NEAR_NULL, Deflation, Recurrence, is_local, tight
 
 EXHAUSTED = 1e-6  # share of the norm: a smaller beta ends the run
@@ -152,9 +153,9 @@ def by_lanczos(
     accuracy, such a vector is the second result.
     """
     n, upper, S = S.shape[0], norm_bound(S), threaded(S)
+    held, apart = Deflation(S, Q, NEAR_NULL * upper), np.zeros((n, 0))
     if local:
-        Q = Q[:, ~is_local(Q) | (np.linalg.norm(S @ Q, axis=0) <= tight(query.accuracy, upper))]
-    held = Deflation(S, Q, NEAR_NULL * upper)
+        held, apart = _without_local(held, query, upper)
     if not query.quick and _misses(held, query.accuracy, upper):
         other = Deflation(S, _filtered(S, Q, upper, query), NEAR_NULL * upper)
         held = max(held, other, key=lambda one: one.whole(NEAR_NULL * upper))
@@ -171,13 +172,30 @@ def by_lanczos(
     X, estimate = run.combine(found.coefficients[:, :1]), float(found.values[0])
     vector = X[:, 0]
     beaten = local and held.whole(found.lower) < -query.accuracy and bool(is_local(X)[0])
-    hint = vector if beaten and not query.late else None
+    hint = np.hypot(vector, np.linalg.norm(apart, axis=1)) if beaten and not query.late else None
     if held.size and held.inner[0] < estimate:
         estimate, vector = float(held.inner[0]), held.lowest()
     if not np.isfinite(found.lower):
         return EigenBound(estimate, estimate, "estimated", vector, 1.0), hint
     bound = held.whole(found.lower) - held.rounding(upper)
     return EigenBound(bound, estimate, "probable", vector, query.failure_probability, held.coupling), hint
+
+
+def _without_local(held: Deflation, query: Query, upper: float) -> tuple[Deflation, Array]:
+    """A deflation without directions on few points, unless S q is tiny; and the directions left out.
+
+    A direction with a negative eigenvalue is left out if raising the diagonal can mend it.
+    """
+    local, norms = is_local(held.Q), np.sqrt(held.inner**2 + held.across.diagonal())
+    out = local & (norms > tight(query.accuracy, upper))
+    if query.price is not None:
+        low = local & (held.inner < -query.accuracy)
+        costs = [query.price @ core(held.Q[:, a], query.price, -held.inner[a]) for a in np.flatnonzero(low)]
+        if sum(costs) <= query.allowance:
+            out |= low
+    if not out.any():
+        return held, held.Q[:, out]
+    return Deflation(held.S, held.Q[:, ~out], NEAR_NULL * upper), held.Q[:, out]
 
 
 def _misses(held: Deflation, accuracy: float, upper: float) -> bool:

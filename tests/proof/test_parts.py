@@ -376,12 +376,12 @@ def test_the_positive_part_is_the_whole_of_it(count, monkeypatch):
         assert few.tail >= w[-12] - 1e-9
 
 
-def test_a_core_carries_what_lacks_on_the_cheapest_points():
+def test_acore_carries_what_lacks_on_the_cheapest_points():
     x, cost = np.array([0.1, 0.8, 0.5, 0.3]), np.array([1.0, 1.0, 1.0, 1.0])
-    D = elimination._core(x, cost, 0.7)
+    D = elimination.core(x, cost, 0.7)
     assert np.flatnonzero(D).tolist() == [1]
     assert x @ (D * x) == pytest.approx(0.7)
-    dear = elimination._core(x, np.array([1.0, 100.0, 1.0, 1.0]), 0.7)
+    dear = elimination.core(x, np.array([1.0, 100.0, 1.0, 1.0]), 0.7)
     assert np.flatnonzero(dear).tolist() == [2, 3]
     assert x @ (dear * x) == pytest.approx(0.7)
 
