@@ -88,9 +88,19 @@ class Loop:
 
     def __call__(self, *given: Any) -> Any:
         """Call the function; the first call loads or compiles it."""
+        self.load()
+        assert self._function is not None
+        return self._function(*given)
+
+    def load(self) -> None:
+        """Load or compile the function, unless this process has it."""
         if self._function is None:
             self._function = self.prepare()
-        return self._function(*given)
+
+    @property
+    def loaded(self) -> bool:
+        """Whether this process has the function."""
+        return self._function is not None
 
     def worth(self, seconds: float, limit: float | None = None) -> bool:
         """Whether to call the loop for work that takes numpy so many seconds; ask once per piece of work.

@@ -9,13 +9,13 @@ import numpy as np
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.compile import compiled, inlined
 
-ORDER = "intp[::1], intp[::1], intp[::1]"  # of elimination; starts of couplings; later points
+COUPLINGS = "intp[::1], intp[::1]"  # starts of couplings; later points
 ENDS = "Array(intp, 1, 'C', True), Array(intp, 1, 'C', True)"  # read-only, as the arrays of problems are
 SIGNATURES = {
     "add_bends": f"void({ENDS}, f8[::1], f8[:, ::1], f8[:, ::1], f8[:, ::1])",
-    "factorise": f"Tuple((f8[:, :, ::1], f8[:, ::1], f8[:, ::1]))({ORDER}, UniTuple(intp[::1], 3), f8[::1], "
+    "factorise": f"Tuple((f8[:, :, ::1], f8[:, ::1], f8[:, ::1]))({COUPLINGS}, UniTuple(intp[::1], 3), f8[::1], "
     "f8[::1], f8[:, ::1])",
-    "solve": f"void({ORDER}, Tuple((f8[:, :, ::1], f8[:, ::1], f8[:, ::1])), f8[:, ::1])",
+    "solve": f"void(intp[::1], {COUPLINGS}, Tuple((f8[:, :, ::1], f8[:, ::1], f8[:, ::1])), f8[:, ::1])",
 }
 
 Slots = tuple[Index, Index, Index]  # the point of each slot; the slots of each coupling: earlier, later point
@@ -56,6 +56,13 @@ def _invert(A: Array, least: float) -> None:  # pragma: no cover
             A[j, i] = entry
 
 
+@inlined
+def _copy(x: Array, i: int, y: Array, j: int) -> None:  # pragma: no cover
+    """Set row j of y to row i of x."""
+    for a in range(x.shape[1]):
+        y[j, a] = x[i, a]
+
+
 @compiled
 def add_bends(
     row: Index, column: Index, weight: Array, V: Array, E: Array, out: Array
@@ -75,11 +82,11 @@ def add_bends(
 
 @compiled
 def factorise(
-    order: Index, start: Index, later: Index, slots: Slots, weight: Array, diagonal: Array, g: Array
+    start: Index, later: Index, slots: Slots, weight: Array, diagonal: Array, g: Array
 ) -> Factors:  # pragma: no cover
     """Eliminate one point after the other; only the later points' own blocks are changed.
 
-    The block of point i begins as diagonal_i I plus the sum of weight_s g_s g_s' over its slots s.
+    Points are numbered in the order of elimination. The block of point i begins as diagonal_i I plus the sum of weight_s g_s g_s' over its slots s.
     """
     point, early, late = slots
     n, m, r = diagonal.shape[0], later.shape[0], g.shape[1]
@@ -93,10 +100,9 @@ def factorise(
             along = weight[s] * g[s, a]
             for b in range(a + 1):
                 blocks[i, a, b] += along * g[s, b]
-    for place in range(n):
-        i = order[place]
+    for i in range(n):
         _invert(blocks[i], diagonal[i])
-        for e in range(start[place], start[place + 1]):
+        for e in range(start[i], start[i + 1]):
             own, other, j, w = early[e], late[e], later[e], weight[early[e]]
             size = 0.0
             for a in range(r):
@@ -115,30 +121,32 @@ def factorise(
 
 @compiled
 def solve(order: Index, start: Index, later: Index, factors: Factors, x: Array) -> None:  # pragma: no cover
-    """Overwrite x (n x r) by the solution."""
+    """Overwrite x (n x r) by the solution; ``order`` has the row of x of each point."""
     inverse, multipliers, vectors = factors
     n, r = x.shape
-    for place in range(n):
-        i = order[place]
-        for e in range(start[place], start[place + 1]):
+    y, own = np.empty((n, r)), np.empty(r)
+    for i in range(n):
+        _copy(x, order[i], y, i)
+    for i in range(n):
+        for e in range(start[i], start[i + 1]):
             j, pull = later[e], 0.0
             for a in range(r):
-                pull += multipliers[e, a] * x[i, a]
+                pull += multipliers[e, a] * y[i, a]
             for a in range(r):
-                x[j, a] -= pull * vectors[e, a]
-    own = np.empty(r)
-    for place in range(n - 1, -1, -1):
-        i = order[place]
+                y[j, a] -= pull * vectors[e, a]
+    for i in range(n - 1, -1, -1):
         for a in range(r):
             entry = 0.0
             for b in range(r):
-                entry += inverse[i, a, b] * x[i, b]
+                entry += inverse[i, a, b] * y[i, b]
             own[a] = entry
-        for e in range(start[place], start[place + 1]):
+        for e in range(start[i], start[i + 1]):
             j, pull = later[e], 0.0
             for a in range(r):
-                pull += vectors[e, a] * x[j, a]
+                pull += vectors[e, a] * y[j, a]
             for a in range(r):
                 own[a] -= pull * multipliers[e, a]
         for a in range(r):
-            x[i, a] = own[a]
+            y[i, a] = own[a]
+    for i in range(n):
+        _copy(y, i, x, order[i])

@@ -33,7 +33,10 @@ STEPS, PER_NUMBER = 300, 1e-7  # steps of conjugate gradients that are saved; se
 
 
 class IncompleteHessian:
-    """The couplings of an incidence in their order of elimination; `at` factorises the Hessian at a point."""
+    """The couplings of an incidence in their order of elimination; `at` factorises the Hessian at a point.
+
+    All arrays follow this order, in which neighbours are close to each other in memory.
+    """
 
     def __init__(self, blocks: HessianBlocks) -> None:
         self.blocks = blocks
@@ -45,13 +48,18 @@ class IncompleteHessian:
         self.order = reverse_cuthill_mckee(sp.csr_matrix(graph + graph.T), True).astype(np.intp)
         place = np.empty(n, dtype=np.intp)
         place[self.order] = np.arange(n)
+        of_slot = place[blocks.point]
+        sequence = np.argsort(of_slot, kind="stable")
+        number = np.empty(sequence.size, dtype=np.intp)
+        number[sequence] = np.arange(sequence.size)
+        self.value, self.gather = blocks.value[sequence], blocks.gather[sequence]
         swapped = place[i] > place[j]
         early, late = first + swapped, first + 1 - swapped
-        sequence = np.argsort(place[blocks.point[early]], kind="stable")
-        early, late = early[sequence], late[sequence]
-        self.start = np.searchsorted(place[blocks.point[early]], np.arange(n + 1)).astype(np.intp)
-        self.later: Index = np.ascontiguousarray(blocks.point[late], dtype=np.intp)
-        self.slots = blocks.point, early.astype(np.intp), late.astype(np.intp)
+        by_place = np.argsort(of_slot[early], kind="stable")
+        early, late = early[by_place], late[by_place]
+        self.start = np.searchsorted(of_slot[early], np.arange(n + 1)).astype(np.intp)
+        self.later: Index = np.ascontiguousarray(of_slot[late])
+        self.slots = of_slot[sequence], number[early], number[late]
 
     @staticmethod
     def worth(blocks: HessianBlocks, rank: int, limit: float | None = None) -> bool:
@@ -62,14 +70,14 @@ class IncompleteHessian:
 
     def at(self, V: Array, diagonal: Array, bend: Array) -> Callable[[Array], Array]:
         """The map of G (n x r) to the inverse factors applied to G; for the arguments see the blocks."""
-        weight = np.maximum(bend, 0.0)[self.blocks.value]
-        graph = self.order, self.start, self.later
-        g = np.ascontiguousarray(self.blocks.gather @ V)
-        factors = FACTORISE(*graph, self.slots, weight, 2 * self.blocks.raised(diagonal), g)
+        weight = np.maximum(bend, 0.0)[self.value]
+        own = 2 * self.blocks.raised(diagonal)[self.order]
+        g = np.ascontiguousarray(self.gather @ V)
+        factors = FACTORISE(self.start, self.later, self.slots, weight, own, g)
 
         def inverse(G: Array) -> Array:
             out = np.array(G, order="C")
-            SOLVE(*graph, factors, out)
+            SOLVE(self.order, self.start, self.later, factors, out)
             return out
 
         return inverse

@@ -16,7 +16,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Matrix, norm_bound
-from npkl_models.linalg.owned import frozen
 from npkl_models.lowrank.edges import Convex, Derivatives, Met, WeightedLoss, Within
 from npkl_models.lowrank.factor.held import held_rows
 from npkl_models.lowrank.factor.incomplete import ADD_BENDS, PER_NUMBER, STEPS, IncompleteHessian
@@ -114,9 +113,6 @@ class FactorObjective:
         fast = bent and of.identity and ADD_BENDS.worth(STEPS * PER_NUMBER * V.size, self.limit)
         if fast:
             weight = point.bend * of.coefficient**2
-            ends = tuple(
-                frozen(np.ascontiguousarray(end, dtype=np.intp).view()) for end in (of.row, of.column)
-            )
             V = np.require(V, requirements=["C", "W"])
 
         def product(D: Array) -> Array:
@@ -125,7 +121,7 @@ class FactorObjective:
             out = S @ E
             out *= 2.0
             if fast:
-                ADD_BENDS(*ends, weight, V, np.require(E, requirements=["C", "W"]), out)
+                ADD_BENDS(*of.indices, weight, V, np.require(E, requirements=["C", "W"]), out)
             elif bent:
                 out += 2 * (self.bends(point.bend * self.incidence.along(V, E)) @ V)
             out = self.drop(out)

@@ -55,6 +55,7 @@ class BCDEngine(FactorEngine):
             self.cost = self.sweeper.cost
         self.row_seconds = ROW_COMPILED if self.sweeper.compiled else ROW_NUMPY
         self.adjoint = Adjoint(pairs.incidence)
+        pairs.incidence.compile(V.shape[1], options.time_limit)
         self.extrapolation = Extrapolation() if options.extrapolation else None
         self.primal_then = np.inf  # the primal residual at the last step of the multipliers
         self.row_multipliers: Array | None = None

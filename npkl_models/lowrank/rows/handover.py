@@ -38,7 +38,7 @@ CHEAP = 0.05  # if a factorisation for distances takes fewer seconds, Newton ste
 CHECK = 10  # sweeps from one prediction of the rest to the next
 STEPS, PRODUCTS, OVERHEAD = 20, 25.0, 4e-3  # Newton steps that may be needed; products, and seconds beside
 INNER, MORE = 15, 1.2  # steps of conjugate gradients in a Newton step between sweeps; their factor if slow
-BETWEEN = 5  # sweeps after each Newton step
+BETWEEN, LINES = 5, 2  # sweeps after each Newton step, if there are more columns than LINES
 CLOSER = 0.03  # residual below which Newton steps between sweeps may begin
 CLOSE, RISE = 1e-2, 0.03  # residual below which the least column may go; what it may cost, as a share of tol
 
@@ -138,12 +138,12 @@ class Handover:
         engine.note = f"last digits by Newton steps{', with sweeps between them' if self.mixed else ''}"
 
     def _sweep_between(self, finisher: BurerMonteiroEngine) -> None:
-        """Sweep a few times with the multipliers of the Newton steps; faint columns are dropped before."""
+        """Drop faint columns; then sweep a few times with the multipliers of the Newton steps."""
         engine = self.engine
         V = aligned(self._narrowed(finisher) if engine.options.rank == "auto" else engine.V.copy())
         f = finisher.f
         engine.model.follow([f.y[channel.part] for channel in f.channels], f.beta)
-        for _ in range(BETWEEN):
+        for _ in range(BETWEEN if V.shape[1] > LINES else 0):  # rows of few numbers hardly turn
             engine.sweeper.run(V)
             engine.work += engine.sweep_seconds()
         finisher.move_to(V)
