@@ -10,7 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.certify.congruence import positive_definite
-from npkl_models.certify.repairs import balanced, best_repair, diagonal_price
+from npkl_models.certify.lifting import LIFTED, lifted
+from npkl_models.certify.repairs import NO_NEED, balanced, best_repair, diagonal_price
 from npkl_models.certify.slater import Interior
 from npkl_models.errors import ProblemError, UnsupportedError, chosen
 from npkl_models.linalg import UNIT, Array, LowRankUpdate, Matrix, dense, norm_bound
@@ -28,6 +29,7 @@ from npkl_models.proof.positive import FULL, LARGEST, SHARE, positive_part
 
 AMPLE = 0.5  # share of the tolerance: a bound this close to the objective is good enough
 SMALL = 0.01  # share of the tolerance: an inner product of factor and slack below it does no harm
+LIFTING = 0.25  # share of the tolerance that raising the slack on the range of the factor may cost
 SPARE = 0.95  # share of the unused tolerance that raising the slack's diagonal may cost
 BACKWARD = 16  # units of roundoff, times the order: error of LAPACK's eigenvalues, relative to the norm
 
@@ -107,7 +109,16 @@ def bound_from(
         error += 4 * UNIT * size if y is not given else 0.0
         spare = demand.tol * problem.size(2 * objective) - max(objective + problem.conjugate_sum(y), 0.0)
         query = replace(query, price=diagonal_price(problem, y), allowance=SPARE * spare)
+    margin = 0.0
+    if problem.basis is None and problem.n > DENSE_CHOLESKY and query.price is None:
+        raised = lifted(problem, y, V, LIFTING * demand.tol * problem.size(objective))
+        if raised is not None:
+            margin = 0.5 * raised.level
+            y, S, error = raised.y, raised.S - margin * sp.eye_array(problem.n, format="csr"), raised.error
+            error += 4 * UNIT * (norm_bound(S) + margin)
+            query = replace(query, accuracy=margin)
     found = min_eigenvalue(S, W, query)
+    found = replace(found, lower=found.lower + margin, estimate=found.estimate + margin)
     lower = found.lower - error
     shortfall = max(0.0, 2 * UNIT * (abs(lower) + R.shift) - (lower + R.shift)) if lower > -np.inf else np.inf
     wanted = objective - AMPLE * demand.tol * problem.size(objective)
@@ -115,6 +126,7 @@ def bound_from(
         shortfall = 0.0 if positive_definite(problem, y, dense(S)) else shortfall
     repair, bound, y = best_repair(problem, y, shortfall, upper, found.raised, demand.inside, wanted)
     rigour: Rigour = found.rigour if np.isfinite(bound) else "none"
+    repair = LIFTED if margin > 0 and repair == NO_NEED else repair
     return Dual(bound, rigour, repair, y, found, R.shift + _kappa(R.spectral, S, W))
 
 

@@ -31,6 +31,7 @@ from npkl_models.model.rounding import multiplier_sizes, paid, raised
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 
+NO_NEED = "none needed"
 NO_REPAIR = "no repair applies"
 NO_SPECTRUM = "the slack's spectrum has no bound"
 Repaired = tuple[float, Multipliers] | None
@@ -47,7 +48,7 @@ def best_repair(
     `DIAGONAL` are still tried.
     """
     if eps == 0.0 and local is None:
-        return "none needed", -paid(problem, y), y
+        return NO_NEED, -paid(problem, y), y
     best: tuple[str, float, Multipliers] = (NO_REPAIR, float("-inf"), y)
     if not np.isfinite(eps):
         return (NO_SPECTRUM, *best[1:])

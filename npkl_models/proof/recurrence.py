@@ -238,8 +238,16 @@ class Deflation:
         return low
 
     def rounding(self, upper: float) -> float:
-        """How far rounding in the deflation may move a bound, if |S| <= ``upper``."""
-        return 4 * (self.Q.shape[0] + self.products + 8 * (self.size + 4)) * UNIT * upper
+        """How far rounding in the deflation may move a bound, if |S| <= ``upper``.
+
+        A column of SQ errs by at most ``products`` units of roundoff times |S|, and the rotations err by a
+        multiple of k. Sums over n numbers err by n units of roundoff times the norm of such a column, which
+        is nearly zero. For an eigenvalue t of the whole, what Q lacks in orthonormality counts |t| times.
+        """
+        columns = self.inner**2 + self.across.diagonal()
+        column = float(np.sqrt(np.max(columns, initial=0.0) * self.size))
+        few = self.products + 8 * (self.size + 4)
+        return 4 * UNIT * (few * upper + (self.Q.shape[0] + few) * column)
 
     def lowest(self) -> Array:
         """The unit vector of the smallest inner eigenvalue."""
