@@ -26,6 +26,7 @@ from npkl_models.lowrank.tolerances import PATIENCE, SLOW
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.engine import Engine
+from npkl_models.solve.looks import FALLING
 from npkl_models.solve.watch import logger
 
 DEAD = 1e-9  # sweeps keep columns above this share of the top eigenvalue
@@ -33,6 +34,7 @@ SMALL = 1e-14  # the same share after a column was added, because a new column s
 FADING = 1e-4  # the same share before Newton steps alone: for them, vanishing columns are a null space
 NEAR = 1e-3  # Newton steps alone may take over below this residual
 TRIAL, GAINED = 20, 0.5  # sweeps go on if, after so many Newton steps, more than this share is left
+AGAIN = 2  # after a trial in vain, the next one comes when there have been so many times as many sweeps
 TRIAL_APART = 200  # the same number of Newton steps for distances, where gains come later
 CHEAP = 0.05  # if a factorisation for distances takes fewer seconds, Newton steps may take over earlier
 CHECK = 10  # sweeps from one prediction of the rest to the next
@@ -80,7 +82,7 @@ class Handover:
         entries = pairs.apart is None and not isinstance(pairs, Comparisons)
         self.mixed = entries and problem.basis is None and engine.radius is None
         self.far = pairs.distances and dense_step(problem) < CHEAP  # Newton steps may take over far away
-        self.allowed = engine.options.newton
+        self.total, self.begin_after = 0, 0 if engine.options.newton else np.inf  # in sweeps
         self.restart()
 
     def restart(self) -> None:
@@ -93,16 +95,17 @@ class Handover:
     def after_sweep(self) -> None:
         """Count a sweep, and begin Newton steps if the sweeps have become slow."""
         self.sweeps += 1
+        self.total += 1
         residual = self.engine.residual
         slow = self.mixed and self.sweeps % CHECK == 0 and self._long(residual) and residual < CLOSER
         if self.sweeps % PATIENCE == 0:
             slow |= residual > SLOW * self.then and (residual < NEAR or self.far)
             self.then = residual
-        if slow and self.allowed and self.engine.model.exact:
+        if slow and self.total >= self.begin_after and self.engine.model.exact:
             self._begin()
 
     def step(self) -> None:
-        """A Newton step, and sweeps after it; return to sweeps for good if Newton steps gain too little."""
+        """A Newton step, and sweeps after it; return to sweeps if Newton steps gain too little."""
         engine, finisher = self.engine, self.finisher
         assert finisher is not None
         engine.follow(finisher)
@@ -166,11 +169,11 @@ class Handover:
         return least if rise <= RISE * engine.options.tol * engine.problem.size(engine.objective) else V
 
     def _return_if_worse(self) -> None:
-        """Return to sweeps for good if the last Newton steps have not reduced the residual enough.
+        """Return to sweeps if the last Newton steps have reduced neither residual nor objective enough.
 
         The Hessian may be nearly singular along many directions (many cannot-links, few must-links). Then a
         Newton step takes hundreds of products and gains little or nothing. The point with the smaller
-        objective is kept.
+        objective is kept. Newton steps may begin again once there have been twice as many sweeps.
         """
         engine = self.engine
         if self.before is None:
@@ -180,9 +183,10 @@ class Handover:
         if steps + 1 < (TRIAL_APART if engine.pairs.distances else TRIAL):
             return
         lower = engine.objective < objective
+        falls = engine.objective < objective - FALLING * engine.options.tol * engine.problem.size(objective)
         self.before = engine.V.copy(), engine.objective, engine.residual, 0
-        if engine.residual > GAINED * residual:
+        if engine.residual > GAINED * residual and not falls:
             logger.info("sweep %d: Newton steps gain nothing, sweeps go on", self.sweeps)
             self.restart()
-            self.allowed = False
+            self.begin_after = AGAIN * self.total
             engine.take_up(engine.V if lower else V)
