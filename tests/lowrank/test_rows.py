@@ -1,5 +1,7 @@
 """Colouring, tables, and the exact minimisation over rows against brute force."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -341,12 +343,13 @@ def test_a_forced_kernel_says_what_it_cannot_do(small):
 
 
 def test_newton_steps_that_lose_what_the_sweeps_had_are_taken_back(monkeypatch):
-    """After TRIAL of them; the sweeps then go on to the end, without another attempt."""
+    """After TRIAL of them; the next attempt comes when there have been twice as many sweeps."""
     from npkl_models.lowrank.factor.burer_monteiro import BurerMonteiroEngine
     from npkl_models.lowrank.rows import handover
 
-    taken = []
+    taken, begun, begin = [], [], handover.Handover._begin
     monkeypatch.setattr(BurerMonteiroEngine, "iterate", lambda self: taken.append(self))
+    monkeypatch.setattr(handover.Handover, "_begin", lambda self: (begun.append(self.total), begin(self)))
     for name, value in {"PATIENCE": 5, "NEAR": 1.0, "SLOW": 1e-9, "BETWEEN": 0}.items():
         monkeypatch.setattr(handover, name, value)  # begin early, and gain nothing
     monkeypatch.setattr(handover, "drop_faint_columns", lambda V: V.copy())
@@ -354,8 +357,9 @@ def test_newton_steps_that_lose_what_the_sweeps_had_are_taken_back(monkeypatch):
     problem = nm.pcp(nm.laplacian(data.X, 5, shift=0.1), nm.Pairs.from_labels(data.y, 90, 90, 0))
     found = problem.solve("bcd")
     assert found.status is nm.Status.OPTIMAL
-    assert len(taken) == handover.TRIAL
-    assert len({id(engine) for engine in taken}) == 1
+    assert len(taken) == handover.TRIAL * len(begun)
+    assert len(begun) > 1
+    assert all(later >= 2 * earlier for earlier, later in itertools.pairwise(begun))
     assert "Newton" not in found.message
 
 

@@ -1,5 +1,7 @@
 """Low eigenvectors on few points: eliminated, deflated and raised."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -160,3 +162,25 @@ def test_raising_reaches_its_floor_or_leaves_all_as_it_was():
     assert raise_diagonal(held, W, floor, price, 10.0)
     assert held.raised.any()
     assert np.linalg.eigvalsh(W.T @ (held @ W))[0] >= 0.9 * floor
+
+
+def test_a_quick_run_raises_a_low_vector_of_the_factor_if_that_can_be_paid(beyond_cholesky):
+    """The range of the factor holds a negative vector on few points, mixed with a vector on all points."""
+    S, V, members = weak_groups()
+    own = np.zeros(S.shape[0])
+    own[members[0]] = 1 / np.sqrt(members[0].size)
+    S = S - 3e-5 * sp.diags_array((own > 0).astype(float), format="csr")
+    mixed = np.column_stack([V[:, 0] / np.sqrt(V.size) + own, V[:, 0] / np.sqrt(V.size) - own])
+    least = float(np.linalg.eigvalsh(S.toarray())[0])
+    assert least < -1e-5
+    price = np.ones(S.shape[0])
+    query = Query(accuracy=1e-8, quick=True, price=price, allowance=0.1, random_state=0)
+    found = bounds.min_eigenvalue(S, mixed, query)
+    assert found.rigour == "probable"
+    assert found.raised is not None
+    assert 0 < price @ found.raised <= 0.1
+    true = float(np.linalg.eigvalsh((S + sp.diags_array(found.raised)).toarray())[0])
+    assert -1e-6 <= found.lower <= true + 1e-12
+    poor = bounds.min_eigenvalue(S, mixed, replace(query, allowance=1e-6))
+    assert (poor.lower, poor.rigour) == (-np.inf, "estimated")
+    assert poor.estimate == pytest.approx(least, rel=0.3)

@@ -268,14 +268,14 @@ def test_a_long_run_is_given_up_once_where_what_it_found_is_local():
 
 
 def test_a_basis_of_everything_needs_no_run():
-    """The bound then is the lowest inner eigenvalue less rounding: 4 (n + longest row + 8 (k + 4)) units."""
+    """The bound then is the lowest inner eigenvalue less rounding."""
     nothing = sp.csr_array((4, 4))
     found, hint = lanczos.by_lanczos(nothing, np.eye(4), Query(random_state=0), 10)
     assert (found.lower, found.estimate, found.rigour, hint) == (0.0, 0.0, "proved", None)
     A = sp.csr_array(np.diag([4.0, -3.0, 2.0, 5.0]))
     held = Deflation(A, np.eye(4), np.inf)
     np.testing.assert_array_equal(held.inner, [-3, 2, 4, 5])
-    assert held.rounding(5.0) == near(4 * (4 + 1 + 64) * 2.0**-53 * 5)
+    assert held.rounding(5.0) == near(4 * 2.0**-53 * ((1 + 64) * 5 + (4 + 1 + 64) * 5 * 2))
 
 
 def test_a_basis_of_everything_pays_for_its_coupling(monkeypatch):
