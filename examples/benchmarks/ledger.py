@@ -37,6 +37,7 @@ CASES = [  # formulation, gamma, shift
     ("pcp", 0.01, 0.0),
     ("pcp", 100.0, 0.0),
     ("npkl", 1.0, 0.1),
+    ("npkl", 1.0, 0.0),
 ]
 
 
