@@ -52,8 +52,8 @@ class Certificate(Owner):
     repair : str
         How y was made feasible: "none needed", "shift", "scale", "stretch", "rows", "equality shift",
         "distances", "trace bound", "Slater point", "anchored points (...)", "centred kernels (...)",
-        "no multipliers", "positive multipliers", "regulariser" (the support function absorbs the negative
-        part), "numbers out of range", "no repair applies" or "the slack's spectrum has no bound". "local
+        "lifted on the factor's range", "no multipliers", "positive multipliers", "regulariser" (the support
+        function absorbs the negative part), "numbers out of range", "no repair applies" or "the slack's spectrum has no bound". "local
         shift" and the like mean that the diagonal was raised more on a few points than on others. "local
         scale" means that multipliers around a few points were scaled, alone or before another repair.
     failure_probability : float
