@@ -32,6 +32,7 @@ from npkl_models.model.terms import Multipliers
 EARLY = 1.5
 BETA_GROWTH = 2.0
 BETA_MAX = 1e4
+SOFTER = 30.0  # beta is divided by it when a column is added: the row problems of a stiff model are slow
 ROW_LEFT = 3e-3  # seconds of a row that compiled code leaves to numpy
 PRODUCTS = 3.0  # products in a sweep and in the evaluation after it
 NARROW_EVERY = 20  # sweeps from one search for columns to drop to the next
@@ -48,6 +49,7 @@ class BCDEngine(FactorEngine):
     ) -> None:
         self.problem, self.pairs, self.options = problem, pairs, options
         self.model = first_model(problem, pairs, cold)
+        self.first_beta = self.model.beta
         self.radius = problem.regularizer.row_radius
         self.sweeper = self.make_sweeper()
         self.cost: Matrix | LowRankUpdate = threaded(problem.cost)
@@ -90,6 +92,9 @@ class BCDEngine(FactorEngine):
 
     def grow(self, direction: Array) -> bool:
         grows = super().grow(direction)
+        if grows and self.handover.mixed and not self.model.smooth:
+            self.model.beta = max(self.model.beta / SOFTER, min(self.first_beta, self.model.beta))
+            self.primal_then = np.inf
         if grows:
             self.restart(widened(self.problem, self.V))
         self.grown |= grows
