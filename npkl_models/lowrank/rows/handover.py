@@ -41,7 +41,7 @@ CHECK = 10  # sweeps from one prediction of the rest to the next
 STEPS, PRODUCTS, OVERHEAD = 20, 25.0, 4e-3  # Newton steps that may be needed; products, and seconds beside
 INNER, MORE = 15, 1.2  # steps of conjugate gradients in a Newton step between sweeps; their factor if slow
 BETWEEN, LINES = 5, 2  # sweeps after each Newton step, if there are more columns than LINES
-CLOSER = 0.03  # residual below which Newton steps between sweeps may begin
+CLOSER, ENDURED = 0.03, 200  # residual below which Newton steps between sweeps may begin; or so many sweeps
 CLOSE, RISE = 1e-2, 0.03  # residual below which the least column may go; what it may cost, as a share of tol
 
 
@@ -97,7 +97,8 @@ class Handover:
         self.sweeps += 1
         self.total += 1
         residual = self.engine.residual
-        slow = self.mixed and self.sweeps % CHECK == 0 and self._long(residual) and residual < CLOSER
+        slow = self.mixed and self.sweeps % CHECK == 0 and self._long(residual)
+        slow &= residual < CLOSER or self.sweeps >= ENDURED
         if self.sweeps % PATIENCE == 0:
             slow |= residual > SLOW * self.then and (residual < NEAR or self.far)
             self.then = residual
