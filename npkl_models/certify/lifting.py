@@ -6,11 +6,11 @@ cost, the second a factorisation. Here the multipliers move a little, such that 
 of the factor.
 
 Let Q be an orthonormal basis of this range. A change d of the multipliers changes Q'SQ by
-A(d) = sum d_e Q'M_e Q. A change with A(d) > 0 is sought as a strategy of the game max_d min_W <W, A(d)>, where
-W is positive semidefinite with trace one. The answer to W is the gradient |y_e| <M_e, QWQ'>, moved into the
-domain. Multipliers that are zero stay so: they belong to losses that are zero, and any change of them costs
-at first order what the loss has to spare. W is updated by multiplicative weights (Arora & Kale, STOC 2007). Domains are convex, so the mean of
-all answers is a strategy, too.
+A(d) = sum d_e Q'M_e Q. A change with A(d) > 0 is sought as a strategy of the game max_d min_W <W, A(d)>,
+where W is positive semidefinite with trace one. The answer to W is the gradient |y_e| <M_e, QWQ'>, moved into
+the domain. Multipliers that are zero stay so: they belong to losses that are zero, and any change of them
+costs at first order what the loss has to spare. W is updated by multiplicative weights (Arora & Kale, STOC
+2007). Domains are convex, so the mean of all answers is a strategy, too.
 """
 
 from __future__ import annotations
@@ -51,14 +51,13 @@ def lifted(problem: Statement, y: Multipliers, V: Array, budget: float) -> Lifte
     if floor > SINGULAR * norm_bound(problem.cost) or not V.any() or not budget > 0:
         return None
     Q = orthonormal_range(V)
-    found = _ascent(problem, y, Q)
+    found = _ascent(problem, y, Q) if Q.shape[1] else None
     if found is None:
         return None
     top, rise = found
     before, dearer = rounding.paid(problem, y), rounding.paid(problem, top)
-    share = min(budget / (rise * float(np.sum(V**2))), 1.0)
-    if dearer > before:  # the price is convex
-        share = min(share, budget / (dearer - before))
+    costs = rise * float(np.sum(V**2)), dearer - before  # the price is convex
+    share = min((budget / cost for cost in costs if cost > budget), default=1.0)
     moved = projected(problem, _towards(problem, y, top, share))
     S, error = rounding.slack(problem, moved)
     level = float(np.linalg.eigvalsh(symmetrize(Q.T @ (S @ Q)))[0])

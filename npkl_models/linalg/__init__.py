@@ -56,7 +56,7 @@ class LowRankUpdate:
         return LowRankUpdate(self.S * factor, self.W, self.mu * factor)
 
     def __matmul__(self, X: Array) -> Array:
-        inner = summed(self.W, X) if X.ndim == 1 else self.W.T @ X
+        inner = summed(self.W, X) if X.ndim == 1 else summed_products(self.W, X)
         return self.S @ X + (self.W * self.mu) @ inner
 
 
@@ -76,6 +76,14 @@ def summed(Q: Array, x: Array) -> Array:
     else:
         total = np.einsum("kmb,mb->km", Q.T[:, :whole].reshape(size, count, step), parts).sum(axis=1)
     return total + last
+
+
+def summed_products(Q: Array, X: Array) -> Array:
+    """Q'X for Q (n x k) and X (n x m), in sums of `chunk` products as in `summed`."""
+    out, step = np.zeros((Q.shape[1], X.shape[1])), chunk(len(X))
+    for first in range(0, len(X), step):
+        out += Q[first : first + step].T @ X[first : first + step]
+    return out
 
 
 def dense(A: Matrix) -> Array:

@@ -84,7 +84,7 @@ class Incidence:
             return (V @ U.T)[self.row, self.column]
         if self.row.size * V.shape[1] <= CACHED:
             return np.einsum("er,er->e", V[self.row], U[self.column])
-        if INNER.loaded:
+        if INNER.loaded and V.shape == U.shape and len(V) == self.n:  # the loop checks no index
             out = np.empty(self.row.size)
             INNER(*self.indices, *(np.require(part, float, ["C", "W"]) for part in (V, U)), out)
             return out

@@ -145,9 +145,7 @@ def _of_product(S: Matrix, upper: float) -> float:
     to rounding, and then B'B x is |S| diag(k)^2 |S| x.
     """
     if isinstance(S, LowRankUpdate):
-        n, k = S.W.shape
-        sums = (chunk(n) + n // chunk(n) + k + 4) * np.sqrt(max(k, 1))
-        return _of_product(S.S, upper) + 1.01 * float(sums * np.max(np.abs(S.mu), initial=0.0)) * UNIT
+        return _of_product(S.S, upper) + _of_update(S)
     whole: Any = getattr(S, "whole", S)
     if not sp.issparse(whole):
         return longest_row(S) * UNIT * upper
@@ -162,6 +160,15 @@ def _of_product(S: Matrix, upper: float) -> float:
         bound = min(bound, float(np.max(y / x)))
         x = np.maximum(y / max(float(y.max()), 1e-300), 1e-3)
     return 1.01 * float(np.sqrt(bound)) * unit * UNIT
+
+
+def _of_update(S: Matrix) -> float:
+    """The part of the error of S q that the sums over all points in a low-rank update make."""
+    if not isinstance(S, LowRankUpdate):
+        return 0.0
+    n, k = S.W.shape
+    sums = (chunk(n) + n // chunk(n) + k + 4) * np.sqrt(max(k, 1))
+    return 1.01 * float(sums * np.max(np.abs(S.mu), initial=0.0)) * UNIT
 
 
 NEAR_NULL = 1e-3  # share of the norm: a direction q with a larger |S q| is not deflated
@@ -240,14 +247,17 @@ class Deflation:
     def rounding(self, upper: float) -> float:
         """How far rounding in the deflation may move a bound, if |S| <= ``upper``.
 
-        A column of SQ errs by at most ``products`` units of roundoff times |S|, and the rotations err by a
-        multiple of k. Sums over n numbers err by n units of roundoff times the norm of such a column, which
-        is nearly zero. For an eigenvalue t of the whole, what Q lacks in orthonormality counts |t| times.
+        A column of SQ errs by at most ``products`` units of roundoff times |S|, and by the sums of a low-rank
+        update; k columns together by root k times as much. Rotations of Q by k columns err by up to k^2
+        units. Sums over n numbers err by n units times the norm of such a column, which is nearly zero. For
+        an eigenvalue t of the whole, what Q lacks in orthonormality counts |t| times.
         """
-        columns = self.inner**2 + self.across.diagonal()
-        column = float(np.sqrt(np.max(columns, initial=0.0) * self.size))
-        few = self.products + 8 * (self.size + 4)
-        return 4 * UNIT * (few * upper + (self.Q.shape[0] + few) * column)
+        k, root = self.size, float(np.sqrt(self.size))
+        turns = max(8.0 * (k + 4), 0.25 * k**2)
+        few = max(1.0, 0.5 * root) * self.products + turns
+        columns = root * float(np.sqrt(np.sum(self.inner**2 + self.across.diagonal())))
+        sums = 4 * UNIT * (self.Q.shape[0] + few) + self.left
+        return 4 * UNIT * few * upper + 2 * root * _of_update(self.S) + sums * columns
 
     def lowest(self) -> Array:
         """The unit vector of the smallest inner eigenvalue."""

@@ -42,7 +42,7 @@ def test_a_problem_without_a_shift_is_certified(request, monkeypatch, loss, gamm
     assert least > -1e-13
     assert P.dual_bound(found.multipliers) >= found.bound - 1e-9 * abs(found.bound)
     monkeypatch.setattr(certificate, "lifted", lambda *given: None)
-    assert not nm.certify(P, best.V, best.multipliers, random_state=0).repair == LIFTED
+    assert nm.certify(P, best.V, best.multipliers, random_state=0).repair != LIFTED
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "absolute", "logistic"])
@@ -80,3 +80,12 @@ def test_a_point_that_is_not_optimal_is_not_certified(beyond_cholesky):
     found = nm.certify(P, worse, random_state=0)
     assert found.bound <= best.certificate.upper
     assert not found.certifies(1e-3)
+
+
+@pytest.mark.parametrize("length", [1e-200, 1e-170])
+def test_a_factor_whose_squares_underflow_is_no_obstacle(beyond_cholesky, length):
+    P = unshifted("hinge")
+    V = length * np.random.default_rng(0).normal(size=(600, 3))
+    found = nm.certify(P, V, random_state=0)
+    assert not found.certifies(1e-3)
+    assert found.bound <= found.upper

@@ -79,8 +79,9 @@ def test_a_deflation_is_a_block_of_the_matrix():
     low = held.lowest()
     assert low @ S @ low == pytest.approx(held.inner[0])
     np.testing.assert_allclose(held.remove(np.arange(20.0)), P @ np.arange(20.0), atol=1e-12)
-    few, column = 20 + 8 * 8, np.sqrt(4 * np.max(np.sum((S @ held.Q) ** 2, axis=0)))
-    assert held.rounding(2.0) == pytest.approx(4 * UNIT * (few * 2 + (20 + few) * column), rel=1e-9, abs=0)
+    few, columns = 20 + 8 * 8, 2 * np.linalg.norm(S @ held.Q)
+    expected = 4 * UNIT * (few * 2 + (20 + few) * columns) + held.left * columns
+    assert held.rounding(2.0) == pytest.approx(expected, rel=1e-9, abs=0)
     c = float(np.linalg.eigvalsh(np.linalg.svd(P)[0][:, :16].T @ S @ np.linalg.svd(P)[0][:, :16])[0])
     t = held.whole(c)  # the block matrix of that c has this smallest eigenvalue
     inside = np.diag(held.inner - t) - held.across / (c - t)
@@ -377,7 +378,7 @@ def test_the_positive_part_is_the_whole_of_it(count, monkeypatch):
         assert few.tail >= w[-12] - 1e-9
 
 
-def test_acore_carries_what_lacks_on_the_cheapest_points():
+def test_a_core_carries_what_lacks_on_the_cheapest_points():
     x, cost = np.array([0.1, 0.8, 0.5, 0.3]), np.array([1.0, 1.0, 1.0, 1.0])
     D = elimination.core(x, cost, 0.7)
     assert np.flatnonzero(D).tolist() == [1]

@@ -1,12 +1,14 @@
 """What rounding costs a randomised bound: little enough that large graphs can pay, and never too little."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from problems import weak_groups
 
 from npkl_models.certify import bounds as certificate
-from npkl_models.linalg import longest_row, norm_bound
+from npkl_models.linalg import LowRankUpdate, longest_row, norm_bound, orthonormal_range
 from npkl_models.proof import bounds, localised
 from npkl_models.proof.eigenbound import Query
 from npkl_models.proof.elimination import Elimination
@@ -119,3 +121,24 @@ def test_a_run_that_sees_nothing_leaves_the_norm(monkeypatch):
     found = bounds.min_eigenvalue(S, V, Query(accuracy=1e-9, failure_probability=1e-200))
     assert -1.001 * norm_bound(S) <= found.lower <= true
     assert found.rigour == "proved"
+
+
+@pytest.mark.parametrize("n", [300_007, 3_000_017])
+def test_a_low_rank_update_sums_over_all_points_with_little_rounding(n):
+    """S = ww' - I has the eigenvector w; sums of n equal terms err the same way again and again."""
+    w = np.full((n, 1), n**-0.5)
+    S = LowRankUpdate(-sp.eye_array(n, format="csr"), w, np.ones(1))
+    exact = n * Fraction(float(w[0, 0])) ** 2 - 1
+    held = Deflation(S, w, np.inf)
+    assert abs(held.inner[0] - float(exact)) <= held.rounding(norm_bound(S)) < 1e-11
+
+
+def test_the_allowance_for_rounding_covers_a_basis_of_many_columns():
+    rng = np.random.default_rng(0)
+    A = sp.random_array((600, 600), density=0.01, rng=rng, format="csr")
+    S = sp.csr_array(A @ A.T)
+    V = np.linalg.eigh(S.toarray())[1][:, :80] * 10.0 ** rng.uniform(-5, 0, 80)
+    held = Deflation(S, orthonormal_range(V), np.inf)
+    q = held.Q.astype(np.longdouble)
+    off = q.T @ (S.toarray().astype(np.longdouble) @ q) - np.diag(held.inner)
+    assert np.linalg.norm(off.astype(float), 2) <= held.rounding(norm_bound(S)) < 1e-10

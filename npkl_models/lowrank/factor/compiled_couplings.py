@@ -13,8 +13,8 @@ COUPLINGS = "intp[::1], intp[::1]"  # starts of couplings; later points
 ENDS = "Array(intp, 1, 'C', True), Array(intp, 1, 'C', True)"  # read-only, as the arrays of problems are
 SIGNATURES = {
     "add_bends": f"void({ENDS}, f8[::1], f8[:, ::1], f8[:, ::1], f8[:, ::1])",
-    "factorise": f"Tuple((f8[:, :, ::1], f8[:, ::1], f8[:, ::1]))({COUPLINGS}, UniTuple(intp[::1], 3), f8[::1], "
-    "f8[::1], f8[:, ::1])",
+    "factorise": f"Tuple((f8[:, :, ::1], f8[:, ::1], f8[:, ::1]))({COUPLINGS}, UniTuple(intp[::1], 3), "
+    "f8[::1], f8[::1], f8[:, ::1])",
     "solve": f"void(intp[::1], {COUPLINGS}, Tuple((f8[:, :, ::1], f8[:, ::1], f8[:, ::1])), f8[:, ::1])",
 }
 
@@ -86,7 +86,8 @@ def factorise(
 ) -> Factors:  # pragma: no cover
     """Eliminate one point after the other; only the later points' own blocks are changed.
 
-    Points are numbered in the order of elimination. The block of point i begins as diagonal_i I plus the sum of weight_s g_s g_s' over its slots s.
+    Points are numbered in the order of elimination. The block of point i begins as diagonal_i I plus the sum
+    of weight_s g_s g_s' over its slots s.
     """
     point, early, late = slots
     n, m, r = diagonal.shape[0], later.shape[0], g.shape[1]
