@@ -103,20 +103,9 @@ def bound_from(
         return _finite(problem, y, S, error, W, objective, demand)
     tau = trace_bound(problem, upper) if diagonal_price(problem, y) is None else 0.0
     query = demand.query(problem, objective, W, S, tau if np.isfinite(tau) else 0.0)
-    if problem.basis is None and problem.n > DENSE_CHOLESKY:
-        size, given = norm_bound(S), y
-        y, S = balanced(problem, y, V, S, SMALL * demand.tol * problem.size(objective))
-        error += 4 * UNIT * size if y is not given else 0.0
-        spare = demand.tol * problem.size(2 * objective) - max(objective + problem.conjugate_sum(y), 0.0)
-        query = replace(query, price=diagonal_price(problem, y), allowance=SPARE * spare)
     margin = 0.0
-    if problem.basis is None and problem.n > DENSE_CHOLESKY and query.price is None:
-        raised = lifted(problem, y, V, LIFTING * demand.tol * problem.size(objective))
-        if raised is not None:
-            margin = 0.5 * raised.level
-            y, S, error = raised.y, raised.S - margin * sp.eye_array(problem.n, format="csr"), raised.error
-            error += 4 * UNIT * (norm_bound(S) + margin)
-            query = replace(query, accuracy=margin)
+    if problem.basis is None and problem.n > DENSE_CHOLESKY:
+        y, S, error, query, margin = _moved(problem, y, V, S, error, objective, (demand, query))
     found = min_eigenvalue(S, W, query)
     found = replace(found, lower=found.lower + margin, estimate=found.estimate + margin)
     lower = found.lower - error
@@ -128,6 +117,31 @@ def bound_from(
     rigour: Rigour = found.rigour if np.isfinite(bound) else "none"
     repair = LIFTED if margin > 0 and repair == NO_NEED else repair
     return Dual(bound, rigour, repair, y, found, R.shift + _kappa(R.spectral, S, W))
+
+
+def _moved(
+    problem: Statement, y: Multipliers, V: Array, S: Matrix, error: float, objective: float,
+    asked: tuple[Demand, Query],
+) -> tuple[Multipliers, Matrix, float, Query, float]:  # fmt: skip
+    """Multipliers that are easier to prove at large orders, and their slack less a margin, with its error.
+
+    The query has the price of raising the diagonal. Without a price, the slack is lifted, if possible.
+    """
+    demand, query = asked
+    size, given = norm_bound(S), y
+    y, S = balanced(problem, y, V, S, SMALL * demand.tol * problem.size(objective))
+    error += 4 * UNIT * size if y is not given else 0.0
+    spare = demand.tol * problem.size(2 * objective) - max(objective + problem.conjugate_sum(y), 0.0)
+    query = replace(query, price=diagonal_price(problem, y), allowance=SPARE * spare)
+    if query.price is not None:
+        return y, S, error, query, 0.0
+    higher = lifted(problem, y, V, LIFTING * demand.tol * problem.size(objective))
+    if higher is None:
+        return y, S, error, query, 0.0
+    margin = 0.5 * higher.level
+    S = higher.S - margin * sp.eye_array(problem.n, format="csr")
+    error = higher.error + 4 * UNIT * (norm_bound(S) + margin)
+    return higher.y, S, error, replace(query, accuracy=margin), margin
 
 
 def _critical(problem: Statement, found: EigenBound, error: float) -> bool:

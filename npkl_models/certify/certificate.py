@@ -53,9 +53,10 @@ class Certificate(Owner):
         How y was made feasible: "none needed", "shift", "scale", "stretch", "rows", "equality shift",
         "distances", "trace bound", "Slater point", "anchored points (...)", "centred kernels (...)",
         "lifted on the factor's range", "no multipliers", "positive multipliers", "regulariser" (the support
-        function absorbs the negative part), "numbers out of range", "no repair applies" or "the slack's spectrum has no bound". "local
-        shift" and the like mean that the diagonal was raised more on a few points than on others. "local
-        scale" means that multipliers around a few points were scaled, alone or before another repair.
+        function absorbs the negative part), "numbers out of range", "no repair applies" or "the slack's
+        spectrum has no bound". "local shift" and the like mean that the diagonal was raised more on a few
+        points than on others. "local scale" means that multipliers around a few points were scaled, alone or
+        before another repair.
     failure_probability : float
         Probability that a "probable" bound fails.
     violation : float

@@ -5,3 +5,4 @@ INEXACT = 0.3  # a smooth problem is solved to this share of the residual before
 HALVED = 20  # the largest number of times that the step of a row is halved
 ROUNDING = 1e-14  # a smaller relative change of the objective of a row counts as rounding
 DENSE_SHARE = 0.2  # a cost with more than this share of stored entries counts as dense
+SOFTER = 30.0  # beta is divided by it beside kinks at a new column: a stiff model is slow there

@@ -18,7 +18,7 @@ from npkl_models.lowrank.factor.objective import FactorObjective, Point
 from npkl_models.lowrank.factor.rank import FactorEngine, drop_null_columns, starting_factor
 from npkl_models.lowrank.factor.restored import RestoredNewton
 from npkl_models.lowrank.options import BurerMonteiroOptions
-from npkl_models.lowrank.tolerances import INEXACT, PATIENCE, SLOW
+from npkl_models.lowrank.tolerances import INEXACT, PATIENCE, SLOW, SOFTER
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.solve.backend import Backend
@@ -29,7 +29,6 @@ STAIRCASE_START = 2
 BETA_GROWTH = 3.0
 BETA_MAX = 1e7  # the largest beta, as a multiple of the first
 LENGTHS = 16  # a new column beside kinks or held rows has 1/4, 1/8, ... 2^-15 of the factor's length
-SOFTER = 30.0  # beta is divided by it beside kinks if the last new column was in vain
 LITTLE = 1e-7  # a relative fall of the objective that is too small to count
 LAG = 0.1  # beta grows if the multipliers do not reduce the residual to this share
 LAG_OF_DISTANCES = 0.5  # the same where steps restore distances: a large beta makes these steps short

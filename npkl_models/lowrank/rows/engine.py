@@ -23,6 +23,7 @@ from npkl_models.lowrank.rows.first_model import first_model
 from npkl_models.lowrank.rows.handover import DEAD, SMALL, Handover
 from npkl_models.lowrank.rows.sweeps import VAST, Sweeper, choose_kernel
 from npkl_models.lowrank.structure import Structure
+from npkl_models.lowrank.tolerances import SOFTER
 from npkl_models.model.incidence import Adjoint
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
@@ -32,7 +33,6 @@ from npkl_models.model.terms import Multipliers
 EARLY = 1.5
 BETA_GROWTH = 2.0
 BETA_MAX = 1e4
-SOFTER = 30.0  # beta is divided by it when a column is added: the row problems of a stiff model are slow
 ROW_LEFT = 3e-3  # seconds of a row that compiled code leaves to numpy
 PRODUCTS = 3.0  # products in a sweep and in the evaluation after it
 NARROW_EVERY = 20  # sweeps from one search for columns to drop to the next
