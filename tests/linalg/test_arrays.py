@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from npkl_models import linalg
+from npkl_models.model.incidence import INNER, Incidence
 
 
 def test_low_rank_update_is_what_it_says():
@@ -102,3 +103,18 @@ def test_the_norm_of_a_matrix_without_negative_entries(size):
     assert exact * (1 - 1e-12) <= linalg.nonnegative_norm(lambda d: A @ d, size) <= 1.2 * exact
     assert linalg.nonnegative_norm(lambda d: 0 * d, size) == 0.0
     assert linalg.nonnegative_norm(lambda d: d * np.inf, size) == np.inf
+
+
+def test_compiled_inner_products_read_nothing_beyond_their_arrays():
+    rng = np.random.default_rng(0)
+    row, column = rng.integers(0, 9_000, (2, 20_000))
+    values = Incidence.entries(row, column, 9_000)
+    V, U = rng.normal(size=(2, 9_000, 5))
+    expected = np.einsum("er,er->e", V[row], U[column])
+    INNER.load()
+    for given in (V, np.asfortranarray(V), np.repeat(V, 2, axis=1)[:, ::2]):
+        np.testing.assert_allclose(values.of_product(given, U), expected, atol=1e-12)
+    with pytest.raises(ValueError, match="operand"):
+        values.of_product(V, U[:, :3])
+    with pytest.raises(IndexError):
+        values.of_product(V[:100], U[:100])
