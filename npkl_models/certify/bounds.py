@@ -30,6 +30,7 @@ from npkl_models.proof.positive import FULL, LARGEST, SHARE, positive_part
 AMPLE = 0.5  # share of the tolerance: a bound this close to the objective is good enough
 SMALL = 0.01  # share of the tolerance: an inner product of factor and slack below it does no harm
 LIFTING = 0.25  # share of the tolerance that raising the slack on the range of the factor may cost
+LESS = 0.9  # share of the margin of a lifted slack that its bound may use up; the rest is for rounding
 SPARE = 0.95  # share of the unused tolerance that raising the slack's diagonal may cost
 BACKWARD = 16  # units of roundoff, times the order: error of LAPACK's eigenvalues, relative to the norm
 
@@ -141,7 +142,7 @@ def _moved(
     margin = 0.5 * higher.level
     S = higher.S - margin * sp.eye_array(problem.n, format="csr")
     error = higher.error + 4 * UNIT * (norm_bound(S) + margin)
-    return higher.y, S, error, replace(query, accuracy=margin), margin
+    return higher.y, S, error, replace(query, accuracy=LESS * margin), margin
 
 
 def _critical(problem: Statement, found: EigenBound, error: float) -> bool:
