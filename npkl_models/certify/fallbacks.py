@@ -157,6 +157,7 @@ def around_low_vectors(
     share = replace(demand, failure_probability=half / rounds)  # the first run has the other half
     first = replace(demand, failure_probability=half)
     best = last = bound_from(problem, y, V, objective, upper, first)
+    given = best.found
     for _ in range(rounds):
         vector = last.found.vector
         scaling = -AMPLY * (last.found.estimate + problem.regularizer.shift) / floor
@@ -166,10 +167,9 @@ def around_low_vectors(
         y = _scaled_near(problem, y, np.abs(vector) > SUPPORT * np.abs(vector).max(), 1 - scaling)
         last = bound_from(problem, y, V, objective, upper, share)
         if last.bound > best.bound and (last.rigour in CERTIFIED or best.rigour not in CERTIFIED):
-            best = replace(
-                last, repair=AROUND if last.repair == "none needed" else f"{AROUND}, {last.repair}"
-            )
-    return best
+            repair = AROUND if last.repair == "none needed" else f"{AROUND}, {last.repair}"
+            best = replace(last, repair=repair)
+    return replace(best, found=given)  # the low vectors of the slack before its repair
 
 
 def _in_one_run(problem: Statement) -> bool:

@@ -41,6 +41,10 @@ def test_the_bound_is_one_and_pays_for_few_pairs(loss, bad):
     assert plain.repair == "scale"
     assert found.repair.startswith(fallbacks.AROUND)
     assert found.bound > plain.bound
+    lowest = np.linalg.eigvalsh(problem.slack(y).toarray())[0]
+    assert found.found.estimate == pytest.approx(lowest, rel=0.05)  # before the repair
+    vector = found.found.vector
+    assert vector @ (problem.slack(y) @ vector) < 0  # a way down for a point that is stationary
     assert np.linalg.eigvalsh(problem.slack(found.y).toarray())[0] >= -1e-12
     assert found.bound <= -problem.conjugate_sum(found.y)
     far = np.abs(found.y.terms[0] / y.terms[0]) > 0.999
