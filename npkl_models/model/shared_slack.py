@@ -117,7 +117,10 @@ def onto_simplex(y: Array, total: float) -> Array:
         return np.zeros_like(x)
     if _within(x, total):
         return x
-    below = x - np.max(x)  # differences show the shift, even if y is far larger than the total
+    if not total > 0:
+        return np.zeros_like(x)
+    # differences show the shift, even if y is far larger than the total; what is lower by the total becomes 0
+    below = np.maximum(x - np.max(x), -total)
     falling = np.sort(below)[::-1]
     over = (np.cumsum(falling) - total) / np.arange(1, x.size + 1)
     x = np.maximum(below - over[np.flatnonzero(falling > over)[-1]], 0.0)
@@ -127,5 +130,10 @@ def onto_simplex(y: Array, total: float) -> Array:
 
 
 def _within(x: Array, total: float) -> bool:
-    """Whether the sum is at most the total, exactly: `math.fsum` does not round the sign of a sum."""
-    return math.fsum([*x.tolist(), -total]) <= 0
+    """Whether x >= 0 has at most the total as its sum, exactly: `math.fsum` does not round a sum's sign."""
+    if x.max(initial=0.0) > total:
+        return False
+    try:
+        return math.fsum([*x.tolist(), -total]) <= 0
+    except OverflowError:  # of the sum
+        return False

@@ -18,7 +18,7 @@ from npkl_models.proof.positive import positive_part
 from npkl_models.spectral.concave import Dual
 
 INNER = 40  # eigendecompositions for one proximal problem
-GROWTH = 2.0  # growth of sigma from one proximal problem to the next
+GROWTH, LARGEST = 2.0, 1e16  # growth of sigma from one proximal problem to the next; and in all
 BISECTIONS = 60
 
 

@@ -28,7 +28,7 @@ from npkl_models.solve.options import IterativeOptions
 from npkl_models.solve.takes import Takes
 from npkl_models.solve.watch import Ended, Watch
 from npkl_models.spectral.concave import POWERS, Dual, DualPoint, spectral_cost, trace_power
-from npkl_models.spectral.proximal import GROWTH, ProximalDual, inner_ascent
+from npkl_models.spectral.proximal import GROWTH, LARGEST, ProximalDual, inner_ascent
 
 MAX_EVALUATIONS = 3_000
 USUAL, KINKED = 60, 600  # predicted eigendecompositions, for p > 1 and for p near 1
@@ -172,10 +172,11 @@ def proximal_points(ascent: Ascent, x: Array) -> None:
     mu = singular**2
     reach = dual.R.bound ** (1 / dual.R.p) if dual.R.bound else 1.0
     sigma = max(float(np.linalg.norm(mu)), 1e-3 * reach) / max(1.0, norm_bound(problem.cost))
+    most = LARGEST * sigma
     while True:
         step = ProximalDual(dual, W, mu, sigma)
         x = inner_ascent(step, x, ascent.deadline)
-        W, mu, sigma = step.vectors, step.weights, GROWTH * sigma
+        W, mu, sigma = step.vectors, step.weights, min(GROWTH * sigma, most)
         ascent.offer(step.factor())
         ascent(x)
 

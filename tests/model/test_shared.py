@@ -63,6 +63,14 @@ def test_the_projection_of_the_largest_numbers(size):
     )
 
 
+def test_the_projection_of_numbers_whose_sum_is_out_of_range():
+    """Found by the adversary: the sum of the differences overflowed, and the search for the shift did not end."""
+    far = np.concatenate([[1e307], np.zeros(400)])
+    np.testing.assert_array_equal(onto_simplex(far, 1.5), np.concatenate([[1.5], np.zeros(400)]))
+    np.testing.assert_array_equal(onto_simplex(np.full(3, 1e308), 1.5e308), np.full(3, 5e307))
+    np.testing.assert_array_equal(onto_simplex(np.full(3, 1e308), 0.0), np.zeros(3))
+
+
 @given(x=vectors, step=weights)
 def test_prox_is_the_minimiser(x, step):
     t, every = np.linspace(-1, 1, x.size), np.full(x.size, step)
