@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.certify.congruence import positive_definite
-from npkl_models.certify.lifting import LIFTED, lifted
+from npkl_models.certify.lifting import LIFTED, lifted, stretched
 from npkl_models.certify.repairs import NO_NEED, balanced, best_repair, diagonal_price
 from npkl_models.certify.slater import Interior
 from npkl_models.errors import ProblemError, UnsupportedError, chosen
@@ -126,16 +126,20 @@ def _moved(
 ) -> tuple[Multipliers, Matrix, float, Query, float]:  # fmt: skip
     """Multipliers that are easier to prove at large orders, and their slack less a margin, with its error.
 
-    The query has the price of raising the diagonal. Without a price, the slack is lifted, if possible.
+    The query has the price of raising the diagonal. Without a price, the multipliers are stretched, and the
+    slack is lifted, if possible.
     """
     demand, query = asked
-    size, given = norm_bound(S), y
-    y, S = balanced(problem, y, V, S, SMALL * demand.tol * problem.size(objective))
+    size, given, least = norm_bound(S), y, SMALL * demand.tol * problem.size(objective)
+    y, S = balanced(problem, y, V, S, least)
     error += 4 * UNIT * size if y is not given else 0.0
     spare = demand.tol * problem.size(2 * objective) - max(objective + problem.conjugate_sum(y), 0.0)
     query = replace(query, price=diagonal_price(problem, y), allowance=SPARE * spare)
     if query.price is not None:
         return y, S, error, query, 0.0
+    larger = stretched(problem, y, V, S, least)
+    if larger is not None:
+        y, (S, error) = larger, rounding.slack(problem, larger)
     higher = lifted(problem, y, V, LIFTING * demand.tol * problem.size(objective))
     if higher is None:
         return y, S, error, query, 0.0

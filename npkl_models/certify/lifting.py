@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from npkl_models.linalg import Array, Matrix, norm_bound, orthonormal_range, symmetrize
+from npkl_models.linalg.threads import threaded
 from npkl_models.model import rounding
 from npkl_models.model.conjugates import projected
 from npkl_models.model.facts import cost_floor
@@ -28,6 +29,7 @@ from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.anchored import SINGULAR
 
+SLIGHT = 0.1  # multipliers are stretched only if <S, VV'> is below this share of <C, VV'>
 LIFTED = "lifted on the factor's range"  # name of the repair
 ROUNDS, EVEN = 16, 0.1  # rounds of the game; it ends early once the least eigenvalue is so much of the mean
 LEARNED = 2.0  # step of the weights, for changes of norm one
@@ -62,6 +64,21 @@ def lifted(problem: Statement, y: Multipliers, V: Array, budget: float) -> Lifte
     S, error = rounding.slack(problem, moved)
     level = float(np.linalg.eigvalsh(symmetrize(Q.T @ (S @ Q)))[0])
     return Lifted(moved, S, error, level) if level > 0 else None
+
+
+def stretched(problem: Statement, y: Multipliers, V: Array, S: Matrix, least: float) -> Multipliers | None:
+    """The multipliers times a number slightly above one such that <S, VV'> = 0.
+
+    A positive <S, VV'> lowers the bound by as much. Up to ``least`` nothing is changed. None if the larger
+    multipliers are not in the domain, or if there are equalities or bounds on row norms.
+    """
+    inner = float(np.sum(V * (threaded(S) @ V)))
+    cost = float(np.sum(V * (threaded(problem.cost) @ V)))
+    if problem.equalities or y.rows is not None or not least < inner < SLIGHT * cost:
+        return None
+    larger = problem.split_multipliers([own * (1 + inner / (cost - inner)) for own in y.parts], None)
+    allowed = all(part.allows(own).all() for part, own in zip(problem.parts, larger.parts, strict=True))
+    return larger if allowed else None
 
 
 def _towards(problem: Statement, y: Multipliers, other: Multipliers, share: float) -> Multipliers:

@@ -17,6 +17,7 @@ from npkl_models.lowrank.factor.minimisers import LBFGS, MINIMISERS, Minimiser, 
 from npkl_models.lowrank.factor.objective import FactorObjective, Point
 from npkl_models.lowrank.factor.rank import FactorEngine, drop_null_columns, starting_factor
 from npkl_models.lowrank.factor.restored import RestoredNewton
+from npkl_models.lowrank.factor.sharpening import sharpened, sharpens
 from npkl_models.lowrank.options import BurerMonteiroOptions
 from npkl_models.lowrank.tolerances import INEXACT, PATIENCE, SLOW, SOFTER
 from npkl_models.model.statement import Statement
@@ -137,6 +138,8 @@ class BurerMonteiroEngine(FactorEngine):
 
     def multipliers(self) -> Multipliers:
         y = self.minimiser.multipliers
+        if y is None and sharpens(self.f, self.point):
+            y = sharpened(self.f, self.point)
         return self.f.multipliers(self.point if y is None else replace(self.point, slope=y))
 
     @property

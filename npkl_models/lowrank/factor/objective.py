@@ -106,28 +106,37 @@ class FactorObjective:
 
     def hessian(self, point: Point) -> Callable[[Array], Array]:
         """The map of D to the Hessian of f at the point applied to D."""
-        S, V = self.S(point.slope).copy(), point.V
+        S, bends = self.S(point.slope).copy(), self.curvature(point)
         bent = bool(np.any(point.bend))
         second = self.spectral.hessian(point.W)
-        of = self.incidence
-        fast = bent and of.identity and ADD_BENDS.worth(STEPS * PER_NUMBER * V.size, self.limit)
-        if fast:
-            weight = point.bend * of.coefficient**2
-            V = np.require(V, requirements=["C", "W"])
 
         def product(D: Array) -> Array:
             self.count(D.shape[1], 1 + bent)
             E = self.lift(D)
             out = S @ E
             out *= 2.0
-            if fast:
-                ADD_BENDS(*of.indices, weight, V, np.require(E, requirements=["C", "W"]), out)
-            elif bent:
-                out += 2 * (self.bends(point.bend * self.incidence.along(V, E)) @ V)
+            bends(E, out)
             out = self.drop(out)
             return self.free(out if self.spectral.R is None else out + 2 * second(D))
 
         return product
+
+    def curvature(self, point: Point) -> Callable[[Array, Array], None]:
+        """A function of E (n x r) that adds the products of the phi'' part of the Hessian to its argument."""
+        of, V = self.incidence, point.V
+        if not np.any(point.bend):
+            return lambda E, out: None
+        if of.identity and ADD_BENDS.worth(STEPS * PER_NUMBER * V.size, self.limit):
+            weight = point.bend * of.coefficient**2
+            V = np.require(V, requirements=["C", "W"])
+            return lambda E, out: ADD_BENDS(
+                *of.indices, weight, V, np.require(E, requirements=["C", "W"]), out
+            )
+
+        def add(E: Array, out: Array) -> None:
+            out += 2 * (self.bends(point.bend * of.along(V, E)) @ V)
+
+        return add
 
     def free(self, G: Array) -> Array:
         """A gradient, or a product with the Hessian, with zeros in held rows."""

@@ -1,0 +1,87 @@
+"""Multipliers that are sharper than slopes: a better bound near the optimum, nothing at the optimum."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import npkl_models as nm
+from npkl_models.lowrank.factor.objective import FactorObjective
+from npkl_models.lowrank.factor.sharpening import sharpened, sharpens
+
+N = 120
+
+
+def stated(form, gamma=100.0):
+    X = np.random.default_rng(4).standard_normal((N, 3))
+    L = nm.laplacian(X, n_neighbors=6, shift=0.1)
+    pairs = nm.Pairs.from_labels(np.arange(N) % 2, 60, 60, 2)
+    return nm.pcp(L, pairs, gamma=gamma) if form == "pcp" else nm.npkl(L, pairs, loss=form, gamma=gamma)
+
+
+@cache
+def solved(form):
+    problem = stated(form)
+    return problem, problem.solve("burer_monteiro", tol=1e-10, random_state=0)
+
+
+def near(form, size, random_state=0):
+    """An objective, and a point at some distance from the optimum."""
+    problem, best = solved(form)
+    f = FactorObjective(problem)
+    noise = np.random.default_rng(random_state).standard_normal(best.V.shape)
+    return f, f.at(best.V + size * noise)
+
+
+@pytest.mark.parametrize("form", ["pcp", "squared_hinge"])
+@pytest.mark.parametrize(("size", "share"), [(1e-3, 0.5), (1e-2, 0.8)])
+def test_the_bound_is_higher_and_never_above_the_optimum(form, size, share):
+    problem, best = solved(form)
+    for seed in range(3):
+        f, point = near(form, size, seed)
+        assert sharpens(f, point)
+        plain = nm.certify(problem, point.V, f.multipliers(point), tol=1e-9)
+        slope = sharpened(f, point)
+        y = problem.split_multipliers(
+            [slope[channel.part] for channel in f.channels][: len(problem.terms)], None
+        )
+        sharp = nm.certify(problem, point.V, y, tol=1e-9)
+        assert plain.bound < sharp.bound <= best.objective + 1e-9 * abs(best.objective)
+        assert best.objective - sharp.bound < share * (best.objective - plain.bound)
+
+
+def test_it_solves_the_system_that_the_docstring_states():
+    f, point = near("pcp", 1e-2)
+    delta = sharpened(f, point) - point.slope
+    V, S = point.V, f.S(point.slope).toarray()
+    row, column = f.incidence.row, f.incidence.column
+
+    def cost(delta):
+        change = f.incidence.adjoint(delta).toarray()
+        rest = (S + change) @ V
+        curved = point.bend > 0
+        own = 0.5 * np.sum(delta[curved] ** 2 / point.bend[curved])
+        return own + np.sum(rest**2 / np.abs(np.diag(S))[:, None])
+
+    assert row.size == column.size == delta.size
+    least = cost(delta)
+    assert least < 0.7 * cost(np.zeros_like(delta))
+    rng = np.random.default_rng(1)
+    for _ in range(20):  # no other change is clearly better
+        assert cost(delta + 1e-3 * np.abs(delta).max() * rng.standard_normal(delta.size)) >= least * (
+            1 - 1e-3
+        )
+
+
+def test_nothing_is_left_to_sharpen_at_an_optimum():
+    f, point = near("pcp", 0.0)
+    assert np.max(np.abs(sharpened(f, point) - point.slope)) < 1e-4 * np.max(np.abs(point.slope))
+
+
+def test_problems_without_curved_losses_are_left_alone():
+    f, point = near("pcp", 0.0)
+    flat = nm.npkl(
+        f.problem.cost, nm.Pairs.from_labels(np.arange(N) % 2, 20, 20, 2), loss="linear", row_norm=1.0
+    )
+    g = FactorObjective(flat)
+    assert not sharpens(g, g.at(point.V))
