@@ -138,7 +138,7 @@ class BurerMonteiroEngine(FactorEngine):
 
     def multipliers(self) -> Multipliers:
         y = self.minimiser.multipliers
-        if y is None and sharpens(self.f, self.point):
+        if y is None and isinstance(self.minimiser, Newton) and sharpens(self.f, self.point):
             y = sharpened(self.f, self.point)
         return self.f.multipliers(self.point if y is None else replace(self.point, slope=y))
 

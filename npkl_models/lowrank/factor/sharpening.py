@@ -15,16 +15,12 @@ at every point, and ten steps of conjugate gradients solve it well enough.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from npkl_models.linalg import Array
 from npkl_models.lowrank.factor.minimisers import truncated_newton
+from npkl_models.lowrank.factor.objective import FactorObjective, Point
 from npkl_models.lowrank.factor.preconditioners import HessianBlocks
-
-if TYPE_CHECKING:
-    from npkl_models.lowrank.factor.objective import FactorObjective, Point
 
 STEPS, TOLERANCE = 10, 1e-3  # steps of conjugate gradients; share of the first residual that may remain
 
