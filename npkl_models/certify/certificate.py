@@ -79,7 +79,7 @@ class Certificate(Owner):
     direction : ndarray of shape (n,)
         Unit vector whose Rayleigh quotient is `min_eigenvalue`; in the range of the basis if there is one.
     directions : ndarray of shape (n, m), optional
-        Low eigenvectors of the slack, on few points each, if they prevented a bound.
+        Low eigenvectors of the slack before repair, on few points each, if they prevented a bound.
 
     Examples
     --------

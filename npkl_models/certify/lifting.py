@@ -70,7 +70,7 @@ def stretched(problem: Statement, y: Multipliers, V: Array, S: Matrix, least: fl
     """The multipliers times a number slightly above one such that <S, VV'> = 0.
 
     A positive <S, VV'> lowers the bound by as much. Up to ``least`` nothing is changed. None if the larger
-    multipliers are not in the domain, or if there are equalities or bounds on row norms.
+    multipliers are not in the domain or lower the bound, or if there are equalities or bounds on row norms.
     """
     inner = float(np.sum(V * (threaded(S) @ V)))
     cost = float(np.sum(V * (threaded(problem.cost) @ V)))
@@ -78,7 +78,7 @@ def stretched(problem: Statement, y: Multipliers, V: Array, S: Matrix, least: fl
         return None
     larger = problem.split_multipliers([own * (1 + inner / (cost - inner)) for own in y.parts], None)
     allowed = all(part.allows(own).all() for part, own in zip(problem.parts, larger.parts, strict=True))
-    return larger if allowed else None
+    return larger if allowed and problem.conjugate_sum(larger) <= problem.conjugate_sum(y) else None
 
 
 def _towards(problem: Statement, y: Multipliers, other: Multipliers, share: float) -> Multipliers:

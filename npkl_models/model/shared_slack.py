@@ -14,6 +14,8 @@ import numpy as np
 from npkl_models.linalg import UNIT, Array, Mask
 from npkl_models.model.loss import CvxConstraints, CvxExpression, Loss
 
+TRIMS = 50  # times that a projection is shortened for the sake of rounding
+
 
 @dataclass(frozen=True)
 class SharedSlack(Loss):
@@ -119,14 +121,16 @@ def onto_simplex(y: Array, total: float) -> Array:
         return x
     if not total > 0:
         return np.zeros_like(x)
-    # differences show the shift, even if y is far larger than the total; what is lower by the total becomes 0
-    below = np.maximum(x - np.max(x), -total)
+    # Differences show the shift even if y is far larger than the total; what is lower by the total becomes 0.
+    below = np.maximum(x - np.max(x), -total) / total
     falling = np.sort(below)[::-1]
-    over = (np.cumsum(falling) - total) / np.arange(1, x.size + 1)
-    x = np.maximum(below - over[np.flatnonzero(falling > over)[-1]], 0.0)
-    while not _within(x, total):  # remove what rounding has left
-        x = x * (1 - 4 * UNIT * x.size)
-    return x
+    over = (np.cumsum(falling) - 1.0) / np.arange(1, x.size + 1)
+    x = total * np.maximum(below - over[np.flatnonzero(falling > over)[-1]], 0.0)
+    for _ in range(TRIMS):
+        if _within(x, total):
+            return x
+        x = x * (1 - 4 * UNIT * x.size)  # remove what rounding has left
+    return np.zeros_like(x)  # the numbers are too small to become smaller by a factor
 
 
 def _within(x: Array, total: float) -> bool:

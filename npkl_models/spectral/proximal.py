@@ -20,6 +20,7 @@ from npkl_models.spectral.concave import Dual
 
 INNER = 40  # eigendecompositions for one proximal problem
 GROWTH, LARGEST = 2.0, 1e16  # growth of sigma from one proximal problem to the next; and in all
+VAST = 1e300  # the largest sigma
 BISECTIONS = 60
 
 
@@ -55,7 +56,7 @@ class ProximalDual:
 
 def growing(sigma: float) -> Iterator[float]:
     """The sigma of one proximal problem after the other, without an end: it grows up to a limit."""
-    most = LARGEST * sigma
+    most = min(LARGEST * sigma, VAST)
     while True:
         yield sigma
         sigma = min(GROWTH * sigma, most)

@@ -71,6 +71,26 @@ def test_the_projection_of_numbers_whose_sum_is_out_of_range():
     np.testing.assert_array_equal(onto_simplex(np.full(3, 1e308), 0.0), np.zeros(3))
 
 
+@pytest.mark.parametrize(
+    ("y", "total"),
+    [
+        (np.concatenate([[1e307], np.zeros(400)]), 1e306),
+        (np.array([1.7e308, 0.0]), 1e308),
+        (np.concatenate([[1e305], np.zeros(4000)]), 5e304),
+        (np.full(5, 1.7e308), 1.7e308),
+        (np.ones(3), 5e-324),
+        (np.ones(3), 1e-320),
+        (np.full(3, 5e-324), 1e-323),
+    ],
+)
+def test_the_projection_ends_at_both_ends_of_the_range(y, total):
+    x = onto_simplex(y, total)
+    assert (x >= 0).all()
+    assert LOSS.in_domain(x, np.zeros(y.size), np.full(y.size, total)).all()
+    if total > 1e-300:
+        assert np.sum(x / total) == pytest.approx(1.0, rel=1e-12)
+
+
 @given(x=vectors, step=weights)
 def test_prox_is_the_minimiser(x, step):
     t, every = np.linspace(-1, 1, x.size), np.full(x.size, step)

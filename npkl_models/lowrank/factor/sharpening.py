@@ -6,7 +6,7 @@ succeeds, although the objective is within rounding of the optimum. Multipliers 
 A change delta of them costs the dual bound sum delta_e^2 / (2 phi_e''), which is little for a heavy pair.
 Here delta minimises that cost plus the cost of what remains of S V,
 
-    sum_e delta_e^2 / (2 phi_e'') + 1/2 || S V + sum_e delta_e M_e V ||^2 in the norm of diag(|S_ii|)^-1.
+    sum_e delta_e^2 / (2 phi_e'') + || S V + sum_e delta_e M_e V ||^2 in the norm of diag(|S_ii|)^-1.
 
 With delta_e = phi_e'' <M_e, V D' + D V'> this is the linear system of a Newton step in which the diagonal of
 the slack replaces the slack: (2 diag(|S_ii|) + sum_e phi_e'' g_e g_e') D = -gradient. It is positive definite
@@ -43,4 +43,5 @@ def sharpened(f: FactorObjective, point: Point) -> Array:
         return out
 
     D = truncated_newton(product, inverse, gradient, TOLERANCE * size, STEPS)[0]
-    return np.asarray(point.slope + point.bend * f.incidence.along(point.V, D))
+    found = point.slope + point.bend * f.incidence.along(point.V, D)
+    return np.asarray(found if np.isfinite(found).all() else point.slope)
