@@ -76,7 +76,7 @@ def stretched(problem: Statement, y: Multipliers, V: Array, S: Matrix, least: fl
     cost = float(np.sum(V * (threaded(problem.cost) @ V)))
     if problem.equalities or y.rows is not None or not least < inner < SLIGHT * cost:
         return None
-    larger = problem.split_multipliers([own * (1 + inner / (cost - inner)) for own in y.parts], None)
+    larger = y.scaled(1 + inner / (cost - inner))
     allowed = all(part.allows(own).all() for part, own in zip(problem.parts, larger.parts, strict=True))
     return larger if allowed and problem.conjugate_sum(larger) <= problem.conjugate_sum(y) else None
 

@@ -139,5 +139,5 @@ def _within(x: Array, total: float) -> bool:
         return False
     try:
         return math.fsum([*x.tolist(), -total]) <= 0
-    except OverflowError:  # of the sum
-        return False
+    except OverflowError:  # of a part of the sum
+        return total == math.inf

@@ -69,6 +69,7 @@ def test_the_projection_of_numbers_whose_sum_is_out_of_range():
     np.testing.assert_array_equal(onto_simplex(far, 1.5), np.concatenate([[1.5], np.zeros(400)]))
     np.testing.assert_array_equal(onto_simplex(np.full(3, 1e308), 1.5e308), np.full(3, 5e307))
     np.testing.assert_array_equal(onto_simplex(np.full(3, 1e308), 0.0), np.zeros(3))
+    np.testing.assert_array_equal(onto_simplex(np.full(3, 1e308), np.inf), np.full(3, 1e308))
 
 
 @pytest.mark.parametrize(

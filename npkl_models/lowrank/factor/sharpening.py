@@ -2,7 +2,7 @@
 
 Beside a heavy pair a small error of a row changes the slope of the loss much: the multiplier errs by the
 weight times the error. So the slack S of the slopes has S V far from zero at a few points, and no proof
-succeeds, although the objective is within rounding of the optimum. Multipliers may differ from the slopes.
+succeeds, although the objective has six correct digits. Multipliers may differ from the slopes.
 A change delta of them costs the dual bound sum delta_e^2 / (2 phi_e''), which is little for a heavy pair.
 Here delta minimises that cost plus the cost of what remains of S V,
 
