@@ -53,6 +53,7 @@ from .model.graph import knn_affinity, laplacian
 from .model.losses import (
     LOSSES,
     Absolute,
+    Excess,
     Hinge,
     Huber,
     Linear,
@@ -108,6 +109,7 @@ __all__ = [
     "EnginePlan",
     "Entries",
     "Equality",
+    "Excess",
     "Functional",
     "Hinge",
     "History",

@@ -33,6 +33,11 @@ class Status(Enum):
         "the solver stopped at a point that the certificate does not confirm within the "
         "tolerance: ask the solver for more accuracy, or use another solver"
     )
+    FEASIBLE_POINT = "a point from elsewhere that meets the constraints; it is not certified optimal"
+    INFEASIBLE_POINT = (
+        "a point from elsewhere that misses the constraints, or a kernel that is not positive semidefinite: "
+        "read certificate.missed and certificate.violation"
+    )
     INFEASIBLE = "the constraints contradict each other: see problem.diagnose()"
     UNBOUNDED = "the objective has no lower bound: add a regulariser with a bound"
     ITERATION_LIMIT = "stopped at max_iter: raise max_iter, or start from this solution"

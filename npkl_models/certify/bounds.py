@@ -27,6 +27,7 @@ from npkl_models.proof.eigenbound import METHODS, EigenBound, Query, Rigour, che
 from npkl_models.proof.factorisation import DENSE_CHOLESKY
 from npkl_models.proof.positive import FULL, LARGEST, SHARE, positive_part
 
+FEASIBILITY = 1e-7  # as CSDP and SDPA stop at 1e-8 and 1e-7
 AMPLE = 0.5  # share of the tolerance: a bound this close to the objective is good enough
 SMALL = 0.01  # share of the tolerance: an inner product of factor and slack below it does no harm
 LIFTING = 0.25  # share of the tolerance that raising the slack on the range of the factor may cost
@@ -59,6 +60,8 @@ class Demand:
     inside: Interior | None = None  # a strictly feasible dual point that a solver found
     deadline: float = np.inf  # in `time.perf_counter`: Lanczos runs then end with the bound that they have
     last: bool = False  # no other certificate of the run follows: any bound is better than none
+    feasibility: float = FEASIBILITY  # the largest violation of a point that counts as feasible
+    restoring: bool = False  # the point is a solver's, and may be moved towards the constraints first
 
     @property
     def late(self) -> bool:
@@ -67,14 +70,15 @@ class Demand:
 
     def __post_init__(self) -> None:
         chosen("eigenvalue method", self.method, METHODS)
-        for name in ("tol", "failure_probability"):
+        for name in ("tol", "failure_probability", "feasibility"):
             object.__setattr__(self, name, real_number(getattr(self, name), name))
         if isinstance(self.random_state, np.random.Generator):
             raise ProblemError("random_state of a certificate must be an integer or None, got a Generator")
         generator(self.random_state)
         check_probability(self.failure_probability)
-        if not 0 < self.tol < np.inf:
-            raise UnsupportedError(f"tol must be positive and finite, got {self.tol!r}")
+        for name in ("tol", "feasibility"):
+            if not 0 < getattr(self, name) < np.inf:
+                raise UnsupportedError(f"{name} must be positive and finite, got {getattr(self, name)!r}")
 
     def query(self, problem: Statement, objective: float, W: Array, S: Matrix, tau: float = 0.0) -> Query:
         """The query for the slack S at a point W; a repair may cost ``tau`` per unit that S misses PSD by."""

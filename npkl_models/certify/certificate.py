@@ -1,8 +1,13 @@
-"""One certificate for every solver: a lower bound on the optimum, and the objective of a feasible point.
+"""One certificate for every solver: a lower bound on the optimum, and how far a point is from it.
 
 Let y be in the domain of the conjugates and S = C + sum_e y_e M_e. Then ``-sum f*(y) - nu'b - R*(-S)``
 bounds the optimum from below. If R* is infinite because S is not quite PSD, y is repaired first. The way in
 which the smallest eigenvalue of S is known decides the rigour of the bound.
+
+A point meets its constraints up to an error. It meets exactly the problem whose right-hand sides are its own
+values, and the bound for that problem differs only in ``nu'b``. So a certificate says three things: the bound
+for the problem as written, how far the point misses the constraints, and its gap in the problem whose targets
+it meets exactly. All three are theorems, and none needs a feasible point near the given one.
 """
 
 from __future__ import annotations
@@ -27,22 +32,23 @@ from npkl_models.proof.eigenbound import Rigour
 
 @dataclass(frozen=True, repr=False)
 class Certificate(Owner):
-    """The proved bounds on the optimum, and the gap of a given point.
+    """The proved bound on the optimum, and the violation and gap of a given point.
 
     Attributes
     ----------
     objective : float
-        Objective at the judged point, which is the given point with its constraints restored.
+        Objective of the point.
     upper : float
-        Upper bound on the optimum: the objective, plus what rounding may hide, plus the largest change on
-        the way to an exactly feasible kernel that is proved to be near. It is inf if no feasible kernel is
-        proved.
+        Upper bound on the optimum, the objective plus what rounding may hide. It is inf if the point is not
+        proved to meet all constraints exactly, which is so for every point of a problem with equalities.
     bound : float
-        Lower bound on the optimum; -inf if there is none.
+        Lower bound on the optimum of the problem as written; -inf if there is none.
     gap, relative_gap : float
-        ``upper - bound``, and this difference over ``reference + |upper| + |bound|``. The reference value of
-        the problem (`Problem.reference`) replaces the 1 of DIMACS error 5, which would depend on units. Both
-        gaps are inf if there is no bound, or if the constraints could not be restored.
+        The objective minus the bound for the targets that the point meets exactly (rounding included), and
+        this difference over ``reference + |objective| + |bound|``. For a point that meets all constraints
+        these are the targets of the problem as written, and the gap is ``upper - bound``. The reference value
+        of the problem (`Problem.reference`) replaces the 1 of DIMACS error 5, which would depend on units.
+        Both gaps are inf if there is no bound; the relative gap is also inf if the point is not feasible.
     min_eigenvalue : float
         Best approximation of the smallest eigenvalue of the dual slack S before repair, plus the
         subgradient of a trace-power regulariser (for p = 1 a multiple of I). It is negative at a point that
@@ -56,18 +62,21 @@ class Certificate(Owner):
         function absorbs the negative part), "numbers out of range", "no repair applies" or "the slack's
         spectrum has no bound". "local shift" and the like mean that the diagonal was raised more on a few
         points than on others. "local scale" means that multipliers around a few points were scaled, alone or
-        before another repair.
+        before another repair. "bound above objective" is an alarm: the two contradict each other, so that a
+        loss and its conjugate do not belong together, and nothing is proved.
     failure_probability : float
         Probability that a "probable" bound fails.
     violation : float
-        Violation of the constraints by the given point, relative to their data; see `Problem.violation`.
+        Violation of the constraints by the point, relative to their data; see `npkl_models.model.misses`.
+    missed : str
+        Name of the constraint with this violation; empty if nothing is missed.
     point_min_eigenvalue : float
-        Smallest eigenvalue of a given kernel, if it was below zero by more than rounding.
-    moved : float
-        Distance of the judged kernel from the given kernel, relative to the given kernel (Frobenius norm).
-    feasible : bool
-        Whether a kernel that meets all constraints exactly is proved to be within rounding of the judged
-        kernel.
+        Smallest eigenvalue of a given kernel, if it is below zero by more than rounding.
+    indefinite : float
+        The absolute value of this eigenvalue, relative to the largest eigenvalue.
+    feasibility : float
+        Largest violation, and largest share of the negative part of a kernel, of a point that counts as
+        feasible.
     seconds : float
         Time of the certificate in seconds.
     multipliers : Multipliers
@@ -75,7 +84,7 @@ class Certificate(Owner):
         interior, use the problem of `npkl_models.presolve.faces.face_of` for the check: the multipliers of
         equalities that the face meets are zero.
     point : ndarray of shape (n, r)
-        Factor of the judged kernel.
+        Factor of the point; of a kernel that is not PSD, the factor of its PSD part.
     direction : ndarray of shape (n,)
         Unit vector whose Rayleigh quotient is `min_eigenvalue`; in the range of the basis if there is one.
     directions : ndarray of shape (n, m), optional
@@ -108,9 +117,10 @@ class Certificate(Owner):
     repair: str
     failure_probability: float
     violation: float
+    missed: str
     point_min_eigenvalue: float
-    moved: float
-    feasible: bool
+    indefinite: float
+    feasibility: float
     seconds: float
     multipliers: Multipliers = field(repr=False)
     point: Array = field(repr=False)
@@ -124,11 +134,16 @@ class Certificate(Owner):
                 object.__setattr__(self, name, owned(array))
         object.__setattr__(self, "multipliers", self.multipliers.owned())
 
+    @property
+    def feasible(self) -> bool:
+        """Whether violation and negative part are at most ``feasibility``."""
+        return self.violation <= self.feasibility and self.indefinite <= self.feasibility
+
     def certifies(self, tol: float) -> bool:
         """Whether the point is feasible, and proved or probable to be optimal within ``tol``."""
         if not isinstance(tol, Real) or not 0 < tol < 1:
             raise UnsupportedError(f"tol must be between 0 and 1, got {tol!r}")
-        return self.feasible and self.rigour in CERTIFIED and abs(self.relative_gap) <= tol
+        return self.feasible and self.rigour in CERTIFIED and self.relative_gap <= tol
 
     def __repr__(self) -> str:
         return f"Certificate({self})"
@@ -149,34 +164,36 @@ class Certificate(Owner):
             sure += f" except with probability {self.failure_probability:.0e}"
         if not self.feasible or not np.isfinite(self.gap):
             below = self.bound - 1e-7 * abs(self.bound)  # so that the rounded number is a bound
-            return f"In plain words: no kernel has an objective below {below:.8g}. {sure}."
-        whose = "the judged kernel's" if self.moved > 0 else "this one's"
+            whose = "" if self.feasible else " that meets the constraints"
+            return f"In plain words: no kernel{whose} has an objective below {below:.8g}. {sure}."
         more = f"{1.05 * self.gap:.1e}"  # so that no digit is rounded down
-        return f"In plain words: no kernel has an objective lower than {whose} by more than {more}. {sure}."
+        whose = ""
+        if not np.isfinite(self.upper):
+            whose = f" that misses the constraints as this one does (by {self.violation:.0e} at most)"
+        words = (
+            f"In plain words: no kernel{whose} has an objective lower than this one's by more than {more}."
+        )
+        return f"{words} {sure}."
 
     def lines(self) -> list[str]:
         """The result in two or three lines."""
         label: str = self.rigour
         if self.rigour == "probable":
             label += f" (fails with probability {self.failure_probability:.0e})"
-        if self.feasible:
+        gap = f"relative gap {self.relative_gap:.1e}"
+        if np.isfinite(self.upper):
             head = f"{self.bound:.8g} <= optimum <= {self.upper:.8g}"
-            how = f"relative gap {self.relative_gap:.1e}, {label}"
         else:
-            head = f"{self.bound:.8g} <= optimum, {label}"
-            how = (
-                f"no upper bound: the point violates a constraint by {self.violation:.1e} and no feasible "
-                f"one was found near it (objective {self.objective:.8g})"
-            )
-        lines = [f"certificate: {head}", f"{how}, repair: {self.repair}"]
-        changes = []
-        if self.point_min_eigenvalue < 0:
-            changes.append(f"the smallest eigenvalue was {self.point_min_eigenvalue:.1e}")
-        if self.violation > 0 and self.feasible:
-            changes.append(f"the given point violated a constraint by {self.violation:.1e}")
-        if self.moved > 0:
-            why = f" ({'; '.join(changes)})" if changes else ""
-            lines.append(f"judged at a kernel {self.moved:.1e} away from the given one{why}")
+            head = f"{self.bound:.8g} <= optimum, objective {self.objective:.8g}"
+            gap = f"{gap} for the targets that the point meets exactly" if self.feasible else "no gap"
+        lines = [f"certificate: {head}", f"{gap}, {label}, repair: {self.repair}"]
+        if not np.isfinite(self.upper):
+            small = "" if self.feasible else f", more than the {self.feasibility:.0e} that is feasible"
+            what = f"violation {self.violation:.1e}" + (f" ({self.missed})" if self.missed else "")
+            if self.point_min_eigenvalue < 0:
+                what += f", smallest eigenvalue {self.point_min_eigenvalue:.1e}"
+                what += f" ({self.indefinite:.1e} of the largest)"
+            lines.append(what + small)
         return lines
 
 
@@ -185,7 +202,7 @@ def outward(found: Certificate, units: Units) -> Certificate:
     if units.same:
         return found
     upper, bound = units.above(found.upper), units.below(found.bound)
-    gap = upper - bound if np.isfinite(found.gap) else found.gap
+    gap = upper - bound if np.isfinite(upper) and np.isfinite(bound) else units.above(found.gap)
     return _in_units(found, units, units.value(found.objective), upper, bound, gap)
 
 
@@ -209,27 +226,22 @@ def _in_units(
     )  # fmt: skip
 
 
-def of_itself(found: Certificate) -> Certificate:
-    """The same certificate, restated for the judged point instead of the given point."""
-    return replace(
-        found, violation=0.0 if found.feasible else found.violation, moved=0.0, point_min_eigenvalue=0.0
-    )
+def relative_gap(problem: Statement, objective: float, bound: float, gap: float | None = None) -> float:
+    """The relative gap ``gap / (reference + |objective| + |bound|)``; the gap is their difference by default.
 
-
-def relative_gap(problem: Statement, objective: float, bound: float) -> float:
-    """The relative gap ``(objective - bound) / (reference + |objective| + |bound|)``.
-
-    The reference is `Problem.reference`, in the units of the problem. The relative gap is inf if one of the
-    two numbers is not finite.
+    The reference is `Problem.reference`, in the units of the problem. The relative gap is inf if a number is
+    not finite.
     """
-    if not (np.isfinite(objective) and np.isfinite(bound)):
+    gap = objective - bound if gap is None else gap
+    if not (np.isfinite(objective) and np.isfinite(bound) and np.isfinite(gap)):
         return float("inf")
     size = problem.size(objective, bound)
     if size == 0.0:  # there is no scale: C = 0, every loss is 0 at K = 0, and both numbers are 0
-        return 0.0 if objective <= bound else float("inf")
-    return (objective - bound) / size
+        return 0.0 if gap <= 0 else float("inf")
+    return gap / size
 
 
+ALARM = "bound above objective"  # the name of a repair: nothing is proved
 FAILURE = 1e-6  # the probability that any certificate of a solve is wrong, at most
 EQUAL = 20  # so many certificates share half of it equally
 

@@ -29,8 +29,8 @@ from npkl_models.linalg import Array, Mask, gamma
 from npkl_models.model import rounding
 from npkl_models.model.basis import Basis
 from npkl_models.model.conjugates import projected
-from npkl_models.model.facts import cost_floor, squares
-from npkl_models.model.functionals import DISTANCES
+from npkl_models.model.facts import cost_floor
+from npkl_models.model.functionals import DISTANCES, squares
 from npkl_models.model.pairs import components
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers

@@ -10,7 +10,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from npkl_models.errors import OutOfRangeError, ProblemError, chosen
-from npkl_models.linalg import Array, Index, Matrix, symmetrize
+from npkl_models.linalg import UNIT, Array, Index, Matrix, symmetrize
 from npkl_models.linalg.owned import real_array
 from npkl_models.model.functional import Functional
 from npkl_models.model.regularizer import TraceFace
@@ -22,18 +22,20 @@ LARGEST = 1e300  # entry of a kernel
 ASYMMETRY = 1e-6  # relative to the largest entry: a larger difference is more than rounding of a kernel
 KINK = 1e-4  # a value this close to a kink may have any subgradient of the kink
 ACTIVE = (1e-6, 1e-4, 1e-2)  # relative distances at which a row-norm bound may count as reached
+EIGH = 4  # units of roundoff, times the order: errors of eigenvalues, relative to the largest
 ACTIVE_SET = 400  # largest number of unknowns for an active-set method
 DENSE_ENTRIES = 4e6
 STEPS = 300  # of the quasi-Newton method for larger problems
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Given:
-    """A factor V (n x r) of a given point, and how far VV' is from a given kernel K."""
+    """A given point: a factor V (n x r), or a kernel K that is not PSD, with a factor V of its PSD part."""
 
     V: Array
-    min_eigenvalue: float = 0.0  # of the given kernel; 0 for a factor, or a kernel that is PSD to rounding
-    moved: float = 0.0  # ||K - VV'|| / ||K||, after K was symmetrised and negative eigenvalues were cut
+    K: Array | None = None  # None for a factor, and for a kernel that is PSD to rounding
+    min_eigenvalue: float = 0.0  # of K; 0 without K
+    indefinite: float = 0.0  # its absolute value, relative to the largest eigenvalue
 
 
 def read_point(problem: Statement, point: Any, kind: str = "auto", root: float = 1.0) -> Given:
@@ -67,7 +69,7 @@ def read_point(problem: Statement, point: Any, kind: str = "auto", root: float =
             f"a kernel must be symmetric, got a square array with a difference of {skew:.1e} between (i, j) "
             f"and (j, i), entries up to {size:.1e}; for a factor use kind='factor'"
         )
-    return _kernel(problem, A)
+    return _kernel(A)
 
 
 def _narrow(V: Array) -> Array:
@@ -77,19 +79,19 @@ def _narrow(V: Array) -> Array:
 
 
 def as_factor(problem: Statement, point: Any, kind: str = "auto") -> Array:
-    """The factor V (n x r) of a factor or kernel; negative eigenvalues of a kernel are cut."""
+    """The factor V (n x r) of a factor, or of the PSD part of a kernel."""
     return read_point(problem, point, kind).V
 
 
-def _kernel(problem: Statement, K: Array) -> Given:
-    inside = symmetrize(K if problem.basis is None else problem.drop(problem.drop(K).T))
-    values, vectors = scipy.linalg.eigh(inside, driver="evd")
-    rounding = 4 * len(values) * np.finfo(float).eps * float(np.abs(values).max(initial=0.0))
+def _kernel(K: Array) -> Given:
+    K = symmetrize(K)
+    values, vectors = scipy.linalg.eigh(K, driver="evd")
     kept = values > 0
-    V = problem.lift(vectors[:, kept] * np.sqrt(values[kept])) if kept.any() else np.zeros((problem.n, 1))
-    distance = float(np.linalg.norm(K - V @ V.T)) / max(float(np.linalg.norm(K)), 1e-300)
-    lowest = float(values[0])
-    return Given(V, lowest if lowest < -rounding else 0.0, distance if distance > 1e-13 * problem.n else 0.0)
+    V = vectors[:, kept] * np.sqrt(values[kept]) if kept.any() else np.zeros((len(K), 1))
+    if values[0] >= -EIGH * len(K) * UNIT * float(np.abs(values).max()):
+        return Given(V)
+    share = -float(values[0]) / float(values[-1]) if values[-1] > 0 else float("inf")
+    return Given(V, K, float(values[0]), share)
 
 
 def recover_multipliers(problem: Statement, V: Array, active: float = ACTIVE[0]) -> Multipliers:

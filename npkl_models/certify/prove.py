@@ -1,7 +1,6 @@
-"""Make the certificate of a point: a feasible kernel gives the upper bound, a dual point the lower bound.
+"""Make the certificate of a point: what it misses, and its distance from the bound that multipliers prove.
 
-`restoration` finds the feasible kernel near the point, and `bounds` proves the lower bound. A `Certificate`
-holds the results.
+`targets` evaluates the point, and `bounds` proves the lower bound. A `Certificate` holds the results.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from npkl_models.certify.bounds import Demand, Dual, bound_from
-from npkl_models.certify.certificate import CERTIFIED, Certificate, outward, relative_gap
+from npkl_models.certify.bounds import FEASIBILITY, Demand, Dual, bound_from
+from npkl_models.certify.certificate import ALARM, CERTIFIED, Certificate, outward, relative_gap
 from npkl_models.certify.fallbacks import (
     around_low_vectors,
     bound_of_anchored,
@@ -22,12 +21,13 @@ from npkl_models.certify.fallbacks import (
     enough,
     ways,
 )
-from npkl_models.certify.points import ACTIVE, read_point, recover_multipliers
+from npkl_models.certify.points import ACTIVE, Given, read_point, recover_multipliers
+from npkl_models.certify.targets import Target, gap_for, target_of
 from npkl_models.errors import OutOfRangeError, SolverError, instance
-from npkl_models.feasibility.restoration import Restored, restore
+from npkl_models.feasibility.restoration import restored
 from npkl_models.linalg import Array
 from npkl_models.linalg.threads import quiet_blas
-from npkl_models.model import rounding
+from npkl_models.model.misses import misses, worst
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.faces import face_of
@@ -46,6 +46,7 @@ def certify(
     failure_probability: float = 1e-6,
     random_state: int | None = None,
     quick: bool = False,
+    feasibility: float = FEASIBILITY,
 ) -> Certificate:
     """Certify a point from any source: bound the optimum of the problem and the gap of the point.
 
@@ -54,8 +55,7 @@ def certify(
     problem : Problem
         The problem.
     point : Solution, or ndarray of shape (n, r) or (n, n)
-        A solution, a factor V or a kernel K. Constraints are restored first (`restore`), and the certificate
-        tells how far this moved the point.
+        A solution, a factor V or a kernel K. It is judged as it is given, and never moved.
     multipliers : Multipliers, optional
         A dual point; by default it is taken from the solution or recovered from the point.
     kind : {"auto", "factor", "kernel"}
@@ -72,6 +72,9 @@ def certify(
         depend only on the number and on the tested matrix, so that a run can be repeated.
     quick : bool
         Whether to give up a sharp bound as soon as it is clear that the point is not optimal.
+    feasibility : float
+        Largest violation of the constraints, relative to their data, and largest negative part of a kernel,
+        relative to its largest eigenvalue, of a point that counts as feasible.
 
     Returns
     -------
@@ -98,9 +101,8 @@ def certify(
     False
     """
     instance(problem, Statement, "problem")
-    return prove(
-        problem, point, multipliers, kind, Demand(method, tol, failure_probability, random_state, quick)
-    )
+    demand = Demand(method, tol, failure_probability, random_state, quick, feasibility=feasibility)
+    return prove(problem, point, multipliers, kind, demand)
 
 
 def prove(
@@ -133,56 +135,52 @@ def _certify(
         raise SolverError("a solution must have a kernel to be certified, got none; see its status")
     given = read_point(problem, point, kind, units.root)
     face = face_of(problem)
-    inside = face.problem
     y = None
     if multipliers is not None:
         y = face.fold(units.inner_multipliers(units.whole.as_multipliers(multipliers)))
-    restored, objective, upper, dual = _both_sides(inside, given.V, y, demand, prove=not demand.quick)
-    needed = demand.tol * inside.size(objective, dual.bound)
-    close = bool(np.isfinite(dual.bound)) and objective - dual.bound <= needed
-    if demand.quick and inside.equalities and close:
-        restored, objective, upper, dual = _both_sides(inside, given.V, y, demand, prove=True)
-    bound, gap = dual.bound + 0.0, float("inf")
-    if restored.feasible and np.isfinite(bound):
-        gap = upper - bound
+    if demand.restoring:
+        given = Given(restored(face.problem, given.V, steps=not demand.quick))
+    target, dual, gap = _both_sides(face.problem, given, y, demand)
+    near = gap <= demand.tol * problem.size(target.objective, dual.bound)
+    found = misses(problem, given.V, given.K)
+    if demand.restoring and demand.quick and near and worst(found)[0] > demand.feasibility:
+        given = Given(restored(face.problem, given.V))
+        target, dual, gap = _both_sides(face.problem, given, y, demand)
+        found = misses(problem, given.V)
+    violation, missed = worst(found)
+    feasible = max(violation, given.indefinite) <= demand.feasibility
+    bound, rigour, repair = dual.bound + 0.0, dual.rigour, dual.repair
+    if gap < 0 and rigour in CERTIFIED:
+        bound, gap, rigour, repair = float("-inf"), float("inf"), "none", ALARM
     return Certificate(
-        objective=objective + 0.0, upper=upper, bound=bound, gap=gap,
-        relative_gap=relative_gap(problem, upper, bound),
-        min_eigenvalue=dual.found.estimate + dual.level, rigour=dual.rigour, repair=dual.repair,
-        failure_probability=demand.failure_probability if dual.rigour == "probable" else 0.0,
-        violation=problem.violation(given.V), point_min_eigenvalue=given.min_eigenvalue,
-        moved=given.moved + restored.moved, feasible=restored.feasible, seconds=time.perf_counter() - started,
-        multipliers=face.unfold(dual.y), point=restored.V,
-        direction=inside.lift(dual.found.vector), directions=dual.found.directions,
+        objective=target.objective + 0.0, upper=target.upper, bound=bound, gap=gap,
+        relative_gap=relative_gap(problem, target.objective, bound, gap) if feasible else float("inf"),
+        min_eigenvalue=dual.found.estimate + dual.level, rigour=rigour, repair=repair,
+        failure_probability=demand.failure_probability if rigour == "probable" else 0.0,
+        violation=violation, missed=missed, point_min_eigenvalue=given.min_eigenvalue,
+        indefinite=given.indefinite, feasibility=demand.feasibility, seconds=time.perf_counter() - started,
+        multipliers=face.unfold(dual.y), point=given.V,
+        direction=face.problem.lift(dual.found.vector), directions=dual.found.directions,
     )  # fmt: skip
 
 
 def _both_sides(
-    problem: Statement, V: Array, y: Multipliers | None, demand: Demand, prove: bool
-) -> tuple[Restored, float, float, Dual]:
-    """The restored point, its objective, the upper bound that the point proves, and the dual side.
-
-    Without ``prove``, the upper bound of a problem with equalities is inf.
-    """
-    restored = restore(problem, V, prove)
-    V = restored.V
-    objective = problem.objective_of_factor(V)
-    if not np.isfinite(objective):
-        raise _beyond(V)
-    given = y
+    problem: Statement, given: Given, y: Multipliers | None, demand: Demand
+) -> tuple[Target, Dual, float]:
+    """The values of the point over the face, the dual side, and the gap for the targets that it meets."""
+    target = target_of(problem, given)
+    if not np.isfinite(target.objective):
+        raise _beyond(given.V)
+    known, V, objective, upper = y is not None, target.V, target.objective, target.upper
     if y is None:
         y = recover_multipliers(problem, V)
-    upper = float("inf")
-    if restored.near is not None:
-        upper = restored.near.upper(problem, V, objective, y.equalities)
-        upper += rounding.objective(problem, V, objective)
-    if given is not None or not problem.regularizer.row_multipliers:
+    if known or not problem.regularizer.row_multipliers:
         dual = _one_side(problem, y, V, objective, upper, demand)
-        return restored, objective, upper, dual
-    share = replace(demand, failure_probability=demand.failure_probability / len(ACTIVE))
-    dual = bound_from(problem, y, V, objective, upper, share)
-    dual = _with_more_rows(problem, V, dual, objective, upper, share)
-    return restored, objective, upper, dual
+    else:
+        share = replace(demand, failure_probability=demand.failure_probability / len(ACTIVE))
+        dual = bound_from(problem, y, V, objective, upper, share)
+        dual = _with_more_rows(problem, V, dual, objective, upper, share)
+    return target, dual, gap_for(problem, target, dual)
 
 
 def _one_side(

@@ -14,11 +14,9 @@ import scipy.sparse as sp
 from npkl_models.certify.bounds import Demand, bound_from
 from npkl_models.feasibility.dependence import linearly_contradictory
 from npkl_models.feasibility.equality_map import EqualityMap
-from npkl_models.feasibility.kantorovich import exceeds
 from npkl_models.feasibility.residual import contradictory, nearest, random_factor, row_bound
 from npkl_models.linalg import Array
-from npkl_models.model.facts import squares
-from npkl_models.model.functionals import DISTANCES
+from npkl_models.model.functionals import DISTANCES, squares
 from npkl_models.model.regularizers import NoRegularizer
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
@@ -37,7 +35,7 @@ def infeasible(problem: Statement, V: Array | None = None) -> bool:
         return False
     if any(np.any(part.value[squares(part.functional)] < 0) for part in problem.equalities):
         return True  # no PSD kernel makes such a value negative
-    if contradictory(problem) or linearly_contradictory(problem) or exceeds(problem):
+    if contradictory(problem) or linearly_contradictory(problem):
         return True
     search = _without_losses(problem)
     for y in _dual_rays(search, V):

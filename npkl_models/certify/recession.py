@@ -1,6 +1,7 @@
 """Proof that a problem has no lower bound: a direction of recession along which the objective falls.
 
-The proof is a feasible kernel K and a factor D. K + s DD' is feasible for all s >= 0, and the objective falls
+The proof is a kernel K that meets the constraints (to `FEASIBILITY`, exactly for its own targets) and a
+factor D. K + s DD' meets them as well as K for all s >= 0, and the objective falls
 at a constant rate in s (Rockafellar 1970, section 8). A value that must not move has to be zero exactly along
 D. To be zero up to rounding is not enough, since for large s the loss of a tiny value outweighs the fall.
 """
@@ -10,17 +11,15 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from npkl_models.certify.bounds import FEASIBILITY
 from npkl_models.certify.rays import in_binary_units, nearest_factors
-from npkl_models.feasibility.dependence import without_dependent
-from npkl_models.feasibility.kantorovich import near
-from npkl_models.feasibility.newton import newton
-from npkl_models.feasibility.restoration import restore
+from npkl_models.feasibility.restoration import restored
 from npkl_models.linalg import DENSE_SPECTRUM, Array, Mask, dense, gamma, symmetrize
 from npkl_models.model import rounding
 from npkl_models.model.basis import Basis
 from npkl_models.model.conjugates import projected
-from npkl_models.model.facts import squares
-from npkl_models.model.functionals import Entries, Functional, SquaredDistances, TotalSum
+from npkl_models.model.functionals import Entries, Functional, SquaredDistances, TotalSum, squares
+from npkl_models.model.misses import misses, worst
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Equality, LossTerm
 from npkl_models.presolve.faces import face_of
@@ -46,7 +45,8 @@ def _unbounded(problem: Statement, V: Array | None) -> bool:
     zero = np.zeros((problem.n, 1))
     start = V if V is not None and np.isfinite(V).all() else zero
     if problem.equalities and not any(
-        restore(problem, X).feasible for X in (zero, *nearest_factors(problem, None))
+        worst(misses(problem, restored(problem, X)))[0] <= FEASIBILITY
+        for X in (zero, *nearest_factors(problem, None))
     ):
         return False
     found = _directions(problem, start)
@@ -125,8 +125,8 @@ def _searched(problem: Statement) -> Array:
 def _falls(problem: Statement, D: Array, still: float) -> bool:
     """Whether a direction near D is proved to exist along which the objective falls: K + s DD', s -> inf.
 
-    Values that must not move have to be zero exactly. `_exactly_still` proves this for squares by the rows
-    or the face that they leave, and for other values by Kantorovich's theorem.
+    Values that must not move have to be zero exactly. `_exactly_still` proves this by the rows or the face
+    that they leave.
     """
     D = problem.lift(problem.drop(D))
     D = D / max(float(np.linalg.norm(D)), 1e-300)
@@ -174,13 +174,8 @@ def _exactly_still(
         return _within_rows(problem, D, parts)
     every = LossTerm(Entries(problem.n, ([0], [0])), "square", 0.0)  # a problem needs a term or an equality
     zero = sp.csr_array(problem.cost.shape)
-    inner = without_dependent(face_of(Statement(zero, every, parts, basis=problem.basis)).problem)
-    there = inner.lift(inner.drop(D))
-    if not inner.equalities:
-        return there, 0.0
-    better = newton(inner, there)
-    found = near(inner, better)
-    return None if found is None or found.share > 0 else (better, found.reach)
+    inner = face_of(Statement(zero, every, parts, basis=problem.basis)).problem
+    return None if inner.equalities else (inner.lift(inner.drop(D)), 0.0)
 
 
 def _parts(problem: Statement, held: list[tuple[Functional, Mask]]) -> list[Equality]:

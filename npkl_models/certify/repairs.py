@@ -20,13 +20,12 @@ from npkl_models.linalg.threads import threaded
 from npkl_models.model.facts import (
     cost_floor,
     diagonal_floor,
-    diagonal_of,
     distance_floor,
     growing_distances,
     growing_floor,
     trace_bound,
 )
-from npkl_models.model.functionals import Functional, SquaredDistances
+from npkl_models.model.functionals import Functional, SquaredDistances, diagonal_of
 from npkl_models.model.rounding import multiplier_sizes, paid, raised
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers

@@ -19,7 +19,8 @@ from scipy.sparse.linalg import ArpackError, eigsh
 from npkl_models.linalg import DENSE_SPECTRUM, TINY, UNIT, Array, Matrix, dense, lowest_pairs, norm_bound
 from npkl_models.model import rounding
 from npkl_models.model.conjugates import projected
-from npkl_models.model.facts import cost_floor, fact, squares
+from npkl_models.model.facts import cost_floor, fact
+from npkl_models.model.functionals import squares
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import LossTerm, Multipliers
 from npkl_models.presolve.anchored import SINGULAR, split

@@ -21,7 +21,6 @@ from npkl_models.problem import Problem
 from npkl_models.recipe.recipe import Recipe
 from npkl_models.routes import backends as known_backends
 
-NARROW_COLUMNS = ("backend", "status", "objective", "certified gap", "rigour", "seconds", "verdict")
 WIDE = 120  # terminal columns that the whole table needs
 SUBSET = 60  # points of the second table, for an interior-point reference
 
@@ -79,7 +78,7 @@ def report(options: argparse.Namespace) -> int:
 
 
 def _show(console: Console, found: CrossCheck, title: str, named: bool) -> None:
-    shown = COLUMNS if console.width >= WIDE else NARROW_COLUMNS
+    shown = COLUMNS if console.width >= WIDE else found.narrow
     table = new_table(title)
     for name in shown:
         left = name in LEFT

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from npkl_models.answer.solution import Solution
 from npkl_models.certify.certificate import relative_gap
-from npkl_models.cover.knots import Knot, knot, mixture, objectives_of_one_kernel
+from npkl_models.cover.knots import Knot, knot, mixture, objectives_of_one_kernel, owed
 from npkl_models.cover.multipliers import mixed_bound
 from npkl_models.cover.parameters import Axis
 from npkl_models.cover.pieces import ROUNDING, Ends, crossing, largest_gap, line
@@ -53,7 +53,9 @@ class Between:
         """The bound on the side of the chords at a coordinate between the two knots."""
         concave = self.axis.concave
         at = x if concave else max(x * (1 - ROUNDING), self.left.x)  # a smaller radius is always safe
-        one = (self.left.x, self.left.point) if at <= self.x else (self.right.x, self.right.point)
+        side = self.left if at <= self.x else self.right
+        more = 0.0 if concave else owed(side.missed, (self.left, self.right))
+        one = (side.x, side.point + more)
         ends: tuple[Ends, Ends] = ((one[0], self.x), (one[1], self.point))
         return line(at, *ends, towards=-1.0 if concave else 1.0)
 
@@ -61,7 +63,8 @@ class Between:
 def between(axis: Axis, left: Knot, right: Knot) -> Between:
     """The bounds between two solved values, and their largest gap."""
     concave = axis.concave
-    x = float(np.clip(crossing(axis.ends, left.line, right.line), left.x, right.x))
+    lines = (_raised(axis, side.line, owed(side.missed, (left, right))) for side in (left, right))
+    x = float(np.clip(crossing(axis.ends, *lines), left.x, right.x))
     straight = Between(axis, left, right, right.x, right.point, np.inf).chord(x)
     candidates = [straight]
     if left.x < x < right.x:
@@ -80,13 +83,15 @@ def _mixed(axis: Axis, left: Knot, right: Knot, x: float) -> float:
     if one is None or other is None or not (np.isfinite(left.point) and np.isfinite(right.point)):
         return float("inf")
     V = mixture(one.point, other.point, (x - left.x) / (right.x - left.x))
-    return objectives_of_one_kernel([axis.at(axis.value(x))], V, one.multipliers.equalities)[0][0]
+    above, _, missed = objectives_of_one_kernel([axis.at(axis.value(x))], V)
+    return above[0] + owed(missed, (left, right))
 
 
 def _gap(axis: Axis, side: Knot, found: Between) -> float:
     """The largest gap between one of the knots and the crossing, where all bounds are affine."""
     towards = 1.0 if axis.concave else -1.0
-    lines = [line(x, axis.ends, side.line, towards) for x in (side.x, found.x)]
+    own = _raised(axis, side.line, owed(side.missed, (found.left, found.right)))
+    lines = [line(x, axis.ends, own, towards) for x in (side.x, found.x)]
     points = [side.point, found.point] if axis.concave else [found.chord(x) for x in (side.x, found.x)]
     references = [axis.at(axis.value(x)).reference for x in (side.x, found.x)]
     upper, lower = (lines, points) if axis.concave else (points, lines)
@@ -95,9 +100,14 @@ def _gap(axis: Axis, side: Knot, found: Between) -> float:
 
 def _gap_at(axis: Axis, one: Knot) -> float:
     """The gap at a solved value."""
-    value = line(one.x, axis.ends, one.line, 1.0 if axis.concave else -1.0)
-    upper, lower = (value, one.point) if axis.concave else (one.point, value)
+    value, more = line(one.x, axis.ends, one.line, 1.0 if axis.concave else -1.0), owed(one.missed, (one,))
+    upper, lower = (value + more, one.point) if axis.concave else (one.point + more, value)
     return relative_gap(axis.at(axis.value(one.x)), upper, lower)
+
+
+def _raised(axis: Axis, ends: Ends, by: float) -> Ends:
+    """The line of an upper bound, raised by what its kernel owes; lines of lower bounds stay."""
+    return (ends[0] + by, ends[1] + by) if axis.concave else ends
 
 
 @dataclass(frozen=True)
@@ -168,7 +178,7 @@ class Cover:
 
     @cached_property
     def _lines(self) -> Array:
-        return np.array([one.line for one in self.knots])
+        return np.array([_raised(self.axis, one.line, owed(one.missed, self.knots)) for one in self.knots])
 
     def _lines_at(self, x: float, towards: float) -> Array:
         """The lines of all knots at a coordinate."""
@@ -211,6 +221,9 @@ class Cover:
         lines = self._lines_at(x, towards)
         piece = self._piece(x)
         point = self.knots[0].point if piece is None else piece.chord(x)
+        if piece is not None and not self.axis.concave:  # lines of all knots are below, not of two
+            sides = (piece.left, piece.right)
+            point += max(owed(one.missed, self.knots) - owed(one.missed, sides) for one in sides)
         return (point, float(np.min(lines))) if self.axis.concave else (float(np.max(lines)), point)
 
     def at(self, value: float) -> Covered:
@@ -238,5 +251,5 @@ class Cover:
         if V is None or one is None or other is None:
             return V, upper
         mixed = mixture(one.point, other.point, (x - piece.left.x) / (piece.right.x - piece.left.x))
-        (own,), mixed = objectives_of_one_kernel([problem], mixed, one.multipliers.equalities)
-        return mixed, min(upper, own)
+        (own,), mixed, missed = objectives_of_one_kernel([problem], mixed)
+        return mixed, min(upper, own + owed(missed, (piece.left, piece.right)))

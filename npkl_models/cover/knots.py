@@ -8,19 +8,22 @@ bound of the certificate holds at its own value, and chords join such points.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from npkl_models.answer.solution import Solution
 from npkl_models.certify.certificate import CERTIFIED, Certificate
+from npkl_models.certify.points import Given
+from npkl_models.certify.targets import target_of
 from npkl_models.cover.multipliers import DualPoint, dual_point
 from npkl_models.cover.parameters import Axis
 from npkl_models.cover.pieces import Ends
-from npkl_models.feasibility.restoration import restore
-from npkl_models.linalg import Array
-from npkl_models.model import rounding
+from npkl_models.feasibility.restoration import restored
+from npkl_models.linalg import UNIT, Array
+from npkl_models.model.misses import Miss, equalities_missed
+from npkl_models.model.rounding import SUM
 from npkl_models.model.statement import Statement
 from npkl_models.presolve.faces import face_of
 from npkl_models.problem import Problem
@@ -47,6 +50,10 @@ class Knot:
         The other bound, which holds at x: lower if the optimum is concave, else upper.
     dual : DualPoint or None
         The multipliers, if they give bounds at other values.
+    missed : tuple of Miss
+        What the kernel misses of equalities (over the face).
+    nu : tuple of ndarray
+        Multipliers of these equalities.
     """
 
     x: float
@@ -54,6 +61,8 @@ class Knot:
     line: Ends
     point: float
     dual: DualPoint | None
+    missed: tuple[Miss, ...] = ()
+    nu: tuple[Array, ...] = ()
 
     @property
     def certificate(self) -> Certificate | None:
@@ -69,45 +78,48 @@ def knot(axis: Axis, value: float, solution: Solution) -> Knot:
     found, own = solution.certificate, axis.at(value)
     dual = dual_point(axis, own, x, found)
     bound = found.bound if found.rigour in CERTIFIED else float("-inf")
-    upper = found.upper if found.feasible else float("inf")
+    nu = face_of(own).fold(found.multipliers).equalities
+    ends = [axis.at(end) for end in (axis.low, axis.high)] if axis.concave else [own]
+    above, _, missed = objectives_of_one_kernel(ends, found.point)
+    if not found.feasible:
+        above = tuple(INF for _ in above)
     if axis.concave:
-        line = _of_one_kernel(axis, found) if np.isfinite(upper) else nothing
-        return Knot(x, solution, line, bound, dual)
+        return Knot(x, solution, (above[0], above[1]), bound, dual, missed, nu)
     if dual is None:
-        return Knot(x, solution, nothing, upper, None)
+        return Knot(x, solution, nothing, above[0], None, missed, nu)
     low, high = (-(dual.paid + dual.support_at(axis, end)) for end in axis.ends)
-    return Knot(x, solution, (low, high), upper, dual)
+    return Knot(x, solution, (low, high), above[0], dual, missed, nu)
 
 
-def _of_one_kernel(axis: Axis, found: Certificate) -> Ends:
-    """Upper bounds at both ends of the axis on the objective of one feasible kernel at the judged point."""
-    ends = [axis.at(value) for value in (axis.low, axis.high)]
-    (low, high), _ = objectives_of_one_kernel(ends, found.point, found.multipliers.equalities)
-    return low, high
+def owed(missed: Sequence[Miss], knots: Iterable[Knot]) -> float:
+    """What bounds may lose for the targets that a kernel meets, by mixtures of the multipliers of knots."""
+    if not missed:
+        return 0.0
+    return max(
+        sum(
+            float(nu @ miss.residual) + float(np.abs(nu) @ (miss.doubt + SUM * UNIT * np.abs(miss.residual)))
+            for nu, miss in zip(one.nu, missed, strict=True)
+        )
+        for one in knots
+    )
 
 
 def objectives_of_one_kernel(
-    problems: Sequence[Problem], V: Array, nu: tuple[Array, ...]
-) -> tuple[tuple[float, ...], Array]:
-    """Upper bounds on the objectives of one and the same feasible kernel near V V', and its factor.
+    problems: Sequence[Problem], V: Array
+) -> tuple[tuple[float, ...], Array, tuple[Miss, ...]]:
+    """Upper bounds on the objectives of one kernel near V V', its factor, and what it misses of equalities.
 
     There is a bound for each of several problems that differ in weights or a penalty, not in constraints.
-    The bounds include rounding and the move to a kernel that meets the constraints exactly, as in a
-    certificate. They are inf without proof.
+    The bounds include rounding. They are inf unless the kernel is proved to meet all other constraints.
     """
-    face = face_of(problems[0])
-    inside: Statement = face.problem
-    folded = face.fold(replace(problems[0].no_multipliers, equalities=nu)).equalities
-    found = restore(inside, V)
-    if found.near is None or not all(map(_ordinary, problems)):
-        return tuple(float("inf") for _ in problems), found.V
-    out = []
+    inside: Statement = face_of(problems[0]).problem
+    V = restored(inside, V)
+    out, missed = [], tuple(equalities_missed(inside.equalities, V))
     for problem in problems:
         own = replace(inside, cost=problem.cost, terms=problem.terms, regularizer=problem.regularizer)
-        value = own.objective_of_factor(found.V)
-        upper = found.near.upper(own, found.V, value, folded) + rounding.objective(own, found.V, value)
-        out.append(float(upper) if np.isfinite(upper) else float("inf"))
-    return tuple(out), found.V
+        target = target_of(own, Given(V))
+        out.append(target.top if target.excess == 0 and _ordinary(problem) else float("inf"))
+    return tuple(out), V, missed
 
 
 def _ordinary(problem: Statement) -> bool:

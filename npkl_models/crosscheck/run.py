@@ -13,10 +13,12 @@ from typing import Any, Unpack
 import numpy as np
 
 from npkl_models.answer.solution import Solution, Status
-from npkl_models.certify.certificate import together
+from npkl_models.certify.certificate import CERTIFIED, Certificate
 from npkl_models.crosscheck.table import CrossCheck, Row
 from npkl_models.errors import NPKLError, ProblemError, UnsupportedError, chosen, instance, unknown
 from npkl_models.linalg import Array
+from npkl_models.model.misses import equalities_missed
+from npkl_models.model.terms import Multipliers
 from npkl_models.problem import Problem
 from npkl_models.routes import backends as known_backends
 from npkl_models.routes import get_backend
@@ -46,7 +48,8 @@ def crosscheck(
         The backends; all registered backends by default. ``"sdp[SCS]"`` selects the solver of a conic
         backend. A backend that does not support the problem gets a row with the reason.
     points : mapping of str to Solution or ndarray, optional
-        Further points by label, in any form that `certify` accepts. They are judged in the same table.
+        Further points by label, in any form that `certify` accepts. They are judged in the same table as they
+        are given: with their own objective, violation and smallest eigenvalue.
     reference : str, optional
         Label of the solution whose kernel all others are compared with. By default "interior" if it is
         optimal, else the label with the smallest certified gap.
@@ -96,8 +99,11 @@ def crosscheck(
     if reference is not None:
         chosen("reference", reference, labels)
     _refuse_other(problem, without_basis)
-    judged = {label: judge_point(problem, label, point) for label, point in given.items()}
-    outcomes = _outcomes(problem, runs, n_jobs, progress, folder) | judged
+    outcomes = _outcomes(problem, runs, n_jobs, progress, folder)
+    asked = {name: options[name] for name in ("tol", "feasibility") if options.get(name) is not None}
+    known = _sharpest(_solved(outcomes))
+    y = () if known is None else (known.multipliers,)
+    outcomes |= {label: _judged(problem, label, point, y, asked) for label, point in given.items()}
     return _table(problem, outcomes, reference, agreement, partial(_restriction, problem, without_basis))
 
 
@@ -106,14 +112,49 @@ def _table(
     restriction: Callable[[float], float],
 ) -> CrossCheck:  # fmt: skip
     """The table that compares the solutions."""
-    solved = {k: x for k, x in outcomes.items() if isinstance(x, Solution) and x.V is not None}
-    bound, objective = together(x.certificate for x in solved.values())
+    solved = _solved(outcomes)
+    sharpest = _sharpest(solved)
+    bound = float("-inf") if sharpest is None else sharpest.bound
+    nu = () if sharpest is None else sharpest.multipliers.equalities
+    values = {label: _value(found, nu) for label, found in solved.items()}
+    feasible = {label: x for label, x in values.items() if solved[label].certificate.feasible}
+    objective = min(feasible.values(), default=math.inf)
     if reference is None or reference not in solved:
         exact = {k: x for k, x in solved.items() if k == REFERENCE and x.status is Status.OPTIMAL}
         reference = min(exact or solved, key=lambda k: solved[k].certificate.relative_gap, default="")
     scale = _Scale(bound, objective, agreement, solved[reference].V if reference else None)
-    rows = tuple(_row(label, found, scale) for label, found in outcomes.items())
+    rows = tuple(_row(label, found, scale, values.get(label, math.nan)) for label, found in outcomes.items())
     return CrossCheck(problem, rows, solved, reference, bound, objective, restriction(objective))
+
+
+def _solved(outcomes: Mapping[str, Outcome]) -> dict[str, Solution]:
+    return {k: x for k, x in outcomes.items() if isinstance(x, Solution) and x.V is not None}
+
+
+def _sharpest(solved: Mapping[str, Solution]) -> Certificate | None:
+    """The certificate with the largest proved or probable bound."""
+    every = [x.certificate for x in solved.values() if x.certificate.rigour in CERTIFIED]
+    return max(every, key=lambda one: one.bound, default=None)
+
+
+def _value(found: Solution, nu: tuple[Array, ...]) -> float:
+    """The objective of a point, moved from the targets that it meets to those of the problem.
+
+    The best multipliers of equalities price the difference, so that a point which misses the constraints a
+    little is compared with its own optimum.
+    """
+    problem, certificate = found.problem, found.certificate
+    missed = equalities_missed(problem.equalities, certificate.point)
+    return certificate.objective + sum(float(own @ m.residual) for own, m in zip(nu, missed, strict=False))
+
+
+def _judged(
+    problem: Problem, label: str, point: Any, y: tuple[Multipliers, ...], asked: dict[str, Any]
+) -> Outcome:
+    try:
+        return judge_point(problem, label, point, y, **asked)
+    except NPKLError as error:
+        return f"failed: {error}"
 
 
 def _refuse_other(problem: Problem, without_basis: Solution | bool | None) -> None:
@@ -213,26 +254,35 @@ class _Scale:
     agreement: float
     kernel: Array | None
 
-    def verdict(self, found: Solution, difference: float) -> str:
-        certificate, far = found.certificate, self.agreement * found.problem.size(self.objective)
-        if certificate.objective < self.bound - far or certificate.bound > self.objective + far:
-            return "outside the proved bracket"
-        if difference > self.agreement or found.status is Status.FAILED:
-            return f"worse by {difference:.1e}"
-        return "agrees"
+    def verdict(self, found: Solution, value: float, difference: float) -> str:
+        """Whether the point agrees with the best one; never if a number is missing."""
+        certificate = found.certificate
+        if not certificate.indefinite <= certificate.feasibility:
+            return f"not PSD by {certificate.indefinite:.1e}"
+        if not certificate.violation <= certificate.feasibility:
+            return f"misses constraint {certificate.missed} by {certificate.violation:.1e}"
+        if found.status is Status.FAILED:
+            return f"failed: {found.message}"
+        if not all(map(math.isfinite, (value, difference, self.bound))):
+            return "nothing is proved that it could agree with"
+        if value < self.bound - self.agreement * found.problem.size(self.bound):
+            return "below the proved bound: another problem"
+        return "agrees" if difference <= self.agreement else f"worse by {difference:.1e}"
 
 
-def _row(label: str, found: Outcome, scale: _Scale) -> Row:
+def _row(label: str, found: Outcome, scale: _Scale, value: float) -> Row:
     if isinstance(found, str):
         return Row(label, "", found)
     if found.V is None:
         return Row(label, str(found.status), f"failed: {found.message}")
     certificate = found.certificate
-    difference = (certificate.objective - scale.objective) / found.problem.size(scale.objective)
+    size = found.problem.size(scale.objective)
+    difference = (value - scale.objective) / size if size > 0 else value - scale.objective
     return Row(
-        label, str(found.status), scale.verdict(found, difference), certificate.objective, certificate.bound,
-        difference, certificate.relative_gap, certificate.rigour, found.kernel_min_eigenvalue, found.rank,
-        found.iterations, found.build_time + found.solve_time, _distance(found.V, scale.kernel),
+        label, str(found.status), scale.verdict(found, value, difference), certificate.objective,
+        certificate.bound, difference, certificate.relative_gap, certificate.rigour, certificate.violation,
+        found.kernel_min_eigenvalue, found.rank, found.iterations, found.build_time + found.solve_time,
+        _distance(found.V, scale.kernel),
     )  # fmt: skip
 
 

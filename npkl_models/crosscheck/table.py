@@ -27,7 +27,9 @@ class Row:
     """The row of one backend in the table of a cross-check; numbers are nan if the backend did not run.
 
     ``difference`` is the objective minus the best objective, over the reference value of the problem plus
-    abs(best objective). ``kernel_distance`` is ||K - K_ref|| / ||K_ref|| in Frobenius norm.
+    abs(best objective); points that miss equalities a little are compared at the same targets. ``violation``
+    is the largest amount by which the point misses a constraint. ``kernel_distance`` is
+    ||K - K_ref|| / ||K_ref|| in Frobenius norm.
     """
 
     backend: str
@@ -38,6 +40,7 @@ class Row:
     difference: float = math.nan
     relative_gap: float = math.nan
     rigour: str = "none"
+    violation: float = math.nan
     kernel_min_eigenvalue: float = math.nan
     rank: int = 0
     iterations: int = 0
@@ -106,7 +109,7 @@ class CrossCheck:
         return "\n".join("| " + " | ".join(line) + " |" for line in table)
 
     def __str__(self) -> str:
-        shown = [COLUMNS.index(name) for name in TEXT_COLUMNS]
+        shown = [k for k, name in enumerate(COLUMNS) if name in {*self.narrow, "rank"}]
         lines = [COLUMNS, *(cells(row) for row in self.rows if row.ran)]
         width = [max(len(line[k]) for line in lines) for k in shown]
         text = [
@@ -118,6 +121,13 @@ class CrossCheck:
         ]
         left = [f"{row.backend}: {row.verdict}" for row in self.rows if not row.ran]
         return "\n".join([*text, *left, self.headline()])
+
+    @property
+    def narrow(self) -> tuple[str, ...]:
+        """The columns of a narrow table: those of what points miss only if a point misses something."""
+        missing = any(row.ran and (row.violation > 0 or row.kernel_min_eigenvalue < 0) for row in self.rows)
+        wanted = {*NARROW_COLUMNS, *(MISSING if missing else ())}
+        return tuple(name for name in COLUMNS if name in wanted)
 
     def __repr__(self) -> str:
         agree = "all agree" if self.agrees else "NOT all agree"
@@ -172,10 +182,11 @@ class CrossCheck:
 
 
 COLUMNS = (
-    "backend", "status", "objective", "difference", "certified gap", "rigour", "min eig K",
-    "rank", "iterations", "seconds", "|K - K ref|", "verdict",
+    "backend", "status", "objective", "difference", "certified gap", "rigour", "violation",
+    "min eig K", "rank", "iterations", "seconds", "|K - K ref|", "verdict",
 )  # fmt: skip
-TEXT_COLUMNS = ("backend", "status", "objective", "certified gap", "rigour", "rank", "seconds", "verdict")
+NARROW_COLUMNS = ("backend", "status", "objective", "certified gap", "rigour", "seconds", "verdict")
+MISSING = ("violation", "min eig K")  # columns that a narrow table has only if a row misses something
 LEFT = ("backend", "status", "verdict")  # columns of words, aligned at the left; numbers at the right
 
 
@@ -185,8 +196,8 @@ def cells(row: Row) -> tuple[str, ...]:
         return (row.backend, row.status, *[""] * (len(COLUMNS) - 3), row.verdict)
     return (
         row.backend, row.status, f"{row.objective:.8g}", f"{row.difference:.1e}",
-        f"{row.relative_gap:.1e}", row.rigour, f"{row.kernel_min_eigenvalue:.1e}", str(row.rank),
-        str(row.iterations), f"{row.seconds:.2f}", f"{row.kernel_distance:.1e}", row.verdict,
+        f"{row.relative_gap:.1e}", row.rigour, f"{row.violation:.1e}", f"{row.kernel_min_eigenvalue:.1e}",
+        str(row.rank), str(row.iterations), f"{row.seconds:.2f}", f"{row.kernel_distance:.1e}", row.verdict,
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Find equalities that contradict each other, or follow from each other, in rational arithmetic.
+"""Find equalities that contradict each other in rational arithmetic.
 
 If numbers nu exist with sum_k nu_k M_k = 0 and nu'b not zero, no matrix at all meets <M_k, K> = b_k.
 Elimination with fractions finds such numbers exactly, since all coefficients and values are floating-point
@@ -7,16 +7,13 @@ numbers.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
 
 import numpy as np
 
-from npkl_models.model.facts import fact
 from npkl_models.model.functionals import TotalSum
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Equality
 
 MOST = 120  # most equalities for elimination
 WIDE = 60  # most points with an equality on 1'K1, which has a coefficient for each two points
@@ -29,26 +26,6 @@ Row = dict[tuple[int, int], Fraction]
 def linearly_contradictory(problem: Statement) -> bool:
     """Whether the equalities are proved to have no symmetric solution (over the basis, if it is small)."""
     return any(not row and value != 0 for row, value in _eliminated(problem))
-
-
-def without_dependent(problem: Statement) -> Statement:
-    """The problem without the equalities that follow from earlier ones in exact arithmetic."""
-    return _reduced(problem) or problem
-
-
-@fact
-def _reduced(problem: Statement) -> Statement | None:
-    found = _eliminated(problem)
-    if all(row for row, _ in found) or any(not row and value != 0 for row, value in found):
-        return None
-    left, at, parts = np.array([bool(row) for row, _ in found]), 0, []
-    for part in problem.equalities:
-        f, kept = part.functional, left[at : at + part.functional.size]
-        at += f.size
-        if kept.any():
-            parts.append(Equality(f.kept(kept), part.value[kept], part.name))
-    stated = bool(parts or problem.terms)  # a problem needs a term or an equality
-    return replace(problem, equalities=tuple(parts)) if stated else None
 
 
 def _eliminated(problem: Statement) -> list[tuple[Row, Fraction]]:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.linalg import Array, Matrix, dense, symmetrize
+from npkl_models.linalg import Array, Matrix, dense
 from npkl_models.model.functionals import Entries, SquaredDistances
 from npkl_models.model.incidence import Incidence
 from npkl_models.model.statement import Statement
@@ -99,13 +99,6 @@ class EqualityMap:
             left.append(i - j if isinstance(f, SquaredDistances) else i)
             right.append(i - j if isinstance(f, SquaredDistances) else j)
         return np.concatenate(left), np.concatenate(right)
-
-    def products(self, U: Array | None = None) -> Array:
-        """<A_e, U A_f U> for all pairs (m x m), which is AA' if U is None; requires `vectors`."""
-        assert self.vectors is not None
-        P, R = self.vectors
-        PU, RU = (P, R) if U is None else (P @ U, R @ U)
-        return symmetrize(0.5 * ((PU @ P.T) * (RU @ R.T) + (PU @ R.T) * (RU @ P.T)))
 
     def normal(self, V: Array) -> Normal | None:
         """JJ' of the derivative J at V, and the adjoint of J; None if J would be too large.

@@ -1,7 +1,7 @@
 """Newton steps on a factor towards equalities; each step is the shortest that meets them to first order.
 
-If equalities nearly depend on each other, such steps go too far. Then they are damped (Levenberg 1944,
-Marquardt 1963), with as little damping as a smaller residual allows.
+If equalities nearly depend on each other, a step may go too far. So the iterate with the smallest residual is
+kept.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse.linalg import LinearOperator, lsmr
 
-from npkl_models.feasibility.equality_map import DENSE, MOST, SMALLEST, EqualityMap
+from npkl_models.feasibility.equality_map import MOST, EqualityMap
 from npkl_models.linalg import UNIT, Array, Index, gram_eigenvalues, raised_cholesky
 from npkl_models.model.statement import Statement
 
@@ -21,10 +21,6 @@ STEPS = 12  # Newton steps
 INNER = 300  # LSMR steps in each Newton step
 TURNING = 0.5  # the third step that does not shrink the residual to this share is the last
 ROUNDING = 8 * UNIT  # a residual that no step can shrink, relative to the numbers in its sum
-DAMPED = 40  # most damped steps; they require at most `DENSE` equalities
-CLOSE = 1e-2  # largest residual, relative to the data, at which damped steps begin
-DAMPING = (1e-7, 1e-18)  # first and least damping, relative to a bound on the eigenvalues of JJ'
-FEWER, LOOK_BACK = 0.5, 5  # the residual must fall to this share within so many damped steps
 SINGULAR = (0.0, 1e-14, 1e-12, 1e-10)  # relative raises of the diagonal of JJ' if a factorisation fails
 SLACK = 1e-12  # margin by which an inequality is met
 
@@ -60,7 +56,7 @@ def newton(problem: Statement, V: Array) -> Array:
             break
         step = None if others else _direct_step(equal, V)
         W = W + (_step(problem, W, constraints) if step is None else step)
-    return best if held else _damped(equal, best)
+    return best
 
 
 def _direct_step(equal: EqualityMap, V: Array) -> Array | None:
@@ -78,44 +74,6 @@ def _direct_step(equal: EqualityMap, V: Array) -> Array | None:
     except (np.linalg.LinAlgError, ValueError):  # not finite
         return None
     return step if np.isfinite(step).all() else None
-
-
-def _damped(equal: EqualityMap, V: Array) -> Array:
-    """Levenberg-Marquardt steps from V, as long as they shrink the relative residuals."""
-    problem, wanted = equal.problem, np.abs(equal.wanted)
-    divisor = np.maximum(wanted, SMALLEST * wanted.max(initial=0.0)) + 1e-300  # for all parts together
-    W, residual = problem.drop(V), -equal.residual(V) / divisor
-    sizes, damping = [float(np.linalg.norm(residual))], DAMPING[0]
-    rounding = ROUNDING * float(np.linalg.norm(np.maximum(equal.sizes(V), wanted) / divisor))
-    if equal.size > DENSE or not rounding < sizes[0] <= CLOSE:
-        return V
-    while len(sizes) <= DAMPED and sizes[-1] > rounding:
-        if len(sizes) > LOOK_BACK and sizes[-1] > FEWER * sizes[-1 - LOOK_BACK]:
-            break
-        found = equal.normal(V)
-        if found is None:
-            break
-        G, back = found
-        G = G / divisor / divisor[:, None]
-        top = float(np.max(np.abs(G).sum(axis=1)))
-        while damping <= 1:
-            try:
-                factor = scipy.linalg.cho_factor(G + damping * top * np.eye(len(G)))
-            except (np.linalg.LinAlgError, ValueError):
-                damping *= 10
-                continue
-            step = back(scipy.linalg.cho_solve(factor, residual) / divisor)
-            trial = problem.lift(W + step)
-            new = -equal.residual(trial) / divisor
-            if float(np.linalg.norm(new)) < sizes[-1]:
-                W, V, residual = W + step, trial, new
-                break
-            damping *= 10
-        else:
-            break
-        sizes.append(float(np.linalg.norm(residual)))
-        damping = max(0.1 * damping, DAMPING[1])
-    return V
 
 
 def _step(problem: Statement, W: Array, constraints: list[_Constraint]) -> Array:

@@ -56,12 +56,6 @@ def contradictory(problem: Statement) -> bool:
     return False
 
 
-def misses_little(problem: Statement, V: Array) -> bool:
-    """Whether V V' meets the equalities up to errors that may be rounding."""
-    equal = EqualityMap(problem)
-    return bool(np.all(np.abs(equal.residual(V)) <= LITTLE * equal.scales))
-
-
 def _residual(equal: EqualityMap, top: float, shape: tuple[int, ...], x: Array) -> tuple[float, Array]:
     """Half the sum of squared residuals at V V', those of the regulariser included, and its gradient in W."""
     problem = equal.problem

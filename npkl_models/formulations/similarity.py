@@ -69,12 +69,9 @@ def psde(
     -----
     Globerson & Roweis, AISTATS 2007, with slack on the distances.
 
-    Since max(0, x) = max(0, -x) + x, the hinge of a similar pair is the hinge of a dissimilar pair plus
-    D_ij - 1. For the hinge, the problem is therefore stated with hinges of one sign and the cost CL - I,
-    where L is the Laplacian of the similar pairs weighted by c_ij. Its objective is the negative of the
-    formula above, plus the constant C sum c_ij over the similar pairs. The hinges are not negative, and they
-    do not grow if all distances grow. So the problem is unbounded if and only if CL - I has a negative
-    eigenvalue on the range of Q.
+    The objective is the negative of the formula above. With the hinge, the problem is unbounded if and only
+    if CL - I has a negative eigenvalue on the range of Q, where L is the Laplacian of the similar pairs
+    weighted by c_ij.
 
     Examples
     --------
@@ -96,8 +93,8 @@ def psde(
     if bound is None:
         _refuse_unbounded(pairs, L, None if features is None else basis, slack)
     regularizer = NoRegularizer() if bound is None else TracePower(2, bound=bound)
-    cost = sp.csr_array(L - sp.eye_array(pairs.n)) if slack == "hinge" else -sp.eye_array(pairs.n).tocsr()
-    of_similar = "hinge" if slack == "hinge" else "squared_excess"
+    cost = -sp.eye_array(pairs.n).tocsr()
+    of_similar = "excess" if slack == "hinge" else "squared_excess"
     terms = [
         LossTerm(SquaredDistances(pairs.n, (links[:, 0], links[:, 1])), kind, 1.0, own, name)
         for links, kind, own, name in (

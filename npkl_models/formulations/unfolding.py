@@ -16,9 +16,8 @@ from npkl_models.model.functionals import SquaredDistances, TotalSum
 from npkl_models.model.graph import laplacian
 from npkl_models.model.regularizers import Regularizer
 from npkl_models.model.terms import Equality
-from npkl_models.presolve.cliques import Flat, flatten
+from npkl_models.presolve.cliques import flatten
 from npkl_models.presolve.faces import complement
-from npkl_models.presolve.stresses import unstressed
 from npkl_models.problem import Problem
 
 
@@ -76,9 +75,8 @@ def mvu(
     1'K1 = 0 excludes every positive definite K. So does a clique whose points lie in fewer dimensions than
     they could (five points in a plane): all its distances are known, and with them the rank of its part of K.
     The basis is orthogonal to the constant vector and to all directions that cliques fix
-    (`npkl_models.presolve.cliques`; Krislock & Wolkowicz 2010). It is also orthogonal to the range of the
-    positive semidefinite stresses of the points (`npkl_models.presolve.stresses`). Distances that depend on
-    other distances over this basis are left out. In exact arithmetic the problem is the same.
+    (`npkl_models.presolve.cliques`; Krislock & Wolkowicz 2010). Distances that depend on other distances over
+    this basis are left out. In exact arithmetic the problem is the same.
 
     The distances in memory are rounded, however. To the last bit, the distances of five points in a plane
     belong to no points, or to points in four dimensions. The certificate is about the optimum of the problem
@@ -136,10 +134,6 @@ def unfolding(cost: Matrix, found: Neighborhood, name: str, reduce: bool = True)
     if not reduce:
         return Problem(cost, (), (kept, Equality(TotalSum(n), 0.0, "centring")), name=name)
     flat = flatten(n, pairs, squared)
-    if found.points is not None:
-        every = flat or Flat(complement(n), np.ones(len(pairs), dtype=bool), 0, 0.0, 0.0)
-        smaller = unstressed(found.points, pairs, squared, every)
-        flat = flat if smaller is every else smaller
     if flat is None:
         return Problem(cost, (), (kept,), basis=complement(n), name=name)
     i, j = pairs[flat.kept].T

@@ -176,7 +176,7 @@ class _Run:
             found = proof if self.watch.suffices(proof) and proof.rigour == "proved" else found
         if self.scaling is not None:
             found = self._with_highest(found)
-        if not self.best or found.relative_gap < self.best[-1].relative_gap:
+        if not self.best or _merit_of(found) < _merit_of(self.best[-1]):
             self.best.append(found)
         return found
 
@@ -213,6 +213,10 @@ class _Run:
                 f"no iteration was begun: the first one and its certificate take about {self.one:.2g} s each"
             )
         return Claim(V, y, status, now.objective(), count, words, certificate=found)
+
+
+def _merit_of(found: Certificate) -> tuple[float, float]:
+    return found.relative_gap, found.violation
 
 
 def cost_of(problem: Statement) -> Cost:

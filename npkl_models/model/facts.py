@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from npkl_models.linalg import UNIT, Array, Mask
 from npkl_models.model import rounding
-from npkl_models.model.functionals import Entries, Functional, SquaredDistances, TotalSum, Trace
+from npkl_models.model.functionals import SquaredDistances, Trace, diagonal_of
 from npkl_models.model.statement import Statement
 from npkl_models.proof.bounds import DENSE_EIGH, min_eigenvalue
 from npkl_models.proof.eigenbound import Query
@@ -150,18 +150,3 @@ def fixed_diagonal(problem: Statement) -> Array:
         if i.any():
             np.minimum.at(fixed, part.functional.indices[0][i], part.value[i])
     return fixed
-
-
-def diagonal_of(functional: Functional) -> Mask:
-    """Mask of the values that are entries K_ii."""
-    if not isinstance(functional, Entries):
-        return np.zeros(functional.size, dtype=bool)
-    i, j = functional.indices
-    return i == j
-
-
-def squares(f: Functional) -> Mask:
-    """Which values are never negative on a PSD kernel: K_ii, squared distances, 1'K1 and tr K."""
-    if isinstance(f, Entries):
-        return diagonal_of(f)
-    return np.full(f.size, isinstance(f, (SquaredDistances, TotalSum, Trace)))

@@ -141,6 +141,11 @@ class Functional(Owner, ABC):
         t, norm = self.incidence, np.sqrt(np.einsum("ir,ir->i", V, V))
         return t.collect(np.sign(t.coefficient) * norm[t.row] * norm[t.column])
 
+    def size_of_kernel(self, K: Array) -> Array:
+        """The scale of rounding errors in the values on a dense kernel: sums of ``abs(M_ij) abs(K_ij)``."""
+        t = self.incidence
+        return t.collect(np.sign(t.coefficient) * np.abs(K[t.row, t.column]))
+
     def scale_of_factor(self, V: Array) -> Array:
         """The scale of a residual at VV' if the target value is zero."""
         return self.size_of_factor(V)

@@ -19,6 +19,8 @@ __all__ = [
     "TotalSum",
     "Trace",
     "Triplets",
+    "diagonal_of",
+    "squares",
 ]
 
 
@@ -160,3 +162,18 @@ FUNCTIONALS: dict[str, type[Functional]] = {
     cls.kind: cls
     for cls in (Entries, SquaredDistances, DistanceDifferences, DistanceCombinations, TotalSum, Trace)
 }
+
+
+def diagonal_of(functional: Functional) -> Mask:
+    """Mask of the values that are entries K_ii."""
+    if not isinstance(functional, Entries):
+        return np.zeros(functional.size, dtype=bool)
+    i, j = functional.indices
+    return i == j
+
+
+def squares(f: Functional) -> Mask:
+    """Which values are never negative on a PSD kernel: K_ii, squared distances, 1'K1 and tr K."""
+    if isinstance(f, Entries):
+        return diagonal_of(f)
+    return np.full(f.size, isinstance(f, (SquaredDistances, TotalSum, Trace)))

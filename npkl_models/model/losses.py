@@ -15,13 +15,14 @@ from npkl_models.errors import ProblemError, chosen
 from npkl_models.linalg import Array
 from npkl_models.model.logistic import Logistic
 from npkl_models.model.loss import CvxConstraints, CvxExpression, Loss, undeclared
-from npkl_models.model.robust import Absolute, Huber
+from npkl_models.model.robust import Absolute, Excess, Huber
 from npkl_models.model.shared_slack import SharedSlack
 from npkl_models.model.squared import Squared, SquaredExcess, SquaredShortfall
 
 __all__ = [
     "LOSSES",
     "Absolute",
+    "Excess",
     "Hinge",
     "Huber",
     "Linear",
@@ -249,7 +250,7 @@ class Linear(Loss):
 LOSSES: dict[str, Loss] = {
     loss.name: loss
     for loss in (
-        Square(), Hinge(), SquaredHinge(), Logistic(), Absolute(), Huber(), SquaredExcess(),
+        Square(), Hinge(), SquaredHinge(), Logistic(), Absolute(), Huber(), Excess(), SquaredExcess(),
         SquaredShortfall(), Linear(), SharedSlack(),
     )
 }  # fmt: skip

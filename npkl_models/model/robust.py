@@ -74,6 +74,46 @@ class Absolute(Loss):
 
 
 @dataclass(frozen=True)
+class Excess(Absolute):
+    """The excess max(0, z - t) of a value over its target t; values below t cost nothing.
+
+    Examples
+    --------
+    >>> import npkl_models as nm
+    >>> import numpy as np
+    >>> nm.Excess().value(np.array([0.5, 3.0]), np.array([1.0, 1.0]))
+    array([0., 2.])
+    """
+
+    name = "excess"
+    latex = r"\max(0, z - t)"
+    latex_domain = r"0 \le y \le w"
+
+    def value(self, z: Array, t: Array) -> Array:
+        return np.maximum(z - t, 0.0)
+
+    def derivative(self, z: Array, t: Array) -> Array:
+        return (z > t).astype(float)
+
+    def project(self, y: Array, t: Array, w: Array) -> Array:
+        return np.clip(y, 0.0, w)
+
+    def prox(self, x: Array, t: Array, step: Array) -> Array:
+        return x - np.clip(x - t, 0.0, step)
+
+    def prox_slope(self, x: Array, t: Array, step: Array) -> Array:
+        return np.where((x > t) & (x - t < step), 0.0, 1.0)
+
+    def cvxpy_value(self, z: CvxExpression, t: Array) -> CvxExpression:
+        import cvxpy as cp
+
+        return cp.pos(z - t)
+
+    def cvxpy_conjugate(self, y: CvxExpression, t: Array, w: Array) -> tuple[CvxExpression, CvxConstraints]:
+        return y @ t, [y >= 0, y <= w]
+
+
+@dataclass(frozen=True)
 class Huber(Loss):
     """The Huber loss: (z - t)^2 up to an error of ``delta``, and 2 delta abs(z - t) - delta^2 beyond it.
 

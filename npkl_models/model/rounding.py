@@ -8,7 +8,6 @@ does not serve, since the result may be small by cancellation.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,13 +23,9 @@ from npkl_models.linalg import (
     longest_row,
     norm_bound,
 )
-from npkl_models.linalg.exact_products import inner_products
-from npkl_models.linalg.twofold import add, minus, twofold
 from npkl_models.model.statement import Statement
-from npkl_models.model.terms import Multipliers
+from npkl_models.model.terms import LossTerm, Multipliers
 
-EXACT = 2e7  # most products in Q W that is formed with twice the digits (a 20th without equalities)
-SMALLEST = 1e-30  # between this and its inverse, squares of products neither under- nor overflow
 UNTOUCHED = 1e-280  # an error above this covers what underflow takes
 SUM = 64  # units of roundoff in a (pairwise) sum of numpy and in each of its terms
 
@@ -89,19 +84,13 @@ def multiplier_sizes(problem: Statement, y: Multipliers) -> float:
 def off_basis(problem: Statement, V: Array) -> Array:
     """A bound on the distance of each row of V from that of a factor Q W in the exact range of the basis (n).
 
-    A factor of floating-point numbers is in this range only up to rounding. The rounding is not small in two
-    cases: V is far shorter than Q and W, or two rows are far nearer to each other than to zero.
+    A factor of floating-point numbers is in this range only up to rounding.
     """
     basis = problem.basis
     if basis is None:
         return np.zeros(problem.n)
-    W, sparse = problem.drop(V), sp.issparse(basis.Q)
-    if sparse or V.size * basis.size > (EXACT if problem.equalities else EXACT / 20):
-        short, steps = np.abs(V - problem.lift(W)), longest_row(basis.Q) if sparse else basis.size
-        size = short * (1 + 1e-9) + gamma(steps + 2) * (abs(basis.Q) @ np.abs(W))
-    else:
-        exact, error = inner_products(twofold(np.ascontiguousarray(basis.dense.T)), twofold(W))
-        size = np.abs(add(exact, minus(twofold(V))).high) + error
+    W, steps = problem.drop(V), longest_row(basis.Q) if sp.issparse(basis.Q) else basis.size
+    size = np.abs(V - problem.lift(W)) * (1 + 1e-9) + gamma(steps + 2) * (abs(basis.Q) @ np.abs(W))
     off = np.sqrt(np.einsum("ir,ir->i", size, size)) * (1 + 1e-9)
     return np.where(np.isfinite(off), off, np.inf)
 
@@ -123,12 +112,7 @@ def objective(problem: Statement, V: Array, value: float) -> float:
         error += float(off @ (2 * sums + absolute_row_sums(problem.cost, off))) * (1 + 1e-9)
     for term in problem.terms:
         z, size = term.functional.value_of_factor(V), term.functional.size_of_factor(V)
-        change = term.functional.change_of_factor(V, off) if moved else np.zeros(z.size)
-        ends = term.subdifferential(z, gamma(steps) * size + change)
-        slope = np.maximum(np.abs(ends[0]), np.abs(ends[1]))
-        error += float(np.sum(slope * change)) * (1 + 1e-9)
-        error += float(np.sum(slope * size)) * gamma(steps + 8)
-        error += SUM * UNIT * float(np.sum(np.abs(term.weight * term.loss.value(z, term.target)) + slope))
+        error += _of_losses(term, z, size, term.functional.change_of_factor(V, off) if moved else None, steps)
     if not problem.regularizer.vacuous:
         eigenvalues, power = gram_eigenvalues(V), problem.regularizer.spectral
         R, p = problem.regularizer.value(eigenvalues), 1.0 if power is None else power.p
@@ -140,6 +124,27 @@ def objective(problem: Statement, V: Array, value: float) -> float:
     return error if error > UNTOUCHED or not V.any() else error + _underflow(problem)
 
 
+def _of_losses(term: LossTerm, z: Array, size: Array, change: Array | None, steps: float) -> float:
+    """An upper bound on the error of the losses of values z, and on their change if values move."""
+    moved = np.zeros(z.size) if change is None else change
+    ends = term.subdifferential(z, gamma(steps) * size + moved)
+    slope = np.maximum(np.abs(ends[0]), np.abs(ends[1]))
+    error = float(np.sum(slope * moved)) * (1 + 1e-9)
+    error += float(np.sum(slope * size)) * gamma(steps + 8)
+    return error + SUM * UNIT * float(np.sum(np.abs(term.weight * term.loss.value(z, term.target)) + slope))
+
+
+def objective_of_kernel(problem: Statement, K: Array, value: float) -> float:
+    """An upper bound on the error of the objective at a dense kernel K (n x n)."""
+    steps = float(problem.n + SUM + max((t.functional.additions for t in problem.terms), default=0))
+    error = gamma(steps) * float(np.sum(abs(problem.cost).multiply(np.abs(K)))) + SUM * UNIT * abs(value)
+    for term in problem.terms:
+        f = term.functional
+        error += _of_losses(term, f.value(K), f.size_of_kernel(K), None, steps)
+    power = problem.regularizer.spectral
+    return error + gamma(steps * (SUM if power is None else SUM * power.p)) * (abs(value) + error)
+
+
 def _underflow(problem: Statement) -> float:
     """A bound on what products that underflow take from an objective that is nearly zero."""
     numbers = [np.abs(problem.cost.data), *(np.abs(term.weight) for term in problem.terms)]
@@ -148,85 +153,6 @@ def _underflow(problem: Statement) -> float:
         whole = problem.regularizer.value(np.ones(problem.n))
         size += SUM * whole if math.isfinite(whole) else 0.0
     return TINY * max(size, 1.0) if size > 0 else 0.0  # nothing is added to an objective that is always zero
-
-
-def sensitivity(problem: Statement, V: Array, reach: float, nu: tuple[Array, ...]) -> float:
-    """An upper bound on the change of the objective from V to a feasible factor within ``reach`` of V.
-
-    For any multipliers nu, the change is <S, K' - K> + nu'(A(K) - b), plus what the losses exceed their
-    linear models at V by. For the multipliers of an optimum S V = 0, and the change is small.
-    """
-    R = problem.regularizer
-    unpriced = R.vacuous or R.bounds or R.row_radius is not None
-    if reach == 0.0 or not (problem.cost.data.any() or problem.terms or not unpriced):
-        return 0.0  # nothing can change
-    y = problem.derivatives(V)
-    S = problem.slack(replace(y, equalities=nu))
-    lengths, steps = np.sqrt(np.einsum("ir,ir->i", V, V)), V.shape[1] + SUM
-    size, ends = abs(S), lengths + reach
-    sizes, count = slack_sizes(problem, y, nu, ends)
-    error = gamma(steps + problem.n + count) * float(np.linalg.norm(size @ ends + sizes))
-    SV = np.asarray(S @ V)
-    total = 2 * reach * (float(np.linalg.norm(problem.drop(SV))) + error) + reach**2 * norm_bound(size)
-    if problem.basis is not None:  # V may be outside the range of the basis
-        off = off_basis(problem, V)
-        total += 2 * float(off @ np.linalg.norm(SV, axis=1)) + 2 * float(np.linalg.norm(off)) * error
-    for term, own in zip(problem.terms, y.terms, strict=True):
-        t = term.functional.triplets()
-        moved = (np.abs(t.coefficient) * (lengths[t.row] + lengths[t.column] + reach)) * reach
-        change = np.bincount(t.owner, weights=moved, minlength=term.functional.size).astype(float)
-        f = term.functional
-        doubt = gamma(steps + f.additions) * f.size_of_factor(V)
-        low, high = term.subdifferential(f.value_of_factor(V), change + doubt)
-        total += float(np.sum(np.maximum(np.abs(own - low), np.abs(high - own)) * change))
-    for part, own in zip(problem.equalities, nu, strict=True):
-        f = part.functional
-        miss = np.abs(f.value_of_factor(V) - part.value) + gamma(steps + f.additions) * f.size_of_factor(V)
-        total += float(np.sum(np.abs(own) * miss))
-    if R.vacuous:
-        return total * (1 + 1e-9)
-    eigenvalues = gram_eigenvalues(V)
-    return (total + R.value(eigenvalues + grown(V, reach)) - R.value(eigenvalues)) * (1 + 1e-9)
-
-
-def linear_change(problem: Statement, V: Array, reach: float) -> float:
-    """An upper bound on the change of <C, K> within ``reach`` of V; inf if the objective has other parts."""
-    if problem.terms or not problem.regularizer.vacuous:
-        return math.inf
-    lengths = np.sqrt(np.einsum("ir,ir->i", V, V))
-    count = float(np.max(np.diff(problem.cost.indptr), initial=0))
-    product = float(np.linalg.norm(problem.cost @ V))
-    product += gamma(count + 4) * float(np.linalg.norm(absolute_row_sums(problem.cost, lengths)))
-    return (2 * reach * product + reach**2 * norm_bound(problem.cost)) * (1 + 1e-9)
-
-
-def turned_change(
-    problem: Statement, V: Array, turned: float, reach: float, nu: tuple[Array, ...], missed: Array
-) -> float:
-    """An upper bound on <C, V D V'> for |D| <= ``turned``, if V (I + D) V' meets the equalities.
-
-    <C, V D V'> equals <S, V D V'> + nu'(A(VV') - b) for any multipliers nu, and |A(VV') - b| <= ``missed``. V
-    may be off by ``reach``. The problem has neither terms nor a regulariser.
-    """
-    if not problem.cost.data.any():
-        return 0.0
-    none = problem.no_multipliers
-    S, (sizes, count) = problem.slack(replace(none, equalities=nu)), slack_sizes(problem, none, nu)
-    if not (in_range(V) and in_range(sizes)):
-        return math.inf
-    lengths = np.sqrt(np.einsum("ir,ir->i", V, V))
-    steps = V.shape[1] + SUM + problem.n + count
-    error = gamma(steps) * float(np.linalg.norm(sizes)) * float(np.max(lengths, initial=0.0))
-    SV = np.asarray(S @ V)
-    size, long = float(np.linalg.norm(SV)), float(np.linalg.norm(V))
-    whole = float(np.linalg.norm(V.T @ SV)) + long * error + gamma(problem.n + 2) * long * size
-    whole += 2 * reach * (size + error) + reach**2 * float(np.max(sizes, initial=0.0))
-    return (turned * whole + float(np.abs(np.concatenate(nu)) @ missed)) * (1 + 1e-6)
-
-
-def in_range(A: Array) -> bool:
-    """Whether the largest number is neither too small nor too large for norms of products."""
-    return SMALLEST <= float(np.max(np.abs(A), initial=0.0)) <= 1 / SMALLEST
 
 
 def slack_sizes(

@@ -14,10 +14,11 @@ import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
 from npkl_models.files.gate import gate
-from npkl_models.linalg import Array, Matrix, dense, gamma, gram_eigenvalues, norm_bound, symmetrize
+from npkl_models.linalg import Array, Matrix, dense, gram_eigenvalues, norm_bound, symmetrize
 from npkl_models.linalg.owned import Owner, frozen, set_fields, shelled
 from npkl_models.model import scale, storage
 from npkl_models.model.basis import Basis
+from npkl_models.model.misses import misses, worst
 from npkl_models.model.reading import read_multipliers, read_parts, read_values, symmetric_cost
 from npkl_models.model.regularizer import Regularizer
 from npkl_models.model.regularizers import NoRegularizer
@@ -168,24 +169,12 @@ class Statement(Owner):
         return tuple(term.functional.value_of_product(left, Q) for term in self.terms)
 
     def violation(self, V: Array) -> float:
-        """The largest relative violation of regulariser, equalities and basis at K = VV'.
+        """The largest amount by which K = VV' misses a constraint, relative to the data of the constraint.
 
-        The violation of an equality is relative to its value, or, if the value is zero, to the size of the
-        entries of K in the equality.
+        Constraints are the equalities, a bound of the regulariser, and the basis; see
+        `npkl_models.model.misses`.
         """
-        V = read_values(V, (self.n, None), "a factor")
-        diagonal = np.einsum("ir,ir->i", V, V)
-        R = self.regularizer
-        worst = 0.0 if R.vacuous else R.violation(gram_eigenvalues(V), diagonal)
-        for part in self.equalities:
-            error = np.abs(part.functional.value_of_factor(V) - part.value)
-            size = np.where(part.value != 0, np.abs(part.value), part.functional.scale_of_factor(V))
-            share = np.divide(error, size, out=np.zeros_like(error), where=error > 0)
-            worst = max(worst, float(np.max(share, initial=0.0)))
-        if self.basis is not None and V.any():
-            outside = np.linalg.norm(V - self.lift(self.drop(V))) / np.linalg.norm(V)
-            worst = max(worst, float(outside) if outside > gamma(8 * self.n) else 0.0)
-        return worst
+        return worst(misses(self, read_values(V, (self.n, None), "a factor")))[0]
 
     def derivatives(self, V: Array) -> Multipliers:
         """The multipliers y_e = f_e'(z_e) at K = VV'; multipliers of equalities and rows are zero."""

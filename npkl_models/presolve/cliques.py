@@ -131,12 +131,6 @@ def _of_range(flat: Flat, pairs: Index, squared: Array) -> Flat:
     return Flat(basis, span.kept, flat.cliques, span.missed, span.tilt)
 
 
-def spanned(basis: Basis, pairs: Index, squared: Array) -> tuple[Mask, float, float]:
-    """Which distances are independent over a basis, with ``missed`` and ``tilt`` of the others."""
-    span = _Span.of(basis.dense[pairs[:, 0]] - basis.dense[pairs[:, 1]], squared)
-    return span.kept, span.missed, span.tilt
-
-
 def _with_common_neighbors(n: int, pairs: Index) -> Index:
     """Pairs (k, 2) of points that are not neighbours and have two common neighbours; they may be rigid."""
     i, j = pairs.T

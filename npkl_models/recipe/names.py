@@ -26,8 +26,8 @@ ESTIMATED = ("hard_pcp", "npkl", "pcp", "simple_npkl")
 """The formulations of the estimators."""
 
 LOSSES = (
-    "absolute", "hinge", "huber", "linear", "logistic", "shared_slack", "square", "squared_excess",
-    "squared_hinge", "squared_shortfall",
+    "absolute", "excess", "hinge", "huber", "linear", "logistic", "shared_slack", "square",
+    "squared_excess", "squared_hinge", "squared_shortfall",
 )  # fmt: skip
 """The names in `npkl_models.LOSSES`, sorted."""
 

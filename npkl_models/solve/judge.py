@@ -6,14 +6,15 @@ INFEASIBLE and UNBOUNDED only with a proof.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from npkl_models.answer.solution import Solution, Status
-from npkl_models.certify.certificate import Certificate, of_itself
+from npkl_models.certify.bounds import FEASIBILITY
+from npkl_models.certify.certificate import ALARM, Certificate
 from npkl_models.certify.fallbacks import ANCHORED
 from npkl_models.certify.rays import infeasible
 from npkl_models.certify.recession import unbounded
@@ -24,6 +25,7 @@ from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 from npkl_models.presolve.units import Units
 from npkl_models.proof.bounds import DENSE_EIGH
+from npkl_models.proof.eigenbound import CERTIFIED
 from npkl_models.solve.options import Options
 from npkl_models.solve.watch import Watch
 
@@ -113,7 +115,7 @@ def judge(problem: Statement, backend: str, claim: Claim, watch: Watch) -> Solut
         history=watch.history,
         message="; ".join(part for part in (claim.message, watch.trouble, words) if part),
         kernel_min_eigenvalue=claim.kernel_min_eigenvalue,
-        known_certificate=of_itself(found) if found is not None and left else None,
+        known_certificate=found if left else None,
     )
 
 
@@ -125,12 +127,29 @@ def _check(problem: Statement, backend: str, claim: object) -> None:
         raise SolverError(f"V of {backend} must have {problem.n} rows, got {len(claim.V)}")
 
 
-def judge_point(problem: Statement, label: str, point: Any, tol: float = 1e-6) -> Solution:
-    """The solution of a point that no backend has made, with the status that its certificate shows."""
-    watch = Watch(Options(tol=tol), label)
-    found = watch.certify(problem, point, None, kind="auto")
-    claim = Claim(found.point, found.multipliers, certificate=found)
-    return replace(judge(problem, label, claim, watch), known_certificate=found)
+def judge_point(
+    problem: Statement, label: str, point: Any, y: Iterable[Multipliers] = (), tol: float = 1e-6,
+    feasibility: float = FEASIBILITY,
+) -> Solution:  # fmt: skip
+    """The solution of a point from elsewhere as it is given, with the status that its certificate shows.
+
+    The bound comes from the multipliers of the point, or from other known multipliers ``y`` if these give a
+    smaller gap.
+    """
+    watch = Watch(Options(tol=tol, feasibility=feasibility), label)
+    own = point.multipliers if isinstance(point, Solution) and point.problem is problem else None
+    kind, V = ("factor", point.V) if isinstance(point, Solution) else ("auto", point)
+    found = max(
+        (watch.certify(problem, V, one, kind=kind, restoring=False) for one in (own, *y)),
+        key=lambda one: one.bound if one.rigour in CERTIFIED else -np.inf,
+    )
+    status = Status.FEASIBLE_POINT if found.feasible else Status.INFEASIBLE_POINT
+    status = Status.OPTIMAL if watch.suffices(found) else status
+    return Solution(
+        problem, label, status, V=found.point, objective=found.objective, reported_objective=float("nan"),
+        multipliers=found.multipliers, kernel_min_eigenvalue=found.point_min_eigenvalue,
+        known_certificate=found,
+    )  # fmt: skip
 
 
 def _certificate(problem: Statement, claim: Claim, watch: Watch) -> Certificate | None:
@@ -187,6 +206,15 @@ def _certified(case: _Case) -> Verdict:
     return (Status.STOPPED if case.claim.status is Status.STOPPED else Status.OPTIMAL), ""
 
 
+def _alarm(case: _Case) -> Verdict:
+    if case.found is None or case.found.repair != ALARM:
+        return None
+    return Status.FAILED, (
+        "the multipliers prove a bound above the objective of the point, so that a loss and its conjugate do "
+        "not belong together; nothing is proved"
+    )
+
+
 def _no_kernel(case: _Case) -> Verdict:
     suspicious = case.claim.status is Status.INFEASIBLE or (case.found and not case.found.feasible)
     if not suspicious or case.claim.status is Status.TIME_LIMIT or not infeasible(case.problem, case.V):
@@ -224,7 +252,10 @@ def _no_point(case: _Case) -> Verdict:
 def _not_feasible(case: _Case) -> Verdict:
     if case.found is None or case.found.feasible or case.claim.status in LIMITS:
         return None
-    return Status.INACCURATE, "no proof was found that a feasible kernel is near the point"
+    return Status.INACCURATE, (
+        f"the point misses the constraint {case.found.missed!r} by {case.found.violation:.1e}, more than the "
+        f"feasibility of {case.found.feasibility:.0e}"
+    )
 
 
 def _as_it_ended(case: _Case) -> Verdict:
@@ -236,6 +267,6 @@ def _as_it_ended(case: _Case) -> Verdict:
 
 
 RULES: tuple[Callable[[_Case], Verdict], ...] = (
-    _certified, _no_kernel, _no_bound, _unproved, _no_point, _not_feasible, _as_it_ended,
+    _alarm, _certified, _no_kernel, _no_bound, _unproved, _no_point, _not_feasible, _as_it_ended,
 )  # fmt: skip
 """The rules in their order; the first rule that does not return None decides the status."""

@@ -17,6 +17,7 @@ class AnyKeywords(TypedDict, total=False):
     """All options of all backends. `compile` checks whether the backend knows the given ones."""
 
     tol: float
+    feasibility: float
     max_iter: int | None
     time_limit: float | None
     verbose: bool

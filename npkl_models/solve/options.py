@@ -13,6 +13,7 @@ import numpy as np
 
 from npkl_models.answer.history import Iterate
 from npkl_models.answer.solution import Solution
+from npkl_models.certify.bounds import FEASIBILITY
 from npkl_models.errors import UnsupportedError, unknown
 from npkl_models.linalg import Array
 from npkl_models.model.terms import Multipliers
@@ -29,6 +30,8 @@ class Options:
     ----------
     tol : float
         Target for the relative gap.
+    feasibility : float
+        Largest violation of the constraints, relative to their data, of a point that may be optimal.
     max_iter : int, optional
         Limit on the number of iterations; None is the backend's own limit.
     time_limit : float, optional
@@ -50,6 +53,7 @@ class Options:
     """
 
     tol: float = 1e-6
+    feasibility: float = FEASIBILITY
     max_iter: int | None = None
     time_limit: float | None = None
     verbose: bool = False
@@ -61,7 +65,7 @@ class Options:
         return False
 
     def __post_init__(self) -> None:
-        for name in ("tol", "time_limit"):
+        for name in ("tol", "feasibility", "time_limit"):
             value = getattr(self, name)
             require(value is None or is_real(value), f"{name} must be a number", value)
         require(
@@ -70,6 +74,8 @@ class Options:
         whole = self.max_iter is None or isinstance(self.max_iter, Integral)
         require(whole and not isinstance(self.max_iter, bool), "max_iter must be an integer", self.max_iter)
         require(self.tol is not None and 0 < self.tol < 1, "tol must be between 0 and 1", self.tol)
+        given = self.feasibility is not None and 0 < self.feasibility < 1
+        require(given, "feasibility must be between 0 and 1", self.feasibility)
         require(self.max_iter is None or self.max_iter >= 1, "max_iter must be >= 1", self.max_iter)
         lasts = self.time_limit is None or 0 < self.time_limit < FOREVER
         require(lasts or self.time_limit == np.inf, "time_limit must be > 0", self.time_limit)

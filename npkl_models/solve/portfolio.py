@@ -304,7 +304,7 @@ def _kept(found: Solution, best: Solution | None) -> Solution:
 
 
 def _better(found: Solution, best: Solution) -> bool:
-    """Whether the first solution is at least as good: by gap, then upper bound, then violation."""
+    """Whether the first solution is at least as good: by gap, then violation, then objective."""
     if found.V is None or best.V is None:
         return best.V is None
     return _rank(found) <= _rank(best)
@@ -312,7 +312,8 @@ def _better(found: Solution, best: Solution) -> bool:
 
 def _rank(of: Solution) -> tuple[float, float, float, bool]:
     known = of.certificate
-    return known.relative_gap, known.upper, known.violation, of.status is Status.FAILED
+    missed = 0.0 if known.feasible else known.violation
+    return known.relative_gap, missed, known.objective, of.status is Status.FAILED
 
 
 def _without_bound(found: Solution) -> bool:

@@ -141,9 +141,12 @@ class Watch:
 
     def certify(
         self, problem: Statement, V: Any, y: Multipliers | None, *, method: str = "auto", quick: bool = False,
-        kind: str = "factor", last: bool = False,
+        kind: str = "factor", last: bool = False, restoring: bool = True,
     ) -> Certificate:  # fmt: skip
-        """The certificate of a copy of the factor; those of a run share one probability of failure."""
+        """The certificate of a copy of the factor; those of a run share one probability of failure.
+
+        A solver's point may be moved towards the constraints first, but not without ``restoring``.
+        """
         y = None if y is None or not y.finite else y  # numbers out of range are no multipliers
         now, began = V.copy() if isinstance(V, np.ndarray) else V, self.seconds
         units = self._units if self._units is not None and problem is self._units.problem else None
@@ -151,7 +154,8 @@ class Watch:
             problem, now = units.whole, units.point(now)
             y = None if y is None else units.multipliers(y)
         asked = (method, self.options.tol, self._budget.next(), self.seed, quick, self._inside)
-        demand = Demand(*asked, self.deadline + GRACE * (self.options.time_limit or 0.0), last)
+        until = self.deadline + GRACE * (self.options.time_limit or 0.0)
+        demand = Demand(*asked, until, last, self.options.feasibility, restoring)
         found = prove(problem, now, y, kind, demand)
         self.work += certificate_seconds(problem)
         self._proof = max(self._proof, self.seconds - began)

@@ -109,19 +109,21 @@ def test_an_infeasible_point_is_not_certified():
     best = problem.solve("sdp", eps=1e-9)
     cheat = nm.certify(problem, 0.9 * best.K, best.multipliers)
     assert cheat.violation == pytest.approx(0.1, rel=0.01)
-    assert cheat.moved == pytest.approx(1 / 0.9 - 1, rel=0.3)  # a bound on it; its diagonal was restored
-    assert cheat.objective >= best.certificate.bound
+    assert cheat.objective == pytest.approx(problem.objective(0.9 * best.K))
+    assert cheat.gap >= 0  # for the diagonal of the point
     wall = (unit, nm.Equality(nm.Entries(20, ([0], [1])), 2.0))
     beyond = nm.certify(nm.Problem(L, problem.terms, wall), 0.9 * best.K)
     assert not beyond.feasible
     assert not beyond.certifies(0.999)
 
 
-def test_points_outside_the_constraint_are_shrunk_first(small):
+def test_points_outside_the_constraint_are_judged_as_they_are(small):
     problem = small("row:linear")
-    found = nm.certify(problem, 10 * np.ones((24, 2)))
-    inside = problem.regularizer.rescale(np.ones((24, 2)))
-    assert found.objective == pytest.approx(problem.objective_of_factor(inside))
+    V = 10 * np.ones((24, 2))
+    found = nm.certify(problem, V)
+    assert found.objective == pytest.approx(problem.objective_of_factor(V))
+    assert found.violation == pytest.approx(10 * 2**0.5 / problem.regularizer.b - 1)
+    assert not found.feasible
 
 
 def test_kernels_and_factors_are_told_apart(small, exact):

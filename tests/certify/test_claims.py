@@ -93,15 +93,15 @@ def test_a_total_sum_of_zero_moves_no_objective():
         assert first.problem is by_constraint
         for solution in (first, second):
             found = solution.certificate
-            assert found.bound <= found.upper
+            assert found.gap >= 0
             assert abs(float(np.sum(solution.K))) <= 1e-9
-        assert first.certificate.bound <= second.certificate.upper
-        assert second.certificate.bound <= first.certificate.upper
-    shifted = by_basis.solve("sdp").V + 1e-4  # not centred: 1'K1 = 1e-4 or so
+        size = by_basis.size(first.objective, second.objective)
+        assert abs(first.certificate.bound - second.certificate.bound) <= 2e-6 * size
+    shifted = by_basis.solve("sdp").V + 1e-3  # not centred
     judged = nm.certify(by_constraint, shifted)
-    assert judged.violation > 0
-    assert judged.moved > 0
-    assert judged.objective >= by_basis.solve("sdp").certificate.bound - 1e-9
+    assert judged.violation > 1e-7
+    assert judged.missed == "centring"
+    assert judged.objective == by_constraint.objective_of_factor(shifted)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -116,7 +116,7 @@ def test_a_bracket_is_never_upside_down(seed):
     for backend in ("sdp", "sdp_dual", "burer_monteiro"):
         found = P.solve(backend).certificate
         assert found.feasible
-        assert found.bound <= found.upper
+        assert found.gap >= 0
 
 
 def test_an_infeasible_point_enters_no_trace_bound():
@@ -124,9 +124,8 @@ def test_an_infeasible_point_enters_no_trace_bound():
     P = Problem(np.eye(3), [], [Eq(E(3, ([0], [0])), 1e-7)])
     found = nm.certify(P, np.zeros((3, 1)), Multipliers((), (np.array([-1e9]),)))
     assert found.bound <= 1e-7
-    assert found.objective == pytest.approx(1e-7)
+    assert found.objective == 0.0
     assert found.violation == 1.0
-    assert found.moved > 0
 
 
 def test_a_point_outside_the_basis_is_seen():
@@ -138,18 +137,19 @@ def test_a_point_outside_the_basis_is_seen():
     found = nm.certify(P, V)
     assert found.bound <= 12 * (1 + 1e-12)  # K = 11', feasible
     assert found.violation > 0.5
-    assert found.moved > 0.5
-    assert "judged at a kernel" in str(found)
+    assert found.missed == "basis"
+    assert found.gap >= 0
 
 
-def test_no_upper_bound_is_printed_for_a_point_that_cannot_be_restored():
+def test_no_gap_is_printed_for_a_point_that_misses_its_constraints():
     L, pairs = side_information("iris", 24)
     P = nm.hard_pcp(L, pairs)
     found = nm.certify(P, np.zeros((24, 1)))
     assert not found.feasible
-    assert found.gap == found.relative_gap == np.inf
+    assert found.upper == found.relative_gap == np.inf
     assert "optimum <=" not in str(found)
-    assert "no upper bound" in str(found)
+    assert "no gap" in str(found)
+    assert "violation 1.0e+00 (diagonal)" in str(found)
     assert not found.certifies(0.9)
 
 
@@ -271,21 +271,23 @@ def test_certify_does_not_guess_and_says_what_it_moved(small):
     K = best.K
     noise = np.triu(1e-8 * np.random.default_rng(0).normal(size=K.shape), 1)
     bent = nm.certify(problem, K + noise)
-    assert 1e-10 < bent.moved < 1e-6
-    assert bent.objective == pytest.approx(best.objective, rel=1e-6)
+    assert 0 < bent.indefinite < 1e-7
+    assert bent.objective == pytest.approx(problem.objective(K + 0.5 * (noise + noise.T)), rel=1e-12)
+    assert bent.certifies(1e-5)  # the gap pays for the negative eigenvalue
     with pytest.raises(nm.ProblemError, match="must be symmetric.*kind='factor'"):
         nm.certify(problem, np.random.default_rng(0).normal(size=K.shape))
     low = nm.certify(problem, K - 0.1 * np.eye(len(K)))
     assert low.point_min_eigenvalue == pytest.approx(-0.1, abs=1e-6)
-    assert low.moved > 1e-3
-    assert "smallest eigenvalue was -1.0e-01" in str(low)
+    assert low.objective == pytest.approx(problem.objective(K - 0.1 * np.eye(len(K))), rel=1e-12)
+    assert not low.feasible
+    assert "smallest eigenvalue -1.0e-01" in str(low)
     ball = Problem(np.eye(5), [T(E(5, ([0], [1])), "hinge", 1.0)], regularizer=nm.TracePower(2, bound=2.0))
     outside = nm.certify(ball, 20 * np.eye(5))
     assert outside.violation == pytest.approx(20 * 5**0.5 / 2**0.5 - 1)
-    assert outside.moved > 0.9
-    assert outside.feasible
+    assert outside.missed == "tr K^2 <= 2"
+    assert not outside.feasible
     exact = nm.certify(problem, best)
-    assert exact.moved == exact.violation == exact.point_min_eigenvalue == 0
+    assert exact.violation == exact.point_min_eigenvalue == 0
 
 
 @pytest.mark.parametrize("seed", [0, 2])
@@ -514,15 +516,17 @@ def test_equalities_without_an_interior_give_no_false_upper_bound():
     V /= np.linalg.norm(V, axis=1)[:, None]
     for y in (None, Multipliers((), (np.zeros(4),))):
         found = nm.certify(P, V, y)
-        assert found.upper >= -1e-9
+        assert found.upper == np.inf
+        assert found.objective < -0.04
+        assert found.bound + found.gap >= -1e-9  # the gap is that of the kernel on the face
         assert found.bound <= 1e-9
     wide = np.hstack([V, np.zeros((3, 20_000))])
-    assert nm.certify(P, wide).upper >= -1e-9
+    assert nm.certify(P, wide).upper == np.inf
     for backend in ("burer_monteiro", "sdp"):
         answer = P.solve(backend).certificate
         assert answer.bound <= 1e-9
-        assert answer.upper >= -1e-9
-        assert answer.upper - answer.bound <= 1e-7 * M
+        assert answer.bound + answer.gap >= -1e-9
+        assert answer.gap <= 2e-7 * M
 
 
 def test_must_links_as_equalities_and_as_a_basis_are_the_same_problem():

@@ -6,7 +6,6 @@ from scipy.optimize import brentq
 
 import npkl_models as nm
 from npkl_models.certify import recession
-from npkl_models.feasibility.kantorovich import Near
 
 N, U = 4, 2.0**-12
 EYE = np.eye(N)
@@ -131,22 +130,6 @@ def test_what_is_held_is_what_equalities_and_endless_losses_ask_for(monkeypatch)
     assert not recession._falls(problem, EYE[:, 2:3] * 1e-200, 1e-9)
     masks = [mask.tolist() for _, mask in seen[0]]
     assert masks == [[True, True], [True, False], [False, False]]
-
-
-def test_exactly_still_is_what_a_face_and_newton_prove(monkeypatch):
-    f = nm.Entries(N, ([0, 2], [1, 3]))
-    problem = nm.Problem(-EYE, FREE)
-    D = np.array([[1.0], [1e-9], [0.5], [0.0]])
-    assert recession._exactly_still(problem, D, [(f, np.zeros(2, dtype=bool))]) == (D, 0.0)
-    corner = nm.Entries(N, ([1, 3], [1, 3]))
-    there, reach = recession._exactly_still(problem, D, [(corner, np.array([True, False]))])
-    np.testing.assert_array_equal(there, [[1.0], [0.0], [0.5], [0.0]])
-    assert reach == 0.0
-    D[1] = 1e-3  # no longer so faint that it may be meant to be zero
-    for found, wanted in ((None, None), (Near(0.5, 0.1, EYE), None), (Near(0.5), 0.5)):
-        monkeypatch.setattr(recession, "near", lambda p, V, found=found: found)
-        out = recession._exactly_still(problem, D, [(f, np.array([True, False]))])
-        assert (out if out is None else out[1]) == wanted
 
 
 def test_values_on_rows_that_a_basis_lacks_vanish():

@@ -165,22 +165,8 @@ def test_nothing_to_hold_leaves_a_direction_as_it_is():
     found = recession._exactly_still(problem, FIRST, [(DIAGONAL, np.zeros(1, dtype=bool))])
     assert found[0] is FIRST
     assert found[1] == 0.0
-    every = nm.Entries(2, ([0, 1], [1, 1]))
-    with np.errstate(all="ignore"):  # residuals relative to zero
-        held, _ = recession._exactly_still(
-            problem, np.array([[1.0, 0], [1e-9, 1]]), [(every, np.array([True, False]))]
-        )
-    assert abs(OFF.value_of_factor(held)[0]) < 1e-15
-
-
-def test_an_entry_that_is_held_is_met_by_a_step():
-    """K_01 = 0 asks for rows at right angles: nearby ones are found, and how near they are."""
-    problem = falling(f=OFF)
-    D = np.array([[1.0, 0.0], [1e-9, 1.0]])
-    with np.errstate(all="ignore"):  # residuals relative to zero
-        found = recession._exactly_still(problem, D, [(OFF, np.ones(1, dtype=bool))])
-    assert abs(OFF.value_of_factor(found[0])[0]) < 1e-15
-    assert 0 < found[1] < 1e-12
+    held = recession._exactly_still(problem, np.array([[1.0, 0], [1e-9, 1]]), [(OFF, np.ones(1, dtype=bool))])
+    assert held is None  # rows at right angles, up to rounding: nothing is proved
 
 
 def test_a_total_sum_is_the_sum_of_all_rows():

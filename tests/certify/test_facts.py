@@ -31,7 +31,7 @@ PROBLEMS = {"squared hinge": ring, "hinge": lambda: ring("hinge"), "distances": 
 def said(problem, V):
     """Everything that a certificate says but for its seconds, as bytes."""
     found = nm.certify(problem, V, random_state=0)
-    parts = [found.bound, found.upper, found.objective, found.min_eigenvalue, found.violation, found.moved]
+    parts = [found.bound, found.upper, found.objective, found.min_eigenvalue, found.violation, found.gap]
     arrays = [found.point, *found.multipliers.terms, *found.multipliers.equalities]
     return (found.rigour, found.repair, np.array(parts).tobytes(), *(a.tobytes() for a in arrays))
 

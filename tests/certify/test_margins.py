@@ -6,7 +6,6 @@ import scipy.sparse as sp
 
 import npkl_models as nm
 from npkl_models.certify import repairs
-from npkl_models.feasibility import analytic_centre, kantorovich
 from npkl_models.linalg import UNIT, norm_bound
 from npkl_models.model import facts, rounding
 
@@ -18,76 +17,6 @@ SQUARE = nm.LossTerm(nm.Entries(3, ([0], [1])), "square", 0.0)
 
 def equal(*parts, cost=None, **more):
     return nm.Problem(np.eye(3) if cost is None else cost, (), parts, **more)
-
-
-def test_the_reach_of_an_exact_point_without_constraints_is_zero():
-    """Without equalities a point within the regulariser is feasible itself."""
-    problem = nm.Problem(np.eye(3), SQUARE, (), nm.RowNormBound(1.0))
-    found = kantorovich.near(problem, np.eye(3))
-    assert (found.reach, found.share, found.anchor) == (0.0, 0.0, None)
-    assert kantorovich.near(problem, 1.0001 * np.eye(3)) is None
-
-
-def test_an_anchor_that_is_no_centre_claims_no_depth():
-    """Nothing is known then of how far inside of the cone it lies."""
-    found = kantorovich._anchor(equal(WHOLE, ACROSS))
-    assert found.sigma > 0.1
-    assert found.depth == (0.0, 0.0)
-
-
-def test_a_centre_is_an_anchor_if_it_is_deep_or_independent(monkeypatch):
-    """Either of the two proofs will do; a singular value that is too small counts as zero."""
-    problem = equal(WHOLE, ACROSS)
-    both = kantorovich._centre(problem)
-    assert both.sigma > 0.1
-    assert min(both.depth) > 0.1
-    monkeypatch.setattr(kantorovich, "independence", lambda p, W: 1e-7)
-    deep = kantorovich._centre(problem)
-    assert deep.sigma == 0.0
-    assert deep.depth == both.depth
-    monkeypatch.setattr(analytic_centre, "depth", lambda p, W: (0.0, 0.0))
-    assert kantorovich._centre(problem) is None
-
-
-def test_the_depth_pays_for_the_rounding_of_every_product(monkeypatch):
-    """8 m units of n + 8 operations come off the square of the smallest singular value, 4 off nu."""
-    problem, unit = equal(CORNER, ACROSS), 1e-6
-    monkeypatch.setattr(analytic_centre, "gamma", lambda k: 0.0)
-    nu, sigma = analytic_centre.depth(problem, 2 * np.eye(3))
-    assert 0.9 * 4 < nu <= 4
-    assert 0.95 * 0.5**0.5 < sigma <= 0.5**0.5
-    monkeypatch.setattr(analytic_centre, "gamma", lambda k: k * unit)
-    less, shorter = analytic_centre.depth(problem, 2 * np.eye(3))
-    assert nu - less == pytest.approx(4 * 14 * unit * 12, rel=1e-6)
-    assert (sigma**2 - shorter**2) / 0.5 == pytest.approx(8 * 2 * 11 * unit, rel=1e-6)
-
-
-def test_independence_pays_for_forming_the_derivative(monkeypatch):
-    """K_00 has the derivative 2 at e_0, of which an error of one per cent takes so much."""
-    problem = equal(CORNER)
-    monkeypatch.setattr(kantorovich, "gamma", lambda k: 0.0)
-    assert kantorovich.independence(problem, np.eye(3)[:, :1]) == pytest.approx(2 * 0.95**0.5)
-    monkeypatch.setattr(kantorovich, "gamma", lambda k: 0.01 if k == kantorovich.FORMING + 1 else 0.0)
-    assert kantorovich.independence(problem, np.eye(3)[:, :1]) == pytest.approx(2 * (0.95**0.5 - 0.01))
-    monkeypatch.setattr(kantorovich, "gamma", lambda k: 2.0 if k == kantorovich.FORMING + 1 else 0.0)
-    assert kantorovich.independence(problem, np.eye(3)[:, :1]) == 0.0
-
-
-def test_the_misfit_is_above_what_can_be_seen(monkeypatch):
-    """To |K_00 - 1| comes the rounding of an inner product of that many columns."""
-    V = np.array([[3.0, 0], [0, 1], [0, 0]])
-    monkeypatch.setattr(kantorovich, "gamma", lambda k: k * 1e-3)
-    assert kantorovich._residual(equal(CORNER), V) == pytest.approx(8 + 18e-3 * 9)
-
-
-def test_a_bound_on_rows_must_leave_room_for_rounding(monkeypatch):
-    """A factor of norm one is confined by one only if nothing near it is asked for."""
-    problem = nm.Problem(np.eye(3), SQUARE, CORNER, nm.RowNormBound(2.0))
-    V = np.array([[1.0, 0], [0, 1.5], [0, 0]])
-    monkeypatch.setattr(kantorovich, "gamma", lambda k: k * 1e-3)
-    room = 2 * (1 - 68e-3) ** 0.5 - 1.5
-    assert kantorovich._confined(problem, V, 0.999 * room)
-    assert not kantorovich._confined(problem, V, 1.001 * room)
 
 
 def test_a_product_with_a_basis_counts_the_operations_of_the_longest_row(monkeypatch):
@@ -126,31 +55,6 @@ def test_the_price_of_an_equality_counts_its_units():
     y = nm.Multipliers((), (np.array([-3.0]),))
     assert rounding.paid(equal(CORNER), y) == pytest.approx(-3.0 + 64 * UNIT * 3, abs=UNIT)
     assert -3.0 + 32 * UNIT * 3 < rounding.paid(equal(CORNER), y) < -3.0 + 128 * UNIT * 3
-
-
-def test_what_a_penalty_grows_by_is_its_own_difference():
-    """Without cost and multipliers the objective is the penalty, of eigenvalues up to 2 r |V| + r^2 larger."""
-    R = nm.TracePower(2, penalty=1.0)
-    problem = nm.Problem(sp.csr_array((3, 3)), (), ACROSS, R)
-    V, r = np.diag([3.0, 4.0, 0.0]), 0.1
-    grown = np.array([9.0, 16.0, 0.0]) + 2 * r * 5 + r**2
-    wanted = 0.5 * float(np.sum(grown**2)) - 0.5 * (81 + 256)
-    assert rounding.sensitivity(problem, V, r, (np.zeros(1),)) == pytest.approx(wanted, rel=1e-8)
-    assert rounding.sensitivity(problem, V, r, (np.zeros(1),)) >= wanted
-
-
-def test_the_slope_of_the_objective_pays_for_the_rounding_of_the_slack(monkeypatch):
-    """2 r |S V| + r^2 |S|, and 2 r units of what S V is the sum of within r, twice: formed and multiplied."""
-    problem = equal(ACROSS, cost=np.diag([1.0, 2.0, 0.0]))
-    V, r = np.diag([2.0, 3.0, 0.0]), 0.25
-    sharp = 2 * r * np.hypot(2, 6) + r**2 * 2
-    monkeypatch.setattr(rounding, "gamma", lambda k: 0.0)
-    found = rounding.sensitivity(problem, V, r, (np.zeros(1),))
-    assert found == pytest.approx(sharp, rel=1e-8)
-    monkeypatch.setattr(rounding, "gamma", lambda k: k * 1e-3)
-    more = rounding.sensitivity(problem, V, r, (np.zeros(1),)) - found
-    steps = 3 + 64 + 3 + (1 + 1 + 1)  # a row of the slack has a number of the cost and one of the equality
-    assert more == pytest.approx(2 * r * steps * 1e-3 * 2 * np.hypot(2 + r, 2 * (3 + r)), rel=1e-6)
 
 
 def test_a_bound_on_the_trace_is_rounded_upwards():

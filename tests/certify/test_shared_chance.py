@@ -31,3 +31,24 @@ def test_the_runs_of_a_certificate_spend_its_chance_once(quick, alone, monkeypat
     spent = [p for p in spent if p != PLAIN.failure_probability]  # those runs serve proofs alone
     assert sum(spent) <= 1e-3 * (1 + 1e-12)
     assert len(spent) == (2 if alone and not quick else 1)
+
+
+@pytest.mark.parametrize("kind", ["trace bound", "row norm"])
+def test_every_further_run_has_a_share_of_the_chance(kind, monkeypatch):
+    """A finite support has two runs at most, and rows near their bound are tried at three distances."""
+    rng = np.random.default_rng(1)
+    n = 500
+    L = nm.laplacian(rng.normal(size=(n, 3)), n_neighbors=5, shift=0.1)
+    pairs = nm.Pairs(n, must_link=[(i, i + 1) for i in range(0, 100, 2)], cannot_link=[(0, 200), (4, 300)])
+    if kind == "trace bound":
+        problem, runs = nm.simple_npkl(L, pairs, loss="hinge", bound=50.0), 2
+    else:
+        problem, runs = nm.npkl(L, pairs, loss="linear", row_norm=1.0), 3
+    spent, own = [], lanczos.smallest_component
+    monkeypatch.setattr(lanczos, "smallest_component", lambda n, p: spent.append(p) or own(n, p))
+    nm.certify(
+        problem, 0.05 * rng.normal(size=(n, 4)), kind="factor", method="lanczos", failure_probability=1e-3
+    )
+    spent = [p for p in spent if p != PLAIN.failure_probability]
+    assert len(spent) == runs
+    assert sum(spent) <= 1e-3 * (1 + 1e-12)

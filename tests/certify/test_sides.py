@@ -9,7 +9,6 @@ import npkl_models as nm
 from npkl_models.certify import fallbacks, rays
 from npkl_models.certify.bounds import Demand
 from npkl_models.feasibility import restoration
-from npkl_models.feasibility.kantorovich import Near
 from npkl_models.feasibility.newton import SLACK
 
 N, ALL = 4, np.arange(4)
@@ -46,18 +45,21 @@ def test_the_ends_of_a_certificate_are_those_of_its_point_and_its_multipliers():
     assert found.relative_gap == pytest.approx(found.gap / problem.size(found.upper, found.bound))
 
 
-def test_a_quick_look_with_an_open_gap_proves_no_upper_bound():
-    """Equalities are restored for those alone whose gap is closed."""
+def test_a_gap_is_that_of_the_targets_of_a_point():
+    """f(V) - bound + nu'(b' - b), with the values b' of V; an upper bound of the problem there is none."""
     problem = nm.Problem(COST, SQUARE, (UNIT, ACROSS))
     best = problem.solve("interior", tol=1e-8)
-    point = best.V
-    closed = nm.certify(problem, best, tol=1e-6, quick=True)
-    assert closed.feasible
-    assert closed.gap == closed.upper - closed.bound
-    far = nm.certify(problem, point, nm.Multipliers((np.zeros(2),), (np.zeros(4), np.zeros(1))), quick=True)
-    assert not far.feasible
-    assert far.upper == np.inf
-    assert nm.certify(problem, point, far.multipliers).feasible
+    for V in (best.V, best.V + 0.01):
+        found = nm.certify(problem, V, best.multipliers, kind="factor")
+        assert found.upper == np.inf
+        moved = sum(
+            float(nu @ (part.functional.value_of_factor(V) - part.value))
+            for part, nu in zip(problem.equalities, found.multipliers.equalities, strict=True)
+        )
+        wanted = found.objective - found.bound + moved
+        assert found.gap == pytest.approx(wanted, abs=1e-12)
+        assert found.gap >= 0
+        assert found.feasible == (V is best.V)
 
 
 def test_rows_that_a_solver_left_below_their_bound_have_multipliers():
@@ -80,52 +82,6 @@ def test_a_bound_is_met_within_the_tolerance_of_the_size():
 
 
 # ------------------------------------------------------------------- restoration
-
-
-def test_rows_that_vanish_are_given_the_length_that_is_asked_for():
-    """Newton steps could not move a row of zeros; scaling can."""
-    V = np.array([[2.0], [1.0], [0.0], [0.5]])
-    found = restoration.restore(nm.Problem(COST, SQUARE, UNIT), V)
-    assert found.feasible
-    np.testing.assert_allclose(np.abs(found.V), 1.0)
-
-
-def test_in_a_basis_all_rows_shrink_alike_and_no_further_than_to_the_bound():
-    """The longest row ends next to its bound and inside."""
-    basis = nm.Basis(np.linalg.qr(np.random.default_rng(0).normal(size=(N, 3)))[0])
-    problem = nm.Problem(COST, SQUARE, (), nm.RowNormBound(0.5), basis=basis)
-    V = problem.lift(np.random.default_rng(1).normal(size=(3, 2)))
-    found = restoration.restore(problem, V).V
-    longest = np.sqrt(np.max(np.sum(found**2, axis=1)))
-    assert problem.violation(found) == 0.0
-    assert 0.5 * (1 - 10 * SLACK) <= longest <= 0.5
-    np.testing.assert_allclose(found, V * (found[0, 0] / V[0, 0]))
-    inside = 0.4 * found
-    np.testing.assert_allclose(restoration.restore(problem, inside).V, inside)
-
-
-@pytest.mark.parametrize("share", [0.0, 1e-9])
-def test_the_point_that_is_nearer_to_a_feasible_one_is_judged(share, monkeypatch):
-    """A Newton step is undone where it has led away: by its reach, and first of all by its share."""
-    V = np.ones((N, 2))
-    monkeypatch.setattr(restoration, "newton", lambda problem, X: X + 1.0)
-    places = {1.0: Near(1e-6), 2.0: Near(1e-3 if share == 0 else 0.0, share)}
-    monkeypatch.setattr(restoration, "near", lambda problem, X: places[X[0, 0]])
-    point, found = restoration._nearest(nm.Problem(COST, SQUARE, ACROSS), V)
-    assert found is places[1.0]
-    assert (point == V).all()
-    places[1.0] = None
-    point, found = restoration._nearest(nm.Problem(COST, SQUARE, ACROSS), V)
-    assert found is places[2.0]
-    assert (point == 2.0).all()
-
-
-def test_a_short_way_is_taken_without_another_look(monkeypatch):
-    """A reach of 1e-13 of the factor is feasible to rounding."""
-    monkeypatch.setattr(restoration, "newton", lambda problem, X: X + 1.0)
-    monkeypatch.setattr(restoration, "near", lambda problem, X: Near(1e-13 if X[0, 0] == 2.0 else 0.0))
-    point, _ = restoration._nearest(nm.Problem(COST, SQUARE, ACROSS), np.ones((N, 2)))
-    assert (point == 2.0).all()
 
 
 # ---------------------------------------------------------------- infeasibility
@@ -193,3 +149,24 @@ def test_the_search_begins_at_the_point_too_where_it_fits():
     assert len(rays.nearest_factors(problem, np.ones((N, 2)))) == 2
     assert len(rays.nearest_factors(problem, np.ones((N + 1, 2)))) == 1
     assert len(rays.nearest_factors(problem, np.full((N, 2), np.inf))) == 1
+
+
+def test_rows_that_vanish_are_given_the_length_that_is_asked_for():
+    """Newton steps could not move a row of zeros; scaling can."""
+    V = np.array([[2.0], [1.0], [0.0], [0.5]])
+    found = restoration.restored(nm.Problem(COST, SQUARE, UNIT), V)
+    np.testing.assert_allclose(np.abs(found), 1.0)
+
+
+def test_in_a_basis_all_rows_shrink_alike_and_no_further_than_to_the_bound():
+    """The longest row ends next to its bound and inside."""
+    basis = nm.Basis(np.linalg.qr(np.random.default_rng(0).normal(size=(N, 3)))[0])
+    problem = nm.Problem(COST, SQUARE, (), nm.RowNormBound(0.5), basis=basis)
+    V = problem.lift(np.random.default_rng(1).normal(size=(3, 2)))
+    found = restoration.restored(problem, V)
+    longest = np.sqrt(np.max(np.sum(found**2, axis=1)))
+    assert problem.violation(found) == 0.0
+    assert 0.5 * (1 - 10 * SLACK) <= longest <= 0.5
+    np.testing.assert_allclose(found, V * (found[0, 0] / V[0, 0]))
+    inside = 0.4 * found
+    np.testing.assert_allclose(restoration.restored(problem, inside), inside)

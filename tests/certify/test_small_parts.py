@@ -29,16 +29,17 @@ def test_only_a_probable_certificate_shares_a_probability(certificate, rigour):
     assert shared == (FAILURE if rigour == "probable" else 0.5)
 
 
-@pytest.mark.parametrize("feasible", [True, False])
-@pytest.mark.parametrize("violation", [0.0, 0.5])
-def test_a_violation_is_told_as_mended_only_where_it_was(certificate, feasible, violation):
-    found = replace(certificate, feasible=feasible, violation=violation, moved=0.25, point_min_eigenvalue=0.0)
-    last = found.lines()[-1]
-    assert last.startswith("judged at a kernel 2.5e-01 away")
-    assert ("the given point violated a constraint by 5.0e-01" in last) == (feasible and violation > 0)
-    told = replace(found, point_min_eigenvalue=-0.125).lines()[-1]
-    assert "the smallest eigenvalue was -1.2e-01" in told
-    assert len(replace(found, moved=0.0).lines()) == 2
+@pytest.mark.parametrize("violation", [1e-9, 0.5])
+def test_what_a_point_misses_is_told_with_the_gap_that_it_has(certificate, violation):
+    found = replace(certificate, upper=np.inf, violation=violation, missed="diagonal")
+    head, gap, last = found.lines()
+    assert "<= optimum, objective" in head
+    assert last.startswith(f"violation {violation:.1e} (diagonal)")
+    assert ("more than the 1e-07 that is feasible" in last) == (violation > 1e-7)
+    assert gap.startswith("no gap" if violation > 1e-7 else "relative gap")
+    told = replace(found, point_min_eigenvalue=-0.125, indefinite=0.25).lines()[-1]
+    assert "smallest eigenvalue -1.2e-01 (2.5e-01 of the largest)" in told
+    assert len(certificate.lines()) == 2
 
 
 def test_rows_are_scaled_to_lengths_below_one_and_to_zero():

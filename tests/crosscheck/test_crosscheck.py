@@ -3,6 +3,7 @@
 import json
 import re
 
+import numpy as np
 import pytest
 
 import npkl_models as nm
@@ -51,8 +52,12 @@ def test_a_wrong_answer_is_caught(small, monkeypatch):
     assert verdicts["sdp"] == "failed: broken"
     assert not table.agrees
     assert not module.crosscheck(problem, ["bcd", "sdp"]).agrees  # a break alone is a disagreement
-    row = module._row("bcd", good, module._Scale(good.objective + 1, good.objective + 2, 1e-5, None))
-    assert row.verdict == "outside the proved bracket"
+    scale = module._Scale(good.objective + 1, good.objective, 1e-5, None)
+    assert (
+        module._row("bcd", good, scale, good.objective).verdict == "below the proved bound: another problem"
+    )
+    unproved = module._Scale(-np.inf, good.objective, 1e-5, None)
+    assert "nothing is proved" in module._row("bcd", good, unproved, good.objective).verdict
 
 
 def test_forms_of_the_table(small, tmp_path):

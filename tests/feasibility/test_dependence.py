@@ -1,14 +1,12 @@
 """Equalities that contradict each other linearly are called INFEASIBLE, whatever solver is asked."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scipy.sparse
 
 import npkl_models as nm
 from npkl_models.feasibility import dependence
-from npkl_models.feasibility.dependence import linearly_contradictory, without_dependent
+from npkl_models.feasibility.dependence import linearly_contradictory
 
 N = 4
 DIFFERENCES = (
@@ -85,18 +83,6 @@ def test_long_combinations_are_left_to_others():
     assert [bool(row) for row, _ in found] == [True] * 5
 
 
-def test_equalities_that_follow_from_others_are_left_out():
-    """d_01 - d_02, d_12 - d_10 and their sum d_12 - d_02: two of them say it all; others stay as they are."""
-    functional = nm.DistanceDifferences(3, ([0, 1, 2], [1, 2, 1], [2, 0, 0]))
-    problem = nm.Problem(np.eye(3), (), nm.Equality(functional, [1.0, 2.0, 3.0]))
-    left = without_dependent(problem)
-    assert [part.functional.size for part in left.equalities] == [2]
-    assert left.equalities[0].value.tolist() == [1.0, 2.0]
-    assert without_dependent(left) is left
-    assert linearly_contradictory(replace(problem, equalities=nm.Equality(functional, [1.0, 2.0, 3.5])))
-    assert without_dependent(nm.Problem(np.eye(3), (), nm.Equality(functional, [1.0, 2.0, 3.5]))) is not left
-
-
 def test_dependent_equalities_hide_no_feasible_kernel():
     """That a kernel meets all of them is proved by those that are independent."""
     functional = nm.DistanceDifferences(3, ([0, 1, 2], [1, 2, 1], [2, 0, 0]))
@@ -104,12 +90,3 @@ def test_dependent_equalities_hide_no_feasible_kernel():
     solution = problem.solve()
     assert solution.status is nm.Status.OPTIMAL
     assert solution.certificate.rigour == "proved"
-
-
-def test_an_equality_that_says_nothing_of_a_basis_is_kept_where_it_is_all_there_is():
-    """K_00 of a basis without a row for that point is zero, whatever is asked; a problem must state something."""
-    Q = np.zeros((4, 2))
-    Q[1, 0] = Q[2, 1] = 1
-    problem = nm.Problem(np.eye(4), (), nm.Equality(nm.Entries(4, ([0], [0])), 0.0), basis=nm.Basis(Q))
-    assert without_dependent(problem) is problem
-    assert problem.solve().status is nm.Status.OPTIMAL

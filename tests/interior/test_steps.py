@@ -30,7 +30,14 @@ PROBLEMS = {
 def run_of(gaps):
     """A run whose certificates have these gaps."""
     found = [
-        SimpleNamespace(relative_gap=g, point=np.full((2, 1), g), multipliers=g, bound=0.0, rigour="proved")
+        SimpleNamespace(
+            relative_gap=g,
+            point=np.full((2, 1), g),
+            multipliers=g,
+            bound=0.0,
+            rigour="proved",
+            violation=0.0,
+        )
         for g in gaps
     ]
     run = interior._Run.__new__(interior._Run)

@@ -6,7 +6,6 @@ import scipy.sparse as sp
 
 import npkl_models as nm
 from npkl_models.certify import slater
-from npkl_models.feasibility import analytic_centre
 from npkl_models.linalg import dense
 from npkl_models.model import facts, rounding
 from npkl_models.proof.eigenbound import EigenBound
@@ -100,67 +99,6 @@ def test_traces_by_losses_on_the_diagonal_have_a_margin_of_the_targets(mu, monke
     assert less == near(6 + 0.5 * 2 * W * mu + 68 * U * 10)
     part = nm.LossTerm(nm.Entries(N, (ALL[:3], ALL[:3])), "square", 1.0)
     assert facts._from_diagonal_losses(nm.Problem(COST, part), 5.0, mu) == np.inf
-
-
-def test_the_depth_of_a_kernel_is_its_lowest_eigenvalue_less_rounding(monkeypatch):
-    Q = np.linalg.qr(np.random.default_rng(1).normal(size=(N, 2)))[0]
-    equal = nm.Equality(nm.Entries(N, ([0, 1], [0, 1])), 1.0)
-    problem = nm.Problem(COST, (), equal, basis=nm.Basis(Q))
-    W = problem.lift(np.diag([3.0, 2.0]))
-    monkeypatch.setattr(analytic_centre, "gamma", lambda k: k * 1e-3)
-    monkeypatch.setattr(analytic_centre, "eigenvalue_floor", lambda G: float(np.linalg.eigvalsh(G)[0]))
-    nu, sigma = analytic_centre.depth(problem, W)
-    assert nu == near((4 - 4 * 14e-3 * problem.basis.magnitude * 13) * (1 - 1e-9), 1e-12)
-    P = Q[:2]
-    G = (P @ P.T) ** 2
-    length = np.sqrt(G.diagonal())
-    square = np.linalg.eigvalsh(G / np.outer(length, length))[0] - 8 * 2 * 10e-3
-    assert sigma == near(square**0.5 * length.min() * (1 - 1e-9), 1e-12)
-    monkeypatch.setattr(analytic_centre, "gamma", lambda k: 0.125)
-    assert analytic_centre.depth(problem, W) == (0.0, 0.0)
-    monkeypatch.setattr(analytic_centre, "gamma", lambda k: 1e-13)
-    assert analytic_centre.depth(problem, problem.lift(np.diag([3.0, 0.0]))) == (0.0, 0.0)
-    lost = nm.Problem(COST, (), nm.Equality(nm.Entries(N, ([0, 3], [0, 3])), 1.0), basis=nm.Basis(EYE[:, :3]))
-    assert analytic_centre.depth(lost, EYE[:, :3]) == (0.0, 0.0)
-    other = nm.Problem(COST, (), nm.Equality(nm.TotalSum(N), 1.0))
-    assert analytic_centre.depth(other, EYE) == (0.0, 0.0)
-
-
-def test_the_reach_of_a_deep_kernel():
-    """2 F <= t nu sigma; then 1.001 F / sigma / sqrt(2 t nu)."""
-    F = 0.5 * 1e-3 * 0.25 * 0.125
-    assert analytic_centre.reach(F, (0.25, 0.125), 1e-3) == near(1.001 * F / 0.125 / (2e-3 * 0.25) ** 0.5)
-    assert analytic_centre.reach(1.001 * F, (0.25, 0.125), 1e-3) == np.inf
-    assert (
-        analytic_centre.reach(0.0, (0.0, 0.125), 1e-3)
-        == analytic_centre.reach(0.0, (0.25, 0.0), 1e-3)
-        == np.inf
-    )
-
-
-@pytest.mark.parametrize("size", [1.0, 1e-5, 1e5, 0.0])
-def test_a_centre_is_the_kernel_with_the_largest_determinant(size):
-    """With K_00 and K_11 held and no others: no inside that is bounded; with all held: the diagonal itself."""
-    values = size * np.array([1.0, 2, 3, 4])
-    problem = nm.Problem(COST, (), nm.Equality(EVERY, values))
-    V = analytic_centre.centre(problem)
-    if size == 0.0:
-        assert V is None or np.max(np.abs(V @ V.T)) < 1e-3
-        return
-    np.testing.assert_allclose(V @ V.T, np.diag(values), atol=1e-6 * size)
-    corner = nm.Equality(nm.Entries(N, ([0], [1])), 0.5 * size)
-    V = analytic_centre.centre(nm.Problem(COST, (), (nm.Equality(EVERY, values), corner)))
-    K = np.diag(values)
-    K[0, 1] = K[1, 0] = 0.5 * size
-    np.testing.assert_allclose(V @ V.T, K, atol=1e-2 * size)
-
-
-def test_nearly_dependent_equalities_are_solved_with_a_little_more_on_the_diagonal():
-    H = np.diag([4.0, 1e-6, 9.0])
-    np.testing.assert_allclose(analytic_centre._solve(H, np.array([8.0, 1e-6, 18.0])), [2, 1, 2])
-    twice = np.array([[1.0, 1.0], [1.0, 1.0]]) - np.diag([0, 1e-16])
-    np.testing.assert_allclose(analytic_centre._solve(twice, np.array([1.0, 1.0])), [0.5, 0.5], rtol=1e-6)
-    assert analytic_centre._solve(1e-8 * twice, np.array([1.0, 1.0])).sum() == near(1e8, 1e-6)
 
 
 def test_the_share_of_a_strictly_feasible_point_has_three_margins(monkeypatch):

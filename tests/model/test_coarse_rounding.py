@@ -155,41 +155,6 @@ def test_the_error_of_an_objective_takes_the_worse_end_of_each_slope():
     assert rounding.objective(problem, W, 0.0) == near(wanted)
 
 
-@pytest.mark.parametrize("R", [None, nm.TracePower(2, penalty=0.5)])
-@pytest.mark.parametrize("inside", [False, True])
-def test_the_sensitivity_is_the_sum_of_what_may_change(R, inside):
-    basis = skewed() if inside else None
-    problem, reach, nu = problem_of(R, basis), 0.25, Y[1]
-    W = V if not inside else basis.Q @ np.array([[1.0, 0.5], [-0.5, 2.0]])
-    y = problem.derivatives(W)
-    S = problem.slack(nm.Multipliers(y.terms, nu)).toarray()
-    lengths, steps = np.linalg.norm(W, axis=1), 2 + 64
-    sizes, count = rows_of(problem, nm.Multipliers(y.terms, nu))
-    sizes, count = sizes + np.abs(COST).sum(axis=1), max(count + np.diff(problem.cost.indptr))
-    np.testing.assert_allclose(rounding.slack_sizes(problem, y, nu)[0], sizes)
-    assert rounding.slack_sizes(problem, y, nu)[1] == count
-    error = (
-        (steps + N + count) * U * np.linalg.norm((np.abs(S) + made_of(problem, y, nu)) @ (lengths + reach))
-    )
-    total = 2 * reach * (np.linalg.norm(problem.drop(S @ W)) + error)
-    total += reach**2 * np.abs(S).sum(axis=1).max()
-    for term, own in zip(problem.terms, y.terms, strict=True):
-        t, change = term.functional.triplets(), np.zeros(term.functional.size)
-        for e, i, j, c in zip(t.owner, t.row, t.column, t.coefficient, strict=True):
-            change[e] += abs(c) * (lengths[i] + lengths[j] + reach) * reach
-        wide = change + steps * U * term.functional.size_of_factor(W)
-        ends = term.loss.subdifferential(term.functional.value_of_factor(W), term.target, term.weight, wide)
-        for k in range(own.size):
-            total += max(abs(own[k] - ends[0][k]), abs(ends[1][k] - own[k])) * change[k]
-    miss = np.abs(EQUAL.functional.value_of_factor(W) - EQUAL.value)
-    total += np.abs(nu[0]) @ (miss + steps * U * EQUAL.functional.size_of_factor(W))
-    grown = (2 * reach * np.linalg.norm(lengths) + reach**2) * (1 + 1e-9)
-    values = np.linalg.eigvalsh(W.T @ W)
-    total += problem.regularizer.value(values + grown) - problem.regularizer.value(values)
-    assert rounding.sensitivity(problem, W, reach, nu) == near(total * (1 + 1e-9))
-    assert rounding.sensitivity(problem, W, 0.0, nu) == 0.0
-
-
 def test_what_is_raised_is_raised_by_four_units_more():
     values = np.array([-2.0, 0.0, 4.0])
     np.testing.assert_allclose(rounding.raised(values, 0.5), values + 0.5 + 4 * U * np.array([2.5, 0.5, 4.5]))

@@ -1,0 +1,117 @@
+"""How far a point misses the constraints of a problem, relative to the data of each constraint.
+
+A point V meets exactly the problem whose right-hand sides are the values A(VV'). So what it misses is a
+backward error: a theorem about the point that needs no search (Higham 2002, chapter 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from npkl_models.linalg import Array, dense, gamma, gram_eigenvalues
+from npkl_models.model.functionals import Functional, squares
+
+if TYPE_CHECKING:
+    from npkl_models.model.statement import Statement
+    from npkl_models.model.terms import Equality
+
+EVALUATION = 16  # units of roundoff in a value, in addition to one for each column
+SMALLEST = 1e-3  # relative to the largest value of its kind: the smallest divisor of what is missed
+BASIS = "basis"  # name of the constraint K = QUQ'
+
+
+@dataclass(frozen=True, eq=False)
+class Miss:
+    """What a point misses of one constraint.
+
+    Attributes
+    ----------
+    name : str
+        Name of the constraint.
+    residual : ndarray of shape (m,)
+        The values of the point minus the values that the constraint asks for.
+    doubt : ndarray of shape (m,)
+        Bounds on the rounding errors of the residuals.
+    share : float
+        The largest (abs(residual) + doubt) over the size of the data; inf if a number is missing.
+    """
+
+    name: str
+    residual: Array
+    doubt: Array
+    share: float
+
+
+def misses(problem: Statement, V: Array, K: Array | None = None) -> list[Miss]:
+    """What the kernel VV' misses, or a kernel K (n x n) whose PSD part is VV'.
+
+    The size of the data of an equality is the absolute value b that it asks for. Where b is zero, it is the
+    largest b of its kind, and if all of these are zero, the size of the entries of K in the value. A value
+    that may cancel is measured by no less than a thousandth of the largest b of its kind.
+    """
+    none = np.zeros(0)
+    out = equalities_missed(problem.equalities, V, K)
+    if problem.regularizer.constrains and not problem.regularizer.vacuous:
+        out.append(Miss(problem.regularizer.words, none, none, excess(problem, V, K)))
+    if problem.basis is not None:
+        out.append(Miss(BASIS, none, none, outside(problem, V, K)))
+    return out
+
+
+def excess(problem: Statement, V: Array, K: Array | None = None, more: float = 0.0) -> float:
+    """The share by which a bound of the regulariser is exceeded within ``more`` (nuclear norm) of K."""
+    R = problem.regularizer
+    if R.vacuous or not R.constrains:
+        return 0.0
+    if K is None:
+        return R.violation(gram_eigenvalues(V), np.einsum("ir,ir->i", V, V), more)
+    return R.violation(np.linalg.eigvalsh(dense(problem.restrict(K))), K.diagonal(), more)
+
+
+def outside(problem: Statement, V: Array, K: Array | None = None) -> float:
+    """The relative distance (Frobenius) of a factor or kernel from the range of the basis; 0 for rounding."""
+    point = V if K is None else K
+    length = float(np.linalg.norm(point))
+    if problem.basis is None or length == 0:
+        return 0.0
+    there = problem.lift(problem.drop(point))
+    if K is not None:
+        there = problem.lift(problem.drop(there.T)).T
+    share = float(np.linalg.norm(point - there)) / length
+    return 0.0 if share <= gamma(8 * problem.n) else share
+
+
+def worst(found: Iterable[Miss]) -> tuple[float, str]:
+    """The largest share, and the name of its constraint ("" if nothing is missed)."""
+    top = max(found, key=lambda one: one.share, default=None)
+    return (top.share, top.name) if top is not None and top.share > 0 else (0.0, "")
+
+
+def equalities_missed(equalities: Iterable[Equality], V: Array, K: Array | None = None) -> list[Miss]:
+    """What the kernel misses of the equalities."""
+    parts, out = tuple(equalities), []
+    largest: dict[type[Functional], float] = {}
+    for part in parts:
+        kind = type(part.functional)
+        largest[kind] = max(largest.get(kind, 0.0), float(np.max(np.abs(part.value), initial=0.0)))
+    for part in parts:
+        f, b = part.functional, np.abs(part.value)
+        value, size = (
+            (f.value_of_factor(V), f.size_of_factor(V)) if K is None else (f.value(K), f.size_of_kernel(K))
+        )
+        columns = V.shape[1] if K is None else 0
+        residual, doubt = value - part.value, gamma(EVALUATION + f.additions + columns) * size
+        least = largest[type(f)]
+        scale = np.where(b > 0, np.where(squares(f), b, np.maximum(b, SMALLEST * least)), least)
+        scale = np.where(scale > 0, scale, f.scale_of_factor(V))
+        missed = np.abs(residual) + doubt
+        share = np.divide(missed, scale, out=np.full(f.size, np.inf), where=scale > 0)
+        share = np.where(missed == 0, 0.0, share)
+        out.append(Miss(part.name, residual, doubt, float(np.max(share, initial=0.0))))
+        if np.isnan(share).any():
+            out[-1] = Miss(part.name, residual, doubt, np.inf)
+    return out
