@@ -10,7 +10,7 @@ from scipy.sparse.linalg import spsolve
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
-from npkl_models.linalg.owned import real_matrix
+from npkl_models.linalg.owned import finite, real_matrix
 from npkl_models.model.graph import check_points, graph_width, knn_affinity, laplacian
 
 
@@ -129,7 +129,7 @@ def _affinity(values: Any, name: str) -> Any:
     S = real_matrix(values, name)
     if S.ndim != 2:
         raise ProblemError(f"{name} must be a matrix, got shape {S.shape}")
-    S = sp.csr_array(S).astype(float)
-    if not np.isfinite(S.data).all() or (S.data < 0).any():
-        raise ProblemError(f"{name} must be a finite non-negative matrix")
+    S = finite(sp.csr_array(S), name)
+    if (S.data < 0).any():
+        raise ProblemError(f"{name} must be non-negative, got {S.data.min()}")
     return S

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from npkl_models.linalg import Array, Index
-from npkl_models.model.basis import Basis
+from npkl_models.model.basis import Basis, orthonormal
 from npkl_models.presolve.cliques import CLEAR, MISSED, ROUNDS, Flat, spanned
 
 NULL = 1e-12  # relative singular value of the rigidity map (unit rows) that is rounding; `CLEAR` is not
@@ -64,7 +64,7 @@ def unstressed(points: Array, pairs: Index, squared: Array, flat: Flat) -> Flat:
         rank = int(np.sum(s > np.sqrt(LOW)))
         if not 0 < rank < basis.size:
             break
-        smaller = Basis(basis.dense @ rows[rank:].T)
+        smaller = Basis(orthonormal(basis.dense @ rows[rank:].T))
         kept, missed, tilt = spanned(smaller, pairs, squared)
         if missed > MISSED or not kept.any():
             break

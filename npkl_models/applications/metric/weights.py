@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg.owned import finite, real_array
 
 SAME = 1e-12  # kernel values that differ by less, relative to the largest entry, count as equal
 
@@ -73,7 +74,7 @@ def local_weights(
     array([[0.5, 0.5, 0. ],
            [0. , 0. , 1. ]])
     """
-    between, own = np.asarray(kernel, dtype=float), np.asarray(landmark_kernel, dtype=float)
+    between, own = (finite(real_array(A, "a kernel"), "a kernel") for A in (kernel, landmark_kernel))
     if own.ndim != 2 or own.shape[0] != own.shape[1] or between.ndim != 2 or between.shape[1] != len(own):
         raise ProblemError(f"kernels must have shapes (n, m) and (m, m), got {between.shape} and {own.shape}")
     if n_neighbors < 1:

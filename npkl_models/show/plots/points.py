@@ -12,6 +12,7 @@ from npkl_models.answer.coordinates import coordinates
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
+from npkl_models.linalg.owned import real_matrix
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.statement import Statement
 from npkl_models.show.plots.style import (
@@ -243,7 +244,7 @@ def graph_edges(problem: Statement, edges: Any) -> Index:
     if edges is True:
         edges = problem.cost
     if sp.issparse(edges):
-        upper = sp.triu(edges, k=1).tocoo()
+        upper = sp.triu(real_matrix(edges, "edges"), k=1).tocoo()
         found = np.stack([upper.row, upper.col], axis=1)
     else:
         found = np.asarray(edges)
