@@ -43,7 +43,7 @@ def floats(given: Any, what: str) -> Array:
         for x, y in zip(given[doubtful].ravel(), out[doubtful].ravel().tolist(), strict=True):
             number = int(x) if isinstance(x, Integral) else x
             if number == number and number != y and (isinstance(x, Integral) or y == 0 or np.isinf(y)):
-                raise ProblemError(f"{what} must be numbers that a float of 64 bits can hold, got {number}")
+                raise ProblemError(f"{what} must be numbers that a float of 64 bits can hold, got {number!s}")
     return out
 
 

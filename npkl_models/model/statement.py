@@ -159,6 +159,7 @@ class Statement(Owner):
 
     def values(self, V: Array) -> tuple[Array, ...]:
         """The values z of each loss term at K = VV'."""
+        V = read_values(V, (self.n, None), "a factor")
         return tuple(term.functional.value_of_factor(V) for term in self.terms)
 
     def values_in_basis(self, U: Array) -> tuple[Array, ...]:
@@ -248,6 +249,8 @@ class Statement(Owner):
         bound, at any size.
         """
         S = dense(self.restrict(self.slack(y)))
+        if not np.isfinite(S).all():
+            return float("-inf")
         values = np.linalg.eigvalsh(S)
         rounding = 1e-14 * self.order * norm_bound(S)
         spectrum = np.where(np.abs(values) <= rounding, 0.0, -values)
