@@ -24,7 +24,7 @@ DOORS = {
     "violation": lambda V: PROBLEM.violation(V),
     "values": lambda V: PROBLEM.values(V)[0].sum(),
     "derivatives": lambda V: PROBLEM.derivatives(V).terms[0].sum(),
-    "slack": lambda V: PROBLEM.slack((V[2:4, 0],)).sum(),
+    "slack": lambda V: PROBLEM.slack((V[1:4:2, 0],)).sum(),
     "extend": lambda V: replace(SOLUTION, V=V).extend(np.ones((1, N))).sum(),
 }
 
