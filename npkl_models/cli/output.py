@@ -91,7 +91,8 @@ def write_document(path: Path | TextIO, value: Any) -> None:
     if isinstance(path, Path):
         write_json(path, value, indent=2)
     else:
-        print(json.dumps(value, indent=2), file=path, flush=True)
+        path.write(json.dumps(value, indent=2) + "\n")
+        path.flush()
 
 
 def status_of(solution: Solution) -> int:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError, instance
-from npkl_models.linalg import SKEW, Array, Index
+from npkl_models.linalg import SKEW, Array, Index, Matrix
 from npkl_models.linalg.owned import real_array, real_matrix, whole_array, whole_number
 from npkl_models.model.basis import Basis
 from npkl_models.model.functionals import Entries
@@ -114,15 +114,7 @@ def known_entries(
 ) -> tuple[Index, Index, Array, Array, int]:
     """Each known entry once, i <= j: (i, j, values, weights, number of points)."""
     if sp.issparse(observed):
-        A = real_matrix(observed, "observed").tocoo()
-        if A.shape[0] != A.shape[1] or n_points not in (None, A.shape[0]):
-            raise ProblemError(f"observed must have shape (n, n) and n = n_points, got {A.shape}")
-        if weights is not None:
-            asked = real_matrix(weights, "weights of entries")
-            if asked.shape != A.shape:
-                raise ProblemError(f"weights of entries must have shape {A.shape}, got {asked.shape}")
-            weights = np.asarray(asked[A.row, A.col]).ravel()
-        observed, n_points = (A.row, A.col, A.data), A.shape[0]
+        observed, weights, n_points = _of_sparse(observed, weights, n_points)
     if isinstance(observed, tuple):
         i, j, value, n = _listed(observed, n_points)
         weight = None if weights is None else real_array(weights, "weights of entries")
@@ -149,6 +141,19 @@ def known_entries(
     found, first, place = np.unique(code, return_index=True, return_inverse=True)
     i, j = np.divmod(found, n)
     return i, j, _one(value, first, place, i, j, "value"), _one(weight, first, place, i, j, "weight"), n
+
+
+def _of_sparse(observed: Matrix, weights: Any, n_points: int | None) -> tuple[Any, ArrayLike | None, int]:
+    """The stored entries of a sparse matrix as a tuple, their weights, and the number of points."""
+    A = real_matrix(observed, "observed").tocoo()
+    if A.shape[0] != A.shape[1] or n_points not in (None, A.shape[0]):
+        raise ProblemError(f"observed must have shape (n, n) and n = n_points, got {A.shape}")
+    if weights is not None:
+        asked = real_matrix(weights, "weights of entries")
+        if asked.shape != A.shape:
+            raise ProblemError(f"weights of entries must have shape {A.shape}, got {asked.shape}")
+        weights = np.asarray(asked[A.row, A.col]).ravel()
+    return (A.row, A.col, A.data), weights, int(A.shape[0])
 
 
 def _listed(observed: tuple[Any, ...], n_points: int | None) -> tuple[Index, Index, Array, int]:
