@@ -24,7 +24,7 @@ from npkl_models.answer.coordinates import principal
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
-from npkl_models.linalg.owned import real_array, whole_number
+from npkl_models.linalg.owned import finite, real_array, whole_number
 from npkl_models.model.graph import check_points
 from npkl_models.model.neighbors import nearest_neighbors
 
@@ -184,9 +184,9 @@ def kernel_pca(X: Any, size: int = 2, kernel: str = "rbf", **options: Any) -> Ar
 
 
 def _images(Z: ArrayLike) -> Array:
-    out = real_array(Z, "an embedding")
-    if out.ndim != 2 or not np.isfinite(out).all():
-        raise ProblemError(f"an embedding must have shape (n, s) and finite numbers, got {out.shape}")
+    out = finite(real_array(Z, "an embedding"), "an embedding")
+    if out.ndim != 2:
+        raise ProblemError(f"an embedding must have shape (n, s), got {out.shape}")
     return out
 
 

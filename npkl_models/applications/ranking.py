@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from npkl_models.answer.solution import Solution, factor_of
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
-from npkl_models.linalg.owned import real_array, real_matrix, whole_number
+from npkl_models.linalg.owned import finite, real_array, real_matrix, whole_number
 
 
 class Ranking(NamedTuple):
@@ -140,11 +140,8 @@ def voted_groups(
 def _row(given: Solution | ArrayLike, point: int) -> Array:
     """Row i of the kernel, of shape (n,)."""
     A = factor_of(given) if isinstance(given, Solution) else real_array(given, "a kernel")
-    if A.ndim != 2 or A.shape[1] > A.shape[0] or not np.isfinite(A).all():
-        raise ProblemError(
-            "a kernel must have shape (n, n), a factor (n, r), and all numbers must be finite, "
-            f"got shape {A.shape}"
-        )
+    if finite(A, "a kernel").ndim != 2 or A.shape[1] > A.shape[0]:
+        raise ProblemError(f"a kernel must have shape (n, n), and a factor (n, r), got shape {A.shape}")
     i = _indices([point], A.shape[0], "point")[0]
     square = not isinstance(given, Solution) and A.shape[0] == A.shape[1]
     out: Array = A[i] if square else A @ A[i]

@@ -60,7 +60,7 @@ def read_sparse(given: Any, what: str) -> Matrix:
         out.sum_duplicates()
         kind = sp.get_index_dtype(maxval=max(out.nnz, *out.shape))
         out.indices, out.indptr = out.indices.astype(kind, copy=False), out.indptr.astype(kind, copy=False)
-    except (AttributeError, IndexError, TypeError, ValueError, MemoryError) as error:
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as error:
         if isinstance(error, ProblemError):
             raise
         raise _broken(what, f"{type(given).__name__}: {error}") from None
@@ -104,7 +104,7 @@ def _compressed(given: Any, what: str, shape: tuple[int, int]) -> Matrix:
         if over or more:
             raise _broken(what, f"blocks of shape {data.shape[1:]} in a matrix of shape {shape}")
     index, start = _indices(given.indices, what, "indices"), _indices(given.indptr, what, "indptr")
-    steps = np.flatnonzero(np.diff(start) < 0)
+    steps = np.flatnonzero(start[1:] < start[:-1])  # differences might overflow
     if start.size != lines + 1:
         raise _broken(what, f"an indptr of {start.size} numbers instead of {lines + 1}")
     if start[0] != 0 or steps.size or start[-1] > min(index.size, len(data)):

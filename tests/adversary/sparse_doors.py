@@ -18,12 +18,18 @@ from npkl_models.answer.extension import extend, extend_points
 from npkl_models.applications.clustering import kernel_kmeans
 from npkl_models.applications.constrained import constrained_kmeans
 from npkl_models.applications.cost_gradient import CostGradient
-from npkl_models.applications.embedding import kernel_pca, neighborhood_preservation, trustworthiness
+from npkl_models.applications.embedding import (
+    coordinates,
+    kernel_pca,
+    neighborhood_preservation,
+    trustworthiness,
+)
 from npkl_models.applications.estimators import landmark_pairs
 from npkl_models.applications.metric import local_weights
 from npkl_models.applications.pair_noise import pair_noise
 from npkl_models.applications.propagated import propagated_spectral
 from npkl_models.applications.ranking import similar_points, voted_groups
+from npkl_models.applications.scores import separation
 from npkl_models.applications.signed import signed_spectral
 from npkl_models.applications.structure import most_violated, structure_preserving
 from npkl_models.formulations.comparisons import ordinal_answers
@@ -118,6 +124,8 @@ DOORS = {
     "constrained_kmeans": (SPD, lambda A: constrained_kmeans(A, 2, PAIRS).labels),
     "similar_points": (SPD, lambda A: similar_points(A, 0, 2).best),
     "voted_groups": (MEMBER, lambda A: voted_groups(SPD, A, 0, 2, n_neighbors=3).score),
+    "coordinates": (SPD, lambda A: coordinates(A, 2)),
+    "separation": (X, lambda A: separation(A, [0, 0, 0, 1, 1, 1])),
     "local_weights": (SPD, lambda A: local_weights(A, SPD, 2).toarray()),
     "landmarks of local_weights": (SPD, lambda A: local_weights(SPD, A, 2).toarray()),
     "landmark_pairs": (X, lambda A: landmark_pairs(A, 2, 0).cannot_link),
@@ -198,6 +206,9 @@ def broken(A):
         "indptr negative": changed(A, indptr=put(p, 1, -1)),
         "indptr from one": changed(A, indptr=p + 1),
         "indptr beyond the entries": changed(A, indptr=put(p, -1, p[-1] + 10**6)),
+        "indptr around the range of integers": changed(
+            A, indptr=np.array([0, 2**63 - 1, -(2**63), -1, *range(n - 3)])
+        ),
         "indptr of floats": changed(A, indptr=p + 0.5),
         "negative columns": changed(A, indices=put(j, 0, -1)),
         "far negative columns": changed(A, indices=put(j, 0, -(10**8))),
@@ -224,6 +235,7 @@ def broken(A):
         "negative columns in COO": changed(coo, coords=(coo.row, put(coo.col, 0, -2))),
         "rows of another length in COO": changed(coo, coords=(rows[:-1], coo.col)),
         "columns of blocks beyond the last": changed(bsr, indices=bsr.indices + 10**7),
+        "blocks without rows": changed(bsr, data=np.ones((len(bsr.data), 0, 1))),
         "blocks that do not fit": changed(bsr, data=np.ones((len(bsr.data), n - 1, 1))),
         "numbers without dimensions in DIA": changed(A.todia(), data=np.ones(3)),
         "offsets of text in DIA": changed(A.todia(), offsets=np.array(["a"] * len(A.todia().offsets))),
