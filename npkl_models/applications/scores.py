@@ -144,9 +144,7 @@ def compare(first: ArrayLike, second: ArrayLike) -> Comparison:
     """
     a, b = (finite(real_array(part, "results"), "results") for part in (first, second))
     if a.ndim != 1 or a.shape != b.shape or a.size < 2:
-        raise ProblemError(
-            f"results must be two series of one length, at least 2, got {a.shape} and {b.shape}"
-        )
+        raise ProblemError(f"results must be two series of the same length >= 2, got {a.shape} and {b.shape}")
     p = 1.0 if a[0] == b[0] else 0.0  # the p-value if all differences are equal
     if np.ptp(a - b) > 0:
         p = float(ttest_rel(a, b).pvalue)

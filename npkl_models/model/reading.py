@@ -29,12 +29,12 @@ def read_parts(given: Kind | Iterable[Kind], kind: type[Kind], what: str) -> tup
 
 
 def read_values(given: Any, shape: tuple[int, int | None], what: str) -> Array:
-    """The numbers of a factor or kernel as an array, or a ProblemError."""
+    """The numbers of a factor or kernel as an array, perhaps with NaN of a solver, or a ProblemError."""
     array = given if type(given) is np.ndarray and given.dtype == np.float64 else real_array(given, what)
     if array.ndim != 2 or array.shape[0] != shape[0] or shape[1] not in (None, array.shape[1]):
         wanted = f"({shape[0]}, {'r' if shape[1] is None else shape[1]})"
         raise ProblemError(f"{what} must have shape {wanted}, got {array.shape}")
-    return finite(array, what)
+    return array
 
 
 def read_multipliers(

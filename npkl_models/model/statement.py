@@ -175,6 +175,8 @@ class Statement(Owner):
         entries of K in the equality.
         """
         V = read_values(V, (self.n, None), "a factor")
+        if not np.isfinite(V).all():
+            return float("inf")
         diagonal = np.einsum("ir,ir->i", V, V)
         R = self.regularizer
         worst = 0.0 if R.vacuous else R.violation(gram_eigenvalues(V), diagonal)

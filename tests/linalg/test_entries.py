@@ -38,7 +38,7 @@ def test_a_point_of_any_type_of_numbers_is_the_same_point(door, kind):
 
 
 @pytest.mark.parametrize("bad", ["beyond", "below", "between", "text", "complex", "NaN"])
-@pytest.mark.parametrize("door", [*DOORS])
+@pytest.mark.parametrize("door", [door for door in DOORS if door not in ("values", "derivatives", "extend")])
 def test_a_number_that_floats_cannot_hold_is_refused_in_words(door, bad):
     if np.finfo(np.longdouble).maxexp == np.finfo(float).maxexp and bad in ("beyond", "below"):
         pytest.skip("long doubles are floats on this machine")
@@ -50,6 +50,9 @@ def test_a_number_that_floats_cannot_hold_is_refused_in_words(door, bad):
         "complex": lambda: WHOLE * 1j,
         "NaN": lambda: np.where(WHOLE == 2, np.nan, WHOLE),
     }[bad]()
+    if bad == "NaN" and door in ("objective", "objective_of_factor", "violation"):
+        assert not np.isfinite(DOORS[door](V))  # also of the point of a solver that failed
+        return
     with pytest.raises(nm.ProblemError, match="must "):
         DOORS[door](V)
 
