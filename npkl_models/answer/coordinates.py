@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from npkl_models.answer.solution import Solution, factor_of
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
+from npkl_models.linalg.owned import finite, real_array
 
 SYMMETRIC = 1e-8  # largest asymmetry of a kernel, relative to its largest entry
 
@@ -63,12 +64,9 @@ def principal(given: Solution | ArrayLike) -> tuple[Array, Array]:
     """Eigenvectors and eigenvalues of the centred kernel, the largest first."""
     if isinstance(given, Solution):
         return _of_factor(factor_of(given))
-    A = np.asarray(given, dtype=float)
-    if A.ndim != 2 or A.shape[1] > A.shape[0] or not np.isfinite(A).all():
-        raise ProblemError(
-            "a kernel must have shape (n, n), a factor (n, r), and all numbers must be finite, "
-            f"got shape {A.shape}"
-        )
+    A = finite(real_array(given, "a kernel"), "a kernel")
+    if A.ndim != 2 or A.shape[1] > A.shape[0]:
+        raise ProblemError(f"a kernel must have shape (n, n), and a factor (n, r), got shape {A.shape}")
     if A.shape[0] > A.shape[1]:
         return _of_factor(A)
     if np.abs(A - A.T).max() > SYMMETRIC * np.abs(A).max():

@@ -10,7 +10,7 @@ from scipy.sparse.linalg import spsolve
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
-from npkl_models.linalg.owned import real_matrix
+from npkl_models.linalg.owned import finite, real_array, real_matrix
 from npkl_models.model.graph import check_points, graph_width, knn_affinity, laplacian
 
 
@@ -39,7 +39,7 @@ def extend(V: Array, affinity: Any, among_new: Any = None, shift: float = 0.0) -
     ndarray of shape (m, r)
         One row for each new point.
     """
-    A = _affinity(affinity, "affinity")
+    A, V = _affinity(affinity, "affinity"), real_array(V, "V")
     m = A.shape[0]
     if A.shape[1] != V.shape[0]:
         raise ProblemError(
@@ -90,7 +90,7 @@ def extend_points(
     ndarray of shape (m, r)
         One row for each new point.
     """
-    old, new = check_points(X), check_points(X_new, least=1)
+    old, new, V = check_points(X), check_points(X_new, least=1), real_array(V, "V")
     if old.shape[0] != V.shape[0] or old.shape[1] != new.shape[1]:
         raise ProblemError(
             f"X must have {V.shape[0]} rows like V, and X_new must have as many columns as X, "
@@ -129,7 +129,7 @@ def _affinity(values: Any, name: str) -> Any:
     S = real_matrix(values, name)
     if S.ndim != 2:
         raise ProblemError(f"{name} must be a matrix, got shape {S.shape}")
-    S = sp.csr_array(S).astype(float)
-    if not np.isfinite(S.data).all() or (S.data < 0).any():
-        raise ProblemError(f"{name} must be a finite non-negative matrix")
+    S = finite(sp.csr_array(S), name)
+    if (S.data < 0).any():
+        raise ProblemError(f"{name} must be non-negative, got {S.data.min()}")
     return S

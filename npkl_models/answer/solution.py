@@ -26,6 +26,7 @@ from npkl_models.files.gate import gate
 from npkl_models.files.saved import CHECKSUM
 from npkl_models.linalg import Array, gram_eigenvalues, numerical_rank
 from npkl_models.linalg.owned import Owner, owned
+from npkl_models.model.reading import read_values
 from npkl_models.model.statement import Statement, kind
 from npkl_models.model.storage import read, write
 from npkl_models.model.terms import Multipliers
@@ -103,7 +104,7 @@ class Solution(Owner):
 
     def __post_init__(self) -> None:
         if self.V is not None:
-            object.__setattr__(self, "V", owned(self.V))
+            object.__setattr__(self, "V", owned(read_values(self.V, (self.problem.n, None), "V")))
         if self.multipliers is not None:
             object.__setattr__(self, "multipliers", self.multipliers.owned())
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix, psd_factor
+from npkl_models.linalg.owned import finite, real_array
 
 NEGLIGIBLE = 1e-7  # axes with a smaller eigenvalue, relative to the largest, are left out of a factor
 
@@ -82,9 +83,9 @@ def as_rows(kernel: Any) -> Array:
                 f"a solution must have a kernel to cluster, got none; its status is {kernel.status}"
             )
         return kernel.V
-    A = np.asarray(kernel, dtype=float)
-    if A.ndim != 2 or not np.isfinite(A).all():
-        raise ProblemError(f"a kernel must be a finite factor or matrix, got shape {A.shape}")
+    A = finite(real_array(kernel, "a kernel"), "a kernel")
+    if A.ndim != 2:
+        raise ProblemError(f"a kernel must be a factor or a matrix, got shape {A.shape}")
     square = A.shape[0] == A.shape[1]
     return psd_factor(A) if square and np.allclose(A, A.T) else A
 

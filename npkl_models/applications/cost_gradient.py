@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Matrix
-from npkl_models.linalg.owned import real_array, real_number
+from npkl_models.linalg.owned import finite, real_array, real_matrix, real_number
 from npkl_models.model.graph import check_points, knn_affinity
 
 
@@ -57,7 +57,10 @@ class CostGradient:
 
     def along(self, change: Matrix | Array) -> float:
         """The derivative along a change dC of the cost (n x n, symmetric)."""
-        return float(np.sum(self.left * (change @ self.right)))
+        dC = finite(real_matrix(change, "a change of the cost"), "a change of the cost")
+        if dC.shape != (len(self.left), len(self.left)):
+            raise ProblemError(f"a change of the cost must have {len(self.left)} rows, got shape {dC.shape}")
+        return float(np.sum(self.left * (dC @ self.right)))
 
     def edges(self, i: ArrayLike, j: ArrayLike) -> Array:
         """The derivative in the weight of each edge of an unnormalised Laplacian: G_ii + G_jj - 2 G_ij."""
@@ -79,7 +82,7 @@ class CostGradient:
         scipy.sparse.coo_array of shape (n, n)
             Numbers D on the pattern of S; a change dS changes the number by sum D_ij dS_ij over both orders.
         """
-        S = sp.coo_array(affinity)
+        S = finite(sp.coo_array(real_matrix(affinity, "an affinity")), "an affinity")
         if S.shape != (len(self.left), len(self.left)):
             raise ProblemError(f"an affinity must have {len(self.left)} rows and columns, got {S.shape}")
         G = self.entries(S.row, S.col)

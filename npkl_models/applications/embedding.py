@@ -24,7 +24,8 @@ from npkl_models.answer.coordinates import principal
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
-from npkl_models.linalg.owned import whole_number
+from npkl_models.linalg.owned import finite, real_array, whole_number
+from npkl_models.model.graph import check_points
 from npkl_models.model.neighbors import nearest_neighbors
 
 
@@ -91,13 +92,12 @@ def neighborhood_preservation(X: Any, Z: ArrayLike, n_neighbors: int = 5, metric
     >>> neighborhood_preservation(X, [[0.0], [2.0], [3.0], [7.0]], 1)
     0.5
     """
-    images = _images(Z)
+    given, images = check_points(X), _images(Z)
     n = len(images)
-    if np.shape(X)[0] != n:
-        raise ProblemError(f"X and Z must be of the same points, got {np.shape(X)[0]} and {n}")
+    if given.shape[0] != n:
+        raise ProblemError(f"X and Z must be of the same points, got {given.shape[0]} and {n}")
     if not 1 <= n_neighbors < n:
         raise ProblemError(f"n_neighbors must be between 1 and n - 1 = {n - 1}, got {n_neighbors}")
-    given = X if hasattr(X, "tocsr") else np.asarray(X, dtype=float)
     one = nearest_neighbors(given, n_neighbors, metric)[1]
     two = nearest_neighbors(images, n_neighbors)[1]
     before, after = ((np.arange(n)[:, None] * n + found).ravel() for found in (one, two))
@@ -144,8 +144,8 @@ def trustworthiness(X: Any, Z: ArrayLike, n_neighbors: int = 5, metric: str = "e
     """
     import sklearn.manifold
 
-    score = sklearn.manifold.trustworthiness(X, _images(Z), n_neighbors=n_neighbors, metric=metric)
-    return float(score)
+    points, images = check_points(X), _images(Z)
+    return float(sklearn.manifold.trustworthiness(points, images, n_neighbors=n_neighbors, metric=metric))
 
 
 def kernel_pca(X: Any, size: int = 2, kernel: str = "rbf", **options: Any) -> Array:
@@ -177,16 +177,16 @@ def kernel_pca(X: Any, size: int = 2, kernel: str = "rbf", **options: Any) -> Ar
     """
     from sklearn.decomposition import KernelPCA
 
-    Z = np.asarray(KernelPCA(size, kernel=kernel, **options).fit_transform(X))
+    Z = np.asarray(KernelPCA(size, kernel=kernel, **options).fit_transform(check_points(X)))
     if Z.shape[1] < len(Z):
         return coordinates(Z, size)
     return coordinates(Z[:, : len(Z) - 1], size)  # Z is centred, so the last of n coordinates is zero
 
 
 def _images(Z: ArrayLike) -> Array:
-    out = np.asarray(Z, dtype=float)
-    if out.ndim != 2 or not np.isfinite(out).all():
-        raise ProblemError(f"an embedding must have shape (n, s) and finite numbers, got {out.shape}")
+    out = finite(real_array(Z, "an embedding"), "an embedding")
+    if out.ndim != 2:
+        raise ProblemError(f"an embedding must have shape (n, s), got {out.shape}")
     return out
 
 

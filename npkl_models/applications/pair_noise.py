@@ -33,7 +33,7 @@ from npkl_models.applications.noise_search import USUAL, Averaged, Search
 from npkl_models.applications.partitions import Witnesses, first_beliefs, scaled_edges
 from npkl_models.errors import ProblemError, instance
 from npkl_models.linalg import Array, Index, Mask, Matrix
-from npkl_models.linalg.owned import real_number, whole_array, whole_number
+from npkl_models.linalg.owned import real_matrix, real_number, whole_array, whole_number
 from npkl_models.model.pairs import Pairs
 
 ALIKE = 0.95  # first clusters that agree on more than this share of the points count once
@@ -160,7 +160,7 @@ def pair_noise(
     [[5, 25]]
     """
     n_clusters = whole_number(n_clusters, "n_clusters", 2)
-    _refuse_others(graph, pairs, annotated)
+    graph = _read(graph, pairs, annotated)
     starts, as_they_are = (
         [_clusters(one, name, pairs.n, n_clusters) for one in given]
         for given, name in ((starts, "starts"), (as_they_are, "as_they_are"))
@@ -186,13 +186,15 @@ def pair_noise(
     return PairNoise(ends, must, wrong, whole.points, *judged)
 
 
-def _refuse_others(graph: Matrix, pairs: Pairs, annotated: AnnotatedPairs | None) -> None:
-    """Refuse a graph or annotators that do not belong to the pairs."""
+def _read(graph: Matrix, pairs: Pairs, annotated: AnnotatedPairs | None) -> Matrix:
+    """The graph as a sparse array; a graph or annotators that do not belong to the pairs are refused."""
     instance(pairs, Pairs, "pairs")
-    if graph.shape != (pairs.n, pairs.n) or not np.isfinite(sp.coo_array(graph).data).all():
+    graph = sp.csr_array(real_matrix(graph, "graph"))
+    if graph.shape != (pairs.n, pairs.n) or not np.isfinite(graph.data).all():
         raise ProblemError(f"graph must be finite and of shape {(pairs.n, pairs.n)}, got shape {graph.shape}")
     if annotated is not None and annotated.pairs is not pairs and len(annotated.pairs) != len(pairs):
         raise ProblemError(f"pairs must be annotated.pairs, got {pairs!r} beside {annotated.pairs!r}")
+    return graph
 
 
 def _clusters(labels: ArrayLike, name: str, n: int, k: int) -> Index:

@@ -76,7 +76,7 @@ def propagated_spectral(
 
 def propagated_graph(graph: Matrix, pairs: Pairs, everywhere: bool = False) -> Matrix:
     """The changed affinities, a sparse matrix (n x n) with the edges and the pairs, or with all entries."""
-    W = affinities(graph)
+    W = affinities(graph, pairs.n)
     scale = degree_scale(W)
     W = sp.csr_array(scale @ W @ scale)
     ends = np.concatenate([pairs.i, pairs.j]), np.concatenate([pairs.j, pairs.i])

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from npkl_models.answer.solution import Solution, factor_of
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
-from npkl_models.linalg.owned import whole_number
+from npkl_models.linalg.owned import finite, real_array, real_matrix, whole_number
 
 
 class Ranking(NamedTuple):
@@ -126,10 +126,10 @@ def voted_groups(
     """
     whole_number(n_neighbors, "n_neighbors", 1)
     near, n = similar_points(given, point, n_neighbors), len(_row(given, point))
-    shape = np.shape(membership)
-    if len(shape) != 2 or shape[0] != n:
-        raise ProblemError(f"membership must be of shape ({n}, g) and of 0 and 1, got shape {shape}")
-    table = sp.csr_array(membership, dtype=float)
+    table = real_matrix(membership, "membership")
+    if table.ndim != 2 or table.shape[0] != n:
+        raise ProblemError(f"membership must be of shape ({n}, g) and of 0 and 1, got shape {table.shape}")
+    table = sp.csr_array(table)
     if not np.isin(table.data, (0, 1)).all():
         raise ProblemError(f"membership must be of 0 and 1, got up to {np.abs(table.data).max()}")
     votes = np.asarray(table[near.best].sum(axis=0), dtype=float).ravel()
@@ -139,12 +139,9 @@ def voted_groups(
 
 def _row(given: Solution | ArrayLike, point: int) -> Array:
     """Row i of the kernel, of shape (n,)."""
-    A = factor_of(given) if isinstance(given, Solution) else np.asarray(given, dtype=float)
-    if A.ndim != 2 or A.shape[1] > A.shape[0] or not np.isfinite(A).all():
-        raise ProblemError(
-            "a kernel must have shape (n, n), a factor (n, r), and all numbers must be finite, "
-            f"got shape {A.shape}"
-        )
+    A = factor_of(given) if isinstance(given, Solution) else real_array(given, "a kernel")
+    if finite(A, "a kernel").ndim != 2 or A.shape[1] > A.shape[0]:
+        raise ProblemError(f"a kernel must have shape (n, n), and a factor (n, r), got shape {A.shape}")
     i = _indices([point], A.shape[0], "point")[0]
     square = not isinstance(given, Solution) and A.shape[0] == A.shape[1]
     out: Array = A[i] if square else A @ A[i]

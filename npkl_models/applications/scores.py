@@ -10,6 +10,7 @@ from scipy.stats import ttest_rel
 
 from npkl_models.errors import ProblemError, chosen
 from npkl_models.linalg import Array
+from npkl_models.linalg.owned import finite, real_array
 
 
 def weighted_rand_index(labels: ArrayLike, clusters: ArrayLike, drawn_from: str = "clusters") -> float:
@@ -76,7 +77,7 @@ def separation(factor: ArrayLike, labels: ArrayLike) -> float:
     """
     from sklearn.metrics import pairwise_distances_chunked
 
-    V = np.asarray(factor, dtype=float)
+    V = finite(real_array(factor, "a factor"), "a factor")
     y = np.unique(np.asarray(labels), return_inverse=True)[1].ravel()
     if V.ndim != 2 or len(V) != y.size:
         raise ProblemError(f"a factor must have a row for each of the {y.size} labels, got shape {V.shape}")
@@ -141,11 +142,9 @@ def compare(first: ArrayLike, second: ArrayLike) -> Comparison:
     >>> compare([0.9, 0.8, 0.95], [0.7, 0.6, 0.8]).differs()
     True
     """
-    a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    if a.ndim != 1 or a.shape != b.shape or a.size < 2 or not np.isfinite([a, b]).all():
-        raise ProblemError(
-            f"results must be two finite series of the same length, at least 2, got {a.shape} and {b.shape}"
-        )
+    a, b = (finite(real_array(part, "results"), "results") for part in (first, second))
+    if a.ndim != 1 or a.shape != b.shape or a.size < 2:
+        raise ProblemError(f"results must be two series of the same length >= 2, got {a.shape} and {b.shape}")
     p = 1.0 if a[0] == b[0] else 0.0  # the p-value if all differences are equal
     if np.ptp(a - b) > 0:
         p = float(ttest_rel(a, b).pvalue)

@@ -9,6 +9,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from npkl_models.applications.clustering import kernel_kmeans, unit_rows
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg.owned import real_matrix
 from npkl_models.model.pairs import Pairs
 
 DENSE = 200  # up to this number of points all eigenvectors are computed
@@ -68,16 +69,19 @@ def signed_spectral(
 
 def signed_graph(graph: Matrix, pairs: Pairs) -> Matrix:
     """The affinities, at most 1, with +1 and -1 in the place of the pairs."""
-    A = affinities(graph)
+    A = affinities(graph, pairs.n)
     ends = np.concatenate([pairs.i, pairs.j]), np.concatenate([pairs.j, pairs.i])
     told = sp.csr_array((np.ones(2 * len(pairs)), ends), shape=A.shape)
     sign = sp.csr_array((np.tile(pairs.sign, 2), ends), shape=A.shape)
     return sp.csr_array(A - A.multiply(told) + sign)
 
 
-def affinities(graph: Matrix) -> Matrix:
+def affinities(graph: Matrix, n: int | None = None) -> Matrix:
     """The affinities of a graph or a Laplacian, divided by the largest; no point is its own neighbour."""
-    C = sp.coo_array(graph)
+    C = sp.coo_array(real_matrix(graph, "graph"))
+    n = C.shape[0] if n is None else n
+    if C.shape != (n, n) or not np.isfinite(C.data).all():
+        raise ProblemError(f"graph must be finite and of shape {(n, n)}, got shape {C.shape}")
     off = (C.row != C.col) & (C.data != 0)
     weight = np.abs(C.data[off])
     weight = weight / weight.max() if weight.size else weight

@@ -88,7 +88,7 @@ class StructureRun:
         """
         V = np.asarray(self.solution.V)
         largest = 4 * float(np.max(np.einsum("ir,ir->i", V - V.mean(axis=0), V - V.mean(axis=0))))
-        return bool(np.all(most_violated(V, checked_graph(W))[1] <= tol * largest))
+        return bool(np.all(most_violated(V, W)[1] <= tol * largest))
 
 
 def most_violated(V: Array, graph: Matrix) -> tuple[Index, Array]:
@@ -120,7 +120,7 @@ def most_violated(V: Array, graph: Matrix) -> tuple[Index, Array]:
     """
     from sklearn.metrics import euclidean_distances
 
-    found, values = [], []
+    found, values, graph = [], [], checked_graph(graph)
     n = len(V)
     for start in range(0, n, ROWS):
         own = np.arange(start, min(start + ROWS, n))

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,6 +25,16 @@ def printer(stderr: bool = False) -> Console:
     if found.is_terminal or "COLUMNS" in os.environ:
         return found
     return Console(stderr=stderr, emoji=False, width=WIDE)
+
+
+@contextmanager
+def reserved(options: argparse.Namespace) -> Iterator[None]:
+    """Keep standard output for a document that ``-`` asks for there; all else goes to standard error."""
+    names = [name for name in ("json", "out") if getattr(options, name, None) == Path("-")]
+    for name in names:
+        setattr(options, name, sys.stdout)
+    with redirect_stdout(sys.stderr if names else sys.stdout):
+        yield
 
 
 def say(what: Any, soft_wrap: bool = True) -> None:

@@ -16,7 +16,6 @@ from npkl_models.cli.arguments import asked
 from npkl_models.cli.console import new_table, printer, say
 from npkl_models.crosscheck.run import crosscheck
 from npkl_models.crosscheck.table import COLUMNS, LEFT, CrossCheck, cells
-from npkl_models.files.atomic import write_json
 from npkl_models.problem import Problem
 from npkl_models.recipe.recipe import Recipe
 from npkl_models.routes import backends as known_backends
@@ -43,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
         document["subset"] = json.loads(second.to_json())
         agrees = agrees and second.agrees
     if options.json is not None:
-        write_json(options.json, document, indent=2)
+        output.write_document(options.json, document)
     if options.report is not None:
         found.report(options.report, made=given.made)
     console.print("all agree" if agrees else "NOT all agree", style="green" if agrees else "red")

@@ -14,7 +14,7 @@ import shtab
 import npkl_models.interrupts as interrupts
 from npkl_models._first import STATUS, end_at_once
 from npkl_models._version import __version__
-from npkl_models.cli.console import printer
+from npkl_models.cli.console import printer, reserved
 from npkl_models.cli.parser import others, points, problems, sensors
 from npkl_models.cli.parser.shared import Parser
 from npkl_models.errors import NPKLError
@@ -52,7 +52,8 @@ def main(arguments: Sequence[str] | None = None, ready: Callable[[], None] = lam
         module, name = options.run.split(".")
         run: Callable[..., int] = getattr(import_module(f"npkl_models.cli.{module}"), name)
         ready()
-        return run(options)
+        with reserved(options):
+            return run(options)
     except (NPKLError, OSError) as error:
         if interrupts.recorded():  # other code has turned the signal into another error
             return _interrupted()

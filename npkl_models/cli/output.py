@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from rich import status
 
@@ -48,10 +49,12 @@ def progress(what: str) -> Iterator[None]:
         yield
 
 
-def check(path: Path | None, what: str = "--out", kinds: tuple[str, ...] = KINDS) -> None:
+def check(path: Path | TextIO | None, what: str = "--out", kinds: tuple[str, ...] = KINDS) -> None:
     """Raise an error if a file cannot be written; to be called before anything is computed."""
-    if path is None:
+    if path is None or (".json" in kinds and not isinstance(path, Path)):
         return
+    if not isinstance(path, Path):
+        raise ProblemError(f"{what} must be a file that ends with {' or '.join(kinds)}, got -")
     if not path.name.endswith(kinds):
         raise ProblemError(f"{what} must end with {' or '.join(kinds)}, got {path}")
     if path.is_dir():
@@ -75,12 +78,21 @@ def write_picture(path: Path, ax: Any) -> None:
         optional("matplotlib.pyplot", "plot", "plot").close(ax.figure)
 
 
-def write(path: Path, solution: Solution) -> None:
-    """Write problem and solution (.npz, for `Solution.load`), or the numbers of the solution (.json)."""
-    if path.suffix == ".npz":
+def write(path: Path | TextIO, solution: Solution) -> None:
+    """Write problem and solution (.npz, for `Solution.load`), or the numbers of the solution (JSON)."""
+    if isinstance(path, Path) and path.suffix == ".npz":
         solution.save(path)
     else:
-        write_json(path, described(solution), indent=2)
+        write_document(path, described(solution))
+
+
+def write_document(path: Path | TextIO, value: Any) -> None:
+    """Write a value in JSON to a file, or to standard output."""
+    if isinstance(path, Path):
+        write_json(path, value, indent=2)
+    else:
+        path.write(json.dumps(value, indent=2) + "\n")
+        path.flush()
 
 
 def status_of(solution: Solution) -> int:

@@ -12,7 +12,6 @@ from npkl_models.cli import output
 from npkl_models.cli.arguments import asked
 from npkl_models.cli.console import new_table, printer
 from npkl_models.errors import ProblemError
-from npkl_models.files.atomic import write_json
 from npkl_models.path import Path as Answers
 from npkl_models.path import regularization_path
 
@@ -41,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
             {found.parameter: value, **output.described(solution)}
             for value, solution in zip(found.values.tolist(), found.solutions, strict=True)
         ]
-        write_json(options.out, rows, indent=2)
+        output.write_document(options.out, rows)
     if options.plot is not None:
         drawn = plots.envelopes(found)[0] if whole else plots.path(found)
         output.write_picture(options.plot, drawn)

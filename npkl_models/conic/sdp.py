@@ -1,4 +1,4 @@
-"""The exact SDP over K, with explicit links z = A(K) whose duals are the multipliers y of the certificate."""
+"""The exact SDP over K, with explicit links z = A(K) whose duals are minus the multipliers y."""
 
 from __future__ import annotations
 

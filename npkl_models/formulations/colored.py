@@ -12,7 +12,7 @@ from npkl_models.errors import ProblemError
 from npkl_models.formulations.neighborhood import neighborhood
 from npkl_models.formulations.unfolding import with_distances
 from npkl_models.linalg import SKEW, Array, doubly_centred, symmetrize
-from npkl_models.linalg.owned import real_array
+from npkl_models.linalg.owned import finite, real_array
 from npkl_models.model.regularizers import NoRegularizer, TracePower
 from npkl_models.model.sampling import labelled
 from npkl_models.problem import Problem
@@ -91,17 +91,17 @@ def colored_mvu(
 def label_kernel(labels_or_kernel: Any, n: int) -> Array:
     """The kernel Y (n x n) of the labels: the given matrix, checked, or the kernel of classes."""
     wanted = f"labels must have shape ({n},), or their kernel ({n}, {n}), got"
+    if sp.issparse(labels_or_kernel):
+        labels_or_kernel = real_array(labels_or_kernel, "the kernel of the labels")
     try:
-        given = labels_or_kernel.toarray() if sp.issparse(labels_or_kernel) else np.asarray(labels_or_kernel)
+        given = np.asarray(labels_or_kernel)
     except ValueError:
         raise ProblemError(f"{wanted} a ragged list") from None
     if given.ndim == 1 and given.size == n:
         return _of_classes(labels_or_kernel)
     if given.shape != (n, n):
         raise ProblemError(f"{wanted} {given.shape}")
-    Y = real_array(given, "the kernel of the labels")
-    if not np.isfinite(Y).all():
-        raise ProblemError("the kernel of the labels must be finite, got NaN or infinity")
+    Y = finite(real_array(given, "the kernel of the labels"), "the kernel of the labels")
     if np.abs(Y - Y.T).max() > SKEW * np.abs(Y).max():
         raise ProblemError("the kernel of the labels must be symmetric, got a matrix that is not")
     return symmetrize(Y)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
-from npkl_models.linalg.owned import real_array, real_matrix, whole_array, whole_number
+from npkl_models.linalg.owned import finite, real_array, whole_array, whole_number
 from npkl_models.model.distances import DistanceCombinations, DistanceDifferences
 from npkl_models.model.functional import Functional
 
@@ -33,8 +33,7 @@ def ordinal_answers(X: ArrayLike, count: int, *, noise: float = 0.0, random_stat
     -------
     ndarray of int, shape (count, 3)
     """
-    points = real_matrix(X, "points")
-    points = np.asarray(points.toarray() if sp.issparse(points) else points)
+    points = finite(real_array(X, "points"), "points")
     if points.ndim != 2 or len(points) < 3:
         raise ProblemError(f"points must have shape (n, d) with n >= 3, got {points.shape}")
     rng, n = np.random.default_rng(random_state), len(points)

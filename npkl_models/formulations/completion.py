@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError, instance
-from npkl_models.linalg import SKEW, Array, Index
-from npkl_models.linalg.owned import real_array, whole_array, whole_number
+from npkl_models.linalg import SKEW, Array, Index, Matrix
+from npkl_models.linalg.owned import real_array, real_matrix, whole_array, whole_number
 from npkl_models.model.basis import Basis
 from npkl_models.model.functionals import Entries
 from npkl_models.model.graph import knn_affinity
@@ -36,12 +36,13 @@ def kernel_completion(
 
     Parameters
     ----------
-    observed : array_like of shape (n, n), or tuple (i, j, values)
-        The known entries. An array has NaN for each unknown entry. A tuple has three vectors of one length.
+    observed : array_like or sparse of shape (n, n), or tuple (i, j, values)
+        The known entries. An array has NaN for each unknown entry; of a sparse matrix, the stored entries are
+        known. A tuple has three vectors of one length.
         An entry that is known in the order (i, j) is known in the order (j, i), too, and Omega contains both.
         So each known number off the diagonal counts twice.
     weights : array_like, optional
-        Positive weights w_ij of the observed entries: shape (n, n) if ``observed`` is an array, else a
+        Positive weights w_ij of the observed entries: shape (n, n) if ``observed`` is a matrix, else a
         vector. All weights are one by default.
     penalty : float, optional
         Positive number G. Of many kernels that fit, the penalty selects a kernel of small trace, and hence
@@ -112,6 +113,8 @@ def known_entries(
     observed: Any, weights: ArrayLike | None, n_points: int | None
 ) -> tuple[Index, Index, Array, Array, int]:
     """Each known entry once, i <= j: (i, j, values, weights, number of points)."""
+    if sp.issparse(observed):
+        observed, weights, n_points = _of_sparse(observed, weights, n_points)
     if isinstance(observed, tuple):
         i, j, value, n = _listed(observed, n_points)
         weight = None if weights is None else real_array(weights, "weights of entries")
@@ -138,6 +141,19 @@ def known_entries(
     found, first, place = np.unique(code, return_index=True, return_inverse=True)
     i, j = np.divmod(found, n)
     return i, j, _one(value, first, place, i, j, "value"), _one(weight, first, place, i, j, "weight"), n
+
+
+def _of_sparse(observed: Matrix, weights: Any, n_points: int | None) -> tuple[Any, ArrayLike | None, int]:
+    """The stored entries of a sparse matrix as a tuple, their weights, and the number of points."""
+    A = real_matrix(observed, "observed").tocoo()
+    if A.shape[0] != A.shape[1] or n_points not in (None, A.shape[0]):
+        raise ProblemError(f"observed must have shape (n, n) and n = n_points, got {A.shape}")
+    if weights is not None:
+        asked = real_matrix(weights, "weights of entries")
+        if asked.shape != A.shape:
+            raise ProblemError(f"weights of entries must have shape {A.shape}, got {asked.shape}")
+        weights = np.asarray(asked[A.row, A.col]).ravel()
+    return (A.row, A.col, A.data), weights, int(A.shape[0])
 
 
 def _listed(observed: tuple[Any, ...], n_points: int | None) -> tuple[Index, Index, Array, int]:

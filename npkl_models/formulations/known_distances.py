@@ -15,7 +15,7 @@ from npkl_models.errors import ProblemError
 from npkl_models.formulations.completion import known_entries
 from npkl_models.formulations.neighborhood import neighborhood
 from npkl_models.linalg import UNIT, Array, Index
-from npkl_models.linalg.owned import real_array, real_matrix, whole_array, whole_number
+from npkl_models.linalg.owned import finite, real_array, whole_array, whole_number
 from npkl_models.model.basis import Basis
 from npkl_models.model.functionals import Entries
 from npkl_models.model.terms import Equality
@@ -94,15 +94,16 @@ def read_anchors(given: Any, n: int) -> Anchors:
         raise ProblemError(
             f"anchors must be a dictionary {{point: position}} or a pair (points, positions), got {given!r}"
         )
-    points, X = whole_array(given[0], "points of anchors"), real_array(given[1], "positions of anchors")
+    points, X = (
+        whole_array(given[0], "points of anchors"),
+        finite(real_array(given[1], "positions of anchors"), "positions of anchors"),
+    )
     if X.ndim != 2 or points.shape != (len(X),) or not X.size:
         raise ProblemError(
             f"anchors must have m points and positions of shape (m, d), got {points.shape} and {X.shape}"
         )
     if points.min() < 0 or points.max() >= n or np.unique(points).size < points.size:
         raise ProblemError(f"anchors must name different points of 0..{n - 1}, got {points[:5].tolist()}")
-    if not np.isfinite(X).all():
-        raise ProblemError("positions of anchors must be finite, got NaN or infinity")
     sizes = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)
     least = max(FLAT * float(sizes[0]), len(X) * UNIT * float(np.abs(X).max()), 1e-300)
     rank = int(np.sum(sizes > least))
@@ -147,24 +148,10 @@ def read_distances(
     observed: Any, n_points: int | None, weights: ArrayLike | None
 ) -> tuple[Index, Index, Array, Array, int]:
     """Each known distance once, i < j: (i, j, distances, weights, number of points)."""
-    if sp.issparse(observed):
-        D = real_matrix(observed, "observed distances").tocoo()
-        if D.shape[0] != D.shape[1] or (n_points is not None and n_points != D.shape[0]):
-            raise ProblemError(f"observed distances must have shape (n, n) and n = n_points, got {D.shape}")
-        n_points = int(D.shape[0])
-        if weights is not None:
-            asked = sp.csr_array(weights) if sp.issparse(weights) else real_array(weights, "weights")
-            if asked.shape != D.shape:
-                raise ProblemError(f"weights must have the shape of the distances, {D.shape}")
-            weights = np.asarray(asked[D.row, D.col]).ravel()
-        observed = (D.row, D.col, D.data)
-    elif not isinstance(observed, tuple):
-        D = real_array(observed, "observed")
-        if D.ndim == 2 and D.shape[0] == D.shape[1]:
-            np.fill_diagonal(D, np.nan)
-            if weights is not None:
-                weights = np.array(weights, dtype=float)
-        observed = D
+    if not (isinstance(observed, tuple) or sp.issparse(observed)):
+        observed = real_array(observed, "observed")
+        if observed.ndim == 2 and observed.shape[0] == observed.shape[1]:
+            np.fill_diagonal(observed, np.nan)
     i, j, d, w, n = known_entries(observed, weights, n_points)
     if (d < 0).any():
         wrong = np.flatnonzero(d < 0)[:3]

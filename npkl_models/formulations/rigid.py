@@ -11,7 +11,7 @@ from npkl_models.errors import ProblemError
 from npkl_models.formulations.neighborhood import neighborhood, pairs_within
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.linalg.owned import whole_number
-from npkl_models.model.basis import Basis
+from npkl_models.model.basis import Basis, orthonormal
 from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.graph import check_points
 from npkl_models.model.neighbors import distances_of, nearest_neighbors
@@ -155,4 +155,4 @@ def _smooth(W: Matrix, size: int) -> Basis:
     U = U[:, lengths > HALF]
     A = left @ U
     Q = U @ np.linalg.eigh(A.T @ A)[1][:, :size]
-    return Basis(Q - Q.mean(axis=0))
+    return Basis(orthonormal(Q - Q.mean(axis=0)))

@@ -12,7 +12,7 @@ from npkl_models.errors import ProblemError, chosen, instance
 from npkl_models.formulations.volume import ALIKE
 from npkl_models.linalg import UNIT, Array, Index, Matrix, norm_bound
 from npkl_models.linalg.owned import positive_number, real_array
-from npkl_models.model.basis import Basis, centred_wavelets
+from npkl_models.model.basis import Basis, centred_wavelets, orthonormal
 from npkl_models.model.eigenbasis import eigenbasis
 from npkl_models.model.functionals import SquaredDistances
 from npkl_models.model.losses import Loss
@@ -126,7 +126,7 @@ def _spanned(features: Any, n: int) -> Basis:
     kept = s > ALIKE * max(float(s[0]), float(np.abs(F).max())) if s.size else np.zeros(0, dtype=bool)
     if not kept.any():
         raise ProblemError(f"features must tell points apart, got {F.shape[1]} columns that are all constant")
-    return Basis(U[:, kept] - U[:, kept].mean(axis=0))
+    return Basis(orthonormal(U[:, kept] - U[:, kept].mean(axis=0)))
 
 
 def _refuse_unbounded(pairs: Pairs, L: Matrix, basis: Basis | None, slack: str) -> None:

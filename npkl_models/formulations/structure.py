@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import SKEW, Index, Matrix, without_diagonal
-from npkl_models.linalg.owned import positive_number, real_matrix, whole_array
+from npkl_models.linalg.owned import finite, positive_number, real_matrix, whole_array
 from npkl_models.model.basis import centred_wavelets
 from npkl_models.model.functionals import DistanceDifferences
 from npkl_models.model.regularizers import TracePower
@@ -94,9 +94,9 @@ def checked_graph(W: Any) -> Matrix:
     graph = real_matrix(W, "a graph")
     if graph.ndim != 2 or graph.shape[0] != graph.shape[1] or graph.shape[0] < 3:
         raise ProblemError(f"a graph must have shape (n, n) with n >= 3, got {graph.shape}")
-    graph = sp.csr_array(graph).astype(float)
-    if not np.isfinite(graph.data).all() or (graph.data < 0).any():
-        raise ProblemError("weights of a graph must be finite and not negative")
+    graph = finite(sp.csr_array(graph), "a graph")
+    if (graph.data < 0).any():
+        raise ProblemError(f"weights of a graph must not be negative, got {graph.data.min()}")
     graph = without_diagonal(graph)
     if graph.nnz and abs(graph - graph.T).max() > SKEW * graph.max():
         raise ProblemError("a graph must be symmetric, got a matrix that is not")

@@ -17,9 +17,7 @@ import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
-
-KINDS = "buif"  # kinds of dtypes that are real numbers
-MOST = 3_000_000_000  # most points: the position n i + j of an entry must fit into an index
+from npkl_models.linalg.entries import KINDS, MOST, floats, read_sparse
 
 
 class Owner:
@@ -111,16 +109,26 @@ def real_array(values: Any, what: str) -> Array:
     A ProblemError is raised for text, complex numbers, masked values, rows of different lengths, and anything
     else that is not an array of real numbers.
     """
-    return np.array(_real(values, what), dtype=float, order="C", copy=True)
+    return floats(_real(values, what), what)
 
 
 def real_matrix(values: Any, what: str) -> Matrix:
-    """The values as a matrix of real numbers; a sparse matrix stays sparse."""
-    if not sp.issparse(values):
-        return real_array(values, what)
-    if values.dtype.kind not in KINDS:
-        raise ProblemError(f"{what} must hold real numbers, got a sparse matrix of {values.dtype}")
-    return values
+    """The values as a new matrix of floats; a sparse matrix becomes a CSR array (`read_sparse`)."""
+    return read_sparse(values, what) if sp.issparse(values) else real_array(values, what)
+
+
+def finite(A: Matrix, what: str) -> Matrix:
+    """The array or sparse matrix itself; NaN or infinity raises a ProblemError that says where they are."""
+    entries = A.data if sp.issparse(A) else A
+    if np.isfinite(entries).all():
+        return A
+    bad = ~np.isfinite(entries)
+    kind = "NaN" if np.isnan(entries).any() else "infinity"
+    where = np.argwhere(bad)[:3] if entries is A else np.transpose(A.tocoo().coords)[np.flatnonzero(bad)[:3]]
+    at = (
+        [tuple(place) if A.ndim > 1 else place[0] for place in where.tolist()] if A.ndim else "its only place"
+    )
+    raise ProblemError(f"{what} must be finite, got {kind} at {at}")
 
 
 def whole_array(values: Any, what: str) -> Index:
@@ -128,6 +136,8 @@ def whole_array(values: Any, what: str) -> Index:
     given = _real(values, what)
     if given.dtype.kind not in "iu" and given.size:
         raise ProblemError(f"{what} must hold integers, got {given.dtype}")
+    if given.dtype.kind == "u" and int(given.max(initial=0)) > np.iinfo(np.intp).max:
+        raise ProblemError(f"{what} must hold integers of {np.intp(0).nbytes * 8} bits, got {given.max()}")
     return given.astype(np.intp)
 
 
@@ -162,18 +172,21 @@ def whole_number(value: Any, what: str, least: int) -> int:
 def _real(values: Any, what: str) -> Any:
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ProblemError(f"{what} must have no masked values; fill them, or leave them out")
-    if sp.issparse(values):
-        values = values.toarray()
     try:
+        values = read_sparse(values, what).toarray() if sp.issparse(values) else values
         given = np.asarray(values)
+    except ProblemError:
+        raise
+    except MemoryError:
+        raise ProblemError(f"{what} must fit into memory as an array, got shape {values.shape}") from None
     except (ValueError, TypeError, OverflowError):
         given = np.asarray(None)
     if given.dtype.kind == "O":  # for example a column of a table, or integers beyond 64 bits
         if given.ndim == 0 or not all(isinstance(x, numbers.Real) for x in given.ravel()):
             raise ProblemError(f"{what} must hold real numbers, got {_described(values)}")
         try:
-            given = given.astype(float)
-        except (OverflowError, ValueError, TypeError):
+            given = floats(given, what)
+        except (OverflowError, TypeError):
             raise ProblemError(f"{what} must hold finite real numbers, got {_described(values)}") from None
     if given.dtype.kind not in KINDS:
         raise ProblemError(f"{what} must hold real numbers, got {_described(values)}")

@@ -9,20 +9,20 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
-from npkl_models.linalg import UNIT, Array, Index, Matrix, dense, gamma, nonnegative_norm
-from npkl_models.linalg.owned import Owner, frozen, owned_sparse, real_array, real_matrix, shelled
+from npkl_models.linalg import UNIT, Array, Index, Matrix, gamma, nonnegative_norm, norm_bound
+from npkl_models.linalg.owned import Owner, finite, frozen, owned_sparse, real_array, real_matrix, shelled
 
-ACCEPTED = 1e-8  # largest defect of a given Q
+ACCEPTED = 1e-12  # largest norm of Q'Q - I of a given Q
 CENTRED = 64 * UNIT  # norm of the column sums, over the number of points, that counts as zero
-STRAIGHT = 1e-13  # defect above which the columns are orthonormalised
+STRAIGHT = 1e-13  # norm above which `orthonormal` changes computed columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Basis(Owner):
     """A basis: a matrix Q (n x s) with orthonormal columns, which restricts the kernel to K = QUQ'.
 
-    A sparse Q stays sparse, and so do matrices that are restricted to it. Columns that are orthonormal only
-    to 1e-8 are orthonormalised. The defect that rounding leaves is known, and certificates account for it.
+    A sparse Q stays sparse, and so do matrices that are restricted to it. Q is taken as it is, or refused:
+    other columns in its place would make another problem. Certificates account for the defect that is left.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Basis(Owner):
     Raises
     ------
     ProblemError
-        If Q has more columns than rows, is not finite, or is not orthonormal to 1e-8.
+        If Q has more columns than rows, is not finite, or is off by ``norm(Q'Q - I) > 1e-12``.
 
     Examples
     --------
@@ -49,20 +49,16 @@ class Basis(Owner):
     eigenvalues: Array | None = None
 
     def __post_init__(self) -> None:
-        sparse = sp.issparse(self.Q)
-        Q = real_matrix(self.Q, "basis Q")
-        Q = owned_sparse(Q) if sparse else Q
+        Q = finite(real_matrix(self.__dict__["Q"], "basis Q"), "basis Q")  # itself, and no shell
         if Q.ndim != 2 or not 1 <= Q.shape[1] <= Q.shape[0]:
             raise ProblemError(f"basis Q must have shape (n, s) with 1 <= s <= n, got {Q.shape}")
-        if not np.isfinite(Q.data if sparse else Q).all():
-            raise ProblemError("basis Q must be finite, got NaN or infinity")
-        error = float(abs(_gap(Q)).max())
-        if error > ACCEPTED:
-            raise ProblemError(f"basis Q must have orthonormal columns, got |Q'Q - I| = {error:.1e}")
-        if error > STRAIGHT:
-            straight, R = np.linalg.qr(dense(Q))
-            Q, sparse = np.ascontiguousarray(straight * np.sign(R.diagonal())), False
-        self.__dict__["Q"] = frozen(Q)
+        error = _error(Q)
+        if not error <= ACCEPTED:
+            raise ProblemError(
+                f"basis Q must have orthonormal columns, |Q'Q - I| <= {ACCEPTED:g}, got {error:.1e}; "
+                "Basis(numpy.linalg.qr(Q)[0]) has the same range"
+            )
+        self.__dict__["Q"] = frozen(owned_sparse(Q) if sp.issparse(Q) else Q)
         if self.eigenvalues is not None:
             values = real_array(self.eigenvalues, "eigenvalues of a basis")
             if values.shape != (self.size,) or not np.isfinite(values).all():
@@ -159,6 +155,21 @@ def _gap(Q: Matrix) -> Matrix:
     """Q'Q - I."""
     s = Q.shape[1]
     return Q.T @ Q - (sp.eye_array(s, format="csr") if sp.issparse(Q) else np.eye(s))
+
+
+def _error(Q: Matrix) -> float:
+    """A bound on the norm of Q'Q - I: the smaller of its Frobenius norm and its largest row sum."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        gap = _gap(Q)
+        return min(float(np.linalg.norm(gap.data if sp.issparse(gap) else gap)), norm_bound(gap))
+
+
+def orthonormal(Q: Array) -> Array:
+    """Computed columns without their rounding errors: themselves if these are small, else those of a QR."""
+    if _error(Q) <= STRAIGHT:
+        return Q
+    straight, R = np.linalg.qr(Q)
+    return np.ascontiguousarray(straight * np.sign(R.diagonal()))
 
 
 def shared_rows(label: Index, count: int) -> Basis:

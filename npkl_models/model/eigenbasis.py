@@ -12,8 +12,8 @@ from scipy.sparse.linalg import eigsh
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import DENSE_SPECTRUM, Array, Matrix, dense, without_diagonal
-from npkl_models.linalg.owned import real_matrix, whole_number
-from npkl_models.model.basis import Basis
+from npkl_models.linalg.owned import finite, real_matrix, whole_number
+from npkl_models.model.basis import Basis, orthonormal
 
 SAME = 1e-8  # relative to the largest entry of L: eigenvalues closer than this count as one
 SPARE = 5  # further eigenvalues, which show whether the last wanted one is complete
@@ -59,11 +59,10 @@ def eigenbasis(L: Matrix, size: int, skip: int = 0) -> Basis:
     >>> nm.reg_pcp(basis, pairs).order
     2
     """
-    L = real_matrix(L, "Laplacian")
-    L = sp.csr_array(L) if sp.issparse(L) else L
+    L = finite(real_matrix(L, "Laplacian"), "Laplacian")
     size, skip = whole_number(size, "size of a basis", 1), whole_number(skip, "skip", 0)
-    if L.ndim != 2 or L.shape[0] != L.shape[1] or not np.isfinite(L.data if sp.issparse(L) else L).all():
-        raise ProblemError(f"Laplacian must be square and finite, got shape {L.shape}")
+    if L.ndim != 2 or L.shape[0] != L.shape[1]:
+        raise ProblemError(f"Laplacian must be square, got shape {L.shape}")
     n = L.shape[0]
     if size < 1 or skip < 0 or size + skip > n:
         raise ProblemError(f"size + skip must be at most n = {n}, got size = {size} and skip = {skip}")
@@ -78,7 +77,7 @@ def eigenbasis(L: Matrix, size: int, skip: int = 0) -> Basis:
     clusters = np.split(np.arange(values.size), edges)
     columns = np.concatenate([_canonical(vectors[:, c]) for c in clusters], axis=1)
     kept = slice(skip, skip + size)
-    return Basis(columns[:, kept], values[kept])
+    return Basis(orthonormal(columns[:, kept]), values[kept])
 
 
 def _check_connected(L: Matrix, skip: int) -> None:

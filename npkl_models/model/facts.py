@@ -6,6 +6,7 @@ may evaluate a fact at the same time, with the same result.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import wraps
 from typing import TypeVar
@@ -13,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from npkl_models.linalg import UNIT, Array, Mask
+from npkl_models.linalg import TINY, UNIT, Array, Mask
 from npkl_models.model import rounding
 from npkl_models.model.functionals import SquaredDistances, Trace, diagonal_of
 from npkl_models.model.statement import Statement
@@ -134,12 +135,13 @@ def _from_diagonal_losses(problem: Statement, upper: float, mu: float) -> float:
             index = term.functional.indices[0][i]
             weight[index] = 0.5 * term.loss.curvature * term.weight[i]
             target[index] = term.target[i]
-    if not (weight > 0).all() or not np.isfinite(mu):
-        return float("inf")
-    W, total = float(np.sum(1 / weight)), float(np.sum(target))
-    inside = (W * mu) ** 2 + 4 * W * max(upper + mu * total, 0.0)
+    W = float(np.sum(np.divide(1, weight, out=np.full(weight.size, np.inf), where=weight > TINY)))
+    total = float(np.sum(target))
+    if not (math.isfinite(W) and math.isfinite(mu)):
+        return math.inf
+    root = math.hypot(W * mu, 2 * math.sqrt(W) * math.sqrt(max(upper + mu * total, 0.0)))
     size = float(np.sum(np.abs(target)))
-    return total + 0.5 * (W * mu + float(np.sqrt(inside))) + (problem.n + 64) * UNIT * size
+    return total + 0.5 * (W * mu + root) + (problem.n + 64) * UNIT * size
 
 
 def fixed_diagonal(problem: Statement) -> Array:

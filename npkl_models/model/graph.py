@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import SKEW, UNIT, Array, Matrix, without_diagonal
-from npkl_models.linalg.owned import real_array, real_matrix, real_number, whole_number
+from npkl_models.linalg.owned import finite, real_matrix, real_number, whole_number
 from npkl_models.model.neighbors import nearest_neighbors
 
 WIDTH_NEIGHBORS = 10
@@ -162,7 +162,7 @@ def laplacian(
     array([1.1, 1.1, 1.1])
     """
     given = X_or_affinity
-    square = sp.issparse(given) and given.shape[0] == given.shape[1]
+    square = sp.issparse(given) and given.shape[:1] == given.shape[1:]
     if square or (isinstance(metric, str) and metric == "precomputed"):
         S = _check_affinity(given)
     else:
@@ -182,18 +182,11 @@ def laplacian(
 
 def check_points(X: Any, least: int = 2) -> Any:
     """X as a finite two-dimensional float array (or sparse matrix) with at least ``least`` rows."""
-    if sp.issparse(X):
-        X = sp.csr_array(real_matrix(X, "X")).astype(float)
-        entries = X.data
-    else:
-        X = real_array(X, "X")
-        entries = X
+    X = real_matrix(X, "X")
     if X.ndim != 2 or X.shape[0] < least:
         raise ProblemError(f"X must have shape (n, d) with n >= {least}, got {X.shape}")
-    if not np.isfinite(entries).all():
-        bad = "NaN" if np.isnan(entries).any() else "infinity"
-        raise ProblemError(f"X must be finite, got {bad}")
-    largest = float(np.max(np.abs(entries), initial=0.0))
+    finite(X, "X")
+    largest = float(np.max(np.abs(X.data if sp.issparse(X) else X), initial=0.0))
     if largest > LARGEST:
         raise ProblemError(
             f"entries of X must be at most {LARGEST:g} in size, so that squares are finite, got {largest:g}"
@@ -205,9 +198,9 @@ def _check_affinity(S: Any) -> Matrix:
     S = real_matrix(S, "an affinity")
     if S.ndim != 2 or S.shape[0] != S.shape[1]:
         raise ProblemError(f"an affinity must be square, got {S.shape}")
-    S = sp.csr_array(S).astype(float)
-    if not np.isfinite(S.data).all() or (S.data < 0).any():
-        raise ProblemError("an affinity must be finite and non-negative")
+    S = finite(sp.csr_array(S), "an affinity")
+    if (S.data < 0).any():
+        raise ProblemError(f"an affinity must be non-negative, got {S.data.min()}")
     if abs(S - S.T).max() > SKEW * max(1.0, abs(S).max()):
         raise ProblemError("an affinity must be symmetric")
     return without_diagonal(S)

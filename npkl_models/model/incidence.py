@@ -141,7 +141,12 @@ class Adjoint:
     def __init__(self, incidence: Incidence, base: Matrix | None = None) -> None:
         self.incidence = incidence
         pattern = incidence.pattern()
-        self.matrix: Matrix = pattern if base is None else (abs(base) + pattern).tocsr()
+        if base is not None:  # with all places that it stores: a sum would drop those that hold zero
+            known = sp.csr_array(base)
+            pattern = (
+                sp.csr_array((np.ones(known.nnz), known.indices, known.indptr), known.shape) + pattern
+            ).tocsr()
+        self.matrix: Matrix = pattern
         self.matrix.sort_indices()
         self.where = positions(self.matrix, *incidence.ends())
         self.base: Array | None = None

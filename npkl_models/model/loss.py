@@ -13,10 +13,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Mask
 
 CvxExpression = Any
 CvxConstraints = list[Any]
+SURE = 1e-8  # relative rounding error of a right loss, which may cancel digits
+TOGETHER = 3  # values of a loss that is not separable, in each trial
 DECLARED = ("name", "latex", "smooth", "quadratic", "nonnegative", "sign_targets", "curvature")
 
 
@@ -124,6 +127,48 @@ class Loss(ABC):
         """The sum of f*(y) as a convex CVXPY expression, and the constraints that y is in its domain."""
 
 
-def undeclared(loss: Loss) -> list[str]:
-    """The attributes that a user's loss must declare and does not."""
-    return [name for name in DECLARED if not hasattr(loss, name)]
+def refuse_false(loss: Loss) -> None:
+    """Raise a ProblemError unless a user's loss is declared, and obeys the inequality of Fenchel and Young.
+
+    For all z, and all y in the domain of f*, f(z) + f*(y) >= z y; with equality, and y in the domain, at the
+    slope y = f'(z). This is tried on numbers of several scales. A bound is right only if it holds.
+    """
+    if lacking := [name for name in DECLARED if not hasattr(loss, name)]:
+        raise ProblemError(
+            f"a loss must declare {', '.join(lacking)}, got {type(loss).__name__} without them"
+        )
+    sizes = np.array([1e-3, 0.4, 1.0, 3.0, 50.0, 1e4])
+    every, targets = np.r_[-sizes, 0.0, sizes], (-1.0, 1.0) if loss.sign_targets else (-2.0, 0.0, 0.5, 3.0)
+    z, far, t, w = (part.ravel() for part in np.meshgrid(every, every, targets, (0.3, 1.0, 20.0)))
+    if loss.separable:
+        _refuse_case(loss, z, far * w, t, w)
+        return
+    for own in np.random.default_rng(0).permutation(z.size)[: 100 * TOGETHER].reshape(-1, TOGETHER):
+        same = np.full(TOGETHER, w[own[0]])
+        _refuse_case(loss, z[own], far[own] * same, t[own], same)
+
+
+def _refuse_case(loss: Loss, z: Array, far: Array, t: Array, w: Array) -> None:
+    """Try the slopes at the values z, and the points of the domain of f* nearest to ``far``."""
+
+    def total(part: Array) -> Array:
+        return part if loss.separable else np.sum(part, keepdims=True)
+
+    with np.errstate(all="ignore"):
+        f = w * loss.value(z, t)
+        for y, equal in ((w * loss.derivative(z, t), True), (loss.project(far, t, w), False)):
+            off, conjugate = np.abs(loss.project(y, t, w) - y), loss.conjugate(y, t, w)
+            left, right = total(f) + total(conjugate), total(z * y)
+            size = SURE * total(np.abs(f) + np.abs(conjugate) + np.abs(z * y) + np.abs(y * t))
+            good = total(off) <= SURE * total(np.abs(y) + w)
+            good &= left >= right - size
+            if equal:
+                good &= left <= right + size
+            bad = np.flatnonzero(~(good | (total(f) == np.inf)))
+            if bad.size:
+                k, sign = bad[0], "=" if equal else ">="
+                raise ProblemError(
+                    f"the loss {loss.name!r} must have value + conjugate {sign} z y, and y in its domain, "
+                    f"got {left[k]:.6g} and {right[k]:.6g} at z = {z[k]:g}, y = {y[k]:g}, which is "
+                    f"{off[k]:.2g} from the domain (target {t[k]:g}, weight {w[k]:g})"
+                )

@@ -14,7 +14,7 @@ import numpy as np
 from npkl_models.errors import ProblemError, chosen
 from npkl_models.linalg import Array
 from npkl_models.model.logistic import Logistic
-from npkl_models.model.loss import CvxConstraints, CvxExpression, Loss, undeclared
+from npkl_models.model.loss import CvxConstraints, CvxExpression, Loss, refuse_false
 from npkl_models.model.robust import Absolute, Excess, Huber
 from npkl_models.model.shared_slack import SharedSlack
 from npkl_models.model.squared import Squared, SquaredExcess, SquaredShortfall
@@ -256,16 +256,17 @@ LOSSES: dict[str, Loss] = {
 }  # fmt: skip
 
 
+OWN = frozenset(map(type, LOSSES.values()))
+
+
 def get_loss(loss: str | Loss) -> Loss:
-    """The loss with the given name; a `Loss` object is returned unchanged."""
+    """The loss with the given name, or a `Loss` object itself; a user's loss is tried on numbers."""
     if isinstance(loss, Loss):
-        if lacking := undeclared(loss):
-            raise ProblemError(
-                f"a loss must declare {', '.join(lacking)}, got {type(loss).__name__} without them"
-            )
+        if type(loss) not in OWN:
+            refuse_false(loss)
         return loss
     if isinstance(loss, type) and issubclass(loss, Loss):
         raise ProblemError(
             f"a loss must be an instance, got the class {loss.__name__}; write {loss.__name__}()"
         )
-    return LOSSES[chosen("loss", loss, LOSSES)]
+    return get_loss(LOSSES[chosen("loss", loss, LOSSES)])

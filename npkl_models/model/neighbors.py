@@ -9,8 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from npkl_models.errors import MissingDependencyError, ProblemError, UnsupportedError, chosen
+from npkl_models.files import saved
+from npkl_models.files.arrays import Archive
+from npkl_models.files.gate import gate
 from npkl_models.linalg import Array, Index
 
 APPROXIMATE_FROM = 50_000  # points
@@ -34,18 +38,40 @@ def nearest_neighbors(
     """Distances and indices (n, count) of the nearest other points, the nearest first.
 
     With ``cache_dir`` the result is stored in that folder and found again by the contents of X and the
-    arguments.
+    arguments. The file holds arrays alone, with a checksum; a damaged one is written again.
     """
     chosen("search", search, SEARCHES)
-    if cache_dir is not None:
-        if not isinstance(cache_dir, (str, Path)):
-            raise ProblemError(f"cache_dir must be a path, got {cache_dir!r}")
-        from joblib import Memory
+    if cache_dir is None:
+        return _searched(X, count, metric, search, progress)
+    if not isinstance(cache_dir, (str, Path)):
+        raise ProblemError(f"cache_dir must be a path, got {cache_dir!r}")
+    whole = {name: getattr(X, name) for name in ("data", "indices", "indptr")} if issparse(X) else {"X": X}
+    asked = {"shape": X.shape, "neighbors": count, "metric": str(metric), "search": search}
+    path = Path(cache_dir) / f"neighbors-{saved.checksum(asked, whole)}.npz"
+    kept = _kept(path, X.shape[0], count)
+    if kept is None:
+        kept = _searched(X, count, metric, search, progress)
+        with gate(cache_dir, "a folder that can be written"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        saved.write(path, asked, {"distance": kept[0], "neighbor": kept[1]})
+    return kept
 
-        kept = Memory(cache_dir, verbose=0).cache(_searched, ignore=["progress"])
-        found: tuple[Array, Index] = kept(X, count, metric, search, progress)
-        return found
-    return _searched(X, count, metric, search, progress)
+
+def _kept(path: Path, n: int, count: int) -> tuple[Array, Index] | None:
+    """Distances and indices from a file of the cache; None if it is missing, damaged or of other points."""
+
+    def check(header: saved.Header, archive: Archive) -> None:
+        if archive.shapes != {saved.HEADER: (), "distance": (n, count), "neighbor": (n, count)}:
+            raise ProblemError(f"{path} must hold {count} neighbours of {n} points, got {archive.shapes}")
+
+    try:
+        found = saved.read(path, "neighbors", check)[1]
+    except ProblemError:
+        return None
+    distance, neighbor = found["distance"], found["neighbor"]
+    sound = distance.dtype == np.float64 and neighbor.dtype == np.intp and bool((distance >= 0).all())
+    sound = sound and bool(((neighbor >= 0) & (neighbor < n)).all())
+    return (distance, neighbor) if sound else None
 
 
 def _searched(X: Any, count: int, metric: str, search: str, progress: bool | None) -> tuple[Array, Index]:

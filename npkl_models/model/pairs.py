@@ -16,6 +16,7 @@ from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import (
     Owner,
     Seed,
+    finite,
     frozen,
     generator,
     real_array,
@@ -262,7 +263,8 @@ class Pairs(Owner):
             drawn = generator(random_state).choice(points, size=size, replace=False)
         else:
             given = getattr(kernel, "V", kernel)
-            V = np.zeros(0) if given is None else real_array(given, "the kernel of the margin criterion")
+            what = "the kernel of the margin criterion"
+            V = np.zeros(0) if given is None else finite(real_array(given, what), what)
             if V.ndim != 2 or V.shape[0] != self.n:
                 raise ProblemError(
                     f"the margin criterion needs a kernel: a Solution or a factor with {self.n} rows, "

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import SKEW, Array, Matrix
-from npkl_models.linalg.owned import owned_sparse, real_array, real_matrix
+from npkl_models.linalg.owned import finite, owned_sparse, real_array, real_matrix
 from npkl_models.model.terms import Equality, LossTerm, Multipliers
 
 Kind = TypeVar("Kind", LossTerm, Equality)
@@ -29,7 +29,7 @@ def read_parts(given: Kind | Iterable[Kind], kind: type[Kind], what: str) -> tup
 
 
 def read_values(given: Any, shape: tuple[int, int | None], what: str) -> Array:
-    """The numbers of a factor or kernel as an array, or a ProblemError."""
+    """The numbers of a factor or kernel as an array, perhaps with NaN of a solver, or a ProblemError."""
     array = given if type(given) is np.ndarray and given.dtype == np.float64 else real_array(given, what)
     if array.ndim != 2 or array.shape[0] != shape[0] or shape[1] not in (None, array.shape[1]):
         wanted = f"({shape[0]}, {'r' if shape[1] is None else shape[1]})"
@@ -58,15 +58,7 @@ def _numbers(values: Any) -> Array:
     return real_array(values, "multipliers")
 
 
-SHORT = 2**31 - 1  # largest number of stored entries with indices of 32 bits
 LARGEST_COST = 1e300  # sums of larger entries may not be finite
-
-
-def short_indices(C: Matrix) -> Matrix:
-    """The same CSR matrix with indices of 32 bits, if they suffice: half the memory in every product."""
-    if C.indices.dtype == np.int32 or max(C.nnz, *C.shape) > SHORT:
-        return C
-    return sp.csr_array((C.data, C.indices.astype(np.int32), C.indptr.astype(np.int32)), shape=C.shape)
 
 
 def symmetric_cost(cost: Any) -> Matrix:
@@ -74,16 +66,9 @@ def symmetric_cost(cost: Any) -> Matrix:
     given = real_matrix(cost, "cost matrix (Laplacian)")
     if given.ndim != 2 or given.shape[0] != given.shape[1]:
         raise ProblemError(f"cost matrix (Laplacian) must be square, got shape {given.shape}")
-    C = short_indices(sp.csr_array(given)).astype(float)
+    C = finite(sp.csr_array(given), "cost matrix (Laplacian)")
     if C.shape[0] < 2:
         raise ProblemError(f"cost matrix (Laplacian) must have at least 2 rows, got {C.shape[0]}")
-    if not np.isfinite(C.data).all():
-        bad = sp.coo_array(C)
-        where = np.flatnonzero(~np.isfinite(bad.data))[:3]
-        raise ProblemError(
-            "cost matrix (Laplacian) must be finite, got NaN or infinity at "
-            f"{[(int(bad.row[k]), int(bad.col[k])) for k in where]}"
-        )
     if C.nnz and abs(C).max() > LARGEST_COST:
         raise ProblemError(f"cost matrix (Laplacian) must have entries up to 1e300, got {abs(C).max():.1e}")
     skew = sp.coo_array(abs(C - C.T))

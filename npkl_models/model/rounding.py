@@ -107,12 +107,15 @@ def objective(problem: Statement, V: Array, value: float) -> float:
     steps += max((term.functional.additions for term in problem.terms), default=0)  # running sums
     off, sums = off_basis(problem, V), absolute_row_sums(problem.cost, lengths)
     error = gamma(steps + SUM) * float(lengths @ sums)
-    moved = bool(off.any())
+    moved, told = bool(off.any()), bool(V.any())
     if moved:
         error += float(off @ (2 * sums + absolute_row_sums(problem.cost, off))) * (1 + 1e-9)
     for term in problem.terms:
         z, size = term.functional.value_of_factor(V), term.functional.size_of_factor(V)
         error += _of_losses(term, z, size, term.functional.change_of_factor(V, off) if moved else None, steps)
+        told |= bool(term.loss.value(z, term.target).any()) or (
+            term.loss.nonnegative and bool(term.loss.derivative(z, term.target).any())
+        )
     if not problem.regularizer.vacuous:
         eigenvalues, power = gram_eigenvalues(V), problem.regularizer.spectral
         R, p = problem.regularizer.value(eigenvalues), 1.0 if power is None else power.p
@@ -121,7 +124,7 @@ def objective(problem: Statement, V: Array, value: float) -> float:
             more = problem.regularizer.value(eigenvalues + grown(V, float(np.linalg.norm(off))))
             error += more - R + gamma(SUM * (p + V.shape[1])) * more
     error += SUM * UNIT * abs(value)
-    return error if error > UNTOUCHED or not V.any() else error + _underflow(problem)
+    return error if error > UNTOUCHED or not told else error + _underflow(problem)
 
 
 def _of_losses(term: LossTerm, z: Array, size: Array, change: Array | None, steps: float) -> float:

@@ -160,6 +160,7 @@ class Statement(Owner):
 
     def values(self, V: Array) -> tuple[Array, ...]:
         """The values z of each loss term at K = VV'."""
+        V = read_values(V, (self.n, None), "a factor")
         return tuple(term.functional.value_of_factor(V) for term in self.terms)
 
     def values_in_basis(self, U: Array) -> tuple[Array, ...]:
@@ -174,7 +175,8 @@ class Statement(Owner):
         Constraints are the equalities, a bound of the regulariser, and the basis; see
         `npkl_models.model.misses`.
         """
-        return worst(misses(self, read_values(V, (self.n, None), "a factor")))[0]
+        V = read_values(V, (self.n, None), "a factor")
+        return worst(misses(self, V))[0] if np.isfinite(V).all() else float("inf")
 
     def derivatives(self, V: Array) -> Multipliers:
         """The multipliers y_e = f_e'(z_e) at K = VV'; multipliers of equalities and rows are zero."""
@@ -237,6 +239,8 @@ class Statement(Owner):
         bound, at any size.
         """
         S = dense(self.restrict(self.slack(y)))
+        if not np.isfinite(S).all():
+            return float("-inf")
         values = np.linalg.eigvalsh(S)
         rounding = 1e-14 * self.order * norm_bound(S)
         spectrum = np.where(np.abs(values) <= rounding, 0.0, -values)

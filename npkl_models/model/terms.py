@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Mask
-from npkl_models.linalg.owned import Owner, frozen, owned, real_array, set_fields
+from npkl_models.linalg.owned import Owner, finite, frozen, owned, real_array, set_fields
 from npkl_models.model.functional import Functional
 from npkl_models.model.losses import Loss, get_loss
 
@@ -240,9 +240,7 @@ def _vector(values: ArrayLike, size: int, what: str) -> Array:
         out = np.full(size, float(out))
     if out.shape != (size,):
         raise ProblemError(f"{what} must have shape ({size},), got {out.shape}")
-    if not np.isfinite(out).all():
-        raise ProblemError(f"{what} must be finite, got NaN or infinity")
-    return frozen(out)
+    return frozen(finite(out, what))
 
 
 def _functional(given: object) -> Functional:

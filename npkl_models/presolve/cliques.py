@@ -19,7 +19,7 @@ from scipy.linalg import lapack
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Mask, symmetrize
-from npkl_models.model.basis import Basis
+from npkl_models.model.basis import Basis, orthonormal
 from npkl_models.presolve.faces import complement
 
 FLAT = 1e-12  # eigenvalue of a Gram matrix, relative to its largest, that may be rounding
@@ -124,7 +124,7 @@ def _of_range(flat: Flat, pairs: Index, squared: Array) -> Flat:
     null = np.abs(eigenvalues) <= CLEAR / 10 * size
     if not null.any() or not np.all(null | (eigenvalues >= CLEAR * size)):
         return flat
-    basis = Basis(flat.basis.dense @ vectors[:, ~null])
+    basis = Basis(orthonormal(flat.basis.dense @ vectors[:, ~null]))
     span = _Span.of(basis.dense[pairs[:, 0]] - basis.dense[pairs[:, 1]], squared)
     if span.missed > MISSED or not span.kept.any():
         return flat
@@ -214,7 +214,7 @@ def _orthogonal(within: Basis, found: list[tuple[Index, Array]]) -> Basis | None
         A = np.linalg.qr(A, mode="r")
     _, s, rows = np.linalg.svd(A)
     rank = int(np.sum(s > COMMON))
-    return Basis(within.dense @ rows[rank:].T) if rank < within.size else None
+    return Basis(orthonormal(within.dense @ rows[rank:].T)) if rank < within.size else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from npkl_models.linalg import UNIT, Array, Index, Mask, dense
-from npkl_models.model.basis import Basis, shared_rows
+from npkl_models.model.basis import Basis, orthonormal, shared_rows
 from npkl_models.model.facts import fact
 from npkl_models.model.functionals import DistanceDifferences, Entries, SquaredDistances, TotalSum
 from npkl_models.model.pairs import components
@@ -240,7 +240,7 @@ def _within(basis: Basis) -> Basis | None:
     size = float(np.linalg.norm(sums))
     if size <= CENTRED * basis.n:
         return basis
-    return Basis(dense(basis.Q) @ _reflected(sums / size)) if basis.size > 1 else None
+    return Basis(orthonormal(dense(basis.Q) @ _reflected(sums / size))) if basis.size > 1 else None
 
 
 def _reflected(u: Array) -> Array:

@@ -60,7 +60,7 @@ def test_extension_is_the_fixed_point_of_averaging(small):
     ("A", "B", "message"),
     [
         (np.ones((2, 5)), None, "a column for each of the 24 old points"),
-        (-np.ones((2, 24)), None, "finite non-negative"),
+        (-np.ones((2, 24)), None, "must be non-negative, got -1.0"),
         (np.zeros((2, 24)), None, r"joined to an old point, got no edges for \[0, 1\]"),
         (np.ones((2, 24)), np.triu(np.ones((2, 2))), "among_new must be symmetric"),
     ],

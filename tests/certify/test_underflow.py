@@ -1,11 +1,13 @@
 """The upper bound of a certificate where products of tiny numbers underflow (found by the adversary)."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import npkl_models as nm
-from npkl_models.model import rounding
+from npkl_models.model import facts, rounding
 
 
 def stated(cost: float, power: float = 2.0) -> nm.Problem:
@@ -32,3 +34,34 @@ def test_zero_stays_zero_and_ordinary_numbers_are_untouched(monkeypatch: pytest.
     monkeypatch.setattr(rounding, "_underflow", lambda problem: 1.0)
     assert rounding.objective(P, V, value) == before
     assert rounding.objective(P, np.zeros((5, 1)), 0.0) == 0.0
+
+
+@pytest.mark.parametrize("weight", [5e-324, 1e-300, 1e-200, 1.0])
+@pytest.mark.parametrize("target", [1e-320, 1e-285, 1e-185])
+@pytest.mark.parametrize("loss", ["absolute", "square", "squared_excess", "huber", "shared_slack"])
+def test_an_optimum_below_all_floats_is_between_its_bounds(loss: str, target: float, weight: float) -> None:
+    """The optimum, at K = 0, is weight times target or its square: never zero, also where floats say so."""
+    term = nm.LossTerm(nm.Trace(3), loss, -target, weight)
+    found = nm.certify(nm.Problem(np.eye(3), term, regularizer=nm.TracePower(2, bound=1.0)), np.zeros((3, 1)))
+    exact = Fraction(weight) * Fraction(target) ** (1 if loss in ("absolute", "shared_slack") else 2)
+    assert Fraction(found.bound) <= exact <= Fraction(found.upper)
+    assert found.upper <= 1.1 * float(exact) + 1e-13 * weight + 1e-300
+
+
+def test_a_product_of_cost_and_trace_below_all_floats_is_between_its_bounds() -> None:
+    problem = nm.Problem(1e-300 * np.eye(2), (), nm.Equality(nm.Trace(2), 1e-185))
+    found = nm.certify(problem, np.full((2, 1), np.sqrt(0.5e-185)))
+    assert found.bound <= 0.0 < found.upper <= 1e-300
+
+
+@pytest.mark.parametrize("weight", [1e-300, 1e-160, 1e-155, 1e154, 1e155, 1e200, 1e300])
+@pytest.mark.parametrize("cost", [1e-150, 1.0, 1e150])
+def test_no_finite_weight_makes_a_square_overflow(cost: float, weight: float) -> None:
+    """The trace bound of square losses on the diagonal squares what an indefinite cost takes from them."""
+    C = cost * np.diag([1.0, 1.0, -1e-3])
+    term = nm.LossTerm(nm.Entries(3, (range(3), range(3))), "square", 1.0, [weight, 1.0, weight])
+    problem = nm.Problem(C, term)
+    found = nm.certify(problem, np.zeros((3, 1)))
+    assert found.bound <= found.upper == pytest.approx(float(np.sum(term.weight)))
+    bound = facts.trace_bound(problem, found.upper)
+    assert not bound < 3.0  # the trace of the minimiser of the losses alone

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import npkl_models as nm
 from npkl_models.formulations.completion import known_affinities
@@ -135,3 +136,16 @@ def test_affinities_of_neighbours_are_entries_of_the_gaussian_kernel():
     np.testing.assert_allclose(values[i != j], np.asarray(W[i, j]).ravel()[i != j])
     found = problem.solve("interior")
     assert found.objective < 1e-6 * problem.reference  # the whole kernel is one that fits
+
+
+def test_the_stored_entries_of_a_sparse_matrix_are_known_zeros_among_them():
+    i, j = np.array([0, 0, 1, 2]), np.array([0, 1, 2, 2])
+    values, weights = np.array([1.0, 0.0, 0.5, 2.0]), np.array([1.0, 2.0, 3.0, 4.0])
+    sparse, asked = (sp.coo_array((numbers, (i, j)), shape=(4, 4)) for numbers in (values, weights))
+    one = nm.kernel_completion((i, j, values), weights=weights, n_points=4).terms[0]
+    other = nm.kernel_completion(sparse, weights=asked).terms[0]
+    np.testing.assert_array_equal(one.functional.indices, other.functional.indices)
+    np.testing.assert_array_equal(one.target, other.target)
+    np.testing.assert_array_equal(one.weight, other.weight)
+    with pytest.raises(nm.ProblemError, match="n = n_points, got"):
+        nm.kernel_completion(sparse, n_points=5)

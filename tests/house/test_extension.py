@@ -349,6 +349,12 @@ def test_the_parameters_of_a_loss_are_saved(tmp_path, monkeypatch):
         def value(self, z, t):
             return self.factor * super().value(z, t)
 
+        def derivative(self, z, t):
+            return self.factor * super().derivative(z, t)
+
+        def conjugate(self, y, t, w):
+            return super().conjugate(y, t, self.factor * w)
+
     monkeypatch.setitem(nm.LOSSES, "scaled", Scaled())
     problem = nm.Problem(np.eye(3), nm.LossTerm(nm.Entries(3, ([0], [1])), Scaled(3.0), 1.0))
     path = problem.save(tmp_path / "p")

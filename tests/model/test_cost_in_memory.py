@@ -15,10 +15,3 @@ def test_the_indices_of_a_cost_have_32_bits(kind):
     assert C.indices.dtype == C.indptr.dtype == np.int32
     np.testing.assert_array_equal(C.toarray(), (A + A.T).toarray())
     assert given.indices.dtype == kind
-
-
-def test_a_cost_with_too_many_entries_keeps_its_indices(monkeypatch):
-    monkeypatch.setattr(reading, "SHORT", 20)
-    A = sp.csr_array(np.eye(30))
-    wide = sp.csr_array((A.data, A.indices.astype(np.int64), A.indptr.astype(np.int64)), shape=A.shape)
-    assert reading.short_indices(wide) is wide

@@ -1,9 +1,13 @@
 """Nearest neighbours: exact, in chunks, approximate."""
 
+import pickle
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import npkl_models as nm
+from npkl_models.files import saved
 
 
 def test_neighbours_in_chunks_are_the_brute_ones_and_show_progress(monkeypatch, capsys):
@@ -177,7 +181,41 @@ def test_a_folder_that_is_none_is_refused_and_a_file_half_written_is_made_again(
     with pytest.raises(nm.ProblemError, match="cache_dir must be a path, got 5"):
         nm.knn_affinity(X, 3, cache_dir=5)
     whole = nm.knn_affinity(X, 3, cache_dir=tmp_path)
-    for file in tmp_path.rglob("*.pkl"):
-        file.write_bytes(b"half")
-    again = nm.knn_affinity(X, 3, cache_dir=tmp_path)
-    assert abs(again - whole).max() == 0
+    (file,) = tmp_path.iterdir()
+    good = file.read_bytes()
+    for bad in (b"half", good[:-20], good.replace(good[200:210], b"0123456789"), b""):
+        file.write_bytes(bad)
+        again = nm.knn_affinity(X, 3, cache_dir=tmp_path)
+        assert abs(again - whole).max() == 0
+        assert len(file.read_bytes()) == len(good)
+
+
+class Planted:
+    """Code that would run if a file were read by pickle."""
+
+    def __init__(self, target):
+        self.target = target
+
+    def __reduce__(self):
+        return (Path.touch, (self.target,))
+
+
+def test_a_planted_file_of_the_cache_runs_no_code_and_names_no_point_outside(tmp_path):
+    X, folder, ran = np.random.default_rng(4).normal(size=(30, 3)), tmp_path / "kept", tmp_path / "ran"
+    whole = nm.knn_affinity(X, 3, cache_dir=folder)
+    (file,) = folder.iterdir()
+    evil = np.empty(1, dtype=object)
+    evil[0] = Planted(ran)
+    plants = [
+        lambda: file.write_bytes(pickle.dumps(Planted(ran))),
+        lambda: np.savez(file, distance=evil, neighbor=evil),
+    ]
+    for wrong in (np.full((30, 10), 30), np.full((30, 10), -1), np.zeros((30, 10))):
+        arrays = {"distance": np.ones((30, 10)), "neighbor": wrong}
+        plants.append(lambda arrays=arrays: saved.write(file, {"neighbors": 10}, arrays))
+    for plant in plants:
+        plant()
+        assert abs(nm.knn_affinity(X, 3, cache_dir=folder) - whole).max() == 0
+    assert not ran.exists()
+    with pytest.raises(nm.ProblemError, match="must be a folder that can be written"):
+        nm.knn_affinity(X, 3, cache_dir=file)

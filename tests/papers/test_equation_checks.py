@@ -289,7 +289,7 @@ def test_the_dual_is_equation_24_and_its_gradient_25(loss):
 
 
 def test_lemma_5_and_proposition_6_along_the_printed_steps():
-    """And (27) as printed fails: it lacks the term of the step's square."""
+    """And inequality (27), which leads from the one to the other."""
     C, G, m = 1.3, 0.8, len(SIGNED)
     problem = nm.simple_npkl(L, PAIRS, loss="square", C=C, penalty=G)
     dual, eta, rng = Dual(problem), m / G + 1 / C, np.random.default_rng(0)
@@ -306,9 +306,9 @@ def test_lemma_5_and_proposition_6_along_the_printed_steps():
         assert new.bound >= point.bound + square - 1e-10
         assert best.bound - new.bound <= eta / (2 * t) * far + 1e-9
         linear = point.bound + point.gradient @ (new.x - point.x)
-        assert linear - square <= new.bound + 1e-10  # (27) with the term
+        assert -linear >= -new.bound - square - 1e-10  # (27)
         if t == 1:
-            assert linear > new.bound + 1e-6  # without it
+            assert linear > new.bound + 1e-6  # so that the last term of (27) is needed
         point = new
 
 

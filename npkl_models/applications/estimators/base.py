@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from npkl_models.answer.extension import extend
 from npkl_models.applications.annotators import AnnotatedPairs
@@ -25,6 +25,7 @@ from npkl_models.applications.estimators.side import (
     every_pair,
     held_apart,
     landmark_pairs,
+    points_of,
     trusted,
     weighed,
 )
@@ -141,7 +142,7 @@ class KernelEstimator(SolvedEstimator):
         """
         apart = self._apart()
         index = X.index if hasattr(X, "iloc") else None
-        points = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        points = points_of(self, X, ensure_min_samples=2)
         n = points.shape[0]
         warn_of_scales(points, getattr(self, "feature_names_in_", None), self.metric, stacklevel=3)
         weight = None
@@ -232,7 +233,7 @@ class KernelEstimator(SolvedEstimator):
     def _extended(self, X: Any, rows: Array | None = None) -> Iterator[Array]:
         """Rows of the factor, or of ``rows``, for points in chunks; a training point keeps its own row."""
         check_is_fitted(self, "factor_")
-        new = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        new = points_of(self, X, reset=False)
         if sp.issparse(new) != sp.issparse(self._points):
             new = sp.csr_array(new) if sp.issparse(self._points) else new.toarray()
         known = self.factor_ if rows is None else rows

@@ -11,9 +11,12 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
+from npkl_models.linalg.owned import real_matrix
+from npkl_models.model.graph import check_points
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.sampling import labelled
 
@@ -68,6 +71,12 @@ def spanning_pairs(y: ArrayLike) -> Pairs:
     return Pairs(known.size, place_of[must], place_of[cannot])
 
 
+def points_of(estimator: Any, X: Any, **options: Any) -> Any:
+    """The points as scikit-learn validates them, after a sparse matrix was read in full."""
+    X = real_matrix(X, "X") if sp.issparse(X) else X
+    return validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, **options)
+
+
 def landmark_pairs(X: Any, count: int, random_state: int, sample_weight: Array | None = None) -> Pairs:
     """Cannot-links between every two landmarks, the points that are nearest to the centres of k-means.
 
@@ -97,7 +106,7 @@ def landmark_pairs(X: Any, count: int, random_state: int, sample_weight: Array |
     >>> landmark_pairs([[0.0], [1.0], [2.0], [9.0], [10.0], [11.0]], 2, random_state=0).cannot_link
     array([[1, 4]])
     """
-    X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X, dtype=float)
+    X = check_points(X, least=1)
     n = X.shape[0]
     if not 1 <= count <= n:
         raise ProblemError(f"landmarks (one per cluster) must be between 1 and n = {n}, got {count}")

@@ -13,8 +13,10 @@ from sklearn.metrics import pairwise_distances, pairwise_kernels
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg.owned import real_array
 
 KERNELS = ("rbf", "poly", "linear", "precomputed")
+VALUES = "values of the kernel"
 CHUNK = 2_000  # points that are processed at a time
 ROUNDING = 1e-8  # largest asymmetry and negative eigenvalue of a kernel, relative to its largest value
 NEGLIGIBLE = 1e-10  # axes with a smaller eigenvalue, relative to the largest, are left out
@@ -40,14 +42,14 @@ class LandmarkKernel:
     def __call__(self, points: Any) -> Array:
         """Kernel values of points with the landmarks, (n, m); points may be rows of a precomputed kernel."""
         if self.kernel == "precomputed":
-            return _dense(points[:, self.places])
+            return real_array(points[:, self.places], VALUES)
         if callable(self.kernel):
-            return _dense(pairwise_kernels(points, self.landmarks, metric=self.kernel))
+            return real_array(pairwise_kernels(points, self.landmarks, metric=self.kernel), VALUES)
         values = pairwise_kernels(
             points, self.landmarks, metric=self.kernel, filter_params=True,
             gamma=self.gamma, degree=self.degree, coef0=self.coef0,
         )  # fmt: skip
-        return _dense(values)
+        return real_array(values, VALUES)
 
 
 def landmark_kernel(
@@ -104,7 +106,3 @@ def _width(gamma: float | str, kernel: Kernel, landmarks: Any) -> float:
     m = landmarks.shape[0]
     mean = float(pairwise_distances(landmarks).sum()) / (m * (m - 1))
     return 1 / (2 * mean**2) if mean > 0 else 1.0
-
-
-def _dense(values: Any) -> Array:
-    return values.toarray() if sp.issparse(values) else np.asarray(values, dtype=float)

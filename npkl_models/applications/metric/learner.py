@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.cluster import kmeans_plusplus
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from npkl_models.applications.estimators.side import collected
+from npkl_models.applications.estimators.side import collected, points_of
 from npkl_models.applications.metric.kernels import axes_of, in_chunks, landmark_kernel, number
 from npkl_models.applications.metric.weights import eigenvalue_weights, local_weights
 from npkl_models.errors import ProblemError, chosen
@@ -131,7 +131,7 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         Without side information, the metric is that of the kernel itself.
         """
         index = X.index if hasattr(X, "iloc") else None
-        points = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        points = points_of(self, X, ensure_min_samples=2)
         self._check()
         self.pairs_ = collected(points.shape[0], index, y, must_link, cannot_link, pairs, y_pairs)
         none = np.zeros((0, 2), dtype=np.intp)
@@ -180,7 +180,7 @@ class KernelMetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             One row for each point.
         """
         check_is_fitted(self, "weights_")
-        points = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        points = points_of(self, X, reset=False)
         W = self._first_weights(points)
         for before in self._stages[:-1]:
             W = self._next_weights(W, before)

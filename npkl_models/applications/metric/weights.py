@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix
+from npkl_models.linalg.owned import finite, real_array
 
 SAME = 1e-12  # kernel values that differ by less, relative to the largest entry, count as equal
 
@@ -73,7 +74,7 @@ def local_weights(
     array([[0.5, 0.5, 0. ],
            [0. , 0. , 1. ]])
     """
-    between, own = np.asarray(kernel, dtype=float), np.asarray(landmark_kernel, dtype=float)
+    between, own = (finite(real_array(A, "a kernel"), "a kernel") for A in (kernel, landmark_kernel))
     if own.ndim != 2 or own.shape[0] != own.shape[1] or between.ndim != 2 or between.shape[1] != len(own):
         raise ProblemError(f"kernels must have shapes (n, m) and (m, m), got {between.shape} and {own.shape}")
     if n_neighbors < 1:
@@ -146,7 +147,7 @@ def eigenvalue_weights(
     >>> eigenvalue_weights([[0.1, 0.2], [0.1, -0.2]], [9.0, 4.0]).round(3)  # D is 0.01 and 0.04
     array([4., 1.])
     """
-    old = np.asarray(eigenvalues, dtype=float)
+    old = real_array(eigenvalues, "eigenvalues")
     if old.ndim != 1 or not old.size or not (np.isfinite(old).all() and (old > 0).all()):
         raise ProblemError("eigenvalues must be positive and finite, in one dimension")
     for name, value, least in (("prior", prior, 0.0), ("epsilon", epsilon, np.nextafter(0, 1))):
@@ -165,9 +166,7 @@ def eigenvalue_weights(
 
 
 def _mean_square(differences: ArrayLike, name: str, count: int) -> Array:
-    given = np.asarray(differences, dtype=float)
+    given = finite(real_array(differences, name), name)
     if given.ndim != 2 or given.shape[1] != count:
         raise ProblemError(f"{name} must have a column for each of the {count} axes, got shape {given.shape}")
-    if not np.isfinite(given).all():
-        raise ProblemError(f"{name} must be finite, got NaN or infinity")
     return (given**2).sum(axis=0) / max(len(given), 1)

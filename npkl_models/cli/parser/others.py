@@ -94,7 +94,12 @@ def add_export(commands: Any) -> None:
         default=tol.default,
         help="relative gap up to which a solution counts as optimal",
     )
-    add("--out", type=Path, metavar="FILE", help="write the answer with its certificate: .npz or .json")
+    add(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="write the answer with its certificate: .npz, .json, or - for JSON",
+    )
 
 
 def add_warm_up(commands: Any) -> None:

@@ -46,7 +46,7 @@ def add_solve(commands: Any) -> None:
     )
     add_fields(parser, *PROBLEM, *SOLVER)
     parser.add_argument(
-        "--out", type=Path, metavar="FILE", help="write the answer: .npz (everything) or .json"
+        "--out", type=Path, metavar="FILE", help="write the answer: .npz (everything), .json, or - for JSON"
     )
 
 
@@ -64,7 +64,7 @@ def add_crosscheck(commands: Any) -> None:
     add_fields(parser, *PROBLEM)
     add = parser.add_argument
     _add_backends(parser)
-    add("--json", type=Path, metavar="FILE", help="write the table as JSON")
+    add("--json", type=Path, metavar="FILE", help="write the table as JSON (- for standard output)")
     add(
         "--resume",
         type=Path,
@@ -106,7 +106,7 @@ def add_path(commands: Any) -> None:
         help="the relative gap that is proved at every value of an interval A:B (default: %(default)s)",
     )
     add("--jobs", type=jobs, default=1, help="processes; each solves a part of the path")
-    add("--out", type=Path, metavar="FILE", help="write the table as JSON")
+    add("--out", type=Path, metavar="FILE", help="write the table as JSON (- for standard output)")
     add(
         "--plot", type=Path, metavar="FILE", help="draw the path: .png, .svg or .pdf (needs the extra 'plot')"
     )

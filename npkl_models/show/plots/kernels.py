@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from npkl_models.answer.solution import Solution, factor_of
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, dense, gram_eigenvalues
+from npkl_models.linalg.owned import finite, real_array
 from npkl_models.show.plots.style import BLUE, DIVERGING, VERMILION, axes, classes, evenly, small_legend
 
 LARGEST = 2_000  # the largest number of rows drawn; of more rows, evenly chosen ones are drawn
@@ -52,11 +53,16 @@ def kernel(solution_or_K: Solution | Array, labels: ArrayLike | None = None, ax:
     >>> [text.get_text() for text in ax.get_xticklabels()]
     ['a', 'b']
     """
-    given = factor_of(solution_or_K) if isinstance(solution_or_K, Solution) else solution_or_K
+    if solved := isinstance(solution_or_K, Solution):
+        given = factor_of(solution_or_K)
+    else:
+        given = finite(real_array(solution_or_K, "a kernel"), "a kernel")
+    if not solved and (given.ndim != 2 or given.shape[0] != given.shape[1]):
+        raise ProblemError(f"a kernel must have shape (n, n), got {given.shape}")
     n = len(given)
     number, names = classes(labels, n)
     order = evenly(np.argsort(number, kind="stable"), LARGEST)
-    K = given[order] @ given[order].T if isinstance(solution_or_K, Solution) else _rows(given, order)
+    K = given[order] @ given[order].T if solved else given[np.ix_(order, order)]
     reach = float(np.quantile(np.abs(K), QUANTILE)) or float(np.abs(K).max()) or 1.0
     ax = axes(ax, 5.2, 4.4)
     image = ax.imshow(K, cmap=DIVERGING, vmin=-reach, vmax=reach, interpolation="nearest")
@@ -195,13 +201,6 @@ def _borders(ax: Any, number: Index, names: list[str]) -> None:
     ax.tick_params(length=0)
     ax.set_xlabel("class")
     ax.set_ylabel("class")
-
-
-def _rows(given: Any, order: Index) -> Array:
-    K = np.asarray(given, dtype=float)
-    if K.ndim != 2 or K.shape[0] != K.shape[1]:
-        raise ProblemError(f"a kernel must have shape (n, n), got {K.shape}")
-    return K[np.ix_(order, order)]
 
 
 def _padded(values: Array, size: int) -> Array:

@@ -12,6 +12,7 @@ from npkl_models.answer.coordinates import coordinates
 from npkl_models.answer.solution import Solution
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
+from npkl_models.linalg.owned import real_array, real_matrix
 from npkl_models.model.pairs import Pairs
 from npkl_models.model.statement import Statement
 from npkl_models.show.plots.style import (
@@ -210,7 +211,7 @@ def pair_multipliers(solution: Solution, positions: ArrayLike | None = None, ax:
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['held together: 2 of 2']
     """
-    X = layout(solution) if positions is None else np.asarray(positions, dtype=float)
+    X = layout(solution) if positions is None else real_array(positions, "positions")
     if X.shape != (solution.problem.n, 2):
         raise ProblemError(f"positions must have shape ({solution.problem.n}, 2), got {X.shape}")
     pairs, held, y = _multipliers(solution)
@@ -243,7 +244,7 @@ def graph_edges(problem: Statement, edges: Any) -> Index:
     if edges is True:
         edges = problem.cost
     if sp.issparse(edges):
-        upper = sp.triu(edges, k=1).tocoo()
+        upper = sp.triu(real_matrix(edges, "edges"), k=1).tocoo()
         found = np.stack([upper.row, upper.col], axis=1)
     else:
         found = np.asarray(edges)

@@ -1,0 +1,123 @@
+"""A user's loss whose faces contradict each other is refused with the numbers that show it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import npkl_models as nm
+from npkl_models.model.loss import refuse_false
+
+
+@dataclass(frozen=True)
+class Pinball(nm.Loss):
+    """max(0.3 (z - t), 0.7 (t - z))."""
+
+    name = "pinball"
+    latex = r"\rho(z - t)"
+    smooth = quadratic = sign_targets = False
+    nonnegative = True
+    curvature = np.inf
+
+    def value(self, z, t):
+        return np.maximum(0.3 * (z - t), 0.7 * (t - z))
+
+    def derivative(self, z, t):
+        return np.where(z > t, 0.3, -0.7)
+
+    def conjugate(self, y, t, w):
+        return y * t
+
+    def conjugate_derivative(self, y, t, w):
+        return t * np.ones_like(y)
+
+    def project(self, y, t, w):
+        return np.clip(y, -0.7 * w, 0.3 * w)
+
+    def second_derivative(self, z, t):
+        return np.zeros_like(z)
+
+    def prox(self, x, t, step):
+        return t + np.maximum(x - t - 0.3 * step, 0.0) + np.minimum(x - t + 0.7 * step, 0.0)
+
+    def prox_slope(self, x, t, step):
+        return np.where((x - t < 0.3 * step) & (x - t > -0.7 * step), 0.0, 1.0)
+
+    def cvxpy_value(self, z, t):
+        raise NotImplementedError
+
+    def cvxpy_conjugate(self, y, t, w):
+        raise NotImplementedError
+
+
+class Largest(Pinball):
+    """The weight times the largest positive value."""
+
+    name = "largest"
+    separable = False
+
+    def value(self, z, t):
+        return np.full(z.shape, max(float(np.max(z - t)), 0.0) / z.size)
+
+    def derivative(self, z, t):
+        return np.where(np.arange(z.size) == np.argmax(z - t), float(np.max(z - t) > 0), 0.0)
+
+    def project(self, y, t, w):
+        return nm.SharedSlack().project(y, t, w)
+
+
+FALSE = {
+    "sign of the conjugate": {"conjugate": lambda self, y, t, w: -y * t},
+    "no conjugate": {"conjugate": lambda self, y, t, w: np.zeros_like(y)},
+    "conjugate without the weight": {"conjugate": lambda self, y, t, w: y * t / w},
+    "conjugate a little too low": {"conjugate": lambda self, y, t, w: y * t - 1e-5 * w},
+    "conjugate a little too high": {"conjugate": lambda self, y, t, w: y * t + 1e-5 * w},
+    "conjugate of NaN": {"conjugate": lambda self, y, t, w: np.full_like(y, np.nan)},
+    "domain too large": {"project": lambda self, y, t, w: y},
+    "domain a little too large": {"project": lambda self, y, t, w: np.clip(y, -0.7 * w, 0.301 * w)},
+    "domain too small": {"project": lambda self, y, t, w: np.clip(y, 0.0, 0.3 * w)},
+    "domain without the weight": {"project": lambda self, y, t, w: np.clip(y, -0.7, 0.3)},
+    "slope turned": {"derivative": lambda self, z, t: np.where(z > t, -0.7, 0.3)},
+    "slope of another loss": {"derivative": lambda self, z, t: np.where(z > t, 0.1, -0.1)},
+    "value twice": {"value": lambda self, z, t: 2 * Pinball.value(self, z, t)},
+    "value of NaN": {"value": lambda self, z, t: np.full_like(z, np.nan)},
+    "not convex": {"value": lambda self, z, t: -Pinball.value(self, z, t)},
+    "wrong far away alone": {"value": lambda self, z, t: Pinball.value(self, z, t) * (np.abs(z) < 1e3)},
+}
+
+
+def term(loss):
+    return nm.LossTerm(nm.Entries(3, ([0], [1])), loss, 0.5)
+
+
+@pytest.mark.parametrize("what", FALSE)
+def test_a_false_face_is_refused_with_its_numbers(what):
+    false = type("False", (Pinball,), FALSE[what])()
+    words = r"loss 'pinball' must have value \+ conjugate >?= z y.* got .* and .* at z = .*, y = .*weight"
+    with pytest.raises(nm.ProblemError, match=words):
+        term(false)
+    with pytest.raises(nm.ProblemError, match="must have value"):
+        nm.npkl(np.eye(3), nm.Pairs(3, [(0, 1)], [(1, 2)]), loss=false)
+
+
+@pytest.mark.parametrize(
+    "loss", [*nm.LOSSES.values(), nm.Huber(1e-3), nm.Huber(80.0), Pinball(), Largest()], ids=repr
+)
+def test_right_losses_are_taken(loss):
+    refuse_false(loss)
+    if not loss.sign_targets:
+        assert term(loss).loss is loss
+
+
+def test_a_loss_that_is_not_separable_is_tried_as_a_whole():
+    false = type("False", (Largest,), {"project": lambda self, y, t, w: np.clip(y, 0.0, w)})()
+    with pytest.raises(nm.ProblemError, match="loss 'largest' must have value"):
+        term(false)
+
+
+def test_a_loss_that_is_called_by_its_name_is_tried_too(monkeypatch):
+    monkeypatch.setitem(nm.LOSSES, "pinball", Pinball())
+    assert term("pinball").value(np.array([1.5])) == pytest.approx(0.3)
+    monkeypatch.setitem(nm.LOSSES, "pinball", type("False", (Pinball,), FALSE["no conjugate"])())
+    with pytest.raises(nm.ProblemError, match="loss 'pinball' must have value"):
+        term("pinball")
