@@ -18,7 +18,6 @@ from npkl_models.crosscheck.table import CrossCheck, Row
 from npkl_models.errors import NPKLError, ProblemError, UnsupportedError, chosen, instance, unknown
 from npkl_models.linalg import Array
 from npkl_models.model.misses import equalities_missed
-from npkl_models.model.terms import Multipliers
 from npkl_models.problem import Problem
 from npkl_models.routes import backends as known_backends
 from npkl_models.routes import get_backend
@@ -100,10 +99,7 @@ def crosscheck(
         chosen("reference", reference, labels)
     _refuse_other(problem, without_basis)
     outcomes = _outcomes(problem, runs, n_jobs, progress, folder)
-    asked = {name: options[name] for name in ("tol", "feasibility") if options.get(name) is not None}
-    known = _sharpest(_solved(outcomes))
-    y = () if known is None else (known.multipliers,)
-    outcomes |= {label: _judged(problem, label, point, y, asked) for label, point in given.items()}
+    outcomes |= _judged(problem, given, outcomes, options)
     return _table(problem, outcomes, reference, agreement, partial(_restriction, problem, without_basis))
 
 
@@ -149,12 +145,18 @@ def _value(found: Solution, nu: tuple[Array, ...]) -> float:
 
 
 def _judged(
-    problem: Problem, label: str, point: Any, y: tuple[Multipliers, ...], asked: dict[str, Any]
-) -> Outcome:
-    try:
-        return judge_point(problem, label, point, y, **asked)
-    except NPKLError as error:
-        return f"failed: {error}"
+    problem: Problem, points: Mapping[str, Any], outcomes: Mapping[str, Outcome], options: Mapping[str, Any]
+) -> dict[str, Outcome]:
+    """The solutions of points from elsewhere; the sharpest multipliers of the backends may bound them."""
+    asked = {name: options[name] for name in ("tol", "feasibility") if options.get(name) is not None}
+    known, found = _sharpest(_solved(outcomes)), dict[str, Outcome]()
+    for label, point in points.items():
+        try:
+            y = () if known is None else (known.multipliers,)
+            found[label] = judge_point(problem, label, point, y, **asked)
+        except NPKLError as error:
+            found[label] = f"failed: {error}"
+    return found
 
 
 def _refuse_other(problem: Problem, without_basis: Solution | bool | None) -> None:

@@ -124,9 +124,9 @@ class CrossCheck:
 
     @property
     def narrow(self) -> tuple[str, ...]:
-        """The columns of a narrow table: those of what points miss only if a point misses something."""
-        missing = any(row.ran and (row.violation > 0 or row.kernel_min_eigenvalue < 0) for row in self.rows)
-        wanted = {*NARROW_COLUMNS, *(MISSING if missing else ())}
+        """The columns of a narrow table, with what points miss if a point from elsewhere is judged."""
+        judged = any(row.status.endswith("POINT") for row in self.rows)
+        wanted = {*NARROW_COLUMNS, *(MISSING if judged else ())}
         return tuple(name for name in COLUMNS if name in wanted)
 
     def __repr__(self) -> str:
@@ -186,7 +186,7 @@ COLUMNS = (
     "min eig K", "rank", "iterations", "seconds", "|K - K ref|", "verdict",
 )  # fmt: skip
 NARROW_COLUMNS = ("backend", "status", "objective", "certified gap", "rigour", "seconds", "verdict")
-MISSING = ("violation", "min eig K")  # columns that a narrow table has only if a row misses something
+MISSING = ("violation", "min eig K")  # columns that a narrow table has only beside a point from elsewhere
 LEFT = ("backend", "status", "verdict")  # columns of words, aligned at the left; numbers at the right
 
 

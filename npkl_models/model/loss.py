@@ -31,8 +31,8 @@ class Loss(ABC):
     --------
     >>> import npkl_models as nm
     >>> sorted(nm.LOSSES)  # doctest: +NORMALIZE_WHITESPACE
-    ['absolute', 'hinge', 'huber', 'linear', 'logistic', 'shared_slack', 'square', 'squared_excess',
-     'squared_hinge', 'squared_shortfall']
+    ['absolute', 'excess', 'hinge', 'huber', 'linear', 'logistic', 'shared_slack', 'square',
+     'squared_excess', 'squared_hinge', 'squared_shortfall']
     >>> nm.LOSSES["hinge"].smooth
     False
     """

@@ -8,20 +8,35 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
-from npkl_models.linalg import Array, dense, gamma, gram_eigenvalues
+from npkl_models.linalg import Array, Matrix, dense, gamma, gram_eigenvalues
+from npkl_models.model.basis import Basis
 from npkl_models.model.functionals import Functional, squares
-
-if TYPE_CHECKING:
-    from npkl_models.model.statement import Statement
-    from npkl_models.model.terms import Equality
+from npkl_models.model.regularizer import Regularizer
+from npkl_models.model.terms import Equality
 
 EVALUATION = 16  # units of roundoff in a value, in addition to one for each column
 SMALLEST = 1e-3  # relative to the largest value of its kind: the smallest divisor of what is missed
 BASIS = "basis"  # name of the constraint K = QUQ'
+
+
+class Constrained(Protocol):
+    """The faces of a statement that its constraints need."""
+
+    @property
+    def n(self) -> int: ...
+    @property
+    def equalities(self) -> tuple[Equality, ...]: ...
+    @property
+    def regularizer(self) -> Regularizer: ...
+    @property
+    def basis(self) -> Basis | None: ...
+    def restrict(self, S: Matrix) -> Matrix: ...
+    def lift(self, W: Array) -> Array: ...
+    def drop(self, V: Array) -> Array: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +61,7 @@ class Miss:
     share: float
 
 
-def misses(problem: Statement, V: Array, K: Array | None = None) -> list[Miss]:
+def misses(problem: Constrained, V: Array, K: Array | None = None) -> list[Miss]:
     """What the kernel VV' misses, or a kernel K (n x n) whose PSD part is VV'.
 
     The size of the data of an equality is the absolute value b that it asks for. Where b is zero, it is the
@@ -62,7 +77,7 @@ def misses(problem: Statement, V: Array, K: Array | None = None) -> list[Miss]:
     return out
 
 
-def excess(problem: Statement, V: Array, K: Array | None = None, more: float = 0.0) -> float:
+def excess(problem: Constrained, V: Array, K: Array | None = None, more: float = 0.0) -> float:
     """The share by which a bound of the regulariser is exceeded within ``more`` (nuclear norm) of K."""
     R = problem.regularizer
     if R.vacuous or not R.constrains:
@@ -72,7 +87,7 @@ def excess(problem: Statement, V: Array, K: Array | None = None, more: float = 0
     return R.violation(np.linalg.eigvalsh(dense(problem.restrict(K))), K.diagonal(), more)
 
 
-def outside(problem: Statement, V: Array, K: Array | None = None) -> float:
+def outside(problem: Constrained, V: Array, K: Array | None = None) -> float:
     """The relative distance (Frobenius) of a factor or kernel from the range of the basis; 0 for rounding."""
     point = V if K is None else K
     length = float(np.linalg.norm(point))

@@ -54,7 +54,7 @@ class Backend:
     >>> bcd.family
     'lowrank'
     >>> bcd.option_names[:3]
-    ('tol', 'max_iter', 'time_limit')
+    ('tol', 'feasibility', 'max_iter')
     """
 
     name: str

@@ -10,6 +10,7 @@ options and versions, except for free memory and ``time_limit``.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -298,19 +299,15 @@ def _summed(best: Solution | None, attempts: list[Attempt], cut: bool) -> Soluti
 
 def _kept(found: Solution, best: Solution | None) -> Solution:
     """The better of two solutions, with the status STOPPED if the last run was stopped."""
-    if best is None or found.status in PROVED or _better(found, best):
+    if best is None or found.status in PROVED or _rank(found) <= _rank(best):
         best = found
     return replace(best, status=found.status) if found.status is Status.STOPPED else best
 
 
-def _better(found: Solution, best: Solution) -> bool:
-    """Whether the first solution is at least as good: by gap, then violation, then objective."""
-    if found.V is None or best.V is None:
-        return best.V is None
-    return _rank(found) <= _rank(best)
-
-
 def _rank(of: Solution) -> tuple[float, float, float, bool]:
+    """The order of solutions: by gap, then by violation if it matters, then by objective."""
+    if of.V is None:
+        return math.inf, math.inf, math.inf, True
     known = of.certificate
     missed = 0.0 if known.feasible else known.violation
     return known.relative_gap, missed, known.objective, of.status is Status.FAILED

@@ -39,7 +39,7 @@ BAD = [
     ("tol", "0", "tol must be between 0 and 1, got 0.0"),
     ("time_limit", "0", "time_limit must be positive and finite, got 0.0"),
     ("formulation", "pcq", "unknown formulation 'pcq' (did you mean 'pcp'?); known are: colored_mvu"),
-    ("loss", "hing", "unknown loss 'hing' (did you mean 'hinge'?); known are: absolute, hinge, huber"),
+    ("loss", "hing", "unknown loss 'hing' (did you mean 'hinge'?); known are: absolute, excess, hinge"),
     ("rigour", "some", "unknown rigour 'some'; known are: probable, proved"),
     ("backend", "bcq", "unknown backend 'bcq' (did you mean 'bcd'?); known are: admm"),
     ("data", "irs", "unknown data set 'irs' (did you mean 'iris'?); known are: a1a"),

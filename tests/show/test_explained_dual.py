@@ -34,6 +34,7 @@ def test_the_dual_names_its_parts(small, kind):
 DOMAINS = {  # the printed domain, as a test of y
     r"y \in \mathbb R": lambda y, t, w: np.ones_like(y, dtype=bool),
     r"-w \le t y \le 0": lambda y, t, w: (-w <= t * y) & (t * y <= 0),
+    r"0 \le y \le w": lambda y, t, w: (y >= 0) & (y <= w),
     r"-w \le y \le w": lambda y, t, w: np.abs(y) <= w,
     r"t y \le 0": lambda y, t, w: t * y <= 0,
     r"y \ge 0": lambda y, t, w: y >= 0,
