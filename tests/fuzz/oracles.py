@@ -71,7 +71,7 @@ def table(data: bytes) -> Any:
 def labelled(data: bytes) -> Any:
     """Points and labels of a csv whose label is last."""
     rows = _rows(data)
-    if len(rows) < 2 or _meant(rows[0]):
+    if len(rows) < 2 or _begun(rows[0]):
         return None
     if len(rows[0]) == len(rows[1]) - 1 and not any(row[-1] for row in rows[1:]):
         rows = [rows[0], *(row[:-1] for row in rows[1:])]
@@ -87,9 +87,11 @@ def labelled(data: bytes) -> Any:
 
 
 def _tables(rows: list[list[str]], header: bool) -> Any:
-    if header and (not rows or _meant(rows[0])):
+    if header == (not rows or _begun(rows[0])):
         return
     names, rows = (rows[0], rows[1:]) if header else (None, rows)
+    if names and not names[-1] and rows and not any(row[-1] for row in rows):
+        names, rows = names[:-1], [row[:-1] for row in rows]
     if not rows or len({len(row) for row in rows}) > 1:
         return
     distinct = len({row[0] for row in rows}) == len(rows)
@@ -110,8 +112,16 @@ def _tables(rows: list[list[str]], header: bool) -> Any:
     if at is None:
         yield X, np.zeros(0)
         return
-    given = _numbers([[row[at]] for row in rows])
-    yield X, _codes(np.array([row[at] for row in rows]) if given is None else given[:, 0])
+    cells = [row[at] for row in rows]
+    known = [k for k, cell in enumerate(cells) if not _none(cell) and cell not in ("-1", "-1.0")]
+    given = _numbers([[cells[k]] for k in known])
+    if given is not None:
+        known = [k for k, one in zip(known, given[:, 0], strict=True) if one != -1]
+        given = given[given[:, 0] != -1]
+    y = np.full(len(rows), -1)
+    if known:
+        y[known] = _codes(np.array([cells[k] for k in known]) if given is None else given[:, 0])
+        yield X, y
 
 
 def _rows(data: bytes) -> list[list[str]]:
@@ -137,6 +147,11 @@ def _rows(data: bytes) -> list[list[str]]:
             [re.sub(r"^([+-]?\d*),(\d+([eE][+-]?\d+)?)$", r"\1.\2", cell) for cell in row] for row in rows
         ]
     return rows
+
+
+def _begun(row: list[str]) -> bool:
+    """Whether a cell of a row begins with a digit, so that the row is none of names."""
+    return any(re.match(r"[+-]?\.?\d", cell) for cell in row)
 
 
 def _meant(row: list[str]) -> bool:
