@@ -36,6 +36,8 @@ class Distances:
         Their weights, if the file has a fourth column.
     repeated : int
         Number of lines that say again what another line says.
+    header : str
+        What the first line was taken for, in words.
     """
 
     names: tuple[str, ...]
@@ -44,6 +46,7 @@ class Distances:
     d: Array
     weight: Array | None
     repeated: int
+    header: str = ""
 
 
 def read_distances_csv(path: str | Path) -> Distances:
@@ -73,7 +76,7 @@ def read_distances_csv(path: str | Path) -> Distances:
         first = found.once(ends, said, "distance", "distance")
         kept = None if weight is None else weight[first]
         i, j = ends[first].T
-        return Distances(names, i, j, number[first], kept, len(ends) - first.size)
+        return Distances(names, i, j, number[first], kept, len(ends) - first.size, found.header)
 
 
 def read_anchors_csv(path: str | Path, names: tuple[str, ...] | None = None) -> tuple[Index, Array]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -119,8 +121,9 @@ def write_pairs(path: str | Path, pairs: Pairs, ids: Sequence[str] = ()) -> None
     """
     kinds = ("must" if sign > 0 else "cannot" for sign in pairs.sign)
     ends = ([ids[k] if ids else k for k in end.tolist()] for end in (pairs.i, pairs.j))
-    lines = (f"{_quoted(i)},{_quoted(j)},{kind}" for i, j, kind in zip(*ends, kinds, strict=True))
-    write_text(path, "\n".join([HEADER, *lines, ""]))
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([HEADER.split(","), *zip(*ends, kinds, strict=True)])
+    write_text(path, text.getvalue())
 
 
 def read_pairs(path: str | Path, n: int, ids: Sequence[str] = ()) -> Pairs:
@@ -308,12 +311,6 @@ def _numbers(given: Sequence[Any]) -> list[float | None] | None:
     except (TypeError, ValueError):
         return None
     return [None if one is None or not is_label(one) else one for one in numbers]
-
-
-def _quoted(name: object) -> str:
-    """A name as a cell of a csv, in quotation marks if it needs them."""
-    text = str(name)
-    return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',";\n \t') else text
 
 
 def _of_arrays(path: Path) -> Dataset:

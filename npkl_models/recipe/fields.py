@@ -134,6 +134,10 @@ class Fields:
         None, "the column of a csv that holds the classes: its name, its number, or none", "data",
         metavar="COLUMN", of=("csv",),
     )  # fmt: skip
+    ids: str | None = _asked(
+        None, "the column of a csv that names the rows, as a file of pairs then does", "data",
+        metavar="COLUMN", of=("csv",),
+    )  # fmt: skip
     data_home: str | None = _asked(
         None, f"the folder of data sets; the default is ${FOLDER_VARIABLE}", "data", metavar="DIR",
         of=("set",),
@@ -173,9 +177,9 @@ class Fields:
     formulation: str = _asked(
         "pcp", "the problem to solve", "problem", label="Formulation", choices=FORMULATIONS
     )
-    loss: str = _asked(
-        "squared_hinge", "loss of the pairs, for a formulation with a choice", "problem", label="Loss",
-        choices=LOSSES, of=("loss",),
+    loss: str | None = _asked(
+        None, "loss, for a formulation with a choice; the formulation's own by default", "problem",
+        label="Loss", empty="its own", choices=LOSSES, of=("loss",),
     )  # fmt: skip
     gamma: float = _asked(
         1.0, "weight of the pairs (C of simple_npkl)", "problem", label="Weight γ (or C)", low=0,

@@ -26,7 +26,7 @@ from npkl_models.applications.estimators import (
     solved,
     spanning_pairs,
 )
-from npkl_models.applications.estimators.scales import UnscaledWarning
+from npkl_models.model.scales import UnscaledWarning
 from npkl_models.applications.held_out import cross_val_pairs
 
 WINE = nm.datasets.load("wine")
