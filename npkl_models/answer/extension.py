@@ -11,7 +11,7 @@ from scipy.sparse.linalg import spsolve
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
 from npkl_models.linalg.owned import real_matrix
-from npkl_models.model.graph import check_points, graph_width, affinity, laplacian
+from npkl_models.model.graph import affinity, check_points, graph_width, laplacian
 
 
 def extend(V: Array, affinity: Any, among_new: Any = None, shift: float = 0.0) -> Array:

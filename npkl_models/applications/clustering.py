@@ -62,7 +62,8 @@ def kernel_kmeans(
 def cluster_accuracy(labels: ArrayLike, clusters: ArrayLike) -> float:
     """The Rand index, the papers' accuracy: the share of pairs of points on which two partitions agree.
 
-    Points whose label is unknown (-1, None, NaN, NA or empty text) do not count. Zhuang, Tsang & Hoi, JMLR 12, 2011, section 7.2 (Hoi, Jin & Lyu 2007; Rand 1971).
+    Points whose label is unknown (-1, None, NaN, NA or empty text) do not count.
+    Zhuang, Tsang & Hoi, JMLR 12, 2011, section 7.2 (Hoi, Jin & Lyu 2007; Rand 1971).
 
     Examples
     --------

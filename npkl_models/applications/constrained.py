@@ -109,7 +109,9 @@ def constrained_kmeans(
     count, group = pairs.groups()
     gather = membership(group, count)
     weight = np.asarray(gather.sum(axis=1)).ravel()
-    groups = _Groups(gather @ V, weight, _apart(pairs, count, group), float(np.sum(np.einsum("ir,ir->i", V, V))))
+    groups = _Groups(
+        gather @ V, weight, _apart(pairs, count, group), float(np.sum(np.einsum("ir,ir->i", V, V)))
+    )
     rng = generator(random_state)
     runs = [_restart(groups, n_clusters, max_iter, rng) for _ in range(max(n_init, 1))]
     broken, inertia, of_groups = min(runs, key=lambda run: run[:2])
@@ -147,8 +149,8 @@ def keeping(pairs: Pairs, beliefs: Array) -> Index:
         colours, _ = coloured(neighbours(pairs)[0], k, nearest)
         if colours is None:
             raise ProblemError(
-                f"pairs must be such that {k} clusters that keep them are found, but the search took too long; the "
-                f"labels would not keep {in_words(broken_by(labels[group], pairs))}"
+                f"pairs must be such that {k} clusters that keep them are found, got a search that took too long; "
+                f"the labels would not keep {in_words(broken_by(labels[group], pairs))}"
             )
         labels = np.array(colours, dtype=np.intp)
     return labels[group]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Matrix
 from npkl_models.linalg.owned import real_array, real_number
-from npkl_models.model.graph import check_points, affinity
+from npkl_models.model.graph import affinity, check_points
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import ttest_rel
 
 from npkl_models.errors import ProblemError, chosen
-from npkl_models.linalg import Array
+from npkl_models.linalg import Array, Index
 from npkl_models.model.sampling import labelled
 
 
@@ -80,7 +80,7 @@ def separation(factor: ArrayLike, labels: ArrayLike) -> float:
     V = np.asarray(factor, dtype=float)
     known, y = labelled(labels)
     if V.ndim != 2 or len(V) != known.size:
-        raise ProblemError(f"a factor must have a row for each of the {known.size} labels, got shape {V.shape}")
+        raise ProblemError(f"a factor must have a row for each of {known.size} labels, got shape {V.shape}")
     V = V[known]
     counts = np.bincount(y)
     if counts.size < 2 or counts.max() < 2:
@@ -159,11 +159,12 @@ def compare(first: ArrayLike, second: ArrayLike) -> Comparison:
     )
 
 
-def _pair(labels: ArrayLike, clusters: ArrayLike) -> tuple[Array, Array]:
+def _pair(labels: ArrayLike, clusters: ArrayLike) -> tuple[Index, Index]:
     known, y = labelled(labels)
     c = np.asarray(clusters)
     if np.ndim(labels) != 1 or known.shape != c.shape or y.size < 2:
         raise ProblemError(
-            f"two partitions must be of the same points, at least 2 with a label, got {known.shape} and {c.shape}"
+            "two partitions must be of the same points, at least 2 with a label, got "
+            f"{known.shape} and {c.shape}"
         )
     return y, c[known]

@@ -112,8 +112,8 @@ class Cells:
         first = self.raw[self.start : self.start + 2**16]
         more["decimal"] = "," if self.mark == ";" and re.search(rb"\d,\d", first) else "."
         return pandas.read_csv(
-            stream, header=None, names=range(self.width), usecols=[*columns], index_col=False, nrows=self.rows,
-            sep=r"\s+" if self.mark == " " else self.mark, skipinitialspace=True, keep_default_na=False,
+            stream, header=None, names=range(self.width), usecols=[*columns], index_col=False,
+            nrows=self.rows, sep=r"\s+" if self.mark == " " else self.mark, skipinitialspace=True, keep_default_na=False,
             na_values=[], low_memory=False, encoding="utf-8", **more,
         )  # fmt: skip
 
@@ -255,8 +255,8 @@ def _refuse_habits(path: Path, line: int, cells: Sequence[str]) -> None:
     """Refuse lines that are neither a header nor data, as some programs write them."""
     if cells[0].startswith("#"):
         raise ProblemError(
-            f"{path}, line {line}: must be a header or data, got a line that begins with '#': delete the lines of "
-            "comments, or the '#' before the names of columns (np.savetxt writes none with comments='')"
+            f"{path}, line {line}: must be a header or data, got a line that begins with '#': delete the "
+            "lines of comments, or the '#' before the names of columns (np.savetxt writes none with comments='')"
         )
     if re.fullmatch(r"sep=.?", cells[0], re.IGNORECASE):
         raise ProblemError(
@@ -268,5 +268,5 @@ def _refuse_habits(path: Path, line: int, cells: Sequence[str]) -> None:
 def _refuse_names(path: Path, names: Sequence[str], width: int) -> NoReturn:
     raise ProblemError(
         f"{path} must have a header with a name for each of the {width} columns, got {len(names)} names: "
-        f"{', '.join(names[:9])}; write a name for each column, and quote a name or number with a separator in it"
+        f"{', '.join(names[:9])}; write a name for each column, and quote cells with a separator in them"
     )

@@ -34,7 +34,8 @@ def read_comparisons_csv(path: str | Path) -> Comparisons:
     With four columns, the first two objects are nearer to each other than the last two. Objects are names or
     numbers. A header names the columns: i,j,k or i,j,k,l, or the anchor (or reference), the near (or closer)
     and the far (or farther) object, in any order. A first line is data if one of its cells begins with a
-    digit, or if it has no such name and one of its cells comes again below. Names that are all whole numbers are sorted as numbers, others as text.
+    digit, or if it has no such name and one of its cells comes again below. Names that are all whole numbers
+    are sorted as numbers, others as text.
 
     Raises
     ------

@@ -24,7 +24,7 @@ TRIPLETS = ("anchor|reference|ref|query|standard", "near|nearer|close|closer|sim
 
 @dataclass(frozen=True)
 class Role:
-    """What a column holds: its usual name, further names as a regular expression, and whether it must be there."""
+    """What a column holds: its name, further names as a regular expression, and whether it must be there."""
 
     name: str
     also: str
@@ -50,7 +50,7 @@ class Named:
         self.cells.refuse(row, self.places[role][0], rule)
 
     def once(self, ends: Index, said: Array, what: str, role: str) -> Index:
-        """The first line of each pair, in the order of the file; an error if another line says another thing."""
+        """The first line of each pair, in the order of the file; an error if another line differs."""
         _, first, place = np.unique(ends, axis=0, return_index=True, return_inverse=True)
         own = first[place.ravel()]
         odd = np.flatnonzero((said != said[own]).any(axis=1))
@@ -59,8 +59,8 @@ class Named:
             pair = " and ".join(repr(self.texts[end][at]) for end in ("i", "j"))
             other, line = self.texts[role][one], self.cells.line(one)
             self.refuse(
-                at, role, f"the {what} of {pair} must be one (repeated measurements are given as their mean), "
-                f"not {other!r} in line {line} and another here",
+                at, role, f"the {what} of {pair} must be one (repeated measurements are given as their "
+                f"mean), not {other!r} in line {line} and another here",
             )  # fmt: skip
         return np.sort(first)
 
@@ -106,7 +106,7 @@ def read_named(
     Raises
     ------
     ProblemError
-        If there is no such file, or if a name of the header is unknown or missing; the message has the known names.
+        If there is no such file, or if a name of the header is unknown or missing; the known ones are listed.
     """
     path = Path(path)
     if not is_there(path):
@@ -133,9 +133,9 @@ def two_ends(found: Named, names: Sequence[str], what: str) -> Index:
     """The positions of the two names of each line, the smaller first (m, 2)."""
     for at, (one, two) in enumerate(zip(found.texts["i"], found.texts["j"], strict=True)):
         if is_missing(one) or is_missing(two):
-            found.refuse(at, "i" if is_missing(one) else "j", f"must be the name of {what.split(' that ')[0]}")
+            found.refuse(at, "i" if is_missing(one) else "j", "must be the name of a sensor")
         if one == two:
-            found.refuse(at, "j", f"must be another {what.split(' that ')[0].removeprefix('a ')} than that before it")
+            found.refuse(at, "j", "must be another sensor than that before it")
     return np.sort(np.stack([found.positions(end, names, what) for end in ("i", "j")], axis=1), axis=1)
 
 
@@ -152,8 +152,8 @@ def _by_header(cells: Cells, roles: Sequence[Role], what: str) -> dict[str, tupl
         if role is None or (role in places and role != "x"):
             kind = "unknown" if role is None else "repeated"
             raise ProblemError(
-                f"{cells.path}, line 1: a header must name the columns of {what}, got the {kind} column {name!r}"
-                f"{meant(name, [one.name for one in roles])}; known are: {known}"
+                f"{cells.path}, line 1: a header must name the columns of {what}, got the {kind} column "
+                f"{name!r}{meant(name, [one.name for one in roles])}; known are: {known}"
             )
         places[role] = (*places.get(role, ()), k)
     lacking = [one.name for one in roles if one.needed and one.name not in places]
@@ -180,6 +180,6 @@ def _in_order(cells: Cells, plain: Sequence[tuple[str, ...]], what: str) -> dict
             return {role: (k,) for k, role in enumerate(order)}
     expected = " or ".join(",".join(order) for order in plain)
     raise ProblemError(
-        f"{cells.path}, line {cells.line(0)}: without a header the columns must be {expected}, got {cells.width} "
-        f"cells; expected is {what}, or a header that names the columns"
+        f"{cells.path}, line {cells.line(0)}: without a header the columns must be {expected}, got "
+        f"{cells.width} cells; expected is {what}, or a header that names the columns"
     )

@@ -15,8 +15,8 @@ import numpy as np
 from npkl_models.data.cells import RULE, Cells, is_missing, read_cells
 from npkl_models.data.datasets import Dataset
 from npkl_models.data.named import FIRST, SECOND, Named, Role, read_named
-from npkl_models.data.readers import codes, read_libsvm
-from npkl_models.errors import ProblemError, meant, unknown
+from npkl_models.data.readers import read_libsvm
+from npkl_models.errors import ProblemError, unknown
 from npkl_models.files.arrays import opened
 from npkl_models.files.atomic import write_text
 from npkl_models.files.gate import PACKED, gate, is_there
@@ -39,7 +39,8 @@ NONE = np.zeros(0, dtype=np.intp)
 POINT = re.compile(r"([0-9]{1,18})(\.0*)?")
 HEADER = "i,j,kind"  # the header of a file of pairs
 PAIRS = (
-    Role("i", FIRST), Role("j", SECOND), Role("kind", "answer|label|link|type|constraint|y|sign|match|same|must|must_link|link_type", False),
+    Role("i", FIRST), Role("j", SECOND),
+    Role("kind", "answer|label|link|type|constraint|y|sign|match|same|must|must_link|link_type", False),
     Role("weight", "weights|confidence", False), Role("annotator", "annotators|worker|rater|user|who", False),
 )  # fmt: skip
 ORDERS = (("i", "j"), ("i", "j", "kind"))  # of the columns of a file without a header
@@ -55,7 +56,7 @@ def is_csv(name: str) -> bool:
 
 
 def is_file(name: str) -> bool:
-    """Whether a name is the name of a file, and not of a data set: it has a suffix, or there is such a file."""
+    """Whether a name is that of a file, and not of a data set: it has a suffix, or there is such a file."""
     return bool(_suffix(Path(name))) or (bool(name) and is_there(Path(name)))
 
 
@@ -91,7 +92,7 @@ def read_points(path: str | Path, label: str | None = None, ids: str | None = No
     suffix = _suffix(path)
     if suffix not in SUFFIXES:
         remedy = f"; {OTHERS[suffix]}" if suffix in OTHERS else ""
-        raise ProblemError(f"data must be a file that ends with one of {', '.join(SUFFIXES)}, got {path}{remedy}")
+        raise ProblemError(f"data must be a file that ends with {', '.join(SUFFIXES)}, got {path}{remedy}")
     if not is_there(path):
         raise ProblemError(f"data must be the name of a set or a file, got {path}: there is no such file")
     if suffix == ".npz":
@@ -147,7 +148,7 @@ def read_pairs(path: str | Path, n: int, ids: Sequence[str] = ()) -> Pairs:
 
 @dataclass(frozen=True, eq=False)
 class Answered:
-    """Answers about pairs from a csv: points (t, 2), +1 or -1 (t,), weights, annotators, and what was read."""
+    """Answers about pairs: points (t, 2), +1 or -1 (t,), weights, annotators, and what was read."""
 
     ends: Index
     sign: Array
@@ -176,7 +177,8 @@ def read_answers(path: str | Path, n: int, ids: Sequence[str] = ()) -> Answered:
         if "annotator" in found.texts:
             annotator = found.texts["annotator"]
             if any(map(is_missing, annotator)):
-                found.refuse([*map(is_missing, annotator)].index(True), "annotator", "must name an annotator")
+                at = [*map(is_missing, annotator)].index(True)
+                found.refuse(at, "annotator", "must name an annotator")
         if "weight" in found.texts:
             weight = found.numbers("weight", "a weight must be a positive number")
             if not (weight > 0).all():
@@ -205,8 +207,8 @@ def _points(found: Named, end: str, n: int, ids: Sequence[str]) -> Index:
     for at, cell in enumerate(found.texts[end]):
         if not POINT.fullmatch(cell):
             found.refuse(
-                at, end, "points must be numbers from 0, or names of rows beside --ids COLUMN, the column of the "
-                "points that has these names",
+                at, end, "points must be numbers from 0, or names of rows beside --ids COLUMN, the column of "
+                "the points that has these names",
             )  # fmt: skip
         if int(cell.split(".")[0]) >= n:
             found.refuse(at, end, f"points must be 0 to {n - 1}")
@@ -298,7 +300,7 @@ def _classes(values: Sequence[Any]) -> Index:
     """The classes of a column, as numbers if all are numbers, else as texts; coded from 0, and -1 for none."""
     given = [value if is_label(value) and not is_missing(str(value)) else None for value in values]
     numbers = _numbers(given)
-    known, classes = labelled(given if numbers is None else numbers)
+    known, classes = labelled(np.array(given if numbers is None else numbers, dtype=object))
     y = np.full(len(given), -1, dtype=np.intp)
     y[known] = classes
     return y

@@ -42,7 +42,7 @@ def signs(answers: Any, what: str = "answers", ties: bool = False) -> Array:
     ProblemError
         If a value is no answer, or if 0 comes beside -1 where there are no ties.
     """
-    given = np.asarray(answers) if not isinstance(answers, (list, tuple)) else np.asarray(answers, dtype=object)
+    given = np.asarray(answers, dtype=object if isinstance(answers, (list, tuple)) else None)
     if given.ndim != 1:
         raise ProblemError(f"{what} must be in one row, got shape {given.shape}")
     values = given.tolist()
@@ -56,4 +56,3 @@ def signs(answers: Any, what: str = "answers", ties: bool = False) -> Array:
             raise ProblemError(f"{what} must have 0 or -1 for cannot-links, got both")
         out[out == 0] = -1.0
     return out
-

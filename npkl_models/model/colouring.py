@@ -23,7 +23,8 @@ def of_pairs(pairs: Pairs, n_clusters: int | None = None) -> Iterator[tuple[str,
     """
     chains = pairs.contradictions()
     if chains:
-        named = ", ".join(f"{chain[0]}-{chain[-1]} the chain {'-'.join(map(str, chain))}" for chain in chains[:SHOWN])
+        ways = ((chain[0], chain[-1], "-".join(map(str, chain))) for chain in chains[:SHOWN])
+        named = ", ".join(f"{one}-{two} the chain {way}" for one, two, way in ways)
         more = f" and {len(chains) - SHOWN} more" if len(chains) > SHOWN else ""
         yield "contradiction", f"cannot-links contradict must-links: {named}{more}"
     elif n_clusters is not None and len(pairs.cannot_link):

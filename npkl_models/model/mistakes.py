@@ -179,8 +179,8 @@ def of_triangles(i: Index, j: Index, d: Array, names: Sequence[object]) -> Itera
             k = int(np.argmax(excess / np.maximum(way, 1e-300)))
             worst = float(excess[k] / way[k])
             example = (
-                f"{names[a[k]]} and {names[b[k]]} are {direct[k]:.4g} apart, and by {names[by[k]]} the way is "
-                f"{way[k]:.4g}, "
+                f"{names[a[k]]} and {names[b[k]]} are {direct[k]:.4g} apart, and by {names[by[k]]} the way "
+                f"is {way[k]:.4g}, "
                 f"shorter by {excess[k]:.2g} ({excess[k] / direct[k]:.1%})"
             )
         start = int(own[-1]) + 1

@@ -141,7 +141,8 @@ class Pairs(Owner):
         table, sign = whole_array(pairs, "pairs of shape (m, 2)"), signs(y, "y")
         if table.ndim != 2 or table.shape != (sign.size, 2):
             raise ProblemError(
-                f"pairs must have shape (m, 2) and y must hold m answers, got shapes {table.shape} and {sign.shape}"
+                "pairs must have shape (m, 2) and y must hold m answers, got shapes "
+                f"{table.shape} and {sign.shape}"
             )
         return cls(n, table[sign > 0], table[sign < 0])
 

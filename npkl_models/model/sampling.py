@@ -113,8 +113,8 @@ def labelled(y: ArrayLike) -> tuple[Mask, Index]:
     known = np.array([is_label(value) for value in given.tolist()], dtype=bool)
     if not known.any():
         raise ProblemError(
-            "labels must name the class of at least one point, got none (-1, None, NaN, NA and empty text are "
-            "no label)"
+            "labels must name the class of at least one point, got none (-1, None, NaN, NA and empty text "
+            "are no label)"
         )
     try:
         kept = np.array(given[known].tolist())

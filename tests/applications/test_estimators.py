@@ -27,8 +27,8 @@ from npkl_models.applications.estimators import (
     spanning_pairs,
 )
 from npkl_models.applications.estimators.noisy import WrongPairsWarning
-from npkl_models.model.scales import UnscaledWarning
 from npkl_models.applications.held_out import cross_val_pairs
+from npkl_models.model.scales import UnscaledWarning
 
 WINE = nm.datasets.load("wine")
 X = StandardScaler().fit_transform(WINE.X)

@@ -204,7 +204,9 @@ def test_a_given_rate_is_used():
     noisy, _ = turned(WINE.y, 107, 0.2, 0)
     model = nm.NPKLClustering(3, noise=0.2).fit(X, pairs=noisy)
     assert model.audit_.noise.rates == (0.2, 0.2)
-    with pytest.raises(nm.ProblemError, match="3 clusters can keep them, but cannot-links contradict must-links"):
+    with pytest.raises(
+        nm.ProblemError, match="3 clusters can keep them, but cannot-links contradict must-links"
+    ):
         nm.NPKLClustering(3, noise=0.0).fit(X, pairs=noisy)
     trusting = nm.NPKLClustering(3, noise=0.01).fit(X, pairs=noisy)
     assert trusting.audit_.noise.rates == (0.01, 0.01)

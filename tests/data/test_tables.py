@@ -43,15 +43,21 @@ def test_a_header_that_is_too_short_or_long_is_refused(tmp_path):
     with pytest.raises(nm.ProblemError, match="each of the 3 columns, got 4 names: a, b, c, d"):
         read_points(table(tmp_path, "a,b,c,d\n1,2,3\n4,5,6\n"))
     for rows in ("1,2,3\n1,5,6\n", "1.5,2,3\n4.5,5,6\n"):  # repeated, or numbers that are no count
-        with pytest.raises(nm.ProblemError, match="got no name for column 1 beside a, b; if this column names"):
+        with pytest.raises(
+            nm.ProblemError, match="got no name for column 1 beside a, b; if this column names"
+        ):
             read_points(table(tmp_path, f"a,b\n{rows}"))
     with pytest.raises(nm.ProblemError, match="got 1 names: a; write a name for each column"):
         read_points(table(tmp_path, "a\n1,2,3\n4,5,6\n"))
-    with pytest.raises(nm.ProblemError, match="got the unknown column ''; known are: i .or a, from, first., j"):
+    with pytest.raises(
+        nm.ProblemError, match="got the unknown column ''; known are: i .or a, from, first., j"
+    ):
         read_pairs(table(tmp_path, "i,j\n0,1,must\n2,3,must\n"), 6)
 
 
-@pytest.mark.parametrize("first", ["1.O,2,3", "1.0,2x,3", "1.O,2.O,3.O", "1,,3,4,x", "1,2,2024-1-1", "x,2001,3"])
+@pytest.mark.parametrize(
+    "first", ["1.O,2,3", "1.0,2x,3", "1.O,2.O,3.O", "1,,3,4,x", "1,2,2024-1-1", "x,2001,3"]
+)
 def test_a_first_line_with_a_cell_that_begins_with_a_digit_is_no_header(tmp_path, first):
     width = first.count(",") + 1
     rows = "\n".join(",".join(str(k + j) for j in range(width)) for k in range(4))

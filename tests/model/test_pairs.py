@@ -95,7 +95,14 @@ def test_from_arrays_is_the_same():
     pairs = nm.Pairs.from_arrays([[0, 1], [2, 3]], [1, -1], 4)
     assert pairs.must_link.tolist() == [[0, 1]]
     assert pairs.cannot_link.tolist() == [[2, 3]]
-    for words in (["same", "different"], ["Yes", "NO"], [True, False], [1, 0], np.array([1.0, -1.0]), ["1", "-1"]):
+    for words in (
+        ["same", "different"],
+        ["Yes", "NO"],
+        [True, False],
+        [1, 0],
+        np.array([1.0, -1.0]),
+        ["1", "-1"],
+    ):
         again = nm.Pairs.from_arrays([[0, 1], [2, 3]], words, 4)
         assert (again.must_link.tolist(), again.cannot_link.tolist()) == ([[0, 1]], [[2, 3]])
     with pytest.raises(nm.ProblemError, match=r"y must be must, same, .*, got \['2'\]"):

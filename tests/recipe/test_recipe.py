@@ -234,7 +234,11 @@ def test_an_idle_field_is_refused_from_python():
 @pytest.mark.parametrize("name", FORMULATIONS)
 def test_an_option_that_is_not_said_is_never_refused(name):
     """Each formulation takes its own defaults; nothing but its name and small data are said."""
-    data = {"data": "swiss_roll", "n": 60} if name in ("locally_rigid", "conformal_eigenmaps", "reg_mvu") else {"n": 20}
+    data = (
+        {"data": "swiss_roll", "n": 60}
+        if name in ("locally_rigid", "conformal_eigenmaps", "reg_mvu")
+        else {"n": 20}
+    )
     recipe = Recipe(formulation=name, **data)
     assert recipe.problem().n == data["n"]
     assert "loss=" not in recipe.made().script.code()

@@ -19,7 +19,6 @@ from npkl_models.applications.annotators import AnnotatedPairs
 from npkl_models.applications.audit import Audit
 from npkl_models.applications.clustering import principal
 from npkl_models.applications.estimators.noisy import answered, before
-from npkl_models.model.scales import warn_of_scales
 from npkl_models.applications.estimators.side import (
     collected,
     every_pair,
@@ -34,6 +33,7 @@ from npkl_models.formulations import hard_pcp, npkl, pcp, simple_npkl
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.model.graph import affinity, graph_width, laplacian
 from npkl_models.model.pairs import Pairs
+from npkl_models.model.scales import warn_of_scales
 from npkl_models.problem import Problem
 from npkl_models.routes import get_backend
 
@@ -108,8 +108,8 @@ class KernelEstimator(SolvedEstimator):
             if name not in takes:
                 others = [one for one, known in CHOICES.items() if name in known]
                 raise ProblemError(
-                    f"{name} must be left out with formulation={self.formulation!r}, which has no choice of it, "
-                    f"got {value!r}; it is a choice in {', '.join(others)}"
+                    f"{name} must be left out with formulation={self.formulation!r}, which has no choice of "
+                    f"it, got {value!r}; it is a choice in {', '.join(others)}"
                 )
         return said
 

@@ -13,13 +13,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from npkl_models.applications.annotators import AnnotatedPairs, annotated_pairs
 from npkl_models.applications.audit import Audit, audit_pairs
-from npkl_models.model.scales import UnscaledWarning
 from npkl_models.applications.estimators.side import positions, trusted
 from npkl_models.applications.pair_noise import PairNoise, different, pair_noise, rate
 from npkl_models.errors import ProblemError
 from npkl_models.formulations import pcp
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.model.pairs import Pairs
+from npkl_models.model.scales import UnscaledWarning
 
 GENTLE = 3.0  # weight of the pairs in the kernel from which the model begins
 ROUGH = 1e-4  # target of that kernel's relative gap

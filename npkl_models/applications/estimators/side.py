@@ -232,7 +232,7 @@ def _of_classes(y: ArrayLike | None, n: int) -> Pairs | None:
 
 
 def positions(values: ArrayLike | None, name: str, index: Any) -> Index:
-    """Pairs as positions of rows, if all are whole numbers of any type; else labels of the DataFrame's index."""
+    """Pairs as positions, if all are whole numbers of any type; else labels of the DataFrame's index."""
     table = np.asarray(values if values is not None else [])
     if not table.size:
         return np.zeros((0, 2), dtype=np.intp)
