@@ -149,7 +149,7 @@ def keeping(pairs: Pairs, beliefs: Array) -> Index:
         colours, _ = coloured(neighbours(pairs)[0], k, nearest)
         if colours is None:
             raise ProblemError(
-                f"pairs must be such that {k} clusters that keep them are found, got a search that took too long; "
+                f"pairs must be such that {k} clusters keep them, got a search that is too long; "
                 f"the labels would not keep {in_words(broken_by(labels[group], pairs))}"
             )
         labels = np.array(colours, dtype=np.intp)

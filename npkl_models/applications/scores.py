@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import ttest_rel
 
 from npkl_models.errors import ProblemError, chosen
-from npkl_models.linalg import Array, Index
+from npkl_models.linalg import Index
 from npkl_models.model.sampling import labelled
 
 

@@ -31,8 +31,8 @@ REMEDIES = (
     (r"[+-]?\d{1,3}([,.'\s]\d{3})+([.,]\d+)?", "write the number without separators of thousands"),
     (r"[+-]?\d*,\d+", "write a point for the decimal comma, or separate the cells by semicolons"),
     (r"\d{1,4}[-/.:]\d{1,2}([-/.:T ].*)?", "write a date or time as a number, such as days since the first"),
-    (rf"([^\w\s]\s*{NUMBER}|{NUMBER}\s*[^\W\d_.]+\S*)", "leave the unit out"),
     (r"[+-]?inf(inity)?|[+-]?\d+(\.\d*)?e\d+", "a number must be finite"),
+    (rf"([^\w\s]\s*{NUMBER}|{NUMBER}\s*[^\W\d_.]+\S*)", "leave the unit out"),
     (r"true|false|yes|no", "write 1 and 0"),
 )  # fmt: skip
 """What a cell that is no number looks like, and what to do about it."""
@@ -113,8 +113,8 @@ class Cells:
         more["decimal"] = "," if self.mark == ";" and re.search(rb"\d,\d", first) else "."
         return pandas.read_csv(
             stream, header=None, names=range(self.width), usecols=[*columns], index_col=False,
-            nrows=self.rows, sep=r"\s+" if self.mark == " " else self.mark, skipinitialspace=True, keep_default_na=False,
-            na_values=[], low_memory=False, encoding="utf-8", **more,
+            nrows=self.rows, sep=r"\s+" if self.mark == " " else self.mark, skipinitialspace=True,
+            keep_default_na=False, na_values=[], low_memory=False, encoding="utf-8", **more,
         )  # fmt: skip
 
     def floats(self, column: Any) -> Array:
@@ -255,8 +255,8 @@ def _refuse_habits(path: Path, line: int, cells: Sequence[str]) -> None:
     """Refuse lines that are neither a header nor data, as some programs write them."""
     if cells[0].startswith("#"):
         raise ProblemError(
-            f"{path}, line {line}: must be a header or data, got a line that begins with '#': delete the "
-            "lines of comments, or the '#' before the names of columns (np.savetxt writes none with comments='')"
+            f"{path}, line {line}: must be a header or data, got a line that begins with '#': delete "
+            "comments, and the '#' before names of columns (np.savetxt writes none with comments='')"
         )
     if re.fullmatch(r"sep=.?", cells[0], re.IGNORECASE):
         raise ProblemError(

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from npkl_models.data.cells import RULE, Cells, is_missing, read_cells
+from npkl_models.data.cells import is_missing, read_cells
+from npkl_models.data.columns import about_columns, label_column, place_of, row_names, why_left_out
 from npkl_models.data.datasets import Dataset
 from npkl_models.data.named import FIRST, SECOND, Named, Role, read_named
 from npkl_models.data.readers import read_libsvm
-from npkl_models.errors import ProblemError, unknown
+from npkl_models.errors import ProblemError
 from npkl_models.files.arrays import opened
 from npkl_models.files.atomic import write_text
 from npkl_models.files.gate import PACKED, gate, is_there
@@ -44,10 +45,6 @@ PAIRS = (
     Role("weight", "weights|confidence", False), Role("annotator", "annotators|worker|rater|user|who", False),
 )  # fmt: skip
 ORDERS = (("i", "j"), ("i", "j", "kind"))  # of the columns of a file without a header
-LABEL_NAMES = ("label", "labels", "class", "target", "y")  # the first of these in a header names the classes
-NAMELESS = re.compile(r"|unnamed: *\d.*", re.IGNORECASE)
-COUNTING = re.compile(r"index|level_0|id|row|row_?id|rownames|row_?names|no|nr", re.IGNORECASE)
-SHOWN = 8  # columns that are named
 
 
 def is_csv(name: str) -> bool:
@@ -92,7 +89,7 @@ def read_points(path: str | Path, label: str | None = None, ids: str | None = No
     suffix = _suffix(path)
     if suffix not in SUFFIXES:
         remedy = f"; {OTHERS[suffix]}" if suffix in OTHERS else ""
-        raise ProblemError(f"data must be a file that ends with {', '.join(SUFFIXES)}, got {path}{remedy}")
+        raise ProblemError(f"data must be a file with {', '.join(SUFFIXES)}, got {path}{remedy}")
     if not is_there(path):
         raise ProblemError(f"data must be the name of a set or a file, got {path}: there is no such file")
     if suffix == ".npz":
@@ -101,16 +98,16 @@ def read_points(path: str | Path, label: str | None = None, ids: str | None = No
         return Dataset(path.stem, *read_libsvm(path), str(path))
     with gate(path, "a table of numbers"):
         cells = read_cells(path)
-        at, key = _label_column(cells, label), None if ids is None else _place(cells, ids, "ids")
-        left = {k: why for k in range(cells.width) if k not in (at, key) and (why := _counts(cells, k))}
+        at, key = label_column(cells, label), None if ids is None else place_of(cells, ids, "ids")
+        left = {k: why for k in range(cells.width) if k not in (at, key) and (why := why_left_out(cells, k))}
         features = [k for k in range(cells.width) if k not in (at, key) and k not in left]
         if not features:
             raise ProblemError(f"{path} must have a column of numbers beside its classes and names, got none")
         X = cells.numbers(features)
         y = NONE if at is None else _classes(cells.texts([at])[at].tolist())
-        names = () if key is None else _names(cells, key)
+        names = () if key is None else row_names(cells, key)
         columns = tuple(cells.columns[k] for k in features)
-        about = _about(cells, columns, (at, key), y, left)
+        about = about_columns(cells, columns, (at, key), y, left)
         return Dataset(path.stem, X, y, str(path), names, columns, about)
 
 
@@ -131,8 +128,8 @@ def read_pairs(path: str | Path, n: int, ids: Sequence[str] = ()) -> Pairs:
     """Read pairs from a csv with the columns i, j, kind and perhaps weight, as its header names them.
 
     Rows are named by their numbers from 0, or by ``ids``, if these are given. The kind is a word such as
-    must, same, match, yes, true or 1, or such as cannot, different, distinct, no, false, 0 or -1. Without this
-    column all pairs are must-links. Without a header the columns are i, j and perhaps kind.
+    must, same, match, yes, true or 1, or such as cannot, different, distinct, no, false, 0 or -1. Without
+    this column all pairs are must-links. Without a header the columns are i, j and perhaps kind.
 
     Raises
     ------
@@ -215,89 +212,8 @@ def _points(found: Named, end: str, n: int, ids: Sequence[str]) -> Index:
     return np.array([int(cell.split(".")[0]) for cell in found.texts[end]], dtype=np.intp)
 
 
-def _label_column(cells: Cells, label: str | None) -> int | None:
-    if label == "none":
-        return None
-    if label is not None:
-        return _place(cells, label, "labels")
-    place = {name.lower(): k for k, name in reversed([*enumerate(cells.names)])}
-    return next((place[name] for name in LABEL_NAMES if name in place), None)
-
-
-def _place(cells: Cells, name: str, what: str) -> int:
-    """The column with a name, or with a number from 0."""
-    names, count = cells.names, cells.width
-    if names.count(name) > 1:
-        raise ProblemError(f"{what} must name one column of {cells.path}, got {name!r}, the name of several")
-    if name in names:
-        return names.index(name)
-    try:
-        at = int(name)
-    except ValueError:
-        raise unknown(f"column of {cells.path}", name, names) from None
-    if not -count <= at < count:
-        raise ProblemError(f"{what} must be a column of {cells.path} from 0 to {count - 1}, got {at}")
-    return at % count
-
-
-def _counts(cells: Cells, k: int) -> str:
-    """Why a column is no feature: it names or counts the rows. An empty text for a feature."""
-    if not cells.names:
-        return ""
-    name = cells.names[k]
-    nameless = bool(NAMELESS.fullmatch(name))
-    if not nameless and not COUNTING.fullmatch(name):
-        return ""
-    given = cells.texts([k])[k]
-    numbers = cells.floats(given)
-    if nameless and not (given != "").any():
-        return "empty"
-    if cells.rows > 1 and np.array_equal(np.sort(numbers), np.arange(cells.rows) + (numbers.min() == 1)):
-        return "counts the rows"
-    if nameless and given.is_unique and (np.isnan(numbers).all() or (numbers == np.floor(numbers)).all()):
-        return "names the rows"
-    if not name:
-        names = ", ".join(cells.names[1:9])
-        raise ProblemError(
-            f"{cells.path} must have a header with a name for each of the {cells.width} columns, got no name "
-            f"for column {k + 1} beside {names}; if this column names the rows, none may come twice"
-        )
-    return ""
-
-
-def _names(cells: Cells, key: int) -> tuple[str, ...]:
-    """The names of the rows."""
-    given = cells.texts([key])[key].tolist()
-    seen: dict[str, int] = {}
-    for row, name in enumerate(given):
-        if is_missing(name) or seen.setdefault(name, row) != row:
-            again = "" if is_missing(name) else f", as none of line {cells.line(seen[name])}"
-            cells.refuse(row, key, f"must be a name of the row{again}")
-    return tuple(given)
-
-
-def _about(
-    cells: Cells, columns: Sequence[str], used: tuple[int | None, int | None], y: Index, left: dict[int, str]
-) -> str:
-    """Which columns are used, in words."""
-    shown = ", ".join(columns[:SHOWN]) + (", ..." if len(columns) > SHOWN else "")
-    words = [f"{len(columns)} feature{'s' * (len(columns) > 1)}: {shown}"]
-    at, key = ("" if k is None else repr(cells.columns[k]) for k in used)
-    if at:
-        known = int(np.sum(y >= 0))
-        words.append(f"classes from {at}" + (f", of {known} of {y.size} rows" if known < y.size else ""))
-    if key:
-        words.append(f"names of rows from {key}")
-    if left:
-        named = ", ".join(f"{cells.names[k]!r} ({why})" for k, why in left.items())
-        words.append(f"{len(left)} column{'s' * (len(left) > 1)} left out: {named}")
-    if not cells.names:
-        words.append(f"no header: {RULE}")
-    return "; ".join(words)
-
-
 def _classes(values: Sequence[Any]) -> Index:
-    """The classes of a column, as numbers if all are numbers, else as texts; coded from 0, and -1 for none."""
+    """The classes of a column, as numbers if all are numbers, else as texts: from 0, and -1 for none."""
     given = [value if is_label(value) and not is_missing(str(value)) else None for value in values]
     numbers = _numbers(given)
     known, classes = labelled(np.array(given if numbers is None else numbers, dtype=object))

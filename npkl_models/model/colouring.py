@@ -35,7 +35,8 @@ def of_pairs(pairs: Pairs, n_clusters: int | None = None) -> Iterator[tuple[str,
             ends = [*zip(found, [*found[1:], *found[:1]], strict=True)] if cycle else [
                 (a, b) for at, a in enumerate(found) for b in found[at + 1 :]
             ]  # fmt: skip
-            named = ", ".join("-".join(map(str, link[min(a, b), max(a, b)])) for a, b in ends)
+            links = [link[min(a, b), max(a, b)] for a, b in ends]
+            named = ", ".join(f"{i}-{j}" for i, j in (links if cycle else sorted(links)))
             why = f": {named} are " + ("an odd cycle" if cycle else "all apart") if found else ""
             beside = " beside the must-links" if found and len(pairs.must_link) else ""
             many = f"{n_clusters} cluster{'s' * (n_clusters != 1)}"

@@ -90,7 +90,8 @@ def knn_affinity(
 
 def affinity(
     X: Any, n_neighbors: int = 5, sigma: float | str = "auto", metric: str = "euclidean",
-    search: str = "auto", progress: bool | None = None, mutual: bool = False, cache_dir: str | Path | None = None,
+    search: str = "auto", progress: bool | None = None, mutual: bool = False,
+    cache_dir: str | Path | None = None,
 ) -> Matrix:  # fmt: skip
     """`knn_affinity` without its warning, for callers who say themselves what is wrong with the scales."""
     X = check_points(X)

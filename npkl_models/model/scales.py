@@ -21,8 +21,8 @@ def unscaled(points: Any, names: Any = None, metric: str = "euclidean") -> str:
 
     The effective number of features is (sum s)^2 / sum s^2, s their variances. The scales are unlike if this
     number is below 5 and half of the features that vary, those of smallest variance, make less than a
-    hundredth of the squared distances: two features are unlike if their spreads differ by a factor of ten. The
-    smaller half makes 0.001 % in wine, 0.08 % in heart and 16 % in iris.
+    hundredth of the squared distances. So two features are unlike if their spreads differ by a factor of ten.
+    The smaller half makes 0.001 % in wine, 0.08 % in heart and 16 % in iris.
     """
     if sp.issparse(points) or metric not in METRICS:
         return ""

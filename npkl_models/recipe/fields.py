@@ -157,7 +157,7 @@ class Fields:
     )  # fmt: skip
     pairs: float | str = _asked(
         0.6, "SHARE: draw SHARE times n must-links, and as many cannot-links, from the classes; FILE: a csv "
-        "of pairs with two row numbers that begin at 0, then must or cannot (or 1 or -1)", "pairs",
+        "of pairs: two row numbers that begin at 0, or names as --ids has them, then must or cannot", "pairs",
         label="Each kind, × n", metavar="SHARE|FILE", low=0, of=("pairs",),
     )  # fmt: skip
     comparisons: str | None = _asked(

@@ -17,8 +17,28 @@ import numpy as np
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 WHOLE = re.compile(r"-?\d+", re.ASCII)
 LABELS = ("label", "labels", "class", "target", "y")
-KINDS = {"1": 1, "+1": 1, "must": 1, "must-link": 1, "must_link": 1, "ml": 1}
-KINDS |= {"-1": -1, "cannot": -1, "cannot-link": -1, "cannot_link": -1, "cl": -1}
+KINDS = dict.fromkeys(
+    ["1", "+1", "1.0", "must", "must-link", "must_link", "ml", "same", "match", "yes", "y", "true"], 1
+)
+KINDS |= dict.fromkeys(
+    [
+        "-1",
+        "-1.0",
+        "0",
+        "0.0",
+        "-0.0",
+        "cannot",
+        "cannot-link",
+        "cannot_link",
+        "cl",
+        "different",
+        "distinct",
+        "no",
+        "n",
+        "false",
+    ],
+    -1,
+)
 LARGEST = 50_000_000  # numbers of a table
 
 
@@ -205,12 +225,27 @@ def libsvm(data: bytes, width: int | None = None) -> Any:
 def pairs(data: bytes, n: int = 6) -> Any:
     """Pairs of a csv, as a set of (i, j, sign)."""
     rows = _rows(data)
-    rows = rows if rows and _meant(rows[0]) else rows[1:]
+    header = [] if not rows or _begun(rows[0]) or rows[0][-1].lower() in KINDS else rows[0]
+    rows = rows[1:] if header else rows
+    order = [name.lower() for name in header]
+    if (
+        header
+        and "i" in order
+        and "j" in order
+        and len(order) == len({*order}) == len(rows[0] if rows else order)
+    ):
+        third = [k for k, name in enumerate(order) if name not in ("i", "j")]
+        rows = [
+            [row[k] for k in (order.index("i"), order.index("j"), *third)]
+            for row in rows
+            if len(row) == len(order)
+        ]
     if not rows or len({len(row) for row in rows}) > 1 or len(rows[0]) not in (2, 3):
         return None
     out = set()
     for i, j, *kind in rows:
         sign = KINDS.get(kind[0].lower()) if kind else 1
+        i, j = (cell.removesuffix(".0") for cell in (i, j))
         if (
             sign is None
             or not WHOLE.fullmatch(i)

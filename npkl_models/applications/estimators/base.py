@@ -98,12 +98,11 @@ class KernelEstimator(SolvedEstimator):
                 self.annotator_rates_ = found.annotator_rates
         return trusted(pairs, self.pair_weights_)
 
-    def _said(self) -> dict[str, Any]:
-        """What is said of a named formulation beside the weight; an error if it has no such choice."""
-        said = {} if self.loss is None else {"loss": self.loss}
-        if callable(self.formulation):
-            return said
-        takes = CHOICES[chosen("formulation", self.formulation, FORMULATIONS)]
+    def _said(self, **more: Any) -> dict[str, Any]:
+        """What is said of a formulation beside the weight; an error if it has no such choice."""
+        said = more | ({} if self.loss is None else {"loss": self.loss})
+        own = callable(self.formulation)
+        takes = () if own else CHOICES[chosen("formulation", self.formulation, FORMULATIONS)]
         for name, value in said.items():
             if name not in takes:
                 others = [one for one, known in CHOICES.items() if name in known]

@@ -168,8 +168,10 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
             return real_number(self.cannot, "cannot")
         return -1.0 / max(self.n_clusters - 1, 1)
 
-    def _said(self) -> dict[str, Any]:
-        return super()._said() | ({"cannot": self._target()} if self.formulation == "pcp" else {})
+    def _said(self, **more: Any) -> dict[str, Any]:
+        if self.formulation == "pcp" or self.cannot != "auto":
+            more["cannot"] = self._target()
+        return super()._said(**more)
 
     def _trusted(self, L: Matrix, pairs: Pairs, seed: int) -> Pairs | None:
         self.beliefs_: Array | None = None
