@@ -154,12 +154,13 @@ class Cells:
         )
 
 
-def read_cells(path: Path, data: frozenset[str] = frozenset()) -> Cells:
+def read_cells(path: Path, data: frozenset[str] = frozenset(), numbered: bool = False) -> Cells:
     """The cells of a csv; the first line shows whether commas, semicolons, tabs or blanks separate them.
 
     A file with a name for gzip or bzip2 is unpacked. A first line is a header unless one of its cells begins
-    with a digit, or is one of ``data``, words that no header has. Blank rows at the end and an empty last
-    column without a name are left out.
+    with a digit, or is one of ``data``, words that no header has. If the columns may be ``numbered``, the
+    numbers 0, 1, 2, ... beside a name that does not come again below are a header, too, as pandas writes it.
+    Blank rows at the end and an empty last column without a name are left out.
 
     Raises
     ------
@@ -173,7 +174,10 @@ def read_cells(path: Path, data: frozenset[str] = frozenset()) -> Cells:
         if first is None:
             raise ProblemError(f"{path} must have at least one row, got none")
         _refuse_habits(path, *first[:2])
-        names = [] if is_data(first[1], data) else first[1]
+        others = [k for k, cell in enumerate(first[1]) if not BEGUN.match(cell)]
+        counted = [cell for cell in first[1] if BEGUN.match(cell)]
+        numbered = numbered and bool(others and counted) and counted == [*map(str, range(len(counted)))]
+        names = [] if is_data(first[1], data) and not numbered else first[1]
         width, rows = _shape(path, raw, mark, bool(names))
         start = first[2] if names else 0
         if len(names) == width - 1 and names:
@@ -182,7 +186,10 @@ def read_cells(path: Path, data: frozenset[str] = frozenset()) -> Cells:
             return found if (last != "").any() else Cells(path, raw, mark, [*names, ""], width, rows, start)
         if names and len(names) != width:
             _refuse_names(path, names, width)
-        return Cells(path, raw, mark, names, width, rows, start)
+        found = Cells(path, raw, mark, names, width, rows, start)
+        if numbered and any((column == names[k]).any() for k, column in found.texts(others).items()):
+            return read_cells(path, data)
+        return found
 
 
 def is_data(first: Sequence[str], words: frozenset[str] = frozenset()) -> bool:

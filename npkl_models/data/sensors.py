@@ -18,7 +18,7 @@ SENSOR = (
     Role("sensor", "anchor|name|id|i|node|tag|point|station|beacon"),
     Role("x", r"[xyz]|x_?\d+|.*(east|north|lon|lat|coord|height|elev|alt).*"),
 )  # fmt: skip
-RANGE = (Role("lower", "l|.*(low|least|min).*"), Role("upper", "u|.*(upp|most|max|larg).*"))
+RANGE = (Role("lower", "l|.*(low|least|min).*"), Role("upper", "u|.*(upper|most|max|large).*"))
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,8 +65,9 @@ def read_points(path: str | Path, label: str | None = None, ids: str | None = No
     path : str or Path
         ``.csv`` (with commas, semicolons, tabs or blanks, with or without a header; also ``.csv.gz``),
         ``.npz`` (arrays X and y) or LIBSVM's format. The first line of a csv is a header unless one of its
-        cells begins with a digit. A column that names or counts the rows is left out: a first column without
-        a name, or one called index or id that counts.
+        cells begins with a digit; but 0, 1, 2, ... beside a name are one, as pandas numbers columns. A
+        column that names or counts the rows is left out: a first column without a name, or one called index
+        or id that counts.
     label : str, optional
         The column of a csv that holds the classes: its name, or its number from 0 (-1 is the last). By
         default a column called label, labels, class, target or y, if there is one. "none" means that there
@@ -97,7 +98,7 @@ def read_points(path: str | Path, label: str | None = None, ids: str | None = No
     if suffix != ".csv":
         return Dataset(path.stem, *read_libsvm(path), str(path))
     with gate(path, "a table of numbers"):
-        cells = read_cells(path)
+        cells = read_cells(path, numbered=True)
         at, key = label_column(cells, label), None if ids is None else place_of(cells, ids, "ids")
         left = {k: why for k in range(cells.width) if k not in (at, key) and (why := why_left_out(cells, k))}
         features = [k for k in range(cells.width) if k not in (at, key) and k not in left]

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from npkl_models.linalg import Index
+from npkl_models.model.mistakes import SHOWN
 from npkl_models.model.pairs import Pairs
 
 WORK = 200_000  # groups that the search may look at: about a second
-SHOWN = 3  # examples in a message
 
 
 def of_pairs(pairs: Pairs, n_clusters: int | None = None) -> Iterator[tuple[str, str]]:
@@ -30,17 +30,22 @@ def of_pairs(pairs: Pairs, n_clusters: int | None = None) -> Iterator[tuple[str,
     elif n_clusters is not None and len(pairs.cannot_link):
         near, link = neighbours(pairs)
         if coloured(near, n_clusters) == (None, True):
-            found = _clique(near, n_clusters + 1) or (_odd_cycle(near) if n_clusters == 2 else [])
-            cycle = n_clusters == 2 and len(found) > 3
-            ends = [*zip(found, [*found[1:], *found[:1]], strict=True)] if cycle else [
-                (a, b) for at, a in enumerate(found) for b in found[at + 1 :]
-            ]  # fmt: skip
-            links = [link[min(a, b), max(a, b)] for a, b in ends]
-            named = ", ".join(f"{i}-{j}" for i, j in (links if cycle else sorted(links)))
-            why = f": {named} are " + ("an odd cycle" if cycle else "all apart") if found else ""
-            beside = " beside the must-links" if found and len(pairs.must_link) else ""
             many = f"{n_clusters} cluster{'s' * (n_clusters != 1)}"
+            why = _conflict(near, link, n_clusters)
+            beside = " beside the must-links" if why and len(pairs.must_link) else ""
             yield "clusters", f"{many} cannot keep the {len(pairs.cannot_link)} cannot-links{why}{beside}"
+
+
+def _conflict(near: Sequence[set[int]], link: dict[tuple[int, int], list[int]], k: int) -> str:
+    """A clique of k + 1 groups, or an odd cycle, by its cannot-links; an empty text if none was found."""
+    found, why = _clique(near, k + 1), "all apart"
+    ends = [(a, b) for at, a in enumerate(found) for b in found[at + 1 :]]
+    if not found and k == 2:
+        found, why = _odd_cycle(near), "an odd cycle"
+        ends = [*zip(found, [*found[1:], *found[:1]], strict=True)]
+    links = [link[min(a, b), max(a, b)] for a, b in ends]
+    named = ", ".join(f"{i}-{j}" for i, j in (sorted(links) if why == "all apart" else links))
+    return f": {named} {'is' if len(links) == 1 else 'are'} {why}" if links else ""
 
 
 def neighbours(pairs: Pairs) -> tuple[list[set[int]], dict[tuple[int, int], list[int]]]:
@@ -63,15 +68,36 @@ def coloured(
     ``preferred`` (n, k) has the colours of each vertex, the best one first.
     """
     wish = [list(range(k))] * len(near) if preferred is None else preferred.tolist()
-    colour, degree = [-1] * len(near), [len(one) for one in near]
-    last, gone = [v for v in range(len(near)) if degree[v] < k], [d < k for d in degree]
-    for v in last:  # grows
-        for w in near[v]:
+    last = _peeled(near, k)
+    core = set(range(len(near))).difference(last)
+    colour, decided = _searched(near, core, wish, symmetric=preferred is None)
+    if colour is None:
+        return None, decided
+    for v in reversed(last):
+        taken = {colour[w] for w in near[v]}
+        colour[v] = next(c for c in wish[v] if c not in taken)
+    return colour, True
+
+
+def _peeled(near: Sequence[set[int]], k: int) -> list[int]:
+    """The vertices that have fewer than k neighbours, one after the other, among those that are left."""
+    degree = [len(one) for one in near]
+    out = [v for v in range(len(near)) if degree[v] < k]
+    gone = set(out)
+    for v in out:  # grows
+        for w in near[v] - gone:
             degree[w] -= 1
-            if degree[w] < k and not gone[w]:
-                gone[w] = True
-                last.append(w)
-    core = {v for v in range(len(near)) if not gone[v]}
+            if degree[w] < k:
+                gone.add(w)
+                out.append(w)
+    return out
+
+
+def _searched(
+    near: Sequence[set[int]], core: set[int], wish: Sequence[list[int]], symmetric: bool
+) -> tuple[list[int] | None, bool]:
+    """Colours of the core by backtracking; ``symmetric`` colours beyond the next new one are alike."""
+    colour = [-1] * len(near)
     path: list[tuple[int, Iterator[int]]] = []
     left, work = set(core), 0
     while left:
@@ -80,22 +106,15 @@ def coloured(
             return None, False
         used = {v: {colour[w] for w in near[v]} - {-1} for v in left}
         v = max(left, key=lambda v: (len(used[v]), len(near[v])))
-        fresh = 1 + max((colour[w] for w in core), default=-1)  # colours beyond the next new one are alike
-        free = [c for c in wish[v] if c not in used[v] and (preferred is not None or c <= fresh)]
-        path.append((v, iter(free)))
+        fresh = 1 + max((colour[w] for w in core), default=-1)
+        path.append((v, iter([c for c in wish[v] if c not in used[v] and not (symmetric and c > fresh)])))
         left.discard(v)
-        while path:
-            v, options = path[-1]
-            colour[v] = next(options, -1)
-            if colour[v] >= 0:
-                break
-            left.add(v)
-            path.pop()
+        while path and (nxt := next(path[-1][1], -1)) < 0:
+            colour[path[-1][0]] = -1
+            left.add(path.pop()[0])
         if not path:
             return None, True
-    for v in reversed(last):
-        taken = {colour[w] for w in near[v]}
-        colour[v] = next(c for c in wish[v] if c not in taken)
+        colour[path[-1][0]] = nxt
     return colour, True
 
 

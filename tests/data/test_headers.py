@@ -15,6 +15,21 @@ def table(folder, text, name="t.csv"):
     return folder / name
 
 
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("0,1,2,kind\n5,6,7,u\n8,9,4,v\n", ("0", "1", "2")),
+        (",0,1,kind\n0,5,6,u\n1,8,9,v\n", ("0", "1")),
+        ("0,1,u\n1,2,v\n2,3,u\n", ("column 1", "column 2")),  # a name that comes again is a class
+        ("0,2,u\n1,2,v\n2,3,v\n", ("column 1", "column 2")),
+    ],
+)
+def test_columns_that_pandas_numbered_have_a_header_beside_a_name(tmp_path, text, columns):
+    found = read_points(table(tmp_path, text), label="-1")
+    assert found.columns == columns
+    assert len(found.X) == text.count("\n") - (columns[0] == "0")
+
+
 ORDER = ("fig,pear,nut", "pear,fig,nut", "nut,pear,fig")
 
 
