@@ -263,7 +263,7 @@ def _refuse_habits(path: Path, line: int, cells: Sequence[str]) -> None:
     if cells[0].startswith("#"):
         raise ProblemError(
             f"{path}, line {line}: must be a header or data, got a line that begins with '#': delete "
-            "comments, and the '#' before names of columns (np.savetxt writes none with comments='')"
+            "comments, and the '#' before names of columns (numpy writes none with comments='')"
         )
     if re.fullmatch(r"sep=.?", cells[0], re.IGNORECASE):
         raise ProblemError(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from npkl_models.data.cells import is_missing, read_cells
+from npkl_models.data.cells import is_missing, number_of, read_cells
 from npkl_models.data.columns import about_columns, label_column, place_of, row_names, why_left_out
 from npkl_models.data.datasets import Dataset
 from npkl_models.data.named import FIRST, SECOND, Named, Role, read_named
@@ -33,7 +33,7 @@ OTHERS = {
     ".txt": "give it a name with .csv; commas, semicolons, tabs and blanks are found",
     ".data": "give it a name with .csv; commas, semicolons, tabs and blanks are found",
     ".xlsx": "save the sheet as csv", ".xls": "save the sheet as csv",
-    ".parquet": "write it with pandas.read_parquet(...).to_csv(..., index=False)",
+    ".parquet": "read it by pandas, and save it as csv without the index",
 }  # fmt: skip
 """What to do about files of other kinds."""
 NONE = np.zeros(0, dtype=np.intp)
@@ -224,12 +224,14 @@ def _classes(values: Sequence[Any]) -> Index:
 
 
 def _numbers(given: Sequence[Any]) -> list[float | None] | None:
-    """The values as numbers; None if one of them is none."""
-    try:
-        numbers = [None if value is None else float(value) for value in given]
-    except (TypeError, ValueError):
-        return None
-    return [None if one is None or not is_label(one) else one for one in numbers]
+    """The values as numbers, and None for no class; None alone if one of them is no number."""
+    out: list[float | None] = []
+    for value in given:
+        number = number_of(value.strip()) if isinstance(value, str) else value
+        if value is not None and not isinstance(number, (int, float)):
+            return None
+        out.append(float(number) if number is not None and is_label(float(number)) else None)
+    return out
 
 
 def _of_arrays(path: Path) -> Dataset:

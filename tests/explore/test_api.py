@@ -303,7 +303,7 @@ def test_files_of_ones_own(client):
 @pytest.mark.parametrize(
     ("name", "content", "kind", "message"),
     [
-        ("a.txt", b"1", "points", "ends with one of"),
+        ("a.txt", b"1", "points", "must be a file with .csv"),
         ("a.csv", b"a,b\n1,x\n", "points", "a.csv, line 2"),
         ("a.npz", b"nonsense", "points", ""),
         ("p.csv", b"0,1,maybe\n", "pairs", "p.csv, line 1"),
