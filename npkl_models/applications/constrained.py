@@ -137,7 +137,7 @@ def keeping(pairs: Pairs, beliefs: Array) -> Index:
     k = beliefs.shape[1]
     found = [message for _, message in of_pairs(pairs, k)]
     if found:
-        raise ProblemError(f"pairs must be such that {k} clusters can keep them, but {found[0]}")
+        raise ProblemError(f"pairs must be such that {k} clusters can keep them, got: {found[0]}")
     count, group = pairs.groups()
     score = np.asarray(membership(group, count) @ np.log(np.maximum(beliefs, np.finfo(float).tiny)))
     nearest = np.argsort(-score, axis=1, kind="stable")

@@ -174,22 +174,27 @@ def read_cells(path: Path, data: frozenset[str] = frozenset(), numbered: bool = 
         if first is None:
             raise ProblemError(f"{path} must have at least one row, got none")
         _refuse_habits(path, *first[:2])
-        others = [k for k, cell in enumerate(first[1]) if not BEGUN.match(cell)]
-        counted = [cell for cell in first[1] if BEGUN.match(cell)]
-        numbered = numbered and bool(others and counted) and counted == [*map(str, range(len(counted)))]
-        names = [] if is_data(first[1], data) and not numbered else first[1]
+        others = _beside_counted(first[1]) if numbered else []
+        names = first[1] if others or not is_data(first[1], data) else []
         width, rows = _shape(path, raw, mark, bool(names))
         start = first[2] if names else 0
-        if len(names) == width - 1 and names:
+        if names and len(names) == width - 1:
             found = Cells(path, raw, mark, ["", *names], width, rows, start)
             last = found.texts([width - 1])[width - 1]
             return found if (last != "").any() else Cells(path, raw, mark, [*names, ""], width, rows, start)
         if names and len(names) != width:
             _refuse_names(path, names, width)
         found = Cells(path, raw, mark, names, width, rows, start)
-        if numbered and any((column == names[k]).any() for k, column in found.texts(others).items()):
-            return read_cells(path, data)
-        return found
+        again = bool(others) and any((column == names[k]).any() for k, column in found.texts(others).items())
+        return read_cells(path, data) if again else found
+
+
+def _beside_counted(first: Sequence[str]) -> list[int]:
+    """The places of the names beside 0, 1, 2, ... in a first line; none if its numbers do not count so."""
+    counted = [cell for cell in first if BEGUN.match(cell)]
+    if not counted or counted != [*map(str, range(len(counted)))]:
+        return []
+    return [k for k, cell in enumerate(first) if not BEGUN.match(cell)]
 
 
 def is_data(first: Sequence[str], words: frozenset[str] = frozenset()) -> bool:

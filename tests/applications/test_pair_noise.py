@@ -205,7 +205,7 @@ def test_a_given_rate_is_used():
     model = nm.NPKLClustering(3, noise=0.2).fit(X, pairs=noisy)
     assert model.audit_.noise.rates == (0.2, 0.2)
     with pytest.raises(
-        nm.ProblemError, match="3 clusters can keep them, but cannot-links contradict must-links"
+        nm.ProblemError, match="3 clusters can keep them, got: cannot-links contradict must-links"
     ):
         nm.NPKLClustering(3, noise=0.0).fit(X, pairs=noisy)
     trusting = nm.NPKLClustering(3, noise=0.01).fit(X, pairs=noisy)
