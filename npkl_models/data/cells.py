@@ -190,9 +190,10 @@ def read_cells(path: Path, data: frozenset[str] = frozenset(), numbered: bool = 
 
 
 def _beside_counted(first: Sequence[str]) -> list[int]:
-    """The places of the names beside 0, 1, 2, ... in a first line; none if its numbers do not count so."""
-    counted = [cell for cell in first if BEGUN.match(cell)]
-    if not counted or counted != [*map(str, range(len(counted)))]:
+    """The places of the names in a first line that begins with 0, 1, 2, ...; none if it does not."""
+    begin = int(first[0] == "")
+    count = sum(BEGUN.match(cell) is not None for cell in first)
+    if not count or [*first[begin : begin + count]] != [*map(str, range(count))]:
         return []
     return [k for k, cell in enumerate(first) if not BEGUN.match(cell)]
 

@@ -55,10 +55,11 @@ def why_left_out(cells: Cells, k: int) -> str:
     numbers = cells.floats(given)
     if nameless and not (given != "").any():
         return "empty"
-    if cells.rows > 1 and np.array_equal(np.sort(numbers), np.arange(cells.rows) + (numbers.min() == 1)):
-        return "counts the rows"
-    if nameless and given.is_unique and (np.isnan(numbers).all() or (numbers == np.floor(numbers)).all()):
-        return "names the rows"
+    if name or k == 0:  # a later column without a name is a mistake
+        if cells.rows > 1 and np.array_equal(np.sort(numbers) - (numbers.min() == 1), np.arange(cells.rows)):
+            return "counts the rows"
+        if nameless and given.is_unique and (np.isnan(numbers) | (numbers == np.floor(numbers))).all():
+            return "names the rows"
     if not name:
         names = ", ".join(cells.names[1:9])
         raise ProblemError(

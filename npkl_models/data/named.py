@@ -78,7 +78,8 @@ class Named:
         out = self.cells.floats(given)
         if empty is not None:
             out = np.where(given.map(is_missing).to_numpy(bool), empty, out)
-        bad = np.isnan(out) | (out < least) | (np.isinf(out) & (empty is None))
+        bad = np.isnan(out) | (out < least) | (np.isinf(out) & given.str.contains(r"\d").to_numpy(bool))
+        bad |= np.isinf(out) & (empty is None)
         if bad.any():
             self.cells.refuse(int(np.argmax(bad)), k, rule)
         return out

@@ -107,10 +107,17 @@ def labelled(data: bytes) -> Any:
 
 
 def _tables(rows: list[list[str]], header: bool) -> Any:
-    if header == (not rows or _begun(rows[0])):
+    if header == (not rows or _begun(rows[0])) and not (rows and _counted(rows[0])):
         return
     names, rows = (rows[0], rows[1:]) if header else (None, rows)
-    if names and not names[-1] and rows and not any(row[-1] for row in rows):
+    while (
+        names
+        and len(names) > 1
+        and not names[-1]
+        and rows
+        and len({len(names), *map(len, rows)}) == 1
+        and not any(row[-1] for row in rows)
+    ):
         names, rows = names[:-1], [row[:-1] for row in rows]
     if not rows or len({len(row) for row in rows}) > 1:
         return
@@ -148,7 +155,9 @@ def _rows(data: bytes) -> list[list[str]]:
     text = data.decode("utf-8-sig")
     if "\0" in text:
         return []
-    first = re.sub(r'"[^"]*"', "q", next((line for line in text.splitlines() if line.strip()), "")).strip()
+    first = re.sub(
+        r'"[^"]*"', "q", next((line for line in re.split("\r\n|\r|\n", text) if line.strip()), "")
+    ).strip()
     mark = ";" if first.count(";") > first.count(",") else ","
     mark = mark if mark in first else "\t" if "\t" in first else " " if " " in first else mark
     limit = csv.field_size_limit(2**30)  # the readers have a limit of their own
@@ -172,6 +181,13 @@ def _rows(data: bytes) -> list[list[str]]:
 def _begun(row: list[str]) -> bool:
     """Whether a cell of a row begins with a digit, so that the row is none of names."""
     return any(re.match(r"[+-]?\.?\d", cell) for cell in row)
+
+
+def _counted(row: list[str]) -> bool:
+    """Whether a row begins with 0, 1, 2, ... as pandas numbers columns, and has a name, too."""
+    rest = row[row[:1] == [""] :]
+    count = sum(_begun([cell]) for cell in row)
+    return 0 < count < len(row) and rest[:count] == [str(k) for k in range(count)]
 
 
 def _meant(row: list[str]) -> bool:
@@ -225,7 +241,11 @@ def libsvm(data: bytes, width: int | None = None) -> Any:
 def pairs(data: bytes, n: int = 6) -> Any:
     """Pairs of a csv, as a set of (i, j, sign)."""
     rows = _rows(data)
-    header = [] if not rows or _begun(rows[0]) or rows[0][-1].lower() in KINDS else rows[0]
+    header = (
+        []
+        if not rows or _begun(rows[0]) or (rows[0][-1].lower() in KINDS and "i" not in rows[0])
+        else rows[0]
+    )
     rows = rows[1:] if header else rows
     order = [name.lower() for name in header]
     if (
