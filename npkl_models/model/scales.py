@@ -49,7 +49,7 @@ def warn_of_scales(points: Any, metric: str, stacklevel: int = 3) -> None:
     """Warn if a few features decide the distances; a level of 3 is the line of the caller's caller."""
     try:
         words = unscaled(points, getattr(points, "columns", None), metric)
-    except (TypeError, ValueError):  # these are no points, which is said by whoever checks them
+    except (TypeError, ValueError, OverflowError):  # no points, as whoever checks them will say
         return
     if words:
         warnings.warn(words, UnscaledWarning, stacklevel=stacklevel)
