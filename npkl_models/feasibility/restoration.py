@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from npkl_models.feasibility.newton import SLACK, newton
-from npkl_models.linalg import Array, gram_eigenvalues
+from npkl_models.linalg import Array
 from npkl_models.model.functionals import diagonal_of
+from npkl_models.model.misses import excess
 from npkl_models.model.rounding import grown, off_basis
 from npkl_models.model.statement import Statement
 
@@ -38,8 +39,8 @@ def _shrunk(problem: Statement, V: Array) -> Array:
     if not R.row_multipliers:
         V = problem.lift(R.rescale(problem.drop(V)))
     more = 2 * grown(V, float(np.linalg.norm(off_basis(problem, V))))  # twice: shrinking rounds, too
-    excess = R.violation(gram_eigenvalues(V), np.einsum("ir,ir->i", V, V), more)
-    return V * ((1 - SLACK) / (1 + excess)) if excess > 0 else V
+    over = excess(problem, V, more=more)
+    return V * ((1 - SLACK) / (1 + over)) if over > 0 else V
 
 
 def _scaled_rows(problem: Statement, V: Array) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 from npkl_models.linalg import Array, Matrix, dense, gamma, gram_eigenvalues
 from npkl_models.model.basis import Basis
 from npkl_models.model.functionals import Functional, squares
-from npkl_models.model.regularizer import Regularizer
+from npkl_models.model.regularizer import Regularizer, inside
 from npkl_models.model.terms import Equality
 
 EVALUATION = 16  # units of roundoff in a value, in addition to one for each column
@@ -78,11 +78,15 @@ def misses(problem: Constrained, V: Array, K: Array | None = None) -> list[Miss]
 
 
 def excess(problem: Constrained, V: Array, K: Array | None = None, more: float = 0.0) -> float:
-    """The share by which a bound of the regulariser is exceeded within ``more`` (nuclear norm) of K."""
+    """The share by which a bound of the regulariser is exceeded within ``more`` (nuclear norm) of K.
+
+    The lengths of a factor count as rounded downwards.
+    """
     R = problem.regularizer
     if R.vacuous or not R.constrains:
         return 0.0
     if K is None:
+        V = V / np.sqrt(inside(V))
         return R.violation(gram_eigenvalues(V), np.einsum("ir,ir->i", V, V), more)
     return R.violation(np.linalg.eigvalsh(dense(problem.restrict(K))), K.diagonal(), more)
 
@@ -123,7 +127,7 @@ def equalities_missed(equalities: Iterable[Equality], V: Array, K: Array | None 
         least = largest[type(f)]
         scale = np.where(b > 0, np.where(squares(f), b, np.maximum(b, SMALLEST * least)), least)
         scale = np.where(scale > 0, scale, f.scale_of_factor(V))
-        missed = np.abs(residual) + doubt
+        missed = (np.abs(residual) + doubt) * (1 + gamma(4))  # subtraction and division round, too
         share = np.divide(missed, scale, out=np.full(f.size, np.inf), where=scale > 0)
         share = np.where(missed == 0, 0.0, share)
         out.append(Miss(part.name, residual, doubt, float(np.max(share, initial=0.0))))

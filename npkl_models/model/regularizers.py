@@ -104,10 +104,8 @@ class RowNormBound(Regularizer):
 
     def rescale(self, V: Array) -> Array:
         norms = np.sqrt(np.einsum("ir,ir->i", V, V))
-        over = norms > self.b
-        if not over.any():
-            return V
-        return V * np.where(over, inside(V) * self.b / np.maximum(norms, self.b), 1.0)[:, None]
+        most = inside(V) * self.b
+        return V * (most / np.maximum(norms, most))[:, None] if (norms > most).any() else V
 
     def trace_bound(self, n: int) -> float:
         return n * self.b**2

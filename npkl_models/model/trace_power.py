@@ -150,7 +150,7 @@ class TracePower(Regularizer):
         return (U * shares) @ R
 
     def rescale(self, V: Array) -> Array:
-        excess = self.violation(gram_eigenvalues(V), np.zeros(0))
+        excess = self.violation(gram_eigenvalues(V / inside(V)), np.zeros(0))
         return V * (inside(V) / np.sqrt(1 + excess)) if excess > 0 else V
 
     def trace_bound(self, n: int) -> float:

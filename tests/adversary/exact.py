@@ -30,6 +30,10 @@ def conjugate(name: str, y: float, t: float, w: float) -> Fraction | None:
         return y * y / (4 * w) + y * t if y >= 0 else None
     if name == "squared_shortfall":
         return y * y / (4 * w) + y * t if y <= 0 else None
+    if name == "excess":
+        return y * t if 0 <= y <= w else None
+    if name not in ("hinge", "squared_hinge", "logistic"):
+        raise NotImplementedError(name)
     a = -t * y
     if a < 0 or (name in ("hinge", "logistic") and a > w):
         return None
@@ -49,8 +53,8 @@ def loss_value(name: str, z: Fraction, t: float, w: float) -> Fraction:
         return w * ((z - t) ** 2 if abs(z - t) <= Fraction(1, 2) else abs(z - t) - Fraction(1, 4))
     if name == "linear":
         return -w * t * z
-    if name == "squared_excess":
-        return w * max(Fraction(0), z - t) ** 2
+    if name in ("excess", "squared_excess"):
+        return w * max(Fraction(0), z - t) ** (1 if name == "excess" else 2)
     if name == "squared_shortfall":
         return w * max(Fraction(0), t - z) ** 2
     if name == "logistic":
@@ -193,9 +197,16 @@ def support(R, eigenvalues):
 def objective(problem, V):
     """The objective at V V', V taken as it stands in memory; the regulariser in 60 digits."""
     rows = [[Fraction(v) for v in row] for row in V.tolist()]
+    return objective_of(
+        problem, [[sum((a * b for a, b in zip(v, w, strict=True)), Fraction(0)) for w in rows] for v in rows]
+    )
+
+
+def objective_of(problem, rows: list[list[Fraction]]):
+    """The objective at a kernel, given by its entries; the regulariser in 60 digits."""
 
     def K(i: int, j: int) -> Fraction:
-        return sum((a * b for a, b in zip(rows[i], rows[j], strict=True)), Fraction(0))
+        return rows[i][j]
 
     C = problem.cost.tocoo()
     total = sum(
@@ -217,11 +228,16 @@ def objective(problem, V):
     if R.name != "trace_power" or R.penalty is None:
         return total
     with mpmath.workdps(DIGITS):
-        M = mpmath.matrix(V.T.tolist()) * mpmath.matrix(V.tolist())
-        lam = mpmath.eigsy(M, eigvals_only=True)
         return real(total) + mpmath.mpf(R.penalty) / mpmath.mpf(R.p) * mpmath.fsum(
-            max(v, 0) ** mpmath.mpf(R.p) for v in lam
+            max(v, 0) ** mpmath.mpf(R.p) for v in eigenvalues(rows)
         )
+
+
+def eigenvalues(rows: list[list[Fraction]]) -> list:
+    """The eigenvalues of a symmetric matrix in 60 digits, from below."""
+    with mpmath.workdps(DIGITS):
+        A = mpmath.matrix([[real(v) for v in row] for row in rows])
+        return sorted(mpmath.eigsy((A + A.T) / 2, eigvals_only=True))
 
 
 def values(functional, K) -> list[Fraction]:

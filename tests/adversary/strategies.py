@@ -144,6 +144,7 @@ def equalities(draw, n: int, rng: np.random.Generator):
     kind = draw(
         st.sampled_from(
             ["none"] * 6
+            + ["planted"] * 3
             + [
                 "unit",
                 "unit",
@@ -161,6 +162,9 @@ def equalities(draw, n: int, rng: np.random.Generator):
     every = (np.arange(n), np.arange(n))
     if kind == "none":
         return ()
+    if kind == "planted":  # values that floats hold exactly, of a kernel that is known
+        functional, X = draw(functionals(n)), planted(n)
+        return (nm.Equality(functional, functional.value(X @ X.T)),)
     if kind == "unit":
         return (nm.Equality(nm.Entries(n, every), size),)
     if kind == "one":
@@ -179,6 +183,11 @@ def equalities(draw, n: int, rng: np.random.Generator):
     X = rng.normal(size=(n, draw(st.integers(1, n))))
     made = nm.Equality(f, size * f.value(X @ X.T))
     return (made, made) if kind == "twice" else (made,)
+
+
+def planted(n: int) -> np.ndarray:
+    """A factor of small integers, whose products and sums are exact."""
+    return np.stack([np.arange(n) % 3 - 1, np.arange(n) % 2, 2 - np.arange(n) % 5], axis=1).astype(float)
 
 
 @st.composite
@@ -219,11 +228,33 @@ def points(problem, rng: np.random.Generator):
     n, size = problem.n, 10.0 ** rng.choice([0, 0, 0, -4, -8, 3, 6])
     V = size * rng.normal(size=(n, int(rng.integers(1, n + 1))))
     yield "random", V, "factor"
+    yield "planted", planted(n), "factor"
+    yield "signs", 1.0 - 2 * (rng.random((n, 1)) < 0.5), "factor"
     yield "zero", np.zeros((n, 1)), "factor"
     yield "ones", size * np.ones((n, 1)), "factor"
     K = V @ V.T
     yield "kernel", K, "kernel"
+    R = problem.regularizer
+    if R.row_multipliers or R.bounds:  # on the edge, by what floats know of it
+        over = R.violation(np.linalg.eigvalsh(K), K.diagonal())
+        W = V / np.sqrt(1 + over) if R.bounds else V * (R.b / np.linalg.norm(V, axis=1))[:, None]
+        yield "edge", W, "factor"
     yield "not quite PSD", K - 0.1 * size**2 * np.eye(n), "kernel"
+
+
+def handed_in(V: np.ndarray) -> dict[str, np.ndarray]:
+    """Kernels near a good one (n x n): scaled, shaken, indefinite, and outside a basis."""
+    n, rng = len(V), np.random.default_rng(0)
+    K = V @ V.T
+    K = 0.5 * (K + K.T)
+    top = float(np.linalg.eigvalsh(K)[-1]) or 1.0
+    u = rng.normal(size=(n, 1))
+    E = rng.normal(size=(n, n))
+    out = {f"scaled by {s}": s * K for s in (0.9, 1 - 1e-5, 1 + 1e-9, 1 + 3e-7, 1.01)}
+    out |= {f"shaken by {s}": K + s * top * (E + E.T) for s in (1e-9, 1e-5)}
+    out |= {f"less by {s}": K - s * top * (u @ u.T) / float(u[:, 0] @ u[:, 0]) for s in (1e-8, 1e-6, 0.1)}
+    out |= {f"more by {s}": K + s * top * np.ones((n, n)) for s in (1e-6, 1e-2)}
+    return {"the same": K, "negative": -K, **out}
 
 
 def multipliers(problem, V: np.ndarray, rng: np.random.Generator):

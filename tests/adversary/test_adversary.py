@@ -1,5 +1,6 @@
 """A slice of the adversary; its own command runs for as long as it is given: ``python tests/adversary/run.py``."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
@@ -8,6 +9,7 @@ import pytest
 
 import npkl_models as nm
 from adversary import exact
+from adversary.given import Exact
 from adversary.run import attack
 from adversary.trial import Tally, Trial
 
@@ -65,11 +67,13 @@ def test_exact_values_of_closed_forms():
     assert exact.is_psd([[Fraction(1), Fraction(1)], [Fraction(1), Fraction(1)]])
 
 
-@pytest.mark.parametrize("lie", ["bound", "feasible", "objective"])
+LIES = ("bound", "feasible", "objective", "gap")
+EQUALITY_LIES = ("bound", "gap", "violation", "upper", "no multipliers")
+
+
+@pytest.mark.parametrize("lie", LIES)
 def test_the_trial_sees_a_lie(lie):
     """A certificate with one number changed is found out."""
-    from dataclasses import replace
-
     problem = nm.Problem(np.eye(2), [nm.LossTerm(nm.Entries(2, ([0, 1], [0, 1])), "square", 1.0, 1.0)])
     honest = problem.solve("burer_monteiro").certificate
     tally = Tally()
@@ -79,9 +83,84 @@ def test_the_trial_sees_a_lie(lie):
         "bound": replace(honest, bound=honest.bound + 1e-3),
         "feasible": replace(honest, multipliers=nm.Multipliers((np.full(2, -3.0),))),
         "objective": replace(honest, objective=honest.objective + 1e-3),
+        "gap": replace(honest, gap=-1e-300),
     }
     Trial(problem, tally).judge(lies[lie], lie)
     assert tally.false
+
+
+def cut(n: int = 4) -> nm.Problem:
+    """The relaxation of a cut of a path: a unit diagonal, and an optimum below that of any signs."""
+    C = np.diag(np.full(n - 1, 0.25), 1)
+    C[0, -1] = 0.5
+    return nm.Problem(C + C.T, (), (nm.Equality(nm.Entries(n, (np.arange(n), np.arange(n))), 1.0),))
+
+
+@pytest.mark.parametrize("lie", EQUALITY_LIES)
+def test_the_trial_sees_a_lie_about_the_targets_of_a_point(lie):
+    """Of a point that misses the diagonal, whose own targets are dearer than those of the problem."""
+    problem = cut()
+    best = problem.solve("interior")
+    honest = nm.certify(problem, 1.001 * best.V, best.multipliers, kind="factor")
+    tally = Tally()
+    Trial(problem, tally).judge(honest, "honest")
+    assert not tally.false
+    none = nm.Multipliers((), (np.zeros(4),))
+    lies = {
+        "bound": replace(honest, bound=honest.bound + 1e-9),
+        "gap": replace(honest, gap=honest.objective - honest.bound if honest.objective > honest.bound else 0.0),
+        "violation": replace(honest, violation=0.999 * honest.violation),
+        "upper": replace(honest, upper=honest.objective + 1e-9),
+        "no multipliers": replace(honest, multipliers=none),
+    }
+    Trial(problem, tally).judge(lies[lie], lie)
+    assert tally.false
+
+
+def test_the_trial_sees_a_bound_above_a_kernel_that_floats_hold_exactly():
+    problem = cut()
+    signs = np.array([[1.0], [-1.0], [1.0], [-1.0]])
+    own = Exact(problem, signs)
+    assert own.feasible
+    assert own.violation == 0
+    assert not Exact(problem, np.nextafter(signs, 2)).feasible
+    found, tally = nm.certify(problem, signs), Tally()
+    trial = Trial(problem, tally)
+    trial.judge(found, "signs")
+    assert not tally.false
+    trial.judge(replace(found, bound=problem.objective_of_factor(signs) + 1e-9, repair="trace bound"), "lie")
+    assert len(tally.false) == 1
+
+
+@pytest.mark.parametrize("said", ["OPTIMAL", "agrees"])
+@pytest.mark.parametrize("point", ["missed", "indefinite", "dear"])
+def test_the_trial_sees_praise_of_a_kernel_from_elsewhere(point, said):
+    problem = cut() if point == "missed" else nm.Problem(
+        np.diag([-1.0, 1.0, 1.0]), nm.LossTerm(nm.Entries(3, ([0], [0])), "square", 1.0)
+    )  # fmt: skip
+    best, tally = problem.solve("interior"), Tally()
+    E = np.zeros_like(best.K)
+    E[-1, -1] = 1.0
+    K = best.K + {"missed": 1e-6, "indefinite": -1e-6, "dear": 1e-2}[point] * E
+    status = nm.Status.OPTIMAL if said == "OPTIMAL" else nm.Status.FEASIBLE_POINT
+    lie = replace(best, status=status)
+    Trial(problem, tally).judge_status(lie, point, K, said if said == "agrees" else "", best)
+    assert len(tally.false) == 1
+    Trial(problem, Tally()).judge_status(lie, "the same", best.K, said, best)
+    assert len(tally.false) == 1
+
+
+def test_what_an_indefinite_kernel_owes_is_the_trace_of_the_slack():
+    problem = nm.Problem(2 * np.eye(2), nm.LossTerm(nm.Entries(2, ([0], [1])), "square", 1.0))
+    own = Exact(problem, np.diag([3.0, -0.5]), kernel=True)
+    assert own.indefinite == pytest.approx(1 / 6)
+    y = nm.Multipliers((np.zeros(1),))
+    assert float(own.below(y)) == 2.0
+    rows = nm.Problem(np.eye(2), problem.terms, regularizer=nm.RowNormBound(1.0))
+    out = Exact(rows, np.array([[2.0], [0.5]]))
+    assert float(out.grown) == 2.0
+    assert out.violation == 1.0
+    assert float(out.owed(nm.Multipliers(y.terms, (), np.array([1.0, 3.0])))) == 12.0
 
 
 def test_the_judge_is_exact_where_an_eigenvalue_is_zero():

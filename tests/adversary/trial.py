@@ -14,7 +14,8 @@ import scipy.sparse as sp
 
 import npkl_models as nm
 from adversary import exact
-from adversary.strategies import multipliers, points
+from adversary.given import Exact
+from adversary.strategies import handed_in, multipliers, points
 from npkl_models.linalg import cholesky
 from npkl_models.lowrank.comparisons import compares
 from npkl_models.lowrank.factor.centred_system import restorable
@@ -24,6 +25,10 @@ TIME_LIMIT = 2.0  # seconds that a backend is given
 PATIENCE = 8.0  # and by which it may be late, on a busy machine: a hang is something else
 FACTORISED = ("burer_monteiro", "hybrid")  # backends that factorise a matrix of sensors
 AGREEMENT = 4e-6  # of two objectives that are both certified to 1e-6
+MOST = 40  # kernels that are kept in exact arithmetic
+WORSE = 3e-5  # relative to the size of the problem: an objective so much too high does not agree
+ROUNDED = 1e-12  # shares of a bound or basis, which floats evaluate
+NO_DUAL = ("trace bound",)  # repairs whose bound is less than the dual value of their multipliers by a trace
 
 
 class FalseClaim(AssertionError):
@@ -56,13 +61,13 @@ class Tally:
 
 @dataclass
 class Trial:
-    """What is known of one problem: the highest bound and the lowest objective that were claimed."""
+    """What is known of one problem: the highest bound that was claimed, and kernels in exact arithmetic."""
 
     problem: nm.Problem
     tally: Tally
-    bound: float = -np.inf
-    upper: float = np.inf
+    best: nm.Certificate | None = None
     said: str = ""
+    kernels: list[tuple[str, Exact]] = field(default_factory=list)
 
     def certificates(self, rng: np.random.Generator, rounds: int = 1) -> None:
         """Certify points with multipliers of all kinds."""
@@ -74,7 +79,7 @@ class Trial:
 
     def solves(self) -> None:
         """Every backend that takes the problem."""
-        objectives: dict[str, float] = {}
+        objectives: dict[str, nm.Solution] = {}
         for backend, reason in self.problem.compatible_backends().items():
             if reason is not None:
                 continue
@@ -82,6 +87,8 @@ class Trial:
             if backend in FACTORISED and restorable(self.problem):
                 with mock.patch.object(cholesky, "WORTH", 0):
                     self._solve(backend, objectives, " with CHOLMOD")
+        if objectives:
+            self.elsewhere(min(objectives.values(), key=lambda one: one.certificate.relative_gap))
 
     def _certify(self, name: str, point, kind: str, y) -> None:
         self.tally.counts["certificates"] += 1
@@ -93,9 +100,9 @@ class Trial:
         except Exception as error:  # the adversary's very question
             self.tally.foreign.append(f"certify: {type(error).__name__}: {error}; {name}; {self._words()}")
             return
-        self.judge(found, name)
+        self.judge(found, name, point if kind == "kernel" else None)
 
-    def _solve(self, backend: str, objectives: dict[str, float], how: str = "") -> None:
+    def _solve(self, backend: str, objectives: dict[str, nm.Solution], how: str = "") -> None:
         self.tally.counts["solves"] += 1
         if how:
             self.tally.counts[f"solves{how}"] += 1
@@ -115,53 +122,139 @@ class Trial:
         if seconds > TIME_LIMIT + PATIENCE:
             self.tally.hangs.append(f"{backend}{how}: {seconds:.1f} s; {self._words()}")
         self.tally.counts[f"solves {solution.status}"] += 1
-        if solution.status is nm.Status.INFEASIBLE and np.isfinite(self.upper):
-            self._false(f"{backend}{how} says INFEASIBLE, a kernel of objective {self.upper} is feasible")
-        if solution.status is nm.Status.UNBOUNDED and np.isfinite(self.bound):
-            self._false(f"{backend}{how} says UNBOUNDED, {self.bound} is a bound")
+        met = next((name for name, one in self.kernels if one.feasible), None)
+        if solution.status is nm.Status.INFEASIBLE and met is not None:
+            self._false(f"{backend}{how} says INFEASIBLE, the {met} is feasible")
+        if solution.status is nm.Status.UNBOUNDED and self.best is not None:
+            self._false(f"{backend}{how} says UNBOUNDED, {self.best.bound} is a bound")
         if solution.V is None:
             return
         self.judge(solution.certificate, backend + how)
         if solution.status is nm.Status.OPTIMAL:
-            objectives[backend + how] = solution.objective
-            for other, value in objectives.items():
-                if abs(value - solution.objective) > AGREEMENT * self.problem.size(value, solution.objective):
-                    self._false(
-                        f"{backend}{how} and {other} are both OPTIMAL, {solution.objective} and {value}"
-                    )
+            for other, known in objectives.items():
+                self._compare(backend + how, solution, other, known)
+            objectives[backend + how] = solution
 
-    def judge(self, found: nm.Certificate, name: str) -> None:
-        """The claims of a certificate, against exact arithmetic and against all other claims."""
-        claim = found.bound if found.rigour in ("proved", "probable") else -np.inf
-        if np.isnan(found.bound) or np.isnan(found.objective):
-            self._false(f"{name}: bound {found.bound}, objective {found.objective}")
-        if np.isfinite(claim) and found.repair != "trace bound" and self._rational():
+    def _compare(self, name: str, solution: nm.Solution, other: str, known: nm.Solution) -> None:
+        """Two points that are both OPTIMAL, each for its own targets, which multipliers price."""
+        doubt = AGREEMENT * self.problem.size(known.objective, solution.objective)
+        for point in (solution, known):
+            for part, *nu in zip(
+                Exact(self.problem, point.V).residuals(Exact(self.problem, point.V).rows),
+                *(one.certificate.multipliers.equalities for one in (solution, known)), strict=True,
+            ):  # fmt: skip
+                doubt += sum(float(np.abs(one) @ np.abs(np.array(part, dtype=float))) for one in nu)
+        if abs(known.objective - solution.objective) > doubt:
+            self._false(f"{name} and {other} are both OPTIMAL, {solution.objective} and {known.objective}")
+
+    def elsewhere(self, best: nm.Solution) -> None:
+        """Kernels near an optimal one, handed in: none may be said to be better than it is."""
+        given = handed_in(best.V)
+        try:
+            table = _quietly(lambda: nm.crosscheck(self.problem, [], points={"best": best.V, **given}))
+        except nm.NPKLError:
+            self.tally.counts["points handed in refused"] += 1
+            return
+        except Exception as error:
+            self.tally.foreign.append(f"crosscheck: {type(error).__name__}: {error}; {self._words()}")
+            return
+        verdicts = {row.backend: row.verdict for row in table.rows}
+        for name, K in given.items():
+            if name not in table.solutions:
+                continue
+            self.tally.counts["points handed in"] += 1
+            solution = table.solutions[name]
+            self.judge(solution.certificate, f"{name}, handed in", K)
+            self.judge_status(solution, name, K, verdicts[name], best)
+
+    def judge_status(self, solution: nm.Solution, name: str, K, verdict: str, best: nm.Solution) -> None:
+        """What is said of a kernel from elsewhere, against what it misses and what it costs exactly."""
+        said = [str(solution.status)] if solution.status is nm.Status.OPTIMAL else []
+        said += [verdict] if verdict == "agrees" else []
+        own, most = Exact(self.problem, K, kernel=True), 1e-7 * (1 + 1e-6) + ROUNDED
+        if said and max(own.violation, own.indefinite) > most:
+            what = f"misses a constraint by {own.violation}, PSD by {own.indefinite}"
+            self._false(f"{name}, handed in, is {said}, but {what}")
+        dearer = float(own.objective - exact.real(Exact(self.problem, best.V).objective))
+        if self.problem.equalities or own.grown > 1 or own.off_basis > ROUNDED:
+            return
+        for words, worse in (("OPTIMAL", AGREEMENT), ("agrees", WORSE)):
+            if words in said and dearer > worse * self.problem.size(best.objective):
+                self._false(f"{name}, handed in, is {words}, but its objective is too high by {dearer}")
+
+    def judge(self, found: nm.Certificate, name: str, kernel: np.ndarray | None = None) -> None:
+        """The claims of a certificate of a point, or of a kernel that may not be PSD."""
+        claimed = found.rigour in ("proved", "probable") and np.isfinite(found.bound)
+        if np.isnan([found.bound, found.objective, found.gap, found.violation]).any() or found.gap < 0:
+            self._false(f"{name}: bound {found.bound}, objective {found.objective}, gap {found.gap}")
+        dual = None
+        if claimed and found.repair not in NO_DUAL and self._rational():
             self.tally.counts["bounds checked in exact arithmetic"] += 1
-            true = exact.dual_value(*self._plain(found))
-            if not mpmath.mpf(claim) <= exact.real(true):
+            dual = exact.real(exact.dual_value(self.problem, found.multipliers))
+            if not mpmath.mpf(found.bound) <= dual:
                 self._false(
-                    f"{name}: bound {claim!r} is above the exact {float(true)!r}, repair {found.repair}"
+                    f"{name}: bound {found.bound!r} is above the exact {float(dual)!r}, repair {found.repair}"
                 )
-        if found.feasible:
-            self.tally.counts["feasible points"] += 1
-            true = exact.objective(self.problem, found.point)
-            doubt = found.upper - found.objective
-            if not exact.real(true) <= mpmath.mpf(found.upper) or float(true) < found.objective - doubt:
-                self._false(
-                    f"{name}: objective {found.objective!r} to {found.upper!r}, exactly {float(true)!r}"
-                )
-            self.upper = min(self.upper, found.upper)
-        if claim > self.bound:
-            self.bound, self.said = claim, name
-        if self.bound > self.upper and not (self.bound - self.upper <= 1e-13 * abs(self.upper)):
-            self._false(f"bound {self.bound!r} of {self.said} is above {self.upper!r}, feasible by {name}")
-            self.bound = -np.inf
+        own = Exact(self.problem, found.point)
+        if kernel is not None and found.point_min_eigenvalue < 0:
+            own = Exact(self.problem, np.asarray(kernel), kernel=True)
+        self._judge_point(found, name, own)
+        if dual is not None and np.isfinite(found.gap) and mpmath.isfinite(dual):
+            self._judge_gap(found, name, own, dual)
+        if claimed and (self.best is None or found.bound > self.best.bound):
+            self.best, self.said = found, name
+            for other, one in self.kernels:
+                self._weak_duality(other, one)
+        if not own.kernel and len(self.kernels) < MOST:
+            self.kernels.append((name, own))
+            self._weak_duality(name, own)
+
+    def _judge_point(self, found: nm.Certificate, name: str, own: Exact) -> None:
+        """What the point misses, and its objective where an upper bound is claimed."""
+        counts = self.tally.counts
+        counts["feasible points"] += found.feasible
+        floats = 0.0 if own.grown == 1 and not own.off_basis else ROUNDED * (1 + own.violation)
+        if not found.violation >= own.violation - floats:
+            self._false(f"{name}: violation {found.violation!r}, exactly {own.violation!r}")
+        if found.indefinite < min(own.indefinite, 1.0) * (1 - 1e-6) - ROUNDED:
+            self._false(f"{name}: negative part {found.indefinite!r}, exactly {own.indefinite!r}")
+        if np.isfinite(found.relative_gap) and not found.feasible:
+            self._false(f"{name}: relative gap {found.relative_gap} of a point that is not feasible")
+        if found.upper == np.inf:
+            return
+        counts["upper bounds checked in exact arithmetic"] += 1
+        true = max(exact.real(own.objective), exact.real(own.objective_there))
+        doubt = found.upper - found.objective
+        if not true <= mpmath.mpf(found.upper) or float(own.objective) < found.objective - doubt:
+            self._false(f"{name}: objective {found.objective!r} to {found.upper!r}, exactly {float(true)!r}")
+        met = own.violation <= ROUNDED if not self._rational() else not self.problem.equalities
+        if not met or own.grown > 1 or own.kernel:
+            self._false(f"{name}: an upper bound {found.upper!r} of a point that is not feasible")
+
+    def _judge_gap(self, found: nm.Certificate, name: str, own: Exact, dual) -> None:
+        """The gap against the exact objective and dual value for the targets that the point meets."""
+        self.tally.counts["gaps checked in exact arithmetic"] += 1
+        true = exact.real(own.objective) - dual + own.owed(found.multipliers) + own.below(found.multipliers)
+        if not true <= mpmath.mpf(found.gap):
+            self._false(f"{name}: gap {found.gap!r}, exactly {float(true)!r}, repair {found.repair}")
+
+    def _weak_duality(self, name: str, own: Exact) -> None:
+        """No kernel is below the best bound, once the multipliers price what it misses."""
+        found = self.best
+        moved = found is not None and found.repair not in NO_DUAL and self._rational() and own.grown == 1
+        if found is None or not (moved or own.feasible):
+            return
+        self.tally.counts["kernels against the best bound"] += 1
+        owed = own.owed(found.multipliers) if moved else mpmath.mpf(0)
+        if mpmath.mpf(found.bound) - owed > exact.real(own.objective_there):
+            self._false(
+                f"bound {found.bound!r} of {self.said} is above {float(own.objective_there)!r} of {name}, "
+                f"feasible: {own.feasible}"
+            )
+            self.best = None
 
     def _rational(self) -> bool:
         return face_of(self.problem).whole
-
-    def _plain(self, found: nm.Certificate):
-        return self.problem, found.multipliers
 
     def _false(self, text: str) -> None:
         self.tally.false.append(f"{text}; {self._words()}")
