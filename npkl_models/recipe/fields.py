@@ -219,6 +219,10 @@ class Fields:
     tol: float = _asked(
         1e-6, "stop when the proved relative gap is below TOL", "solver", label="Relative gap", low=0, high=1
     )
+    feasibility: float | None = _asked(
+        None, "largest violation of the constraints, relative to their data, of an optimal point (1e-7)",
+        "solver", metavar="X", low=0, high=1,
+    )  # fmt: skip
     time_limit: float | None = _asked(
         None, "seconds that the solver may take", "solver", label="Seconds at most", metavar="S", low=0,
         special=(Special(PAGE, 60.0, "the user of the page waits for the solution"),),

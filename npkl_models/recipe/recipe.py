@@ -90,7 +90,7 @@ class Recipe(Fields):
 
     def solving(self, *backends: str) -> dict[str, Any]:
         """The keywords of `Problem.solve`, for the recipe's own backend or for the given ones."""
-        given = {"tol": self.tol, "time_limit": self.time_limit, "rigour": self.rigour}
+        given = {name: getattr(self, name) for name in ("tol", "feasibility", "time_limit", "rigour")}
         named = [get_backend(name) for name in backends or (self.backend,) if name != "auto"]
         if self.seed and any("random_state" in backend.option_names for backend in named):
             given["random_state"] = self.seed  # 0 is the default of random_state

@@ -37,6 +37,7 @@ BAD = [
     ("n_basis", "0", "n_basis must be an integer >= 1, got 0"),
     ("tol", "1", "tol must be between 0 and 1, got 1.0"),
     ("tol", "0", "tol must be between 0 and 1, got 0.0"),
+    ("feasibility", "2", "feasibility must be between 0 and 1, got 2.0"),
     ("time_limit", "0", "time_limit must be positive and finite, got 0.0"),
     ("formulation", "pcq", "unknown formulation 'pcq' (did you mean 'pcp'?); known are: colored_mvu"),
     ("loss", "hing", "unknown loss 'hing' (did you mean 'hinge'?); known are: absolute, excess, hinge"),

@@ -21,7 +21,7 @@ RECIPES = [
     Recipe(gamma=2.5, n=30, shift=0.0, cannot=-0.5),
     Recipe(formulation="npkl", loss="hinge", n_basis=8, n=30, backend="burer_monteiro", seed=4),
     Recipe(formulation="npkl", loss="linear", row_norm=1, n=30, rigour="proved"),
-    Recipe(formulation="simple_npkl", loss="square", p=3, bound=12, n=30, tol=1e-7),
+    Recipe(formulation="simple_npkl", loss="square", p=3, bound=12, n=30, tol=1e-7, feasibility=1e-6),
     Recipe(formulation="simple_npkl", penalty=0.5, n=30, time_limit=30),
     Recipe(formulation="hard_pcp", seed=3, n=30),
     Recipe(formulation="reg_pcp", n_basis=6, pairs=1, n=30),

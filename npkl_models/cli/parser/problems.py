@@ -147,5 +147,5 @@ def _add_backends(parser: argparse.ArgumentParser) -> None:
     """Add the options for the backends that are compared."""
     words = f"some of {', '.join(BACKENDS)}, sdp[SCS]; all by default; as printed: {', '.join(PRINTED)}"
     parser.add_argument("--backends", type=lambda text: text.split(","), metavar="A,B", help=words)
-    add_fields(parser, "tol")
+    add_fields(parser, "tol", "feasibility")
     parser.add_argument("--jobs", type=jobs, default=1, help="number of processes")
