@@ -11,7 +11,7 @@ from scipy.sparse.linalg import spsolve
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array
 from npkl_models.linalg.owned import finite, real_array, real_matrix
-from npkl_models.model.graph import check_points, graph_width, knn_affinity, laplacian
+from npkl_models.model.graph import affinity, check_points, graph_width, laplacian
 
 
 def extend(V: Array, affinity: Any, among_new: Any = None, shift: float = 0.0) -> Array:
@@ -100,7 +100,7 @@ def extend_points(
         raise ProblemError(f"steps must be an integer >= 1 or None, got {steps!r}")
     width = graph_width(old, n_neighbors, sigma, metric)
     both = sp.vstack([old, new]) if sp.issparse(old) or sp.issparse(new) else np.concatenate([old, new])
-    S = knn_affinity(both, n_neighbors, width if np.isfinite(width) else "binary", metric)
+    S = affinity(both, n_neighbors, width if np.isfinite(width) else "binary", metric)
     n = V.shape[0]
     L = laplacian(S, shift=shift)[n:]
     across, among = L[:, :n], sp.csc_array(L[:, n:])

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Mask
 from npkl_models.linalg.owned import whole_array
+from npkl_models.model.answers import signs
 from npkl_models.model.pairs import Pairs
 
 STRENGTH = 5.0  # what is known of a rate beforehand counts as so many answers
@@ -82,7 +83,7 @@ def annotated_pairs(n: int, pairs: ArrayLike, answers: ArrayLike, annotator: Arr
     pairs : array_like of int, shape (t, 2)
         The pair of each answer; pairs may be repeated.
     answers : array_like of shape (t,)
-        +1 for must-links and -1 for cannot-links, or booleans, or 1 and 0.
+        +1 for must-links and -1 for cannot-links, or booleans, or 1 and 0, or words such as must and cannot.
     annotator : array_like of shape (t,)
         Who gave each answer: names or numbers.
 
@@ -124,19 +125,6 @@ def annotated_pairs(n: int, pairs: ArrayLike, answers: ArrayLike, annotator: Arr
     both, said = np.stack([code // n, code % n], axis=1), probability >= 0.5
     kept = Pairs(n, both[said], both[~said])
     return AnnotatedPairs(kept, probability[order], must, place[pair], who, names, rates)
-
-
-def signs(answers: ArrayLike) -> Array:
-    """Answers as +1 and -1."""
-    values = np.asarray(answers)
-    if values.dtype.kind == "O" and all(isinstance(one, (bool, np.bool_)) for one in values.ravel()):
-        values = values.astype(bool)
-    if values.ndim == 1 and values.dtype.kind in "biuf":
-        known = values.astype(float)
-        if np.isin(known, (-1.0, 1.0)).all() or np.isin(known, (0.0, 1.0)).all():
-            return np.where(known > 0, 1.0, -1.0)
-    got = f"shape {values.shape}" if values.ndim != 1 else f"{list(dict.fromkeys(values.tolist()))[:5]}"
-    raise ProblemError(f"answers must be +1 and -1, or 1 and 0, or booleans, in one row, got {got}")
 
 
 def _names(annotator: Any) -> tuple[Array, Index]:

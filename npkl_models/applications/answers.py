@@ -13,6 +13,7 @@ from npkl_models.errors import ProblemError
 from npkl_models.formulations.comparisons import differences, number_of_points, read_comparisons
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import generator, whole_array
+from npkl_models.model.answers import signs
 from npkl_models.model.losses import Loss, get_loss
 from npkl_models.model.terms import LossTerm
 
@@ -43,15 +44,9 @@ def read_answers(X: Any, y: ArrayLike | None) -> Answers:
     rows = read_comparisons(X, "comparisons")
     if y is None:
         return Answers(rows, None)
-    said = np.asarray(y)
-    if said.shape != (len(rows),):
-        raise ProblemError(f"y must have an answer for each of {len(rows)} rows, got shape {said.shape}")
-    if said.dtype.kind not in "biuf":
-        raise ProblemError(f"answers must be True and False, or 1, -1 and 0, got {said[:3].tolist()}")
-    sign = np.where(said, 1, -1) if said.dtype.kind == "b" else said
-    if not np.isin(sign, (-1, 0, 1)).all():
-        wrong = sign[~np.isin(sign, (-1, 0, 1))][:3].tolist()
-        raise ProblemError(f"answers must be True and False, or 1, -1 and 0, got {wrong}")
+    sign = signs(y, ties=True)
+    if sign.shape != (len(rows),):
+        raise ProblemError(f"y must have an answer for each of {len(rows)} rows, got shape {sign.shape}")
     other = rows[:, [0, 2, 1]] if rows.shape[1] == 3 else rows[:, [2, 3, 0, 1]]
     ordered, equal = np.where((sign > 0)[:, None], rows, other)[sign != 0], rows[sign == 0]
     if not len(ordered):

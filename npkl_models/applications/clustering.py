@@ -12,6 +12,7 @@ from npkl_models.answer.solution import Solution
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index, Matrix, psd_factor
 from npkl_models.linalg.owned import finite, real_array
+from npkl_models.model.sampling import labelled
 
 NEGLIGIBLE = 1e-7  # axes with a smaller eigenvalue, relative to the largest, are left out of a factor
 
@@ -62,6 +63,7 @@ def kernel_kmeans(
 def cluster_accuracy(labels: ArrayLike, clusters: ArrayLike) -> float:
     """The Rand index, the papers' accuracy: the share of pairs of points on which two partitions agree.
 
+    Points whose label is unknown (-1, None, NaN, NA or empty text) do not count.
     Zhuang, Tsang & Hoi, JMLR 12, 2011, section 7.2 (Hoi, Jin & Lyu 2007; Rand 1971).
 
     Examples
@@ -72,7 +74,11 @@ def cluster_accuracy(labels: ArrayLike, clusters: ArrayLike) -> float:
     """
     from sklearn.metrics import rand_score
 
-    return float(rand_score(np.asarray(labels), np.asarray(clusters)))
+    known, classes = labelled(labels)
+    found = np.asarray(clusters)
+    if found.shape != known.shape:
+        raise ProblemError(f"clusters must have shape {known.shape}, as the labels, got shape {found.shape}")
+    return float(rand_score(classes, found[known]))
 
 
 def as_rows(kernel: Any) -> Array:

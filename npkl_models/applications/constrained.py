@@ -18,6 +18,7 @@ from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Index
 from npkl_models.linalg.compile import Loop
 from npkl_models.linalg.owned import generator
+from npkl_models.model.colouring import broken_by, coloured, in_words, neighbours, of_pairs
 from npkl_models.model.pairs import Pairs
 
 ASSIGN = Loop("npkl_models.applications.assign", "assign", 1.5)
@@ -108,10 +109,9 @@ def constrained_kmeans(
     count, group = pairs.groups()
     gather = membership(group, count)
     weight = np.asarray(gather.sum(axis=1)).ravel()
-    ends = group[pairs.cannot_link] if len(pairs.cannot_link) else np.zeros((0, 2), dtype=np.intp)
-    both = np.concatenate([ends, ends[:, ::-1]])
-    apart = sp.csr_array((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(count, count))
-    groups = _Groups(gather @ V, weight, apart, float(np.sum(np.einsum("ir,ir->i", V, V))))
+    groups = _Groups(
+        gather @ V, weight, _apart(pairs, count, group), float(np.sum(np.einsum("ir,ir->i", V, V)))
+    )
     rng = generator(random_state)
     runs = [_restart(groups, n_clusters, max_iter, rng) for _ in range(max(n_init, 1))]
     broken, inertia, of_groups = min(runs, key=lambda run: run[:2])
@@ -121,6 +121,50 @@ def constrained_kmeans(
         int(np.sum(labels[pairs.cannot_link[:, 0]] == labels[pairs.cannot_link[:, 1]])) if broken else 0
     )
     return Constrained(labels, violated, inertia, len(runs), failed)
+
+
+def keeping(pairs: Pairs, beliefs: Array) -> Index:
+    """The most probable labels (n,) that keep all pairs, by the beliefs (n x k) about each point.
+
+    The groups of must-links are assigned in turn, the most certain one first. If a group finds no free
+    cluster, a search by `npkl_models.model.colouring.coloured` follows.
+
+    Raises
+    ------
+    ProblemError
+        If no k clusters keep the pairs, or none that do were found; the message names the conflict.
+    """
+    k = beliefs.shape[1]
+    found = [message for _, message in of_pairs(pairs, k)]
+    if found:
+        raise ProblemError(f"pairs must be such that {k} clusters can keep them, got: {found[0]}")
+    count, group = pairs.groups()
+    score = np.asarray(membership(group, count) @ np.log(np.maximum(beliefs, np.finfo(float).tiny)))
+    nearest = np.argsort(-score, axis=1, kind="stable")
+    ranked = np.sort(score, axis=1)
+    order = np.argsort(ranked[:, -2] - ranked[:, -1], kind="stable") if k > 1 else np.arange(count)
+    apart = _apart(pairs, count, group)
+    labels, broken = ASSIGN(order, nearest, *_links(apart))
+    if broken:
+        colours, _ = coloured(neighbours(pairs)[0], k, nearest)
+        if colours is None:
+            raise ProblemError(
+                f"pairs must be such that {k} clusters keep them, got a search that is too long; "
+                f"the labels would not keep {in_words(broken_by(labels[group], pairs))}"
+            )
+        labels = np.array(colours, dtype=np.intp)
+    return labels[group]
+
+
+def _apart(pairs: Pairs, count: int, group: Index) -> Any:
+    """The pairs of groups that must not be together, as a sparse matrix."""
+    ends = group[pairs.cannot_link] if len(pairs.cannot_link) else np.zeros((0, 2), dtype=np.intp)
+    both = np.concatenate([ends, ends[:, ::-1]])
+    return sp.csr_array((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(count, count))
+
+
+def _links(apart: Any) -> tuple[Index, Index]:
+    return apart.indptr.astype(np.intp, copy=False), apart.indices.astype(np.intp, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +186,7 @@ def _restart(groups: _Groups, k: int, max_iter: int, rng: np.random.Generator) -
         kmeans_plusplus(means, k, sample_weight=weight, random_state=seed)[0] if k <= len(means) else means
     )
     order = rng.permutation(len(means))
-    links = apart.indptr.astype(np.intp, copy=False), apart.indices.astype(np.intp, copy=False)
+    links = _links(apart)
     old = np.full(len(means), -1)
     for _ in range(max_iter):
         distance = weight[:, None] * np.einsum("kr,kr->k", centres, centres) - 2 * sums @ centres.T

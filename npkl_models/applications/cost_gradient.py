@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Matrix
 from npkl_models.linalg.owned import finite, real_array, real_matrix, real_number
-from npkl_models.model.graph import check_points, knn_affinity
+from npkl_models.model.graph import affinity, check_points
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,7 @@ class CostGradient:
             If the width is not a positive number, or if the points do not fit.
         """
         width, points = real_number(sigma, "sigma"), real_array(check_points(X), "X")
-        S = knn_affinity(points, n_neighbors, width)
+        S = affinity(points, n_neighbors, width)
         slope = self.affinities(S, normalized)
         whole = sp.coo_array(S)
         change = slope.data * whole.data / width**2  # -d S_ij / d (distance^2 / 2), times the derivative

@@ -1,4 +1,4 @@
-"""The papers' measures of the quality of a partition or a metric."""
+"""The papers' measures of the quality of a partition or a metric; points of unknown class do not count."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 from scipy.stats import ttest_rel
 
 from npkl_models.errors import ProblemError, chosen
-from npkl_models.linalg import Array
+from npkl_models.linalg import Index
 from npkl_models.linalg.owned import finite, real_array
+from npkl_models.model.sampling import labelled
 
 
 def weighted_rand_index(labels: ArrayLike, clusters: ArrayLike, drawn_from: str = "clusters") -> float:
@@ -78,9 +79,10 @@ def separation(factor: ArrayLike, labels: ArrayLike) -> float:
     from sklearn.metrics import pairwise_distances_chunked
 
     V = finite(real_array(factor, "a factor"), "a factor")
-    y = np.unique(np.asarray(labels), return_inverse=True)[1].ravel()
-    if V.ndim != 2 or len(V) != y.size:
-        raise ProblemError(f"a factor must have a row for each of the {y.size} labels, got shape {V.shape}")
+    known, y = labelled(labels)
+    if V.ndim != 2 or len(V) != known.size:
+        raise ProblemError(f"a factor must have a row for each of {known.size} labels, got shape {V.shape}")
+    V = V[known]
     counts = np.bincount(y)
     if counts.size < 2 or counts.max() < 2:
         raise ProblemError(
@@ -156,10 +158,12 @@ def compare(first: ArrayLike, second: ArrayLike) -> Comparison:
     )
 
 
-def _pair(labels: ArrayLike, clusters: ArrayLike) -> tuple[Array, Array]:
-    y, c = np.asarray(labels), np.asarray(clusters)
-    if y.ndim != 1 or y.shape != c.shape or y.size < 2:
+def _pair(labels: ArrayLike, clusters: ArrayLike) -> tuple[Index, Index]:
+    known, y = labelled(labels)
+    c = np.asarray(clusters)
+    if np.ndim(labels) != 1 or known.shape != c.shape or y.size < 2:
         raise ProblemError(
-            f"two partitions must be of the same points, at least 2, got {y.shape} and {c.shape}"
+            "two partitions must be of the same points, at least 2 with a label, got "
+            f"{known.shape} and {c.shape}"
         )
-    return y, c
+    return y, c[known]

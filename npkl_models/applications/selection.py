@@ -18,7 +18,7 @@ from npkl_models.errors import ProblemError, SolverError, chosen
 from npkl_models.formulations import pcp
 from npkl_models.linalg import Array, Matrix
 from npkl_models.linalg.owned import Seed
-from npkl_models.model.graph import check_points, laplacian
+from npkl_models.model.graph import affinity, check_points, laplacian
 from npkl_models.model.pairs import Pairs
 from npkl_models.problem import Problem
 from npkl_models.task_cache import Failure, about, place_of, sweep
@@ -55,7 +55,7 @@ class Setting:
     def problem(self, X: ArrayLike, pairs: Pairs, build: Build | None = None) -> Problem:
         """Build the problem of points and pairs with these parameters; `pcp` by default."""
         points = SCALINGS[self.scaling](check_points(X))
-        L = laplacian(points, self.n_neighbors, shift=self.shift)
+        L = laplacian(affinity(points, self.n_neighbors), shift=self.shift)  # the scaling is a choice
         return (build or _pcp)(L, pairs, self.gamma)
 
 
@@ -218,7 +218,7 @@ def select_setting(
     }  # fmt: skip
     place = None
     if folder is not None:  # the folder depends on everything that the scores depend on
-        whole = _pcp(laplacian(check_points(X), 1, shift=1.0), pairs, 1.0)
+        whole = _pcp(laplacian(affinity(X, 1), shift=1.0), pairs, 1.0)
         how = None if grid.build is None else f"{grid.build.__module__}.{grid.build.__qualname__}"
         place = place_of(
             folder, whole, folds=folds, seed=random_state, k=n_clusters, build=how, solving=dict(grid.solving)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from npkl_models.cli.console import say
 from npkl_models.files import saved
 from npkl_models.files.gate import is_there
 from npkl_models.problem import Problem
@@ -38,6 +39,9 @@ def asked(options: argparse.Namespace) -> Asked:
         return _loaded(given)
     recipe = Recipe.from_dict(given)
     made = recipe.made()
+    for words in (made.about, made.scales):
+        if words:
+            say(f"{recipe.data}: {words}")
     return Asked(made.problem, made.title, recipe, made.script.code())
 
 

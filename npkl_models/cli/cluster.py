@@ -14,14 +14,17 @@ from npkl_models.applications.clustering import cluster_accuracy
 from npkl_models.applications.estimators.models import NPKLClustering
 from npkl_models.applications.estimators.noisy import WARNINGS
 from npkl_models.applications.pair_noise import looks, rate
-from npkl_models.applications.selection import SCALINGS
 from npkl_models.cli import output
 from npkl_models.cli.console import say
 from npkl_models.cli.estimated import points
 from npkl_models.data import tables
 from npkl_models.data.datasets import Dataset
 from npkl_models.errors import ProblemError
+from npkl_models.files.atomic import write_text
+from npkl_models.files.gate import gate
 from npkl_models.linalg import Array, Index
+from npkl_models.model.colouring import broken_by, in_words
+from npkl_models.model.diagnosis import diagnose
 from npkl_models.model.pairs import Pairs
 from npkl_models.recipe.recipe import Recipe
 
@@ -32,27 +35,37 @@ def run(options: argparse.Namespace) -> int:
     """Run the command; returns its exit status."""
     output.check(options.out, kinds=(".csv",))
     output.check_picture(options.plot)
-    data, recipe = points(options)
+    data, X, recipe = points(options)
     if not 1 <= options.k <= data.n:
         raise ProblemError(f"--k must be between 1 and n = {data.n}, got {options.k}")
-    model = _fitted(options, recipe, SCALINGS[options.scaling](data.X), data.n)
+    model = _fitted(options, recipe, X, data)
     say(f"{data.name}: {data.n} points, {_said_of(model.pairs_, options)}")
     say(model.solution_.summary())
+    conflicts = diagnose(model.pairs_, options.k) if model.supervised_ else ()
+    for finding in conflicts:
+        say(finding)
     if model.audit_ is not None:
-        say(_suspects(model.audit_, options.noise == "auto"))
+        say(_suspects(model.audit_, options.noise == "auto", bool(conflicts)))
+    broken = broken_by(model.labels_, model.pairs_) if model.supervised_ else []
+    if broken:
+        say(f"the labels do not keep {len(broken)} of {len(model.pairs_)} pairs: {in_words(broken)}")
     if model.annotators_ is not None and model.annotator_rates_ is not None:
         say(_crowd(model.annotators_, model.annotator_rates_))
     say(_found(model.labels_, data, options.k))
     if options.out is not None:
-        output.write_labels(options.out, model.labels_)
+        if data.ids:
+            rows = zip(map(output.cell, data.ids), model.labels_.tolist(), strict=True)
+            write_text(options.out, "\n".join(["row,cluster", *(f"{name},{k}" for name, k in rows), ""]))
+        else:
+            output.write_labels(options.out, model.labels_)
     if options.plot is not None:
         output.write_picture(options.plot, plots.clusters(model.solution_, model.labels_, model.pairs_))
     return output.status_of(model.solution_)
 
 
-def _fitted(options: argparse.Namespace, recipe: Recipe, X: Array, n: int) -> NPKLClustering:
+def _fitted(options: argparse.Namespace, recipe: Recipe, X: Array, data: Dataset) -> NPKLClustering:
     """The estimator with the options of the command, after its fit; warnings are printed in words later."""
-    side = {} if options.links is None else _side(options.links, n)
+    side = {} if options.links is None else _side(options.links, data)
     solving = recipe.solving()
     asked: str = options.noise
     noise: float | str | None = asked if asked == "auto" else None
@@ -63,18 +76,20 @@ def _fitted(options: argparse.Namespace, recipe: Recipe, X: Array, n: int) -> NP
         n_neighbors=recipe.n_neighbors, shift=recipe.shift, backend=recipe.backend, tol=solving.pop("tol"),
         options=solving, random_state=recipe.seed, noise=noise,
     )  # fmt: skip
-    with output.progress(f"{recipe.formulation}, n = {n}"), warnings.catch_warnings():
+    with output.progress(f"{recipe.formulation}, n = {data.n}"), warnings.catch_warnings():
         for kind in WARNINGS:
             warnings.simplefilter("ignore", kind)
         return model.fit(X, **side)
 
 
-def _side(path: str, n: int) -> dict[str, Any]:
-    """The arguments of `fit` from a csv of pairs, with or without annotators."""
-    ends, sign, names = tables.read_answers(path, n)
-    if not names:
-        return {"pairs": tables.read_pairs(path, n)}
-    return {"pairs": ends, "y_pairs": sign, "annotator": names}
+def _side(path: str, data: Dataset) -> dict[str, Any]:
+    """The arguments of `fit` from a csv of pairs, with or without annotators; what was read is printed."""
+    found = tables.read_answers(path, data.n, data.ids)
+    say(found.about)
+    if found.annotator is None:
+        with gate(path, "a csv of pairs"):
+            return {"pairs": found.pairs(data.n)}
+    return {"pairs": found.ends, "y_pairs": found.sign, "annotator": found.annotator}
 
 
 def _number(text: str) -> float:
@@ -84,12 +99,15 @@ def _number(text: str) -> float:
         raise ProblemError(f"--noise must be auto, none or a number, got {text}") from None
 
 
-def _suspects(audit: Audit, estimated: bool) -> str:
+def _suspects(audit: Audit, estimated: bool, conflicts: bool) -> str:
     """What the model of wrong pairs found, in words."""
     found = audit.noise
     assert found is not None
     if estimated and not found.accuses:
-        return f"the {len(audit)} pairs do not contradict each other or the graph"
+        return (
+            "no pair looks more likely wrong than right" if conflicts else
+            f"no contradiction was found among the {len(audit)} pairs, or of these with the graph"
+        )  # fmt: skip
     one, two = found.rates
     rates = f"{one:.2g}" if one == two else f"{one:.2g} within clusters, {two:.2g} between clusters"
     kind = "estimated" if estimated else "given"
@@ -118,6 +136,8 @@ def _found(labels: Index, data: Dataset, k: int) -> str:
     """The sizes of the clusters in words, and their Rand index with the classes, if there are any."""
     sizes = ", ".join(map(str, np.bincount(labels, minlength=k).tolist()))
     line = f"{k} clusters of {sizes} points"
-    if data.y.size != labels.size or data.n < 2:
+    known = int(np.sum(data.y >= 0))
+    if known < 2:
         return line
-    return f"{line}; Rand index with the classes {cluster_accuracy(data.y, labels):.3f}"
+    some = f" of {known} rows" if known < data.n else ""
+    return f"{line}; Rand index with the classes{some} {cluster_accuracy(data.y, labels):.3f}"

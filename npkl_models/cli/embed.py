@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
         for kind in WARNINGS:  # the summary says it
             warnings.simplefilter("ignore", kind)
         model.fit(given.rows, n_points=max(len(given.names), 3))
-    say(f"{options.triplets}: {what}")
+    say(f"{options.triplets}: {what}; {given.header}")
     say(model.solution_.summary())
     say(_found(model, given))
     if options.out is not None:

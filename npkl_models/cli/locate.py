@@ -21,6 +21,7 @@ from npkl_models.files.gate import gate
 from npkl_models.formulations.distances import check_joined
 from npkl_models.formulations.known_distances import Anchors, read_anchors
 from npkl_models.linalg import Array, Index
+from npkl_models.model.mistakes import of_triangles
 
 SHOWN = 8  # names in a line of the answer
 AXES = "xyz"
@@ -58,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
             weights=measured.weight, n_points=n,
         )  # fmt: skip
     again = f"; {measured.repeated} lines repeat another line" if measured.repeated else ""
-    say(f"{options.distances}: {what}{again}")
+    say(f"{options.distances}: {what}{again}; {measured.header}")
     say(model.solution_.summary())
     for line in _found(model, given):
         say(line)
@@ -113,6 +114,7 @@ def _found(model: Localisation, given: Network) -> list[str]:
     out = [
         f"positions are refined by least squares, locally; distances differ by {root:.3g} (root mean square)"
     ]
+    out += [f"{kind}: {words}" for kind, words in of_triangles(*_lengths(given), names)]
     if model.unique_ is not None:
         loose = own[~model.unique_[own]]
         rest = f"; not: {_some(names, loose)}" if loose.size else ""
@@ -131,6 +133,19 @@ def _found(model: Localisation, given: Network) -> list[str]:
     if not known.all():
         out.append(f"no standard deviation, since the distances do not say it: {_some(names, own[~known])}")
     return out
+
+
+def _lengths(given: Network) -> tuple[Index, Index, Array]:
+    """All known distances: those measured, and those between anchors that are not."""
+    i, j, d = given.measured.i, given.measured.j, given.measured.d
+    if given.anchors is None:
+        return i, j, d
+    points, n = given.anchors.points, len(given.measured.names)
+    one, two = np.triu_indices(points.size, k=1)
+    a, b = np.sort(points[np.stack([one, two])], axis=0)
+    new = ~np.isin(a * n + b, i * n + j)
+    apart = np.linalg.norm(given.anchors.positions[one] - given.anchors.positions[two], axis=1)
+    return np.r_[i, a[new]], np.r_[j, b[new]], np.r_[d, apart[new]]
 
 
 def _some(names: tuple[str, ...], which: Index) -> str:

@@ -1,107 +1,166 @@
-"""The cells of a csv: their separator, the header, and the column that names the rows."""
+"""The cells of a csv: pandas reads them; its first line and its bad cells are judged here."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from npkl_models.errors import ProblemError
-from npkl_models.files.gate import gate, text_of
+from npkl_models.files.gate import gate, plain_bytes
 from npkl_models.linalg import Array
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+CHUNK = 2**20  # cells that are converted at a time
 DECIMAL = re.compile(r"^([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)$")  # 1,5 if semicolons separate the cells
 QUOTED = re.compile(r'"[^"]*"')
-MEANT = re.compile(r"[+-]?[\d.,][\d.,eE+-]*.?[\d.,eE+-]*")  # a number with at most one wrong character
-MISSING = {"", "na", "n/a", "nan", "null", "none", "?", "-", ".", "missing"}
+BEGUN = re.compile(r"[+-]?\.?\d")  # a cell that begins like a number: its line is no header
+RULE = "a first line is a header unless one of its cells begins with a digit"
+MISSING = {"", "na", "n/a", "nan", "null", "none", "<na>", "nat", "?", "-", ".", "missing"}
+NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+REMEDIES = (
+    (r"[+-]?[\d.,]+\s*%", "leave the percent sign out"),
+    (r"[+-]?\d{1,3}([,.'\s]\d{3})+([.,]\d+)?", "write the number without separators of thousands"),
+    (r"[+-]?\d*,\d+", "write a point for the decimal comma, or separate the cells by semicolons"),
+    (r"\d{1,4}[-/.:]\d{1,2}([-/.:T ].*)?", "write a date or time as a number, such as days since the first"),
+    (r"[+-]?inf(inity)?|[+-]?\d+(\.\d*)?e\d+", "a number must be finite"),
+    (rf"([^\w\s]\s*{NUMBER}|{NUMBER}\s*[^\W\d_.]+\S*)", "leave the unit out"),
+    (r"true|false|yes|no", "write 1 and 0"),
+)  # fmt: skip
+"""What a cell that is no number looks like, and what to do about it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Cells:
-    """The cells of a file, without blanks around them, in rows of one length.
+    """A table of ``rows`` times ``width`` cells below its header, if it has one.
 
-    Attributes
-    ----------
-    path : Path
-        The file.
-    names : list of str
-        Names of the columns; empty if there is no header.
-    rows : list of list of str
-        The cells.
-    lines : list of int
-        The line of the file, from 1, on which each row ends.
-    first : int
-        Number of the first column in the file, from 1; 2 if a column with names of rows is left out.
+    ``names`` of columns are empty without a header. A header that is one name short, as R writes it, begins
+    with an empty name. Rows and columns are counted from 0, and from 1 in words.
     """
 
     path: Path
+    raw: bytes
+    mark: str
     names: list[str]
-    rows: list[list[str]]
-    lines: list[int]
-    first: int = 1
+    width: int
+    rows: int
+    start: int
 
     @property
-    def width(self) -> int:
-        """Number of columns."""
-        return len(self.rows[0])
+    def columns(self) -> list[str]:
+        """The names of the columns; their numbers in words if they have none."""
+        return [name or f"column {k + 1}" for k, name in enumerate(self.names or [""] * self.width)]
 
-    def where(self, row: int, column: int) -> str:
-        """The place of a cell in words: file, line and column, counted from 1."""
-        return f"{self.path}, line {self.lines[row]}, {self.column(column)}"
+    def texts(self, columns: Sequence[int]) -> DataFrame:
+        """Columns as text without blanks around it."""
+        found = self._read(columns, dtype=str)
+        return found.apply(lambda column: column.astype(object).str.strip())
 
-    def column(self, k: int) -> str:
-        """The place of a column in words: its number in the file, from 1, and its name."""
-        return f"column {k + self.first} ({self.names[k]})" if self.names else f"column {k + self.first}"
-
-    def numbers(self, columns: Sequence[int]) -> Array:
-        """The numbers of the given columns.
+    def numbers(self, columns: Sequence[int], taken: Sequence[str] = ()) -> Array:
+        """Columns of finite numbers, converted in parts, so that a large file needs little memory.
 
         Raises
         ------
         ProblemError
             If a cell holds no number; the message names the first such cell and suggests a remedy.
         """
-        out = np.empty((len(self.rows), len(columns)))
-        for j, k in enumerate(columns):
-            for i, row in enumerate(self.rows):
-                value = number_of(row[k])
-                if value is None:
-                    remedy = self._remedy(i, k)
-                    raise ProblemError(f"{self.where(i, k)}: must be a number, got {row[k][:60]!r}{remedy}")
-                out[i, j] = value
+        out, at = np.empty((self.rows, len(columns))), 0
+        for part in self._read(columns, chunksize=max(CHUNK // self.width, 1)):
+            for j, k in enumerate(columns):
+                found = self.floats(part[k])
+                if not np.isfinite(found).all():
+                    self.refuse(at + int(np.argmin(np.isfinite(found))), k, "must be a number", True)
+                out[at : at + len(part), j] = found
+            at += len(part)
         return out
 
-    def _remedy(self, i: int, k: int) -> str:
-        column = [row[k] for row in self.rows]
-        if is_missing(column[i]):
+    def refuse(self, row: int, k: int, rule: str, remedied: bool = False) -> NoReturn:
+        """Raise the error about a cell, with its place in the file; ``remedied`` adds what to do."""
+        line, cells = next(one for at, one in enumerate(self._below()) if at == row)
+        remedy = self._remedy(row, k, cells[k]) if remedied else ""
+        raise ProblemError(
+            f"{self.path}, line {line}, {self.column(k)}: {rule}, got {cells[k][:60]!r}{remedy}"
+        )
+
+    def line(self, row: int) -> int:
+        """The line of the file, from 1, on which a row ends."""
+        return next(line for at, (line, _) in enumerate(self._below()) if at == row)
+
+    def column(self, k: int) -> str:
+        """The place of a column in words: its number, and its name if it has one."""
+        return f"column {k + 1} ({self.names[k]})" if self.names else f"column {k + 1}"
+
+    def _below(self) -> Iterator[tuple[int, list[str]]]:
+        every = ((line, cells) for line, cells, _ in records(self.raw, self.mark))
+        if self.names:
+            next(every)
+        return every
+
+    def _read(self, columns: Sequence[int], **more: Any) -> Any:
+        import pandas
+
+        stream = io.BytesIO(self.raw)
+        stream.seek(self.start)
+        first = self.raw[self.start : self.start + 2**16]
+        more["decimal"] = "," if self.mark == ";" and re.search(rb"\d,\d", first) else "."
+        return pandas.read_csv(
+            stream, header=None, names=range(self.width), usecols=[*columns], index_col=False,
+            nrows=self.rows, sep=r"\s+" if self.mark == " " else self.mark, skipinitialspace=True,
+            keep_default_na=False, na_values=[], low_memory=False, encoding="utf-8", **more,
+        )  # fmt: skip
+
+    def floats(self, column: Any) -> Array:
+        """A column as floats; NaN for a cell that is no number."""
+        import pandas
+
+        if column.dtype.kind == "b":
+            return np.full(len(column), np.nan)
+        if column.dtype.kind not in "iuf":
+            text = column.astype(object).map(str).str.strip()
+            if self.mark == ";":
+                text = text.str.replace(DECIMAL, r"\1.\2", regex=True)
+            column = pandas.to_numeric(text, errors="coerce")
+        return column.to_numpy(float)
+
+    def _remedy(self, row: int, k: int, cell: str) -> str:
+        column = self.texts([k])[k].tolist()
+        if row == 0 and not self.names and not BEGUN.match(cell) and any(map(BEGUN.match, column)):
+            return f"; {RULE}: begin the names of columns with letters, if these are names"
+        if is_missing(cell):
             count = sum(map(is_missing, column))
             return (
                 f"; {count} of {len(column)} values of this column are missing: fill them in (with its "
                 "median, say), or leave the rows or the column out"
             )
-        if i == 0 and not self.names and any(number_of(cell) is not None for cell in column):
-            return "; most cells of this line are numbers or nearly numbers, so the line is no header"
-        given = [cell for cell in column if not is_missing(cell)]
-        if 2 * sum(number_of(cell) is None for cell in given) >= len(given):
-            label = self.names[k] if self.names else f"{k} (counted from 0)"
-            return (
-                f"; {self.column(k)} holds text: if these are the classes say --labels {label}, else leave "
-                "it out or write its categories as columns of 0 and 1, as pandas.get_dummies does"
-            )
-        return ""
+        for form, words in REMEDIES:
+            if re.fullmatch(form, cell, re.IGNORECASE):
+                return f"; {words}"
+        given = [one for one in column if not is_missing(one)]
+        if 2 * int(np.isnan(self.floats(self.texts([k])[k])).sum()) < len(given):
+            return ""
+        label = self.names[k] if self.names else f"{k} (counted from 0)"
+        kinds = "names of the rows say --ids" if len(set(given)) == self.rows else "the classes say --labels"
+        return (
+            f"; {self.column(k)} holds text: if these are {kinds} {label}, else leave "
+            "it out or write its categories as columns of 0 and 1, as pandas.get_dummies does"
+        )
 
 
-def read_cells(path: Path, row_names: bool = True) -> Cells:
+def read_cells(path: Path, data: frozenset[str] = frozenset(), numbered: bool = False) -> Cells:
     """The cells of a csv; the first line shows whether commas, semicolons, tabs or blanks separate them.
 
-    A file with a name for gzip or bzip2 is unpacked. With ``row_names``, a first column that names the rows
-    is left out. It has no name in the header (as R writes it) or an empty one (as pandas and R write it). An
-    empty last column without a name is left out too.
+    A file with a name for gzip or bzip2 is unpacked. A first line is a header unless one of its cells begins
+    with a digit, or is one of ``data``, words that no header has. If the columns may be ``numbered``, the
+    numbers 0, 1, 2, ... beside a name that does not come again below are a header, too, as pandas writes it.
+    Blank rows at the end and an empty last column without a name are left out.
 
     Raises
     ------
@@ -109,30 +168,44 @@ def read_cells(path: Path, row_names: bool = True) -> Cells:
         If there is no row, or if the rows have different lengths; the message names the lines.
     """
     with gate(path, "a text file with commas"):
-        rows, lines = _parsed(path, text_of(path))
-        if not rows:
+        raw = plain_bytes(path).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        mark = _mark(raw)
+        first = next(records(raw, mark, path), None)
+        if first is None:
             raise ProblemError(f"{path} must have at least one row, got none")
-        names = rows[0] if _is_header(rows) else []
-        rows, lines = (rows[1:], lines[1:]) if names else (rows, lines)
-        if not rows:
-            raise ProblemError(f"{path} must have rows of one length below its header, got none at all")
-        odd = next((k for k, row in enumerate(rows) if len(row) != len(rows[0])), None)
-        if odd is not None:
-            raise ProblemError(
-                f"{path} must have rows of one length, got {len(rows[0])} cells in line {lines[0]} and "
-                f"{len(rows[odd])} in line {lines[odd]}"
-            )
-        return _without_row_names(Cells(path, names, rows, lines), row_names)
+        _refuse_habits(path, *first[:2])
+        others = _beside_counted(first[1]) if numbered else []
+        names = first[1] if others or not is_data(first[1], data) else []
+        width, rows = _shape(path, raw, mark, bool(names))
+        start = first[2] if names else 0
+        if names and len(names) == width - 1:
+            found = Cells(path, raw, mark, ["", *names], width, rows, start)
+            last = found.texts([width - 1])[width - 1]
+            return found if (last != "").any() else Cells(path, raw, mark, [*names, ""], width, rows, start)
+        if names and len(names) != width:
+            _refuse_names(path, names, width)
+        found = Cells(path, raw, mark, names, width, rows, start)
+        again = bool(others) and any((column == names[k]).any() for k, column in found.texts(others).items())
+        return read_cells(path, data) if again else found
+
+
+def _beside_counted(first: Sequence[str]) -> list[int]:
+    """The places of the names in a first line that begins with 0, 1, 2, ...; none if it does not."""
+    begin = int(first[0] == "")
+    count = sum(BEGUN.match(cell) is not None for cell in first)
+    if not count or [*first[begin : begin + count]] != [*map(str, range(count))]:
+        return []
+    return [k for k, cell in enumerate(first) if not BEGUN.match(cell)]
+
+
+def is_data(first: Sequence[str], words: frozenset[str] = frozenset()) -> bool:
+    """Whether a first line is data: one of its cells begins with a digit, or is one of the words."""
+    return any(BEGUN.match(cell) or cell in words for cell in first)
 
 
 def number_of(cell: str) -> float | None:
     """The finite number that a cell holds; None if the cell holds anything else."""
-    try:
-        value = float(cell)
-    except ValueError:
-        return None
-    plain = cell.isascii() and "_" not in cell and abs(value) != np.inf and value == value
-    return value if plain else None
+    return float(cell) if re.fullmatch(NUMBER, cell, re.ASCII) and np.isfinite(float(cell)) else None
 
 
 def is_missing(cell: str) -> bool:
@@ -140,80 +213,73 @@ def is_missing(cell: str) -> bool:
     return cell.lower() in MISSING
 
 
-def _parsed(path: Path, text: str) -> tuple[list[list[str]], list[int]]:
-    """The rows and the line on which each ends, without empty lines and without blank rows at the end."""
-    mark = _mark(text)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, skipinitialspace=True, strict=True)
-    rows, lines = [], []
+def records(raw: bytes, mark: str, path: object = "the file") -> Iterator[tuple[int, list[str], int]]:
+    """The line on which each row ends, its cells, and the number of bytes up to its end; no empty lines."""
+    stream = io.BytesIO(raw)
+    lines = (line.decode() for line in iter(stream.readline, b""))
+    reader = csv.reader(lines, delimiter=mark, skipinitialspace=True, strict=True)
     try:
         for row in reader:
             cells = [cell.strip() for cell in row]
             if mark == " " and cells and not cells[-1]:
                 cells.pop()
             if len(cells) > 1 or (cells and cells[0]):
-                rows.append(cells)
-                lines.append(reader.line_num)
+                yield reader.line_num, cells, stream.tell()
     except csv.Error as error:
         where = f"line {reader.line_num}: {error}"
         raise ProblemError(f"{path} must be a text file with commas: {where}") from None
-    while rows and not any(rows[-1]):
-        rows.pop()
-        lines.pop()
-    if mark == ";":
-        rows = [[DECIMAL.sub(r"\1.\2", cell) for cell in row] for row in rows]
-    return rows, lines
 
 
-def _mark(text: str) -> str:
+def _shape(path: Path, raw: bytes, mark: str, header: bool) -> tuple[int, int]:
+    """The number of columns and of rows below the header, without blank rows at the end."""
+    width = rows = begun = at = 0
+    odd: tuple[int, list[str]] | None = None
+    for line, cells, _ in records(raw, mark, path):
+        if header:
+            header = False
+            continue
+        at += 1
+        width, begun = width or len(cells), begun or line
+        if odd is None and len(cells) != width:
+            odd = line, cells
+        if any(cells):
+            rows = at
+            if odd is not None:
+                _refuse_habits(path, *odd)
+                raise ProblemError(
+                    f"{path} must have rows of one length, got {width} cells in line {begun} and "
+                    f"{len(odd[1])} in line {odd[0]}"
+                )
+    if not rows:
+        raise ProblemError(f"{path} must have rows of one length below its header, got none at all")
+    return width, rows
+
+
+def _mark(raw: bytes) -> str:
     """The separator of the cells (semicolon, comma, tab or blank), from the first line that is not blank."""
-    first = QUOTED.sub("q", next((line for line in text.splitlines() if line.strip()), "")).strip()
+    line = next((line for line in io.BytesIO(raw) if line.strip()), b"").decode()
+    first = QUOTED.sub("q", line).strip()
     if first.count(";") > first.count(","):
         return ";"
     return next((mark for mark in (",", "\t", " ") if mark in first), ",")
 
 
-def _is_header(rows: list[list[str]]) -> bool:
-    """Whether the first row names the columns: few cells are numbers, or pandas has numbered the columns."""
-    given = [cell for cell in rows[0] if cell]
-    if not _names(given):
-        return False
-    if not any(number_of(cell) is not None for cell in given):
-        return True
-    below = rows[1] if len(rows) > 1 else []
-    named = [k for k, cell in enumerate(rows[0]) if cell and number_of(cell) is None]
-    return 2 * sum(k < len(below) and number_of(below[k]) is not None for k in named) > len(named)
-
-
-def _names(given: list[str]) -> bool:
-    """Whether most cells are names, or the numbers among them count columns from 0."""
-    meant = [cell for cell in given if number_of(cell) is not None or MEANT.fullmatch(cell)]
-    counted = [cell for cell in given if cell.isdecimal()] == [str(k) for k in range(len(meant))]
-    return len(meant) < len(given) and (2 * len(meant) < len(given) or counted)
-
-
-def _without_row_names(cells: Cells, wanted: bool) -> Cells:
-    """The cells without row names; an error if the number of names is not the number of columns."""
-    path, names, width = cells.path, cells.names, cells.width
-    if not names:
-        return cells
-    found = _left_out(cells) if wanted else cells
-    if len(found.names) != found.width:
-        hint = "; if the first column names the rows, none may come twice" if len(names) == width - 1 else ""
+def _refuse_habits(path: Path, line: int, cells: Sequence[str]) -> None:
+    """Refuse lines that are neither a header nor data, as some programs write them."""
+    if cells[0].startswith("#"):
         raise ProblemError(
-            f"{path} must have a header with a name for each of the {width} cells of line {cells.lines[0]}, "
-            f"got {len(names)} names{hint}"
+            f"{path}, line {line}: must be a header or data, got a line that begins with '#': delete "
+            "comments, and the '#' before names of columns (numpy writes none with comments='')"
         )
-    return found
+    if re.fullmatch(r"sep=.?", cells[0], re.IGNORECASE):
+        raise ProblemError(
+            f"{path}, line {line}: must be a header or data, got {cells[0]!r}, which only Excel reads: "
+            "delete this line; the separator is found without it"
+        )
 
 
-def _left_out(cells: Cells) -> Cells:
-    """The cells without an empty last column, or without a first column that names the rows."""
-    path, names, rows, lines = cells.path, cells.names, cells.rows, cells.lines
-    shorter, distinct = len(names) == cells.width - 1, len({row[0] for row in rows}) == len(rows)
-    if shorter and not any(row[-1] for row in rows):
-        return Cells(path, names, [row[:-1] for row in rows], lines)
-    if shorter and distinct:
-        return Cells(path, names, [row[1:] for row in rows], lines, first=2)
-    if len(names) == cells.width > 1 and not names[0] and distinct:
-        return Cells(path, names[1:], [row[1:] for row in rows], lines, first=2)
-    return cells
+def _refuse_names(path: Path, names: Sequence[str], width: int) -> NoReturn:
+    raise ProblemError(
+        f"{path} must have a header with a name for each of the {width} columns, got {len(names)} names: "
+        f"{', '.join(names[:9])}; write a name for each column, and quote cells with a separator in them"
+    )

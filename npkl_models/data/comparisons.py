@@ -7,27 +7,34 @@ from pathlib import Path
 
 import numpy as np
 
-from npkl_models.data.cells import Cells, is_missing, read_cells
+from npkl_models.data.cells import is_missing
+from npkl_models.data.named import TRIPLETS, Role, in_order, read_named
 from npkl_models.errors import ProblemError
 from npkl_models.files.gate import gate, is_there
 from npkl_models.linalg import Index
 
-HEADERS = (("i", "j", "k"), ("i", "j", "k", "l"), ("anchor", "near", "far"))
+FOUR = ("i", "j", "k", "l")
+ROLES = (
+    Role("i", TRIPLETS[0]), Role("j", TRIPLETS[1]), Role("k", TRIPLETS[2]), Role("l", "l", False),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:
-    """Comparisons by position, and the names of the objects."""
+    """Comparisons by position, the names of the objects, and what the first line was taken for."""
 
     rows: Index
     names: tuple[str, ...]
+    header: str = ""
 
 
 def read_comparisons_csv(path: str | Path) -> Comparisons:
     """Read comparisons: of three objects in a line, the first is nearer to the second than to the third.
 
     With four columns, the first two objects are nearer to each other than the last two. Objects are names or
-    numbers. A first line i,j,k or i,j,k,l or anchor,near,far is a header. Names that are all whole numbers
+    numbers. A header names the columns: i,j,k or i,j,k,l, or the anchor (or reference), the near (or closer)
+    and the far (or farther) object, in any order. A first line is data if one of its cells begins with a
+    digit, or if it has no such name and one of its cells comes again below. Names that are all whole numbers
     are sorted as numbers, others as text.
 
     Raises
@@ -38,31 +45,13 @@ def read_comparisons_csv(path: str | Path) -> Comparisons:
     path = Path(path)
     if not is_there(path):
         raise ProblemError(f"comparisons must be a csv file, got {path}: there is no such file")
+    found = read_named(path, "a csv of comparisons", ROLES, (FOUR[:3], FOUR))
     with gate(path, "a csv of comparisons"):
-        cells = read_cells(path, row_names=False)
-        if cells.width not in (3, 4):
-            where = f"{path}, line {cells.lines[0]}"
-            raise ProblemError(f"{where}: a comparison must have three or four columns, got {cells.width}")
-        every = _checked(cells)
-        names = in_order({cell for row in every for cell in row})
-        place = {name: at for at, name in enumerate(names)}
-        rows = np.array([[place[cell] for cell in row] for row in every], dtype=np.intp)
-        return Comparisons(rows, names)
-
-
-def in_order(found: set[str]) -> tuple[str, ...]:
-    """Names, sorted as numbers if all are whole numbers, and otherwise as text."""
-    whole = all(cell.isdecimal() for cell in found)
-    return tuple(sorted(found, key=(lambda cell: (int(cell), cell)) if whole else None))
-
-
-def _checked(cells: Cells) -> list[list[str]]:
-    """The rows without a header; an error if a cell is empty."""
-    every, lines = cells.rows, cells.lines
-    if cells.names and tuple(name.lower() for name in cells.names) not in HEADERS:
-        every, lines = [cells.names, *every], [1, *lines]  # names of objects look like a header
-    for line, row in zip(lines, every, strict=True):
-        if any(is_missing(cell) for cell in row):
-            where = f"{cells.path}, line {line}"
-            raise ProblemError(f"{where}: a comparison must name its objects, got an empty cell")
-    return every
+        columns = [found.texts[role] for role in FOUR if role in found.texts]
+        for role, column in zip(FOUR, columns, strict=False):
+            empty = [*map(is_missing, column)]
+            if any(empty):
+                found.refuse(empty.index(True), role, "a comparison must name its objects")
+        names = in_order({cell for column in columns for cell in column})
+        rows = [found.positions(role, names, "an object") for role, _ in zip(FOUR, columns, strict=False)]
+        return Comparisons(np.stack(rows, axis=1), names, found.header)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,9 @@ class DatasetUnavailableError(NPKLError, OSError):
 class Dataset:
     """A data set: points X (n x d), classes y (n,) as integers from 0, and the origin of the data.
 
+    A class of -1 is unknown. A table may have ``ids``, the names of its rows, and ``columns``, those of X;
+    ``about`` says in words which columns are used.
+
     Examples
     --------
     >>> import npkl_models as nm
@@ -53,6 +56,9 @@ class Dataset:
     X: Array
     y: Index
     origin: str
+    ids: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    about: str = ""
 
     @property
     def n(self) -> int:
@@ -71,7 +77,8 @@ class Dataset:
             raise ProblemError(f"n must be between 2 and {self.n}, got {n}")
         chosen = np.sort(generator(random_state).permutation(self.n)[:n])
         y = self.y[chosen] if self.y.size else self.y
-        return Dataset(self.name, self.X[chosen], y, self.origin)
+        ids = tuple(self.ids[k] for k in chosen) if self.ids else ()
+        return replace(self, X=self.X[chosen], y=y, ids=ids)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from npkl_models.data.cells import number_of, read_cells
+from npkl_models.data.cells import read_cells
 from npkl_models.errors import ProblemError
 from npkl_models.files.atomic import write_text
 from npkl_models.files.gate import content, gate, text_of
@@ -41,44 +41,21 @@ def read_csv(path: Path) -> tuple[Array, Index]:
     form, a `ProblemError` names the place.
     """
     with gate(path, "a csv with a header and the label last"):
-        found = _plain(text_of(path))
-        if found is None:
-            cells = read_cells(path, row_names=False)
-            if not cells.names or cells.width < 2:
-                raise ProblemError(f"{path} must have a header and at least two columns, got {cells.width}")
-            X, labels = cells.numbers(range(cells.width - 1)), [row[-1] for row in cells.rows]
-            if any(not label for label in labels):
-                where = cells.where(labels.index(""), cells.width - 1)
-                raise ProblemError(f"{where}: must be a label, got nothing")
-            numbers = [number_of(label) for label in labels]
-            return X, _labels(np.array(labels if None in numbers else numbers))
-        return found[:, :-1].copy(), _labels(found[:, -1])
-
-
-def _plain(text: str) -> Array | None:
-    """The numbers of a file that has a header and numbers only; None for any other file."""
-    head, _, body = text.partition("\n")
-    names = head.split(",")
-    if (
-        len(names) < 2
-        or not text.isascii()
-        or '"' in head
-        or any(number_of(name) is not None for name in names)
-    ):
-        return None
-    if not body.strip():
-        return None
-    try:
-        table = np.loadtxt(io.StringIO(body), delimiter=",", comments=None, ndmin=2)
-    except ValueError:
-        return None
-    return table if table.shape[1] == len(names) and np.isfinite(table).all() else None
-
-
-def _labels(values: Array) -> Index:
-    if values.dtype.kind == "f" and (values == np.floor(values)).all() and (np.abs(values) < 2**53).all():
-        return values.astype(np.intp)
-    return codes(values)
+        cells = read_cells(path)
+        last = cells.width - 1
+        if last < 1 or not cells.names or not cells.names[0]:
+            raise ProblemError(
+                f"{path} must have a header with a name for each of at least two columns, got {cells.width} "
+                f"columns and {sum(map(bool, cells.names))} names"
+            )
+        X, labels = cells.numbers(range(last)), cells.texts([last])[last]
+        if (labels == "").any():
+            cells.refuse(int(np.argmax(labels == "")), last, "must be a label")
+        numbers = cells.floats(labels)
+        if not np.isfinite(numbers).all():
+            return X, codes(labels.to_numpy(str))
+        whole = (numbers == np.floor(numbers)).all() and (np.abs(numbers) < 2**53).all()
+        return X, numbers.astype(np.intp) if whole else codes(numbers)
 
 
 def codes(values: Array) -> Index:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 
-from npkl_models.data.cells import Cells, is_missing, number_of, read_cells
-from npkl_models.data.comparisons import in_order
-from npkl_models.errors import ProblemError, meant
-from npkl_models.files.gate import gate, is_there
+from npkl_models.data.named import FIRST, SECOND, Role, in_order, read_named, two_ends
+from npkl_models.files.gate import gate
 from npkl_models.linalg import Array, Index
 
-LENGTH = re.compile(r"d|.*(dist|length|range).*", re.IGNORECASE)  # the third column of a header
-FIRST = re.compile(r"x_?[01]?|.*(east|lon|coord).*", re.IGNORECASE)  # the second, of anchors
-LOWER = re.compile(r"l|.*(low|least|min).*", re.IGNORECASE)  # the third, of bounds
+WEIGHT = "a weight must be a positive number"
+PAIR = (Role("i", FIRST), Role("j", SECOND))
+LENGTH = (Role("distance", "d|.*(dist|length|range).*"), Role("weight", "weights|confidence", False))
+SENSOR = (
+    Role("sensor", "anchor|name|id|i|node|tag|point|station|beacon"),
+    Role("x", r"[xyz]|x_?\d+|.*(east|north|lon|lat|coord|height|elev|alt).*"),
+)  # fmt: skip
+RANGE = (Role("lower", "l|.*(low|least|min).*"), Role("upper", "u|.*(upper|most|max|large).*"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,8 @@ class Distances:
         Their weights, if the file has a fourth column.
     repeated : int
         Number of lines that say again what another line says.
+    header : str
+        What the first line was taken for, in words.
     """
 
     names: tuple[str, ...]
@@ -43,6 +46,7 @@ class Distances:
     d: Array
     weight: Array | None
     repeated: int
+    header: str = ""
 
 
 def read_distances_csv(path: str | Path) -> Distances:
@@ -59,19 +63,20 @@ def read_distances_csv(path: str | Path) -> Distances:
         the line.
     """
     what = "a csv of distances: two sensors, their distance, and perhaps a weight"
-    cells = _read(path, what, (3, 4), 2, LENGTH)
+    plain = (("i", "j", "distance"), ("i", "j", "distance", "weight"))
+    found = read_named(path, what, (*PAIR, *LENGTH), plain)
     with gate(path, what):
-        names = in_order({cell for row in cells.rows for cell in row[:2]})
-        ends = _ends(cells, names)
-        number = _numbers(cells, 2, "a distance must be a number of at least 0")
-        weight = _numbers(cells, 3, "a weight must be a positive number") if cells.width == 4 else None
+        names = in_order({*found.texts["i"], *found.texts["j"]})
+        ends = two_ends(found, names, "a sensor")
+        number = found.numbers("distance", "a distance must be a number of at least 0")
+        weight = found.numbers("weight", WEIGHT) if "weight" in found.texts else None
         if weight is not None and not (weight > 0).all():
-            _refuse(cells, int(np.argmin(weight > 0)), 3, "a weight must be a positive number")
+            found.refuse(int(np.argmin(weight > 0)), "weight", WEIGHT)
         said = np.stack([number, np.zeros(number.size) if weight is None else weight], axis=1)
-        first = _once(cells, ends, said, "distance")
+        first = found.once(ends, said, "distance", "distance")
         kept = None if weight is None else weight[first]
         i, j = ends[first].T
-        return Distances(names, i, j, number[first], kept, len(ends) - first.size)
+        return Distances(names, i, j, number[first], kept, len(ends) - first.size, found.header)
 
 
 def read_anchors_csv(path: str | Path, names: tuple[str, ...] | None = None) -> tuple[Index, Array]:
@@ -85,22 +90,16 @@ def read_anchors_csv(path: str | Path, names: tuple[str, ...] | None = None) -> 
         If a sensor is unknown or comes twice, or if a coordinate is no number; the message names the line.
     """
     what = "a csv of anchors: a sensor and its coordinates"
-    cells = _read(path, what, range(2, 100), 1, FIRST)
+    found = read_named(path, what, SENSOR, (("sensor", "x"),), names or ())
     with gate(path, what):
-        points = _places(cells, 0, in_order({row[0] for row in cells.rows}) if names is None else names)
-        order = np.argsort(points, kind="stable")
-        again = np.flatnonzero(np.diff(points[order]) == 0)
-        if again.size:
-            one, two = sorted(order[again[0] : again[0] + 2])
-            where = cells.where(int(two), 0)
-            raise ProblemError(
-                f"{where}: an anchor must come once, got {cells.rows[two][0]!r} in line "
-                f"{cells.lines[one]} too"
-            )
-        columns = [
-            _numbers(cells, k, "a coordinate must be a number", least=-np.inf) for k in range(1, cells.width)
-        ]
-        return points, np.stack(columns, axis=1)
+        own = found.texts["sensor"]
+        points = found.positions("sensor", names or in_order({*own}), "a sensor that has a distance")
+        place: dict[str, int] = {}
+        for at, name in enumerate(own):
+            if place.setdefault(name, at) != at:
+                line = found.cells.line(place[name])
+                found.refuse(at, "sensor", f"an anchor must come once, and is in line {line}, too")
+        return points, found.coordinates("x", "a coordinate must be a number")
 
 
 def read_bounds_csv(path: str | Path, names: tuple[str, ...]) -> tuple[Index, Index, Array, Array]:
@@ -116,90 +115,14 @@ def read_bounds_csv(path: str | Path, names: tuple[str, ...]) -> tuple[Index, In
         if two lines differ about a pair; the message names the line.
     """
     what = "a csv of bounds: two sensors, the least and the largest distance"
-    cells = _read(path, what, (4,), 2, LOWER)
+    found = read_named(path, what, (*PAIR, *RANGE), (("i", "j", "lower", "upper"),), names)
     with gate(path, what):
-        ends = _ends(cells, names)
+        ends = two_ends(found, names, "a sensor that has a distance")
         rule = "a bound must be a number of at least 0, or empty"
-        lower, upper = (_numbers(cells, k, rule, empty=value) for k, value in ((2, 0.0), (3, np.inf)))
+        lower, upper = found.numbers("lower", rule, empty=0.0), found.numbers("upper", rule, empty=np.inf)
         wrong = np.flatnonzero(lower > upper)
         if wrong.size:
-            _refuse(cells, int(wrong[0]), 3, f"must be at least the lower bound {lower[wrong[0]]:g}")
-        first = _once(cells, ends, np.stack([lower, upper], axis=1), "bound")
+            found.refuse(int(wrong[0]), "upper", f"must be at least the lower bound {lower[wrong[0]]:g}")
+        first = found.once(ends, np.stack([lower, upper], axis=1), "bound", "lower")
         i, j = ends[first].T
         return i, j, lower[first], upper[first]
-
-
-def _read(
-    path: str | Path, what: str, widths: tuple[int, ...] | range, at: int, head: re.Pattern[str]
-) -> Cells:
-    """The cells below a header; a first line is one if its cell ``at`` is a name as in ``head``."""
-    path = Path(path)
-    if not is_there(path):
-        raise ProblemError(f"{path} must be {what}, got nothing: there is no file of that name")
-    with gate(path, what):
-        cells = read_cells(path, row_names=False)
-        if cells.width not in widths:
-            expected = " or ".join(map(str, widths)) if len(widths) < 3 else f"at least {widths[0]}"
-            where = f"{path}, line {cells.lines[0]}"
-            raise ProblemError(f"{where}: must have {expected} cells, got {cells.width}; expected is {what}")
-        if cells.names and not head.fullmatch(cells.names[at]):  # names of sensors look like a header
-            return Cells(path, [], [cells.names, *cells.rows], [1, *cells.lines])
-        return cells
-
-
-def _numbers(
-    cells: Cells, column: int, rule: str, *, least: float = 0.0, empty: float | None = None
-) -> Array:
-    """A column of numbers of at least ``least``; ``empty`` stands for a missing number."""
-    out = np.empty(len(cells.rows))
-    for at, row in enumerate(cells.rows):
-        cell = row[column]
-        value = number_of(cell)
-        if value is None and empty is not None and (is_missing(cell) or cell.lower() == "inf"):
-            value = np.inf if cell.lower() == "inf" else empty
-        if value is None or value < least:
-            _refuse(cells, at, column, rule)
-        out[at] = value
-    return out
-
-
-def _refuse(cells: Cells, row: int, column: int, rule: str) -> NoReturn:
-    raise ProblemError(f"{cells.where(row, column)}: {rule}, got {cells.rows[row][column][:60]!r}")
-
-
-def _places(cells: Cells, column: int, names: tuple[str, ...]) -> Index:
-    """The positions of a column of sensors."""
-    place = {name: at for at, name in enumerate(names)}
-    for at, row in enumerate(cells.rows):
-        if row[column] not in place:
-            hint = meant(row[column], names)
-            shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-            _refuse(cells, at, column, f"must be a sensor that has a distance{hint}, one of {shown}")
-    return np.array([place[row[column]] for row in cells.rows], dtype=np.intp)
-
-
-def _ends(cells: Cells, names: tuple[str, ...]) -> Index:
-    """The two sensors of each line by position, the smaller first (m, 2)."""
-    for at, row in enumerate(cells.rows):
-        empty = next((k for k in range(2) if not row[k]), None)
-        if empty is not None:
-            _refuse(cells, at, empty, "must be the name of a sensor")
-        if row[0] == row[1]:
-            _refuse(cells, at, 1, "must be another sensor than that before it")
-    ends = np.stack([_places(cells, k, names) for k in range(2)], axis=1)
-    return np.sort(ends, axis=1)
-
-
-def _once(cells: Cells, ends: Index, said: Array, what: str) -> Index:
-    """The first line of each pair, in the order of the file; an error if another line says something else."""
-    _, first, place = np.unique(ends, axis=0, return_index=True, return_inverse=True)
-    own = first[place.ravel()]
-    odd = np.flatnonzero((said != said[own]).any(axis=1))
-    if odd.size:
-        at, one = int(odd[0]), int(own[odd[0]])
-        pair = " and ".join(repr(name) for name in cells.rows[at][:2])
-        raise ProblemError(
-            f"{cells.where(at, 2)}: the {what} of {pair} must be one, got {cells.rows[at][2:]} here and "
-            f"{cells.rows[one][2:]} in line {cells.lines[one]}; give repeated measurements as their mean"
-        )
-    return np.sort(first)

@@ -1,31 +1,50 @@
-"""The user's own data: points from csv, npz or LIBSVM files, pairs from a csv of two to four columns."""
+"""The user's own data: points from csv, npz or LIBSVM files, and pairs from a csv."""
 
 from __future__ import annotations
 
+import csv
+import io
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from npkl_models.data.cells import Cells, is_missing, number_of, read_cells
+from npkl_models.data.cells import is_missing, number_of, read_cells
+from npkl_models.data.columns import about_columns, label_column, place_of, row_names, why_left_out
 from npkl_models.data.datasets import Dataset
-from npkl_models.data.readers import codes, read_libsvm
-from npkl_models.errors import ProblemError, unknown
+from npkl_models.data.named import FIRST, SECOND, Named, Role, read_named
+from npkl_models.data.readers import read_libsvm
+from npkl_models.errors import ProblemError
 from npkl_models.files.arrays import opened
 from npkl_models.files.atomic import write_text
 from npkl_models.files.gate import PACKED, gate, is_there
 from npkl_models.linalg import Array, Index
+from npkl_models.model.answers import KNOWN, WORDS, sign
 from npkl_models.model.pairs import Pairs
+from npkl_models.model.sampling import is_label, labelled
 
 SUFFIXES = (".csv", ".npz", ".libsvm", ".svm")
-KINDS = {
-    "1": 1, "+1": 1, "must": 1, "must-link": 1, "must_link": 1, "ml": 1,
-    "-1": -1, "cannot": -1, "cannot-link": -1, "cannot_link": -1, "cl": -1,
+OTHERS = {
+    ".mat": "load it with scipy.io.loadmat, and write X and y with numpy.savez",
+    ".npy": "write X and y with numpy.savez", ".tsv": "give it a name with .csv; tabs are found",
+    ".txt": "give it a name with .csv; commas, semicolons, tabs and blanks are found",
+    ".data": "give it a name with .csv; commas, semicolons, tabs and blanks are found",
+    ".xlsx": "save the sheet as csv", ".xls": "save the sheet as csv",
+    ".parquet": "read it by pandas, and save it as csv without the index",
 }  # fmt: skip
+"""What to do about files of other kinds."""
 NONE = np.zeros(0, dtype=np.intp)
-POINT = re.compile(r"-?[0-9]{1,18}")
+POINT = re.compile(r"([0-9]{1,18})(\.0*)?")
 HEADER = "i,j,kind"  # the header of a file of pairs
-LABEL_NAMES = ("label", "labels", "class", "target", "y")  # the first of these in a header names the classes
+PAIRS = (
+    Role("i", FIRST), Role("j", SECOND),
+    Role("kind", "answer|label|link|type|constraint|y|sign|match|same|must|must_link|link_type", False),
+    Role("weight", "weights|confidence", False), Role("annotator", "annotators|worker|rater|user|who", False),
+)  # fmt: skip
+ORDERS = (("i", "j"), ("i", "j", "kind"))  # of the columns of a file without a header
 
 
 def is_csv(name: str) -> bool:
@@ -34,28 +53,33 @@ def is_csv(name: str) -> bool:
 
 
 def is_file(name: str) -> bool:
-    """Whether a name is the name of a file, and not of a known data set."""
-    return _suffix(Path(name)) in SUFFIXES
+    """Whether a name is that of a file, and not of a data set: it has a suffix, or there is such a file."""
+    return bool(_suffix(Path(name))) or (bool(name) and is_there(Path(name)))
 
 
-def read_points(path: str | Path, label: str | None = None) -> Dataset:
+def read_points(path: str | Path, label: str | None = None, ids: str | None = None) -> Dataset:
     """Points of a file, and their classes if the file has any.
 
     Parameters
     ----------
     path : str or Path
         ``.csv`` (with commas, semicolons, tabs or blanks, with or without a header; also ``.csv.gz``),
-        ``.npz`` (arrays X and y) or LIBSVM's format. A first column that names the rows is left out. Its
-        name in the header is missing or empty.
+        ``.npz`` (arrays X and y) or LIBSVM's format. The first line of a csv is a header unless one of its
+        cells begins with a digit; but 0, 1, 2, ... beside a name are one, as pandas numbers columns. A
+        column that names or counts the rows is left out: a first column without a name, or one called index
+        or id that counts.
     label : str, optional
-        The column of a csv that holds the classes: its name, or its number from 0 (-1 is the last). A column
-        with names of rows does not count. By default a column called label, labels, class, target or y, if
-        there is one. "none" means that there are no classes.
+        The column of a csv that holds the classes: its name, or its number from 0 (-1 is the last). By
+        default a column called label, labels, class, target or y, if there is one. "none" means that there
+        are no classes. The class of a row is unknown if the cell is -1, or empty, NaN, None or NA.
+    ids : str, optional
+        The column of a csv whose cells name the rows, as ``label`` names a column.
 
     Returns
     -------
     Dataset
-        The data set; ``y`` is empty if the file has no classes.
+        The data set; ``y`` is empty if the file has no classes, and -1 where a class is unknown. Its
+        ``about`` says which columns are used.
 
     Raises
     ------
@@ -63,135 +87,151 @@ def read_points(path: str | Path, label: str | None = None) -> Dataset:
         If the file does not exist or has another format. The message names the place of the defect.
     """
     path = Path(path)
+    suffix = _suffix(path)
+    if suffix not in SUFFIXES:
+        remedy = f"; {OTHERS[suffix]}" if suffix in OTHERS else ""
+        raise ProblemError(f"data must be a file with {', '.join(SUFFIXES)}, got {path}{remedy}")
     if not is_there(path):
         raise ProblemError(f"data must be the name of a set or a file, got {path}: there is no such file")
-    suffix = _suffix(path)
     if suffix == ".npz":
         return _of_arrays(path)
-    if suffix in (".libsvm", ".svm"):
-        return Dataset(path.stem, *read_libsvm(path), str(path))
     if suffix != ".csv":
-        raise ProblemError(f"data must be a file that ends with one of {', '.join(SUFFIXES)}, got {path}")
+        return Dataset(path.stem, *read_libsvm(path), str(path))
     with gate(path, "a table of numbers"):
-        cells = read_cells(path)
-        at = _label_column(cells, label)
-        features = [k for k in range(cells.width) if k != at]
+        cells = read_cells(path, numbered=True)
+        at, key = label_column(cells, label), None if ids is None else place_of(cells, ids, "ids")
+        left = {k: why for k in range(cells.width) if k not in (at, key) and (why := why_left_out(cells, k))}
+        features = [k for k in range(cells.width) if k not in (at, key) and k not in left]
         if not features:
-            raise ProblemError(f"{path} must have a column of numbers beside its classes, got none")
-        y = NONE if at is None else _classes(cells, at)
-        return Dataset(path.stem, cells.numbers(features), y, str(path))
+            raise ProblemError(f"{path} must have a column of numbers beside its classes and names, got none")
+        X = cells.numbers(features)
+        y = NONE if at is None else _classes(cells.texts([at])[at].tolist())
+        names = () if key is None else row_names(cells, key)
+        columns = tuple(cells.columns[k] for k in features)
+        about = about_columns(cells, columns, (at, key), y, left)
+        return Dataset(path.stem, X, y, str(path), names, columns, about)
 
 
-def column_names(path: str | Path, label: str | None = None) -> list[str]:
-    """The names of the columns of a csv that `read_points` takes as points; numbers if there is no header."""
-    cells = read_cells(Path(path))
-    at = _label_column(cells, label)
-    names = cells.names or [cells.column(k) for k in range(cells.width)]
-    return [name for k, name in enumerate(names) if k != at]
-
-
-def write_pairs(path: str | Path, pairs: Pairs) -> None:
-    """Write pairs as a csv that `read_pairs` reads, must-links first.
+def write_pairs(path: str | Path, pairs: Pairs, ids: Sequence[str] = ()) -> None:
+    """Write pairs as a csv that `read_pairs` reads, must-links first; rows are named by ``ids``, if given.
 
     An existing file is replaced only by a complete file. If the new file cannot be written, the existing file
     stays as it was.
     """
     kinds = ("must" if sign > 0 else "cannot" for sign in pairs.sign)
-    lines = (f"{i},{j},{kind}" for i, j, kind in zip(pairs.i.tolist(), pairs.j.tolist(), kinds, strict=True))
-    write_text(path, "\n".join([HEADER, *lines, ""]))
+    ends = ([ids[k] if ids else k for k in end.tolist()] for end in (pairs.i, pairs.j))
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([HEADER.split(","), *zip(*ends, kinds, strict=True)])
+    write_text(path, text.getvalue())
 
 
-def read_pairs(path: str | Path, n: int) -> Pairs:
-    """Read pairs from a csv: two columns with the numbers of the points, from 0, and a third with the kind.
+def read_pairs(path: str | Path, n: int, ids: Sequence[str] = ()) -> Pairs:
+    """Read pairs from a csv with the columns i, j, kind and perhaps weight, as its header names them.
 
-    The third column holds 1, must or ml for a must-link, and -1, cannot or cl for a cannot-link. Without a
-    third column all pairs are must-links. A header is skipped.
+    Rows are named by their numbers from 0, or by ``ids``, if these are given. The kind is a word such as
+    must, same, match, yes, true or 1, or such as cannot, different, distinct, no, false, 0 or -1. Without
+    this column all pairs are must-links. Without a header the columns are i, j and perhaps kind.
 
     Raises
     ------
     ProblemError
         If a line is invalid; the message names the line.
     """
+    found = read_answers(path, n, ids)
     with gate(Path(path), "a csv of pairs"):
-        ends, sign, _ = _answers(path, n, (2, 3))
-        must, cannot = ends[sign > 0], ends[sign < 0]
-        return Pairs(n, must if len(must) else None, cannot if len(cannot) else None)
+        if found.annotator is not None:
+            raise ProblemError(f"{path} must have one answer to each pair, got a column of annotators")
+        return found.pairs(n)
 
 
-def read_answers(path: str | Path, n: int) -> tuple[Index, Index, list[str]]:
-    """Read answers from a csv like that of `read_pairs`; a fourth column has the names of the annotators.
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """Answers about pairs: points (t, 2), +1 or -1 (t,), weights, annotators, and what was read."""
 
-    Returns
-    -------
-    tuple
-        Points of each answer (t, 2), +1 or -1 for each answer (t,), and the names. Pairs may be repeated.
-        Without a fourth column there are no names.
+    ends: Index
+    sign: Array
+    weight: Array | None
+    annotator: list[str] | None
+    about: str
+
+    def pairs(self, n: int) -> Pairs:
+        """The answers as pairs over n points."""
+        must = self.sign > 0
+        weight = None if self.weight is None else np.concatenate([self.weight[must], self.weight[~must]])
+        return Pairs(n, self.ends[must], self.ends[~must], weight)
+
+
+def read_answers(path: str | Path, n: int, ids: Sequence[str] = ()) -> Answered:
+    """Read answers from a csv like that of `read_pairs`; a column of annotators may name who answered.
+
+    Pairs may be repeated.
     """
-    with gate(Path(path), "a csv of pairs"):
-        return _answers(path, n, (2, 3, 4))
-
-
-def _answers(path: str | Path, n: int, widths: tuple[int, ...]) -> tuple[Index, Index, list[str]]:
-    path = Path(path)
-    if not is_there(path):
+    if not is_there(Path(path)):
         raise ProblemError(f"pairs must be a number or a csv file, got {path}: there is no such file")
-    cells = read_cells(path, row_names=False)
-    if cells.width not in widths:
-        where, known = f"{path}, line {cells.lines[0]}", " or ".join(["two", "three", "four"][: len(widths)])
-        known = known.replace(" or ", ", ", len(widths) - 2)
-        raise ProblemError(f"{where}: a pair must have {known} columns, got {cells.width}")
-    rows = [_pair(f"{path}, line {line}", row, n) for line, row in zip(cells.lines, cells.rows, strict=True)]
-    kind, i, j = np.array(rows, dtype=np.intp).reshape(-1, 3).T
-    return np.stack([i, j], axis=1), kind, [row[3] for row in cells.rows if len(row) == 4]
+    with gate(Path(path), "a csv of pairs"):
+        found = read_named(path, "a csv of pairs", PAIRS, ORDERS, ids, frozenset(WORDS))
+        ends = np.stack([_points(found, end, n, ids) for end in ("i", "j")], axis=1)
+        weight = annotator = None
+        if "annotator" in found.texts:
+            annotator = found.texts["annotator"]
+            if any(map(is_missing, annotator)):
+                at = [*map(is_missing, annotator)].index(True)
+                found.refuse(at, "annotator", "must name an annotator")
+        if "weight" in found.texts:
+            weight = found.numbers("weight", "a weight must be a positive number")
+            if not (weight > 0).all():
+                found.refuse(int(np.argmin(weight > 0)), "weight", "a weight must be a positive number")
+        if weight is not None and annotator is not None:
+            raise ProblemError(f"{path} must have a column of weights or of annotators, got both")
+        return Answered(ends, _kinds(found, len(ends)), weight, annotator, f"{path}: {found.header}")
 
 
-def _pair(where: str, row: list[str], n: int) -> tuple[int, int, int]:
-    """The sign of a pair and its points."""
-    kind = KINDS.get(row[2].lower()) if len(row) > 2 else 1
-    if kind is None:
-        known = "1, must, ml, -1, cannot or cl"
-        raise ProblemError(f"{where}: the third column must be {known}, got {row[2][:60]!r}")
-    if not all(POINT.fullmatch(cell) for cell in row[:2]):
-        raise ProblemError(f"{where}: points must be numbers from 0, got {[cell[:60] for cell in row[:2]]}")
-    i, j = (int(cell) for cell in row[:2])
-    if not (0 <= i < n and 0 <= j < n):
-        raise ProblemError(f"{where}: points must be 0 to {n - 1}, got {(i, j)}")
-    return kind, i, j
+def _kinds(found: Named, count: int) -> Array:
+    """The signs of the answers; 0 is a cannot-link, unless the file has -1, too."""
+    if "kind" not in found.texts:
+        return np.ones(count)
+    given = [sign(word) for word in found.texts["kind"]]
+    if None in given:
+        found.refuse(given.index(None), "kind", f"the kind of a pair must be {KNOWN}")
+    if 0 in given and any(word.startswith("-1") for word in found.texts["kind"]):
+        found.refuse(given.index(0), "kind", "cannot-links must be 0 or -1 in the whole file")
+    return np.array([one or -1 for one in given], dtype=float)
 
 
-def _label_column(cells: Cells, label: str | None) -> int | None:
-    names, count = cells.names, cells.width
-    if label == "none":
-        return None
-    if label is None:
-        place = {name.lower(): k for k, name in reversed([*enumerate(names)])}
-        return next((place[name] for name in LABEL_NAMES if name in place), None)
-    if names.count(label) > 1:
-        raise ProblemError(f"labels must name one column of {cells.path}, got {label!r}, the name of several")
-    if label in names:
-        return names.index(label)
-    try:
-        at = int(label)
-    except ValueError:
-        raise unknown(f"column of {cells.path}", label, names) from None
-    if not -count <= at < count:
-        raise ProblemError(f"labels must be a column of {cells.path} from 0 to {count - 1}, got {at}")
-    return at % count
+def _points(found: Named, end: str, n: int, ids: Sequence[str]) -> Index:
+    """The rows that a column names."""
+    if ids:
+        return found.positions(end, ids, "the name of a row")
+    for at, cell in enumerate(found.texts[end]):
+        if not POINT.fullmatch(cell):
+            found.refuse(
+                at, end, "points must be numbers from 0, or names of rows beside --ids COLUMN, the column of "
+                "the points that has these names",
+            )  # fmt: skip
+        if int(cell.split(".")[0]) >= n:
+            found.refuse(at, end, f"points must be 0 to {n - 1}")
+    return np.array([int(cell.split(".")[0]) for cell in found.texts[end]], dtype=np.intp)
 
 
-def _classes(cells: Cells, column: int) -> Index:
-    """The classes of a column, as numbers if all cells are numbers, else as texts; coded from 0."""
-    values = [row[column] for row in cells.rows]
-    for i, value in enumerate(values):
-        if is_missing(value):
-            raise ProblemError(
-                f"{cells.where(i, column)}: must be a class, got {value!r}; leave rows without a class out, "
-                "or give them a class of their own"
-            )
-    numbers = [number_of(value) for value in values]
-    if all(one is not None for one in numbers):
-        return codes(np.array(numbers, dtype=float))
-    return codes(np.array(values))
+def _classes(values: Sequence[Any]) -> Index:
+    """The classes of a column, as numbers if all are numbers, else as texts: from 0, and -1 for none."""
+    given = [value if is_label(value) and not is_missing(str(value)) else None for value in values]
+    numbers = _numbers(given)
+    known, classes = labelled(np.array(given if numbers is None else numbers, dtype=object))
+    y = np.full(len(given), -1, dtype=np.intp)
+    y[known] = classes
+    return y
+
+
+def _numbers(given: Sequence[Any]) -> list[float | None] | None:
+    """The values as numbers, and None for no class; None alone if one of them is no number."""
+    out: list[float | None] = []
+    for value in given:
+        number = number_of(value.strip()) if isinstance(value, str) else value
+        if value is not None and not isinstance(number, (int, float)):
+            return None
+        out.append(float(number) if number is not None and is_label(float(number)) else None)
+    return out
 
 
 def _of_arrays(path: Path) -> Dataset:
@@ -199,18 +239,18 @@ def _of_arrays(path: Path) -> Dataset:
     with opened(path) as file:
         if "X" not in file:
             raise ProblemError(f"{path} must hold an array X (and y), got {sorted(file.names)[:9]}")
-        X = _points(path, file["X"])
+        X = _array(path, file["X"])
         if "y" not in file:
             return Dataset(path.stem, X, NONE, str(path))
         y = file["y"]
         if y.shape != (len(X),) or y.dtype.kind == "c":
             raise ProblemError(f"{path} must hold a class y for each of {len(X)} points, got shape {y.shape}")
-        if y.dtype.kind == "f" and not np.isfinite(y).all():
-            raise ProblemError(f"{path} must hold finite classes y, got NaN or infinity")
-        return Dataset(path.stem, X, codes(y), str(path))
+        if y.dtype.kind == "f" and np.isinf(y).any():
+            raise ProblemError(f"{path} must hold finite classes y, got infinity")
+        return Dataset(path.stem, X, _classes(y.tolist()), str(path))
 
 
-def _points(path: Path, X: Array) -> Array:
+def _array(path: Path, X: Array) -> Array:
     if X.dtype.kind == "c":
         raise ProblemError(f"{path} must hold real numbers, got complex ones")
     if X.dtype.kind not in "fiub" or X.ndim != 2 or not X.size:

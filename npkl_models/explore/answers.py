@@ -175,5 +175,5 @@ def thinned(history: History) -> dict[str, Array]:
 def groups(made: Made, form: Form) -> int:
     """The number of clusters, which is at most the number of points."""
     known = made.labels
-    classes = 0 if known is None else int(np.unique(known).size)
+    classes = 0 if known is None else int(np.unique(known[known >= 0]).size)
     return min(form.clusters or classes or FEW, made.problem.n)

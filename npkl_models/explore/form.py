@@ -112,10 +112,15 @@ def controls() -> list[dict[str, Any]]:
     return [
         {
             "name": one.name, "label": one.label, "part": one.part, "whole": one.whole, "empty": one.empty,
-            "choices": names.get(one.name, list(one.choices)), "default": one.default_in(PAGE),
+            "choices": names.get(one.name, _choices(one)), "default": one.default_in(PAGE),
         }
         for one in SHOWN
     ]  # fmt: skip
+
+
+def _choices(one: Field) -> list[str]:
+    """The choices of a field; an empty one leaves the choice to the formulation."""
+    return ["", *one.choices] if one.choices and "None" in one.kind else list(one.choices)
 
 
 def formulations() -> dict[str, dict[str, Any]]:

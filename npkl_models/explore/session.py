@@ -86,7 +86,9 @@ class Session:
             "title": made.title, "text": explained.text, "latex": explained.latex, "n": made.problem.n,
             "formulas": optimality.formulas(made.problem), "declined": declined, "auto": auto,
             "code": codes.solve_code(made, form), "command": f"{form.command()}\n",
-            "weighted": bool(made.problem.terms), "findings": [str(one) for one in made.problem.diagnose()],
+            "weighted": bool(made.problem.terms), "findings": [
+                *([made.scales] if made.scales else []), *map(str, made.problem.diagnose())
+            ],
         }  # fmt: skip
 
     def run(self, given: Mapping[str, Any], owner: str = "") -> dict[str, Any]:

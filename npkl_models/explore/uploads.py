@@ -17,6 +17,7 @@ from npkl_models.data.tables import read_pairs, read_points
 from npkl_models.errors import NPKLError, ProblemError, chosen
 from npkl_models.explore.requests import MOST_FILE
 from npkl_models.files.atomic import write_bytes
+from npkl_models.model.scales import unscaled
 from npkl_models.recipe.fields import LONGEST, short
 
 LONGEST_NAME = 120  # the largest number of bytes of a file's name
@@ -71,7 +72,10 @@ class Uploads:
 
 def _about_points(path: Path) -> str:
     data = read_points(path)
-    return f"{data.n} points, {data.X.shape[1]} features, {np.unique(data.y).size or 'no'} classes"
+    words = (data.about, unscaled(data.X, data.columns or None))
+    classes = np.unique(data.y[data.y >= 0]).size
+    about = "; ".join(one for one in words if one) or f"{data.X.shape[1]} features"
+    return f"{data.n} points, {classes or 'no'} classes; {about}"
 
 
 def _about_pairs(path: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import json
 import stat
@@ -103,7 +104,12 @@ def most_bytes(size: int) -> int:
 
 
 def text_of(path: Path) -> str:
-    """The text of a file in UTF-8, with or without a byte order mark, packed or not.
+    """The text of a file in UTF-8, with or without a byte order mark, packed or not."""
+    return plain_bytes(path).decode()
+
+
+def plain_bytes(path: Path) -> bytes:
+    """The bytes of a text in UTF-8, packed or not, without a byte order mark.
 
     A `ProblemError` names the line that is no text, or the damage of the packed file.
     """
@@ -114,13 +120,15 @@ def text_of(path: Path) -> str:
         zero = raw.find(b"\0")
         if zero >= 0:
             raise ProblemError(f"{path}, line {_line(raw, zero)}: must be text, got a zero byte")
+        raw = raw.removeprefix(codecs.BOM_UTF8)
         try:
-            return raw.decode("utf-8-sig")
+            raw.isascii() or raw.decode()
         except UnicodeDecodeError as error:
             raise ProblemError(
                 f"{path}, line {_line(raw, error.start)}: must be text in UTF-8, got the byte "
                 f"0x{raw[error.start]:02x}: save the file as UTF-8"
             ) from None
+        return raw
 
 
 def json_of(path: Path) -> Any:

@@ -13,7 +13,7 @@ from npkl_models.linalg import SKEW, Array, Index, Matrix
 from npkl_models.linalg.owned import real_array, real_matrix, whole_array, whole_number
 from npkl_models.model.basis import Basis
 from npkl_models.model.functionals import Entries
-from npkl_models.model.graph import knn_affinity
+from npkl_models.model.graph import affinity
 from npkl_models.model.regularizers import NoRegularizer, TracePower
 from npkl_models.model.terms import LossTerm
 from npkl_models.problem import Problem
@@ -101,7 +101,7 @@ def known_affinities(X: Any, n_neighbors: int = 5) -> tuple[Index, Index, Array]
     >>> i, j, values.round(3)
     (array([0, 1, 2, 0, 1]), array([0, 1, 2, 1, 2]), array([1.   , 1.   , 1.   , 0.607, 0.135]))
     """
-    S = sp.triu(knn_affinity(X, n_neighbors), k=1).tocoo()
+    S = sp.triu(affinity(X, n_neighbors), k=1).tocoo()
     own = np.arange(S.shape[0])
     order = np.lexsort([S.col, S.row])
     ends = (np.concatenate([own, end[order]]) for end in (S.row, S.col))

@@ -49,36 +49,10 @@ def add(a: Twofold, b: Twofold) -> Twofold:
     return _normal(s, t + (a.low + b.low))
 
 
-def minus(a: Twofold) -> Twofold:
-    """-a."""
-    return Twofold(-a.high, -a.low)
-
-
 def multiply(a: Twofold, b: Twofold) -> Twofold:
     """a b."""
     p, e = exact_product(a.high, b.high)
     return _normal(p, e + (a.high * b.low + a.low * b.high))
-
-
-def matmul(A: Array, X: Twofold) -> Twofold:
-    """A X for A (n x k) of floating-point numbers and X (k x r), summed column by column of A.
-
-    The error of an entry is at most 2 k ``ROUNDOFF`` times the entry of |A| |X|.
-    """
-    shape = (A.shape[0], X.high.shape[1])
-    total = Twofold(np.zeros(shape), np.zeros(shape))
-    for k in range(A.shape[1]):
-        row = Twofold(X.high[None, k], X.low[None, k])
-        total = add(total, multiply(twofold(A[:, k, None]), row))
-    return total
-
-
-def total(x: Twofold) -> Twofold:
-    """Sums over the last axis, k numbers each; the error is at most k ``ROUNDOFF`` times the sum of |x|."""
-    out = Twofold(x.high[..., 0], x.low[..., 0])
-    for k in range(1, x.high.shape[-1]):
-        out = add(out, Twofold(x.high[..., k], x.low[..., k]))
-    return out
 
 
 def _normal(s: Array, t: Array) -> Twofold:

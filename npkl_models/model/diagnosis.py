@@ -9,9 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from npkl_models.linalg import Array, Index
+from npkl_models.model.colouring import of_pairs
 from npkl_models.model.functionals import Entries
 from npkl_models.model.mistakes import of_comparisons, of_distances
-from npkl_models.model.pairs import components
+from npkl_models.model.pairs import Pairs, components
 from npkl_models.model.statement import Statement
 from npkl_models.proof.bounds import min_eigenvalue
 
@@ -31,11 +32,14 @@ class Finding:
         return f"{self.kind}: {self.message}"
 
 
-def diagnose(problem: Statement) -> tuple[Finding, ...]:
+def diagnose(problem: Statement | Pairs, n_clusters: int | None = None) -> tuple[Finding, ...]:
     """Find contradictions, disconnected graphs, unboundedness and bad scaling; an empty tuple means none.
 
-    Problems of comparisons and of measured distances are judged in their own words.
+    Problems of comparisons and of measured distances are judged in their own words. Of pairs, contradictions
+    are found, and whether ``n_clusters`` clusters cannot keep them.
     """
+    if isinstance(problem, Pairs):
+        return tuple(Finding(kind, message) for kind, message in of_pairs(problem, n_clusters))
     own = OWN.get(problem.name)
     if own is not None:
         told = tuple(Finding(kind, message) for kind, message in own(problem))

@@ -16,6 +16,7 @@ from npkl_models.errors import ProblemError
 from npkl_models.linalg import SKEW, UNIT, Array, Matrix, without_diagonal
 from npkl_models.linalg.owned import finite, real_matrix, real_number, whole_number
 from npkl_models.model.neighbors import nearest_neighbors
+from npkl_models.model.scales import warn_of_scales
 
 WIDTH_NEIGHBORS = 10
 LARGEST = 1e150  # largest coordinate of a point
@@ -69,6 +70,11 @@ def knn_affinity(
     ProblemError
         If X is not finite, ``n_neighbors`` is out of range, or the width is not positive.
 
+    Warns
+    -----
+    UnscaledWarning
+        If a few features with large numbers decide the distances (`npkl_models.model.scales.unscaled`).
+
     Examples
     --------
     >>> import npkl_models as nm
@@ -78,6 +84,16 @@ def knn_affinity(
            [0.607, 0.   , 0.135],
            [0.   , 0.135, 0.   ]])
     """
+    warn_of_scales(X, metric)
+    return affinity(X, n_neighbors, sigma, metric, search, progress, mutual, cache_dir)
+
+
+def affinity(
+    X: Any, n_neighbors: int = 5, sigma: float | str = "auto", metric: str = "euclidean",
+    search: str = "auto", progress: bool | None = None, mutual: bool = False,
+    cache_dir: str | Path | None = None,
+) -> Matrix:  # fmt: skip
+    """`knn_affinity` without its warning, for callers who say themselves what is wrong with the scales."""
     X = check_points(X)
     n = X.shape[0]
     n_neighbors = whole_number(n_neighbors, "n_neighbors", 1)
@@ -153,6 +169,11 @@ def laplacian(
     scipy.sparse.csr_array of shape (n, n)
         The Laplacian.
 
+    Warns
+    -----
+    UnscaledWarning
+        If X_or_affinity are points of which a few features decide the distances, as in `knn_affinity`.
+
     Examples
     --------
     >>> import npkl_models as nm
@@ -166,7 +187,8 @@ def laplacian(
     if square or (isinstance(metric, str) and metric == "precomputed"):
         S = _check_affinity(given)
     else:
-        S = knn_affinity(given, n_neighbors, sigma, metric, search, progress)
+        warn_of_scales(given, metric)
+        S = affinity(given, n_neighbors, sigma, metric, search, progress)
     shift = real_number(shift, "shift")
     if not (np.isfinite(shift) and shift >= 0):
         raise ProblemError(f"shift must be a finite number >= 0, got {shift}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -83,7 +83,7 @@ def of_distances(problem: Statement) -> Iterator[Said]:
             else f"fewer than two distances at {few.size} of {sensors} points: {named}; a point with one may "
             "turn around its neighbour",
         )
-    yield from _triangles(i, j, np.sqrt(np.maximum(measured.target, 0.0)), problem.n)
+    yield from of_triangles(i, j, np.sqrt(np.maximum(measured.target, 0.0)), range(problem.n))
 
 
 def _joined(f: Functional) -> Index:
@@ -150,8 +150,9 @@ def _compared(f: Functional) -> tuple[Index, Index] | None:
     return (near, far) if plain else None
 
 
-def _triangles(i: Index, j: Index, d: Array, n: int) -> Iterator[Said]:
-    """Distances that are longer than a way of two other distances."""
+def of_triangles(i: Index, j: Index, d: Array, names: Sequence[object]) -> Iterator[Said]:
+    """Distances that are longer than a way of two other distances, in the names of the points."""
+    n = len(names)
     D = sp.csr_array((np.tile(np.maximum(d, 1e-300), 2), (np.r_[i, j], np.r_[j, i])), shape=(n, n))
     degree = np.diff(D.indptr)
     row = np.repeat(np.arange(n), degree)
@@ -178,7 +179,8 @@ def _triangles(i: Index, j: Index, d: Array, n: int) -> Iterator[Said]:
             k = int(np.argmax(excess / np.maximum(way, 1e-300)))
             worst = float(excess[k] / way[k])
             example = (
-                f"{a[k]} and {b[k]} are {direct[k]:.4g} apart, and by {by[k]} the way is {way[k]:.4g}, "
+                f"{names[a[k]]} and {names[b[k]]} are {direct[k]:.4g} apart, and by {names[by[k]]} the way "
+                f"is {way[k]:.4g}, "
                 f"shorter by {excess[k]:.2g} ({excess[k] / direct[k]:.1%})"
             )
         start = int(own[-1]) + 1

@@ -25,6 +25,7 @@ from npkl_models.linalg.owned import (
     whole_array,
     whole_number,
 )
+from npkl_models.model.answers import signs
 from npkl_models.model.sampling import labelled, pairs_per_class, uniform_pairs
 
 
@@ -95,7 +96,7 @@ class Pairs(Owner):
     def from_labels(cls, y: ArrayLike, n_must: int, n_cannot: int, random_state: Seed = None) -> Pairs:
         """Draw distinct pairs uniformly: must-links within a class, cannot-links across classes.
 
-        The labels -1, None and NaN mark points of unknown class, as in scikit-learn; these get no pair.
+        The labels -1, None, NaN, NA and empty text mark points of unknown class, which get no pair.
 
         Raises
         ------
@@ -110,7 +111,7 @@ class Pairs(Owner):
     def per_class(cls, y: ArrayLike, n_must: int, n_cannot: int, random_state: Seed = None) -> Pairs:
         """Draw ``n_must`` must-links in each class and ``n_cannot`` cannot-links between every two classes.
 
-        The labels -1, None and NaN mark points of unknown class, as in scikit-learn; these get no pair.
+        The labels -1, None, NaN, NA and empty text mark points of unknown class, which get no pair.
 
         Raises
         ------
@@ -131,23 +132,20 @@ class Pairs(Owner):
 
     @classmethod
     def from_arrays(cls, pairs: ArrayLike, y: ArrayLike, n: int) -> Pairs:
-        """Make pairs from (m, 2) indices and signs y: must-links +1 or True, cannot-links -1, 0 or False.
+        """Make pairs from (m, 2) indices and answers y: +1, True, "must" or "same", and -1, 0, "cannot" ...
 
         Raises
         ------
         ProblemError
             If a shape or a value is wrong, or if y has both -1 and 0.
         """
-        table = whole_array(pairs, "pairs of shape (m, 2)")
-        flags = all(isinstance(one, (bool, np.bool_)) for one in np.asarray(y, dtype=object).ravel())
-        sign = real_array(np.asarray(y, dtype=float) if flags else y, "y").ravel()
-        known = any(np.isin(sign, values).all() for values in ((-1, 1), (0, 1)))
-        if table.ndim != 2 or table.shape != (sign.size, 2) or not known:
+        table, sign = whole_array(pairs, "pairs of shape (m, 2)"), signs(y, "y")
+        if table.ndim != 2 or table.shape != (sign.size, 2):
             raise ProblemError(
-                "pairs must have shape (m, 2) and y must hold m values +1 or -1 (or True and False, or 1 "
-                f"and 0), got shapes {table.shape} and {sign.shape}, values {np.unique(sign)[:5].tolist()}"
+                "pairs must have shape (m, 2) and y must hold m answers, got shapes "
+                f"{table.shape} and {sign.shape}"
             )
-        return cls(n, table[sign == 1], table[sign < 1])
+        return cls(n, table[sign > 0], table[sign < 0])
 
     def __len__(self) -> int:
         return len(self.must_link) + len(self.cannot_link)

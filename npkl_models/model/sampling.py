@@ -14,6 +14,7 @@ from npkl_models.errors import ProblemError
 from npkl_models.linalg import Index, Mask
 from npkl_models.linalg.owned import whole_number
 
+UNLABELLED = frozenset(("", "-1", "-1.0", "NA", "N/A", "<NA>", "NaN", "nan", "NaT", "None"))
 ENUMERATE = 2_000_000  # most pairs of points for which candidates may be listed
 
 
@@ -83,7 +84,8 @@ def _distinct(
     size = whole_number(size, f"number of {name} pairs", 0)
     if size > available:
         raise ProblemError(
-            f"number of {name} pairs must be between 0 and the {available} that exist, got {size}"
+            f"number of {name} pairs must be between 0 and the {available} that exist, got {size}; "
+            "only points with a label have pairs, and -1 is no label"
         )
     if n * (n - 1) // 2 <= ENUMERATE and 4 * size > available:
         pairs = keep(np.stack(np.triu_indices(n, k=1), axis=1))
@@ -108,10 +110,11 @@ def labelled(y: ArrayLike) -> tuple[Mask, Index]:
         given = np.asarray(y, dtype=object).ravel()
     except ValueError:
         raise ProblemError("labels must be a list with the class of each point, got a ragged list") from None
-    known = np.array([_is_label(value) for value in given.tolist()], dtype=bool)
+    known = np.array([is_label(value) for value in given.tolist()], dtype=bool)
     if not known.any():
         raise ProblemError(
-            "labels must name the class of at least one point, got none (-1, None and NaN are no label)"
+            "labels must name the class of at least one point, got none (-1, None, NaN, NA and empty text "
+            "are no label)"
         )
     try:
         kept = np.array(given[known].tolist())
@@ -121,6 +124,8 @@ def labelled(y: ArrayLike) -> tuple[Mask, Index]:
     return known, classes
 
 
-def _is_label(value: Any) -> bool:
-    """Whether a value is a label: not -1, None or NaN."""
-    return value is not None and value == value and not (not isinstance(value, str) and value == -1)
+def is_label(value: Any) -> bool:
+    """Whether a value is a label: not -1, None, NaN, NA or an empty text, nor a text of one of these."""
+    if isinstance(value, str):
+        return value.strip() not in UNLABELLED
+    return value is not None and str(value) not in UNLABELLED

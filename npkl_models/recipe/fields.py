@@ -134,6 +134,10 @@ class Fields:
         None, "the column of a csv that holds the classes: its name, its number, or none", "data",
         metavar="COLUMN", of=("csv",),
     )  # fmt: skip
+    ids: str | None = _asked(
+        None, "the column of a csv that names the rows, as a file of pairs then does", "data",
+        metavar="COLUMN", of=("csv",),
+    )  # fmt: skip
     data_home: str | None = _asked(
         None, f"the folder of data sets; the default is ${FOLDER_VARIABLE}", "data", metavar="DIR",
         of=("set",),
@@ -153,7 +157,7 @@ class Fields:
     )  # fmt: skip
     pairs: float | str = _asked(
         0.6, "SHARE: draw SHARE times n must-links, and as many cannot-links, from the classes; FILE: a csv "
-        "of pairs with two row numbers that begin at 0, then must or cannot (or 1 or -1)", "pairs",
+        "of pairs: two row numbers that begin at 0, or names as --ids has them, then must or cannot", "pairs",
         label="Each kind, × n", metavar="SHARE|FILE", low=0, of=("pairs",),
     )  # fmt: skip
     comparisons: str | None = _asked(
@@ -173,9 +177,9 @@ class Fields:
     formulation: str = _asked(
         "pcp", "the problem to solve", "problem", label="Formulation", choices=FORMULATIONS
     )
-    loss: str = _asked(
-        "squared_hinge", "loss of the pairs, for a formulation with a choice", "problem", label="Loss",
-        choices=LOSSES, of=("loss",),
+    loss: str | None = _asked(
+        None, "loss, for a formulation with a choice; the formulation's own by default", "problem",
+        label="Loss", empty="its own", choices=LOSSES, of=("loss",),
     )  # fmt: skip
     gamma: float = _asked(
         1.0, "weight of the pairs (C of simple_npkl)", "problem", label="Weight γ (or C)", low=0,

@@ -14,10 +14,11 @@ from npkl_models.formulations import FORMULATIONS
 from npkl_models.formulations.comparisons import ordinal_answers
 from npkl_models.formulations.completion import known_affinities
 from npkl_models.formulations.known_distances import Anchors, neighbor_distances, read_anchors
-from npkl_models.linalg import Index
+from npkl_models.linalg import Index, Matrix
 from npkl_models.model.eigenbasis import eigenbasis
-from npkl_models.model.graph import knn_affinity, laplacian
+from npkl_models.model.graph import affinity, laplacian
 from npkl_models.model.pairs import Pairs
+from npkl_models.model.scales import unscaled
 from npkl_models.problem import Problem
 from npkl_models.recipe.fields import FIELDS, Fields
 from npkl_models.recipe.names import BASIS
@@ -32,7 +33,8 @@ Change = Callable[[Script, Shown], Shown]
 class Made:
     """A problem, the classes of its points or None, the script that made it, and a title.
 
-    Sensors have ``names`` if they come from a file, and ``anchors`` if positions of some are known.
+    Sensors have ``names`` if they come from a file, and ``anchors`` if positions of some are known; ``about``
+    says what of a table is used, and ``scales`` what is wrong with the scales of its columns.
     """
 
     problem: Problem
@@ -41,6 +43,8 @@ class Made:
     title: str
     anchors: Anchors | None = None
     names: tuple[str, ...] | None = None
+    about: str = ""
+    scales: str = ""
 
 
 def make(asked: Fields, files: Mapping[str, Path], change: Change | None = None) -> Made:
@@ -62,7 +66,7 @@ def make(asked: Fields, files: Mapping[str, Path], change: Change | None = None)
     def graph() -> Shown:
         if "L" not in made:
             made["L"] = script.do(
-                "L", laplacian, "nm.laplacian", points, asked.n_neighbors, shift=asked.shift
+                "L", quiet_laplacian, "nm.laplacian", points, asked.n_neighbors, shift=asked.shift
             )
         return made["L"]
 
@@ -75,7 +79,7 @@ def make(asked: Fields, files: Mapping[str, Path], change: Change | None = None)
         "X": lambda: points, "L": graph, "pairs": pairs,
         "basis": lambda: script.do("basis", eigenbasis, "nm.eigenbasis", graph(), size),
         "W": lambda: script.do(
-            "W", knn_affinity, "nm.knn_affinity", points, asked.n_neighbors, sigma="binary"
+            "W", affinity, "nm.knn_affinity", points, asked.n_neighbors, sigma="binary"
         ),
         "observed": lambda: _observed(script, points, asked),
         "comparisons": lambda: _comparisons(script, points, n, asked),
@@ -93,13 +97,22 @@ def make(asked: Fields, files: Mapping[str, Path], change: Change | None = None)
     y, title = data.value.y, f"{data.value.name}, {n} points ({origin})"
     known = value_of(by_name.get("anchors"))
     anchors = None if known is None else read_anchors(known, n)
-    return Made(problem.value, y if y.size else None, script, title, anchors)
+    labels = y if (y >= 0).any() else None
+    scales = unscaled(data.value.X, data.value.columns or None)
+    return Made(problem.value, labels, script, title, anchors, about=data.value.about, scales=scales)
+
+
+def quiet_laplacian(X: Any, n_neighbors: int, shift: float) -> Matrix:
+    """The Laplacian of points without the warning about their scales, which `Made.scales` has."""
+    return laplacian(affinity(X, n_neighbors), shift=shift)
 
 
 def _data(script: Script, asked: Fields, files: Mapping[str, Path]) -> Shown:
     if tables.is_file(asked.data):
         path = _file(script, asked.data, files.get("data"))
-        data = script.do("data", tables.read_points, "tables.read_points", path, label=asked.labels)
+        data = script.do(
+            "data", tables.read_points, "tables.read_points", path, label=asked.labels, ids=asked.ids
+        )
     else:
         data = script.do("data", datasets.load, "nm.datasets.load", asked.data, data_home=asked.data_home)
     if asked.n is not None and asked.n != data.value.n:
@@ -114,7 +127,9 @@ def _pairs(script: Script, asked: Fields, data: Shown, files: Mapping[str, Path]
         if asked.n is not None:
             raise ProblemError("n must not be given with a file of pairs between all points, got both")
         path = _file(script, str(share), files.get("pairs"))
-        return script.do("pairs", tables.read_pairs, "tables.read_pairs", path, Shown(n, f"{data.text}.n"))
+        ids = Shown(data.value.ids, f"{data.text}.ids") if data.value.ids else None
+        size = Shown(n, f"{data.text}.n")
+        return script.do("pairs", tables.read_pairs, "tables.read_pairs", path, size, ids=ids)
     if share >= n:
         raise ProblemError(f"pairs must be a share of the points below n = {n}, or a file, got {share:g}")
     count, classes = round(share * n), _classes(data, "pairs")
@@ -137,7 +152,7 @@ def _comparisons(script: Script, points: Shown, n: int, asked: Fields) -> Shown:
 
 
 def _classes(data: Shown, what: str) -> Shown:
-    if not data.value.y.size:
+    if not (data.value.y >= 0).any():
         raise ProblemError(
             f"{what} must be given for {data.value.name}, which has no classes to take them from: "
             "name the column with the classes, or a file of pairs"
@@ -160,6 +175,8 @@ def _arguments(
         if key == "basis" and one.default is None:
             continue  # a recipe has no graph for an optional basis
         value = makers[key]() if key in makers else getattr(asked, key)
+        if value is None and one.default is not inspect.Parameter.empty:
+            continue  # the formulation's own default
         if one.default is inspect.Parameter.empty:
             given.append(value)
         elif value_of(value) != one.default:

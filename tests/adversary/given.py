@@ -86,14 +86,19 @@ class Exact:
             return 0.0
         A = fractions(self.point)
         B = self.there if self.kernel else product(self.projection, A)
-        away = sum((a - b) ** 2 for row, other in zip(A, B, strict=True) for a, b in zip(row, other, strict=True))
+        away = sum(
+            (a - b) ** 2 for row, other in zip(A, B, strict=True) for a, b in zip(row, other, strict=True)
+        )
         return float(mpmath.sqrt(exact.real(away / sum(a * a for row in A for a in row))))
 
     def residuals(self, rows: Rows) -> list[list[Fraction]]:
         """The values at the equalities minus the values that they ask for."""
         K = lambda i, j: rows[i][j]  # noqa: E731
         return [
-            [z - Fraction(b) for z, b in zip(exact.values(part.functional, K), part.value.tolist(), strict=True)]
+            [
+                z - Fraction(b)
+                for z, b in zip(exact.values(part.functional, K), part.value.tolist(), strict=True)
+            ]
             for part in self.problem.equalities
         ]
 

@@ -108,7 +108,9 @@ def test_the_trial_sees_a_lie_about_the_targets_of_a_point(lie):
     none = nm.Multipliers((), (np.zeros(4),))
     lies = {
         "bound": replace(honest, bound=honest.bound + 1e-9),
-        "gap": replace(honest, gap=honest.objective - honest.bound if honest.objective > honest.bound else 0.0),
+        "gap": replace(
+            honest, gap=honest.objective - honest.bound if honest.objective > honest.bound else 0.0
+        ),
         "violation": replace(honest, violation=0.999 * honest.violation),
         "upper": replace(honest, upper=honest.objective + 1e-9),
         "no multipliers": replace(honest, multipliers=none),

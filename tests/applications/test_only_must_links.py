@@ -39,6 +39,7 @@ def test_features_keep_their_rank():
     assert near.min() < 0.5  # not one place
 
 
+@pytest.mark.filterwarnings("ignore:the labels do not keep")
 def test_a_crowd_that_agrees_on_nothing_is_not_believed():
     pairs = nm.Pairs.from_labels(WINE.y, 40, 40, random_state=0)
     ends = np.stack([pairs.i, pairs.j], axis=1)

@@ -154,7 +154,7 @@ POINTS = """a,b,kind
 5.2,5.1,z
 5.3,5.2,z
 """
-PAIRS = """i,j,what
+PAIRS = """i,j,kind
 0,1,must
 4,5,must
 0,4,cannot
@@ -340,10 +340,10 @@ def test_what_is_wrong_with_a_file_is_said(content, arguments, words, tmp_path, 
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("0,1,maybe\n", "line 1: the third column must be"),
+        ("0,1,maybe\n", "line 1, column 3: the kind of a pair must be must, same,"),
         ("0,99,1\n", "points must be 0 to 7"),
-        ("i,j\na,b\n", "line 2: points must be numbers"),
-        ("0\n", "two or three columns"),
+        ("i,j\na,b\n", "line 2, column 1 (i): points must be numbers from 0, or names of rows beside --ids"),
+        ("0\n", "without a header the columns must be i,j or i,j,kind, got 1 cells"),
     ],
 )
 def test_what_is_wrong_with_pairs_is_said(content, words, files, tmp_path, capsys):

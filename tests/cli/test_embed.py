@@ -43,8 +43,8 @@ def test_numbers_keep_their_order_and_headers_are_optional(answers):
 
 
 @pytest.mark.parametrize(("text", "words"), [
-    ("a,b\nb,a\n", "three or four columns, got 2"),
-    ("a,b,c\na,,c\n", "line 2: a comparison must name its objects"),
+    ("a,b\nb,a\n", "must be i,j,k or i,j,k,l, got 2 cells"),
+    ("a,b,c\na,,c\n", "line 2, column 2: a comparison must name its objects"),
     ("i,j,k\n", "below its header"),
     ("a,b,b\na,b,c\n", "two distances of different points"),
 ])  # fmt: skip

@@ -109,15 +109,15 @@ def test_a_file_keeps_its_weights_and_either_order(network):
 @pytest.mark.parametrize(("text", "words"), [
     ("", "d.csv must have at least one row"),
     ("i,j,distance\n", "below its header"),
-    ("a,b\nb,c\n", "d.csv, line 2: must have 3 or 4 cells, got 2; expected is a csv of distances"),
+    ("a,b\nb,c\n", "d.csv, line 1: a header must name the columns of a csv of distances"),
     ("a,b,1\nb,c,1,2\n", "3 cells in line 1 and 4 in line 2"),
     ("i,j,distance\na,b,1\nb,c,-2\n", "d.csv, line 3, column 3 (distance): a distance must be a number of at least 0, got '-2'"),
     ("a,b,1\nb,c,nan\n", "d.csv, line 2, column 3: a distance must be a number of at least 0, got 'nan'"),
     ("a,b,1\nb,c,inf\n", "line 2, column 3: a distance must be a number"),
-    ("a,b,far\nb,c,1\n", "line 1, column 3: a distance must be a number of at least 0, got 'far'"),
+    ("a,b,far\nb,c,1\n", "line 1: a header must name the columns of a csv of distances: two sensors, their distance, and perhaps a weight, got the unknown column 'far'"),
     ("a,b,1\nb,,1\n", "line 2, column 2: must be the name of a sensor, got ''"),
     ("a,b,1\nb,b,1\n", "line 2, column 2: must be another sensor than that before it, got 'b'"),
-    ("a,b,1\nb,c,2\nb,a,3\n", "line 3, column 3: the distance of 'b' and 'a' must be one, got ['3'] here and ['1'] in line 1"),
+    ("a,b,1\nb,c,2\nb,a,3\n", "line 3, column 3: the distance of 'b' and 'a' must be one (repeated measurements are given as their mean), not '1' in line 1"),
     ("a,b,1,0\nb,c,2,1\n", "line 1, column 4: a weight must be a positive number, got '0'"),
     ("a,b,1\nc,d,1\ne,c,1\n", "join all sensors to each other by distances or upper bounds, got 2 of 5 sensors that could move without limit: a, b"),
 ])  # fmt: skip
@@ -132,10 +132,10 @@ ANCHORS = "node 24,0,0\nnode 25,1,0\nnode 26,0,1\n"
 @pytest.mark.parametrize(("text", "words"), [
     ("", "a.csv must have at least one row"),
     (ANCHORS + "node 99,1,1\n", "a.csv, line 4, column 1: must be a sensor that has a distance (did you mean 'node"),
-    (ANCHORS + "node 25,1,1\n", "line 4, column 1: an anchor must come once, got 'node 25' in line 2 too"),
+    (ANCHORS + "node 25,1,1\n", "line 4, column 1: an anchor must come once, and is in line 2, too, got 'node 25'"),
     (ANCHORS + "node 27,1,east\n", "line 4, column 3: a coordinate must be a number, got 'east'"),
     (ANCHORS + "node 27,1\n", "3 cells in line 1 and 2 in line 4"),
-    ("24\n", "line 1: must have at least 2 cells, got 1; expected is a csv of anchors"),
+    ("24\n", "line 1: without a header the columns must be sensor,x, got 1 cells; expected is a csv of anchors"),
     ("node 24,0,0\nnode 25,1,1\nnode 26,2,2\n", "a.csv must be a csv of anchors in general position"),
 ])  # fmt: skip
 def test_mistakes_in_anchors_are_named(network, capsys, text, words):
@@ -144,7 +144,7 @@ def test_mistakes_in_anchors_are_named(network, capsys, text, words):
 
 
 @pytest.mark.parametrize(("text", "words"), [
-    ("node 00,node 01,1\n", "b.csv, line 1: must have 4 cells, got 3; expected is a csv of bounds"),
+    ("node 00,node 01,1\n", "b.csv, line 1: without a header the columns must be i,j,lower,upper, got 3 cells; expected is a csv of bounds"),
     ("node 00,node 01,2,1\n", "line 1, column 4: must be at least the lower bound 2, got '1'"),
     ("node 00,node 01,-2,1\n", "line 1, column 3: a bound must be a number of at least 0, or empty, got '-2'"),
     ("i,j,lower,upper\nnode 00,nod 01,0,1\n", "line 2, column 2 (j): must be a sensor that has a distance (did you mean"),

@@ -9,6 +9,8 @@ from problems import side_information
 import npkl_models as nm
 from npkl_models.conic.runner import ConicRun, Outcome
 
+pytestmark = pytest.mark.filterwarnings("ignore::npkl_models.model.scales.UnscaledWarning")  # raw on purpose
+
 
 @pytest.mark.parametrize("p", [2.5])
 @pytest.mark.parametrize("loss", nm.LOSSES)

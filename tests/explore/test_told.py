@@ -161,7 +161,7 @@ def test_findings_are_in_the_words_of_the_problem(session):
 
 
 @pytest.mark.parametrize(("kind", "text", "words"), [
-    ("comparisons", "a,b\nc,d\n", "comparisons.csv, line 2: a comparison must have three or four columns"),
+    ("comparisons", "a,b\nc,d\n", "comparisons.csv, line 1: a header must name the columns of a csv of comparisons, got the unknown column 'a'"),
     ("distances", "a,b,-1\n", "distances.csv, line 1, column 3: a distance must be a number of at least 0"),
     ("anchors", "a,0,x\n", "anchors.csv, line 1, column 3: a coordinate must be a number"),
     ("triples", "a,b,c\n", "unknown kind of file 'triples'"),

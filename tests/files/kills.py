@@ -54,7 +54,7 @@ def kill(kind: str, kills: int, seed: int = 0) -> Count:
     count, drawn = Count(), random.Random(seed)
     with tempfile.TemporaryDirectory() as place:
         target = Path(place) / f"{kind}.npz"
-        X = [[float(k), float(k * k % 17)] for k in range(POINTS)]
+        X = [[k / 20, float(k * k % 17)] for k in range(POINTS)]
         problem = nm.pcp(nm.laplacian(X, 5, shift=0.1), nm.Pairs(POINTS, [(0, 1), (3, 4)], [(2, 300)]))
         thing = problem.solve("bcd", max_iter=20) if kind == "solution" else problem
         thing.save(target)

@@ -17,8 +17,28 @@ import numpy as np
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 WHOLE = re.compile(r"-?\d+", re.ASCII)
 LABELS = ("label", "labels", "class", "target", "y")
-KINDS = {"1": 1, "+1": 1, "must": 1, "must-link": 1, "must_link": 1, "ml": 1}
-KINDS |= {"-1": -1, "cannot": -1, "cannot-link": -1, "cannot_link": -1, "cl": -1}
+KINDS = dict.fromkeys(
+    ["1", "+1", "1.0", "must", "must-link", "must_link", "ml", "same", "match", "yes", "y", "true"], 1
+)
+KINDS |= dict.fromkeys(
+    [
+        "-1",
+        "-1.0",
+        "0",
+        "0.0",
+        "-0.0",
+        "cannot",
+        "cannot-link",
+        "cannot_link",
+        "cl",
+        "different",
+        "distinct",
+        "no",
+        "n",
+        "false",
+    ],
+    -1,
+)
 LARGEST = 50_000_000  # numbers of a table
 
 
@@ -71,7 +91,7 @@ def table(data: bytes) -> Any:
 def labelled(data: bytes) -> Any:
     """Points and labels of a csv whose label is last."""
     rows = _rows(data)
-    if len(rows) < 2 or _meant(rows[0]):
+    if len(rows) < 2 or _begun(rows[0]):
         return None
     if len(rows[0]) == len(rows[1]) - 1 and not any(row[-1] for row in rows[1:]):
         rows = [rows[0], *(row[:-1] for row in rows[1:])]
@@ -87,9 +107,18 @@ def labelled(data: bytes) -> Any:
 
 
 def _tables(rows: list[list[str]], header: bool) -> Any:
-    if header and (not rows or _meant(rows[0])):
+    if header == (not rows or _begun(rows[0])) and not (rows and _counted(rows[0])):
         return
     names, rows = (rows[0], rows[1:]) if header else (None, rows)
+    while (
+        names
+        and len(names) > 1
+        and not names[-1]
+        and rows
+        and len({len(names), *map(len, rows)}) == 1
+        and not any(row[-1] for row in rows)
+    ):
+        names, rows = names[:-1], [row[:-1] for row in rows]
     if not rows or len({len(row) for row in rows}) > 1:
         return
     distinct = len({row[0] for row in rows}) == len(rows)
@@ -110,15 +139,25 @@ def _tables(rows: list[list[str]], header: bool) -> Any:
     if at is None:
         yield X, np.zeros(0)
         return
-    given = _numbers([[row[at]] for row in rows])
-    yield X, _codes(np.array([row[at] for row in rows]) if given is None else given[:, 0])
+    cells = [row[at] for row in rows]
+    known = [k for k, cell in enumerate(cells) if not _none(cell) and cell not in ("-1", "-1.0")]
+    given = _numbers([[cells[k]] for k in known])
+    if given is not None:
+        known = [k for k, one in zip(known, given[:, 0], strict=True) if one != -1]
+        given = given[given[:, 0] != -1]
+    y = np.full(len(rows), -1)
+    if known:
+        y[known] = _codes(np.array([cells[k] for k in known]) if given is None else given[:, 0])
+        yield X, y
 
 
 def _rows(data: bytes) -> list[list[str]]:
     text = data.decode("utf-8-sig")
     if "\0" in text:
         return []
-    first = re.sub(r'"[^"]*"', "q", next((line for line in text.splitlines() if line.strip()), "")).strip()
+    first = re.sub(
+        r'"[^"]*"', "q", next((line for line in re.split("\r\n|\r|\n", text) if line.strip()), "")
+    ).strip()
     mark = ";" if first.count(";") > first.count(",") else ","
     mark = mark if mark in first else "\t" if "\t" in first else " " if " " in first else mark
     limit = csv.field_size_limit(2**30)  # the readers have a limit of their own
@@ -137,6 +176,18 @@ def _rows(data: bytes) -> list[list[str]]:
             [re.sub(r"^([+-]?\d*),(\d+([eE][+-]?\d+)?)$", r"\1.\2", cell) for cell in row] for row in rows
         ]
     return rows
+
+
+def _begun(row: list[str]) -> bool:
+    """Whether a cell of a row begins with a digit, so that the row is none of names."""
+    return any(re.match(r"[+-]?\.?\d", cell) for cell in row)
+
+
+def _counted(row: list[str]) -> bool:
+    """Whether a row begins with 0, 1, 2, ... as pandas numbers columns, and has a name, too."""
+    rest = row[row[:1] == [""] :]
+    count = sum(_begun([cell]) for cell in row)
+    return 0 < count < len(row) and rest[:count] == [str(k) for k in range(count)]
 
 
 def _meant(row: list[str]) -> bool:
@@ -190,12 +241,31 @@ def libsvm(data: bytes, width: int | None = None) -> Any:
 def pairs(data: bytes, n: int = 6) -> Any:
     """Pairs of a csv, as a set of (i, j, sign)."""
     rows = _rows(data)
-    rows = rows if rows and _meant(rows[0]) else rows[1:]
+    header = (
+        []
+        if not rows or _begun(rows[0]) or (rows[0][-1].lower() in KINDS and "i" not in rows[0])
+        else rows[0]
+    )
+    rows = rows[1:] if header else rows
+    order = [name.lower() for name in header]
+    if (
+        header
+        and "i" in order
+        and "j" in order
+        and len(order) == len({*order}) == len(rows[0] if rows else order)
+    ):
+        third = [k for k, name in enumerate(order) if name not in ("i", "j")]
+        rows = [
+            [row[k] for k in (order.index("i"), order.index("j"), *third)]
+            for row in rows
+            if len(row) == len(order)
+        ]
     if not rows or len({len(row) for row in rows}) > 1 or len(rows[0]) not in (2, 3):
         return None
     out = set()
     for i, j, *kind in rows:
         sign = KINDS.get(kind[0].lower()) if kind else 1
+        i, j = (cell.removesuffix(".0") for cell in (i, j))
         if (
             sign is None
             or not WHOLE.fullmatch(i)

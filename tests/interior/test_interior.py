@@ -13,6 +13,8 @@ from npkl_models.interior.steps import longest, ratio
 from npkl_models.interior.values import values_of
 from npkl_models.model.conjugates import Box
 
+pytestmark = pytest.mark.filterwarnings("ignore::npkl_models.model.scales.UnscaledWarning")  # raw on purpose
+
 TAKEN = [
     kind
     for kind in KINDS

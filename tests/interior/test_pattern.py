@@ -10,6 +10,8 @@ from npkl_models.interior.pattern import Pattern
 from npkl_models.interior.values import values_of
 from npkl_models.model.incidence import Incidence
 
+pytestmark = pytest.mark.filterwarnings("ignore::npkl_models.model.scales.UnscaledWarning")  # raw on purpose
+
 N, ALL = 6, np.arange(6)
 COST = np.diag([2.0, 3, 4, 5, 6, 7]) - 0.3
 HINGE = nm.LossTerm(nm.Entries(N, ([0, 2], [1, 3])), "hinge", [1.0, -1.0], [2.0, 0.5])

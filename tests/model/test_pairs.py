@@ -95,8 +95,22 @@ def test_from_arrays_is_the_same():
     pairs = nm.Pairs.from_arrays([[0, 1], [2, 3]], [1, -1], 4)
     assert pairs.must_link.tolist() == [[0, 1]]
     assert pairs.cannot_link.tolist() == [[2, 3]]
-    with pytest.raises(nm.ProblemError, match=r"\+1 or -1"):
+    for words in (
+        ["same", "different"],
+        ["Yes", "NO"],
+        [True, False],
+        [1, 0],
+        np.array([1.0, -1.0]),
+        ["1", "-1"],
+    ):
+        again = nm.Pairs.from_arrays([[0, 1], [2, 3]], words, 4)
+        assert (again.must_link.tolist(), again.cannot_link.tolist()) == ([[0, 1]], [[2, 3]])
+    with pytest.raises(nm.ProblemError, match=r"y must be must, same, .*, got \['2'\]"):
         nm.Pairs.from_arrays([[0, 1]], [2], 4)
+    with pytest.raises(nm.ProblemError, match="0 or -1 for cannot-links, got both"):
+        nm.Pairs.from_arrays([[0, 1], [1, 2]], [0, -1], 4)
+    with pytest.raises(nm.ProblemError, match="y must be in one row, got shape"):
+        nm.Pairs.from_arrays([[0, 1]], [[1]], 4)
 
 
 def test_closure_and_conflicts():

@@ -5,6 +5,8 @@ from problems import PAPER_SETS, SEPARABLE, build, side_information
 
 import npkl_models as nm
 
+pytestmark = pytest.mark.filterwarnings("ignore::npkl_models.model.scales.UnscaledWarning")  # raw on purpose
+
 PROBLEMS = ("pcp", "npkl:square", "npkl:hinge", "npkl:squared_hinge", "row:linear")
 OWN_GAP = {
     "pcp": 1e-6,

@@ -148,7 +148,7 @@ def test_files_that_are_no_points_take_no_fields_of_points(told):
 def test_every_formulation_is_in_a_round_trip():
     assert {recipe.formulation for recipe in RECIPES} == set(FORMULATIONS)
     differing = {name for recipe in RECIPES for name in recipe.differing}
-    assert differing >= set(FIELDS) - {"labels", "data_home", "comparisons", "distances"}
+    assert differing >= set(FIELDS) - {"labels", "ids", "data_home", "comparisons", "distances"}
 
 
 def test_the_parameters_of_every_formulation_are_known():
@@ -178,7 +178,7 @@ def test_a_formulation_that_needs_more_says_what(monkeypatch):
 
 
 BUILDERS = {
-    "gamma": nm.pcp, "loss": nm.npkl, "p": nm.simple_npkl, "bound": nm.simple_npkl, "penalty": nm.simple_npkl, "row_norm": nm.npkl,
+    "gamma": nm.pcp, "p": nm.simple_npkl, "bound": nm.simple_npkl, "penalty": nm.simple_npkl, "row_norm": nm.npkl,
     "cannot": nm.pcp, "nu": nm.reg_mvu, "n_neighbors": nm.knn_affinity,
 }  # fmt: skip
 
@@ -227,4 +227,18 @@ def test_idle_fields_are_refused(given):
 def test_an_idle_field_is_refused_from_python():
     with pytest.raises(nm.ProblemError, match="the fields of pcp on iris must be among .* got loss, p"):
         Recipe(loss="hinge", p=3)
-    assert Recipe(loss="squared_hinge") == Recipe()
+    with pytest.raises(nm.ProblemError, match="got loss"):
+        Recipe(loss="squared_hinge")
+
+
+@pytest.mark.parametrize("name", FORMULATIONS)
+def test_an_option_that_is_not_said_is_never_refused(name):
+    """Each formulation takes its own defaults; nothing but its name and small data are said."""
+    data = (
+        {"data": "swiss_roll", "n": 60}
+        if name in ("locally_rigid", "conformal_eigenmaps", "reg_mvu")
+        else {"n": 20}
+    )
+    recipe = Recipe(formulation=name, **data)
+    assert recipe.problem().n == data["n"]
+    assert "loss=" not in recipe.made().script.code()

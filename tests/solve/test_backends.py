@@ -9,6 +9,8 @@ from problems import KINDS, build, side_information
 import npkl_models as nm
 from npkl_models.routes import backends
 
+pytestmark = pytest.mark.filterwarnings("ignore::npkl_models.model.scales.UnscaledWarning")  # raw on purpose
+
 REGISTRY = backends()
 
 LOWRANK = [name for name, backend in REGISTRY.items() if backend.family == "lowrank"]

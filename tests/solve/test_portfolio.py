@@ -11,6 +11,8 @@ from npkl_models.solve.candidates import candidates, first_of
 from npkl_models.solve.cost import Cost
 from npkl_models.solve.portfolio import AUTO
 
+pytestmark = pytest.mark.filterwarnings("ignore::npkl_models.model.scales.UnscaledWarning")  # raw on purpose
+
 
 def hard():
     """A problem on which descent on the rows crawls."""

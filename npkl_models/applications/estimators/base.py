@@ -19,7 +19,6 @@ from npkl_models.applications.annotators import AnnotatedPairs
 from npkl_models.applications.audit import Audit
 from npkl_models.applications.clustering import principal
 from npkl_models.applications.estimators.noisy import answered, before
-from npkl_models.applications.estimators.scales import warn_of_scales
 from npkl_models.applications.estimators.side import (
     collected,
     every_pair,
@@ -33,25 +32,26 @@ from npkl_models.applications.estimators.solved import SolvedEstimator
 from npkl_models.errors import ProblemError, chosen, keywords
 from npkl_models.formulations import hard_pcp, npkl, pcp, simple_npkl
 from npkl_models.linalg import Array, Index, Matrix
-from npkl_models.model.graph import graph_width, knn_affinity, laplacian
+from npkl_models.model.graph import affinity, graph_width, laplacian
 from npkl_models.model.pairs import Pairs
+from npkl_models.model.scales import warn_of_scales
 from npkl_models.problem import Problem
 from npkl_models.routes import get_backend
 
 DENSE_LIMIT = 10_000  # the largest number of points of the dense matrix ``kernel_``
 LOOSE = 0.1  # the bound on tr K^2 over n^2: ten equal clusters with K_ij = 1; the bound n would be too tight
 
-Build = Callable[[Matrix, Pairs, float, str, float], Problem]
-
-FORMULATIONS: dict[str, Build] = {
-    "pcp": lambda L, pairs, gamma, loss, cannot: pcp(L, pairs, gamma=gamma, cannot=cannot),
-    "npkl": lambda L, pairs, gamma, loss, cannot: npkl(L, pairs, loss=loss, gamma=gamma),
-    "simple_npkl": lambda L, pairs, gamma, loss, cannot: simple_npkl(
-        L, pairs, loss=loss, C=gamma, p=2, bound=LOOSE * pairs.n**2
+FORMULATIONS: dict[str, Callable[..., Problem]] = {
+    "pcp": lambda L, pairs, gamma, **said: pcp(L, pairs, gamma=gamma, **said),
+    "npkl": lambda L, pairs, gamma, **said: npkl(L, pairs, gamma=gamma, **said),
+    "simple_npkl": lambda L, pairs, gamma, **said: simple_npkl(
+        L, pairs, C=gamma, p=2, bound=LOOSE * pairs.n**2, **said
     ),
-    "hard_pcp": lambda L, pairs, gamma, loss, cannot: hard_pcp(L, pairs),
+    "hard_pcp": lambda L, pairs, gamma: hard_pcp(L, pairs),
 }
 """The formulations that an estimator can solve, by name."""
+CHOICES = {"pcp": ("cannot",), "npkl": ("loss",), "simple_npkl": ("loss",), "hard_pcp": ()}
+"""What else can be said of each of them."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -59,7 +59,7 @@ class KernelEstimator(SolvedEstimator):
     """Base class of the estimators, with their shared parameters."""
 
     formulation: str | Callable[[Matrix, Pairs, float], Problem] = "pcp"
-    loss: str = "squared_hinge"
+    loss: str | None = None
     gamma: float = 100.0
     n_neighbors: int = 10
     shift: float = 0.1
@@ -99,9 +99,19 @@ class KernelEstimator(SolvedEstimator):
                 self.annotator_rates_ = found.annotator_rates
         return trusted(pairs, self.pair_weights_)
 
-    def _target(self) -> float:
-        """The target of cannot-links in "pcp"."""
-        return 0.0
+    def _said(self, **more: Any) -> dict[str, Any]:
+        """What is said of a formulation beside the weight; an error if it has no such choice."""
+        said = more | ({} if self.loss is None else {"loss": self.loss})
+        own = callable(self.formulation)
+        takes = () if own else CHOICES[chosen("formulation", self.formulation, FORMULATIONS)]
+        for name, value in said.items():
+            if name not in takes:
+                others = [one for one, known in CHOICES.items() if name in known]
+                raise ProblemError(
+                    f"{name} must be left out with formulation={self.formulation!r}, which has no choice of "
+                    f"it, got {value!r}; it is a choice in {', '.join(others)}"
+                )
+        return said
 
     def _finish(self, seed: int, weight: Array | None) -> None:
         """Use the kernel that was learnt; by default nothing is done."""
@@ -140,11 +150,11 @@ class KernelEstimator(SolvedEstimator):
         KernelEstimator
             This estimator.
         """
-        apart = self._apart()
+        apart, _ = self._apart(), self._said()
         index = X.index if hasattr(X, "iloc") else None
         points = points_of(self, X, ensure_min_samples=2)
         n = points.shape[0]
-        warn_of_scales(points, getattr(self, "feature_names_in_", None), self.metric, stacklevel=3)
+        warn_of_scales(X, self.metric)
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, points, ensure_non_negative=True)
@@ -163,7 +173,7 @@ class KernelEstimator(SolvedEstimator):
         self.n_neighbors_ = self._neighbors(n)
         self.width_ = graph_width(points, self.n_neighbors_, self.sigma, self.metric)
         width = self.width_ if np.isfinite(self.width_) else "binary"
-        S = knn_affinity(points, self.n_neighbors_, width, self.metric)
+        S = affinity(points, self.n_neighbors_, width, self.metric)
         L = laplacian(S, shift=self.shift)
         learnt = self._trusted(L, self.pairs_, seed)
         if learnt is None or not len(learnt.cannot_link):
@@ -220,8 +230,7 @@ class KernelEstimator(SolvedEstimator):
     def _problem(self, L: Matrix, pairs: Pairs) -> Problem:
         if callable(self.formulation):
             return self.formulation(L, pairs, self.gamma)
-        name = chosen("formulation", self.formulation, FORMULATIONS)
-        return FORMULATIONS[name](L, pairs, self.gamma, self.loss, self._target())
+        return FORMULATIONS[self.formulation](L, pairs, self.gamma, **self._said())
 
     def _solving(self, seed: int) -> dict[str, Any]:
         """Options of the solve; the seed is passed only to a backend that was named and takes a seed."""

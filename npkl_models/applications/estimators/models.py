@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClusterMixin
-from sklearn.metrics import pairwise_distances_argmin
+from sklearn.metrics import euclidean_distances, pairwise_distances_argmin
 from sklearn.utils.validation import check_is_fitted
 
 from npkl_models.applications.clustering import kernel_kmeans, membership, unit_rows
+from npkl_models.applications.constrained import keeping
 from npkl_models.applications.estimators.base import KernelEstimator
 from npkl_models.applications.estimators.noisy import after, wanted, warn_of_wrong
 from npkl_models.applications.held_out import share_met
 from npkl_models.formulations.propagation import cannot_target
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.linalg.owned import real_number, whole_number
+from npkl_models.model.colouring import broken_by, in_words
 from npkl_models.model.pairs import Pairs
 
 
@@ -33,8 +35,8 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         The problem whose solution is the kernel. "simple_npkl" is solved with tr K^2 <= n^2 / 10. A callable
         ``build(L, pairs, gamma)`` returns a `Problem` of your own.
     loss : {"square", "hinge", "squared_hinge", "logistic", "absolute", "huber", "linear"}
-        Loss of the pairs in "npkl" and "simple_npkl". "pcp" always has the square loss; "hard_pcp" has no
-        loss.
+        Loss of the pairs in "npkl" and "simple_npkl"; "squared_hinge" by default. "pcp", which always has
+        the square loss, and "hard_pcp", which has none, refuse it.
     gamma : float
         Weight of the pairs (C in "simple_npkl"); "hard_pcp" ignores it.
     n_neighbors : int
@@ -56,7 +58,8 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
         have five.
     noise : "auto", float or None
         Rate of wrong pairs, from 0 to below 0.5; "auto" estimates the rate. None uses no model of wrong
-        pairs: the clusters are then those of k-means on the kernel.
+        pairs: the clusters are then those of k-means on the kernel. With 0 the labels keep all pairs; an
+        error names the conflict if that is impossible. Otherwise a warning names the pairs that they break.
     cannot : "auto" or float
         Target of the cannot-links in "pcp". "auto" is -1 / (n_clusters - 1), which makes the clusters the
         vertices of a simplex.
@@ -165,6 +168,11 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
             return real_number(self.cannot, "cannot")
         return -1.0 / max(self.n_clusters - 1, 1)
 
+    def _said(self, **more: Any) -> dict[str, Any]:
+        if self.formulation == "pcp" or self.cannot != "auto":
+            more["cannot"] = self._target()
+        return super()._said(**more)
+
     def _trusted(self, L: Matrix, pairs: Pairs, seed: int) -> Pairs | None:
         self.beliefs_: Array | None = None
         simplex = self.formulation == "pcp" and self._target() < 0
@@ -174,19 +182,39 @@ class NPKLClustering(ClusterMixin, KernelEstimator):  # type: ignore[misc]
     def _finish(self, seed: int, weight: Array | None) -> None:
         Z = self._space(self.factor_)
         self.labels_ = kernel_kmeans(Z, self.n_clusters, self.n_init, seed, weight)
-        model = self._model()
+        model, found = self._model(), None
         if self.audit_ is not None and model is not None:
             L = self.solution_.problem.cost
             found = after(self.audit_, L, self.pairs_, self.labels_, model[1], self._answered)
-            warn_of_wrong(found, stacklevel=4)  # at the call of `fit`
             self.audit_ = self.audit_.judged(found)
             self.annotator_rates_ = found.annotator_rates
             self.beliefs_, self.labels_ = found.beliefs, found.labels
+        if self.supervised_ and self.noise == 0.0:
+            self._keep_pairs(Z)
+        broken = broken_by(self.labels_, self.pairs_) if self.supervised_ else []
+        warn_of_wrong(found, 4, in_words(broken))  # at the call of `fit`
         member = membership(self.labels_, self.n_clusters)
         if weight is not None:
             member = member * weight
         size = np.asarray(member.sum(axis=1)).ravel()
         self.cluster_centers_ = (member @ Z) / np.where(size > 0, size, 1.0)[:, None]
+
+    def _keep_pairs(self, Z: Array) -> None:
+        """Change the labels that break a pair; the belief in a new label is that in the old one."""
+        if not broken_by(self.labels_, self.pairs_):
+            return
+        beliefs = self.beliefs_
+        if beliefs is None:  # nearer centres are more probable
+            size = np.bincount(self.labels_, minlength=self.n_clusters)[:, None]
+            centre = membership(self.labels_, self.n_clusters) @ Z / np.maximum(size, 1)
+            beliefs = np.exp(-euclidean_distances(Z, centre, squared=True))
+        self.labels_ = keeping(self.pairs_, beliefs)
+        if self.beliefs_ is not None:
+            points, first = np.arange(len(Z)), np.argmax(beliefs, axis=1)
+            swapped = np.array(beliefs)
+            swapped[points, first] = beliefs[points, self.labels_]
+            swapped[points, self.labels_] = beliefs[points, first]
+            self.beliefs_ = swapped
 
     def _space(self, rows: Array) -> Array:
         """The coordinates in which k-means runs, for rows of the factor."""

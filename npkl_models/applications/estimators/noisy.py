@@ -13,13 +13,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from npkl_models.applications.annotators import AnnotatedPairs, annotated_pairs
 from npkl_models.applications.audit import Audit, audit_pairs
-from npkl_models.applications.estimators.scales import UnscaledWarning
 from npkl_models.applications.estimators.side import positions, trusted
 from npkl_models.applications.pair_noise import PairNoise, different, pair_noise, rate
 from npkl_models.errors import ProblemError
 from npkl_models.formulations import pcp
 from npkl_models.linalg import Array, Index, Matrix
 from npkl_models.model.pairs import Pairs
+from npkl_models.model.scales import UnscaledWarning
 
 GENTLE = 3.0  # weight of the pairs in the kernel from which the model begins
 ROUGH = 1e-4  # target of that kernel's relative gap
@@ -28,7 +28,7 @@ LEAST = 0.01  # the least weight of a pair with annotators in that kernel, so th
 
 
 class WrongPairsWarning(UserWarning):
-    """Warning that some pairs contradict the graph and the other pairs, and are probably wrong."""
+    """Warning that pairs contradict the graph and the other pairs, or that the labels do not keep them."""
 
 
 WARNINGS = (ConvergenceWarning, UnscaledWarning, WrongPairsWarning)
@@ -113,9 +113,11 @@ def after(
     return pair_noise(L, pairs, [labels], found.beliefs.shape[1], noise, annotated, found.parts)
 
 
-def warn_of_wrong(found: PairNoise, stacklevel: int) -> None:
-    """Warn if estimated rates accuse pairs; a level of 2 is the caller's line."""
-    if found.count and found.accuses:
+def warn_of_wrong(found: PairNoise | None, stacklevel: int, broken: str = "") -> None:
+    """Warn if estimated rates accuse pairs, or labels break some; a level of 2 is the caller's line."""
+    words = [f"the labels do not keep {broken}"] if broken else []
+    if found is not None and found.count and found.accuses:
         verb = "contradicts" if found.count == 1 else "contradict"
-        words = f"{found.count} of {len(found.pairs)} pairs {verb} the rest; see audit_"
-        warnings.warn(words, WrongPairsWarning, stacklevel=stacklevel)
+        words.insert(0, f"{found.count} of {len(found.pairs)} pairs {verb} the rest; see audit_")
+    if words:
+        warnings.warn("; ".join(words), WrongPairsWarning, stacklevel=stacklevel)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from npkl_models.linalg import Array, Index
 from npkl_models.linalg.owned import real_matrix
 from npkl_models.model.graph import check_points
 from npkl_models.model.pairs import Pairs
-from npkl_models.model.sampling import labelled
+from npkl_models.model.sampling import is_label, labelled
 
 EVERY = 1_000  # the largest number of points whose pairs are all scored
 RESTARTS = 10  # restarts of the k-means that finds landmarks
@@ -35,7 +36,7 @@ def spanning_pairs(y: ArrayLike) -> Pairs:
     Parameters
     ----------
     y : array_like of shape (n,)
-        Classes; -1, None or NaN marks a point of unknown class, which gets no pair.
+        Classes; -1, None, NaN, NA or empty text marks a point of unknown class, which gets no pair.
 
     Returns
     -------
@@ -233,20 +234,19 @@ def _of_classes(y: ArrayLike | None, n: int) -> Pairs | None:
     values = column_or_1d(y, warn=True, dtype=None)
     if len(values) != n:
         raise ProblemError(f"y must have a class, or -1, for each of the {n} points, got {len(values)}")
-    known = np.array([value is not None and value == value for value in values.tolist()], dtype=bool)
+    known = np.array([is_label(value) for value in values.tolist()], dtype=bool)
     if known.any():
         check_classification_targets(np.asarray(values[known].tolist()))
-    named = known & np.array([isinstance(v, str) or v != -1 for v in values.tolist()], dtype=bool)
-    return spanning_pairs(values) if int(named.sum()) >= 2 else None
+    return spanning_pairs(values) if int(known.sum()) >= 2 else None
 
 
 def positions(values: ArrayLike | None, name: str, index: Any) -> Index:
-    """Pairs as positions of rows; a label that is no integer is looked up in the index of the DataFrame."""
+    """Pairs as positions, if all are whole numbers of any type; else labels of the DataFrame's index."""
     table = np.asarray(values if values is not None else [])
     if not table.size:
         return np.zeros((0, 2), dtype=np.intp)
-    if table.dtype.kind in "iu":
-        return table
+    if all(isinstance(one, Real) and not isinstance(one, bool) and one == one // 1 for one in table.flat):
+        return table.astype(np.intp)
     if table.ndim != 2 or table.shape[1] != 2:
         raise ProblemError(f"{name} must have shape (m, 2), got {table.shape}")
     if index is None:

@@ -78,8 +78,8 @@ def add_cluster(commands: Any) -> None:
         "--pairs",
         dest="links",
         metavar="FILE",
-        help="csv of pairs: two row numbers that begin at 0, then must or cannot (or 1 or -1); without "
-        "pairs, the "
+        help="csv of pairs with a header such as i,j,kind: two row numbers that begin at 0 (or names as "
+        "--ids has them), then must or cannot; without pairs, the "
         "points nearest to the centres of k-means are kept apart",
     )
     parser.add_argument("--k", type=int, required=True, metavar="K", help="number of clusters")
@@ -135,6 +135,6 @@ def _add_points(parser: argparse.ArgumentParser) -> None:
         choices=SCALINGS,
         help="how the columns are scaled before the graph is made",
     )
-    add_fields(parser, "labels", "data_home", "n_neighbors", "shift", "seed", place=ESTIMATOR)
+    add_fields(parser, "labels", "ids", "data_home", "n_neighbors", "shift", "seed", place=ESTIMATOR)
     add_fields(parser, "formulation", choices=ESTIMATED, place=ESTIMATOR)
     add_fields(parser, "loss", "gamma", *SOLVER, place=ESTIMATOR)

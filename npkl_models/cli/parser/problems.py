@@ -65,12 +65,7 @@ def add_crosscheck(commands: Any) -> None:
     add = parser.add_argument
     _add_backends(parser)
     add("--json", type=Path, metavar="FILE", help="write the table as JSON (- for standard output)")
-    add(
-        "--resume",
-        type=Path,
-        metavar="DIR",
-        help="store each answer in this folder, and use stored answers",
-    )
+    add("--resume", type=Path, metavar="DIR", help="store each answer in this folder, and use stored answers")
     add("--report", type=Path, metavar="FILE", help="write the table as an HTML page")
 
 

@@ -33,7 +33,7 @@ export function relevant() {
   $("formulation_about").textContent = about;
   $("own").classList.toggle("off", $("data").value !== OWN);
   $("n_basis").placeholder = basis;
-  for (const option of $("loss").options) option.disabled = losses.length && !losses.includes(option.value);
+  for (const option of $("loss").options) option.disabled = option.value && losses.length && !losses.includes(option.value);
   if ($("loss").selectedOptions[0]?.disabled) $("loss").value = losses[0];
 }
 
@@ -108,7 +108,7 @@ export async function upload(name) {
 
 function control({ name, label, whole, choices, empty, default: value }) {
   const own = choices.length
-    ? element("select", { id: name, name, "aria-describedby": TOLD.includes(name) && `${name}_about` }, ...choices.map((one) => element("option", { value: one }, one)))
+    ? element("select", { id: name, name, "aria-describedby": TOLD.includes(name) && `${name}_about` }, ...choices.map((one) => element("option", { value: one }, one || empty)))
     : element("input", { id: name, name, inputmode: whole ? "numeric" : "decimal", placeholder: empty, size: 6, autocomplete: "off" });
   if (value !== null) own.value = value;
   const box = element("div", { class: choices.length ? "field wide" : "field", "data-field": name }, element("label", { for: name }, label), own);

@@ -1,0 +1,128 @@
+"""Labels and the pairs that were stated: broken ones are named, and none is broken where all are right."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import npkl_models as nm
+from npkl_models.applications.clustering import cluster_accuracy
+from npkl_models.applications.constrained import keeping
+from npkl_models.applications.estimators.noisy import WrongPairsWarning
+from npkl_models.applications.scores import separation, weighted_rand_index
+from npkl_models.model.colouring import broken_by
+
+APART = [(0, 7), (7, 8), (8, 0), (5, 16)]
+
+
+def fitted(seed, **more):
+    X = np.random.default_rng(100 + seed).normal(size=(18, 4))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model = nm.NPKLClustering(3, random_state=seed, **more).fit(X, must_link=[(1, 2)], cannot_link=APART)
+    words = " ".join(str(one.message) for one in said if one.category is WrongPairsWarning)
+    return model, words, X
+
+
+@pytest.mark.parametrize("noise", ["auto", None, 0.1])
+def test_a_broken_pair_is_named(noise):
+    broken = 0
+    for seed in range(8):
+        model, words, _ = fitted(seed, noise=noise)
+        for i, j, must in broken_by(model.labels_, model.pairs_):
+            assert f"{i}-{j} ({'must' if must else 'cannot'})" in words
+            broken += 1
+        assert ("do not keep" in words) == bool(broken_by(model.labels_, model.pairs_))
+    assert broken or noise is None  # otherwise nothing was shown
+
+
+@pytest.mark.parametrize("formulation", ["pcp", "hard_pcp"])
+def test_pairs_without_noise_are_kept(formulation):
+    for seed in range(8):
+        model, words, X = fitted(seed, noise=0.0, formulation=formulation)
+        assert broken_by(model.labels_, model.pairs_) == []
+        assert "do not keep" not in words
+        if formulation == "pcp":
+            np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+@pytest.mark.parametrize(
+    ("must", "cannot", "words"),
+    [
+        ([(0, 1), (1, 2)], [(0, 2)], "0-2 the chain 0-1-2"),
+        (
+            [],
+            [(0, 1), (1, 2), (2, 0)],
+            "2 clusters cannot keep the 3 cannot-links: 0-1, 0-2, 1-2 are all apart",
+        ),
+    ],
+)
+def test_pairs_that_no_labels_keep_are_refused_where_all_are_right(must, cannot, words):
+    X = np.random.default_rng(3).normal(size=(12, 3))
+    with pytest.raises(nm.ProblemError, match=words):
+        nm.NPKLClustering(2, noise=0.0).fit(X, must_link=must, cannot_link=cannot)
+
+
+def test_the_most_certain_group_is_assigned_first():
+    beliefs = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.2, 0.8]])
+    assert keeping(nm.Pairs(4, [(2, 3)], [(0, 1)]), beliefs).tolist() == [0, 1, 1, 1]
+    assert keeping(nm.Pairs(4, None, [(0, 1), (1, 2), (2, 3)]), beliefs).tolist() in (
+        [0, 1, 0, 1],
+        [1, 0, 1, 0],
+    )
+
+
+@pytest.mark.parametrize("kind", [np.int64, object, float, np.int8])
+def test_whole_numbers_of_any_type_are_positions(kind):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 3)), columns=list("abc")).sample(
+        frac=1, random_state=1
+    )
+    must, cannot = np.array([(0, 3), (4, 9)]), np.array([(0, 4), (3, 12)])
+    wanted = nm.NPKLKernel().fit(X.to_numpy(), must_link=must, cannot_link=cannot).pairs_
+    found = nm.NPKLKernel().fit(X, must_link=must.astype(kind), cannot_link=cannot.astype(kind)).pairs_
+    assert (found.must_link.tolist(), found.cannot_link.tolist()) == (
+        wanted.must_link.tolist(),
+        wanted.cannot_link.tolist(),
+    )
+    signed = (
+        nm.NPKLKernel()
+        .fit(X, pairs=np.r_[must, cannot].astype(kind), y_pairs=["same", "same", "no", "no"])
+        .pairs_
+    )
+    assert signed.must_link.tolist() == wanted.must_link.tolist()
+    with pytest.raises(nm.ProblemError, match="must name rows of X by labels of its index, got .'0.5'"):
+        nm.NPKLKernel().fit(X, must_link=[(0.5, 1.0)])
+
+
+@pytest.mark.parametrize("none", [-1, None, np.nan, "", "NA", pd.NA, "-1"])
+def test_points_without_a_class_count_in_no_score_and_no_pair(none):
+    y = np.array([0, 0, 1, 1, none, none], dtype=object)
+    clusters = np.array([0, 0, 1, 1, 0, 1])
+    assert cluster_accuracy(y, clusters) == weighted_rand_index(y, clusters) == 1.0
+    V = np.array([[0.0], [1.0], [10.0], [11.0], [90.0], [91.0]])
+    assert separation(V, y) == separation(V[:4], [0, 0, 1, 1])
+    pairs = nm.Pairs.from_labels(y, 2, 4, random_state=0)
+    assert max(pairs.i.max(), pairs.j.max()) < 4
+
+
+def test_a_choice_that_a_formulation_has_not_is_refused():
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    for more, words in (
+        (
+            {"loss": "hinge"},
+            "loss must be left out with formulation='pcp'.*got 'hinge'; it is a choice in npkl, simple",
+        ),
+        (
+            {"formulation": "hard_pcp", "loss": "squared_hinge"},
+            "loss must be left out with formulation='hard_pcp'",
+        ),
+        (
+            {"formulation": "npkl", "cannot": -0.5},
+            "cannot must be left out with formulation='npkl'.*choice in pcp",
+        ),
+    ):
+        with pytest.raises(nm.ProblemError, match=words):
+            nm.NPKLClustering(2, **more).fit(X)
+    with pytest.raises(nm.ProblemError, match="loss must be left out"):
+        nm.NPKLKernel(loss="hinge").fit(X)

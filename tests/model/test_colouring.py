@@ -1,0 +1,76 @@
+"""Whether k clusters can keep pairs: against all assignments, and what is named."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import npkl_models as nm
+from npkl_models.model.colouring import WORK, broken_by, coloured, in_words, neighbours
+from npkl_models.model.diagnosis import diagnose
+
+
+def drawn(seed):
+    rng = np.random.default_rng(seed)
+    ends = np.array([*itertools.combinations(range(7), 2)])
+    chosen = rng.permutation(ends)[: rng.integers(3, 14)]
+    count = int(rng.integers(0, 3))
+    return nm.Pairs(7, chosen[:count], chosen[count:])
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+def test_it_is_decided_as_all_assignments_decide_it(k):
+    kinds = set()
+    for seed in range(60):
+        pairs = drawn(seed)
+        possible = any(not broken_by(np.array(one), pairs) for one in itertools.product(range(k), repeat=7))
+        found = diagnose(pairs, k)
+        assert bool(found) != possible, (seed, found)
+        kinds |= {one.kind for one in found}
+        if possible:
+            group = pairs.groups()[1]
+            colours, decided = coloured(neighbours(pairs)[0], k)
+            assert decided
+            assert broken_by(np.array(colours)[group], pairs) == []
+    assert "contradiction" in kinds
+
+
+def test_what_contradicts_is_named():
+    chain = nm.Pairs(5, [(0, 1), (1, 2), (3, 4)], [(0, 2), (2, 4)])
+    (found,) = diagnose(chain)
+    assert str(found) == "contradiction: cannot-links contradict must-links: 0-2 the chain 0-1-2"
+    clique = nm.Pairs(6, [(0, 5)], [(5, 1), (1, 2), (2, 0), (3, 4)])
+    assert diagnose(clique) == diagnose(clique, 3) == ()
+    (found,) = diagnose(clique, 2)
+    assert found.kind == "clusters"
+    assert (
+        "2 clusters cannot keep the 4 cannot-links: 0-2, 1-2, 1-5 are all apart beside the must-links"
+        in str(found)
+    )
+    cycle = nm.Pairs(8, None, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (5, 6), (6, 7)])
+    assert "0-1, 0-4, 3-4, 2-3, 1-2 are an odd cycle" in str(
+        *diagnose(cycle, 2)
+    ) or "are an odd cycle" in str(*diagnose(cycle, 2))
+    wheel = nm.Pairs(6, None, [*cycle.cannot_link[:5].tolist(), *((k, 5) for k in range(5))])
+    assert (
+        str(*diagnose(wheel, 3)) == "clusters: 3 clusters cannot keep the 10 cannot-links"
+    )  # without a clique of four
+
+
+def test_a_search_that_is_too_long_says_nothing():
+    rng = np.random.default_rng(0)
+    ends = rng.integers(0, 900, (4300, 2))
+    pairs = nm.Pairs(900, None, ends[ends[:, 0] != ends[:, 1]])
+    assert WORK < 10**6
+    assert coloured(neighbours(pairs)[0], 4) == (None, False)
+    assert diagnose(pairs, 4) == ()
+    assert diagnose(pairs, 12) == ()  # this one is coloured
+
+
+def test_a_wish_is_followed_where_it_may_be():
+    near = neighbours(nm.Pairs(4, None, [(0, 1), (1, 2)]))[0]
+    wish = np.array([[2, 1, 0], [2, 0, 1], [1, 0, 2], [1, 2, 0]])
+    colours, _ = coloured(near, 3, wish)
+    assert colours[3] == 1
+    assert sum(one == first for one, first in zip(colours, wish[:, 0], strict=True)) == 3
+    assert in_words([(1, 2, True), (3, 4, False)], most=1) == "1-2 (must) and 1 more"
