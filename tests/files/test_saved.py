@@ -56,7 +56,7 @@ def test_a_confirmed_answer_stays_optimal(small, tmp_path):
 def test_a_file_is_judged_with_the_tolerance_of_the_caller(small, tmp_path):
     solution = small("pcp").solve("bcd", tol=1e-2)
     assert solution.status is nm.Status.OPTIMAL
-    assert 1e-6 < solution.certificate.relative_gap
+    assert solution.certificate.relative_gap > 1e-6
     path = solution.save(tmp_path / "s")
     assert nm.Solution.load(path, tol=1e-2).status is nm.Status.OPTIMAL
     back = nm.Solution.load(path)
