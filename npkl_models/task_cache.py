@@ -7,7 +7,7 @@ import hashlib
 import json
 import logging
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -88,7 +88,8 @@ def sweep(
     if folder is not None:
         Path(folder).mkdir(parents=True, exist_ok=True)
         for key, task in tasks.items():
-            kept[key] = _Kept(Path(folder), names[key], _fingerprint(key, task, about))
+            own = _fingerprint(key, task, about), _tolerances(task)
+            kept[key] = _Kept(Path(folder), names[key], *own)
     found = {key: result for key, one in kept.items() if (result := one.read()) is not MISSING}
     left = {key: task for key, task in tasks.items() if key not in found}
     for key, result in _run(left, n_jobs, kept):
@@ -127,7 +128,7 @@ def _digest(problem: Problem, options: Mapping[str, Any]) -> str:
 def _fingerprint(key: str, task: Task, about: str) -> str:
     """The fingerprint of a task: a hash of its key, its description and its problems."""
     problems = []
-    for problem in _problems(task):
+    for problem in (part for part in _parts(task) if isinstance(part, Problem)):
         try:
             problems.append(_digest(problem, {}))
         except ProblemError:  # a user's loss, which no file can hold
@@ -135,20 +136,25 @@ def _fingerprint(key: str, task: Task, about: str) -> str:
     return hashlib.blake2b(json.dumps([key, about, *problems]).encode(), digest_size=16).hexdigest()
 
 
-def _problems(thing: Any) -> Iterator[Problem]:
-    """The problems among the arguments of a task; for a method, also the problem of the method."""
-    if isinstance(thing, Problem):
-        yield thing
-    elif isinstance(thing, partial):
-        for part in (thing.func, *thing.args, *thing.keywords.values()):
-            yield from _problems(part)
-    elif isinstance(thing, list | tuple):
-        for part in thing:
-            yield from _problems(part)
+def _parts(thing: Any) -> Iterator[Any]:
+    """A task with its arguments, the parts of these, and the object of a method."""
+    yield thing
+    inside = getattr(thing, "__self__", ())
+    if isinstance(thing, partial):
+        inside = (thing.func, thing.args, thing.keywords)
     elif isinstance(thing, Mapping):
-        yield from _problems(list(thing.values()))
-    else:
-        yield from _problems(getattr(thing, "__self__", ()))
+        inside = thing.values()
+    elif isinstance(thing, list | tuple):
+        inside = thing
+    for part in inside if isinstance(inside, Iterable) else (inside,):
+        yield from _parts(part)
+
+
+def _tolerances(task: Task) -> dict[str, float]:
+    """The options of a task that decide whether its solution is OPTIMAL."""
+    options = [part for part in _parts(task) if isinstance(part, Mapping)]
+    names = ("tol", "feasibility")
+    return {name: own[name] for own in options for name in names if own.get(name) is not None}
 
 
 def _run(tasks: Mapping[str, Task], n_jobs: int, kept: Mapping[str, _Kept]) -> Iterator[tuple[str, Any]]:
@@ -193,11 +199,12 @@ def _stopped(result: Any) -> bool:
 
 @dataclass(frozen=True)
 class _Kept:
-    """The place of a stored result, and the fingerprint of its task."""
+    """The place of a stored result, the fingerprint of its task, and the tolerances of its status."""
 
     place: Path
     name: str
     task: str
+    tolerances: Mapping[str, float]
 
     def file(self, suffix: str) -> Path:
         return self.place / f"{self.name}{suffix}"
@@ -231,7 +238,7 @@ class _Kept:
             header, arrays = read(path, TASK)
             if header[TASK] != self.task or saved.CHECKSUM not in header:
                 return MISSING
-            found = Solution.unpack(header, arrays)
+            found = Solution.unpack(header, arrays, **self.tolerances)
             return found if found.status.name == text(header, "status") else MISSING
 
     def _value(self, path: Path) -> Any:

@@ -204,6 +204,36 @@ def test_an_answer_that_is_not_what_its_file_says_is_done_again(tmp_path, small)
     assert again.objective == pytest.approx(first.objective)
 
 
+def counted(calls, problem, options):
+    """A solve that leaves a mark, with options in a mapping as a cross-check has them."""
+    calls.append(1)
+    return problem.solve("bcd", **options)
+
+
+@pytest.mark.parametrize("feasibility", [None, 1e-4])
+def test_a_coarse_answer_is_found_by_the_task_that_made_it(tmp_path, small, feasibility):
+    """Its gap is far above the usual tolerance, at which another task would do it again."""
+    calls, problem, options = [], small("pcp"), {"tol": 1e-2, "feasibility": feasibility}
+    options = {key: value for key, value in options.items() if value is not None}
+    task = partial(counted, calls, problem, options)
+    first = sweep({"x": task}, folder=tmp_path)["x"]
+    assert first.certificate.relative_gap > 1e-5
+    again = sweep({"x": task}, folder=tmp_path)["x"]
+    assert len(calls) == 1
+    assert again.status is nm.Status.OPTIMAL
+    sweep({"x": partial(counted, calls, problem, {"tol": 1e-6})}, folder=tmp_path)
+    assert len(calls) == 2
+
+
+def test_a_coarse_answer_is_found_by_keywords_too(tmp_path, small, monkeypatch):
+    task = partial(small("pcp").solve, "bcd", tol=1e-2)
+    first = sweep({"x": task}, folder=tmp_path)["x"]
+    monkeypatch.setattr(nm.Problem, "solve", lambda *_, **__: pytest.fail("it was solved again"))
+    again = sweep({"x": task}, folder=tmp_path)["x"]
+    assert first.certificate.relative_gap > 1e-5
+    assert again.objective == first.objective
+
+
 def test_a_sweep_goes_on_where_nothing_can_be_kept(tmp_path, small, monkeypatch, caplog):
     def full(*_):
         raise OSError(28, "No space left on device")

@@ -14,7 +14,8 @@ from npkl_models.answer.extension import extend, extend_points
 from npkl_models.answer.history import Attempt as Attempt
 from npkl_models.answer.history import History
 from npkl_models.answer.history import Status as Status
-from npkl_models.answer.stored import attempts, packed_arrays, tolerance, unpacked
+from npkl_models.answer.stored import attempts, packed_arrays, unpacked
+from npkl_models.certify.bounds import FEASIBILITY
 from npkl_models.certify.bracket import bracket
 from npkl_models.certify.certificate import Certificate
 from npkl_models.certify.prove import certify
@@ -207,16 +208,23 @@ class Solution(Owner):
         arrays |= packed_arrays(self.V, self.multipliers, self.history)
         header["attempts"] = [[a.backend, a.seconds, a.status.name, a.gap] for a in self.attempts]
         header |= {"backend": self.backend, "status": self.status.name}
-        if self.known_certificate is not None:
-            header["gap"] = self.known_certificate.relative_gap
         return header | {name: getattr(self, name) for name in _SCALARS}, arrays
 
     @staticmethod
-    def load(path: str | Path) -> Solution:
+    def load(path: str | Path, tol: float = 1e-6, feasibility: float = FEASIBILITY) -> Solution:
         """Read a solution that `save` wrote, and verify its status.
 
         The objective is recomputed from V. The statuses OPTIMAL, INFEASIBLE and UNBOUNDED are kept only if
         they are proved again from the numbers in the file, which takes as long as a certificate.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        tol : float
+            Largest relative gap of a solution that counts as OPTIMAL.
+        feasibility : float
+            Largest violation of the constraints by such a solution; see `certify`.
 
         Raises
         ------
@@ -224,10 +232,12 @@ class Solution(Owner):
             If the file is not as `save` wrote it. The message names the file and the defect.
         """
         with gate(path, "a saved solution"):
-            return Solution.unpack(*read(path, "backend"))
+            return Solution.unpack(*read(path, "backend"), tol, feasibility)
 
     @staticmethod
-    def unpack(header: dict[str, Any], data: dict[str, Any]) -> Solution:
+    def unpack(
+        header: dict[str, Any], data: dict[str, Any], tol: float = 1e-6, feasibility: float = FEASIBILITY
+    ) -> Solution:
         """Restore a solution from the header and arrays of `pack`, and verify its status."""
         problem = kind().unpack(header, data)
         own = unpacked(header, data, problem)
@@ -237,7 +247,7 @@ class Solution(Owner):
             problem, status=_status(text(header, "status")), objective=objective, attempts=tried, **own
         )
         known = number(header, "objective") if CHECKSUM in header else None
-        return _judged_again(said, known, tolerance(header))
+        return _judged_again(said, known, tol, feasibility)
 
 
 def factor_of(solution: Solution, wanted: str = "kernel") -> Array:
@@ -260,7 +270,7 @@ def _status(name: str) -> Status:
     return Status[chosen("status", name, Status.__members__)]
 
 
-def _judged_again(said: Solution, objective: float | None, tol: float) -> Solution:
+def _judged_again(said: Solution, objective: float | None, tol: float, feasibility: float) -> Solution:
     """A loaded solution with the status that its numbers prove; a changed status is explained in the message.
 
     ``objective`` is the objective in the file, if a checksum protects it.
@@ -273,9 +283,12 @@ def _judged_again(said: Solution, objective: float | None, tol: float) -> Soluti
     if said.V is None:
         return _degraded(said, "there is no point in the file")
     if said.status is Status.OPTIMAL:
-        found = certify(said.problem, said.V, said.multipliers, kind="factor", tol=tol)
-        judged, gap = replace(said, known_certificate=found), f"the relative gap is {found.relative_gap:.1e}"
-        return judged if found.certifies(tol) else _degraded(judged, gap)
+        y = said.multipliers
+        found = certify(said.problem, said.V, y, kind="factor", tol=tol, feasibility=feasibility)
+        judged, why = replace(said, known_certificate=found), f"the violation is {found.violation:.1e}"
+        if found.feasible:
+            why = f"the relative gap is {found.relative_gap:.1e}, and tol is {tol:.1e}"
+        return judged if found.certifies(tol) else _degraded(judged, why)
     if said.status is Status.LOCALLY_SOLVED and not _is_near(said.objective, objective):
         return _degraded(said, "it may have been altered")
     return said

@@ -9,15 +9,11 @@ import numpy as np
 from npkl_models.answer.history import STANDARD, STORED, History
 from npkl_models.errors import ProblemError
 from npkl_models.files.fields import listed, number, text, whole
-from npkl_models.files.saved import CHECKSUM
 from npkl_models.linalg import Array
 from npkl_models.model.statement import Statement
 from npkl_models.model.terms import Multipliers
 
 NUMBERS = ("reported_objective", "build_time", "solve_time", "kernel_min_eigenvalue")
-TOLERANCE = 1e-6  # the tolerance of a file without a gap or a checksum, and the smallest tolerance
-LOOSEST = 0.1  # a larger gap in a file is ignored
-AGAIN = 2.0  # a new proof may have a gap up to this many times the gap in the file
 
 
 def packed_arrays(V: Array | None, y: Multipliers | None, history: History) -> dict[str, Array]:
@@ -51,14 +47,6 @@ def attempts(header: dict[str, Any]) -> list[tuple[str, float, str, float]]:
         one = dict(zip(("backend", "seconds", "status", "gap"), row, strict=True))
         out.append((text(one, "backend"), number(one, "seconds"), text(one, "status"), number(one, "gap")))
     return out
-
-
-def tolerance(header: dict[str, Any]) -> float:
-    """The relative gap up to which a file's status OPTIMAL is kept: twice the gap in a file with checksum."""
-    if CHECKSUM not in header or "gap" not in header:
-        return TOLERANCE
-    gap = number(header, "gap")
-    return max(AGAIN * gap, TOLERANCE) if 0 <= gap <= LOOSEST else TOLERANCE
 
 
 def _factor(data: dict[str, Array], problem: Statement) -> Array | None:

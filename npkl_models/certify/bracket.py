@@ -19,7 +19,11 @@ class Bounded(Protocol):
     @property
     def bound(self) -> float: ...
     @property
+    def objective(self) -> float: ...
+    @property
     def upper(self) -> float: ...
+    @property
+    def violation(self) -> float: ...
     @property
     def relative_gap(self) -> float: ...
     @property
@@ -29,9 +33,9 @@ class Bounded(Protocol):
 
 
 def bracket(found: Bounded) -> str:
-    """Draw bound <= optimum <= upper as an SVG.
+    """Draw bound <= optimum <= upper as an SVG; without an upper bound, the bound and the objective.
 
-    The two bounds are the ends of a line. The length of the line grows with the logarithm of the relative
+    The two numbers are the ends of a line. The length of the line grows with the logarithm of the relative
     gap, from 1e-12 to 1.
     """
     gap = found.relative_gap
@@ -40,9 +44,12 @@ def bracket(found: Bounded) -> str:
     half, middle = share * (WIDTH - 2 * EDGE) / 2, WIDTH / 2
     left, right = middle - half, middle + half
     low = f"{found.bound:.8g}" if np.isfinite(found.bound) else "no bound"
-    high = f"{found.upper:.8g}" if np.isfinite(found.upper) else "no upper bound"
     dash = "" if np.isfinite(gap) else ' stroke-dasharray="4 4"'
     said = f"gap {gap:.1e}, {found.rigour}" if np.isfinite(gap) else f"no gap, {found.rigour}"
+    if np.isfinite(found.upper):
+        high = f"{found.upper:.8g}"
+    else:
+        high, said = f"objective {found.objective:.8g}", f"{said}, violation {found.violation:.1e}"
     return (
         f'<svg role="img" aria-label="{low} up to {high}, {said}" viewBox="0 0 {WIDTH} {HEIGHT}" '
         f'style="max-width:{WIDTH}px;width:100%" font-family="system-ui, sans-serif" font-size="12" '

@@ -114,7 +114,8 @@ def described(solution: Solution) -> dict[str, Any]:
         out |= {
             "objective": solution.objective, "bound": found.bound, "upper": found.upper,
             "relative_gap": found.relative_gap, "rigour": found.rigour, "repair": found.repair,
-            "failure_probability": found.failure_probability, "rank": solution.rank,
+            "failure_probability": found.failure_probability, "violation": found.violation,
+            "missed": found.missed, "feasibility": found.feasibility, "rank": solution.rank,
         }  # fmt: skip
     return {key: finite(value) for key, value in out.items()}
 

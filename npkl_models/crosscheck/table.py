@@ -100,6 +100,11 @@ class CrossCheck:
         tried = [row for row in self.rows if not row.verdict.startswith("not run")]
         return bool(tried) and all(row.verdict == "agrees" for row in tried)
 
+    @property
+    def upper(self) -> float:
+        """The smallest proved upper bound on the optimum; inf if no point is proved to be feasible."""
+        return min((one.certificate.upper for one in self.solutions.values()), default=math.inf)
+
     def to_markdown(self) -> str:
         """The table in Markdown."""
         rows = [
@@ -134,8 +139,10 @@ class CrossCheck:
         return f"CrossCheck({len(self.rows)} rows, {len(self.solutions)} answers, {agree})"
 
     def headline(self) -> str:
-        """The bounds on the optimum in a sentence."""
-        line = f"{self.problem!r}: {self.bound:.9g} <= optimum <= {self.objective:.9g}"
+        """The bounds on the optimum in a sentence; the best objective if no upper bound is proved."""
+        line = f"{self.problem!r}: {self.bound:.9g} <= optimum"
+        proved = math.isfinite(self.upper)
+        line += f" <= {self.upper:.9g}" if proved else f", best objective {self.objective:.9g}"
         if math.isfinite(self.restriction_error):
             line += f"; the basis costs at most {self.restriction_error:.6g}"
         return line
@@ -143,7 +150,8 @@ class CrossCheck:
     def to_json(self) -> str:
         """The table as JSON; a number of a backend that did not run is null.
 
-        The keys are "problem", "versions", "bracket", "reference", "agrees", "restriction_error" and "rows".
+        The keys are "problem", "versions", "bracket" (of the optimum), "objective" (the best), "reference",
+        "agrees", "restriction_error" and "rows".
         """
         P = self.problem
         document = {
@@ -153,8 +161,9 @@ class CrossCheck:
                 "regularizer": asdict(P.regularizer) | {"name": P.regularizer.name},
             },
             "versions": {name: version(name) for name in _PACKAGES} | {"python": platform.python_version()},
-            "bracket": [finite(self.bound), finite(self.objective)], "reference": self.reference,
-            "agrees": self.agrees, "restriction_error": finite(self.restriction_error),
+            "bracket": [finite(self.bound), finite(self.upper)], "objective": finite(self.objective),
+            "reference": self.reference, "agrees": self.agrees,
+            "restriction_error": finite(self.restriction_error),
             "rows": [{key: finite(value) for key, value in asdict(row).items()} for row in self.rows],
         }  # fmt: skip
         return json.dumps(document, indent=2, default=_plain)

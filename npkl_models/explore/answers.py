@@ -62,8 +62,8 @@ class Answer:
         found = one.certificate
         return out | {
             "objective": one.objective, "bound": found.bound, "upper": found.upper, "gap": found.relative_gap,
-            "rigour": found.rigour, "certificate": str(found), "bracket": bracket(found), "rank": one.rank,
-            "trace": one.trace,
+            "violation": found.violation, "missed": found.missed, "rigour": found.rigour,
+            "certificate": str(found), "bracket": bracket(found), "rank": one.rank, "trace": one.trace,
         }  # fmt: skip
 
     def clustered(self) -> dict[str, Any]:

@@ -121,8 +121,8 @@ class Exact:
         R, one = self.problem.regularizer, mpmath.mpf(1)
         with mpmath.workdps(exact.DIGITS):
             if R.row_multipliers:
-                top = max(self.there[i][i] for i in range(self.problem.n))
-                return max(mpmath.sqrt(exact.real(top)) / mpmath.mpf(R.b), one)
+                top = max(0, *(self.there[i][i] for i in range(self.problem.n)))
+                return max(mpmath.sqrt(exact.real(Fraction(top))) / mpmath.mpf(R.b), one)
             if R.name != "trace_power" or R.bound is None:
                 return one
             p = mpmath.mpf(R.p)

@@ -68,7 +68,7 @@ def test_small_equalities_are_met_to_rounding(backend):
     assert solution.status is Status.OPTIMAL
     assert solution.objective == pytest.approx(3, rel=1e-6)
     np.testing.assert_allclose(np.diag(solution.K), 1e-7, rtol=1e-12)
-    assert P.violation(np.zeros((3, 1))) == 1.0
+    assert P.violation(np.zeros((3, 1))) == pytest.approx(1.0, rel=1e-14)
 
 
 @pytest.mark.parametrize("backend", ["burer_monteiro", "sdp", "sdp_dual"])
@@ -125,7 +125,7 @@ def test_an_infeasible_point_enters_no_trace_bound():
     found = nm.certify(P, np.zeros((3, 1)), Multipliers((), (np.array([-1e9]),)))
     assert found.bound <= 1e-7
     assert found.objective == 0.0
-    assert found.violation == 1.0
+    assert found.violation == pytest.approx(1.0, rel=1e-14)
 
 
 def test_a_point_outside_the_basis_is_seen():
@@ -565,8 +565,11 @@ def test_points_far_away_are_measured_by_their_distances():
     C[1, 2] = C[2, 1] = -0.5
     hard = [Eq(E(3, ([2], [2])), 1.0), Eq(nm.SquaredDistances(3, ([0], [1])), 1e-6)]
     for size in (1e3, 1e5, 1e9):
-        found = nm.certify(Problem(C, [], hard), np.array([[size, -50], [size, 50.0], [0, 1]]))
-        assert found.upper >= -1e-3 * (1 + 1e-9)
+        point = np.array([[size, -50], [size, 50.0], [0, 1]])
+        found = nm.certify(Problem(C, [], hard), point)
+        assert found.bound <= -1e-3 * (1 - 1e-9)  # the objective of (0, -5e-4), (0, 5e-4) and (0, -1)
+        assert found.violation >= 1e10 * (1 - 1e-9)  # the distance of the first two is 1e4, not 1e-6
+        assert found.gap >= 0
 
 
 def test_weights_and_powers_at_the_end_of_the_range():
@@ -631,7 +634,7 @@ def test_extreme_numbers_end_in_a_status_or_an_error_of_ours(kind):
             except nm.NPKLError:
                 continue
             assert not np.isnan(found.bound)
-            assert found.bound <= found.upper
+            assert found.gap >= 0
 
 
 def test_options_of_certify_that_mean_nothing_are_refused():

@@ -179,7 +179,10 @@ def test_solve_prints_and_writes(files, tmp_path, capsys):
     described = json.loads((tmp_path / "answer.json").read_text())
     kept = nm.Solution.load(tmp_path / "answer.npz")
     assert described["objective"] == pytest.approx(kept.objective)
-    assert described["bound"] <= described["upper"]
+    assert described["bound"] <= described["objective"] <= described["upper"]
+    assert described["violation"] == 0.0
+    assert described["missed"] == ""
+    assert described["feasibility"] == 1e-7
     assert kept.certificate.certifies(1e-6)
     assert kept.problem.n == 8
     assert kept.problem.terms[0].functional.size == 4

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from problems import side_information
 
 import npkl_models as nm
 from npkl_models.crosscheck.table import COLUMNS, cells
@@ -29,6 +30,18 @@ def test_all_backends_agree(small, kind):
         else:
             assert row.verdict == f"not run: {reason}"
             assert not row.ran
+
+
+def test_the_headline_names_an_upper_bound_only_where_one_is_proved(small):
+    free, hard = small("pcp"), nm.hard_pcp(*side_information("iris", 24))
+    table = nm.crosscheck(free, ["interior"])
+    assert f"{table.bound:.9g} <= optimum <= {table.upper:.9g}" in str(table)
+    assert json.loads(table.to_json())["bracket"] == [table.bound, table.upper]
+    table = nm.crosscheck(hard, ["interior"])
+    assert f"{table.bound:.9g} <= optimum, best objective {table.objective:.9g}" in str(table)
+    written = json.loads(table.to_json())
+    assert written["bracket"] == [table.bound, None]
+    assert written["objective"] == table.objective
 
 
 def test_a_wrong_answer_is_caught(small, monkeypatch):

@@ -132,7 +132,9 @@ def test_a_run_tells_its_way_and_shows_its_pictures(client):
     (answer,) = of_kind(found, "answer")
     assert of_kind(found, "iterate")[0]["objective"] > 0
     assert answer["status"] == "OPTIMAL"
-    assert answer["bound"] <= answer["upper"]
+    assert answer["bound"] <= answer["objective"] <= answer["upper"]
+    assert answer["violation"] == 0
+    assert answer["missed"] == ""
     assert answer["gap"] <= 1e-6
     assert answer["rigour"] in ("proved", "probable")
     (clusters,) = of_kind(found, "clusters")

@@ -3,6 +3,7 @@
 import json
 import tracemalloc
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -52,10 +53,28 @@ def test_a_confirmed_answer_stays_optimal(small, tmp_path):
         assert again.status is nm.Status.OPTIMAL
 
 
-def test_an_answer_within_a_wide_tolerance_stays_optimal(small, tmp_path):
+def test_a_file_is_judged_with_the_tolerance_of_the_caller(small, tmp_path):
     solution = small("pcp").solve("bcd", tol=1e-2)
     assert solution.status is nm.Status.OPTIMAL
-    assert nm.Solution.load(solution.save(tmp_path / "s")).status is nm.Status.OPTIMAL
+    assert solution.certificate.relative_gap > 1e-6
+    path = solution.save(tmp_path / "s")
+    assert nm.Solution.load(path, tol=1e-2).status is nm.Status.OPTIMAL
+    back = nm.Solution.load(path)
+    assert back.status is nm.Status.INACCURATE
+    assert f"the relative gap is {back.certificate.relative_gap:.1e}, and tol is 1.0e-06" in back.message
+
+
+def test_a_file_is_judged_with_the_feasibility_of_the_caller(tmp_path):
+    every = (np.arange(3), np.arange(3))
+    problem = nm.Problem(np.eye(3) - 0.5, (), nm.Equality(nm.Entries(3, every), 1.0))
+    exact = problem.solve("interior")
+    V = np.sqrt(1 + 1e-5) * exact.V
+    loose = nm.certify(problem, V, exact.multipliers, kind="factor", feasibility=1e-4)
+    path = replace(exact, V=V, known_certificate=loose).save(tmp_path / "s")
+    assert nm.Solution.load(path, feasibility=1e-4).status is nm.Status.OPTIMAL
+    back = nm.Solution.load(path)
+    assert back.status is nm.Status.INACCURATE
+    assert "the violation is 1.0e-05" in back.message
 
 
 def test_a_doubled_factor_is_not_optimal(solution, path, tmp_path):
@@ -83,7 +102,7 @@ def test_an_edited_objective_is_not_repeated(solution, path, tmp_path):
     [
         ({"status": "INFEASIBLE"}, "INACCURATE"), ({"status": "UNBOUNDED"}, "INACCURATE"),
         ({"status": "LOCALLY_SOLVED"}, "INACCURATE"), ({"status": "TIME_LIMIT"}, "TIME_LIMIT"),
-        ({"status": "STOPPED"}, "STOPPED"), ({"gap": 1.0}, "OPTIMAL"),
+        ({"status": "STOPPED"}, "STOPPED"), ({"tol": 1.0}, "OPTIMAL"),
     ],
 )  # fmt: skip
 def test_a_status_is_what_its_numbers_prove(path, tmp_path, fields, status):

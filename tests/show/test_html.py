@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
-from problems import KINDS
+from problems import KINDS, side_information
 
 import npkl_models as nm
 from npkl_models.certify.bracket import bracket
@@ -29,6 +29,16 @@ def test_the_bracket_is_a_picture_that_says_its_numbers(small):
     assert f"{found.bound:.8g}" in words
     assert "proved" in words
     assert f"{found.relative_gap:.1e}" in picture.attrib["aria-label"]
+
+
+def test_the_bracket_of_equalities_has_the_objective_and_the_violation():
+    L, pairs = side_information("iris", 24)
+    problem = nm.hard_pcp(L, pairs)
+    found = nm.certify(problem, 1.01 * problem.solve().V)
+    words = " ".join(text for text in ET.fromstring(bracket(found)).itertext())
+    assert f"objective {found.objective:.8g}" in words
+    assert "violation 2.0e-02" in words
+    assert "inf" not in words
 
 
 def test_the_bracket_grows_with_the_gap(small):

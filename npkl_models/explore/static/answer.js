@@ -87,10 +87,11 @@ function show(found, key) {
   for (const id of ["inequality", "bracket", "numbers", "figures"]) $(id).hidden = !point;
   if (!point) return;
   $("bracket").innerHTML = found.bracket;
-  const known = Number.isFinite(found.bound) && Number.isFinite(found.upper);
-  const [low, high] = known ? differing(found.bound, found.upper) : [number(found.bound, 9), number(found.upper, 9)];
+  const met = Number.isFinite(found.upper), above = met ? found.upper : found.objective;
+  const [low, high] = Number.isFinite(found.bound) ? differing(found.bound, above) : [number(found.bound, 9), number(above, 9)];
   const certified = ["proved", "probable"].includes(found.rigour);
-  $("inequality").replaceChildren(low, " ≤ optimum ≤ ", high, certified ? "" : ` (the lower bound is not certified: ${found.rigour})`);
+  const missed = met || !found.missed ? "" : `; the kernel misses the constraint ${found.missed} by ${number(found.violation)} of its data`;
+  $("inequality").replaceChildren(low, met ? " ≤ optimum ≤ " : " ≤ optimum; objective ", high, missed, certified ? "" : ` (the lower bound is not certified: ${found.rigour})`);
   facts();
   figures();
 }

@@ -202,7 +202,8 @@ def _bracket(shown: Mapping[str, Solution]) -> tuple[float, float]:
     bound, objective = together(found)
     if not np.isfinite(bound):
         raise ProblemError("at least one solution must have a certified bound, got none")
-    return bound, objective if np.isfinite(objective) else min(one.objective for one in found)
+    objective = objective if np.isfinite(objective) else min(one.objective for one in found)
+    return min(bound, objective), objective  # a point that misses constraints a little may be below the bound
 
 
 def _positive(values: Array) -> Array:

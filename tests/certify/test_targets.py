@@ -1,0 +1,203 @@
+"""Targets that a point meets exactly: closed forms of values and gaps, and the direction of every rounding."""
+
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+
+import npkl_models as nm
+from adversary import exact
+from adversary.given import Exact
+from npkl_models.certify.bounds import Dual
+from npkl_models.certify.points import Given, read_point
+from npkl_models.certify.targets import Target, _trace_of_slack, gap_for, target_of
+from npkl_models.model.misses import Miss
+from npkl_models.proof.eigenbound import EigenBound
+
+NOTHING = nm.LossTerm(nm.SquaredDistances(2, ([0], [0])), "square", 0.0)
+FIRST = nm.Equality(nm.Entries(2, ([0], [0])), 4.0, name="first")
+COST = np.diag([2.0, 3.0])
+
+
+def dual(bound, terms=(), equalities=(), rows=None):
+    """A dual point as a proof leaves it; its slack is not looked at."""
+    found = EigenBound(0.0, 0.0, "proved", np.ones(2))
+    parts = (tuple(map(np.array, terms)), tuple(map(np.array, equalities)))
+    return Dual(bound, "proved", "none needed", nm.Multipliers(*parts, rows), found, 0.0)
+
+
+def target(top=1.0, missed=(), over=0.0, below=0.0, upper=np.inf):
+    return Target(np.ones((2, 1)), top, top, upper, list(missed), over, below)
+
+
+def miss(residual, doubt):
+    return Miss("first", np.array([residual]), np.array([doubt]), abs(residual) / 4)
+
+
+# --------------------------------------------------------------- whole certificates
+
+
+@pytest.mark.parametrize("kind", ["factor", "kernel"])
+@pytest.mark.parametrize("v", [2.0, 1.9, 2.2, 0.0, 20.0])
+@pytest.mark.parametrize("nu", [-2.0, -1.0, -0.5])
+def test_the_gap_of_one_equality_is_that_of_its_own_value(nu, v, kind):
+    """Min 2 K_00 + 3 K_11, K_00 = 4: with the target v^2 the multiplier has the bound -nu v^2, f is 2 v^2."""
+    problem = nm.Problem(COST, (), FIRST)
+    V = np.array([[v, 0.0], [0.0, 0.0]])
+    point = V if kind == "factor" else V @ V.T
+    found = nm.certify(problem, point, nm.Multipliers((), (np.array([nu]),)), kind=kind)
+    assert found.objective == pytest.approx(2 * v * v)
+    assert found.bound == pytest.approx(-4 * nu)
+    assert found.gap == pytest.approx((2 + nu) * v * v, abs=1e-10)
+    assert found.gap >= max((2 + nu) * v * v, 0.0)
+    assert found.violation == pytest.approx(abs(v * v / 4 - 1), abs=1e-13)
+    assert found.missed == "first"
+    assert found.feasible == (v == 2.0)
+    assert np.isfinite(found.relative_gap) == (v == 2.0)
+    assert found.upper == np.inf
+
+
+def test_rows_beyond_their_bound_meet_a_longer_one():
+    """Min 2 K_00 - 3 K_11 with rows up to 1: the multiplier 3 of row 1 costs 3 b^2, and the point has b = 1.5."""
+    problem = nm.Problem(np.diag([2.0, -3.0]), (NOTHING,), regularizer=nm.RowNormBound(1.0))
+    y = nm.Multipliers((np.zeros(1),), (), np.array([0.0, 4.0]))
+    found = nm.certify(problem, np.array([[0.0], [1.5]]), y)
+    assert found.bound == pytest.approx(-4)
+    assert found.gap == pytest.approx(4 * 2.25 - 3 * 2.25)
+    assert found.violation == pytest.approx(0.5)
+    assert found.missed == problem.regularizer.words
+    assert found.upper == np.inf
+    assert found.relative_gap == np.inf
+    inside = nm.certify(problem, np.array([[0.0], [0.5]]), y)
+    assert inside.upper == pytest.approx(-0.75)
+    assert inside.gap == pytest.approx(4 - 0.75)
+    assert inside.missed == ""
+
+
+def test_a_trace_beyond_its_bound_pays_for_its_own():
+    """Min -3 K_11 with tr K <= 1: R*(-S) = 3 B, and the point of trace 4 owes for no less than B = 4."""
+    problem = nm.Problem(np.diag([2.0, -3.0]), (NOTHING,), regularizer=nm.TracePower(1, bound=1.0))
+    found = nm.certify(problem, np.array([[0.0], [2.0]]), nm.Multipliers((np.zeros(1),)))
+    assert found.bound == pytest.approx(-3)
+    assert found.objective == pytest.approx(-12)
+    assert found.gap >= -12 + 3 * 4
+    assert found.violation == pytest.approx(3)
+
+
+@pytest.mark.parametrize("e", [1e-9, 1e-3, 1.0])
+def test_a_negative_eigenvalue_pays_the_trace_of_the_slack(e):
+    """At diag(4, -e) and nu = -1 the slack is diag(1, 3), and the gap has e tr S = 4 e in it."""
+    problem = nm.Problem(COST, (), FIRST)
+    K = np.diag([4.0, -e])
+    found = nm.certify(problem, K, nm.Multipliers((), (np.array([-1.0]),)))
+    assert found.objective == pytest.approx(8 - 3 * e)
+    assert found.gap == pytest.approx(8 - 3 * e - 4 + 4 * e)
+    assert found.gap >= float(4 + Fraction(e))
+    assert found.point_min_eigenvalue == pytest.approx(-e)
+    assert found.indefinite == pytest.approx(e / 4)
+    assert found.feasible == (e < 1e-7)
+    assert found.upper == np.inf
+
+
+def test_a_point_outside_the_basis_is_valued_there_and_here():
+    """K = q u q' with q = e_0, and a point with a second row: the targets are those of its projection."""
+    problem = nm.Problem(np.diag([2.0, -3.0]), (), FIRST, basis=nm.Basis(np.eye(2)[:, :1]))
+    V, y = np.array([[2.0], [1.0]]), nm.Multipliers((), (np.array([-2.0]),))
+    found = nm.certify(problem, V, y)
+    assert found.objective == pytest.approx(8 - 3)
+    assert found.bound == pytest.approx(8)
+    assert found.gap == pytest.approx(0, abs=1e-12)  # the projection costs 8, and no less is taken
+    assert found.missed == "basis"
+    assert found.violation == pytest.approx(1 / 5**0.5)
+    dear = nm.Problem(COST, (), FIRST, basis=nm.Basis(np.eye(2)[:, :1]))
+    assert nm.certify(dear, V, y).gap == pytest.approx(3)  # of the point itself, which costs 11
+    free = nm.Problem(COST, (NOTHING,), basis=nm.Basis(np.eye(2)[:, :1]))
+    zero = nm.Multipliers((np.zeros(1),))
+    assert nm.certify(free, V, zero).upper == np.inf
+    assert nm.certify(free, V * [[1.0], [0.0]], zero).upper == pytest.approx(8)
+    K = np.diag([4.0, -0.5])
+    assert nm.certify(free, K, zero).objective == pytest.approx(8 - 1.5)
+    assert nm.certify(free, K, zero).gap == pytest.approx(8)
+
+
+# --------------------------------------------------------------------- the parts
+
+
+def test_residuals_are_priced_with_their_sign_and_doubts_without():
+    problem = nm.Problem(COST, (), FIRST)
+    for nu in (-3.0, 3.0):
+        by = dual(0.25, (), ([nu],))
+        assert gap_for(problem, target(missed=[miss(0.5, 0.0)]), by) == pytest.approx(0.75 + 0.5 * nu)
+        assert gap_for(problem, target(missed=[miss(0.0, 0.125)]), by) == pytest.approx(0.75 + 0.125 * 3)
+    assert gap_for(problem, target(missed=[miss(0.5, 0.0)]), dual(-np.inf, (), ([1.0],))) == np.inf
+
+
+def test_the_gap_is_rounded_upwards_unless_the_point_meets_everything():
+    problem = nm.Problem(COST, (), FIRST)
+    for top, bound in ((1.0, -1e-17), (1e9, 0.1), (3.0, 3.0 - 2**-51)):
+        own = gap_for(problem, target(top=top, missed=[miss(0.0, 0.0)]), dual(bound, (), ([1.0],)))
+        assert (
+            Fraction(top) - Fraction(bound)
+            < Fraction(own)
+            < Fraction(top) - Fraction(bound) + Fraction(1, 10**4)
+        )
+    exactly = target(top=1.0, upper=1.0)
+    assert gap_for(nm.Problem(COST, NOTHING), exactly, dual(-1e-17, ([0.0],))) == 1.0
+
+
+def test_what_is_owed_for_a_trace_grows_with_it():
+    """A bound 1 below the conjugates, by a diagonal of 4 of which the point has 5, may be 1.25 below there."""
+    every = nm.Equality(nm.Entries(2, ([0, 1], [0, 1])), [1.0, 3.0])
+    problem = nm.Problem(COST, (), every)
+    by = dual(-2.0, (), ([0.25, 0.25],))
+    own = Miss("diagonal", np.array([0.5, -0.25]), np.array([0.125, 0.125]), 0.5)
+    assert gap_for(problem, target(top=0.0, missed=[own]), by) == pytest.approx(2 + 0.0625 + 0.0625 + 0.25)
+    rows = nm.Problem(COST, NOTHING, regularizer=nm.RowNormBound(2.0))
+    by = dual(-9.0, ([0.0],), (), np.array([1.0, 1.0]))  # its conjugates cost 8, and a trace 1
+    wanted = 9 + (1.5**2 - 1) * (4 * 2 + 1)
+    assert gap_for(rows, target(top=0.0, over=0.5), by) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_top_is_no_less_than_the_exact_objectives(seed):
+    rng = np.random.default_rng(seed)
+    C, n = rng.normal(size=(6, 6)), 6
+    loss = nm.LossTerm(nm.Entries(n, ([0, 1, 2], [3, 4, 5])), "absolute", rng.normal(size=3), 1.7)
+    for basis in (None, nm.Basis(np.linalg.qr(rng.normal(size=(n, 3)))[0])):
+        problem = nm.Problem(C + C.T, loss, basis=basis)
+        for _ in range(8):
+            V = rng.normal(size=(n, 3))
+            found, own = target_of(problem, Given(V)), Exact(problem, V)
+            assert max(own.objective, own.objective_there) <= Fraction(found.top)
+            assert found.top == pytest.approx(float(max(own.objective, own.objective_there)), abs=1e-10)
+            K = V @ V.T - 2 * np.eye(n)
+            found, own = target_of(problem, read_point(problem, K)), Exact(problem, K, kernel=True)
+            assert max(own.objective, own.objective_there) <= Fraction(found.top)
+            assert -own.eigenvalues[0] <= mpmath.mpf(found.below)
+            assert found.below == pytest.approx(float(-own.eigenvalues[0]), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_trace_of_the_slack_is_that_of_its_positive_part(seed):
+    rng = np.random.default_rng(seed)
+    problem = nm.Problem(np.diag(rng.uniform(0.1, 1.0, 3)), (), nm.Equality(nm.Entries(3, ([0], [0])), 1.0))
+    nu = nm.Multipliers((), (rng.uniform(0, 1, 1),))
+    by = Dual(0.0, "proved", "none needed", nu, EigenBound(0.0, 0.0, "proved", np.ones(3)), 0.0)
+    S = exact.slack(problem, nu)
+    assert sum(S[i][i] for i in range(3)) <= Fraction(_trace_of_slack(problem, by))
+    down = Dual(0.0, "none", "", nm.Multipliers((), (np.array([-7.0]),)), by.found, 0.0)
+    assert _trace_of_slack(problem, down) == pytest.approx(float(np.sum(problem.cost.diagonal()[1:])))
+
+
+def test_an_upper_bound_needs_every_constraint():
+    """None of equalities, of rows longer by a rounding, and of a point outside the basis."""
+    V = np.array([[1.0], [0.5]])
+    assert np.isfinite(target_of(nm.Problem(COST, NOTHING), Given(V)).upper)
+    met = nm.Equality(nm.Entries(2, ([0], [0])), 1.0)
+    assert target_of(nm.Problem(COST, NOTHING, met), Given(V)).upper == np.inf
+    for rows, finite in ((1.0, False), (1 + 1e-14, True)):
+        problem = nm.Problem(COST, NOTHING, regularizer=nm.RowNormBound(rows))
+        assert np.isfinite(target_of(problem, Given(V)).upper) == finite
+    basis = nm.Problem(COST, NOTHING, basis=nm.Basis(np.eye(2)[:, :1]))
+    assert target_of(basis, Given(V)).upper == np.inf
