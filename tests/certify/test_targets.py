@@ -5,10 +5,10 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-
-import npkl_models as nm
 from adversary import exact
 from adversary.given import Exact
+
+import npkl_models as nm
 from npkl_models.certify.bounds import Dual
 from npkl_models.certify.points import Given, read_point
 from npkl_models.certify.targets import Target, _trace_of_slack, gap_for, target_of

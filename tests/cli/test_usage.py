@@ -50,7 +50,10 @@ def test_what_a_formulation_does_not_use_is_refused(command, arguments, idle, ca
 @pytest.mark.parametrize("command", ["solve", "crosscheck", "explain", "path"])
 def test_a_saved_problem_is_taken_as_it_is(command, saved, capsys):
     said = refused(capsys, command, "--data", saved, "--gamma", "3", "--n", "20")
-    assert "a saved problem, must be among data, seed, backend, tol, feasibility, time_limit, rigour, got" in said
+    assert (
+        "a saved problem, must be among data, seed, backend, tol, feasibility, time_limit, rigour, got"
+        in said
+    )
     assert said.endswith("got gamma, n")
 
 
