@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from adversary.given import Exact
 
 import npkl_models as nm
-from adversary.given import Exact
 from npkl_models.model.misses import Miss, excess, misses, outside, worst
 
 NOTHING = nm.LossTerm(nm.SquaredDistances(3, ([0], [0])), "square", 0.0)
