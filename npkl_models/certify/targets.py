@@ -75,7 +75,7 @@ def _of_kernel(problem: Statement, V: Array, K: Array) -> Target:
     own, value = problem.objective(K), problem.objective(there)
     top = max(own, value) + rounding.objective_of_kernel(problem, there, value)
     spectrum = np.linalg.eigvalsh(symmetrize(dense(problem.restrict(there))))
-    doubt = EIGH * len(spectrum) * UNIT * float(np.max(np.abs(spectrum), initial=0.0))
+    doubt = EIGH * problem.n * UNIT * float(np.linalg.norm(there))  # products with a basis round, too
     missed = equalities_missed(problem.equalities, V, there)
     over = excess(problem, V, there, more=len(spectrum) * doubt)
     return Target(V, own, top, float("inf"), missed, over, max(0.0, doubt - float(spectrum[0])))
@@ -97,24 +97,24 @@ def gap_for(problem: Statement, target: Target, dual: Dual) -> float:
     grown = (1 + target.excess) ** 2
     if target.excess > 0 and dual.y.rows is not None:
         gap += (grown - 1) * problem.regularizer.trace_bound(1) * float(np.sum(dual.y.rows))
-    owed = max(-rounding.paid(problem, dual.y) - dual.bound, 0.0)
-    if owed > 0 and (target.missed or target.excess > 0):
+    if target.missed or target.excess > 0:
+        owed = max(-rounding.paid(problem, dual.y) - dual.bound, 0.0) + gamma(4) * abs(dual.bound)
         gap += owed * (grown * _share_of_trace(problem, target) - 1)
     if target.below > 0:
         gap += target.below * _trace_of_slack(problem, dual)
     count = sum(miss.residual.size for miss in target.missed)
-    return gap + gamma(count + 64) * sizes if target.upper == float("inf") else gap
+    return gap + gamma(count + 64) * (sizes + abs(gap)) if target.upper == float("inf") else gap
 
 
 def _share_of_trace(problem: Statement, target: Target) -> float:
     """A bound on the trace for the targets of the point, over the one for the problem as written."""
+    own = trace_bound(problem, float("inf"))
+    if problem.regularizer.finite_support or not 0 < own < np.inf:
+        return 1.0
     moved = tuple(
         replace(part, value=part.value + np.abs(miss.residual) + miss.doubt)
         for part, miss in zip(problem.equalities, target.missed, strict=True)
     )
-    own = trace_bound(problem, float("inf"))
-    if problem.regularizer.finite_support or not 0 < own < np.inf:
-        return 1.0
     changed = problem.like(problem.cost, problem.terms, moved, problem.regularizer)
     return max(trace_bound(changed, float("inf")) / own, 1.0) * (1 + 8 * UNIT)
 

@@ -170,4 +170,5 @@ class Exact:
         S = exact.slack(self.problem, y)
         if not exact.is_psd(S):
             return mpmath.mpf(0)
-        return -self.eigenvalues[0] * exact.real(sum(S[i][i] for i in range(len(S))))
+        with mpmath.workdps(exact.DIGITS):
+            return -self.eigenvalues[0] * exact.real(sum(S[i][i] for i in range(len(S))))

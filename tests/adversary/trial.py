@@ -234,7 +234,9 @@ class Trial:
     def _judge_gap(self, found: nm.Certificate, name: str, own: Exact, dual) -> None:
         """The gap against the exact objective and dual value for the targets that the point meets."""
         self.tally.counts["gaps checked in exact arithmetic"] += 1
-        true = exact.real(own.objective) - dual + own.owed(found.multipliers) + own.below(found.multipliers)
+        with mpmath.workdps(exact.DIGITS):
+            true = exact.real(own.objective) - dual + own.owed(found.multipliers)
+            true += own.below(found.multipliers)
         if not true <= mpmath.mpf(found.gap):
             self._false(f"{name}: gap {found.gap!r}, exactly {float(true)!r}, repair {found.repair}")
 
@@ -245,8 +247,9 @@ class Trial:
         if found is None or not (moved or own.feasible):
             return
         self.tally.counts["kernels against the best bound"] += 1
-        owed = own.owed(found.multipliers) if moved else mpmath.mpf(0)
-        if mpmath.mpf(found.bound) - owed > exact.real(own.objective_there):
+        with mpmath.workdps(exact.DIGITS):
+            least = mpmath.mpf(found.bound) - (own.owed(found.multipliers) if moved else 0)
+        if least > exact.real(own.objective_there):
             self._false(
                 f"bound {found.bound!r} of {self.said} is above {float(own.objective_there)!r} of {name}, "
                 f"feasible: {own.feasible}"

@@ -51,7 +51,7 @@ def test_the_gap_of_one_equality_is_that_of_its_own_value(nu, v, kind):
     assert found.bound == pytest.approx(-4 * nu)
     assert found.gap == pytest.approx((2 + nu) * v * v, abs=1e-10)
     assert found.gap >= max((2 + nu) * v * v, 0.0)
-    assert found.violation == pytest.approx(abs(v * v / 4 - 1), abs=1e-13)
+    assert found.violation == pytest.approx(abs(v * v / 4 - 1), rel=1e-12, abs=1e-13)
     assert found.missed == "first"
     assert found.feasible == (v == 2.0)
     assert np.isfinite(found.relative_gap) == (v == 2.0)
@@ -146,6 +146,19 @@ def test_the_gap_is_rounded_upwards_unless_the_point_meets_everything():
     assert gap_for(nm.Problem(COST, NOTHING), exactly, dual(-1e-17, ([0.0],))) == 1.0
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_what_a_bound_owes_is_not_lost_beside_large_conjugates(seed):
+    """Found by the adversary: R*(-S) is lost beside conjugates of 1e20, and the point is 1e12 times too long."""
+    loss = nm.LossTerm(nm.Entries(2, ([1], [1])), "squared_hinge", -1.0, 0.01)
+    problem = nm.Problem(np.array([[1.0, -2], [-2, 1]]), loss, FIRST, nm.TracePower(1, bound=5.0))
+    V = 1e6 * np.random.default_rng(seed).normal(size=(2, 2))
+    found, own = nm.certify(problem, V, kind="factor"), Exact(problem, V)
+    assert found.rigour == "proved"
+    with mpmath.workdps(exact.DIGITS):
+        true = exact.real(own.objective) - exact.dual_value(problem, found.multipliers)
+        assert true + own.owed(found.multipliers) <= mpmath.mpf(found.gap)
+
+
 def test_what_is_owed_for_a_trace_grows_with_it():
     """A bound 1 below the conjugates, by a diagonal of 4 of which the point has 5, may be 1.25 below there."""
     every = nm.Equality(nm.Entries(2, ([0, 1], [0, 1])), [1.0, 3.0])
@@ -174,7 +187,7 @@ def test_the_top_is_no_less_than_the_exact_objectives(seed):
             K = V @ V.T - 2 * np.eye(n)
             found, own = target_of(problem, read_point(problem, K)), Exact(problem, K, kernel=True)
             assert max(own.objective, own.objective_there) <= Fraction(found.top)
-            assert -own.eigenvalues[0] <= mpmath.mpf(found.below)
+            assert own.eigenvalues[0] >= mpmath.mpf(-found.below)
             assert found.below == pytest.approx(float(-own.eigenvalues[0]), rel=1e-12)
 
 
