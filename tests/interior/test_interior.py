@@ -164,8 +164,17 @@ def test_a_loss_with_another_conjugate_is_refused():
     class Cubic(nm.Square):
         name = "cubic"
 
+        def value(self, z, t):
+            return np.abs(z - t) ** 3
+
+        def derivative(self, z, t):
+            return 3 * np.abs(z - t) * (z - t)
+
         def conjugate(self, y, t, w):
-            return np.abs(y) ** 1.5
+            return y * t + 2 / 3 * np.abs(y) * np.sqrt(np.abs(y) / (3 * w))
+
+        def conjugate_derivative(self, y, t, w):
+            return t + np.sign(y) * np.sqrt(np.abs(y) / (3 * w))
 
     problem = nm.Problem(np.eye(3), nm.LossTerm(nm.Entries(3, ([0], [1])), Cubic(), 1.0))
     assert "conjugate is quadratic" in problem.compatible_backends()["interior"]
