@@ -16,6 +16,7 @@ from npkl_models.model.misses import Miss
 from npkl_models.proof.eigenbound import EigenBound
 
 NOTHING = nm.LossTerm(nm.SquaredDistances(2, ([0], [0])), "square", 0.0)
+NOTHING5 = nm.LossTerm(nm.SquaredDistances(5, ([0], [0])), "square", 0.0)
 FIRST = nm.Equality(nm.Entries(2, ([0], [0])), 4.0, name="first")
 COST = np.diag([2.0, 3.0])
 
@@ -201,6 +202,18 @@ def test_the_trace_of_the_slack_is_that_of_its_positive_part(seed):
     assert sum(S[i][i] for i in range(3)) <= Fraction(_trace_of_slack(problem, by))
     down = Dual(0.0, "none", "", nm.Multipliers((), (np.array([-7.0]),)), by.found, 0.0)
     assert _trace_of_slack(problem, down) == pytest.approx(float(np.sum(problem.cost.diagonal()[1:])))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_excess_of_an_indefinite_kernel_is_no_less_than_the_exact_one(seed):
+    """Of a kernel whose positive eigenvalues have the trace of the bound, but for their rounding."""
+    X = np.random.default_rng(seed).normal(size=(5, 5))
+    K = X + X.T
+    bound = float(np.sum(np.maximum(np.linalg.eigvalsh(K), 0.0)))
+    problem = nm.Problem(np.eye(5), NOTHING5, regularizer=nm.TracePower(1, bound=bound))
+    found = target_of(problem, read_point(problem, K))
+    assert mpmath.mpf(1 + found.excess) >= Exact(problem, K, kernel=True).grown
+    assert found.excess < 1e-13
 
 
 def test_an_upper_bound_needs_every_constraint():

@@ -39,3 +39,18 @@ def test_multipliers_from_the_original_prove_what_they_do_on_the_face(problem):
     other = nm.Multipliers((), (diagonal, y.equalities[1] + must, *y.equalities[2:]))
     found = nm.certify(problem, answer.V, other, kind="factor")
     assert found.bound == pytest.approx(answer.certificate.bound, abs=1e-6)
+
+
+def test_a_centred_sum_cuts_a_basis_down_to_its_centred_part():
+    """Of the basis e_0, e_1 the face of 1'K1 = 0 is (e_0 - e_1) / 2^0.5; a centred basis meets it as it is."""
+    centring = nm.Equality(nm.TotalSum(3), 0.0)
+    first = nm.LossTerm(nm.Entries(3, ([0], [0])), "square", 1.0)
+    face = face_of(nm.Problem(np.eye(3), first, centring, basis=nm.Basis(np.eye(3)[:, :2])))
+    assert not face.whole
+    assert face.problem.equalities == ()
+    np.testing.assert_allclose(np.abs(face.problem.basis.dense), np.array([[1], [1], [0]]) / 2**0.5)
+    assert face.problem.basis.dense.sum() == pytest.approx(0, abs=1e-15)
+    own = nm.Basis(np.array([[1.0], [-1.0], [0.0]]) / 2**0.5)
+    met = face_of(nm.Problem(np.eye(3), first, centring, basis=own))
+    assert met.problem.equalities == ()
+    assert met.problem.order == 1
