@@ -36,6 +36,7 @@ def test_the_divisor_of_a_zero_is_the_largest_of_its_kind_or_the_size_of_the_ent
     first, second = misses(nm.Problem(np.eye(3), (), two), W)
     assert first.share == pytest.approx(0.1)
     assert second.share == pytest.approx(0.6)
+    assert misses(nm.Problem(np.eye(3), (), two[::-1]), W)[1].share == pytest.approx(0.1)
     other = (two[0], nm.Equality(nm.SquaredDistances(3, ([0], [1])), 100.0))  # of another kind
     assert misses(nm.Problem(np.eye(3), (), other), W)[0].share == pytest.approx(1 / (2 * 1.25**0.5))
     assert share(nm.Entries(3, ([2], [2])), 0.0) == 0.0
