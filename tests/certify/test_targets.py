@@ -227,3 +227,12 @@ def test_an_upper_bound_needs_every_constraint():
         assert np.isfinite(target_of(problem, Given(V)).upper) == finite
     basis = nm.Problem(COST, NOTHING, basis=nm.Basis(np.eye(2)[:, :1]))
     assert target_of(basis, Given(V)).upper == np.inf
+
+
+def test_multipliers_are_those_of_the_problem_as_written():
+    """Points 0 and 1 are one point; their distance has no multiplier on the face, and a zero in the certificate."""
+    apart = nm.Equality(nm.SquaredDistances(2, ([0], [1])), 0.0)
+    found = nm.certify(nm.Problem(COST, (), (FIRST, apart)), np.array([[2.0], [2.0]]))
+    assert [part.tolist() for part in found.multipliers.equalities] == [[pytest.approx(-5.0)], [0.0]]
+    assert found.bound == pytest.approx(20.0)
+    assert found.gap == pytest.approx(0.0, abs=1e-10)
