@@ -30,7 +30,7 @@ THINNED = {
     "lowrank/test_factor.py": 3,
     "lowrank/test_rows.py": 4,
     "lowrank/test_rows_of_distances.py": 4,
-    "model/test_cliques.py": 3,
+    "presolve/test_cliques.py": 3,
     "model/test_losses.py": 2,
     "papers/test_papers.py": 3,
     "presolve/test_presolve_steps.py": 3,
