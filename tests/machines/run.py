@@ -26,12 +26,12 @@ ROOMS = (
     "conic",
     "lowrank",
     "spectral",
-    "model/test_cliques.py",
+    "presolve/test_cliques.py",
     "data/test_sdpa.py",
 )
 THREADS = (1, 2)
 SLICE = (
-    "model/test_cliques.py::test_interior_and_sdp_agree_on_the_face",
+    "presolve/test_cliques.py::test_interior_and_sdp_agree_on_the_face",
     "data/test_sdpa.py::test_hard_constraints",
     "proof/test_rounding.py",
 )
