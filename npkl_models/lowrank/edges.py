@@ -179,7 +179,7 @@ class EdgeModel:
             part, loss = block.part, block.loss
             weight = self.pairs.weight[part]
             if self.replaced(loss):
-                q = Box.of_loss(loss, self.pairs.target[part], weight).q
+                q = loss.box(self.pairs.target[part], weight).q
                 most[part] = self.beta / (1 + self.beta * q)
             else:
                 most[part] = weight * loss.curvature
@@ -189,7 +189,7 @@ class EdgeModel:
     def _box(self) -> Box:
         pairs, parts = self.pairs, []
         for block in pairs.blocks:
-            parts.append(Box.of_loss(block.loss, pairs.target[block.part], pairs.weight[block.part]))
+            parts.append(block.loss.box(pairs.target[block.part], pairs.weight[block.part]))
         return Box.join(parts)
 
     def prox(self, x: Array, step: Array, which: Index) -> Array:

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import expit, xlog1py, xlogy
 
 from npkl_models.linalg import Array
+from npkl_models.model.box import Box
 from npkl_models.model.loss import CvxConstraints, CvxExpression, Loss
 
 PROX_STEPS = 100  # of Newton's method, kept between bounds; ten are enough unless the step is huge
@@ -26,9 +27,9 @@ class Logistic(Loss):
     --------
     >>> import npkl_models as nm
     >>> import numpy as np
-    >>> nm.Logistic().value(np.array([0.0, 3.0]), np.array([1.0, -1.0])).round(4)
+    >>> nm.LOSSES["logistic"].value(np.array([0.0, 3.0]), np.array([1.0, -1.0])).round(4)
     array([0.6931, 3.0486])
-    >>> nm.Logistic().domain(np.array([1.0]), np.array([3.0]))  # of the conjugate, for the weight 3
+    >>> nm.LOSSES["logistic"].domain(np.array([1.0]), np.array([3.0]))  # of the conjugate, for the weight 3
     (array([-3.]), array([-0.]))
     """
 
@@ -62,6 +63,10 @@ class Logistic(Loss):
         a, b = self._shares(y, t, w)
         least = np.finfo(float).tiny  # at an end of the domain the slope is infinite: a large number instead
         return t * (np.log(np.maximum(b, least)) - np.log(np.maximum(a, least)))
+
+    def box(self, t: Array, w: Array) -> Box:
+        zero = np.zeros_like(t)
+        return Box(zero, zero, *self.domain(t, w), w + zero)
 
     def project(self, y: Array, t: Array, w: Array) -> Array:
         return -t * np.clip(-t * y, 0.0, w)

@@ -8,13 +8,13 @@ the CVXPY form of f and f*.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from npkl_models.errors import ProblemError
 from npkl_models.linalg import Array, Mask
+from npkl_models.model.box import Box
 
 CvxExpression = Any
 CvxConstraints = list[Any]
@@ -23,7 +23,6 @@ TOGETHER = 3  # values of a loss that is not separable, in each trial
 DECLARED = ("name", "latex", "smooth", "quadratic", "nonnegative", "sign_targets", "curvature")
 
 
-@dataclass(frozen=True)
 class Loss(ABC):
     """Base class of losses: a convex function loss(z; t), applied elementwise if the loss is ``separable``.
 
@@ -37,20 +36,18 @@ class Loss(ABC):
     False
     """
 
-    name: ClassVar[str]
-    latex: ClassVar[str]
-    smooth: ClassVar[bool]  # continuously differentiable in z
-    quadratic: ClassVar[bool]  # constant second derivative
-    nonnegative: ClassVar[bool]  # loss >= 0 and 0 in the domain of f*
-    sign_targets: ClassVar[bool]  # targets must be +1 or -1
-    curvature: ClassVar[float]  # largest second derivative; inf where there is a kink
-    latex_conjugate: ClassVar[str] = r"f^*(y)"  # of f = w loss, on its domain
-    latex_domain: ClassVar[str] = r"y \in \operatorname{dom} f^*"
-    separable: ClassVar[bool] = True  # a sum over the values; else all weights of a term must be equal
-    squared: ClassVar[bool] = False  # a squared loss, which SimpleNPKL weighs with C / 2
-    entropy: ClassVar[float] = (
-        0.0  # f* has this multiple of w (a ln a + b ln b), a + b = 1 the place in its domain
-    )
+    name: str
+    latex: str
+    smooth: bool  # continuously differentiable in z
+    quadratic: bool  # constant second derivative
+    nonnegative: bool  # loss >= 0 and 0 in the domain of f*
+    sign_targets: bool  # targets must be +1 or -1
+    curvature: float  # largest second derivative; inf where there is a kink
+    latex_conjugate: str = r"f^*(y)"  # of f = w loss, on its domain
+    latex_domain: str = r"y \in \operatorname{dom} f^*"
+    separable: bool = True  # a sum over the values; else all weights of a term must be equal
+    squared: bool = False  # a squared loss, which SimpleNPKL weighs with C / 2
+    entropy: float = 0.0  # f* has this multiple of w (a ln a + (1 - a) ln(1 - a)), a the place in its domain
 
     @abstractmethod
     def value(self, z: Array, t: Array) -> Array:
@@ -109,6 +106,17 @@ class Loss(ABC):
     def in_units(self, unit: float) -> Loss:
         """The loss of values in another unit; the same loss unless a parameter is a value itself."""
         return self
+
+    def box(self, t: Array, w: Array) -> Box:
+        """The box of f*; b and q follow from the slopes at two points of the domain."""
+        lower, upper = self.domain(t, w)
+        first = self.project(np.zeros_like(t), t, w)
+        second = self.project(first + w, t, w)
+        second = np.where(second == first, self.project(first - w, t, w), second)
+        slopes = [self.conjugate_derivative(y, t, w) for y in (first, second)]
+        apart = second - first
+        q = np.divide(slopes[1] - slopes[0], apart, out=np.zeros_like(apart), where=apart != 0)
+        return Box(slopes[0] - q * first, q, lower, upper, np.zeros_like(q))
 
     @abstractmethod
     def prox(self, x: Array, t: Array, step: Array) -> Array:

@@ -29,7 +29,7 @@ class SharedSlack(Loss):
     --------
     >>> import npkl_models as nm
     >>> import numpy as np
-    >>> loss = nm.SharedSlack()
+    >>> loss = nm.LOSSES["shared_slack"]
     >>> loss.value(np.array([0.5, 2.0, 1.0]), np.zeros(3))
     array([0., 2., 0.])
     >>> loss.project(np.array([3.0, 2.0, -1.0]), np.zeros(3), np.full(3, 2.0))  # y >= 0, sum y <= 2

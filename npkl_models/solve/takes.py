@@ -71,7 +71,7 @@ class Takes:
     --------
     >>> import npkl_models as nm
     >>> takes = nm.backends()["closed_form"].takes
-    >>> takes.takes_loss(nm.Linear()), takes.takes_loss(nm.Hinge())
+    >>> takes.takes_loss(nm.LOSSES["linear"]), takes.takes_loss(nm.LOSSES["hinge"])
     (True, False)
     """
 
